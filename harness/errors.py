@@ -1,0 +1,49 @@
+"""The exception tree: what a user is told, and the exit status that goes with it."""
+
+
+class HateError(Exception):
+    """Anything a user can mend; its text says place, value and remedy in a line."""
+
+    exit_code = 2
+
+
+class UsageError(HateError):
+    """The command line asks for something that does not exist or does not fit."""
+
+
+class ScriptError(HateError):
+    """A test script, its tables or its data are not what the format says."""
+
+
+class InterfaceError(HateError):
+    """An interface cannot be loaded, or its program cannot be started."""
+
+
+class TranscriptError(HateError):
+    """A transcript cannot be read, or does not fit what is asked of it."""
+
+
+class OutputError(HateError):
+    """The machine refused a result: full disk, no permission, a file in the way."""
+
+
+class DataError(HateError):
+    """Data cannot be had: a download, a digest or an archive is wrong."""
+
+
+class MissingExtra(HateError):
+    """An optional library is not installed; the text says how to install it."""
+
+
+class RunAborted(HateError):
+    """The script says that an error ends the run, and there was one."""
+
+    exit_code = 1
+
+
+class Interrupted(BaseException):
+    """A signal ended the run. Not an Exception, so that no interface can swallow it by accident."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(signum)
+        self.exit_code = 128 + signum
