@@ -1,0 +1,168 @@
+"""Intervals for a rate: Wilson, Clopper-Pearson, Jeffreys.
+
+Counts may be effective numbers, hence not whole: an interval for clustered cases is the ordinary one with successes
+and n divided by the design effect. The scalar `wilson` needs neither numpy nor scipy, so that a run can print it
+without waiting for either; everything else imports them when called.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    FloatArray = npt.NDArray[np.float64]
+
+__all__ = [
+    "Interval",
+    "Intervals",
+    "clopper_pearson",
+    "clopper_pearson_all",
+    "jeffreys",
+    "jeffreys_all",
+    "normal_quantile",
+    "wilson",
+    "wilson_all",
+]
+
+_Z_95 = 1.959963984540054
+# Effective successes are products of floats, which may pass n by a rounding error; anything beyond is a mistake.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Lower and upper limit of one quantity."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intervals:
+    """Lower and upper limits of many quantities, as arrays of one shape."""
+
+    low: FloatArray
+    high: FloatArray
+
+
+def normal_quantile(confidence: float) -> float:
+    """The z that a standard normal variable stays within, on both sides, with this probability."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence {confidence!r} is not between 0 and 1 (0.95 for 95 %)")
+    if confidence == 0.95:
+        return _Z_95
+    # Imported here, and not at all for 95 %: the module takes longer to load than all that a run does with it.
+    from statistics import NormalDist
+
+    return -NormalDist().inv_cdf((1 - confidence) / 2)
+
+
+def wilson(successes: float, n: float, *, confidence: float = 0.95, design_effect: float = 1.0) -> Interval:
+    """Wilson's score interval (1927); with n = 0 nothing is known: [0, 1]."""
+    x, size = _effective(successes, n, design_effect)
+    z = normal_quantile(confidence)
+    if size == 0:
+        return Interval(0.0, 1.0)
+    rate, z2 = x / size, z * z
+    half = z * math.sqrt(rate * (1 - rate) * size + z2 / 4)
+    # At the ends the exact limits are 0 and 1; the formula misses them by a rounding error.
+    low = 0.0 if x == 0 else max(0.0, (x + z2 / 2 - half) / (size + z2))
+    high = 1.0 if x == size else min(1.0, (x + z2 / 2 + half) / (size + z2))
+    return Interval(low, high)
+
+
+def wilson_all(
+    successes: npt.ArrayLike, n: npt.ArrayLike, *, confidence: float = 0.95, design_effect: npt.ArrayLike = 1.0
+) -> Intervals:
+    """`wilson` for arrays, which are broadcast against each other."""
+    import numpy as np
+
+    x, size = _effective_all(successes, n, design_effect)
+    z = normal_quantile(confidence)
+    z2 = z * z
+    rate = x / np.where(size == 0, 1.0, size)
+    half = z * np.sqrt(rate * (1 - rate) * size + z2 / 4)
+    low = np.maximum((x + z2 / 2 - half) / (size + z2), 0.0)
+    high = np.minimum((x + z2 / 2 + half) / (size + z2), 1.0)
+    return Intervals(np.where(x == 0, 0.0, low), np.where(x == size, 1.0, high))
+
+
+def clopper_pearson(successes: float, n: float, *, confidence: float = 0.95, design_effect: float = 1.0) -> Interval:
+    """Clopper and Pearson's exact interval (1934), from beta quantiles: never covers less than it says."""
+    return _single(clopper_pearson_all(successes, n, confidence=confidence, design_effect=design_effect))
+
+
+def clopper_pearson_all(
+    successes: npt.ArrayLike, n: npt.ArrayLike, *, confidence: float = 0.95, design_effect: npt.ArrayLike = 1.0
+) -> Intervals:
+    """`clopper_pearson` for arrays; with effective numbers it is Korn and Graubard's interval (1998)."""
+    return _beta_limits(successes, n, (0.0, 1.0), confidence=confidence, design_effect=design_effect)
+
+
+def jeffreys(successes: float, n: float, *, confidence: float = 0.95, design_effect: float = 1.0) -> Interval:
+    """Equal-tailed interval of the Beta(x + 1/2, n - x + 1/2) posterior, 0 and 1 kept at the ends."""
+    return _single(jeffreys_all(successes, n, confidence=confidence, design_effect=design_effect))
+
+
+def jeffreys_all(
+    successes: npt.ArrayLike, n: npt.ArrayLike, *, confidence: float = 0.95, design_effect: npt.ArrayLike = 1.0
+) -> Intervals:
+    """`jeffreys` for arrays (Brown, Cai and DasGupta 2001, section 4.1.2, for the ends)."""
+    return _beta_limits(successes, n, (0.5, 0.5), confidence=confidence, design_effect=design_effect)
+
+
+def _beta_limits(
+    successes: npt.ArrayLike,
+    n: npt.ArrayLike,
+    added: tuple[float, float],
+    *,
+    confidence: float,
+    design_effect: npt.ArrayLike,
+) -> Intervals:
+    """Quantiles of Beta(x + a, n - x + b) below and, with a and b exchanged, above."""
+    import numpy as np
+    from scipy.special import betaincinv
+
+    normal_quantile(confidence)  # refuses what is no confidence
+    x, size = _effective_all(successes, n, design_effect)
+    tail, (a, b) = (1 - confidence) / 2, added
+    inside_low, inside_high = x > 0, x < size
+    # A beta distribution needs both parameters above 0; where one is not, the limit is known and the 1 is unused.
+    low = betaincinv(np.where(inside_low, x + a, 1.0), size - x + b, tail)
+    high = 1 - betaincinv(np.where(inside_high, size - x + a, 1.0), x + b, tail)
+    # With a fraction of a success Jeffreys' limit may pass the rate itself: no interval may exclude its own estimate.
+    rate = x / np.where(size == 0, 1.0, size)
+    low, high = np.minimum(low, rate), np.maximum(high, rate)
+    return Intervals(np.where(inside_low, low, 0.0), np.where(inside_high, high, 1.0))
+
+
+def _effective(successes: float, n: float, design_effect: float) -> tuple[float, float]:
+    if not (math.isfinite(n) and n >= 0):
+        raise ValueError(f"number of cases {n!r} is not a finite number of 0 or more")
+    if not 0 <= successes <= n * (1 + _ROUNDING):
+        raise ValueError(f"{successes!r} successes of {n!r} cases: expected between 0 and the number of cases")
+    if not (math.isfinite(design_effect) and design_effect > 0):
+        raise ValueError(f"design effect {design_effect!r} is not a finite number above 0 (1 for independent cases)")
+    return min(successes, n) / design_effect, n / design_effect
+
+
+def _effective_all(
+    successes: npt.ArrayLike, n: npt.ArrayLike, design_effect: npt.ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    import numpy as np
+
+    x, size, deff = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (successes, n, design_effect)))
+    fine = np.isfinite(size) & (x >= 0) & (x <= size * (1 + _ROUNDING)) & np.isfinite(deff) & (deff > 0)
+    if not fine.all():
+        first = int(np.argmin(fine))
+        _effective(float(x.flat[first]), float(size.flat[first]), float(deff.flat[first]))
+    return np.minimum(x, size) / deff, size / deff
+
+
+def _single(limits: Intervals) -> Interval:
+    return Interval(float(limits.low), float(limits.high))
