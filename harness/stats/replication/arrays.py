@@ -1,0 +1,18 @@
+"""The array types that the package speaks in."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Labels = npt.NDArray[Any]
+
+
+def columns_of(values: npt.ArrayLike) -> tuple[FloatArray, bool]:
+    """The values as a two-dimensional array, and whether they came as a single column."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim not in (1, 2):
+        raise ValueError(f"values have {array.ndim} dimensions; give (units,) or (units, columns)")
+    return (array[:, None], True) if array.ndim == 1 else (array, False)

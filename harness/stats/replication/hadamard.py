@@ -1,0 +1,222 @@
+"""Hadamard matrices by Sylvester, Paley I, Paley II and products, with fast transforms where there are any.
+
+Every matrix has a first column of ones; the others therefore sum to zero and serve strata in full balance.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.stats.replication.arrays import FloatArray
+from harness.stats.replication.galois import is_prime, prime_power
+from harness.stats.replication.paley import Signs, paley_one, paley_two, quadratic_character
+
+# Up to here the smallest order is taken, whatever its construction; beyond, the smallest with a fast transform.
+DENSE_LIMIT = 2000
+
+
+class Hadamard(Protocol):
+    """A Hadamard matrix H whose first column is ones."""
+
+    @property
+    def order(self) -> int:
+        """Number of rows and columns."""
+        ...
+
+    def transform(self, values: FloatArray) -> FloatArray:
+        """H times (order, m) values; fewer rows are taken as padded with zeros."""
+        ...
+
+    def rows(self, start: int, stop: int) -> Signs:
+        """The rows from start to stop, as they are."""
+        ...
+
+
+@dataclass(frozen=True)
+class Sylvester:
+    """Order 2^s: entry (i, j) is -1 to the number of bits that i and j share."""
+
+    order: int
+
+    def transform(self, values: FloatArray) -> FloatArray:
+        """The fast Walsh-Hadamard transform."""
+        width = values.shape[1]
+        work = np.zeros((self.order, width))
+        work[: len(values)] = values
+        half = 1
+        while half < self.order:
+            pairs = work.reshape(self.order // (2 * half), 2, half * width)
+            difference = pairs[:, 0] - pairs[:, 1]
+            pairs[:, 0] += pairs[:, 1]
+            pairs[:, 1] = difference
+            half *= 2
+        return work
+
+    def rows(self, start: int, stop: int) -> Signs:
+        """Signs from the parity of the common bits."""
+        bits = np.arange(start, stop)[:, None] & np.arange(self.order)
+        for shift in (32, 16, 8, 4, 2, 1):
+            bits ^= bits >> shift
+        return (1 - 2 * (bits & 1)).astype(np.int8)
+
+
+@dataclass(frozen=True)
+class PaleyOne:
+    """Order q + 1 for a prime q = 3 mod 4: ones, and the circulant of the quadratic character less the identity."""
+
+    prime: int
+
+    @property
+    def order(self) -> int:
+        """Number of rows and columns."""
+        return self.prime + 1
+
+    @cached_property
+    def _kernel(self) -> Signs:
+        character = quadratic_character(self.prime)
+        character[0] = -1
+        return character
+
+    @cached_property
+    def _spectrum(self) -> npt.NDArray[np.complex128]:
+        # Padded to a length with small factors: a transform of prime length q costs several times as much.
+        length = fast_length(2 * self.prime - 1)
+        padded = np.zeros(length)
+        padded[: self.prime] = self._kernel
+        padded[length - self.prime + 1 :] = self._kernel[1:]
+        return np.fft.rfft(padded)
+
+    def transform(self, values: FloatArray) -> FloatArray:
+        """The circulant part is a convolution: two Fourier transforms."""
+        length = fast_length(2 * self.prime - 1)
+        first, rest = values[0], values[1:]
+        product = np.fft.rfft(rest, n=length, axis=0) * self._spectrum[:, None]
+        result = np.empty((self.order, values.shape[1]))
+        result[0] = first + rest.sum(axis=0)
+        result[1:] = first + np.fft.irfft(product, n=length, axis=0)[: self.prime]
+        return result
+
+    def rows(self, start: int, stop: int) -> Signs:
+        """Rotations of the character."""
+        block = np.ones((stop - start, self.order), dtype=np.int8)
+        first = max(start, 1)
+        lags = np.arange(first - 1, stop - 1)[:, None] - np.arange(self.prime)
+        block[first - start :, 1:] = self._kernel[lags % self.prime]
+        return block
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A matrix kept as it is, for orders without a fast transform."""
+
+    matrix: Signs
+
+    @property
+    def order(self) -> int:
+        """Number of rows and columns."""
+        return len(self.matrix)
+
+    def transform(self, values: FloatArray) -> FloatArray:
+        """A plain product."""
+        return np.asarray(self.matrix[:, : len(values)].astype(np.float64) @ values)
+
+    def rows(self, start: int, stop: int) -> Signs:
+        """A slice."""
+        return self.matrix[start:stop]
+
+
+@dataclass(frozen=True)
+class Product:
+    """The Kronecker product of two Hadamard matrices: one transform after the other."""
+
+    left: Hadamard
+    right: Hadamard
+
+    @property
+    def order(self) -> int:
+        """Number of rows and columns."""
+        return self.left.order * self.right.order
+
+    def transform(self, values: FloatArray) -> FloatArray:
+        """The right factor within blocks, then the left one across them."""
+        m, n, width = self.left.order, self.right.order, values.shape[1]
+        padded = np.zeros((m * n, width))
+        padded[: len(values)] = values
+        within = padded.reshape(m, n, width).transpose(1, 0, 2).reshape(n, m * width)
+        across = self.right.transform(within).reshape(n, m, width).transpose(1, 0, 2).reshape(m, n * width)
+        return self.left.transform(across).reshape(m * n, width)
+
+    def rows(self, start: int, stop: int) -> Signs:
+        """Products of the factors' rows."""
+        index = np.arange(start, stop)
+        left, right = self.left.rows(0, self.left.order), self.right.rows(0, self.right.order)
+        block = left[index // self.right.order][:, :, None] * right[index % self.right.order][:, None, :]
+        return block.reshape(len(index), self.order)
+
+
+@lru_cache(maxsize=16)
+def hadamard(order: int) -> Hadamard:
+    """The matrix of this order, by the fastest construction that reaches it."""
+    make = _construction(order)
+    if make is None:
+        raise ValueError(f"no Hadamard matrix of order {order} by Sylvester, Paley or products; try smallest_order")
+    return make()
+
+
+def smallest_order(strata: int) -> int:
+    """The smallest order above the number of strata: any construction up to 2,000 strata, a fast one beyond."""
+    if strata < 1:
+        raise ValueError(f"{strata} strata: give at least one")
+    order = strata + 1
+    reached = _construction if strata <= DENSE_LIMIT else _fast
+    while reached(order) is None:
+        order += 1
+    return order
+
+
+def fast_length(least: int) -> int:
+    """The smallest length from `least` on with no prime factor above 5."""
+    length = least
+    while True:
+        rest = length
+        for factor in (2, 3, 5):
+            while rest % factor == 0:
+                rest //= factor
+        if rest == 1:
+            return length
+        length += 1
+
+
+def _fast(order: int) -> Callable[[], Hadamard] | None:
+    if order & (order - 1) == 0:
+        return lambda: Sylvester(order)
+    if order % 4 == 0 and is_prime(order - 1):
+        return lambda: PaleyOne(order - 1)
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _construction(order: int) -> Callable[[], Hadamard] | None:
+    if order > 2 and order % 4:
+        return None
+    return _fast(order) or _product(order) or _paley(order)
+
+
+def _paley(order: int) -> Callable[[], Hadamard] | None:
+    if prime_power(order - 1):
+        return lambda: Stored(paley_one(order - 1))
+    half = order // 2 - 1
+    if half % 4 == 1 and prime_power(half):
+        return lambda: Stored(paley_two(half))
+    return None
+
+
+def _product(order: int) -> Callable[[], Hadamard] | None:
+    for left in range(2, order // 2 + 1):
+        if order % left == 0 and _construction(left) and _construction(order // left):
+            return lambda left=left: Product(hadamard(left), hadamard(order // left))  # type: ignore[misc]
+    return None
