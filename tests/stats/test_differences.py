@@ -1,0 +1,124 @@
+"""Newcombe's paired interval and the odds ratio, against published examples and by coverage summed exactly."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.special import gammaln
+
+from harness.stats.differences import paired_difference, paired_differences, paired_odds_ratio
+from harness.stats.paired import PairTables, Table, pairwise_tables
+from harness.stats.rates import Interval, clopper_pearson
+
+tables = st.builds(Table, *[st.integers(0, 40)] * 4)
+# Airway hyper-responsiveness (Bentur 2009), the example of Fagerland, Lydersen and Laake (2014).
+BENTUR = Table(n_ff=12, n_sf=1, n_fs=7, n_ss=1)
+
+
+@pytest.mark.parametrize(
+    ("table", "low", "high"),
+    [
+        (BENTUR, -0.507, -0.026),
+        (Table(n_ff=22, n_sf=5, n_fs=0, n_ss=14), 0.011, 0.226),  # Altman and others, Statistics with Confidence, 2000
+        (Table(n_ff=0, n_sf=12, n_fs=2, n_ss=36), 0.057, 0.340),  # Newcombe (1998)
+    ],
+)
+def test_newcombe_published(table: Table, low: float, high: float) -> None:
+    got = paired_difference(table)
+    assert (got.interval.low, got.interval.high) == pytest.approx((low, high), abs=0.0005)
+    assert got.estimate == (table.n_sf - table.n_fs) / table.n
+
+
+def test_odds_ratio_published() -> None:
+    # Fagerland, Lydersen and Laake (2014): 0.14, transformed Wilson 0.02 to 0.89, Clopper-Pearson 0.003 to 1.11.
+    score, exact = paired_odds_ratio(BENTUR), paired_odds_ratio(BENTUR, exact=True)
+    assert score.estimate == exact.estimate == pytest.approx(1 / 7)
+    assert (score.interval.low, score.interval.high) == pytest.approx((0.02, 0.89), abs=0.005)
+    assert (exact.interval.low, exact.interval.high) == pytest.approx((0.003, 1.11), abs=0.005)
+
+
+@given(table=tables, confidence=st.sampled_from([0.8, 0.95, 0.99]))
+def test_swapping_a_and_b_mirrors(table: Table, confidence: float) -> None:
+    assume(table.n > 0)
+    here, there = (paired_difference(t, confidence=confidence) for t in (table, table.swapped()))
+    assert here.estimate == -there.estimate
+    assert here.interval.low == pytest.approx(-there.interval.high, abs=1e-12)
+    assert -1 <= here.interval.low <= here.estimate <= here.interval.high <= 1
+
+
+@given(table=tables)
+def test_swapping_success_and_failure_mirrors(table: Table) -> None:
+    assume(table.n > 0)
+    failures = Table(n_ff=table.n_ss, n_sf=table.n_fs, n_fs=table.n_sf, n_ss=table.n_ff)
+    here, there = paired_difference(table), paired_difference(failures)
+    assert here.interval.low == pytest.approx(-there.interval.high, abs=1e-9)
+
+
+@given(table=tables)
+def test_odds_ratio_swapped_is_turned_over(table: Table) -> None:
+    assume(table.n_sf > 0 and table.n_fs > 0)
+    here, there = paired_odds_ratio(table), paired_odds_ratio(table.swapped())
+    assert here.estimate * there.estimate == pytest.approx(1)
+    assert here.interval.low * there.interval.high == pytest.approx(1)
+
+
+def test_odds_ratio_of_one_winner_and_of_none() -> None:
+    assert paired_odds_ratio(Table(0, 5, 0, 0)).interval.high == math.inf
+    assert paired_odds_ratio(Table(0, 5, 0, 0)).estimate == math.inf
+    assert paired_odds_ratio(Table(0, 0, 5, 0)).estimate == 0.0
+    nothing = paired_odds_ratio(Table(3, 0, 0, 4))
+    assert math.isnan(nothing.estimate)
+    assert nothing.interval == Interval(0.0, math.inf)
+
+
+def test_odds_ratio_excludes_1_with_the_exact_test() -> None:
+    # Clopper and Pearson's interval is the exact test turned round: p below 5 % and 1 outside go together.
+    share = clopper_pearson(22, 30)
+    got = paired_odds_ratio(Table(0, 22, 8, 0), exact=True).interval
+    assert (got.low, got.high) == pytest.approx((share.low / (1 - share.low), share.high / (1 - share.high)))
+    assert got.low > 1
+
+
+def test_design_effect_is_a_smaller_sample() -> None:
+    table = Table(n_ff=40, n_sf=24, n_fs=8, n_ss=60)
+    quarter = Table(n_ff=10, n_sf=6, n_fs=2, n_ss=15)
+    got = paired_difference(table, design_effect=4.0).interval
+    wanted = paired_difference(quarter).interval
+    assert (got.low, got.high) == pytest.approx((wanted.low, wanted.high), abs=1e-12)
+
+
+def test_many_pairs_equal_one_by_one() -> None:
+    rng = np.random.default_rng(3)
+    pairs = pairwise_tables(rng.random((5, 40)) < 0.7)
+    estimates, limits = paired_differences(pairs)
+    for index in range(len(pairs)):
+        one = paired_difference(pairs.table(index))
+        assert (estimates[index], limits.low[index], limits.high[index]) == pytest.approx(
+            (one.estimate, one.interval.low, one.interval.high), abs=1e-14
+        )
+
+
+def test_no_case() -> None:
+    got = paired_difference(Table(0, 0, 0, 0))
+    assert math.isnan(got.estimate)
+    assert got.interval == Interval(-1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "p", [(0.2, 0.2, 0.1, 0.5), (0.1, 0.05, 0.05, 0.8), (0.3, 0.3, 0.3, 0.1), (0.05, 0.1, 0.05, 0.8)]
+)
+def test_coverage_summed_over_all_tables_of_40_cases(p: tuple[float, float, float, float]) -> None:
+    # No simulation: every possible table with its multinomial probability.
+    n = 40
+    cells = np.array([(a, b, c, n - a - b - c) for a, b, c in product(range(n + 1), repeat=3) if a + b + c <= n])
+    probability = np.exp(gammaln(n + 1) - gammaln(cells + 1).sum(axis=1) + cells @ np.log(p))
+    assert probability.sum() == pytest.approx(1, abs=1e-9)
+    _, limits = paired_differences(PairTables(cells[:, 0], cells[:, 0], *cells.T))
+    difference = p[1] - p[2]
+    covered = probability[(limits.low <= difference) & (difference <= limits.high)].sum()
+    assert 0.94 <= covered <= 0.985
