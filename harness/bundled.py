@@ -1,0 +1,10 @@
+"""What ships with the harness: tests, interfaces and transcripts."""
+
+from pathlib import Path
+
+
+def bundled(kind: str) -> Path:
+    """The folder `test_scripts`, `interfaces` or `transcripts`: inside an installed package, or of a checkout."""
+    package = Path(__file__).parent
+    installed = package / "_bundled"
+    return (installed if installed.is_dir() else package.parent) / kind

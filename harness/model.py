@@ -1,0 +1,178 @@
+"""The words of the harness as types: frozen, typed, no I/O.
+
+They are msgspec structs because a transcript has one `Trial` a line and a run may have millions of lines.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+
+
+class Outcome(StrEnum):
+    """What the harness made of one answer."""
+
+    TP = "TP"
+    TN = "TN"
+    FP = "FP"
+    FN = "FN"
+
+    @property
+    def success(self) -> bool:
+        """TP or TN."""
+        return self in (Outcome.TP, Outcome.TN)
+
+    @property
+    def positive(self) -> bool:
+        """Whether the case was a positive one."""
+        return self in (Outcome.TP, Outcome.FN)
+
+    @staticmethod
+    def of(*, positive: bool, accepted: bool) -> "Outcome":
+        """TP: positive and accepted; FN: positive, anything else; FP: negative and accepted; TN: negative, not."""
+        if positive:
+            return Outcome.TP if accepted else Outcome.FN
+        return Outcome.FP if accepted else Outcome.TN
+
+
+class ErrorKind(StrEnum):
+    """Why a case has no answer."""
+
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    ANSWER = "answer"
+    INTERFACE = "interface"
+
+
+class ErrorRule(StrEnum):
+    """What a test makes of an error: a failure, a refusal, or the end of the run."""
+
+    FAILURE = "failure"
+    REFUSE = "refuse"
+    ABORT = "abort"
+
+
+class Case(Struct, frozen=True, gc=False):
+    """One test, as its author wrote it."""
+
+    id: str
+    input: Any
+    expect: str = ""
+    positive: bool = True
+    truth: str = ""
+    columns: dict[str, Any] = {}
+
+    @property
+    def real_class(self) -> str:
+        """The class the input really has: `truth`, or the claim where it is true."""
+        return self.truth or (self.expect if self.positive else "")
+
+    def column(self, name: str) -> str:
+        """Any column as text, the fixed ones by their names; empty where the case has none."""
+        if name == "truth":
+            return self.real_class
+        if name in ("id", "expect"):
+            return self.id if name == "id" else self.expect
+        if name == "positive":
+            return "true" if self.positive else "false"
+        value = self.input if name == "input" else self.columns.get(name, "")
+        return value if type(value) is str else plain_text(value)
+
+
+class Question(Struct, frozen=True, gc=False):
+    """What a program is told about a case: never whether the claim is true.
+
+    `expect` is the claim of a score test, or the label of a training case; otherwise it is empty.
+    """
+
+    index: int
+    id: str
+    input: Any
+    expect: str = ""
+    columns: dict[str, Any] = {}
+    repeat: int = 1
+
+
+class Reply(Struct, frozen=True, gc=False):
+    """What came back for a question: an answer as the program gave it, or an error."""
+
+    question: Question
+    raw: Any = None
+    error: ErrorKind | None = None
+    message: str = ""
+    seconds: float = 0.0
+    memory: int | None = None
+
+
+class Answer(Struct, frozen=True, gc=False):
+    """An answer in the terms of its task; neither part means that the program refused."""
+
+    actual: Any = None
+    score: float | None = None
+
+
+REFUSAL = Answer()
+
+
+class Trial(Struct, frozen=True, gc=False):
+    """One record of a transcript. Only `id` and `outcome` are required of what others wrote."""
+
+    id: str
+    outcome: Outcome
+    positive: bool | UnsetType = UNSET
+    expect: str | UnsetType = UNSET
+    truth: str | UnsetType = UNSET
+    actual: Any = UNSET
+    score: float | UnsetType | None = UNSET
+    error: ErrorKind | UnsetType | None = UNSET
+    message: str | UnsetType = UNSET
+    seconds: float | UnsetType | None = UNSET
+    memory: int | UnsetType | None = UNSET
+    repeat: int | UnsetType = UNSET
+    stratum: str | UnsetType = UNSET
+    psu: str | UnsetType = UNSET
+    columns: dict[str, Any] | UnsetType = UNSET
+
+
+class Counts(Struct, frozen=True):
+    """How many of each outcome; `ER` are those among them that were errors."""
+
+    TP: int = 0
+    TN: int = 0
+    FP: int = 0
+    FN: int = 0
+    ER: int = 0
+
+    @property
+    def tests(self) -> int:
+        """All trials."""
+        return self.TP + self.TN + self.FP + self.FN
+
+    @property
+    def successes(self) -> int:
+        """TP and TN."""
+        return self.TP + self.TN
+
+    @property
+    def rate(self) -> float:
+        """The share of successes; 0 where there was no trial."""
+        return self.successes / self.tests if self.tests else 0.0
+
+    @staticmethod
+    def of(trials: Iterable[Trial]) -> "Counts":
+        """Count trials."""
+        tally = dict.fromkeys(("TP", "TN", "FP", "FN", "ER"), 0)
+        for trial in trials:
+            tally[trial.outcome] += 1
+            tally["ER"] += bool(trial.error)
+        return Counts(**tally)
+
+
+def plain_text(value: object) -> str:
+    """A JSON scalar as a table would have it: true and false in lower case, nothing for null."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

@@ -1,0 +1,160 @@
+"""Parameters: named, typed values to set or sweep, and how they are written on a command line."""
+
+import difflib
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+
+from harness.errors import UsageError
+
+Value = float | int | str | bool
+MOST_VALUES = 1_000_000
+
+
+class ParamType(StrEnum):
+    """The types a parameter may have."""
+
+    FLOAT = "float"
+    INT = "int"
+    STRING = "string"
+    BOOL = "bool"
+
+    @staticmethod
+    def of(default: Value) -> "ParamType":
+        """The type that a default value shows."""
+        if isinstance(default, bool):
+            return ParamType.BOOL
+        if isinstance(default, int):
+            return ParamType.INT
+        return ParamType.FLOAT if isinstance(default, float) else ParamType.STRING
+
+
+@dataclass(frozen=True)
+class Param:
+    """A declared parameter. A *decision* parameter is applied by the harness to recorded answers."""
+
+    name: str
+    type: ParamType
+    default: Value
+    decision: bool = False
+    help: str = ""
+
+    def parse(self, text: str) -> Value:
+        """One value from text, or a UsageError that says what was expected."""
+        try:
+            return _PARSERS[self.type](text.strip())
+        except (ValueError, OverflowError):
+            raise UsageError(f"--param {self.name}={text}: '{text}' is not a {_NAMES[self.type]}") from None
+
+    def parse_many(self, text: str) -> list[Value]:
+        """A list `0,1,2`, a range `0:1:0.1` (decimal arithmetic) or a logarithmic range `1:1000:x10`."""
+        if self.type in (ParamType.FLOAT, ParamType.INT) and ":" in text:
+            return [self.parse(_shortest(number)) for part in text.split(",") for number in _expand(self.name, part)]
+        return [self.parse(part) for part in text.split(",")]
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
+_TRUTH_VALUES = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+def _bool(text: str) -> bool:
+    if text.lower() not in _TRUTH_VALUES:
+        raise ValueError(text)
+    return _TRUTH_VALUES[text.lower()]
+
+
+_PARSERS: Mapping[ParamType, Callable[[str], Value]] = {
+    ParamType.FLOAT: _float,
+    ParamType.INT: int,
+    ParamType.STRING: str,
+    ParamType.BOOL: _bool,
+}
+_NAMES = {
+    ParamType.FLOAT: "finite number",
+    ParamType.INT: "whole number",
+    ParamType.STRING: "text",
+    ParamType.BOOL: "truth value: true or false",
+}
+
+
+def _shortest(number: Decimal) -> str:
+    """0.30 as 0.3 and 1E+2 as 100: what a reader, and int(), expect."""
+    return format(number.normalize(), "f")
+
+
+def _expand(name: str, part: str) -> list[Decimal]:
+    fields = part.split(":")
+    if len(fields) == 1:
+        return [_decimal(name, part, fields[0])]
+    if len(fields) != 3:
+        raise UsageError(f"--param {name}={part}: a range is FROM:TO:STEP or FROM:TO:xFACTOR")
+    first, last = _decimal(name, part, fields[0]), _decimal(name, part, fields[1])
+    if fields[2].startswith("x"):
+        return _logarithmic(name, part, first, last, _decimal(name, part, fields[2][1:]))
+    return _linear(name, part, first, last, _decimal(name, part, fields[2]))
+
+
+def _decimal(name: str, part: str, text: str) -> Decimal:
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation:
+        raise UsageError(f"--param {name}={part}: '{text}' is not a number") from None
+    if not number.is_finite() or abs(number.adjusted()) > 300:
+        raise UsageError(f"--param {name}={part}: '{text}' is not a finite number")
+    return number
+
+
+def _linear(name: str, part: str, first: Decimal, last: Decimal, step: Decimal) -> list[Decimal]:
+    if step == 0 or (last - first) * step < 0:
+        raise UsageError(f"--param {name}={part}: a step of {step} never gets from {first} to {last}")
+    count = (last - first) // step
+    if count >= MOST_VALUES:
+        raise UsageError(f"--param {name}={part}: more than {MOST_VALUES:,} values; take a larger step")
+    return [first + step * i for i in range(int(count) + 1)]
+
+
+def _logarithmic(name: str, part: str, first: Decimal, last: Decimal, factor: Decimal) -> list[Decimal]:
+    if first <= 0 or last < first or factor <= 1:
+        raise UsageError(f"--param {name}={part}: a logarithmic range needs 0 < FROM <= TO and a factor above 1")
+    values = [first]
+    while values[-1] * factor <= last:
+        values.append(values[-1] * factor)
+        if len(values) > MOST_VALUES:
+            raise UsageError(f"--param {name}={part}: more than {MOST_VALUES:,} values; take a larger factor")
+    return values
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint for a misspelt name: the nearest known one, or all of them."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean '{near[0]}'?"
+    return f"known: {', '.join(names)}" if names else "there are none"
+
+
+def split_assignment(text: str) -> tuple[str, str]:
+    """NAME=VALUE into its two parts."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise UsageError(f"--param {text}: write NAME=VALUE")
+    return name.strip(), value
+
+
+def settings(declared: Mapping[str, Param], assignments: Iterable[str]) -> dict[str, Value]:
+    """The value of every declared parameter: its default, or what NAME=VALUE says."""
+    values = {name: param.default for name, param in declared.items()}
+    for assignment in assignments:
+        name, text = split_assignment(assignment)
+        if name not in declared:
+            raise UsageError(f"--param {name}={text}: no parameter '{name}'; {nearest(name, declared)}")
+        values[name] = declared[name].parse(text)
+    return values

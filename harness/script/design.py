@@ -1,0 +1,84 @@
+"""The sampling design of a test, applied to its cases: which stratum and which PSU a case belongs to."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from harness.model import Case
+from harness.params import nearest
+from harness.script.schema import Design
+
+FIXED_COLUMNS = ("id", "input", "expect", "positive", "truth")
+Key = Callable[[Case], str]
+
+
+def column_names(columns: str | Sequence[str]) -> list[str]:
+    """One column or several, as a list."""
+    return [columns] if isinstance(columns, str) else list(columns)
+
+
+def group_key(columns: str | Sequence[str] | None) -> Key | None:
+    """The group of a case by one column, or by several crossed; None where no column is named."""
+    if columns is None:
+        return None
+    names = column_names(columns)
+    if len(names) == 1:
+        name = names[0]
+        return lambda case: case.column(name)
+    return lambda case: crossed(case.column(name) for name in names)
+
+
+def crossed(parts: Iterable[str]) -> str:
+    """Several values as one: joined by `/`, with `/` and the backslash escaped, so that no two crossings collide."""
+    return "/".join(part.replace("\\", "\\\\").replace("/", "\\/") for part in parts)
+
+
+class DesignCheck:
+    """Finds, case by case, what contradicts the declared design."""
+
+    def __init__(self, design: Design, weights: dict[str, float] | None) -> None:
+        self.names = column_names(design.stratum or []) + column_names(design.psu or []) + list(design.cofactors)
+        if isinstance(design.weights, str) and weights is None and design.weights not in ("cases", "equal"):
+            self.weight_column: str | None = design.weights
+            self.names.append(design.weights)
+        else:
+            self.weight_column = None
+        self.weights = weights
+        self.stratum = group_key(design.stratum)
+        self.psu = group_key(design.psu)
+        self.stratum_of: dict[str, str] = {}
+
+    @property
+    def asks(self) -> bool:
+        """Whether the design says anything that a case could contradict."""
+        return bool(self.names)
+
+    def mistake(self, case: Case) -> str | None:
+        """What is wrong with a case, if anything."""
+        for name in self.names:
+            if name not in FIXED_COLUMNS and name not in case.columns:
+                return f"no column '{name}', which the design names; {nearest(name, [*FIXED_COLUMNS, *case.columns])}"
+        return self._weight_mistake(case) or self._psu_mistake(case)
+
+    def _weight_mistake(self, case: Case) -> str | None:
+        if self.weight_column is not None:
+            text = case.column(self.weight_column)
+            try:
+                good = 0 <= float(text) < float("inf")
+            except ValueError:
+                good = False
+            return None if good else f"weight '{text}' in column '{self.weight_column}' is not a number from 0 up"
+        if self.weights is not None and self.stratum is not None and self.stratum(case) not in self.weights:
+            return f"stratum '{self.stratum(case)}' has no weight in design.weights"
+        return None
+
+    def _psu_mistake(self, case: Case) -> str | None:
+        """A unit in two strata is a mistake: its cases are not independent across them."""
+        if self.stratum is None or self.psu is None:
+            return None
+        psu, stratum = self.psu(case), self.stratum(case)
+        first = self.stratum_of.setdefault(psu, stratum)
+        if first == stratum:
+            return None
+        return (
+            f"PSU '{psu}' lies in two strata, '{first}' and '{stratum}'; drop the stratum, "
+            "or take a column as psu that tells the two apart if they were drawn apart"
+        )

@@ -1,0 +1,40 @@
+"""The identity of a test: scheme 1, SHA-256 over path, NUL, sha256 in hex, newline, of every file it names."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+SCHEME = 1
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def folder_sha256(folder: Path) -> str:
+    """SHA-256 of a folder: that of its listing, the same way as the digest of a test."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return _listing({path.relative_to(folder).as_posix(): file_sha256(path) for path in files})
+
+
+def path_sha256(path: Path) -> str:
+    """SHA-256 of a file or folder."""
+    return folder_sha256(path) if path.is_dir() else file_sha256(path)
+
+
+def digest(files: Mapping[str, str]) -> str:
+    """The digest of a test from the sha256 of the files that it names."""
+    return f"{SCHEME}:{_listing(files)}"
+
+
+def digest_without_script(cases: Iterable[tuple[str, str]]) -> str:
+    """The digest of an imported result: over the sorted id, NUL, expect, newline."""
+    lines = sorted(f"{case_id}\0{expect}\n".encode() for case_id, expect in cases)
+    return f"{SCHEME}:{hashlib.sha256(b''.join(lines)).hexdigest()}"
+
+
+def _listing(files: Mapping[str, str]) -> str:
+    lines = sorted(f"{path}\0{sha256}\n".encode() for path, sha256 in files.items())
+    return hashlib.sha256(b"".join(lines)).hexdigest()

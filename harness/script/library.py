@@ -1,0 +1,84 @@
+"""Find tests: by path, or by name in the working folder, in library folders and among the bundled ones."""
+
+import os
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.bundled import bundled
+from harness.errors import ScriptError, UsageError
+from harness.params import nearest
+from harness.script.load import SUFFIX
+
+
+@dataclass(frozen=True)
+class Found:
+    """A script that was found, by the name and version it gives itself."""
+
+    path: Path
+    name: str
+    version: str
+    site: str
+
+
+def library_folders(given: Sequence[str | Path] = ()) -> list[tuple[str, Path]]:
+    """Where tests are looked for, in order, each with the name of the place."""
+    named = [Path(folder) for folder in (*given, *os.environ.get("HATE_LIBRARY", "").split())]
+    missing = [folder for folder in named if not folder.is_dir()]
+    if missing:
+        raise UsageError(f"library {missing[0]}: no such folder; see --library and HATE_LIBRARY")
+    places = [(".", Path()), *((str(folder), folder) for folder in named), ("bundled", bundled("test_scripts"))]
+    return list({path.resolve(): (name, path) for name, path in reversed(places)}.values())[::-1]
+
+
+def scripts_in(folder: Path) -> Iterator[Path]:
+    """Script files in a folder and in the folders right below it."""
+    for pattern in (f"*{SUFFIX}", f"*/*{SUFFIX}", f"test_scripts/*/*{SUFFIX}"):
+        yield from sorted(path for path in folder.glob(pattern) if path.is_file())
+
+
+def find_all(libraries: Sequence[str | Path] = ()) -> list[Found]:
+    """Every test that has a name, nearest places first; what cannot be parsed is passed over here."""
+    found: list[Found] = []
+    seen: set[Path] = set()
+    for site, folder in library_folders(libraries):
+        for path in scripts_in(folder):
+            if path.resolve() not in seen and (entry := _peek(path, site)) is not None:
+                seen.add(path.resolve())
+                found.append(entry)
+    return found
+
+
+def _peek(path: Path, site: str) -> Found | None:
+    try:
+        with path.open("rb") as file:
+            test = tomllib.load(file)["test"]
+        return Found(path, str(test["name"]), str(test["version"]), site)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def find_script(text: str, libraries: Sequence[str | Path] = ()) -> Path:
+    """The script that is meant by a path, a name, or NAME@VERSION."""
+    path = Path(text)
+    if path.is_file():
+        return path
+    if path.is_dir() and (scripts := sorted(path.glob(f"*{SUFFIX}"))):
+        if len(scripts) > 1:
+            raise ScriptError(f"{text}: holds {len(scripts)} scripts, {', '.join(p.name for p in scripts)}; name one")
+        return scripts[0]
+    if text.endswith(".toml") or "/" in text:
+        raise ScriptError(f"{text}: no such script; `hate list` shows the tests that are here")
+    return _by_name(text, find_all(libraries))
+
+
+def _by_name(text: str, found: Sequence[Found]) -> Path:
+    name, _, version = text.partition("@")
+    matches = [entry for entry in found if entry.name == name and version in ("", entry.version)]
+    if matches:
+        return matches[0].path
+    versions = sorted({entry.version for entry in found if entry.name == name})
+    if versions:
+        raise UsageError(f"test '{name}' has no version {version}; there is {', '.join(versions)}")
+    raise UsageError(f"no test '{name}'; {nearest(name, {entry.name for entry in found})} (see `hate list`)")

@@ -1,0 +1,47 @@
+"""Where in a TOML file a key stands, for messages; the parser itself does not tell."""
+
+import re
+from collections.abc import Sequence
+
+_HEADER = re.compile(r"^\s*\[{1,2}\s*([^\]]+?)\s*\]{1,2}")
+_KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")
+
+
+def key_lines(text: str) -> dict[tuple[str, ...], int]:
+    """The line of each table and key, by its dotted path; of repeated tables, the first."""
+    found: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
+    quotes = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if quotes:
+            quotes = "" if quotes in line else quotes
+            continue
+        if header := _HEADER.match(line):
+            table = _path(header[1])
+            found.setdefault(table, number)
+        elif key := _KEY.match(line):
+            found.setdefault((*table, *_path(key[1])), number)
+            quotes = _opened(line[key.end() :])
+    return found
+
+
+def line_of(lines: dict[tuple[str, ...], int], path: Sequence[str | int]) -> int | None:
+    """The line of a key, or of the nearest table above it that has one."""
+    names = tuple(str(part) for part in path if not isinstance(part, int))
+    while names:
+        if names in lines:
+            return lines[names]
+        names = names[:-1]
+    return None
+
+
+def _path(dotted: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
+
+
+def _opened(value: str) -> str:
+    """The quotes of a multi-line string that this value opens and does not close."""
+    for quotes in ('"""', "'''"):
+        if value.lstrip().startswith(quotes) and value.count(quotes) == 1:
+            return quotes
+    return ""

@@ -1,0 +1,1 @@
+"""Getting what a test needs: the cache, downloads, archives."""

@@ -1,0 +1,48 @@
+"""The shapes an answer may come in, shared by the tasks."""
+
+import math
+from collections.abc import Mapping
+from typing import cast
+
+from harness.tasks.task import AnswerError
+
+LONGEST_SHOWN = 60
+
+
+def shown(raw: object) -> str:
+    """An answer, short enough for a message."""
+    text = repr(raw)
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
+
+
+def number(raw: object, what: str) -> float:
+    """A finite number, also one written as text."""
+    if isinstance(raw, bool) or not isinstance(raw, (int, float, str)):
+        raise AnswerError(f"{what} {shown(raw)} is not a number")
+    try:
+        value = float(raw)
+    except (ValueError, OverflowError):
+        raise AnswerError(f"{what} {shown(raw)} is not a number") from None
+    if not math.isfinite(value):
+        raise AnswerError(f"{what} {shown(raw)} is not a finite number")
+    return value
+
+
+def label(raw: object) -> str:
+    """A label as text; 3 and '3' are the same label."""
+    if isinstance(raw, str):
+        return raw.strip()
+    if isinstance(raw, bool):
+        return "true" if raw else "false"
+    if isinstance(raw, int):
+        return str(raw)
+    if isinstance(raw, float) and math.isfinite(raw):
+        return str(int(raw)) if raw.is_integer() else repr(raw)
+    raise AnswerError(f"label {shown(raw)} is neither text nor a number")
+
+
+def fields(raw: object, known: tuple[str, ...]) -> Mapping[str, object] | None:
+    """The answer as a JSON object with one of the known keys, or None where it is something else."""
+    if isinstance(raw, Mapping) and any(key in raw for key in known):
+        return cast("Mapping[str, object]", raw)
+    return None

@@ -1,0 +1,75 @@
+"""Task `label`: classification with refusal.
+
+The score is the lead of the best label over the second. An answer without a score passes every threshold.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from harness.model import REFUSAL, Answer, Case
+from harness.params import Param, ParamType, Value
+from harness.tasks.answers import fields, label, number, shown
+from harness.tasks.task import Accepts, AnswerError, Rules
+
+
+def best_and_lead(scores: Mapping[object, object]) -> Answer:
+    """The best label and its lead; a label that stands alone leads by its own score, ties go to the first."""
+    if not scores:
+        return REFUSAL
+    ranked = sorted(((number(s, f"score of {shown(k)}"), k) for k, s in scores.items()), key=lambda pair: -pair[0])
+    best, name = ranked[0]
+    return Answer(label(name), best - ranked[1][0] if len(ranked) > 1 else best)
+
+
+class LabelTask:
+    """A claim is accepted when the label is the claimed one and passes the threshold."""
+
+    name = "label"
+    shows_claim = False
+    needs_expect = True
+    decisions: Mapping[str, Param] = {
+        "threshold": Param("threshold", ParamType.FLOAT, 0.0, True, "how far the best label must lead the second")
+    }
+
+    def answer(self, raw: object, case: Case, rules: Rules) -> Answer:
+        """A label, (label, score), {"label", "score"}, {"scores": {...}}, a mapping of labels to scores, or None."""
+        if raw is None:
+            return REFUSAL
+        if isinstance(raw, (str, int, float)):
+            text = label(raw)
+            return Answer(text) if text else REFUSAL
+        if (known := fields(raw, ("label", "scores"))) is not None:
+            return self._from_fields(known)
+        if isinstance(raw, Mapping):
+            return best_and_lead(raw)
+        if isinstance(raw, Sequence) and len(raw) == 2:
+            return self._from_fields({"label": raw[0], "score": raw[1]})
+        raise AnswerError(f"{shown(raw)} is not a label, a (label, score) pair or a mapping of labels to scores")
+
+    def _from_fields(self, known: Mapping[str, object]) -> Answer:
+        if "scores" in known:
+            if not isinstance(known["scores"], Mapping):
+                raise AnswerError(f"scores {shown(known['scores'])} is not a mapping of labels to scores")
+            return best_and_lead(cast("Mapping[object, object]", known["scores"]))
+        if known["label"] is None or known["label"] == "":
+            return REFUSAL
+        score = known.get("score")
+        return Answer(label(known["label"]), None if score is None else number(score, "score"))
+
+    def acceptance(self, rules: Rules, params: Mapping[str, Value]) -> Accepts:
+        """The claimed label, at the threshold or above; a negative case without a claim accepts any label."""
+        threshold = float(params["threshold"])
+
+        def accepts(case: Case, answer: Answer) -> bool:
+            if answer.actual is None or (answer.score is not None and answer.score < threshold):
+                return False
+            return bool(answer.actual == case.expect or (not case.expect and not case.positive))
+
+        return accepts
+
+    def mistake(self, case: Case, rules: Rules) -> str | None:
+        """A case of a label test can be any."""
+        return None
+
+
+LABEL = LabelTask()

@@ -1,0 +1,42 @@
+"""Task `score`: verification and detection. The program scores the claim; the threshold decides."""
+
+from collections.abc import Mapping
+
+from harness.model import REFUSAL, Answer, Case
+from harness.params import Param, ParamType, Value
+from harness.tasks.answers import fields, number
+from harness.tasks.task import Accepts, Rules
+
+
+class ScoreTask:
+    """A claim is accepted when its score is at least the threshold (a distance: at most)."""
+
+    name = "score"
+    shows_claim = True
+    needs_expect = False
+    decisions: Mapping[str, Param] = {
+        "threshold": Param("threshold", ParamType.FLOAT, 0.0, True, "the score from which a claim is accepted")
+    }
+
+    def answer(self, raw: object, case: Case, rules: Rules) -> Answer:
+        """A number, {"score": number}, or None."""
+        known = fields(raw, ("score",))
+        value = known["score"] if known is not None else raw
+        if value is None or value == "":
+            return REFUSAL
+        score = number(value, "score")
+        return Answer(score, score)
+
+    def acceptance(self, rules: Rules, params: Mapping[str, Value]) -> Accepts:
+        """At least the threshold, or at most where smaller is better."""
+        threshold = float(params["threshold"])
+        if rules.larger_is_better:
+            return lambda case, answer: answer.score is not None and answer.score >= threshold
+        return lambda case, answer: answer.score is not None and answer.score <= threshold
+
+    def mistake(self, case: Case, rules: Rules) -> str | None:
+        """A case of a score test can be any: its ground truth is `positive`."""
+        return None
+
+
+SCORE = ScoreTask()

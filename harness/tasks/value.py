@@ -1,0 +1,54 @@
+"""Task `value`: a number that must lie within a tolerance of the expected one.
+
+The recorded score is the error, so that the tolerance is a decision parameter: any number of values costs one run.
+"""
+
+from collections.abc import Mapping
+
+from harness.model import REFUSAL, Answer, Case
+from harness.params import Param, ParamType, Value
+from harness.tasks.answers import fields, number
+from harness.tasks.task import Accepts, AnswerError, Rules
+
+
+class ValueTask:
+    """A claim is accepted when the number is within the tolerance of it."""
+
+    name = "value"
+    shows_claim = False
+    needs_expect = True
+    decisions: Mapping[str, Param] = {
+        "tolerance": Param("tolerance", ParamType.FLOAT, 0.0, True, "the largest error that is still right")
+    }
+
+    def answer(self, raw: object, case: Case, rules: Rules) -> Answer:
+        """A number, {"value": number}, or None."""
+        known = fields(raw, ("value", "label"))
+        given = known.get("value", known.get("label")) if known is not None else raw
+        if given is None or given == "":
+            return REFUSAL
+        value = number(given, "value")
+        return Answer(value, _error(value, float(case.expect), relative=rules.relative_tolerance))
+
+    def acceptance(self, rules: Rules, params: Mapping[str, Value]) -> Accepts:
+        """An error of at most the tolerance."""
+        tolerance = float(params["tolerance"])
+        return lambda case, answer: answer.score is not None and answer.score <= tolerance
+
+    def mistake(self, case: Case, rules: Rules) -> str | None:
+        """The claim must be a number, and not 0 where the tolerance is relative to it."""
+        try:
+            expected = number(case.expect, "expect")
+        except AnswerError as error:
+            return str(error)
+        if expected == 0 and rules.relative_tolerance:
+            return "expect is 0, to which no error is relative; use tolerance = {absolute = ...}"
+        return None
+
+
+def _error(value: float, expected: float, *, relative: bool) -> float:
+    error = abs(value - expected)
+    return error / abs(expected) if relative else error
+
+
+VALUE = ValueTask()

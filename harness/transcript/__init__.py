@@ -1,0 +1,1 @@
+"""Transcripts: one record a case, written append-only, read fast."""

@@ -1,0 +1,97 @@
+"""Transcript, format 1: the header and the last line. The records between them are `harness.model.Trial`."""
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from harness.model import Counts
+
+FORMAT = 1
+
+
+class TestInfo(Struct, frozen=True):
+    """Which test was run, and how it decides."""
+
+    name: str
+    version: str
+    digest: str
+    task: str = "label"
+    cases: int | None = None
+    errors: str | UnsetType = UNSET
+    larger_is_better: bool | UnsetType = UNSET
+    relative_tolerance: bool | UnsetType = UNSET
+
+
+class AlgorithmInfo(Struct, frozen=True):
+    """Which algorithm was run."""
+
+    name: str
+    version: str = ""
+
+
+class InterfaceInfo(Struct, frozen=True):
+    """How it was reached, and the digest of what reached it."""
+
+    kind: str = ""
+    sha256: str = ""
+
+
+class Header(Struct, frozen=True):
+    """The first line: where a transcript came from."""
+
+    hate: str
+    format: int
+    test: TestInfo
+    algorithm: AlgorithmInfo
+    interface: InterfaceInfo = InterfaceInfo()
+    params: dict[str, Any] = {}
+    design: dict[str, Any] = {}
+    repeat: int | UnsetType = UNSET
+    limit: int | UnsetType = UNSET
+    harness: str = ""
+    python: str = ""
+    platform: str = ""
+    started: str = ""
+
+
+class End(Struct, frozen=True):
+    """The last line: the counts, and the digest of every byte before it."""
+
+    end: bool
+    tests: int = 0
+    TP: int = 0
+    TN: int = 0
+    FP: int = 0
+    FN: int = 0
+    ER: int = 0
+    sha256: str = ""
+    finished: str = ""
+
+    @property
+    def counts(self) -> Counts:
+        """The counts alone."""
+        return Counts(self.TP, self.TN, self.FP, self.FN, self.ER)
+
+
+def differences(ours: Header, theirs: Header) -> list[str]:
+    """What keeps two headers from being of the same run: test, algorithm, interface, parameters, extent."""
+    found = []
+    for what in ("test", "algorithm", "interface", "params", "repeat", "limit"):
+        mine, other = (msgspec.to_builtins(getattr(header, what)) for header in (ours, theirs))
+        if mine != other:
+            found.append(f"{what} ({_first_difference(mine, other)})")
+    return found
+
+
+def _first_difference(mine: Any, other: Any) -> str:
+    if isinstance(mine, dict) and isinstance(other, dict):
+        for key in [*mine, *other]:
+            if mine.get(key) != other.get(key):
+                return f"{key}: {other.get(key)!r} there, {mine.get(key)!r} now"
+    return f"{other!r} there, {mine!r} now"
+
+
+def is_set(value: object) -> bool:
+    """Whether an optional key is there."""
+    return value is not UNSET and value is not None

@@ -1,0 +1,215 @@
+"""Read transcripts: line by line for whoever carries on with one, or whole, as columns, for whoever compares."""
+
+import gzip
+import hashlib
+import re
+import sys
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+import msgspec
+
+from harness.errors import TranscriptError
+from harness.model import Counts, Trial
+from harness.transcript.format import FORMAT, End, Header
+
+LONGEST_LINE = 64 << 20
+BLOCK = 4 << 20
+_END_LINE = re.compile(rb'\s*\{\s*"end"\s*:\s*true\b')
+
+_trial = msgspec.json.Decoder(Trial)
+_header = msgspec.json.Decoder(Header)
+_end = msgspec.json.Decoder(End)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A record and where its line begins and ends in the file."""
+
+    trial: Trial
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All of a transcript but its records."""
+
+    header: Header
+    counts: Counts
+    complete: bool
+
+
+class TranscriptReader:
+    """Goes through a transcript once; `end` and `torn` are known when the records are exhausted."""
+
+    def __init__(self, stream: IO[bytes], name: str) -> None:
+        self.name = name
+        self.end: End | None = None
+        # Bytes of a last line that was never finished; a killed run leaves one.
+        self.torn = 0
+        self._stream = stream
+        self._digest = hashlib.sha256()
+        self._number = 1
+        first = self._read_line()
+        self.header = self._decode_header(first)
+        self.head = len(first)
+        self._digest.update(first)
+
+    def __enter__(self) -> "TranscriptReader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+
+    def blocks(self) -> Iterator[list[Trial]]:
+        """The records, many at a time, for speed."""
+        rest = b""
+        while block := self._read_block():
+            whole, newline, rest = (rest + block).rpartition(b"\n")
+            if newline:
+                yield self._decode_block(whole + newline)
+            elif len(rest) > LONGEST_LINE:
+                raise TranscriptError(f"{self.name}:{self._number + 1}: a line of more than {LONGEST_LINE >> 20} MiB")
+        if rest:
+            yield from self._last_line(rest)
+
+    def lines(self) -> Iterator[Line]:
+        """The records, each with its place in the file."""
+        start = self.head
+        while block := self._read_line():
+            if not block.endswith(b"\n"):
+                for trials in self._last_line(block):
+                    yield from (Line(trial, start, start + len(block)) for trial in trials)
+                return
+            for trial in self._decode_block(block):
+                yield Line(trial, start, start + len(block))
+            start += len(block)
+
+    def _last_line(self, line: bytes) -> Iterator[list[Trial]]:
+        """A line without a newline: an end line that lost its newline on the way, or a torn record."""
+        if _END_LINE.match(line) and line.rstrip().endswith(b"}"):
+            self._decode_block(line)
+        else:
+            self.torn = len(line)
+        yield []
+
+    def _decode_block(self, data: bytes) -> list[Trial]:
+        """Records of whole lines; an end line closes the transcript."""
+        if self.end is not None:
+            if data.strip():
+                raise TranscriptError(f"{self.name}:{self._number + 1}: there is more after the end line")
+            return []
+        place = data.rfind(b"\n", 0, len(data.rstrip()))
+        if _END_LINE.match(data, place + 1):
+            body, last = data[: place + 1], data[place + 1 :]
+        else:
+            body, last = data, b""
+        self._digest.update(body)
+        trials = self._decode_records(body)
+        if last:
+            self.end = self._decode_end(last)
+        return trials
+
+    def _decode_records(self, body: bytes) -> list[Trial]:
+        try:
+            trials = _trial.decode_lines(body)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+            self._find_bad_line(body)
+            raise
+        self._number += body.count(b"\n")
+        return trials
+
+    def _find_bad_line(self, body: bytes) -> None:
+        """Name the line that cannot be used."""
+        for offset, line in enumerate(body.split(b"\n"), 1):
+            try:
+                if line.strip():
+                    _trial.decode(line)
+            except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+                place = f"{self.name}:{self._number + offset}"
+                raise TranscriptError(f"{place}: {_explain(line, error)}") from None
+
+    def _decode_header(self, line: bytes) -> Header:
+        try:
+            kind = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+            if bytes(kind.get("hate", b"")) != b'"transcript"':
+                raise msgspec.ValidationError("it does not begin with a transcript's header")
+            if bytes(kind.get("format", b"")) != str(FORMAT).encode():
+                version = bytes(kind.get("format", b"missing")).decode()
+                raise TranscriptError(f"{self.name}:1: format {version} is not known here, only {FORMAT}")
+            return _header.decode(line)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            raise TranscriptError(f"{self.name}:1: not a transcript: {error}") from None
+
+    def _decode_end(self, line: bytes) -> End:
+        try:
+            end = _end.decode(line)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            raise TranscriptError(f"{self.name}:{self._number + 1}: {error}") from None
+        if end.sha256 and end.sha256 != self._digest.hexdigest():
+            raise TranscriptError(f"{self.name}: its sha256 is not that of its content; it was changed or damaged")
+        return end
+
+    def _read_line(self) -> bytes:
+        try:
+            return self._stream.readline(LONGEST_LINE)
+        except (OSError, EOFError, zlib.error) as error:
+            raise TranscriptError(f"{self.name}: cannot be read: {error}") from None
+
+    def _read_block(self) -> bytes:
+        try:
+            return self._stream.read(BLOCK)
+        except (OSError, EOFError, zlib.error) as error:
+            raise TranscriptError(f"{self.name}: cannot be read: {error}") from None
+
+
+def _explain(line: bytes, error: Exception) -> str:
+    if isinstance(error, msgspec.ValidationError):
+        try:
+            outcome = msgspec.json.decode(line).get("outcome")
+            if outcome not in ("TP", "TN", "FP", "FN"):
+                return f"outcome {outcome!r} is not one of TP, TN, FP, FN"
+        except (msgspec.MsgspecError, AttributeError):
+            pass
+    return str(error)
+
+
+def open_transcript(path: Path) -> TranscriptReader:
+    """A transcript for reading, plain or gzipped; `-` is standard input."""
+    if str(path) == "-":
+        return TranscriptReader(sys.stdin.buffer, "standard input")
+    try:
+        stream = _open(path)
+    except OSError as error:
+        raise TranscriptError(f"{path}: {error.strerror}") from None
+    try:
+        return TranscriptReader(stream, str(path))
+    except TranscriptError:
+        stream.close()
+        raise
+
+
+def _open(path: Path) -> IO[bytes]:
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return cast("IO[bytes]", gzip.open(path)) if packed else path.open("rb")  # noqa: SIM115
+
+
+def summarise(path: Path) -> Summary:
+    """Header and counts, every record checked."""
+    tally = Counts()
+    with open_transcript(path) as reader:
+        for block in reader.blocks():
+            part = Counts.of(block)
+            tally = Counts(*(a + b for a, b in zip(_fields(tally), _fields(part), strict=True)))
+    if reader.end is not None and _fields(reader.end.counts) != _fields(tally):
+        raise TranscriptError(f"{path}: its last line counts {reader.end.counts}, its records are {tally}")
+    return Summary(reader.header, tally, reader.end is not None)
+
+
+def _fields(counts: Counts) -> tuple[int, ...]:
+    return msgspec.structs.astuple(counts)

@@ -1,0 +1,199 @@
+"""Write a transcript: a record is on disk as soon as its case is done; the finished file is in case order."""
+
+import contextlib
+import gzip
+import hashlib
+import os
+import shutil
+from array import array
+from datetime import UTC, datetime
+from operator import lt
+from pathlib import Path
+
+import msgspec
+
+from harness.errors import OutputError
+from harness.model import Counts, Outcome, Trial
+from harness.transcript.format import End, Header
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: there an open file cannot be opened for writing by another anyway
+    fcntl = None  # type: ignore[assignment]
+
+PART = ".part"
+HASH_BLOCK = 1 << 20
+
+
+def now() -> str:
+    """The time as transcripts have it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Writer:
+    """An open transcript. Use `create` for a new one and `reopen` to carry on with one."""
+
+    def __init__(self, target: Path, fd: int, offset: int) -> None:
+        self.target = target
+        self.path = working_path(target)
+        self._fd = fd
+        self._offset = offset
+        self._encoder = msgspec.json.Encoder()
+        self._indexes = array("q")
+        self._starts = array("q")
+        self._head = 0
+        self._tally = dict.fromkeys((*Outcome, "ER"), 0)
+
+    @property
+    def counts(self) -> Counts:
+        """What was written so far."""
+        return Counts(**{str(key): count for key, count in self._tally.items()})
+
+    @classmethod
+    def create(cls, target: Path, header: Header, *, force: bool = False) -> "Writer":
+        """A new transcript; an existing file is refused unless forced."""
+        path = working_path(target)
+        if not force and target.exists():
+            raise FileExistsError(target)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            flags = os.O_RDWR | os.O_CREAT | (0 if force else os.O_EXCL)
+            writer = cls(target, os.open(path, flags, 0o644), 0)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            raise OutputError(f"{path}: {error.strerror}; choose another place with -o") from None
+        writer._lock()
+        os.ftruncate(writer._fd, 0)
+        writer._write(msgspec.json.encode(header) + b"\n")
+        writer._head = writer._offset
+        return writer
+
+    @classmethod
+    def reopen(cls, target: Path, *, head: int, end: int) -> "Writer":
+        """Carry on with a transcript whose header ends at byte `head` and whose last whole record ends at `end`."""
+        path = working_path(target)
+        try:
+            writer = cls(target, os.open(path, os.O_RDWR), end)
+            writer._lock()
+            os.ftruncate(writer._fd, end)
+            os.lseek(writer._fd, end, os.SEEK_SET)
+        except OSError as error:
+            raise OutputError(f"{path}: {error.strerror}") from None
+        writer._head = head
+        return writer
+
+    def keep(self, index: int, start: int, trial: Trial) -> None:
+        """Count a record that is there already: the case at `index`, its line at byte `start`."""
+        self._note(index, start, trial)
+
+    def append(self, index: int, trial: Trial) -> None:
+        """Write the record of the case at `index`."""
+        start = self._offset
+        self._write(self._encoder.encode(trial) + b"\n")
+        self._note(index, start, trial)
+
+    def finish(self) -> Path:
+        """Put the records in case order, add the last line, and move the file into place if it is compressed."""
+        if not (_ascending(self._indexes) and _ascending(self._starts)):
+            self._sort()
+        counts = msgspec.structs.asdict(self.counts)
+        end = End(True, self.counts.tests, **counts, sha256=self._sha256(), finished=now())
+        self._write(msgspec.json.encode(end) + b"\n")
+        with contextlib.suppress(OSError):  # some file systems cannot; the data is with the kernel all the same
+            os.fsync(self._fd)
+        self.close()
+        if self.path != self.target:
+            self._compress()
+        return self.target
+
+    def close(self) -> None:
+        """Release the file; without `finish` it stays incomplete, and can be resumed."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _lock(self) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._fd)
+            raise OutputError(f"{self.path}: another run is writing this transcript; choose another with -o") from None
+
+    def _note(self, index: int, start: int, trial: Trial) -> None:
+        self._indexes.append(index)
+        self._starts.append(start)
+        self._tally[trial.outcome] += 1
+        if trial.error:
+            self._tally["ER"] += 1
+
+    def _write(self, data: bytes) -> None:
+        """All of it or, on a full disk, none of it: a torn record is cut off again."""
+        done = 0
+        try:
+            while done < len(data):
+                done += os.write(self._fd, data[done:] if done else data)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, self._offset)
+            reason = error.strerror or str(error)
+            raise OutputError(f"{self.path}: {reason}; make room, then carry on with --resume") from None
+        self._offset += done
+
+    def _sort(self) -> None:
+        """Rewrite the records in case order beside the file, and move the new one into place."""
+        order = sorted(range(len(self._indexes)), key=self._indexes.__getitem__)
+        ends = _ends(self._starts, self._offset)
+        scratch = self.path.with_name(self.path.name + ".sorting")
+        try:
+            with scratch.open("xb") as out:
+                out.write(os.pread(self._fd, self._head, 0))
+                for number in order:
+                    start = self._starts[number]
+                    out.write(os.pread(self._fd, ends[start] - start, start))
+            fd = os.open(scratch, os.O_RDWR | os.O_APPEND)
+            scratch.replace(self.path)
+        except OSError as error:
+            scratch.unlink(missing_ok=True)
+            raise OutputError(f"{scratch}: {error.strerror}; make room, then finish with --resume") from None
+        os.close(self._fd)
+        self._fd = fd
+
+    def _sha256(self) -> str:
+        digest, place = hashlib.sha256(), 0
+        while block := os.pread(self._fd, HASH_BLOCK, place):
+            digest.update(block)
+            place += len(block)
+        return digest.hexdigest()
+
+    def _compress(self) -> None:
+        scratch = self.target.with_name(self.target.name + ".zipping")
+        try:
+            # No name and no time inside, so that the same transcript compresses to the same bytes.
+            with (
+                self.path.open("rb") as source,
+                scratch.open("wb") as raw,
+                gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed,
+            ):
+                shutil.copyfileobj(source, packed, 1 << 20)
+            scratch.replace(self.target)
+            self.path.unlink()
+        except OSError as error:
+            scratch.unlink(missing_ok=True)
+            raise OutputError(f"{scratch}: {error.strerror}; the transcript is whole in {self.path}") from None
+
+
+def _ascending(numbers: "array[int]") -> bool:
+    return all(map(lt, numbers, memoryview(numbers)[1:]))
+
+
+def _ends(starts: "array[int]", last: int) -> dict[int, int]:
+    ordered = sorted(starts)
+    return dict(zip(ordered, [*ordered[1:], last], strict=True))
+
+
+def working_path(target: Path) -> Path:
+    """Where a transcript is written: compressed ones are packed when they are complete."""
+    return target.with_name(target.name + PART) if target.suffix == ".gz" else target
