@@ -1,0 +1,71 @@
+"""Error ellipses: quantiles against scipy.stats, geometry, coverage by simulation."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from harness.stats.curves.ellipses import ellipse, ellipse_of_repeats
+
+
+@pytest.mark.parametrize("r", [3, 5, 20, 400])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.99])
+def test_scale_is_hotellings(r: int, confidence: float) -> None:
+    points = np.random.default_rng(r).normal(size=(r, 2))
+    want = 2 * (r - 1) / (r - 2) * stats.f.ppf(confidence, 2, r - 2)
+    assert ellipse_of_repeats(points, confidence=confidence).scale == pytest.approx(want, rel=1e-9)
+
+
+def test_known_covariance_takes_chi_square() -> None:
+    found = ellipse([0.1, 0.9], [[0.04, 0], [0, 0.01]])
+    assert found.scale == pytest.approx(stats.chi2.ppf(0.95, 2))
+    assert found.half_axes == pytest.approx((0.2 * np.sqrt(found.scale), 0.1 * np.sqrt(found.scale)))
+    assert found.angle == pytest.approx(0)
+    assert found.method == "chi-square"
+
+
+def test_path_has_the_same_distance_everywhere() -> None:
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(15, 2)) @ np.array([[2, 1], [0, 0.5]])
+    found = ellipse_of_repeats(points)
+    away = found.path(50) - points.mean(axis=0)
+    inverse = np.linalg.inv(np.cov(points, rowvar=False) / 15)
+    np.testing.assert_allclose(np.einsum("ij,jk,ik->i", away, inverse, away), found.scale, rtol=1e-9)
+    assert found.contains(found.centre + 0.999 * away[7])
+    assert not found.contains(found.centre + 1.001 * away[7])
+
+
+def test_the_mean_of_few_repeats_is_covered() -> None:
+    # 1,500 draws of 6 repeats: coverage of 95 % has a standard error of 0.56 %.
+    rng = np.random.default_rng(1)
+    mix = np.array([[1, 0.5], [0, 0.3]])
+    inside = sum(ellipse_of_repeats(rng.normal(size=(6, 2)) @ mix).contains([0, 0]) for _ in range(1500))
+    assert 0.93 * 1500 < inside < 0.97 * 1500
+
+
+def test_the_next_repeat_is_covered() -> None:
+    rng = np.random.default_rng(2)
+    inside = 0
+    for _ in range(1500):
+        points = rng.normal(size=(7, 2))
+        inside += ellipse_of_repeats(points[:6], of="next").contains(points[6])
+    assert 0.93 * 1500 < inside < 0.97 * 1500
+
+
+def test_points_on_a_line_give_a_flat_ellipse() -> None:
+    found = ellipse_of_repeats([[0.0, 0.5], [0.1, 0.5], [0.2, 0.5]])
+    assert found.half_axes[1] == pytest.approx(0, abs=1e-9)
+    assert found.contains([0.11, 0.5])
+    assert not found.contains([0.1, 0.6])
+
+
+def test_wrong_input_is_named() -> None:
+    with pytest.raises(ValueError, match="three or more"):
+        ellipse_of_repeats([[0, 1], [1, 0]])
+    with pytest.raises(ValueError, match="point 1 is not finite"):
+        ellipse_of_repeats([[0.0, 1.0], [float("nan"), 0.0], [1.0, 1.0]])
+    with pytest.raises(ValueError, match="confidence"):
+        ellipse([0, 0], np.eye(2), confidence=95)
+    with pytest.raises(ValueError, match="degrees of freedom"):
+        ellipse([0, 0], np.eye(2), df=1)
+    with pytest.raises(ValueError, match="expected"):
+        ellipse([0, 0, 0], np.eye(2))
