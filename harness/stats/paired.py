@@ -12,7 +12,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["McNemar", "McNemars", "PairTables", "Table", "mcnemar", "mcnemar_all", "pairwise_tables"]
+__all__ = [
+    "McNemar",
+    "McNemars",
+    "PairTables",
+    "Table",
+    "check_successes",
+    "mcnemar",
+    "mcnemar_all",
+    "pairwise_tables",
+]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -134,7 +143,7 @@ class McNemars:
 
 def pairwise_tables(successes: npt.ArrayLike) -> PairTables:
     """All pairs of m algorithms from an (m, n) array of their successes on n cases."""
-    matrix = _check_successes(successes)
+    matrix = check_successes(successes)
     m, n = matrix.shape
     both = np.zeros((m, m), dtype=np.int64)
     for start in range(0, n, _BLOCK):
@@ -176,6 +185,16 @@ def mcnemar_all(n_sf: npt.ArrayLike, n_fs: npt.ArrayLike, *, design_effect: npt.
     )
 
 
+def check_successes(successes: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """An (algorithms, cases) array of successes as booleans, or an error that says what else it is."""
+    matrix = np.asarray(successes)
+    if matrix.ndim != 2:
+        raise ValueError(f"successes have shape {matrix.shape}, expected (algorithms, cases)")
+    if matrix.dtype != np.bool_ and not np.isin(matrix, (0, 1)).all():
+        raise ValueError("successes hold values other than 0 and 1: decide what a success is first")
+    return matrix.astype(np.bool_, copy=False)
+
+
 def _corrected_z(sf: FloatArray, fs: FloatArray) -> FloatArray:
     discordant = sf + fs
     z: FloatArray = np.maximum(np.abs(sf - fs) - 1, 0) / np.sqrt(np.where(discordant == 0, 1, discordant))
@@ -204,19 +223,10 @@ def _coin_p(sf: FloatArray, fs: FloatArray) -> dict[str, FloatArray]:
 
 
 def _check_same_cases(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    first, second = _check_successes([np.asarray(a)])[0], _check_successes([np.asarray(b)])[0]
+    first, second = check_successes([np.asarray(a)])[0], check_successes([np.asarray(b)])[0]
     if first.shape != second.shape:
         raise ValueError(f"A has {first.size} cases, B has {second.size}: align them by case first")
     return first, second
-
-
-def _check_successes(successes: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    matrix = np.asarray(successes)
-    if matrix.ndim != 2:
-        raise ValueError(f"successes have shape {matrix.shape}, expected (algorithms, cases)")
-    if matrix.dtype != np.bool_ and not np.isin(matrix, (0, 1)).all():
-        raise ValueError("successes hold values other than 0 and 1: decide what a success is first")
-    return matrix.astype(np.bool_, copy=False)
 
 
 def _check_discordant(
