@@ -1,0 +1,193 @@
+"""Ranks of the true identity in a gallery, from a full matrix of similarities or distances at once.
+
+The rank of a probe is 1 + the number of wrong identities that score at least as well as the best right one, so that
+ties count against the algorithm. An identity with several gallery images has the score of its best one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.intp]
+
+__all__ = ["Ranks", "censored", "median_rank", "rank_matrix", "weighted_median"]
+
+_BLOCK_ELEMENTS = 1 << 22
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranks:
+    """Ranks of the probes. A probe whose identity is not in the gallery has no rank: nan, and `enrolled` is false.
+
+    `best_right` and `best_wrong` are the scores that an open-set decision compares with its threshold, in the
+    direction of the matrix; nan where there is none.
+    """
+
+    rank: FloatArray
+    enrolled: BoolArray
+    best_right: FloatArray
+    best_wrong: FloatArray
+    gallery: int
+    """Number of identities in the gallery."""
+
+    @property
+    def relative(self) -> FloatArray:
+        """Rank over the size of the gallery: comparable between galleries, 1 for the last place."""
+        return self.rank / self.gallery
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Layout:
+    """Columns sorted by identity: where each identity starts, and which one each probe is (-1: not enrolled)."""
+
+    columns: IntArray
+    starts: IntArray
+    own: IntArray
+    sizes: IntArray
+
+
+def rank_matrix(
+    scores: npt.ArrayLike,
+    probes: npt.ArrayLike,
+    gallery: npt.ArrayLike,
+    *,
+    larger_is_better: bool = True,
+    exclude_diagonal: bool = False,
+    block: int | None = None,
+) -> Ranks:
+    """Rank every probe (a row) in the gallery (the columns); `probes` and `gallery` are their identities.
+
+    `exclude_diagonal`: probe i and gallery image i are the same image, which is left out of that probe's gallery.
+    `block`: rows worked on at a time; memory is in proportion to it, and the result the same.
+    """
+    matrix, layout = _check(scores, np.asarray(probes), np.asarray(gallery), exclude_diagonal)
+    rows = block if block is not None else max(1, _BLOCK_ELEMENTS // max(1, matrix.shape[1]))
+    if rows < 1:
+        raise ValueError(f"block {rows!r}: expected one row or more")
+    sign = 1.0 if larger_is_better else -1.0
+    parts = [
+        _rank_block(sign * best, layout.own[at], _available(layout, at, exclude_diagonal))
+        for at, best in _best_by_identity(matrix, layout, rows, sign, exclude_diagonal)
+    ]
+    rank, right, wrong = (np.concatenate([p[i] for p in parts]) for i in range(3))
+    return Ranks(rank, ~np.isnan(rank), sign * right + 0.0, sign * wrong + 0.0, layout.starts.size)
+
+
+def censored(rank: npt.ArrayLike, limit: int) -> FloatArray:
+    """Ranks cut off at a limit: beyond it, one miss is as bad as another."""
+    if limit < 1:
+        raise ValueError(f"limit {limit!r}: the smallest rank is 1")
+    return np.asarray(np.minimum(np.asarray(rank, dtype=np.float64), limit))
+
+
+def median_rank(rank: npt.ArrayLike, *, limit: int | None = None, weights: npt.ArrayLike | None = None) -> float:
+    """Median of the ranks, censored at a limit if there is one; probes without a rank (nan) are left out."""
+    r = np.asarray(rank, dtype=np.float64)
+    known = ~np.isnan(r)
+    if not known.any():
+        raise ValueError("no probe has a rank: none is in the gallery")
+    w = None if weights is None else np.asarray(weights, dtype=np.float64)[known]
+    return weighted_median(r[known] if limit is None else censored(r[known], limit), w)
+
+
+def weighted_median(values: FloatArray, weights: FloatArray | None = None) -> float:
+    """The value with half of the weight on either side; the middle of two when the halves part between them."""
+    if weights is None:
+        return float(np.median(values))
+    order = np.argsort(values)
+    ranked, below = values[order], np.cumsum(weights[order])
+    if not below[-1] > 0:
+        raise ValueError("weights add up to 0: expected a weight above 0")
+    half = below[-1] / 2
+    # Sums of weights carry rounding errors; a half that is missed by one of them is still a half.
+    slack = 1e-12 * below[-1]
+    low = ranked[np.searchsorted(below, half - slack)]
+    high = ranked[min(int(np.searchsorted(below, half + slack)), ranked.size - 1)]
+    return float((low + high) / 2)
+
+
+def _check(
+    scores: npt.ArrayLike, probes: npt.NDArray[np.generic], gallery: npt.NDArray[np.generic], diagonal: bool
+) -> tuple[npt.NDArray[np.floating], _Layout]:
+    matrix = np.asarray(scores)
+    if not np.issubdtype(matrix.dtype, np.floating):
+        matrix = matrix.astype(np.float64)
+    if matrix.ndim != 2 or probes.shape != matrix.shape[:1] or gallery.shape != matrix.shape[1:]:
+        raise ValueError(
+            f"scores {matrix.shape}, probes {probes.shape}, gallery {gallery.shape}: expected (n, m), (n,) and (m,)"
+        )
+    if matrix.size == 0:
+        raise ValueError("the matrix is empty: expected a probe and a gallery image")
+    if diagonal and matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"scores {matrix.shape}: only a square matrix has a diagonal to exclude")
+    return matrix, _layout(probes, gallery)
+
+
+def _layout(probes: npt.NDArray[np.generic], gallery: npt.NDArray[np.generic]) -> _Layout:
+    names, code = np.unique(gallery, return_inverse=True)
+    columns = np.argsort(code, kind="stable")
+    sizes = np.bincount(code)
+    starts = np.cumsum(sizes) - sizes
+    place = np.minimum(np.searchsorted(names, probes), names.size - 1)
+    own = np.where(names[place] == probes, place, -1)
+    return _Layout(columns, starts, own, sizes)
+
+
+def _best_by_identity(
+    matrix: npt.NDArray[np.floating], layout: _Layout, rows: int, sign: float, diagonal: bool
+) -> Iterator[tuple[slice, npt.NDArray[np.floating]]]:
+    """Blocks of rows with a column for each identity, its best score, in the matrix's own direction."""
+    single = layout.starts.size == matrix.shape[1]
+    best = np.maximum if sign > 0 else np.minimum
+    for start in range(0, matrix.shape[0], rows):
+        at = slice(start, min(start + rows, matrix.shape[0]))
+        part = matrix[at]
+        if np.isnan(part).any():
+            r, c = np.argwhere(np.isnan(part))[0]
+            raise ValueError(f"score of probe {start + r} and gallery image {c} is not a number: give the worst score")
+        if diagonal:
+            part = part.copy()
+            part[np.arange(part.shape[0]), np.arange(at.start, at.stop)] = -sign * np.inf
+        part = part[:, layout.columns]
+        yield at, part if single else best.reduceat(part, layout.starts, axis=1)
+
+
+def _available(layout: _Layout, at: slice, diagonal: bool) -> BoolArray:
+    """Whether the probe's own identity has an image in the gallery, other than an excluded one."""
+    own = layout.own[at]
+    images = np.where(own >= 0, layout.sizes[own], 0)
+    if diagonal:
+        images = images - _own_column(layout, at)
+    return np.asarray(images > 0)
+
+
+def _own_column(layout: _Layout, at: slice) -> IntArray:
+    """1 where gallery image i has the identity of probe i."""
+    identity = np.empty(layout.columns.size, dtype=np.intp)
+    identity[layout.columns] = np.repeat(np.arange(layout.sizes.size), layout.sizes)
+    return np.asarray(identity[at] == layout.own[at], dtype=np.intp)
+
+
+def _rank_block(
+    best: npt.NDArray[np.floating], own: IntArray, available: BoolArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Rank, best right and best wrong score of each row, larger being better."""
+    rows = np.arange(best.shape[0])
+    right = best[rows, own]
+    # The right identity is at least as good as itself: that is the 1 of the definition.
+    rank = np.count_nonzero(best >= right[:, None], axis=1)
+    others = best
+    enrolled = own >= 0
+    others[rows[enrolled], own[enrolled]] = -np.inf
+    wrong = others.max(axis=1) if best.shape[1] > 1 else np.where(enrolled, np.nan, best[:, 0])
+    return (
+        np.where(available, rank, np.nan).astype(np.float64),
+        np.where(available, right, np.nan).astype(np.float64),
+        wrong.astype(np.float64),
+    )
