@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from harness.stats.replication.around_lone import around_lone
 from harness.stats.replication.arrays import FloatArray, columns_of
 from harness.stats.replication.galois import prime_power
 from harness.stats.replication.hadamard import Hadamard, hadamard, smallest_order
@@ -95,9 +96,22 @@ class OneOfSeveral(ScaledReplicates):
             yield factors.reshape(stop - start, -1)
 
 
-def balanced(sample: Sample, *, fay: float = 0.0) -> HalfSamples | OneOfSeveral:
-    """The balanced replicates of a sample whose strata all have the same number of units, 2 or a prime power to 13."""
+def balanced(sample: Sample, *, fay: float = 0.0) -> ScaledReplicates:
+    """The balanced replicates of a sample whose strata all have the same number of units, a prime power to 13."""
     check_fay(fay)
+    return around_lone(sample, lambda kept: _balanced(kept, fay))
+
+
+def balanced_size(sample: Sample) -> int | None:
+    """The common number of units a stratum, lone ones aside, if balanced replicates exist for it."""
+    sizes = sample.stratum_sizes
+    size = int(sizes.max())
+    if ((sizes != size) & (sizes > 1)).any() or size > LARGEST_BALANCED or prime_power(size) is None:
+        return None
+    return size
+
+
+def _balanced(sample: Sample, fay: float) -> HalfSamples | OneOfSeveral:
     units = balanced_size(sample)
     if units is None:
         raise ValueError(
@@ -107,12 +121,3 @@ def balanced(sample: Sample, *, fay: float = 0.0) -> HalfSamples | OneOfSeveral:
     if units == 2:
         return HalfSamples(hadamard(smallest_order(sample.strata)), sample.strata, fay)
     return OneOfSeveral(orthogonal_array(units, sample.strata), sample.strata, fay)
-
-
-def balanced_size(sample: Sample) -> int | None:
-    """The common number of units a stratum if balanced replicates exist for it."""
-    sizes = sample.stratum_sizes
-    size = int(sizes[0])
-    if (sizes != size).any() or size > LARGEST_BALANCED or prime_power(size) is None:
-        return None
-    return size

@@ -57,8 +57,10 @@ class OrthogonalArray:
         Symbol j stands `columns` places after symbol j - 1, so one transform of the values laid end to end does for
         all p symbols.
         """
-        period, base = self.count - 1, values[:, :1]
         strata, _, width = values.shape
+        if strata > self.columns:
+            raise ValueError(f"{strata} strata: {self.count} replicates serve {self.columns} strata in balance")
+        period, base = self.count - 1, values[:, :1]
         laid = np.zeros((period, width))
         starts = self.columns * np.arange(self.levels - 1)
         places = (starts[None, :] - np.arange(strata)[:, None]) % period

@@ -73,7 +73,7 @@ def make_sample(
         _check_units_in_one_stratum(stratum, unit, names, unit_labels)
     place = _stratum_order(_labels(order, cases, "order"), stratum, names) if order is not None else None
     return _assemble(
-        _weights(weights, cases), stratum, unit, names, place, Lone(lone), strata is not None, units is not None
+        _weights(weights, cases), stratum, unit, names, place, _lone(lone), strata is not None, units is not None
     )
 
 
@@ -95,6 +95,12 @@ def _labels(values: npt.ArrayLike, cases: int, what: str) -> Labels:
     if array.shape != (cases,):
         raise ValueError(f"{what}: shape {array.shape} for {cases} cases; give one label for each case")
     return array.astype(str) if array.dtype == object else array
+
+
+def _lone(name: Lone | str) -> Lone:
+    if name not in list(Lone):
+        raise ValueError(f"lone={name!r}: choose one of {', '.join(Lone)}")
+    return Lone(name)
 
 
 def _weights(weights: npt.ArrayLike | None, cases: int) -> FloatArray:
