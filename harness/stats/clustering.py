@@ -1,0 +1,133 @@
+"""How alike the cases of a group are, and what that costs: intraclass correlation, design effect, overdispersion."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.stats.designs import Groups
+from harness.stats.rates import normal_quantile
+
+__all__ = [
+    "IntraclassCorrelation",
+    "Overdispersion",
+    "effective_size",
+    "intraclass_correlation",
+    "kish_design_effect",
+    "overdispersion",
+    "real_error",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class IntraclassCorrelation:
+    """One-way analysis of variance: how alike cases of a group are.
+
+    `icc` may be below 0 by chance. It is not a number when there is nothing to compare: no two cases in a group, a
+    single group, or no variance at all. `mean_size` is the size n0 that stands for the unequal ones. `design_effect`
+    and `effective_size` are Kish's for the plain mean.
+    """
+
+    icc: float
+    groups: int
+    cases: int
+    mean_size: float
+    ms_between: float
+    ms_within: float
+    design_effect: float
+    effective_size: float
+
+
+@dataclass(frozen=True, slots=True)
+class Overdispersion:
+    """Do successes vary more between groups than one binomial rate allows.
+
+    `dispersion` is Pearson's chi-square over its degrees of freedom, 1 where groups do not matter. `z` is Tarone's
+    (1979), the sharper test against clustering, with the one-sided `p_clustered`; it holds for small groups too.
+    """
+
+    chi2: float
+    df: int
+    p_value: float
+    dispersion: float
+    z: float
+    p_clustered: float
+
+
+def intraclass_correlation(values: npt.ArrayLike, groups: npt.ArrayLike) -> IntraclassCorrelation:
+    """The anova estimate (MSB - MSW) / (MSB + (n0 - 1) MSW), for groups of any size (Donner 1986)."""
+    grouped = Groups.of(np.asarray(values, dtype=np.float64)[:, None], groups)
+    sizes, count, total = grouped.sizes, len(grouped.sizes), grouped.total
+    n0 = (total - (sizes**2).sum() / total) / (count - 1) if count > 1 else math.nan
+    between = float(grouped.between[0]) / (count - 1) if count > 1 else math.nan
+    within = float(grouped.within.sum()) / (total - count) if total > count else math.nan
+    icc = _ratio(between - within, between + (n0 - 1) * within)
+    deff = kish_design_effect(sizes, icc)
+    return IntraclassCorrelation(
+        icc=icc,
+        groups=count,
+        cases=int(total),
+        mean_size=n0,
+        ms_between=between,
+        ms_within=within,
+        design_effect=deff,
+        effective_size=effective_size(total, deff),
+    )
+
+
+def kish_design_effect(sizes: npt.ArrayLike, icc: float) -> float:
+    """1 + (size - 1) icc, with the sizes' mean over cases: what clustering multiplies the variance of a mean by.
+
+    Groups of one case have none, whatever the correlation; otherwise an unknown correlation gives an unknown effect.
+    """
+    counts = np.asarray(sizes, dtype=np.float64)
+    if counts.size == 0 or not (counts > 0).all():
+        raise ValueError("group sizes must be given, and each be above 0")
+    size = float((counts**2).sum() / counts.sum())
+    return 1.0 if size == 1 else 1 + (size - 1) * icc
+
+
+def effective_size(n: float, design_effect: float) -> float:
+    """Number of independent cases that would say as much."""
+    return _ratio(n, design_effect)
+
+
+def real_error(design_effect: float, *, confidence: float = 0.95) -> float:
+    """How often an interval that ignores the design misses: 2 Phi(-1.96 / sqrt(design effect)), for 95 %."""
+    if not design_effect > 0:
+        raise ValueError(f"design effect {design_effect!r} is not above 0 (1 for independent cases)")
+    return math.erfc(normal_quantile(confidence) / math.sqrt(2 * design_effect))
+
+
+def overdispersion(successes: npt.ArrayLike, sizes: npt.ArrayLike) -> Overdispersion:
+    """Pearson's and Tarone's test, from the successes and the sizes of each group."""
+    from scipy.special import chdtrc, ndtr
+
+    x, m = _check_counts(successes, sizes)
+    rate = x.sum() / m.sum()
+    variance, df = rate * (1 - rate), len(m) - 1
+    if variance == 0 or df == 0:
+        return Overdispersion(0.0, df, 1.0, math.nan, 0.0, 1.0)
+    squares = (x - m * rate) ** 2 / variance
+    chi2 = float((squares / m).sum())
+    pairs = float((m * (m - 1)).sum())
+    z = float((squares.sum() - m.sum()) / math.sqrt(2 * pairs)) if pairs else 0.0
+    return Overdispersion(chi2, df, float(chdtrc(df, chi2)), chi2 / df, z, float(ndtr(-z)) if pairs else 1.0)
+
+
+def _ratio(above: float, below: float) -> float:
+    return above / below if below else math.nan
+
+
+def _check_counts(
+    successes: npt.ArrayLike, sizes: npt.ArrayLike
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    x, m = np.asarray(successes, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
+    if x.ndim != 1 or x.shape != m.shape or x.size == 0:
+        raise ValueError(f"{x.shape} successes and {m.shape} sizes: expected a number of each for every group")
+    if not ((x >= 0) & (x <= m) & (m > 0)).all():
+        raise ValueError("a group has more successes than cases, or no case: expected 0 <= successes <= size")
+    return x, m
