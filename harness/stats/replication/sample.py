@@ -65,6 +65,8 @@ def make_sample(
     unit labels start afresh in every stratum; otherwise a unit that lies in two strata is an error. `order` is a
     column, constant within a stratum, by which lone strata are joined (otherwise by name).
     """
+    if cases < 1:
+        raise ValueError("a sample needs at least one case")
     stratum_labels = _labels(strata, cases, "strata") if strata is not None else np.full(cases, _WHOLE)
     unit_labels = _labels(units, cases, "units") if units is not None else np.arange(cases)
     names, stratum = np.unique(stratum_labels, return_inverse=True)
@@ -104,8 +106,6 @@ def _lone(name: Lone | str) -> Lone:
 
 
 def _weights(weights: npt.ArrayLike | None, cases: int) -> FloatArray:
-    if cases < 1:
-        raise ValueError("a sample needs at least one case")
     if weights is None:
         return np.ones(cases)
     array = np.asarray(weights, dtype=np.float64)

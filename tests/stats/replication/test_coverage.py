@@ -1,0 +1,81 @@
+"""Coverage with 100 subjects of four cases and an intraclass correlation of 0.2, for new subjects and for the same.
+
+Each subject has a rate of its own, beta-distributed about the mean; each case is a toss with the subject's rate. Of
+4,000 experiments a coverage of 95 % has a standard error of 0.35 %.
+"""
+
+import numpy as np
+import pytest
+
+from harness.stats.rates import wilson_all
+from harness.stats.replication.arrays import BoolArray, FloatArray
+from harness.stats.replication.balanced import balanced
+from harness.stats.replication.estimate import replicate
+from harness.stats.replication.intervals import t_interval
+from harness.stats.replication.jackknife import delete_one
+from harness.stats.replication.replicates import Replicates
+from harness.stats.replication.sample import Sample, make_sample
+from harness.stats.replication.statistic import UNBOUNDED, rate
+
+SUBJECTS, CASES, EXPERIMENTS = 100, 4, 4000
+ICC, MEAN = 0.2, 0.8
+SUBJECT = np.repeat(np.arange(SUBJECTS), CASES)
+NEW_SUBJECTS = make_sample(SUBJECTS * CASES, units=SUBJECT)
+THESE_SUBJECTS = make_sample(SUBJECTS * CASES, strata=SUBJECT)
+
+
+def subject_rates(rng: np.random.Generator, experiments: int) -> FloatArray:
+    spread = 1 / ICC - 1
+    return rng.beta(MEAN * spread, (1 - MEAN) * spread, size=(SUBJECTS, experiments))
+
+
+def tosses(rates: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """(cases, experiments) of successes."""
+    return (rng.random((SUBJECTS * CASES, EXPERIMENTS)) < rates[SUBJECT]).astype(np.float64)
+
+
+def covered(replicates: Replicates, unit_values: FloatArray, truth: float) -> BoolArray:
+    """Whether the t interval of each experiment holds the truth; a rate of cases in equal numbers is linear."""
+    n = SUBJECTS * CASES
+    full = unit_values.sum(axis=0) / n
+    se = np.sqrt(replicates.variance(replicates.totals(unit_values) / n, full))
+    half = t_interval(0.0, 1.0, replicates.df, bounds=UNBOUNDED, confidence=0.95).high
+    return np.asarray(np.abs(full - truth) <= half * se)
+
+
+def by_subject(successes: FloatArray) -> FloatArray:
+    return np.asarray(successes.reshape(SUBJECTS, CASES, -1).sum(axis=1))
+
+
+def test_for_new_subjects_only_the_cluster_interval_holds() -> None:
+    rng = np.random.default_rng(1)
+    successes = tosses(subject_rates(rng, EXPERIMENTS), rng)
+    cluster = covered(delete_one(NEW_SUBJECTS), by_subject(successes), MEAN).mean()
+    stratified = covered(balanced(THESE_SUBJECTS), successes, MEAN).mean()
+    limits = wilson_all(successes.sum(axis=0), np.full(EXPERIMENTS, SUBJECTS * CASES))
+    binomial = ((limits.low <= MEAN) & (limits.high >= MEAN)).mean()
+    assert 0.93 < cluster < 0.97
+    assert 0.80 < stratified < 0.85
+    assert 0.84 < binomial < 0.90
+
+
+def test_for_the_same_subjects_again_the_stratified_interval_holds() -> None:
+    rng = np.random.default_rng(2)
+    rates = subject_rates(rng, 1)
+    successes = tosses(rates, rng)
+    stratified = covered(balanced(THESE_SUBJECTS), successes, float(rates.mean())).mean()
+    cluster = covered(delete_one(NEW_SUBJECTS), by_subject(successes), float(rates.mean())).mean()
+    assert 0.93 < stratified < 0.97
+    assert cluster > 0.98
+
+
+@pytest.mark.parametrize("sample", [NEW_SUBJECTS, THESE_SUBJECTS], ids=["new", "same"])
+def test_the_estimate_as_a_user_gets_it_is_the_one_simulated(sample: Sample) -> None:
+    rng = np.random.default_rng(3)
+    successes = tosses(subject_rates(rng, EXPERIMENTS), rng)[:, :1]
+    found = replicate(sample, rate(successes[:, 0]))
+    values = by_subject(successes) if sample is NEW_SUBJECTS else successes
+    design = delete_one(sample) if sample is NEW_SUBJECTS else balanced(sample)
+    expected = np.sqrt(design.variance(design.totals(values) / 400, values.sum(axis=0) / 400))
+    assert found.se == pytest.approx(expected[0], rel=1e-10)
+    assert found.df == design.df

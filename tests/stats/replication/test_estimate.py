@@ -1,0 +1,233 @@
+"""The estimate as a user gets it: the choice of the method, twins by brute force, zero variance, invariances."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.stats.rates import wilson
+from harness.stats.replication.arrays import FloatArray
+from harness.stats.replication.balanced import HalfSamples
+from harness.stats.replication.estimate import Estimate, replicate
+from harness.stats.replication.hadamard import Stored
+from harness.stats.replication.plan import Plan
+from harness.stats.replication.sample import Sample, make_sample
+from harness.stats.replication.statistic import (
+    OfWeights,
+    difference,
+    full_estimate,
+    rate,
+    ratio,
+    replicate_estimates,
+    total,
+)
+
+
+def drawn(strata: int, units: int, cases: int, seed: int) -> tuple[Sample, FloatArray, FloatArray]:
+    """Strata of units of cases, with weights and successes of two algorithms."""
+    rng = np.random.default_rng(seed)
+    n = strata * units * cases
+    sample = make_sample(
+        n,
+        strata=np.repeat(np.arange(strata), units * cases),
+        units=np.repeat(np.arange(strata * units), cases),
+        weights=rng.uniform(0.5, 2, n),
+    )
+    return sample, rng.binomial(1, 0.7, n).astype(float), rng.binomial(1, 0.5, n).astype(float)
+
+
+def test_all_half_samples() -> None:
+    """All 2^6 of them, for a ratio by hand; they serve as a design too, and a linear statistic cannot tell it apart."""
+    sample, a, b = drawn(6, 2, 3, seed=1)
+    signs = np.array([(1, *choice) for choice in product((1, -1), repeat=6)], dtype=np.int8)
+    halves = HalfSamples(Stored(signs), 6, 0.0)
+    by_hand = []
+    for choice in signs[:, 1:]:
+        chosen = np.isin(sample.unit_of_case, 2 * np.arange(6) + (choice < 0))
+        by_hand.append((sample.weights * a)[chosen].sum() / (sample.weights * b)[chosen].sum())
+    np.testing.assert_allclose(replicate_estimates(halves, sample, ratio(a, b)), by_hand, rtol=1e-12)
+    everyone = halves.variance(replicate_estimates(halves, sample, total(a)), full_estimate(sample, total(a)))
+    assert replicate(sample, total(a)).se ** 2 == pytest.approx(everyone, rel=1e-12)
+
+
+@pytest.mark.parametrize("fay", [0.0, 0.3])
+@pytest.mark.parametrize(("units", "method"), [(2, "brr"), (3, "brr"), (5, "jackknife"), (4, "bootstrap")])
+def test_any_function_of_weights_agrees_with_the_short_way(units: int, method: str, fay: float) -> None:
+    sample, a, b = drawn(5, units, 2, seed=2)
+    plan = Plan(method=method, fay=fay, replicates=100)
+    short = replicate(sample, difference(a, b), plan)
+    long = replicate(sample, OfWeights(lambda w: float(w @ (a - b) / w.sum())), plan)
+    assert (long.estimate, long.se, long.df) == pytest.approx((short.estimate, short.se, short.df), rel=1e-10)
+    assert (long.replicates, long.method) == (short.replicates, short.method)
+
+
+def test_grouped_and_random_agree_for_other_numbers_of_units() -> None:
+    """The textbook variance is the mean over groupings: 400 of them come within 5 %."""
+    sample, a, b = drawn(8, 6, 1, seed=3)
+    everyone = replicate(sample, difference(a, b))
+    several = replicate(sample, difference(a, b), Plan(groupings=400))
+    assert (everyone.groupings, everyone.replicates, everyone.df) == ("all", None, 40)
+    assert (several.groupings, several.replicates) == (400, 400 * 12)
+    assert several.se**2 == pytest.approx(everyone.se**2, rel=0.05)
+
+
+def test_defaults_by_design_and_statistic() -> None:
+    two, a, b = drawn(4, 2, 3, seed=4)
+    seven, c, _ = drawn(3, 6, 1, seed=4)
+
+    def chosen(found: Estimate) -> tuple[object, ...]:
+        return found.method, found.groupings, found.replicates, found.fay
+
+    weighted = OfWeights(lambda w: float(np.average(c, weights=w)))
+    assert chosen(replicate(two, rate(a))) == ("brr", None, 8, 0.0)
+    assert chosen(replicate(two, rate(a, within=b))) == ("brr", None, 8, 0.5)
+    assert chosen(replicate(seven, rate(c))) == ("brr", "all", None, 0.0)
+    assert chosen(replicate(seven, weighted)) == ("brr", 20, 80, 0.5)
+    assert chosen(replicate(make_sample(18), rate(c))) == ("jackknife", None, 18, 0.0)
+    assert chosen(replicate(seven, rate(c), Plan("group-jackknife", replicates=5))) == ("group-jackknife", None, 5, 0.0)
+
+
+def test_without_strata_or_units_it_is_the_binomial() -> None:
+    successes = np.repeat([1.0, 0.0], [30, 10])
+    found = replicate(make_sample(40), rate(successes))
+    assert found.se == pytest.approx(np.sqrt(0.75 * 0.25 / 39), rel=1e-12)
+    assert found.design_effect == pytest.approx(1, rel=1e-12)
+    assert found.df == 39
+
+
+def test_design_effect_of_a_paired_difference() -> None:
+    """Against [(n_sf + n_fs) / n - D^2] / (n - 1)."""
+    rng = np.random.default_rng(5)
+    a, b = rng.binomial(1, 0.8, 60).astype(float), rng.binomial(1, 0.6, 60).astype(float)
+    found = replicate(make_sample(60, units=np.repeat(np.arange(20), 3)), difference(a, b))
+    gap = a.mean() - b.mean()
+    assert found.design_effect == pytest.approx(found.se**2 / (((a != b).mean() - gap**2) / 59), rel=1e-12)
+    assert found.p_value is not None
+    assert 0 < found.p_value < 1
+
+
+def test_t_interval_is_clipped() -> None:
+    successes = np.ones(20)
+    successes[0] = 0
+    found = replicate(make_sample(20, strata=np.repeat(np.arange(10), 2)), rate(successes))
+    assert found.interval.high == 1
+    # 2.228 is the 97.5 % point of Student's t with 10 degrees of freedom, from the table.
+    assert found.interval.low == pytest.approx(0.95 - 2.228 * 0.05, abs=1e-4)
+
+
+@pytest.mark.parametrize("success", [0.0, 1.0])
+@pytest.mark.parametrize("strata", [7, 10, 101])
+def test_zero_variance_of_a_rate_is_no_certainty(success: float, strata: int) -> None:
+    sample = make_sample(4 * strata, strata=np.repeat(np.arange(strata), 4), units=np.repeat(np.arange(2 * strata), 2))
+    found = replicate(sample, rate(np.full(4 * strata, success)))
+    assert (found.se, found.design_effect) == (0, None)
+    # The cases of a unit count as one: the sample is worth its units.
+    assert found.interval == wilson(success * 2 * strata, 2 * strata)
+    told = replicate(sample, rate(np.full(4 * strata, success)), Plan(design_effect=1.6))
+    assert told.interval == wilson(success * 4 * strata, 4 * strata, design_effect=1.6)
+    assert told.interval.high - told.interval.low < found.interval.high - found.interval.low
+
+
+def test_zero_variance_between_units_that_agree() -> None:
+    """Strata explain everything: the error is zero, and still no point is given out for an interval."""
+    found = replicate(make_sample(8, strata=np.repeat(np.arange(4), 2)), rate([1, 1, 0, 0, 1, 1, 1, 1]))
+    assert (found.se, found.estimate, found.design_effect) == (0, 0.75, 0)
+    assert found.interval == wilson(6, 8)
+
+
+def test_zero_variance_of_a_difference() -> None:
+    sample = make_sample(20, strata=np.repeat(np.arange(10), 2))
+    same = replicate(sample, difference(np.ones(20), np.ones(20)))
+    assert (same.estimate, same.se, same.p_value) == (0, 0, 1)
+    assert same.interval.high == -same.interval.low == pytest.approx(wilson(0, 20).high)
+    apart = replicate(sample, difference(np.ones(20), np.zeros(20)))
+    assert apart.p_value == pytest.approx(2 * 0.5**20)
+    assert apart.interval.high == 1
+    assert 0.7 < apart.interval.low < 1
+
+
+def test_zero_variance_without_bounds_says_nothing() -> None:
+    found = replicate(make_sample(4, strata=[1, 1, 2, 2]), total(np.ones(4)))
+    assert (found.interval.low, found.interval.high) == (-np.inf, np.inf)
+
+
+def test_satterthwaite_counts_the_strata_that_vary() -> None:
+    """One stratum of three with all the variance: 2 degrees of freedom, not 4; equal strata keep theirs."""
+    sample = make_sample(6, strata=np.repeat([1, 2], 3))
+    lopsided = replicate(sample, total([0, 1, 5, 2, 2, 2]), Plan(df="satterthwaite"))
+    even = replicate(sample, total([0, 1, 5, 1, 2, 6]), Plan(df="satterthwaite"))
+    assert (lopsided.df, even.df) == pytest.approx((2, 4))
+    with pytest.raises(ValueError, match="df='design'"):
+        replicate(sample, OfWeights(lambda w: float(w[0])), Plan(df="satterthwaite"))
+
+
+def test_a_replicate_without_an_estimate_names_the_remedy() -> None:
+    sample = make_sample(4, strata=[1, 1, 2, 2])
+    few = rate([1, 0, 1, 1], within=[1, 0, 0, 0])
+    with pytest.raises(ValueError, match=r"use fay=0\.5"):
+        replicate(sample, few, Plan(fay=0.0))
+    assert replicate(sample, few).estimate == 1
+    with pytest.raises(ValueError, match="whole sample's estimate is nan"):
+        replicate(sample, rate([1, 0, 1, 1], within=[0, 0, 0, 0]))
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        (Plan(method="magic"), "method='magic': choose one of auto, brr"),
+        (Plan(fay=1.0), "fay=1.0"),
+        (Plan(confidence=95), "confidence=95"),
+        (Plan(method="group-jackknife", replicates=1), "groups=1"),
+    ],
+)
+def test_choices_that_are_refused(plan: Plan, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        replicate(make_sample(4, strata=[1, 1, 2, 2]), rate([1, 0, 1, 0]), plan)
+
+
+def test_values_that_are_refused() -> None:
+    with pytest.raises(ValueError, match="case 1 has 2"):
+        rate([0, 2])
+    with pytest.raises(ValueError, match="2 and 3 values"):
+        difference([0, 1], [0, 1, 1])
+    with pytest.raises(ValueError, match="has 3 cases and the sample 4"):
+        replicate(make_sample(4), rate([0, 1, 1]))
+
+
+@given(
+    strata=st.integers(2, 9),
+    units=st.sampled_from([2, 3, 4, 6]),
+    seed=st.integers(0, 1000),
+    scale=st.floats(0.01, 100),
+)
+@settings(max_examples=40, deadline=None)
+def test_invariances(strata: int, units: int, seed: int, scale: float) -> None:
+    """Cases in any order, weights on any scale, algorithms swapped: a difference only turns its sign."""
+    sample, a, b = drawn(strata, units, 2, seed)
+    n, rng = sample.cases, np.random.default_rng(seed)
+    stratum = np.repeat(np.arange(strata), 2 * units)
+    unit = np.repeat(np.arange(strata * units), 2)
+    order = rng.permutation(n)
+    shuffled = make_sample(n, strata=stratum[order], units=unit[order], weights=scale * sample.weights[order])
+    found = replicate(sample, difference(a, b))
+    moved = replicate(shuffled, difference(b[order], a[order]))
+    assert moved.estimate == pytest.approx(-found.estimate, rel=1e-9, abs=1e-12)
+    assert moved.se == pytest.approx(found.se, rel=1e-9, abs=1e-12)
+    assert (moved.interval.low, moved.interval.high) == pytest.approx(
+        (-found.interval.high, -found.interval.low), rel=1e-9, abs=1e-9
+    )
+    assert moved.p_value == pytest.approx(found.p_value, rel=1e-6)
+
+
+@given(strata=st.integers(1, 12), units=st.sampled_from([2, 3, 4, 5]), seed=st.integers(0, 1000))
+@settings(max_examples=40, deadline=None)
+def test_permuting_strata_leaves_a_total_alone(strata: int, units: int, seed: int) -> None:
+    """Which stratum meets which column of the array must not matter to a linear statistic."""
+    sample, a, _ = drawn(strata, units, 2, seed)
+    names = np.random.default_rng(seed).permutation(strata)[np.repeat(np.arange(strata), 2 * units)]
+    renamed = make_sample(
+        sample.cases, strata=names, units=np.repeat(np.arange(strata * units), 2), weights=sample.weights
+    )
+    assert replicate(renamed, total(a)).se == pytest.approx(replicate(sample, total(a)).se, rel=1e-9, abs=1e-12)

@@ -1,0 +1,104 @@
+"""Half-samples by random grouping: unbiased for unequal halves, with the degrees of freedom that they claim."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from harness.stats.replication.arrays import FloatArray
+from harness.stats.replication.balanced import balanced
+from harness.stats.replication.grouped import GroupedHalves, grouped_halves
+from harness.stats.replication.hadamard import hadamard
+from harness.stats.replication.sample import Sample, make_sample
+
+
+def strata_of(*sizes: int) -> Sample:
+    return make_sample(sum(sizes), strata=np.repeat(np.arange(len(sizes)), sizes))
+
+
+def textbook(sample: Sample, values: FloatArray) -> float:
+    parts = np.split(values, np.cumsum(sample.stratum_sizes)[:-1])
+    return float(sum(len(part) * part.var(ddof=1) for part in parts))
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 7])
+def test_mean_over_all_groupings_is_the_textbook_variance(size: int) -> None:
+    """Brute force: every way to choose the first half of one stratum."""
+    values = np.random.default_rng(size).normal(size=size)
+    first = size // 2
+    leans = []
+    for chosen in combinations(range(size), first):
+        lean = np.full(size, -np.sqrt(first / (size - first)))
+        lean[list(chosen)] = np.sqrt((size - first) / first)
+        leans.append(lean)
+    halves = GroupedHalves(hadamard(2), np.array([size]), np.array(leans), 1.0)
+    variance = halves.variance(halves.totals(values), float(values.sum()))
+    assert variance == pytest.approx(size * values.var(ddof=1), rel=1e-12)
+
+
+@pytest.mark.parametrize("fay", [0.0, 0.5])
+@pytest.mark.parametrize("size", [3, 5])
+def test_random_grouping_is_unbiased(size: int, fay: float) -> None:
+    """Over 2,000 groupings the mean lies within 4 of its own standard errors of the textbook variance."""
+    sample, rng = strata_of(*[size] * 6), np.random.default_rng(11)
+    values = rng.normal(size=sample.units)
+    halves = grouped_halves(sample, rng=rng, groupings=2000, fay=fay)
+    squares = ((halves.totals(values) - values.sum()) / (1 - fay)) ** 2
+    by_grouping = squares.reshape(2000, -1).mean(axis=1)
+    error = by_grouping.std() / np.sqrt(2000)
+    assert abs(by_grouping.mean() - textbook(sample, values)) < 4 * error
+    assert error < 0.03 * textbook(sample, values)
+
+
+@pytest.mark.parametrize(("size", "plain"), [(3, 5 / 4), (4, 1), (5, 13 / 12)])
+def test_plain_factors_of_two_and_nothing_are_biased(size: int, plain: float) -> None:
+    """A half's mean in place of the roots is off by (m1^2 + m2^2) / (2 m1 m2): 25 % for halves of one and two."""
+    values = np.random.default_rng(2).normal(size=size)
+    squares = []
+    for chosen in combinations(range(size), size // 2):
+        half = np.isin(np.arange(size), chosen)
+        squares += [(values[half].mean() - values.mean()) ** 2, (values[~half].mean() - values.mean()) ** 2]
+    assert np.mean(squares) == pytest.approx(plain * values.var(ddof=1) / size, rel=1e-12)
+
+
+def test_strata_of_two_give_the_balanced_variance() -> None:
+    sample, rng = strata_of(*[2] * 9), np.random.default_rng(4)
+    values = rng.normal(size=(18, 2))
+    halves = grouped_halves(sample, rng=rng, groupings=3)
+    exact = balanced(sample)
+    np.testing.assert_allclose(
+        halves.variance(halves.totals(values), values.sum(axis=0)),
+        exact.variance(exact.totals(values), values.sum(axis=0)),
+        rtol=1e-12,
+    )
+    assert halves.df == 9
+
+
+@pytest.mark.parametrize("fay", [0.0, 0.3])
+def test_totals_are_the_factors_times_the_values(fay: float) -> None:
+    sample, rng = strata_of(3, 2, 5, 4, 7), np.random.default_rng(6)
+    halves = grouped_halves(sample, rng=rng, groupings=3, fay=fay)
+    values = rng.normal(size=(sample.units, 2))
+    factors = np.concatenate(list(halves.weights(block=3)))
+    np.testing.assert_allclose(halves.totals(values), factors @ values, atol=1e-11)
+    assert len(factors) == halves.count == 24
+
+
+@pytest.mark.parametrize(("groupings", "size", "df"), [(1, 3, 8.0), (2, 3, 32 / 3), (2, 5, 12.8), (20, 5, 27.826)])
+def test_degrees_of_freedom(groupings: int, size: int, df: float) -> None:
+    """Of normal data 2 E[V]^2 / Var[V] is the df. 20,000 samples, 100 for each design: 1.3 % error."""
+    sample, rng = strata_of(*[size] * 8), np.random.default_rng(13)
+    found = []
+    for _ in range(200):
+        halves = grouped_halves(sample, rng=rng, groupings=groupings)
+        values = rng.normal(size=(sample.units, 100))
+        found.append(halves.variance(halves.totals(values), values.sum(axis=0)))
+    assert halves.df == pytest.approx(df, rel=1e-3)
+    variances = np.concatenate(found)
+    assert variances.mean() == pytest.approx(sample.units, rel=0.03)
+    assert 2 * variances.mean() ** 2 / variances.var() == pytest.approx(df, rel=0.06)
+
+
+def test_at_least_one_grouping() -> None:
+    with pytest.raises(ValueError, match="groupings=0"):
+        grouped_halves(strata_of(3, 3), rng=np.random.default_rng(0), groupings=0)

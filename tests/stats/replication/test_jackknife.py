@@ -1,0 +1,97 @@
+"""Jackknives: the textbook variance of a linear statistic, R's figures without strata, and unbiased groups."""
+
+import json
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.stats.replication.arrays import FloatArray
+from harness.stats.replication.estimate import replicate
+from harness.stats.replication.jackknife import DeleteGroup, delete_group, delete_one
+from harness.stats.replication.plan import Plan
+from harness.stats.replication.replicates import Centre
+from harness.stats.replication.sample import Sample, make_sample
+from harness.stats.replication.statistic import rate, ratio
+
+REFERENCE = json.loads((Path(__file__).parents[2] / "data" / "replication" / "lone_reference.json").read_text())
+
+
+def strata_of(*sizes: int) -> Sample:
+    return make_sample(sum(sizes), strata=np.repeat(np.arange(len(sizes)), sizes))
+
+
+def textbook(sample: Sample, values: FloatArray) -> float:
+    parts = np.split(values, np.cumsum(sample.stratum_sizes)[:-1])
+    return float(sum(len(part) * part.var(ddof=1) for part in parts))
+
+
+def test_delete_one_of_a_total_is_the_textbook_variance() -> None:
+    sample, values = strata_of(2, 3, 7, 4), np.random.default_rng(0).normal(size=16)
+    jackknife = delete_one(sample)
+    variance = jackknife.variance(jackknife.totals(values), float(values.sum()))
+    assert variance == pytest.approx(textbook(sample, values), rel=1e-12)
+    assert (jackknife.df, jackknife.count) == (12, 16)
+
+
+@pytest.mark.parametrize("centre", ["full", "mean"])
+def test_units_without_strata_as_in_r(centre: Centre) -> None:
+    cases = {key: np.array(values) for key, values in REFERENCE["input"].items()}
+    kept = ~np.isin(cases["stratum"], [2, 5, 8])
+    sample = make_sample(int(kept.sum()), units=cases["psu"][kept], weights=cases["w"][kept])
+    expected = REFERENCE["one_stratum"][centre]
+    mean = replicate(sample, rate(cases["a"][kept]), Plan(centre=centre))
+    quotient = replicate(sample, ratio(cases["a"][kept], cases["b"][kept]), Plan(centre=centre))
+    assert (mean.method, mean.df) == ("jackknife", expected["df"])
+    assert mean.se**2 == pytest.approx(expected["mean_variance"], rel=1e-10)
+    assert quotient.se**2 == pytest.approx(expected["ratio_variance"], rel=1e-10)
+
+
+def test_totals_are_the_factors_times_the_values() -> None:
+    rng = np.random.default_rng(1)
+    sample = strata_of(2, 3, 7, 4)
+    values = rng.normal(size=(16, 2))
+    for design in (delete_one(sample), delete_group(sample, rng=rng, groups=5)):
+        factors = np.concatenate(list(design.weights(block=3)))
+        assert factors.shape == (design.count, 16)
+        np.testing.assert_allclose(design.totals(values), factors @ values, atol=1e-12)
+        np.testing.assert_allclose(design.totals(values[:, 0]), factors @ values[:, 0], atol=1e-12)
+
+
+def test_a_group_for_each_unit_is_delete_one() -> None:
+    sample, rng = make_sample(8), np.random.default_rng(2)
+    values = rng.normal(size=8)
+    groups, ones = delete_group(sample, rng=rng, groups=8), delete_one(sample)
+    np.testing.assert_allclose(sorted(groups.totals(values)), sorted(ones.totals(values)), atol=1e-12)
+    assert groups.variance(groups.totals(values), values.sum()) == pytest.approx(
+        ones.variance(ones.totals(values), values.sum()), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize(("size", "groups"), [(3, 4), (4, 4), (5, 2), (5, 3), (6, 4)])
+def test_mean_over_all_deals_is_the_textbook_variance(size: int, groups: int) -> None:
+    """Brute force: every order in which one stratum can be dealt to the groups, more groups than units included."""
+    values = np.random.default_rng(size).normal(size=size)
+    found = []
+    for order in permutations(range(size)):
+        design = DeleteGroup(np.zeros(size, dtype=np.int64), np.array([size]), np.array(order) % groups, groups)
+        found.append(float(design.variance(design.totals(values), float(values.sum()))))
+    assert np.mean(found) == pytest.approx(size * values.var(ddof=1), rel=1e-12)
+
+
+def test_groups_are_unbiased_over_strata() -> None:
+    """Cross terms of strata vanish on average: 4,000 deals, within 4 standard errors."""
+    sample, rng = strata_of(2, 3, 7, 4), np.random.default_rng(3)
+    values = rng.normal(size=16)
+    found = []
+    for _ in range(4000):
+        design = delete_group(sample, rng=rng, groups=4)
+        found.append(float(design.variance(design.totals(values), float(values.sum()))))
+    assert abs(np.mean(found) - textbook(sample, values)) < 4 * np.std(found) / np.sqrt(4000)
+    assert design.df == 3
+
+
+def test_at_least_two_groups() -> None:
+    with pytest.raises(ValueError, match="groups=1"):
+        delete_group(make_sample(5), rng=np.random.default_rng(0), groups=1)

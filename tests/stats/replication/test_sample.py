@@ -1,0 +1,59 @@
+"""The sample: numbering by stratum, weighted sums, and the mistakes that it refuses."""
+
+import numpy as np
+import pytest
+
+from harness.stats.replication.sample import make_sample, unit_sums
+
+
+def test_units_are_numbered_stratum_by_stratum() -> None:
+    sample = make_sample(6, strata=["b", "a", "b", "a", "a", "b"], units=[1, 2, 3, 4, 2, 1])
+    assert (sample.cases, sample.units, sample.strata) == (6, 4, 2)
+    assert sample.stratum_names == ("a", "b")
+    np.testing.assert_array_equal(sample.stratum_of_unit, [0, 0, 1, 1])
+    np.testing.assert_array_equal(sample.unit_of_case, [2, 0, 3, 1, 0, 2])
+    np.testing.assert_array_equal(sample.stratum_sizes, [2, 2])
+
+
+def test_labels_that_start_afresh_in_every_stratum() -> None:
+    sample = make_sample(4, strata=[1, 1, 2, 2], units=[1, 2, 1, 2], nested=True)
+    assert sample.units == 4
+
+
+def test_a_unit_in_two_strata() -> None:
+    with pytest.raises(ValueError, match=r"unit 7 lies in strata 1 and 2.*nested=True"):
+        make_sample(4, strata=[1, 1, 2, 2], units=[6, 7, 7, 8])
+
+
+def test_weighted_sums_against_a_loop() -> None:
+    rng = np.random.default_rng(0)
+    weights, units, values = rng.random(50), rng.integers(0, 7, 50), rng.normal(size=(50, 3))
+    sample = make_sample(50, units=units, weights=weights)
+    expected = [sum(weights[i] * values[i] for i in range(50) if units[i] == unit) for unit in range(7)]
+    np.testing.assert_allclose(unit_sums(sample, values), expected, rtol=1e-12)
+    np.testing.assert_allclose(unit_sums(sample, values[:, 1]), np.array(expected)[:, 1], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [([1, -1], "case 1 weighs -1"), ([np.nan, 1], "case 0 weighs nan"), ([0, 0], "all are zero"), ([1], "one weight")],
+)
+def test_weights_that_are_refused(weights: list[float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make_sample(2, weights=weights)
+
+
+def test_shapes_that_are_refused() -> None:
+    with pytest.raises(ValueError, match="strata: shape"):
+        make_sample(2, strata=[1, 1, 2])
+    with pytest.raises(ValueError, match="at least one case"):
+        make_sample(0)
+    with pytest.raises(ValueError, match="3 values for 2 cases"):
+        unit_sums(make_sample(2), [1, 2, 3])
+    with pytest.raises(ValueError, match="3 dimensions"):
+        unit_sums(make_sample(2), np.zeros((2, 1, 1)))
+
+
+def test_mixed_labels_are_taken_as_text() -> None:
+    sample = make_sample(4, strata=np.array(["a", 1, "a", 1], dtype=object))
+    assert sample.stratum_names == ("1", "a")
