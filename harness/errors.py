@@ -5,6 +5,8 @@ class HateError(Exception):
     """Anything a user can mend; its text says place, value and remedy in a line."""
 
     exit_code = 2
+    # What was saved, and how to carry on; said after the text.
+    note = ""
 
 
 class UsageError(HateError):
@@ -43,6 +45,8 @@ class RunAborted(HateError):
 
 class Interrupted(BaseException):
     """A signal ended the run. Not an Exception, so that no interface can swallow it by accident."""
+
+    note = ""
 
     def __init__(self, signum: int) -> None:
         super().__init__(signum)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 
 class Outcome(StrEnum):
@@ -158,6 +159,11 @@ class Counts(Struct, frozen=True):
     def rate(self) -> float:
         """The share of successes; 0 where there was no trial."""
         return self.successes / self.tests if self.tests else 0.0
+
+    def plus(self, trial: Trial) -> "Counts":
+        """These and one more."""
+        counted = {trial.outcome.value: getattr(self, trial.outcome) + 1, "ER": self.ER + bool(trial.error)}
+        return replace(self, **counted)
 
     @staticmethod
     def of(trials: Iterable[Trial]) -> "Counts":

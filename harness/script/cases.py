@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import ScriptError
+from harness.files.mistakes import Mistakes
+from harness.files.tables import Row, rows
 from harness.model import Case, Question, plain_text
 from harness.script.design import DesignCheck, Key, group_key
 from harness.script.load import Script, is_table
-from harness.script.mistakes import Mistakes
 from harness.script.references import References
-from harness.script.tables import Row, rows
 
 _TRUTH = {"true": True, "1": True, "false": False, "0": False, "": True}
 _PLACEHOLDER = re.compile(r"^\{([A-Za-z_][A-Za-z0-9_]*)\}/(.+)$")

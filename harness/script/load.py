@@ -1,26 +1,22 @@
 """Load a test script: parse, validate, resolve what it names. Its cases are read later, when its data is at hand."""
 
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from harness.errors import ScriptError
-from harness.params import Param, Value, nearest
-from harness.script import digest as digests
-from harness.script.lines import key_lines, line_of
-from harness.script.mistakes import Mistakes
+from harness.files import digest as digests
+from harness.files.lines import key_lines
+from harness.files.mistakes import Mistakes
+from harness.files.strict_toml import line_place, read_toml, validate
+from harness.params import Param, Value
 from harness.script.paths import inside
 from harness.script.schema import FORMAT, Data, ScriptFile
 from harness.tasks import TASKS
 from harness.tasks.task import Rules, Task
 
 SUFFIX = ".hate.toml"
-LARGEST_SCRIPT = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -103,75 +99,21 @@ def _with_default(param: Param, default: Value) -> Param:
 
 def load_script(path: Path) -> Script:
     """A script from its file; a ScriptError with every mistake otherwise."""
-    text = _read(path)
+    parsed, text = read_toml(path)
+    _check_format(path, parsed)
     mistakes = Mistakes(str(path))
-    script = Script(path, _validate(_parse(path, text), text, mistakes))
+    script = Script(path, validate(ScriptFile, parsed, text, mistakes))
     _check_decisions(script, mistakes)
     _check_files(script, key_lines(text), mistakes)
     mistakes.raise_if_any()
     return script
 
 
-def _read(path: Path) -> str:
-    try:
-        if path.stat().st_size > LARGEST_SCRIPT:
-            raise ScriptError(f"{path}: larger than {LARGEST_SCRIPT >> 20} MiB; put the cases into a table")
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ScriptError(f"{path}: not UTF-8 text at byte {error.start}; is this a test script?") from None
-    except OSError as error:
-        raise ScriptError(f"{path}: {error.strerror}") from None
-
-
-def _parse(path: Path, text: str) -> dict[str, Any]:
-    try:
-        parsed = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ScriptError(f"{path}: not TOML: {error}") from None
-    # Ahead of everything else: a later format may differ in every other key.
+def _check_format(path: Path, parsed: dict[str, Any]) -> None:
+    """Ahead of everything else: a later format may differ in every other key."""
     version = parsed.get("format", FORMAT)
     if version != FORMAT:
         raise ScriptError(f"{path}: format {version!r} is not known here, only {FORMAT}; a newer hate may read it")
-    return parsed
-
-
-def _validate(parsed: dict[str, Any], text: str, mistakes: Mistakes) -> ScriptFile:
-    try:
-        return ScriptFile.model_validate(parsed)
-    except ValidationError as error:
-        lines = key_lines(text)
-        for problem in error.errors(include_url=False):
-            line = line_of(lines, problem["loc"])
-            mistakes.add(_explain(problem["loc"], problem), place=f"line {line}" if line else "")
-        mistakes.raise_if_any()
-        raise
-
-
-def _explain(loc: tuple[str | int, ...], problem: Mapping[str, Any]) -> str:
-    """A pydantic error in the words of the format."""
-    # A union reports each of its members by a made-up key; users know only their own.
-    names = [str(part) for part in loc if not (isinstance(part, str) and part.endswith(("]", ")")))]
-    key = ".".join(names) or "script"
-    kind = problem["type"]
-    if kind == "extra_forbidden":
-        return f"{key}: unknown key; {nearest(names[-1], _known_keys(names[:-1]))}"
-    if kind == "missing":
-        return f"{key}: missing"
-    message = str(problem["msg"]).removeprefix("Value error, ").replace("Input should", "should")
-    shown = repr(problem["input"])
-    given = "" if kind == "value_error" or len(shown) > 80 else f", not {shown}"
-    return f"{key}: {message}{given}"
-
-
-def _known_keys(path: list[str]) -> list[str]:
-    """The keys that the table at this path of a script may have."""
-    schema = ScriptFile.model_json_schema()
-    place = schema
-    for name in path:
-        place = place.get("properties", {}).get(name) or place.get("additionalProperties") or {}
-        place = next((option for option in place.get("anyOf", [place]) if option.get("type") != "null"), place)
-        place = schema["$defs"][place["$ref"].rsplit("/", 1)[1]] if "$ref" in place else place
-    return list(place.get("properties", {}))
 
 
 def _check_decisions(script: Script, mistakes: Mistakes) -> None:
@@ -200,8 +142,7 @@ def _check_files(script: Script, lines: dict[tuple[str, ...], int], mistakes: Mi
         try:
             inside(script.folder, name)
         except ScriptError as error:
-            line = line_of(lines, key)
-            mistakes.add(f"{'.'.join(key)}: {error}", place=f"line {line}" if line else "")
+            mistakes.add(f"{'.'.join(key)}: {error}", place=line_place(lines, key))
 
 
 def _tables(script: Script) -> list[tuple[str, Any]]:

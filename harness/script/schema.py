@@ -2,8 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
+from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, model_validator
 
+from harness.files.strict_toml import Section
 from harness.model import ErrorRule
 from harness.params import ParamType
 from harness.tasks import TASKS
@@ -12,12 +13,6 @@ FORMAT = 1
 NAME_PATTERN = r"[a-z0-9][a-z0-9._-]*"
 
 Columns = Annotated[list[StrictStr], Field(min_length=1)] | StrictStr
-
-
-class Section(BaseModel):
-    """A table of the script: unknown keys are mistakes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Tolerance(Section):

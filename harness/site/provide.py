@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from harness.errors import DataError
-from harness.script.digest import file_sha256, path_sha256
+from harness.files.digest import file_sha256, path_sha256
 from harness.script.load import Script
 from harness.script.schema import Data
 from harness.site.cache import cached

@@ -196,7 +196,7 @@ def open_transcript(path: Path) -> TranscriptReader:
 def _open(path: Path) -> IO[bytes]:
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
-    return cast("IO[bytes]", gzip.open(path)) if packed else path.open("rb")  # noqa: SIM115
+    return cast("IO[bytes]", gzip.open(path)) if packed else path.open("rb")
 
 
 def summarise(path: Path) -> Summary:

@@ -35,6 +35,8 @@ class Writer:
 
     def __init__(self, target: Path, fd: int, offset: int) -> None:
         self.target = target
+        # An older transcript that this one takes the place of when it is finished.
+        self.replaces: Path | None = None
         self.path = working_path(target)
         self._fd = fd
         self._offset = offset
@@ -83,15 +85,27 @@ class Writer:
         writer._head = head
         return writer
 
-    def keep(self, index: int, start: int, trial: Trial) -> None:
-        """Count a record that is there already: the case at `index`, its line at byte `start`."""
-        self._note(index, start, trial)
+    def count(self, trial: Trial) -> None:
+        """Count a record that is there already."""
+        self._tally[trial.outcome] += 1
+        if trial.error:
+            self._tally["ER"] += 1
+
+    def keep(self, index: int, start: int) -> None:
+        """A record that is there already: the case at `index`, its line at byte `start`."""
+        self._indexes.append(index)
+        self._starts.append(start)
 
     def append(self, index: int, trial: Trial) -> None:
         """Write the record of the case at `index`."""
+        self.keep(index, self.add(trial))
+
+    def add(self, trial: Trial) -> int:
+        """Write a record and count it; its place among the cases is told later, by `keep`. Returns its first byte."""
         start = self._offset
         self._write(self._encoder.encode(trial) + b"\n")
-        self._note(index, start, trial)
+        self.count(trial)
+        return start
 
     def finish(self) -> Path:
         """Put the records in case order, add the last line, and move the file into place if it is compressed."""
@@ -105,6 +119,8 @@ class Writer:
         self.close()
         if self.path != self.target:
             self._compress()
+        if self.replaces is not None:
+            return self.target.replace(self.replaces)
         return self.target
 
     def close(self) -> None:
@@ -121,13 +137,6 @@ class Writer:
         except OSError:
             os.close(self._fd)
             raise OutputError(f"{self.path}: another run is writing this transcript; choose another with -o") from None
-
-    def _note(self, index: int, start: int, trial: Trial) -> None:
-        self._indexes.append(index)
-        self._starts.append(start)
-        self._tally[trial.outcome] += 1
-        if trial.error:
-            self._tally["ER"] += 1
 
     def _write(self, data: bytes) -> None:
         """All of it or, on a full disk, none of it: a torn record is cut off again."""

@@ -1,0 +1,38 @@
+"""The commands, by name; each is imported only when it is called, so that `hate --help` is quick."""
+
+import importlib
+from typing import Any
+
+import click
+
+# Name: (module, what it does).
+COMMANDS = {
+    "list": ("list", "tests that are here, with their synopses; interfaces; transcripts"),
+    "describe": ("describe", "what a test is about: data, training, parameters, design, cases"),
+    "run": ("run", "run a test, print TP, TN, FP, FN, leave a transcript"),
+    "test": ("test", "regression testing: print only the unexpected, exit 1 when a case failed"),
+    "check": ("check", "validate scripts, interfaces and transcripts"),
+    "new": ("new", "write an example interface or test script to start from"),
+    "completion": ("completion", "shell completion for bash, zsh or fish"),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of use, not of the alphabet."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module."""
+        if cmd_name not in COMMANDS:
+            return None
+        module: Any = importlib.import_module(f"harness.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list for `hate --help`."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])

@@ -1,0 +1,82 @@
+"""The entry point: every way a command can end becomes a line and an exit status, never a traceback."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from harness import __version__
+from harness.cli.classic import modern
+from harness.cli.commands import COMMANDS, LazyGroup
+from harness.errors import HateError, Interrupted
+
+INTERRUPTED = 130
+HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@click.group(cls=LazyGroup, context_settings=HELP)
+@click.version_option(__version__, prog_name="hate")
+def hate() -> None:
+    """A Harness for Algorithm Testing and Exploration.
+
+    Run an algorithm on a published test, let the harness decide what is right, and compare the transcripts.
+    """
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run a command line and exit."""
+    sys.exit(call(sys.argv[1:] if args is None else args))
+
+
+def call(args: Sequence[str]) -> int:
+    """Run a command line; returns its exit status."""
+    try:
+        status = hate.main(modern(args, COMMANDS), prog_name="hate", standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except click.exceptions.Exit as ending:
+        return ending.exit_code
+    except click.ClickException as error:
+        return complain(_click_text(error), 2)
+    except HateError as error:
+        return complain(str(error), error.exit_code, error.note)
+    except Interrupted as error:
+        return complain("interrupted" if error.exit_code == INTERRUPTED else "terminated", error.exit_code, error.note)
+    except (KeyboardInterrupt, click.Abort):
+        return complain("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # The reader has seen enough (`| head`); what is still buffered has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return complain(f"{where}{error.strerror or error}", 2)
+    except MemoryError:
+        return complain("not enough memory", 2)
+    except Exception as error:
+        if "HATE_DEBUG" in os.environ:
+            raise
+        text = f"{type(error).__name__}: {error}"
+        return complain(f"internal error: {text}; HATE_DEBUG=1 shows where; please report it", 2)
+
+
+def complain(text: str, status: int, note: str = "") -> int:
+    """Say what is wrong, and how to mend it."""
+    from harness.report.text import safe
+
+    lines = [safe(line) for line in text.splitlines()] or ["error"]
+    lines[0] = f"hate: {lines[0]}"
+    print("\n".join([*lines, *([f"hate: {safe(note)}"] if note else [])]), file=sys.stderr)
+    return status
+
+
+def _click_text(error: click.ClickException) -> str:
+    text = error.format_message()
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        return f"{text} (see `{error.ctx.command_path} --help`)"
+    return text
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Printing results: the chosen format, or the one that fits where they go."""
+
+import shutil
+import sys
+from typing import Any
+
+import msgspec
+
+from harness.report.table import Format, Table, render
+
+
+def chosen(style: str | None) -> Format:
+    """The format that was asked for; else a table on a terminal, plain columns elsewhere."""
+    if style is not None:
+        return Format(style)
+    return Format.TABLE if sys.stdout.isatty() else Format.PLAIN
+
+
+def emit(style: Format, table: Table, payload: Any) -> None:
+    """Print a table, or the payload as JSON."""
+    if style is Format.JSON:
+        print(msgspec.json.format(msgspec.json.encode(payload), indent=1).decode())
+    else:
+        print(render(table, style, terminal_width=shutil.get_terminal_size((100, 24)).columns), end="")
+
+
+def remark(text: str) -> None:
+    """A line beside the results: on stderr, so that piped output stays clean."""
+    from harness.report.text import safe
+
+    print(safe(text), file=sys.stderr)

@@ -1,0 +1,87 @@
+"""`hate run`: run a test, print the counts, leave a transcript."""
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.options import PATH, TABULAR, format_option, interface_options, library_option, running_options
+from harness.cli.options import test_argument as test_arg
+from harness.cli.output import chosen, emit, remark
+from harness.cli.plan import make_plan
+from harness.cli.progress import progress
+from harness.engine.run import Options, Plan, Result, run
+from harness.engine.target import Output
+from harness.errors import UsageError
+from harness.report.counts import count_row, count_table
+from harness.report.table import Format
+
+
+@click.command("run")
+@test_arg
+@interface_options
+@click.option("-o", "--output", type=PATH, metavar="FILE", help="The transcript; .gz packs it.")
+@running_options
+@click.option("--repeat", type=click.IntRange(1, 10_000), default=1, metavar="K",
+              help="Ask each case K times, for algorithms that roll dice.")  # fmt: skip
+@click.option("--resume", is_flag=True, help="Carry on with a run that was stopped.")
+@click.option("--retry-errors", is_flag=True, help="Run again only the cases in error.")
+@click.option("--force", is_flag=True, help="Overwrite an existing transcript.")
+@click.option("--case", "ids", multiple=True, metavar="ID", help="Only this case, without a transcript.")
+@click.option("--verbose", is_flag=True, help="With --case: everything about it.")
+@click.option("--strict", is_flag=True, help="Exit status 1 when a case was in error.")
+@library_option
+@format_option(*TABULAR, Format.TRANSCRIPT)
+def command(test: str, **given: Any) -> int:
+    """Run TEST and print tests, TP, TN, FP, FN and ER (errors among them).
+
+    TEST is a name (see `hate list`), NAME@VERSION, or the path of a script.
+    """
+    options = Options(given["jobs"], given["timeout"], given["repeat"], given["limit"])
+    output = Output(given["output"], given["force"], given["resume"], given["retry_errors"])
+    _check(given, output)
+    plan = make_plan(test, given["libraries"], given["interface"], given["assignments"], options)
+    if given["ids"]:
+        from harness.cli.one_case import show_cases
+
+        return show_cases(plan, given["ids"], verbose=given["verbose"])
+    result = run(plan, output, progress())
+    _report(plan, result, chosen(given["style"]))
+    return 1 if given["strict"] and result.counts.ER else 0
+
+
+def _check(given: dict[str, Any], output: Output) -> None:
+    if sum((output.force, output.resume, output.retry_errors)) > 1:
+        raise UsageError("--force, --resume and --retry-errors exclude one another")
+    if given["verbose"] and not given["ids"]:
+        raise UsageError("--verbose goes with --case ID")
+
+
+def _report(plan: Plan, result: Result, style: Format) -> None:
+    if style is Format.TRANSCRIPT:
+        _copy(result.path)
+        return
+    row = count_row(plan.params, result.counts)
+    payload = {"rows": [row], "transcripts": [str(result.path)]}
+    if plan.options.repeat > 1 and result.path is not None:
+        from harness.cli.repeats import describe_repeats
+
+        payload["repeats"] = describe_repeats(result.path, plan.options.repeat)
+    emit(style, count_table([(plan.params, result.counts)]), payload)
+    if not result.asked:
+        remark("nothing was left to run")
+    if result.first_error is not None:
+        error = result.first_error
+        remark(f"{result.counts.ER:,} errors; the first, case {error.id}: {error.error}: {error.message}")
+    remark(f"transcript: {result.path}")
+
+
+def _copy(path: Path | None) -> None:
+    if path is not None:
+        import gzip
+
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.buffer.flush()

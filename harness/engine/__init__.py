@@ -1,0 +1,1 @@
+"""Run the cases of a test: in the process or in workers, resumed where a run stopped."""

@@ -1,0 +1,56 @@
+"""The verdict on a reply: the harness decides, never the interface."""
+
+from collections.abc import Mapping
+
+from msgspec import UNSET
+
+from harness.model import Case, ErrorKind, ErrorRule, Outcome, Reply, Trial
+from harness.params import Value
+from harness.script.cases import CaseSet
+from harness.tasks.task import AnswerError
+
+
+class Judge:
+    """Turns a case and the reply to it into the record of a transcript."""
+
+    def __init__(self, cases: CaseSet, params: Mapping[str, Value], *, repeated: bool) -> None:
+        script = cases.script
+        self._rules = script.rules
+        self._answer = script.task.answer
+        self._accepts = script.task.acceptance(script.rules, params)
+        self._error_rule = script.file.test.errors
+        self._stratum = cases.stratum
+        self._psu = cases.psu
+        self._repeated = repeated
+
+    def trial(self, case: Case, reply: Reply) -> Trial:
+        """The record of one case."""
+        error, message = reply.error, reply.message
+        actual = score = None
+        if error is None:
+            try:
+                answer = self._answer(reply.raw, case, self._rules)
+                accepted = self._accepts(case, answer)
+                actual, score = answer.actual, answer.score
+            except AnswerError as mistake:
+                error, message = ErrorKind.ANSWER, str(mistake)
+        if error is not None:
+            # A failure, whatever was claimed; or, where the test says so, a refusal.
+            accepted = self._error_rule is not ErrorRule.REFUSE and not case.positive
+        return Trial(
+            case.id,
+            Outcome.of(positive=case.positive, accepted=accepted),
+            case.positive,
+            case.expect or UNSET,
+            case.truth if case.truth and case.truth != case.expect else UNSET,
+            UNSET if actual is None else actual,
+            UNSET if score is None else score,
+            UNSET if error is None else error,
+            message or UNSET,
+            round(reply.seconds, 7),
+            UNSET if reply.memory is None else reply.memory,
+            reply.question.repeat if self._repeated else UNSET,
+            UNSET if self._stratum is None else self._stratum(case),
+            UNSET if self._psu is None else self._psu(case),
+            case.columns or UNSET,
+        )

@@ -1,0 +1,272 @@
+"""Run a test: start the program, ask every case, judge, record."""
+
+import contextlib
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
+from typing import Protocol
+
+from harness.engine.header import run_header
+from harness.engine.judge import Judge
+from harness.engine.pool import Pool
+from harness.engine.signals import Latch, interruptible
+from harness.engine.target import Complete, Output, prepare
+from harness.errors import HateError, Interrupted, RunAborted
+from harness.interface.contract import Interface, Session, Setting
+from harness.interface.wire import to_line
+from harness.model import Case, Counts, ErrorRule, Question, Reply, Trial
+from harness.params import Value
+from harness.script.cases import CaseSet, training
+
+TICK_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run."""
+
+    jobs: int = 1
+    timeout: float | None = None
+    repeat: int = 1
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that could start now: everything that it needs was checked."""
+
+    cases: CaseSet
+    interface: Interface
+    params: Mapping[str, Value]
+    options: Options = Options()
+
+    @property
+    def total(self) -> int:
+        """How many trials it takes."""
+        count = len(self.cases) if self.options.limit is None else min(self.options.limit, len(self.cases))
+        return count * self.options.repeat
+
+
+class Progress(Protocol):
+    """Whoever shows how far a run is."""
+
+    def begin(self, total: int, done: int) -> None:
+        """The run starts, with `done` of `total` finished earlier."""
+
+    def advance(self, done: int, errors: int) -> None:
+        """So many are done now."""
+
+    def end(self) -> None:
+        """Nothing more will come."""
+
+
+class Recorder(Protocol):
+    """Whoever keeps the trials: a transcript, or only their counts."""
+
+    @property
+    def counts(self) -> Counts:
+        """Of the trials so far."""
+
+    def append(self, index: int, trial: Trial) -> None:
+        """Keep a trial."""
+
+
+class Tally:
+    """Keeps counts, and shows each trial to whoever wants to see it."""
+
+    def __init__(self, watch: Callable[[Trial], None]) -> None:
+        self.counts = Counts()
+        self._watch = watch
+
+    def append(self, index: int, trial: Trial) -> None:
+        """Count a trial."""
+        self.counts = self.counts.plus(trial)
+        self._watch(trial)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run came to; `path` is None where no transcript was asked for."""
+
+    counts: Counts
+    path: Path | None
+    asked: int
+    first_error: Trial | None = None
+
+
+def run(plan: Plan, output: Output, progress: Progress) -> Result:
+    """Run to the end. Whatever ends it earlier, the records of all finished cases are on disk."""
+    header = run_header(plan)
+    opening = prepare(output, header)
+    if isinstance(opening, Complete):
+        return Result(opening.counts, opening.path, 0)
+    with interruptible() as latch, _session(plan) as session:
+        opened = opening()
+        feed = Feed(plan, opened.done, opened.writer.keep)
+        loop = Loop(plan, feed, opened.writer, latch)
+        try:
+            loop.go(session, progress)
+        except (HateError, Interrupted) as error:
+            opened.writer.close()
+            done = f"{opened.writer.counts.tests:,} of {plan.total:,}"
+            error.note = f"{done} trials are in {opened.writer.path}; carry on with --resume"
+            raise
+        path = opened.writer.finish()
+    return Result(opened.writer.counts, path, loop.asked, loop.first_error)
+
+
+def watch(plan: Plan, each: Callable[[Trial], None], progress: Progress) -> Result:
+    """Run without a transcript, and see each trial."""
+    tally = Tally(each)
+    with interruptible() as latch, _session(plan) as session:
+        loop = Loop(plan, Feed(plan), tally, latch)
+        loop.go(session, progress)
+    return Result(tally.counts, None, loop.asked, loop.first_error)
+
+
+class Feed:
+    """The questions of a run, in case order, without those that were answered earlier."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        done: Mapping[tuple[str, int], int] | None = None,
+        keep: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self._plan = plan
+        self._done = done or {}
+        self._keep = keep
+        # The cases whose replies are awaited, by the index of their question.
+        self.pending: dict[int, Case] = {}
+
+    def __iter__(self) -> Iterator[Question]:
+        plan, repeat, done = self._plan, self._plan.options.repeat, self._done
+        resolve = plan.cases.references.resolve
+        shows_claim = plan.cases.script.task.shows_claim
+        for number, case in enumerate(islice(plan.cases, plan.options.limit)):
+            for turn in range(1, repeat + 1):
+                index = number * repeat + turn - 1
+                if done and (case.id, turn) in done:
+                    if self._keep is not None:
+                        self._keep(index, done[case.id, turn])
+                    continue
+                self.pending[index] = case
+                expect = case.expect if shows_claim else ""
+                yield Question(index, case.id, resolve(case.input), expect, case.columns, turn)
+
+
+class Loop:
+    """Asks, judges and records until the questions are used up."""
+
+    def __init__(self, plan: Plan, feed: Feed, recorder: Recorder, latch: Latch) -> None:
+        self._plan = plan
+        self._feed = feed
+        self._recorder = recorder
+        self._latch = latch
+        self._judge = Judge(plan.cases, plan.params, repeated=plan.options.repeat > 1)
+        self.asked = 0
+        self.first_error: Trial | None = None
+
+    def go(self, session: Session, progress: Progress) -> None:
+        """Run to the end; a time limit, a crash or nonsense is an error of its case only."""
+        progress.begin(self._plan.total, self._recorder.counts.tests)
+        try:
+            self._go(session, progress)
+        finally:
+            progress.end()
+
+    def _go(self, session: Session, progress: Progress) -> None:
+        pending, append, judge = self._feed.pending, self._recorder.append, self._judge.trial
+        latch, tick = self._latch, perf_counter() + TICK_SECONDS
+        for reply in session.replies(iter(self._feed)):
+            index = reply.question.index
+            trial = judge(pending.pop(index), reply)
+            append(index, trial)
+            self.asked += 1
+            if trial.error:
+                self._note_error(trial)
+            if latch.signum is not None:
+                latch.check()
+            if perf_counter() >= tick:
+                tick = perf_counter() + TICK_SECONDS
+                counts = self._recorder.counts
+                progress.advance(counts.tests, counts.ER)
+
+    def _note_error(self, trial: Trial) -> None:
+        self.first_error = self.first_error or trial
+        if self._plan.cases.script.file.test.errors is ErrorRule.ABORT:
+            raise RunAborted(f"case {trial.id}: {trial.error}: {trial.message}; this test ends at the first error")
+
+
+@contextlib.contextmanager
+def _session(plan: Plan) -> Iterator[Session]:
+    """The program, ready to answer: in this process, in one of its own where time is limited, or in several."""
+    options = plan.options
+    script = plan.cases.script
+    with tempfile.TemporaryDirectory(prefix="hate-") as work, contextlib.redirect_stdout(sys.stderr):
+        setting = Setting(
+            test=script.name,
+            version=script.version,
+            task=script.task.name,
+            params=plan.params,
+            train=TrainingFile(plan.cases, Path(work)),
+            work=Path(work),
+            timeout=options.timeout,
+        )
+        inside = options.jobs == 1 and options.timeout is None
+        interface = plan.interface if inside else plan.interface.isolated()
+        if options.jobs == 1:
+            session = interface.open(setting)
+        else:
+            session = pool = Pool(interface, setting, options.jobs)
+        try:
+            if options.jobs > 1:
+                pool.start()
+            yield session
+        finally:
+            session.close()
+
+
+class TrainingFile:
+    """The training cases as JSON lines with absolute paths, written when they are first asked for."""
+
+    def __init__(self, cases: CaseSet, work: Path) -> None:
+        self._cases = cases
+        self._path = work / "train.jsonl"
+        self._lock = threading.Lock()
+
+    def __call__(self) -> Path | None:
+        """The file; None where the test has no training material."""
+        if self._cases.script.file.train is None:
+            return None
+        with self._lock:
+            if not self._path.exists():
+                with self._path.open("wb") as file:
+                    for question in training(self._cases.script, self._cases.places):
+                        file.write(to_line(question))
+        return self._path
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Everything about one case: for whoever wants to see why."""
+
+    case: Case
+    reply: Reply
+    trial: Trial
+
+
+def ask(plan: Plan, ids: set[str]) -> Iterator[Asked]:
+    """Run only the named cases, and tell everything about them."""
+    feed = Feed(plan)
+    judge = Judge(plan.cases, plan.params, repeated=plan.options.repeat > 1)
+    with interruptible(), _session(plan) as session:
+        chosen = (question for question in feed if question.id in ids)
+        for reply in session.replies(chosen):
+            case = feed.pending[reply.question.index]
+            yield Asked(case, reply, judge.trial(case, reply))

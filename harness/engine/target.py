@@ -1,0 +1,153 @@
+"""Where a run's transcript goes: chosen, numbered, resumed or retried; never overwritten by accident."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.errors import OutputError, TranscriptError
+from harness.model import Counts, Trial
+from harness.transcript.format import Header, differences
+from harness.transcript.read import open_transcript
+from harness.transcript.write import Writer, working_path
+
+ROOT = Path("transcripts")
+MOST_NUMBERED = 100_000
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the user wants the transcript."""
+
+    path: Path | None = None
+    force: bool = False
+    resume: bool = False
+    retry_errors: bool = False
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A transcript that is open for writing, and which (id, repeat) it has already, with the byte they start at."""
+
+    writer: Writer
+    done: dict[tuple[str, int], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Complete:
+    """A transcript that has nothing left to run."""
+
+    path: Path
+    counts: Counts
+
+
+def default_path(test: str, algorithm: str, number: int = 1) -> Path:
+    """transcripts/TEST/ALGORITHM.jsonl, with -2, -3 for further ones; names of any kind become file names."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", algorithm).strip("._-")[:100] or "algorithm"
+    return ROOT / test / (f"{name}.jsonl" if number == 1 else f"{name}-{number}.jsonl")
+
+
+def newest_path(test: str, algorithm: str) -> Path:
+    """The last of the numbered transcripts that exists; the first where none does."""
+    number = 1
+    while default_path(test, algorithm, number + 1).exists():
+        number += 1
+    return default_path(test, algorithm, number)
+
+
+def prepare(output: Output, header: Header) -> Callable[[], Opened] | Complete:
+    """Decide where the transcript goes, so that a mistake is said at once; the answer opens it.
+
+    It is opened only when the program runs: nothing is overwritten for a program that does not start.
+    """
+    existing = output.path or newest_path(header.test.name, header.algorithm.name)
+    if output.retry_errors:
+        return lambda: retry(existing, header)
+    if output.resume and has_begun(existing):
+        opened = resume(existing, header)
+        return opened if isinstance(opened, Complete) else lambda: opened
+    if output.path is not None and not output.force and has_begun(output.path):
+        raise _exists(output.path)
+    return lambda: create(output.path, header, force=output.force)
+
+
+def has_begun(path: Path) -> bool:
+    """Whether there is a transcript, or a part of one that is packed when it is complete."""
+    return path.exists() or working_path(path).exists()
+
+
+def _exists(path: Path) -> OutputError:
+    return OutputError(f"{path}: exists; --resume carries on with it, --force overwrites it")
+
+
+def create(path: Path | None, header: Header, *, force: bool) -> Opened:
+    """A new transcript: at the path, or at the first default one that is free, also when two runs start at once."""
+    if path is not None:
+        try:
+            return Opened(Writer.create(path, header, force=force))
+        except FileExistsError:
+            raise _exists(path) from None
+    for number in range(1, MOST_NUMBERED):
+        try:
+            return Opened(Writer.create(default_path(header.test.name, header.algorithm.name, number), header))
+        except FileExistsError:
+            continue
+    raise OutputError(f"{ROOT}: {MOST_NUMBERED:,} transcripts of {header.algorithm.name}; choose a name with -o")
+
+
+def resume(path: Path, header: Header) -> Opened | Complete:
+    """Carry on with a transcript of the very same run; a torn last line is cut off."""
+    if path.exists() and not working_path(path).exists():
+        return _complete(path, header)
+    done: dict[tuple[str, int], int] = {}
+    trials: list[Trial] = []
+    with open_transcript(working_path(path)) as reader:
+        _check_same(path, header, reader.header)
+        stop = reader.head
+        for line in reader.lines():
+            done.setdefault(_key(line.trial), line.start)
+            trials.append(_slim(line.trial))
+            stop = line.stop
+        if reader.end is not None:
+            return Complete(path, reader.end.counts)
+    writer = Writer.reopen(path, head=reader.head, end=stop)
+    for trial in trials:
+        writer.count(trial)
+    return Opened(writer, done)
+
+
+def _complete(path: Path, header: Header) -> Complete:
+    with open_transcript(path) as reader:
+        _check_same(path, header, reader.header)
+        counts = Counts.of(trial for block in reader.blocks() for trial in block)
+    if reader.end is None:
+        raise TranscriptError(f"{path}: incomplete and compressed; unpack it to resume it")
+    return Complete(path, counts)
+
+
+def retry(path: Path, header: Header) -> Opened:
+    """A new file with all records but those in error; it takes the old one's place when it is finished."""
+    scratch = path.with_name(f"{path.name.partition('.')[0]}.retry{''.join(path.suffixes)}")
+    with open_transcript(path if path.exists() else working_path(path)) as reader:
+        _check_same(path, header, reader.header)
+        writer = Writer.create(scratch, reader.header, force=True)
+        writer.replaces = path
+        done: dict[tuple[str, int], int] = {}
+        for line in reader.lines():
+            if not line.trial.error:
+                done[_key(line.trial)] = writer.add(line.trial)
+    return Opened(writer, done)
+
+
+def _check_same(path: Path, ours: Header, theirs: Header) -> None:
+    if found := differences(ours, theirs):
+        raise TranscriptError(f"{path}: of another run: {'; '.join(found)}; choose another file with -o")
+
+
+def _key(trial: Trial) -> tuple[str, int]:
+    return trial.id, trial.repeat if isinstance(trial.repeat, int) else 1
+
+
+def _slim(trial: Trial) -> Trial:
+    """Only what is counted, so that a long transcript can be resumed in little memory."""
+    return Trial(id="", outcome=trial.outcome, error=trial.error)

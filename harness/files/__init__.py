@@ -1,0 +1,1 @@
+"""Reading files strictly: TOML with the lines of its mistakes, tables row by row, digests."""

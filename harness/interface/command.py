@@ -1,0 +1,186 @@
+"""[command]: one process a case. The command is a list, never a shell; its output is read as the interface says."""
+
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.errors import InterfaceError
+from harness.interface.contract import Interface, Session, Setting
+from harness.interface.process import LARGEST_OUTPUT, Finished, describe_status, last_lines, run_to_end
+from harness.model import ErrorKind, Question, Reply, plain_text
+from harness.params import Param
+
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+_training = threading.Lock()
+
+# Reads an answer out of what a program did; ValueError says what was expected instead.
+ReadAnswer = Callable[[Finished], Any]
+
+
+@dataclass(frozen=True)
+class CommandInterface:
+    """A program that is run once a case."""
+
+    name: str
+    version: str
+    sha256: str
+    params: Mapping[str, Param]
+    argv: tuple[str, ...]
+    train: tuple[str, ...] | None
+    read: ReadAnswer
+    folder: Path
+    # A status other than 0 is a crash, unless it is the answer.
+    any_status: bool = False
+    kind: str = "command"
+
+    def open(self, setting: Setting) -> Session:
+        """Train the program, if it can be."""
+        session = CommandSession(self, setting)
+        try:
+            session.train()
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    def isolated(self) -> Interface:
+        """Each case is in a process of its own already."""
+        return self
+
+
+class CommandSession:
+    """Runs the program for each case in turn."""
+
+    def __init__(self, interface: CommandInterface, setting: Setting) -> None:
+        self._interface = interface
+        self._setting = setting
+        train = setting.train()
+        self._values: dict[str, Any] = {
+            **setting.params,
+            "work": str(setting.work),
+            "folder": str(interface.folder.absolute()),
+            "train": "" if train is None else str(train),
+        }
+        self._null = os.open(os.devnull, os.O_RDONLY)
+
+    def train(self) -> None:
+        """Run the training command once; where several sessions share a work folder, the first one does."""
+        command = self._interface.train
+        done = self._setting.work / "trained"
+        with _training:
+            if command is not None and not done.exists():
+                self._run_training(command)
+                done.touch()
+
+    def _run_training(self, command: tuple[str, ...]) -> None:
+        finished = run_to_end(self._argv(command, self._values), self._interface.folder, timeout=None, stdin=self._null)
+        if finished.status != 0:
+            words = last_lines(finished.stderr)
+            raise InterfaceError(f"{command[0]}: training failed: {describe_status(finished.status)}: {words}")
+
+    def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
+        """One process after the other."""
+        for question in questions:
+            yield self._ask(question)
+
+    def _ask(self, question: Question) -> Reply:
+        # A column cannot take the place of a parameter or of what the harness fills in.
+        case = {"id": question.id, "input": question.input, "expect": question.expect, "repeat": question.repeat}
+        argv = self._argv(self._interface.argv, {**question.columns, **self._values, **case})
+        try:
+            finished = run_to_end(argv, self._interface.folder, timeout=self._setting.timeout, stdin=self._null)
+        except InterfaceError as error:
+            return Reply(question, None, ErrorKind.INTERFACE, str(error))
+        raw, kind, message = self._judge(finished)
+        return Reply(question, raw, kind, message, finished.seconds, finished.memory)
+
+    def _judge(self, finished: Finished) -> tuple[Any, ErrorKind | None, str]:
+        words = last_lines(finished.stderr)
+        words = f": {words}" if words else ""
+        if finished.timed_out:
+            return None, ErrorKind.TIMEOUT, f"no answer in {self._setting.timeout:g} s{words}"
+        if finished.status is None or finished.status < 0 or (finished.status and not self._interface.any_status):
+            return None, ErrorKind.CRASH, describe_status(finished.status) + words
+        if finished.too_much:
+            return None, ErrorKind.ANSWER, f"printed more than {LARGEST_OUTPUT >> 20} MiB{words}"
+        try:
+            return self._interface.read(finished), None, ""
+        except (ValueError, msgspec.MsgspecError, RecursionError) as error:
+            return None, ErrorKind.ANSWER, f"{error}{words}"
+
+    def _argv(self, command: tuple[str, ...], known: Mapping[str, Any]) -> list[str]:
+        """The command with its placeholders filled in; a list stands for several arguments."""
+        argv: list[str] = []
+        for part in command:
+            whole = _PLACEHOLDER.fullmatch(part)
+            if whole is not None and isinstance(known.get(whole[1]), list):
+                argv += [_argument(item) for item in known[whole[1]]]
+            else:
+                argv.append(_PLACEHOLDER.sub(lambda found: _argument(known.get(found[1], found[0])), part))
+        return argv
+
+    def close(self) -> None:
+        """Nothing is left running."""
+        os.close(self._null)
+
+
+def _argument(value: Any) -> str:
+    # A NUL cannot be passed to a program; it would end the argument.
+    text = msgspec.json.encode(value).decode() if isinstance(value, (dict, list)) else plain_text(value)
+    return text.replace("\0", "")
+
+
+def _first_line(finished: Finished) -> str:
+    lines = finished.stdout.decode(errors="replace").strip().splitlines()
+    return lines[0].strip() if lines else ""
+
+
+def read_label(finished: Finished) -> str | None:
+    """The first line is the label; nothing is a refusal."""
+    return _first_line(finished) or None
+
+
+def read_json(finished: Finished) -> Any:
+    """Everything that was printed is one JSON value; nothing is a refusal."""
+    if not finished.stdout.strip():
+        return None
+    try:
+        return msgspec.json.decode(finished.stdout)
+    except msgspec.MsgspecError:
+        raise ValueError(f"printed {_first_line(finished)[:60]!r}, which is not JSON") from None
+
+
+def read_exit(finished: Finished) -> int | None:
+    """The exit status is the answer."""
+    return finished.status
+
+
+def read_pattern(pattern: re.Pattern[str]) -> ReadAnswer:
+    """The named groups of a regular expression, searched in what was printed; nothing printed is a refusal."""
+
+    def read(finished: Finished) -> dict[str, Any] | None:
+        text = finished.stdout.decode(errors="replace")
+        if not text.strip():
+            return None
+        found = pattern.search(text)
+        if found is None:
+            raise ValueError(f"printed {_first_line(finished)[:60]!r}, which does not match the pattern")
+        return {name: value for name, value in found.groupdict().items() if value is not None}
+
+    return read
+
+
+READERS: Mapping[str, ReadAnswer] = {
+    "label": read_label,
+    "score": read_label,  # a number is read from text where a score is expected
+    "value": read_label,
+    "json": read_json,
+    "exit": read_exit,
+}

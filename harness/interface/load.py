@@ -1,0 +1,61 @@
+"""Find and load an interface: a name, a file, a folder, or what lies in the working folder."""
+
+from pathlib import Path
+
+from harness.bundled import bundled
+from harness.errors import InterfaceError
+from harness.interface.contract import Interface
+from harness.params import nearest
+
+FILES = ("interface.py", "interface.toml")
+
+
+def load_interface(text: str | None) -> Interface:
+    """The interface that is meant, loaded and checked."""
+    path = find_interface(text)
+    if path.suffix == ".py":
+        from harness.interface.python import load_python
+
+        return load_python(path)
+    if path.suffix == ".toml":
+        from harness.interface.toml import load_toml
+
+        return load_toml(path)
+    raise InterfaceError(f"{path}: an interface is a .py or a .toml file")
+
+
+def find_interface(text: str | None) -> Path:
+    """Where the interface is."""
+    if text is None:
+        found = _in_folder(Path())
+        if found is None:
+            raise InterfaceError(
+                "no interface.py or interface.toml here; write one with `hate new interface`, "
+                "or name a bundled one with --interface: " + ", ".join(bundled_interfaces())
+            )
+        return found
+    path = Path(text)
+    if path.is_file():
+        return path
+    for folder in (path, bundled("interfaces") / text if _is_name(text) else path):
+        if folder.is_dir() and (found := _in_folder(folder)) is not None:
+            return found
+    if path.is_dir():
+        raise InterfaceError(f"--interface {text}: no interface.py or interface.toml in that folder")
+    hint = nearest(text, bundled_interfaces())
+    raise InterfaceError(f"--interface {text}: neither a file nor a bundled interface; {hint}")
+
+
+def bundled_interfaces() -> dict[str, Path]:
+    """The interfaces that ship with the harness, by name."""
+    root = bundled("interfaces")
+    folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+    return {folder.name: found for folder in folders if (found := _in_folder(folder)) is not None}
+
+
+def _in_folder(folder: Path) -> Path | None:
+    return next((folder / name for name in FILES if (folder / name).is_file()), None)
+
+
+def _is_name(text: str) -> bool:
+    return "/" not in text and not text.startswith(".")

@@ -1,0 +1,39 @@
+"""A Python answer as plain data: what JSON knows, whatever array library it came from."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class NotPlainError(Exception):
+    """A Python object that is no answer in any task."""
+
+
+def plain(raw: Any) -> Any:
+    """The answer with numpy's scalars and arrays, tuples and mappings as Python's own; NaN is refused."""
+    if raw is None or type(raw) in (str, int, bool):
+        return raw
+    if type(raw) is float:
+        return _finite(raw)
+    if isinstance(raw, (str, bool, int)):
+        return raw
+    if callable(getattr(raw, "tolist", None)):
+        return plain(raw.tolist())
+    if isinstance(raw, float):
+        return _finite(float(raw))
+    if isinstance(raw, Mapping):
+        return {_key(key): plain(value) for key, value in raw.items()}
+    if isinstance(raw, Sequence) and not isinstance(raw, (bytes, bytearray)):
+        return [plain(item) for item in raw]
+    raise NotPlainError(f"a {type(raw).__name__} is not an answer; return a label, a number, a pair, a mapping or None")
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise NotPlainError(f"{value} is not a finite number")
+    return value
+
+
+def _key(key: Any) -> str:
+    value = key.tolist() if callable(getattr(key, "tolist", None)) else key
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

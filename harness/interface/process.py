@@ -1,0 +1,240 @@
+"""Programs in processes of their own: run one to its end, or keep the last lines of what it complained about."""
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+from harness.errors import InterfaceError
+
+LARGEST_OUTPUT = 16 << 20
+STDERR_KEPT = 8 << 10
+# After a program has ended, how long its own children may hold its pipes open before they are left alone.
+GRACE_SECONDS = 0.2
+
+
+# Programs that run now, so that an interrupt can end them from another thread.
+_running: set[subprocess.Popen[bytes]] = set()
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a program did."""
+
+    status: int | None
+    stdout: bytes
+    stderr: bytes
+    seconds: float
+    memory: int | None
+    timed_out: bool
+    too_much: bool
+
+
+class Tail:
+    """The last few KiB of a stream of bytes."""
+
+    def __init__(self) -> None:
+        self.content = b""
+
+    def add(self, data: bytes) -> None:
+        """Append; the oldest bytes fall off."""
+        self.content = (self.content + data)[-STDERR_KEPT:]
+
+
+def resolve_program(argv: Sequence[str], folder: Path, place: str) -> list[str]:
+    """The command with its program as an absolute path, looked up once; an InterfaceError where it is not there."""
+    if not argv or not argv[0]:
+        raise InterfaceError(f'{place}: argv is empty; write argv = ["./program", "{{input}}"]')
+    program = argv[0]
+    if "/" in program:
+        path = (folder / program).absolute()
+        if not path.is_file():
+            raise InterfaceError(f"{place}: no program {program} in {folder}; build it first, or correct argv")
+        if not os.access(path, os.X_OK):
+            raise InterfaceError(f"{place}: {program} cannot be executed; try chmod +x {path}")
+        return [str(path), *argv[1:]]
+    found = shutil.which(program)
+    if found is None:
+        raise InterfaceError(f"{place}: no program '{program}' on PATH; install it, or write its path")
+    return [found, *argv[1:]]
+
+
+def last_lines(stderr: bytes, most: int = 3) -> str:
+    """The last lines of a program's complaints, in one."""
+    lines = [line.strip() for line in stderr.decode(errors="replace").splitlines() if line.strip()]
+    return " | ".join(lines[-most:])
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """End a program and all that it started; it leads a process group of its own."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
+
+
+def kill_all() -> None:
+    """End every program that runs now."""
+    for process in list(_running):
+        kill_group(process)
+
+
+def forget(process: subprocess.Popen[bytes]) -> None:
+    """A program has ended, and its pipes are of no more use."""
+    _running.discard(process)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+def describe_status(status: int | None) -> str:
+    """How a program ended, in words."""
+    if status is None:
+        return "ended"
+    if status < 0:
+        try:
+            return f"killed by {signal.Signals(-status).name}"
+        except ValueError:
+            return f"killed by signal {-status}"
+    return f"exit status {status}"
+
+
+def start(argv: Sequence[str], folder: Path, stdin: int) -> subprocess.Popen[bytes]:
+    """Start a program with its output in pipes, in a session of its own: a Ctrl-C is for the harness alone."""
+    try:
+        process = subprocess.Popen(
+            argv, cwd=folder, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+            start_new_session=True,
+        )  # fmt: skip
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InterfaceError(f"{argv[0]}: cannot be started: {reason}") from None
+    _running.add(process)
+    return process
+
+
+def run_to_end(argv: Sequence[str], folder: Path, *, timeout: float | None, stdin: int) -> Finished:
+    """Run a program, collect its output; past the time limit it is killed with all that it started."""
+    begin = perf_counter()
+    process = start(argv, folder, stdin)
+    try:
+        reading = _Reading(process)
+        timed_out = not reading.until_end(None if timeout is None else begin + timeout)
+        if timed_out:
+            kill_group(process)
+        status, memory = _wait(process)
+    except BaseException:
+        kill_group(process)
+        process.wait()
+        raise
+    finally:
+        forget(process)
+    seconds = perf_counter() - begin
+    return Finished(status, bytes(reading.out), reading.err.content, seconds, memory, timed_out, reading.too_much)
+
+
+class _Reading:
+    """Reads both pipes of a program until it is done."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.out = bytearray()
+        self.err = Tail()
+        self.too_much = False
+        self._process = process
+        self._poll = select.poll()
+        self._open = {process.stdout.fileno(), process.stderr.fileno()}  # type: ignore[union-attr]
+        self._stdout = process.stdout.fileno()  # type: ignore[union-attr]
+        for fd in self._open:
+            self._poll.register(fd, select.POLLIN)
+
+    def until_end(self, deadline: float | None) -> bool:
+        """Whether the program ended in time."""
+        # A program may close its pipes and go on, or end and leave them open in a child: look at it now and then.
+        pause = 0.05
+        while True:
+            wait = pause if deadline is None else max(0.0, min(pause, deadline - perf_counter()))
+            if self._open:
+                ready = self._poll.poll(wait * 1000)
+                for fd, _ in ready:
+                    self._take(fd)
+                if ready:
+                    continue
+            if not self._open or self._exited():
+                return self._ended(deadline)
+            if deadline is not None and perf_counter() >= deadline:
+                return False
+
+    def _exited(self) -> bool:
+        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+
+    def _ended(self, deadline: float | None) -> bool:
+        """Pipes are closed or the program is gone: take what is left, wait for the rest."""
+        if not self._open:
+            return self._wait_exit(deadline)
+        until = perf_counter() + GRACE_SECONDS
+        while self._open and (left := until - perf_counter()) > 0:
+            for fd, _ in self._poll.poll(left * 1000):
+                self._take(fd)
+        return True
+
+    def _wait_exit(self, deadline: float | None) -> bool:
+        if deadline is None:
+            os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+            return True
+        pause = 0.0005
+        while not self._exited():
+            if perf_counter() >= deadline:
+                return False
+            select.select([], [], [], pause)
+            pause = min(pause * 2, 0.02)
+        return True
+
+    def _take(self, fd: int) -> None:
+        data = os.read(fd, 1 << 16)
+        if not data:
+            self._poll.unregister(fd)
+            self._open.discard(fd)
+        elif fd != self._stdout:
+            self.err.add(data)
+        elif len(self.out) + len(data) > LARGEST_OUTPUT:
+            self.too_much = True  # the rest is read and dropped, so that the program can end
+        else:
+            self.out += data
+
+
+def _wait(process: subprocess.Popen[bytes]) -> tuple[int, int | None]:
+    """Exit status and peak memory.
+
+    The kernel's figure starts from that of the process that did the starting, so what is not above our own says
+    nothing about the program, and is left out.
+    """
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    memory = usage.ru_maxrss * 1024
+    return process.returncode, memory if memory > own_peak() else None
+
+
+def own_peak() -> int:
+    """The peak memory of this process, in bytes."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def peak_memory(pid: int) -> int | None:
+    """The peak memory of a running program, where the system tells."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:  # noqa: PTH123 (read in the middle of a run)
+            for line in file:
+                if line.startswith(b"VmHWM:"):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return None

@@ -1,0 +1,105 @@
+"""[scores]: answers that were computed earlier, in a table by case id or in a matrix of similarities."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.errors import InterfaceError, ScriptError
+from harness.files.tables import rows
+from harness.interface.contract import Interface, Session, Setting
+from harness.model import ErrorKind, Question, Reply, plain_text
+from harness.params import Param
+
+ANSWER_COLUMNS = ("label", "score", "scores", "value", "answer")
+
+
+@dataclass(frozen=True)
+class ScoresInterface:
+    """A file of answers."""
+
+    name: str
+    version: str
+    sha256: str
+    params: Mapping[str, Param]
+    path: Path
+    matrix: bool
+    kind: str = "scores"
+
+    def open(self, setting: Setting) -> Session:
+        """Read the file."""
+        try:
+            answers = MatrixAnswers(self.path) if self.matrix else TableAnswers(self.path)
+        except ScriptError as error:
+            raise InterfaceError(str(error)) from None
+        except OSError as error:
+            raise InterfaceError(f"{self.path}: {error.strerror}") from None
+        return ScoresSession(answers, self.path.name)
+
+    def isolated(self) -> Interface:
+        """Nothing is run."""
+        return self
+
+
+class TableAnswers:
+    """A table with a column `id` and one or more of label, score, scores, value, answer."""
+
+    def __init__(self, path: Path) -> None:
+        self._answers: dict[str, Any] = {}
+        for line, row in rows(path):
+            known = {name: row[name] for name in ANSWER_COLUMNS if name in row}
+            case_id = plain_text(row.get("id"))
+            if not case_id or not known:
+                raise InterfaceError(f"{path}:{line}: needs a column id and one of {', '.join(ANSWER_COLUMNS)}")
+            if case_id in self._answers:
+                raise InterfaceError(f"{path}:{line}: id '{case_id}' is there twice")
+            if known.get("score") == "" and len(known) > 1:
+                del known["score"]
+            self._answers[case_id] = known.get("answer", known)
+
+    def find(self, question: Question) -> Any:
+        """The answer to a question; KeyError where there is none."""
+        return self._answers[question.id]
+
+
+class MatrixAnswers:
+    """A matrix with labels in its first row and column: rows are inputs, columns the claims or labels."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, delimiter="\t" if path.suffix == ".tsv" else ",")
+            self._labels = next(reader, [""])[1:]
+            self._rows: dict[str, list[str]] = {}
+            for row in reader:
+                if len(row) != len(self._labels) + 1:
+                    raise InterfaceError(f"{path}:{reader.line_num}: {len(row) - 1} values, {len(self._labels)} labels")
+                self._rows[row[0]] = row[1:]
+        self._column = {label: number for number, label in enumerate(self._labels)}
+
+    def find(self, question: Question) -> Any:
+        """The similarity to the claim, or to every label where there is no claim; KeyError where there is none."""
+        row = self._rows.get(plain_text(question.input)) or self._rows[question.id]
+        if question.expect:
+            return row[self._column[question.expect]]
+        return {"scores": dict(zip(self._labels, row, strict=True))}
+
+
+class ScoresSession:
+    """Looks answers up."""
+
+    def __init__(self, answers: TableAnswers | MatrixAnswers, name: str) -> None:
+        self._answers = answers
+        self._name = name
+
+    def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
+        """An answer for each question, or an error where the file has none."""
+        for question in questions:
+            try:
+                yield Reply(question, self._answers.find(question))
+            except KeyError as error:
+                message = f"{self._name} has no answer for it: no {error}"
+                yield Reply(question, None, ErrorKind.INTERFACE, message)
+
+    def close(self) -> None:
+        """Nothing is open."""

@@ -1,0 +1,334 @@
+"""[stream]: one long-lived process, a JSON line in for every case and a JSON line out. See docs/interfaces.md."""
+
+import contextlib
+import os
+import select
+import subprocess
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import msgspec
+
+from harness.errors import InterfaceError
+from harness.interface.contract import Interface, Session, Setting
+from harness.interface.process import Tail, describe_status, forget, kill_group, last_lines, peak_memory, start
+from harness.interface.wire import to_line
+from harness.model import ErrorKind, Question, Reply
+from harness.params import Param
+
+FORMAT = 1
+LONGEST_LINE = 16 << 20
+CLOSING_SECONDS = 5.0
+MEMORY_SECONDS = 0.05
+ANSWER_KEYS = ("answer", "label", "score", "scores", "value")
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+@dataclass(frozen=True)
+class StreamInterface:
+    """A program that speaks the stream protocol."""
+
+    name: str
+    version: str
+    sha256: str
+    params: Mapping[str, Param]
+    argv: tuple[str, ...]
+    folder: Path
+    in_flight: int = 16
+    # How many cases the program may work on before it answers the first of them.
+    batch: int = 1
+    # Our own workers measure their time themselves: without the pipes.
+    own_clock: bool = False
+    kind: str = "stream"
+
+    def open(self, setting: Setting) -> Session:
+        """The program, started and ready."""
+        session = StreamSession(self, setting)
+        session.start()
+        return session
+
+    def isolated(self) -> Interface:
+        """It is in a process of its own already."""
+        return self
+
+
+class _Program:
+    """A running program and what is on the way to and from it."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self.out = bytearray()
+        self.rest = b""
+        self.stderr = Tail()
+        self.ended = False
+        pipes = (process.stdin, process.stdout, process.stderr)
+        self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in pipes if pipe is not None)
+        for fd in (self._stdin, self._stdout, self._stderr):
+            os.set_blocking(fd, False)
+        self._poll = select.poll()
+        self._poll.register(self._stdout, select.POLLIN)
+        self._poll.register(self._stderr, select.POLLIN)
+        self._writing = False
+
+    def exchange(self, deadline: float | None) -> list[bytes]:
+        """Write what there is to write, read what there is to read; whole lines, or none at the deadline or the end."""
+        while True:
+            self._flush()
+            wait = None if deadline is None else max(0.0, deadline - perf_counter()) * 1000
+            ready = {fd for fd, _ in self._poll.poll(wait)}
+            if self._stderr in ready:
+                self.take_stderr()
+            if self._stdout in ready and ((lines := self._take_stdout()) or self.ended):
+                return lines
+            if deadline is not None and perf_counter() >= deadline:
+                return []
+
+    def _flush(self) -> None:
+        """Write as much as the pipe takes; that it is closed shows itself when the output ends."""
+        while self.out:
+            try:
+                done = os.write(self._stdin, self.out)
+            except BlockingIOError:
+                break
+            except OSError:
+                self.out.clear()
+            else:
+                del self.out[:done]
+        if self._writing != bool(self.out):
+            self._writing = bool(self.out)
+            if self._writing:
+                self._poll.register(self._stdin, select.POLLOUT)
+            else:
+                self._poll.unregister(self._stdin)
+
+    def take_stderr(self) -> bool:
+        """Keep what the program complains about; False when there is no more."""
+        data = os.read(self._stderr, 1 << 16)
+        if not data:
+            self._poll.unregister(self._stderr)
+        self.stderr.add(data)
+        return bool(data)
+
+    def _take_stdout(self) -> list[bytes]:
+        data = os.read(self._stdout, 1 << 18)
+        *lines, self.rest = (self.rest + data).split(b"\n")
+        if not data:
+            self.ended = True
+            lines.append(self.rest)
+        elif len(self.rest) > LONGEST_LINE:
+            self.ended = True
+            self.stderr.add(f"\na line of more than {LONGEST_LINE >> 20} MiB\n".encode())
+        return [line for line in lines if line.strip()]
+
+    def close(self) -> None:
+        """Kill it, if need be, and let go of its pipes."""
+        kill_group(self.process)
+        self.process.wait()
+        forget(self.process)
+
+
+class StreamSession:
+    """Keeps several cases in flight; a program that dies or hangs is started again.
+
+    When it does so with several cases in flight, nobody knows which was to blame: they become suspects, and are
+    asked again one at a time.
+    """
+
+    def __init__(self, interface: StreamInterface, setting: Setting) -> None:
+        self._interface = interface
+        self._setting = setting
+        # With a time limit a worker gets one batch at a time, so that a hanging case has no innocent neighbour.
+        alone = interface.own_clock and setting.timeout is not None
+        self._window = interface.batch if alone else interface.in_flight
+        self._program: _Program | None = None
+        self._waiting: dict[str, deque[Question]] = {}
+        self._in_flight = 0
+        self._suspects: deque[Question] = deque()
+        self._given_up: set[str] = set()
+        self._last_event = 0.0
+        self._memory: int | None = None
+        self._memory_at = 0.0
+
+    def start(self) -> None:
+        """Start the program, tell it about the test, wait until it is ready."""
+        interface, setting = self._interface, self._setting
+        train = setting.train()
+        hello = {
+            "hate": "stream",
+            "format": FORMAT,
+            "test": {"name": setting.test, "version": setting.version, "task": setting.task},
+            "params": dict(setting.params),
+            "train": None if train is None else str(train),
+            "work": str(setting.work),
+        }
+        self._program = program = _Program(start(interface.argv, interface.folder, subprocess.PIPE))
+        program.out += _encode(hello) + b"\n"
+        lines = program.exchange(None)
+        if not lines:
+            raise InterfaceError(self._failure(program, "before it was ready"))
+        self._check_ready(lines[0])
+
+    def _check_ready(self, line: bytes) -> None:
+        try:
+            ready = _decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            ready = {}
+        if ready.get("ready") is True:
+            return
+        if "error" in ready:
+            raise InterfaceError(f"{self._interface.name}: {ready['error']}")
+        raise InterfaceError(f'{self._interface.name}: said {_shown(line)} instead of {{"ready":true}}')
+
+    def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
+        """A reply for each question, in the order in which the program gives them."""
+        more = True
+        while True:
+            program = self._running()
+            while more and self._in_flight < self._window and not self._suspects:
+                question = next(questions, None)
+                if question is None:
+                    more = False
+                else:
+                    self._send(program, question)
+            if self._suspects and not self._in_flight:
+                self._send(program, self._suspects.popleft())
+            if not self._in_flight:
+                return
+            yield from self._step(program)
+
+    def _running(self) -> _Program:
+        if self._program is None:
+            self.start()
+        if self._program is None:
+            raise InterfaceError(f"{self._interface.name}: did not start")
+        return self._program
+
+    def _send(self, program: _Program, question: Question) -> None:
+        if not self._in_flight:
+            self._last_event = perf_counter()
+        self._waiting.setdefault(question.id, deque()).append(question)
+        self._in_flight += 1
+        program.out += to_line(question)
+
+    def _step(self, program: _Program) -> Iterator[Reply]:
+        """Wait for what happens next, and say what it means."""
+        timeout = self._setting.timeout
+        allowed = None if timeout is None else timeout * min(self._interface.batch, self._in_flight)
+        lines = program.exchange(None if allowed is None else self._last_event + allowed)
+        if lines:
+            yield from self._answers(program, lines)
+        elif program.ended:
+            yield from self._blame(program, ErrorKind.CRASH, self._failure(program, "before it answered"))
+        elif allowed is not None and perf_counter() >= self._last_event + allowed:
+            hint = last_lines(program.stderr.content)
+            message = f"no answer in {timeout:g} s" + (f": {hint}" if hint else "")
+            yield from self._blame(program, ErrorKind.TIMEOUT, message)
+
+    def _answers(self, program: _Program, lines: list[bytes]) -> Iterator[Reply]:
+        now = perf_counter()
+        share = (now - self._last_event) / len(lines)
+        self._last_event = now
+        self._look_at_memory(program, now)
+        for line in lines:
+            try:
+                message = _decode(line)
+                question = self._take(message.pop("id"))
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
+                yield from self._nonsense(program, line)
+                if self._program is not program:
+                    return
+            else:
+                if question is not None:
+                    yield self._reply(question, message, share)
+
+    def _take(self, case_id: str) -> Question | None:
+        """The question that a reply is for; None where it comes too late for one that was given up."""
+        queue = self._waiting.get(case_id)
+        if queue is None:
+            if case_id in self._given_up:
+                return None
+            raise KeyError(case_id)
+        question = queue.popleft()
+        if not queue:
+            del self._waiting[case_id]
+        self._in_flight -= 1
+        return question
+
+    def _reply(self, question: Question, message: dict[str, Any], share: float) -> Reply:
+        seconds = message.pop("seconds", share) if self._interface.own_clock else share
+        if (error := message.get("error")) is not None:
+            kind = ErrorKind(message.get("kind", ErrorKind.CRASH)) if self._interface.own_clock else ErrorKind.CRASH
+            return Reply(question, None, kind, str(error), seconds, self._memory)
+        if "answer" in message:
+            return Reply(question, message["answer"], None, "", seconds, self._memory)
+        if not any(key in message for key in ANSWER_KEYS):
+            text = f"no {', '.join(ANSWER_KEYS[1:])} or error in {_shown(_encode(message))}"
+            return Reply(question, None, ErrorKind.ANSWER, text, seconds, self._memory)
+        return Reply(question, message, None, "", seconds, self._memory)
+
+    def _nonsense(self, program: _Program, line: bytes) -> Iterator[Reply]:
+        """A line that is no reply: of the one case in flight, or of one among several."""
+        if self._in_flight > 1 or not self._waiting:
+            yield from self._blame(program, ErrorKind.ANSWER, f"said {_shown(line)}")
+            return
+        case_id = next(iter(self._waiting))
+        question = self._take(case_id)
+        self._given_up.add(case_id)
+        if question is not None:
+            text = f"said {_shown(line)} instead of a JSON line with the id of the case"
+            yield Reply(question, None, ErrorKind.ANSWER, text, 0.0, self._memory)
+
+    def _blame(self, program: _Program, kind: ErrorKind, message: str) -> Iterator[Reply]:
+        """End the program. One case in flight is to blame; several are asked again, one at a time."""
+        self._end(program)
+        waiting = sorted((q for queue in self._waiting.values() for q in queue), key=lambda q: (q.index, q.repeat))
+        self._waiting.clear()
+        self._in_flight = 0
+        if len(waiting) == 1:
+            yield Reply(waiting[0], None, kind, message, perf_counter() - self._last_event, self._memory)
+        else:
+            self._suspects.extend(waiting)
+
+    def _failure(self, program: _Program, when: str) -> str:
+        """Why a program is gone: its status, and its last words."""
+        try:
+            status: int | None = program.process.wait(timeout=0.5)
+        except subprocess.TimeoutExpired:
+            status = None
+        with contextlib.suppress(OSError):
+            while program.take_stderr():
+                pass
+        words = last_lines(program.stderr.content)
+        return f"{self._interface.name}: {describe_status(status)} {when}" + (f": {words}" if words else "")
+
+    def _look_at_memory(self, program: _Program, now: float) -> None:
+        # Reading it costs as much as ten cases; peaks only grow, so now and then is enough.
+        if now - self._memory_at >= MEMORY_SECONDS:
+            self._memory_at = now
+            self._memory = peak_memory(program.process.pid) or self._memory
+
+    def _end(self, program: _Program) -> None:
+        program.close()
+        self._program = None
+
+    def close(self) -> None:
+        """Close the program's input, give it time to end, then end it."""
+        program = self._program
+        if program is None:
+            return
+        if not self._in_flight and program.process.stdin is not None:
+            with contextlib.suppress(OSError):
+                program.process.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                program.process.wait(timeout=CLOSING_SECONDS)
+        self._end(program)
+
+
+def _shown(line: bytes) -> str:
+    text = line.decode(errors="replace").strip()
+    return repr(text if len(text) <= 60 else text[:57] + "...")

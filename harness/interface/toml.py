@@ -1,0 +1,161 @@
+"""`interface.toml`: how to reach a program that is not Python."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StrictStr, model_validator
+
+from harness.errors import InterfaceError, ScriptError
+from harness.files.digest import digest, file_sha256
+from harness.files.mistakes import Mistakes
+from harness.files.strict_toml import Section, read_toml, validate
+from harness.interface.command import READERS, CommandInterface, read_pattern
+from harness.interface.contract import Interface
+from harness.interface.process import resolve_program
+from harness.interface.python import own_params
+from harness.interface.scores import ScoresInterface
+from harness.interface.stream import StreamInterface
+
+Argv = Annotated[list[StrictStr], Field(min_length=1)]
+KINDS = ("command", "stream", "http", "scores")
+
+
+class Algorithm(Section):
+    """[algorithm]."""
+
+    name: StrictStr | None = None
+    version: StrictStr = ""
+    params: dict[str, Any] = {}
+
+
+class Command(Section):
+    """[command]: one process a case."""
+
+    argv: Argv
+    output: Literal["label", "score", "value", "json", "exit"] | None = None
+    pattern: StrictStr | None = None
+    train: Argv | None = None
+
+    @model_validator(mode="after")
+    def _one_way_to_read(self) -> "Command":
+        if self.output is not None and self.pattern is not None:
+            raise ValueError("say either output or pattern")
+        return self
+
+
+class Stream(Section):
+    """[stream]: one long-lived process."""
+
+    argv: Argv
+    in_flight: Annotated[int, Field(ge=1, le=10_000)] = 16
+
+
+class Http(Section):
+    """[http]: a service."""
+
+    url: Annotated[StrictStr, Field(pattern=r"^https?://[^/]+")]
+    headers: dict[str, StrictStr] = {}
+
+
+class Scores(Section):
+    """[scores]: answers computed earlier."""
+
+    table: StrictStr | None = None
+    matrix: StrictStr | None = None
+
+    @model_validator(mode="after")
+    def _one_file(self) -> "Scores":
+        if (self.table is None) == (self.matrix is None):
+            raise ValueError("say either table or matrix")
+        return self
+
+
+class InterfaceFile(Section):
+    """The whole file."""
+
+    algorithm: Algorithm = Algorithm()
+    command: Command | None = None
+    stream: Stream | None = None
+    http: Http | None = None
+    scores: Scores | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "InterfaceFile":
+        if sum(getattr(self, kind) is not None for kind in KINDS) != 1:
+            raise ValueError("say exactly one of " + ", ".join(f"[{kind}]" for kind in KINDS))
+        return self
+
+
+def load_toml(path: Path) -> Interface:
+    """An interface from its file, checked: the program is there and can be run."""
+    file = _parse(path)
+    name = file.algorithm.name or (path.absolute().parent.name if path.name == "interface.toml" else path.stem)
+    common: dict[str, Any] = {
+        "name": name,
+        "version": file.algorithm.version,
+        "params": own_params(file.algorithm.params, str(path)),
+    }
+    if file.command is not None:
+        return _command(path, file.command, common)
+    if file.stream is not None:
+        argv = resolve_program(file.stream.argv, path.parent, f"{path}: stream.argv")
+        return StreamInterface(
+            **common, sha256=_sha256(path, argv[0]), argv=tuple(argv), folder=path.parent,
+            in_flight=file.stream.in_flight,
+        )  # fmt: skip
+    if file.scores is not None:
+        return _scores(path, file.scores, common)
+    if file.http is not None:
+        from harness.interface.http import HttpInterface  # requests is slow to import
+
+        return HttpInterface(**common, sha256=_sha256(path), url=file.http.url, headers=file.http.headers)
+    raise InterfaceError(f"{path}: no way to reach the program")
+
+
+def _command(path: Path, section: Command, common: dict[str, Any]) -> Interface:
+    argv = resolve_program(section.argv, path.parent, f"{path}: command.argv")
+    train = None
+    if section.train is not None:
+        train = tuple(resolve_program(section.train, path.parent, f"{path}: command.train"))
+    read = READERS[section.output or "label"]
+    if section.pattern is not None:
+        read = read_pattern(_pattern(path, section.pattern))
+    return CommandInterface(
+        **common, sha256=_sha256(path, argv[0]), argv=tuple(argv), train=train, read=read, folder=path.parent,
+        any_status=section.output == "exit",
+    )  # fmt: skip
+
+
+def _scores(path: Path, section: Scores, common: dict[str, Any]) -> Interface:
+    name = section.table or section.matrix or ""
+    file = path.parent / name
+    if not file.is_file():
+        raise InterfaceError(f"{path}: scores: no file {name} in {path.parent}")
+    sha256 = _sha256(path, str(file))
+    return ScoresInterface(**common, sha256=sha256, path=file, matrix=section.matrix is not None)
+
+
+def _pattern(path: Path, text: str) -> re.Pattern[str]:
+    try:
+        pattern = re.compile(text, re.MULTILINE)
+    except re.error as error:
+        raise InterfaceError(f"{path}: command.pattern: not a regular expression: {error}") from None
+    if not set(pattern.groupindex) & {"label", "score", "value"}:
+        raise InterfaceError(f"{path}: command.pattern: name its groups, (?P<label>...), (?P<score>...)")
+    return pattern
+
+
+def _sha256(path: Path, program: str | None = None) -> str:
+    """Of the file and, where the program lies beside it, of both: another build is another algorithm."""
+    if program is None or not Path(program).is_relative_to(path.absolute().parent):
+        return file_sha256(path)
+    return digest({path.name: file_sha256(path), Path(program).name: file_sha256(Path(program))}).partition(":")[2]
+
+
+def _parse(path: Path) -> InterfaceFile:
+    try:
+        parsed, text = read_toml(path)
+        return validate(InterfaceFile, parsed, text, Mistakes(str(path)))
+    except ScriptError as error:
+        raise InterfaceError(str(error)) from None

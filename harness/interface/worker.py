@@ -1,0 +1,71 @@
+"""A Python interface as a program of its own: speaks the stream protocol on standard input and output."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from harness.errors import InterfaceError
+from harness.interface.contract import Setting
+from harness.interface.python import load_python
+from harness.interface.wire import from_line
+from harness.model import Reply
+
+
+def main() -> None:
+    """Serve the interface file that the command line names."""
+    # The harness ends its workers itself; a Ctrl-C at the terminal reaches them too.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    out = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # whatever the interface prints must not get between the protocol's lines
+    try:
+        serve(Path(sys.argv[1]), 0, out)
+    except InterfaceError as error:
+        out.write(msgspec.json.encode({"error": str(error)}) + b"\n")
+
+
+def serve(path: Path, source: int, out: IO[bytes]) -> None:
+    """Say hello, learn, then answer until the input ends."""
+    batches = _available_lines(source)
+    hello = msgspec.json.decode(next(batches)[0])
+    train, test = hello["train"], hello["test"]
+    session = load_python(path).open(
+        Setting(
+            test=test["name"],
+            version=test["version"],
+            task=test["task"],
+            params=hello["params"],
+            train=lambda: Path(train) if train else None,
+            work=Path(hello["work"]),
+        )
+    )
+    out.write(b'{"ready":true}\n')
+    encode = msgspec.json.Encoder().encode
+    for lines in batches:
+        for reply in session.replies(map(from_line, lines)):
+            out.write(encode(_message(reply)) + b"\n")
+    session.close()
+
+
+def _available_lines(source: int) -> Iterator[list[bytes]]:
+    """Whole lines, as many as there are without waiting for more; none is held back for a batch to fill up."""
+    rest = b""
+    while block := os.read(source, 1 << 20):
+        *lines, rest = (rest + block).split(b"\n")
+        if lines:
+            yield lines
+
+
+def _message(reply: Reply) -> dict[str, Any]:
+    message: dict[str, Any] = {"id": reply.question.id, "seconds": reply.seconds}
+    if reply.error is not None:
+        return message | {"error": reply.message, "kind": reply.error}
+    return message | {"answer": reply.raw}
+
+
+if __name__ == "__main__":
+    main()

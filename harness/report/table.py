@@ -1,0 +1,121 @@
+"""A table, and its formats: for terminals, gnuplot and R, spreadsheets, TeX and Markdown."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from harness.report.text import markdown, one_word, safe, spreadsheet, tex, width
+
+Cell = str | int | float | None
+
+
+class Format(StrEnum):
+    """How results are written."""
+
+    TABLE = "table"
+    PLAIN = "plain"
+    JSON = "json"
+    CSV = "csv"
+    TEX = "tex"
+    MD = "md"
+    TRANSCRIPT = "transcript"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns and rows; numbers are right-aligned, floats shown with four digits after the point."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    # Columns that only a person wants to see.
+    wide: frozenset[str] = field(default_factory=frozenset)
+
+    def narrow(self) -> "Table":
+        """Without the columns that are there for people."""
+        kept = [number for number, name in enumerate(self.columns) if name not in self.wide]
+        return Table([self.columns[i] for i in kept], [[row[i] for i in kept] for row in self.rows])
+
+
+def render(table: Table, style: Format, *, terminal_width: int = 100) -> str:
+    """The table in a format other than JSON, which every command has of its own."""
+    if style is Format.TABLE:
+        return _terminal(table, terminal_width)
+    if style is Format.CSV:
+        return _csv(table)
+    if style is Format.TEX:
+        return _tex(table)
+    if style is Format.MD:
+        return _markdown(table)
+    return _plain(table.narrow())
+
+
+def _shown(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    return f"{cell:.4f}" if isinstance(cell, float) else str(cell)
+
+
+def _plain(table: Table) -> str:
+    """A # header and aligned columns of single words."""
+    header = [f"# {table.columns[0]}", *table.columns[1:]]
+    body = [[one_word(_shown(cell)) for cell in row] for row in table.rows]
+    return _aligned([header, *body], [_numeric(table, i) for i in range(len(table.columns))])
+
+
+def _numeric(table: Table, column: int) -> bool:
+    return all(isinstance(row[column], (int, float)) or row[column] is None for row in table.rows)
+
+
+def _aligned(lines: list[list[str]], right: list[bool]) -> str:
+    widths = [max(width(line[i]) for line in lines) for i in range(len(right))]
+    text = []
+    for line in lines:
+        cells = [
+            " " * (widths[i] - width(cell)) + cell if right[i] else cell + " " * (widths[i] - width(cell))
+            for i, cell in enumerate(line)
+        ]
+        text.append("  ".join(cells).rstrip())
+    return "\n".join(text) + "\n"
+
+
+def _terminal(table: Table, terminal_width: int) -> str:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    rich_table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, name in enumerate(table.columns):
+        rich_table.add_column(Text(name), justify="right" if _numeric(table, number) else "left", overflow="fold")
+    for row in table.rows:
+        rich_table.add_row(*(Text(safe(_shown(cell))) for cell in row))
+    console = Console(file=io.StringIO(), width=terminal_width, color_system=None, highlight=False)
+    console.print(rich_table)
+    file = console.file
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n" if hasattr(file, "getvalue") else ""
+
+
+def _csv(table: Table) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.columns)
+    for row in table.rows:
+        writer.writerow([spreadsheet(cell) if isinstance(cell, str) else cell for cell in row])
+    return out.getvalue()
+
+
+def _tex(table: Table) -> str:
+    """A tabular with booktabs rules."""
+    align = "".join("r" if _numeric(table, i) else "l" for i in range(len(table.columns)))
+    lines = [rf"\begin{{tabular}}{{{align}}}", r"\toprule", " & ".join(map(tex, table.columns)) + r" \\", r"\midrule"]
+    lines += [" & ".join(tex(_shown(cell)) for cell in row) + r" \\" for row in table.rows]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _markdown(table: Table) -> str:
+    rule = ["---:" if _numeric(table, i) else "---" for i in range(len(table.columns))]
+    lines = [[markdown(name) for name in table.columns], rule]
+    lines += [[markdown(_shown(cell)) for cell in row] for row in table.rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
