@@ -1,5 +1,6 @@
 """An estimate with its error, from a sample and a statistic."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +21,7 @@ from harness.stats.replication.replicates import Centre
 from harness.stats.replication.sample import Sample
 from harness.stats.replication.statistic import (
     Difference,
+    OfTotals,
     OfWeights,
     Statistic,
     full_estimate,
@@ -60,9 +62,16 @@ class Estimate:
     design_effect: float | None
 
 
-def replicate(sample: Sample, statistic: Statistic, plan: Plan | None = None) -> Estimate:
-    """Estimate a statistic of a sample, with its standard error and Student-t interval."""
+def replicate(
+    sample: Sample, statistic: Statistic | Callable[[FloatArray], float], plan: Plan | None = None
+) -> Estimate:
+    """Estimate a statistic of a sample, with its standard error and Student-t interval.
+
+    The statistic is a `rate`, `difference`, `ratio` or `total`, or any function of the case weights.
+    """
     plan = plan or Plan()
+    if not isinstance(statistic, OfTotals | OfWeights):
+        statistic = OfWeights(statistic)
     if not 0 < plan.confidence < 1:
         raise ValueError(f"confidence={plan.confidence}: give a number between 0 and 1, such as 0.95")
     choice = choose(sample, statistic, plan)

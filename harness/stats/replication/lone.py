@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
+import numpy as np
+
 from harness.stats.replication.arrays import IntArray
 
 
@@ -17,9 +19,9 @@ class Lone(StrEnum):
     AVERAGE = "average"
 
 
-def groups_of_strata(sizes: IntArray, names: Sequence[str], lone: Lone) -> list[tuple[int, ...]]:
-    """The strata after treatment, as tuples of positions in the order given, which outcomes never decide."""
-    alone = [i for i, size in enumerate(sizes) if size == 1]
+def joins_of_strata(sizes: IntArray, names: Sequence[str], lone: Lone) -> list[tuple[int, ...]]:
+    """Which strata are to be joined, as positions in the order given; outcomes never decide it."""
+    alone = np.flatnonzero(sizes == 1).tolist()
     if len(alone) == len(sizes) and (len(sizes) == 1 or lone is not Lone.COLLAPSE):
         raise ValueError(
             f"no stratum has two units (the first is {names[0]}); a variance needs at least one such stratum: "
@@ -27,12 +29,11 @@ def groups_of_strata(sizes: IntArray, names: Sequence[str], lone: Lone) -> list[
         )
     if alone and lone is Lone.FAIL:
         raise ValueError(f"stratum {names[alone[0]]} has a single unit ({len(alone)} such strata); choose another lone")
-    joins = _joins(alone, len(sizes)) if lone is Lone.COLLAPSE else []
-    taken = {i for join in joins for i in join}
-    return sorted([*joins, *((i,) for i in range(len(sizes)) if i not in taken)])
+    return _joins(alone, len(sizes)) if lone is Lone.COLLAPSE else []
 
 
 def _joins(alone: list[int], strata: int) -> list[tuple[int, ...]]:
+    """Pairs, a triple if they are odd in number, and a single one with its neighbour."""
     if len(alone) == 1:
         neighbour = alone[0] + 1 if alone[0] + 1 < strata else alone[0] - 1
         return [(min(alone[0], neighbour), max(alone[0], neighbour))]

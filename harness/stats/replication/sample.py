@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.stats.replication.arrays import FloatArray, IntArray, Labels, columns_of
-from harness.stats.replication.lone import Lone, groups_of_strata
+from harness.stats.replication.lone import Lone, joins_of_strata
 
 _WHOLE = "all cases"
 
@@ -67,15 +67,26 @@ def make_sample(
     """
     if cases < 1:
         raise ValueError("a sample needs at least one case")
-    stratum_labels = _labels(strata, cases, "strata") if strata is not None else np.full(cases, _WHOLE)
+    treatment = _lone(lone)
+    names, stratum = _ordered_strata(strata, order, cases)
     unit_labels = _labels(units, cases, "units") if units is not None else np.arange(cases)
-    names, stratum = np.unique(stratum_labels, return_inverse=True)
     unit = np.unique(unit_labels, return_inverse=True)[1]
     if not nested:
         _check_units_in_one_stratum(stratum, unit, names, unit_labels)
-    place = _stratum_order(_labels(order, cases, "order"), stratum, names) if order is not None else None
-    return _assemble(
-        _weights(weights, cases), stratum, unit, names, place, _lone(lone), strata is not None, units is not None
+    joins, joined = _join(stratum, unit, names, treatment)
+    # Units are sorted by joined stratum, and within it by the stratum that they came from.
+    came_from = np.argsort(joined, kind="stable")
+    span = int(unit.max()) + 1
+    keys, unit_of_case = np.unique(np.argsort(came_from)[stratum] * span + unit, return_inverse=True)
+    return Sample(
+        weights=_weights(weights, cases),
+        unit_of_case=unit_of_case,
+        stratum_of_unit=joined[came_from[keys // span]],
+        stratum_names=_titles(names, joins),
+        collapsed=tuple(tuple(names[i] for i in join) for join in joins),
+        lone=treatment,
+        stratified=strata is not None,
+        clustered=units is not None,
     )
 
 
@@ -119,20 +130,36 @@ def _weights(weights: npt.ArrayLike | None, cases: int) -> FloatArray:
     return array
 
 
-def _check_units_in_one_stratum(stratum: IntArray, unit: IntArray, names: Labels, unit_labels: Labels) -> None:
+def _check_units_in_one_stratum(stratum: IntArray, unit: IntArray, names: list[str], unit_labels: Labels) -> None:
     first = np.full(unit.max() + 1, -1)
     first[unit[::-1]] = stratum[::-1]
     strays = np.flatnonzero(first[unit] != stratum)
     if strays.size:
         case = strays[0]
         raise ValueError(
-            f"unit {unit_labels[case]!s} lies in strata {names[first[unit[case]]]!s} and {names[stratum[case]]!s}: its "
+            f"unit {unit_labels[case]!s} lies in strata {names[first[unit[case]]]} and {names[stratum[case]]}: its "
             "cases are not independent; use the unit's own column as stratum, drop the stratum, or say nested=True "
             "if labels start afresh in every stratum"
         )
 
 
-def _stratum_order(order: Labels, stratum: IntArray, names: Labels) -> IntArray:
+def _ordered_strata(
+    strata: npt.ArrayLike | None, order: npt.ArrayLike | None, cases: int
+) -> tuple[list[str], IntArray]:
+    """The strata's names in the declared order, else sorted, and each case's position among them."""
+    if strata is None:
+        return [_WHOLE], np.zeros(cases, dtype=np.int64)
+    values, stratum = np.unique(_labels(strata, cases, "strata"), return_inverse=True)
+    names = [str(value) for value in values]
+    if order is None:
+        return names, stratum
+    place = _places(_labels(order, cases, "order"), stratum, names)
+    rank = np.argsort(place)
+    return [names[i] for i in place], rank[stratum]
+
+
+def _places(order: Labels, stratum: IntArray, names: list[str]) -> IntArray:
+    """The permutation that sorts strata by the order column, by name where it ties."""
     values, code = np.unique(order, return_inverse=True)
     first = np.zeros(len(names), dtype=np.int64)
     first[stratum[::-1]] = code[::-1]
@@ -140,42 +167,24 @@ def _stratum_order(order: Labels, stratum: IntArray, names: Labels) -> IntArray:
     if strays.size:
         case = strays[0]
         raise ValueError(
-            f"order: stratum {names[stratum[case]]!s} has the values {values[first[stratum[case]]]!s} and "
+            f"order: stratum {names[stratum[case]]} has the values {values[first[stratum[case]]]!s} and "
             f"{values[code[case]]!s}; the column that orders strata must be constant within each"
         )
-    return np.lexsort((np.arange(len(names)), first)).astype(np.int64)
+    return np.argsort(first, kind="stable").astype(np.int64)
 
 
-def _assemble(
-    weights: FloatArray,
-    stratum: IntArray,
-    unit: IntArray,
-    names: Labels,
-    place: IntArray | None,
-    lone: Lone,
-    stratified: bool,
-    clustered: bool,
-) -> Sample:
+def _join(stratum: IntArray, unit: IntArray, names: list[str], lone: Lone) -> tuple[list[tuple[int, ...]], IntArray]:
+    """The joins of lone strata, and the number of each stratum after them."""
     span = int(unit.max()) + 1
     sizes = np.bincount(np.unique(stratum * span + unit) // span, minlength=len(names))
-    by_order = place if place is not None else np.arange(len(names))
-    groups = groups_of_strata(sizes[by_order], [str(names[i]) for i in by_order], lone)
-    joined = np.empty(len(names), dtype=np.int64)
-    for code, group in enumerate(groups):
-        joined[by_order[list(group)]] = code
-    # Within a joined stratum units keep the order of their old strata: the key has both.
-    rank = np.empty(len(names), dtype=np.int64)
-    rank[by_order] = np.arange(len(names))
-    key = (joined[stratum] * len(names) + rank[stratum]) * span + unit
-    keys, unit_of_case = np.unique(key, return_inverse=True)
-    titles = tuple("+".join(str(names[by_order[i]]) for i in group) for group in groups)
-    return Sample(
-        weights=weights,
-        unit_of_case=unit_of_case,
-        stratum_of_unit=keys // (len(names) * span),
-        stratum_names=titles,
-        collapsed=tuple(tuple(str(names[by_order[i]]) for i in group) for group in groups if len(group) > 1),
-        lone=lone,
-        stratified=stratified,
-        clustered=clustered,
-    )
+    joins = joins_of_strata(sizes, names, lone)
+    target = np.arange(len(names))
+    for join in joins:
+        target[list(join)] = join[0]
+    return joins, np.unique(target, return_inverse=True)[1]
+
+
+def _titles(names: list[str], joins: list[tuple[int, ...]]) -> tuple[str, ...]:
+    joined = {join[0]: "+".join(names[i] for i in join) for join in joins}
+    absorbed = {i for join in joins for i in join[1:]}
+    return tuple(joined.get(i, name) for i, name in enumerate(names) if i not in absorbed)

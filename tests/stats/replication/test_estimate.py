@@ -58,7 +58,7 @@ def test_any_function_of_weights_agrees_with_the_short_way(units: int, method: s
     sample, a, b = drawn(5, units, 2, seed=2)
     plan = Plan(method=method, fay=fay, replicates=100)
     short = replicate(sample, difference(a, b), plan)
-    long = replicate(sample, OfWeights(lambda w: float(w @ (a - b) / w.sum())), plan)
+    long = replicate(sample, lambda w: float(w @ (a - b) / w.sum()), plan)
     assert (long.estimate, long.se, long.df) == pytest.approx((short.estimate, short.se, short.df), rel=1e-10)
     assert (long.replicates, long.method) == (short.replicates, short.method)
 

@@ -9,7 +9,7 @@ import pytest
 
 from harness.stats.replication.estimate import replicate
 from harness.stats.replication.jackknife import delete_one
-from harness.stats.replication.lone import Lone, groups_of_strata
+from harness.stats.replication.lone import Lone, joins_of_strata
 from harness.stats.replication.plan import Plan
 from harness.stats.replication.replicates import Centre
 from harness.stats.replication.sample import Sample, make_sample, unit_sums
@@ -80,15 +80,15 @@ def test_balanced_replicates_carry_lone_units_along() -> None:
 
 
 def test_pairs_a_triple_and_a_neighbour() -> None:
-    def groups(*sizes: int) -> list[tuple[int, ...]]:
-        return groups_of_strata(np.array(sizes), [str(i) for i in range(len(sizes))], Lone.COLLAPSE)
+    def joins(*sizes: int) -> list[tuple[int, ...]]:
+        return joins_of_strata(np.array(sizes), [str(i) for i in range(len(sizes))], Lone.COLLAPSE)
 
-    assert groups(2, 3) == [(0,), (1,)]
-    assert groups(1, 2, 1) == [(0, 2), (1,)]
-    assert groups(1, 1, 2, 1) == [(0, 1, 3), (2,)]
-    assert groups(1, 1, 1, 1) == [(0, 1), (2, 3)]
-    assert groups(2, 1, 2) == [(0,), (1, 2)]
-    assert groups(2, 2, 1) == [(0,), (1, 2)]
+    assert joins(2, 3) == []
+    assert joins(1, 2, 1) == [(0, 2)]
+    assert joins(1, 1, 2, 1) == [(0, 1, 3)]
+    assert joins(1, 1, 1, 1) == [(0, 1), (2, 3)]
+    assert joins(2, 1, 2) == [(1, 2)]
+    assert joins(2, 2, 1) == [(1, 2)]
 
 
 def test_one_case_a_stratum_is_paired_by_name_and_named() -> None:
@@ -128,6 +128,14 @@ def test_a_single_unit_has_no_variance() -> None:
 def test_unknown_treatment() -> None:
     with pytest.raises(ValueError, match="choose one of collapse, fail"):
         make_sample(2, lone="ignore")
+
+
+def test_joins_of_strata_that_are_not_neighbours() -> None:
+    sample = make_sample(6, strata=["a", "b", "b", "c", "d", "d"])
+    assert sample.collapsed == (("a", "c"),)
+    assert sample.stratum_names == ("a+c", "b", "d")
+    np.testing.assert_array_equal(sample.stratum_of_unit, [0, 0, 1, 1, 2, 2])
+    np.testing.assert_array_equal(sample.unit_of_case, [0, 2, 3, 1, 4, 5])
 
 
 def test_joined_strata_keep_their_weights() -> None:
