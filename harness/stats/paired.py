@@ -185,11 +185,11 @@ def mcnemar_all(n_sf: npt.ArrayLike, n_fs: npt.ArrayLike, *, design_effect: npt.
     )
 
 
-def check_successes(successes: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """An (algorithms, cases) array of successes as booleans, or an error that says what else it is."""
+def check_successes(successes: npt.ArrayLike, *, axes: str = "(algorithms, cases)") -> npt.NDArray[np.bool_]:
+    """A table of successes as booleans, or an error that says what else it is."""
     matrix = np.asarray(successes)
     if matrix.ndim != 2:
-        raise ValueError(f"successes have shape {matrix.shape}, expected (algorithms, cases)")
+        raise ValueError(f"successes have shape {matrix.shape}, expected {axes}")
     if matrix.dtype != np.bool_ and not np.isin(matrix, (0, 1)).all():
         raise ValueError("successes hold values other than 0 and 1: decide what a success is first")
     return matrix.astype(np.bool_, copy=False)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from harness.stats.paired import check_successes
+
 __all__ = ["Repeats", "repeats"]
 
 FloatArray = npt.NDArray[np.float64]
@@ -43,7 +45,9 @@ class Repeats:
 
 def repeats(successes: npt.ArrayLike) -> Repeats:
     """Analyse an (n cases, K runs) array of successes."""
-    table = _check(successes)
+    table = check_successes(successes, axes="(cases, runs)").astype(np.float64)
+    if table.size == 0:
+        raise ValueError(f"no answer: successes have shape {table.shape}, expected one case and one run at least")
     n, k = table.shape
     of_case = table.mean(axis=1)
     between_runs = float(((table - of_case[:, None]) ** 2).sum()) / (n * (k - 1)) if k > 1 else math.nan
@@ -83,12 +87,3 @@ def _share(between_cases: float, between_runs: float) -> float:
         return math.nan
     cases = max(between_cases, 0.0)
     return cases / (cases + between_runs) if cases + between_runs else math.nan
-
-
-def _check(successes: npt.ArrayLike) -> FloatArray:
-    table = np.asarray(successes)
-    if table.ndim != 2 or table.size == 0:
-        raise ValueError(f"successes have shape {table.shape}, expected (cases, runs) with one of each at least")
-    if table.dtype != np.bool_ and not np.isin(table, (0, 1)).all():
-        raise ValueError("successes hold values other than 0 and 1: decide what a success is first")
-    return table.astype(np.float64)

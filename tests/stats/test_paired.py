@@ -24,7 +24,11 @@ def discordant(n_sf: int, n_fs: int) -> Table:
 
 
 def coin(n: int, first: int, last: int) -> Fraction:
-    return Fraction(sum(math.comb(n, k) for k in range(first, last + 1)), 2**n)
+    ways, total = math.comb(n, first) if first <= last else 0, 0
+    for k in range(first, last + 1):
+        total += ways
+        ways = ways * (n - k) // (k + 1)
+    return Fraction(total, 2**n)
 
 
 @pytest.mark.parametrize(

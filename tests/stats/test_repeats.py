@@ -101,5 +101,7 @@ def test_no_variance_at_all() -> None:
 def test_refuses() -> None:
     with pytest.raises(ValueError, match=r"\(cases, runs\)"):
         repeats([1, 0])
+    with pytest.raises(ValueError, match="no answer"):
+        repeats(np.zeros((0, 3)))
     with pytest.raises(ValueError, match="other than 0 and 1"):
         repeats([[0.5, 1]])
