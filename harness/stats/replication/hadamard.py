@@ -5,7 +5,7 @@ Every matrix has a first column of ones; the others therefore sum to zero and se
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Protocol
 
 import numpy as np
@@ -193,9 +193,9 @@ def fast_length(least: int) -> int:
 
 def _fast(order: int) -> Callable[[], Hadamard] | None:
     if order & (order - 1) == 0:
-        return lambda: Sylvester(order)
+        return partial(Sylvester, order)
     if order % 4 == 0 and is_prime(order - 1):
-        return lambda: PaleyOne(order - 1)
+        return partial(PaleyOne, order - 1)
     return None
 
 
@@ -215,8 +215,12 @@ def _paley(order: int) -> Callable[[], Hadamard] | None:
     return None
 
 
+def _multiply(left: int, right: int) -> Hadamard:
+    return Product(hadamard(left), hadamard(right))
+
+
 def _product(order: int) -> Callable[[], Hadamard] | None:
     for left in range(2, order // 2 + 1):
         if order % left == 0 and _construction(left) and _construction(order // left):
-            return lambda left=left: Product(hadamard(left), hadamard(order // left))  # type: ignore[misc]
+            return partial(_multiply, left, order // left)
     return None

@@ -2,29 +2,33 @@
 
 import numpy as np
 
-from harness.stats.replication.arrays import FloatArray
+from harness.stats.replication.arrays import FloatArray, columns_of
 from harness.stats.replication.lone import Lone
 from harness.stats.replication.sample import Sample
 from harness.stats.replication.statistic import OfTotals, case_scores
 
 
 def stratum_variances(sample: Sample, unit_values: FloatArray) -> FloatArray:
-    """n / (n - 1) times the squared deviations of the units (units,) from their stratum's mean, for each stratum.
+    """n / (n - 1) times the squared deviations of the units from their stratum's mean, for each stratum.
 
-    It is what balanced replication gives on average over all ways to group a stratum's units in two halves. Lone
-    strata: zero for `remove` and `certainty`, the square about zero for `adjust`, the others' mean for `average`.
+    (units,) gives (strata,), (units, m) gives (strata, m). It is what balanced replication gives on average over all
+    ways to group a stratum's units in two halves. Lone strata: zero for `remove` and `certainty`, the square about zero
+    for `adjust`, the others' mean for `average`.
     """
-    sizes = sample.stratum_sizes
-    alone = sizes == 1
-    means = np.bincount(sample.stratum_of_unit, weights=unit_values, minlength=sample.strata) / sizes
-    if sample.lone is Lone.ADJUST:
-        means[alone] = 0.0
-    squares = (unit_values - means[sample.stratum_of_unit]) ** 2
-    sums = np.bincount(sample.stratum_of_unit, weights=squares, minlength=sample.strata)
-    variances = np.asarray(sums * np.where(alone, 1.0, sizes / np.maximum(sizes - 1, 1)), dtype=np.float64)
+    columns, single = columns_of(unit_values)
+    variances = _by_stratum(sample, _deviations(sample, columns) ** 2)
     if sample.lone is Lone.AVERAGE:
-        variances[alone] = variances[~alone].mean()
-    return variances
+        alone = sample.stratum_sizes == 1
+        variances[alone] = variances[~alone].mean(axis=0)
+    return variances[:, 0] if single else variances
+
+
+def linearised_covariance(sample: Sample, unit_values: FloatArray) -> FloatArray:
+    """The covariance matrix (m, m) of several statistics from their influences (units, m)."""
+    deviations = _deviations(sample, unit_values)
+    alone = int((sample.stratum_sizes == 1).sum())
+    scale = sample.strata / (sample.strata - alone) if sample.lone is Lone.AVERAGE else 1.0
+    return np.asarray(scale * deviations.T @ deviations)
 
 
 def satterthwaite_df(sample: Sample, unit_values: FloatArray) -> float:
@@ -49,3 +53,18 @@ def independent_variance(sample: Sample, statistic: OfTotals) -> float:
     weighed = weights.sum()
     centred = scores - weights @ scores / weighed
     return float(weights @ centred**2 * weighed / (cases - 1))
+
+
+def _deviations(sample: Sample, columns: FloatArray) -> FloatArray:
+    """Deviations (units, m) from the stratum's mean, scaled so that their squares add up to the variance."""
+    sizes = sample.stratum_sizes[:, None]
+    means = _by_stratum(sample, columns) / sizes
+    if sample.lone is Lone.ADJUST:
+        means[sizes[:, 0] == 1] = 0.0
+    scale = np.sqrt(np.where(sizes == 1, 1.0, sizes / np.maximum(sizes - 1, 1)))
+    return np.asarray((columns - means[sample.stratum_of_unit]) * scale[sample.stratum_of_unit])
+
+
+def _by_stratum(sample: Sample, columns: FloatArray) -> FloatArray:
+    sizes = sample.stratum_sizes
+    return np.add.reduceat(columns, np.cumsum(sizes) - sizes, axis=0)
