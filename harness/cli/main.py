@@ -49,16 +49,10 @@ def call(args: Sequence[str]) -> int:
         # The reader has seen enough (`| head`); what is still buffered has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return complain(f"{where}{error.strerror or error}", 2)
-    except MemoryError:
-        return complain("not enough memory", 2)
     except Exception as error:
         if "HATE_DEBUG" in os.environ:
             raise
-        text = f"{type(error).__name__}: {error}"
-        return complain(f"internal error: {text}; HATE_DEBUG=1 shows where; please report it", 2)
+        return complain(_unforeseen(error), 2)
 
 
 def complain(text: str, status: int, note: str = "") -> int:
@@ -69,6 +63,14 @@ def complain(text: str, status: int, note: str = "") -> int:
     lines[0] = f"hate: {lines[0]}"
     print("\n".join([*lines, *([f"hate: {safe(note)}"] if note else [])]), file=sys.stderr)
     return status
+
+
+def _unforeseen(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+    if isinstance(error, MemoryError):
+        return "not enough memory"
+    return f"internal error: {type(error).__name__}: {error}; HATE_DEBUG=1 shows where; please report it"
 
 
 def _click_text(error: click.ClickException) -> str:

@@ -1,6 +1,6 @@
 """Options that several commands share, declared once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -86,8 +86,3 @@ def running_options(command: F) -> F:
 
 
 PATH = click.Path(path_type=Path)
-
-
-def texts(values: Sequence[str]) -> list[str]:
-    """Click's tuples as lists."""
-    return list(values)

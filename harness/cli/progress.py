@@ -35,11 +35,10 @@ class TerminalBar:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        rate = TextColumn("{task.speed:,.0f}/s") if False else TextColumn("{task.fields[rate]}")
         self._bar = Progress(
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
-            rate,
+            TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(),
             TextColumn("{task.fields[errors]}"),
             console=Console(stderr=True),

@@ -64,12 +64,17 @@ def _report(plan: Plan, result: Result, style: Format) -> None:
         _copy(result.path)
         return
     row = count_row(plan.params, result.counts)
-    payload = {"rows": [row], "transcripts": [str(result.path)]}
+    payload: dict[str, Any] = {"rows": [row], "transcripts": [str(result.path)]}
+    remarks = []
     if plan.options.repeat > 1 and result.path is not None:
-        from harness.cli.repeats import describe_repeats
+        from harness.analysis.repeats import as_json, sentence, transcript_repeats
 
-        payload["repeats"] = describe_repeats(result.path, plan.options.repeat)
+        found = transcript_repeats(result.path, plan.options.repeat)
+        payload["repeats"] = as_json(found)
+        remarks.append(sentence(found))
     emit(style, count_table([(plan.params, result.counts)]), payload)
+    for text in remarks:
+        remark(text)
     if not result.asked:
         remark("nothing was left to run")
     if result.first_error is not None:

@@ -9,6 +9,11 @@ from harness.params import Value
 from harness.script.cases import CaseSet
 from harness.tasks.task import AnswerError
 
+# By (positive, accepted); `Outcome.of` a million times would be felt.
+_OUTCOMES = [
+    [Outcome.of(positive=positive, accepted=accepted) for accepted in (False, True)] for positive in (False, True)
+]
+
 
 class Judge:
     """Turns a case and the reply to it into the record of a transcript."""
@@ -39,7 +44,7 @@ class Judge:
             accepted = self._error_rule is not ErrorRule.REFUSE and not case.positive
         return Trial(
             case.id,
-            Outcome.of(positive=case.positive, accepted=accepted),
+            _OUTCOMES[case.positive][accepted],
             case.positive,
             case.expect or UNSET,
             case.truth if case.truth and case.truth != case.expect else UNSET,

@@ -1,7 +1,6 @@
 """Run a test: start the program, ask every case, judge, record."""
 
 import contextlib
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -156,8 +155,10 @@ class Feed:
                         self._keep(index, done[case.id, turn])
                     continue
                 self.pending[index] = case
-                expect = case.expect if shows_claim else ""
-                yield Question(index, case.id, resolve(case.input), expect, case.columns, turn)
+                given = case.input
+                if type(given) is not str or given.startswith("{"):
+                    given = resolve(given)
+                yield Question(index, case.id, given, case.expect if shows_claim else "", case.columns, turn)
 
 
 class Loop:
@@ -208,7 +209,7 @@ def _session(plan: Plan) -> Iterator[Session]:
     """The program, ready to answer: in this process, in one of its own where time is limited, or in several."""
     options = plan.options
     script = plan.cases.script
-    with tempfile.TemporaryDirectory(prefix="hate-") as work, contextlib.redirect_stdout(sys.stderr):
+    with tempfile.TemporaryDirectory(prefix="hate-", ignore_cleanup_errors=True) as work:
         setting = Setting(
             test=script.name,
             version=script.version,

@@ -1,9 +1,10 @@
 """Rows of a table: CSV, TSV, JSON lines or Parquet, read one at a time, each with its line."""
 
+import contextlib
 import csv
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import msgspec
 
@@ -12,45 +13,71 @@ from harness.errors import MissingExtra, ScriptError
 Row = dict[str, Any]
 # A field may be a whole document; the csv module's own limit is 128 KiB.
 LARGEST_FIELD = 16 << 20
+# Spreadsheets put a byte order mark in front of the first column's name.
+_ENCODING = "utf-8-sig"
 
 
 def rows(path: Path) -> Iterator[tuple[int, Row]]:
     """Each row with its line number; a ScriptError names file and line of what cannot be read."""
+    table = delimited(path)
+    if table is not None:
+        for row in table:
+            yield table.line, dict(zip(table.header, row, strict=True))
+        return
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise ScriptError(f"{path.name}: a table is a .csv, .tsv, .jsonl or .parquet file")
-    try:
+    with _reading(path):
         yield from reader(path)
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
     except UnicodeDecodeError as error:
         raise ScriptError(f"{path.name}: not UTF-8 at byte {error.start}; save the table as UTF-8") from None
     except OSError as error:
         raise ScriptError(f"{path.name}: {error.strerror}") from None
 
 
-def _csv(path: Path) -> Iterator[tuple[int, Row]]:
-    return _delimited(path, ",")
+def delimited(path: Path) -> "Delimited | None":
+    """A CSV or TSV table; None where the file is of another kind."""
+    delimiter = {".csv": ",", ".tsv": "\t"}.get(path.suffix.lower())
+    return None if delimiter is None else Delimited(path, delimiter)
 
 
-def _tsv(path: Path) -> Iterator[tuple[int, Row]]:
-    return _delimited(path, "\t")
+class Delimited:
+    """A table with a header line; goes through its rows, each a list as long as the header."""
 
+    def __init__(self, path: Path, delimiter: str) -> None:
+        self.line = 1
+        self._path = path
+        self._delimiter = delimiter
+        csv.field_size_limit(LARGEST_FIELD)
+        with _reading(path), path.open(encoding=_ENCODING, newline="") as file:
+            try:
+                self.header = _header(path, next(self._reader(file), []))
+            except csv.Error as error:
+                raise ScriptError(f"{path.name}:1: {error}") from None
 
-def _delimited(path: Path, delimiter: str) -> Iterator[tuple[int, Row]]:
-    csv.field_size_limit(LARGEST_FIELD)
-    # utf-8-sig: spreadsheets put a byte order mark in front of the first column's name.
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter=delimiter, strict=True)
-        try:
-            header = _header(path, next(reader, []))
-            width = len(header)
-            for row in reader:
-                if len(row) != width:
-                    if not row:
-                        continue
-                    raise ScriptError(f"{path.name}:{reader.line_num}: {len(row)} fields, the header has {width}")
-                yield reader.line_num, dict(zip(header, row, strict=True))
-        except csv.Error as error:
-            raise ScriptError(f"{path.name}:{reader.line_num}: {error}") from None
+    def __iter__(self) -> Iterator[list[str]]:
+        name, width = self._path.name, len(self.header)
+        with _reading(self._path), self._path.open(encoding=_ENCODING, newline="") as file:
+            reader = self._reader(file)
+            try:
+                next(reader)
+                for row in reader:
+                    if len(row) == width:
+                        self.line = reader.line_num
+                        yield row
+                    elif row:
+                        raise ScriptError(f"{name}:{reader.line_num}: {len(row)} fields, the header has {width}")
+            except csv.Error as error:
+                raise ScriptError(f"{name}:{reader.line_num}: {error}") from None
+
+    def _reader(self, file: TextIO) -> Any:
+        return csv.reader(file, delimiter=self._delimiter, strict=True)
 
 
 def _header(path: Path, names: list[str]) -> list[str]:
@@ -93,8 +120,6 @@ def _parquet(path: Path) -> Iterator[tuple[int, Row]]:
 
 
 _READERS: dict[str, Callable[[Path], Iterator[tuple[int, Row]]]] = {
-    ".csv": _csv,
-    ".tsv": _tsv,
     ".jsonl": _jsonl,
     ".parquet": _parquet,
 }

@@ -85,20 +85,24 @@ class PythonSession:
         return self._singles(questions)
 
     def _singles(self, questions: Iterator[Question]) -> Iterator[Reply]:
-        answer, params, path = self._target.answer, self._params, self._path
+        answer, params, path, out = self._target.answer, self._params, self._path, sys.stdout
         for question in questions:
+            # What an interface prints is not part of the results.
+            sys.stdout = sys.stderr
             start = perf_counter()
             try:
                 raw = answer(question, params)
                 seconds = perf_counter() - start
                 if type(raw) is not str:
                     raw = plain(raw)
+                reply = Reply(question, raw, None, "", seconds)
             except NotPlainError as error:
-                yield Reply(question, None, ErrorKind.ANSWER, str(error), perf_counter() - start)
+                reply = Reply(question, None, ErrorKind.ANSWER, str(error), perf_counter() - start)
             except (Exception, SystemExit, KeyboardInterrupt) as error:
-                yield Reply(question, None, ErrorKind.CRASH, explain(error, path), perf_counter() - start)
-            else:
-                yield Reply(question, raw, None, "", seconds)
+                reply = Reply(question, None, ErrorKind.CRASH, explain(error, path), perf_counter() - start)
+            finally:
+                sys.stdout = out
+            yield reply
 
     def _batches(self, questions: Iterator[Question]) -> Iterator[Reply]:
         while batch := list(islice(questions, self._size)):
@@ -111,7 +115,8 @@ class PythonSession:
     def _batch(self, batch: Sequence[Question]) -> list[Reply]:
         start = perf_counter()
         try:
-            raws = list(self._target.answer_batch(list(batch), self._params))
+            with contextlib.redirect_stdout(sys.stderr):
+                raws = list(self._target.answer_batch(list(batch), self._params))
             share = (perf_counter() - start) / len(batch)
             if len(raws) != len(batch):
                 raise NotPlainError(f"answer_batch gave {len(raws)} answers for {len(batch)} cases")

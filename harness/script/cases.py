@@ -1,20 +1,23 @@
 """The cases of a script, read anew each time they are gone through, so that memory does not grow with them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness.errors import ScriptError
 from harness.files.mistakes import Mistakes
-from harness.files.tables import Row, rows
+from harness.files.tables import Row, delimited, rows
 from harness.model import Case, Question, plain_text
-from harness.script.design import DesignCheck, Key, group_key
+from harness.script.design import FIXED_COLUMNS, DesignCheck, Key, group_key
 from harness.script.load import Script, is_table
 from harness.script.references import References
 
 _TRUTH = {"true": True, "1": True, "false": False, "0": False, "": True}
+NO_ID = "a case without an id; give each its own in column id"
+# Shared by all cases that have none; nobody writes into it.
+_NO_COLUMNS: dict[str, Any] = {}
 _PLACEHOLDER = re.compile(r"^\{([A-Za-z_][A-Za-z0-9_]*)\}/(.+)$")
 
 
@@ -32,7 +35,8 @@ class CaseSet:
     weights: dict[str, float] | None
 
     def __iter__(self) -> Iterator[Case]:
-        return (case_of(row) for _, row in _source(self.script, self.places))
+        source = _source(self.script, self.places)
+        return map(source.make, source.raws)
 
     def __len__(self) -> int:
         return self.count
@@ -46,16 +50,16 @@ class CaseSet:
 def load_cases(script: Script, places: Mapping[str, Path]) -> CaseSet:
     """Check every case; a ScriptError with all mistakes otherwise. `places` says where each data entry is."""
     mistakes = Mistakes(str(script.path))
-    weights = stratum_weights(script)
-    check = _CaseCheck(script, References(places), DesignCheck(script.file.design, weights))
+    weights = None
     try:
-        for place, row in _source(script, places):
-            check.row(place, row, mistakes)
+        weights = stratum_weights(script)
+        check = _CaseCheck(script, References(places), DesignCheck(script.file.design, weights))
+        check.all(_source(script, places), mistakes)
     except ScriptError as error:
         mistakes.add(str(error))
-    if not check.ids and not mistakes.count:
-        mistakes.add("no cases; a test needs one at least")
     mistakes.raise_if_any()
+    if not check.ids:
+        raise ScriptError(f"{script.path}: no cases; a test needs one at least")
     design = script.file.design
     return CaseSet(
         script=script,
@@ -70,34 +74,37 @@ def load_cases(script: Script, places: Mapping[str, Path]) -> CaseSet:
 
 
 class _CaseCheck:
-    """Goes through the rows once and remembers what a later row could contradict."""
+    """Goes through the cases once and remembers what a later one could contradict."""
 
     def __init__(self, script: Script, references: References, design: DesignCheck) -> None:
-        self.script = script
+        self.task = script.task
+        self.rules = script.rules
         self.references = references
         self.design = design
         self.ids: set[str] = set()
         self.strata: set[str] = set()
         self.positives = 0
 
-    def row(self, place: str, row: Row, mistakes: Mistakes) -> None:
-        try:
-            case = case_of(row)
-        except ScriptError as error:
-            mistakes.add(str(error), place=place)
-            return
-        if case.id in self.ids:
-            mistakes.add(f"id '{case.id}' is there twice; ids must differ", place=place)
-        self.ids.add(case.id)
-        self.positives += case.positive
-        for text in self._mistakes(case):
-            mistakes.add(text, place=place)
+    def all(self, source: "_Source", mistakes: Mistakes) -> None:
+        make, ids, asks = source.make, self.ids, self.design.asks
+        for raw in source.raws:
+            try:
+                case = make(raw)
+            except ScriptError as error:
+                mistakes.add(str(error), place=source.place())
+                continue
+            if case.id in ids:
+                mistakes.add(f"id '{case.id}' is there twice; ids must differ", place=source.place())
+            ids.add(case.id)
+            self.positives += case.positive
+            if asks or not case.expect or self.task.checks_cases or type(case.input) is not str or "{" in case.input:
+                for text in self._mistakes(case):
+                    mistakes.add(text, place=source.place())
 
     def _mistakes(self, case: Case) -> Iterator[str]:
-        task = self.script.task
-        if case.positive and task.needs_expect and not case.expect:
+        if case.positive and self.task.needs_expect and not case.expect:
             yield f"case '{case.id}' is positive and has no ground truth; fill in expect"
-        elif case.expect and (text := task.mistake(case, self.script.rules)):
+        elif case.expect and (text := self.task.mistake(case, self.rules)):
             yield text
         try:
             self.references.check(case.input)
@@ -116,7 +123,7 @@ def case_of(row: Row) -> Case:
     if type(case_id) is not str:
         case_id = "" if isinstance(case_id, (dict, list)) else plain_text(case_id)
     if not case_id:
-        raise ScriptError("a case without an id; give each its own in column id")
+        raise ScriptError(NO_ID)
     return Case(
         case_id,
         row.pop("input", ""),
@@ -145,17 +152,61 @@ def _positive(value: Any) -> bool:
     return _TRUTH[text]
 
 
-def _source(script: Script, places: Mapping[str, Path]) -> Iterator[tuple[str, Row]]:
-    """Each row with its place, from whichever source the script has."""
+@dataclass(frozen=True)
+class _Source:
+    """Raw rows, how a case is made of one, and where the last one stood."""
+
+    raws: Iterator[Any]
+    make: Callable[[Any], Case]
+    place: Callable[[], str]
+
+
+def _source(script: Script, places: Mapping[str, Path]) -> _Source:
+    """The cases from whichever source the script has."""
     cases = script.file.cases
     if cases.table is not None:
-        for line, row in rows(script.folder / cases.table):
-            yield f"{cases.table}:{line}", row
-    elif cases.glob is not None:
-        yield from _glob(cases.glob, cases.pattern, places)
-    else:
-        for number, row in enumerate(cases.case or [], 1):
-            yield f"[[cases.case]] number {number}", dict(row)
+        table = delimited(script.folder / cases.table)
+        if table is not None:
+            return _Source(iter(table), _maker(table.header), lambda: f"{cases.table}:{table.line}")
+        return _placed((f"{cases.table}:{line}", row) for line, row in rows(script.folder / (cases.table or "")))
+    if cases.glob is not None:
+        return _placed(_glob(cases.glob, cases.pattern, places))
+    return _placed((f"[[cases.case]] number {n}", dict(row)) for n, row in enumerate(cases.case or [], 1))
+
+
+def _placed(rows_with_places: Iterator[tuple[str, Row]]) -> _Source:
+    last = [""]
+
+    def raws() -> Iterator[Row]:
+        for place, row in rows_with_places:
+            last[0] = place
+            yield row
+
+    return _Source(raws(), case_of, lambda: last[0])
+
+
+def _maker(header: Sequence[str]) -> Callable[[list[str]], Case]:
+    """`case_of` for rows that are lists with this header: a million cases spend most of their time here."""
+    # A column that is not there is the empty field that is added to each row.
+    fixed = [header.index(name) if name in header else len(header) for name in FIXED_COLUMNS]
+    at_id, at_input, at_expect, at_positive, at_truth = fixed
+    others = [(name, number) for number, name in enumerate(header) if name not in FIXED_COLUMNS]
+
+    def make(row: list[str]) -> Case:
+        row.append("")
+        if not row[at_id]:
+            raise ScriptError(NO_ID)
+        positive = _TRUTH.get(row[at_positive])
+        return Case(
+            row[at_id],
+            row[at_input],
+            row[at_expect],
+            _positive(row[at_positive]) if positive is None else positive,
+            row[at_truth],
+            {name: row[number] for name, number in others} if others else _NO_COLUMNS,
+        )
+
+    return make
 
 
 def _glob(glob: str, pattern: str | None, places: Mapping[str, Path]) -> Iterator[tuple[str, Row]]:

@@ -27,6 +27,7 @@ class LabelTask:
     name = "label"
     shows_claim = False
     needs_expect = True
+    checks_cases = False
     decisions: Mapping[str, Param] = {
         "threshold": Param("threshold", ParamType.FLOAT, 0.0, True, "how far the best label must lead the second")
     }

@@ -14,6 +14,7 @@ class ScoreTask:
     name = "score"
     shows_claim = True
     needs_expect = False
+    checks_cases = False
     decisions: Mapping[str, Param] = {
         "threshold": Param("threshold", ParamType.FLOAT, 0.0, True, "the score from which a claim is accepted")
     }

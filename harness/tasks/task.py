@@ -32,6 +32,8 @@ class Task(Protocol):
     shows_claim: bool
     # Whether a positive case is meaningless without `expect`.
     needs_expect: bool
+    # Whether `mistake` finds any.
+    checks_cases: bool
     decisions: Mapping[str, Param]
 
     def answer(self, raw: object, case: Case, rules: Rules) -> Answer:

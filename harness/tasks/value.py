@@ -17,6 +17,7 @@ class ValueTask:
     name = "value"
     shows_claim = False
     needs_expect = True
+    checks_cases = True
     decisions: Mapping[str, Param] = {
         "tolerance": Param("tolerance", ParamType.FLOAT, 0.0, True, "the largest error that is still right")
     }

@@ -78,10 +78,14 @@ def differences(ours: Header, theirs: Header) -> list[str]:
     """What keeps two headers from being of the same run: test, algorithm, interface, parameters, extent."""
     found = []
     for what in ("test", "algorithm", "interface", "params", "repeat", "limit"):
-        mine, other = (msgspec.to_builtins(getattr(header, what)) for header in (ours, theirs))
+        mine, other = (_plain(getattr(header, what)) for header in (ours, theirs))
         if mine != other:
             found.append(f"{what} ({_first_difference(mine, other)})")
     return found
+
+
+def _plain(value: Any) -> Any:
+    return None if value is UNSET else msgspec.to_builtins(value)
 
 
 def _first_difference(mine: Any, other: Any) -> str:
@@ -90,8 +94,3 @@ def _first_difference(mine: Any, other: Any) -> str:
             if mine.get(key) != other.get(key):
                 return f"{key}: {other.get(key)!r} there, {mine.get(key)!r} now"
     return f"{other!r} there, {mine!r} now"
-
-
-def is_set(value: object) -> bool:
-    """Whether an optional key is there."""
-    return value is not UNSET and value is not None

@@ -44,12 +44,12 @@ class Writer:
         self._indexes = array("q")
         self._starts = array("q")
         self._head = 0
-        self._tally = dict.fromkeys((*Outcome, "ER"), 0)
+        self._tally = dict.fromkeys((*map(str, Outcome), "ER"), 0)
 
     @property
     def counts(self) -> Counts:
         """What was written so far."""
-        return Counts(**{str(key): count for key, count in self._tally.items()})
+        return Counts(**self._tally)
 
     @classmethod
     def create(cls, target: Path, header: Header, *, force: bool = False) -> "Writer":
@@ -87,7 +87,7 @@ class Writer:
 
     def count(self, trial: Trial) -> None:
         """Count a record that is there already."""
-        self._tally[trial.outcome] += 1
+        self._tally[trial.outcome.value] += 1
         if trial.error:
             self._tally["ER"] += 1
 

@@ -1,0 +1,1 @@
+"""Align transcripts and columns into arrays, and call the statistics."""

@@ -1,0 +1,101 @@
+"""`hate check`: validate scripts, interfaces and transcripts."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from harness.errors import HateError, UsageError
+from harness.interface.load import load_interface
+from harness.report.text import safe
+from harness.script.cases import load_cases, training
+from harness.script.load import SUFFIX, load_script
+from harness.site.provide import provide
+from harness.transcript.read import summarise
+
+
+@click.command("check")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+def command(paths: Sequence[str]) -> int:
+    """Validate test scripts, interfaces and transcripts; exit status 1 when one is not valid.
+
+    A PATH is a file, or a folder, of which everything is checked that is a script, an interface or a transcript.
+    """
+    files = [file for path in paths for file in _files(Path(path))]
+    bad = 0
+    for file in files:
+        try:
+            for line in _kind(file)(file):
+                print(safe(f"{file}: {line}"))
+        except HateError as error:
+            bad += 1
+            print("\n".join(safe(line) for line in str(error).splitlines()))
+    if len(files) > 1:
+        print(f"{len(files):,} checked, {bad:,} not valid")
+    return 1 if bad else 0
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise UsageError(f"{path}: no such file or folder")
+    names = (f"*{SUFFIX}", "interface.py", "interface.toml", "*.jsonl", "*.jsonl.gz")
+    found = sorted({file for name in names for file in path.rglob(name) if "__pycache__" not in file.parts})
+    tables = {table for script in found if script.name.endswith(SUFFIX) for table in _tables(script)}
+    if not found:
+        raise UsageError(f"{path}: no script (*{SUFFIX}), interface or transcript in there")
+    return [file for file in found if file.resolve() not in tables]
+
+
+def _tables(script: Path) -> Iterator[Path]:
+    """Files in a script's folder that look like transcripts and are its tables."""
+    try:
+        loaded = load_script(script)
+    except HateError:
+        return
+    yield from ((loaded.folder / name).resolve() for name in loaded.tables)
+
+
+def _kind(file: Path) -> Callable[[Path], Iterator[str]]:
+    if file.name.endswith(SUFFIX):
+        return _check_script
+    if file.suffix in (".py", ".toml"):
+        return _check_script if file.suffix == ".toml" and _is_script(file) else _check_interface
+    return _check_transcript
+
+
+def _is_script(file: Path) -> bool:
+    import tomllib
+
+    try:
+        return "test" in tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+
+
+def _check_script(file: Path) -> Iterator[str]:
+    script = load_script(file)
+    cases = load_cases(script, provide(script))
+    trained = {_key(question.input) for question in training(script, cases.places)}
+    resolve = cases.references.resolve
+    seen = sorted({case.id for case in cases if _key(resolve(case.input)) in trained}) if trained else []
+    if seen:
+        yield f"warning: {len(seen):,} test inputs are training material too, such as that of case '{seen[0]}'"
+    yield f"a valid test: {script.name} {script.version}, {len(cases):,} cases, {script.digest}"
+
+
+def _key(value: object) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+def _check_interface(file: Path) -> Iterator[str]:
+    loaded = load_interface(str(file))
+    yield f"a valid interface: {loaded.name} {loaded.version} ({loaded.kind})".replace("  ", " ")
+
+
+def _check_transcript(file: Path) -> Iterator[str]:
+    summary = summarise(file)
+    what = "a valid transcript" if summary.complete else "warning: an incomplete transcript"
+    header = summary.header
+    yield f"{what}: {header.test.name}, {header.algorithm.name}, {summary.counts.tests:,} records"

@@ -1,0 +1,125 @@
+"""`hate describe`: what a test is about, and what a newcomer needs to take part."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.options import format_option, library_option
+from harness.cli.options import test_argument as test_arg
+from harness.cli.output import chosen
+from harness.cli.plan import load_test
+from harness.report.table import Format
+from harness.report.text import safe
+from harness.script.cases import CaseSet, training
+from harness.script.design import column_names
+
+
+@click.command("describe")
+@test_arg
+@library_option
+@format_option(Format.TABLE, Format.PLAIN, Format.JSON, Format.MD)
+def command(test: str, libraries: Sequence[str], style: str | None) -> None:
+    """Describe TEST: data and training material and where it is, parameters, design, case counts."""
+    import msgspec
+
+    facts = describe(load_test(test, libraries))
+    form = chosen(style)
+    if form is Format.JSON:
+        print(msgspec.json.format(msgspec.json.encode(facts), indent=1).decode())
+    elif form is Format.TABLE:
+        from rich.console import Console
+        from rich.markdown import Markdown
+
+        Console(highlight=False).print(Markdown(as_markdown(facts)))
+    else:
+        print(as_markdown(facts), end="")
+
+
+def describe(cases: CaseSet) -> dict[str, Any]:
+    """The facts about a test."""
+    script, test = cases.script, cases.script.file.test
+    trained = script.file.train
+    return {
+        "name": script.name,
+        "version": script.version,
+        "synopsis": test.synopsis,
+        "description": test.description,
+        "task": script.task.name,
+        "authors": test.authors,
+        "license": test.license,
+        "baseline": test.baseline,
+        "errors": test.errors,
+        "digest": script.digest,
+        "path": str(script.path),
+        "data": {name: str(Path(place).absolute()) for name, place in cases.places.items()},
+        "train": None if trained is None else str((script.folder / trained.table).absolute()),
+        "train_cases": sum(1 for _ in training(script, cases.places)),
+        "cases": {"total": len(cases), "positive": cases.positives, "negative": len(cases) - cases.positives},
+        "params": {
+            name: {"type": p.type, "default": p.default, "decision": p.decision, "help": p.help}
+            for name, p in script.params.items()
+        },
+        "design": {
+            "stratum": script.file.design.stratum,
+            "strata": cases.strata,
+            "psu": script.file.design.psu,
+            "cofactors": script.file.design.cofactors,
+            "weights": script.file.design.weights,
+            "target": target(cases),
+        },
+    }
+
+
+def target(cases: CaseSet) -> str:
+    """What an interval of this test speaks of."""
+    design = cases.script.file.design
+    parts = []
+    if design.stratum is not None:
+        parts.append(f"these strata ({' x '.join(column_names(design.stratum))})")
+    parts.append("new cases" if design.psu is None else f"new PSUs ({' x '.join(column_names(design.psu))})")
+    return ", ".join(parts)
+
+
+def as_markdown(facts: dict[str, Any]) -> str:
+    """The facts as a page."""
+    cases, design = facts["cases"], facts["design"]
+    lines = [f"# {facts['name']} {facts['version']}", "", facts["synopsis"], "", facts["description"].strip(), ""]
+    lines += ["## Facts", ""]
+    lines += _items({
+        "task": facts["task"],
+        "cases": f"{cases['total']:,} ({cases['positive']:,} positive, {cases['negative']:,} negative)",
+        "authors": ", ".join(facts["authors"]),
+        "license": facts["license"],
+        "baseline": facts["baseline"] or "",
+        "script": facts["path"],
+        "digest": facts["digest"],
+    })  # fmt: skip
+    lines += [f"- data `{name}`: {place}" for name, place in facts["data"].items()]
+    if facts["train"] is not None:
+        lines.append(f"- training material: {facts['train_cases']:,} cases in {facts['train']}")
+    lines += ["", "## Parameters", ""]
+    lines += [
+        f"- `{name}` ({p['type']}{', a decision' if p['decision'] else ''}, {p['default']} by default): {p['help']}"
+        for name, p in facts["params"].items()
+    ]
+    lines += ["", "## Design", ""]
+    strata = f" ({design['strata']} strata)" if design["strata"] else ""
+    named = {key: _names(design[key]) for key in ("stratum", "psu", "cofactors")}
+    named["stratum"] += strata if named["stratum"] else ""
+    lines += _items(named | {"an interval speaks of": design["target"]})
+    return safe_lines("\n".join(lines)) + "\n"
+
+
+def _items(facts: dict[str, str]) -> list[str]:
+    return [f"- {name}: {value}" for name, value in facts.items() if value]
+
+
+def _names(columns: str | list[str] | None) -> str:
+    return ", ".join(column_names(columns or []))
+
+
+def safe_lines(text: str) -> str:
+    """Text of several lines, made harmless for a terminal."""
+    return "\n".join(safe(line) for line in text.splitlines())

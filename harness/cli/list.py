@@ -1,0 +1,113 @@
+"""`hate list`: tests, interfaces and transcripts that are here."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.bundled import bundled
+from harness.cli.options import TABULAR, format_option, library_option
+from harness.cli.output import chosen, emit, remark
+from harness.errors import HateError
+from harness.interface.load import FILES, bundled_interfaces, load_interface
+from harness.report.table import Table
+from harness.script.cases import load_cases
+from harness.script.library import find_all, library_folders, scripts_in
+from harness.script.load import load_script
+from harness.site.provide import provide
+from harness.transcript.read import summarise
+
+
+@click.command("list")
+@click.option("--interfaces", "what", flag_value="interfaces", help="Interfaces instead of tests.")
+@click.option("--transcripts", "what", flag_value="transcripts", help="Transcripts instead of tests.")
+@library_option
+@format_option(*TABULAR)
+def command(what: str | None, libraries: Sequence[str], style: str | None) -> None:
+    """List the tests that are here, with their synopses."""
+    table, payload = {"interfaces": _interfaces, "transcripts": _transcripts}.get(
+        what or "", lambda: _tests(libraries)
+    )()
+    emit(chosen(style), table, payload)
+
+
+def _tests(libraries: Sequence[str]) -> tuple[Table, dict[str, Any]]:
+    """Every test that is valid; what is wrong with the others is said beside."""
+    entries: list[dict[str, Any]] = []
+    found = {entry.path: entry for entry in find_all(libraries)}
+    for _, folder in library_folders(libraries):
+        for path in scripts_in(folder):
+            site = found[path].site if path in found else ""
+            try:
+                entries += [] if any(e["path"] == path.resolve() for e in entries) else [_test(path, site)]
+            except HateError as error:
+                remark(f"passed over: {str(error).splitlines()[0]}")
+    for entry in entries:
+        del entry["path"]
+    table = Table(
+        ["name", "version", "task", "cases", "site", "synopsis"],
+        [[e["name"], e["version"], e["task"], e["cases"], e["site"], e["synopsis"]] for e in entries],
+    )
+    return table, {"tests": entries}
+
+
+def _test(path: Path, site: str) -> dict[str, Any]:
+    script = load_script(path)
+    return {
+        "path": path.resolve(),
+        "name": script.name,
+        "version": script.version,
+        "synopsis": script.file.test.synopsis,
+        "task": script.task.name,
+        "cases": len(load_cases(script, provide(script))),
+        "site": site,
+        "digest": script.digest,
+    }
+
+
+def _interfaces() -> tuple[Table, dict[str, Any]]:
+    places = [("here", Path(name)) for name in FILES if Path(name).is_file()]
+    places += list(bundled_interfaces().items())
+    entries: list[dict[str, Any]] = []
+    for name, path in places:
+        try:
+            loaded = load_interface(str(path))
+        except HateError as error:
+            remark(f"passed over: {error}")
+            continue
+        own = {key: param.default for key, param in loaded.params.items()}
+        entries.append(
+            {"name": name, "algorithm": loaded.name, "version": loaded.version, "kind": loaded.kind, "params": own}
+        )
+    rows = [[e["name"], e["algorithm"], e["version"], e["kind"], _settings(e["params"])] for e in entries]
+    return Table(["name", "algorithm", "version", "kind", "parameters"], rows), {"interfaces": entries}
+
+
+def _settings(params: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in params.items())
+
+
+def _transcripts() -> tuple[Table, dict[str, Any]]:
+    """Those below the working folder's `transcripts`, and the published ones that ship with the harness."""
+    entries: list[dict[str, Any]] = []
+    for site, root in ((".", Path("transcripts")), ("bundled", bundled("transcripts"))):
+        for path in sorted(root.glob("*/*.jsonl*")):
+            try:
+                summary = summarise(path)
+            except HateError as error:
+                remark(f"passed over: {error}")
+                continue
+            entries.append({
+                "test": summary.header.test.name,
+                "version": summary.header.test.version,
+                "algorithm": summary.header.algorithm.name,
+                "tests": summary.counts.tests,
+                "rate": summary.counts.rate,
+                "complete": summary.complete,
+                "site": site,
+                "path": str(path),
+            })  # fmt: skip
+    columns = ["test", "version", "algorithm", "tests", "rate", "complete", "site", "path"]
+    rows = [["yes" if e[c] is True else "no" if e[c] is False else e[c] for c in columns] for e in entries]
+    return Table(columns, rows), {"transcripts": entries}
