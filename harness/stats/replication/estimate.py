@@ -140,7 +140,7 @@ def _interval_and_p(
     if se > 0:
         interval = t_interval(estimate, se, df, bounds=statistic.bounds, confidence=plan.confidence)
         return interval, t_p_value(estimate, se, df) if isinstance(statistic, Difference) else None
-    size = effective_cases(sample, plan.design_effect)
+    size = effective_cases(sample, statistic, plan.design_effect)
     interval = interval_without_variance(sample, statistic, estimate, size, plan.confidence)
     return interval, p_without_variance(sample, statistic, size) if isinstance(statistic, Difference) else None
 

@@ -7,7 +7,7 @@ import numpy as np
 from harness.stats.rates import Interval, wilson
 from harness.stats.replication.arrays import FloatArray
 from harness.stats.replication.sample import Sample, unit_sums
-from harness.stats.replication.statistic import Bounds, Difference, Statistic, full_totals
+from harness.stats.replication.statistic import Bounds, Difference, Ratio, Statistic, full_totals
 
 
 def t_interval(estimate: float, se: float, df: float, *, bounds: Bounds, confidence: float) -> Interval:
@@ -25,15 +25,16 @@ def t_p_value(estimate: float, se: float, df: float) -> float:
     return float(2 * stdtr(df, -abs(estimate / se)))
 
 
-def effective_cases(sample: Sample, design_effect: float | None) -> float:
-    """How many independent cases the sample is worth: cases over the design effect.
+def effective_cases(sample: Sample, statistic: Statistic, design_effect: float | None) -> float:
+    """How many independent cases the sample is worth to a statistic: cases in its denominator over the design effect.
 
     Where the variance is zero the data cannot tell the design effect. If none is given, the cases of a unit are taken
     to be one: the worst that can be. Unequal weights count as Kish has it, (sum w)^2 / sum w^2.
     """
+    counted = statistic.columns[:, -1] if isinstance(statistic, Ratio | Difference) else np.ones(sample.cases)
     if design_effect is not None:
-        return _kish(sample.weights) / design_effect
-    return _kish(unit_sums(sample, np.ones(sample.cases)))
+        return _kish(sample.weights * counted) / design_effect
+    return _kish(unit_sums(sample, counted))
 
 
 def interval_without_variance(

@@ -137,6 +137,13 @@ def test_zero_variance_between_units_that_agree() -> None:
     assert found.interval == wilson(6, 8)
 
 
+def test_zero_variance_of_a_rate_within_few_cases_counts_only_those() -> None:
+    within = np.repeat([1.0, 0.0], [12, 188])
+    found = replicate(make_sample(200, units=np.repeat(np.arange(100), 2)), rate(np.ones(200), within=within))
+    assert found.interval == wilson(6, 6)
+    assert found.se == 0
+
+
 def test_zero_variance_of_a_difference() -> None:
     sample = make_sample(20, strata=np.repeat(np.arange(10), 2))
     same = replicate(sample, difference(np.ones(20), np.ones(20)))
