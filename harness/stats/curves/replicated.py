@@ -1,0 +1,140 @@
+"""Summaries of a curve with replication, for cases in strata and clusters: area, equal error rate, operating points.
+
+Each is a function of the case weights, evaluated anew in every replicate from one sort; the harness of replication
+(`harness.stats.replication`) does the rest. Fay's 0.5 is the default there for such statistics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.stats.curves.auc import area
+from harness.stats.curves.counts import Cases, FloatArray, Order, require_both
+from harness.stats.curves.cumulative import target_of
+from harness.stats.curves.equal_error import equal_error_rates
+from harness.stats.rates import wilson
+from harness.stats.replication.estimate import Estimate, replicate
+from harness.stats.replication.intervals import t_p_value
+from harness.stats.replication.plan import Plan
+from harness.stats.replication.sample import Sample
+from harness.stats.replication.statistic import OfWeights
+
+__all__ = [
+    "Replicated",
+    "Summary",
+    "area_of_rates",
+    "curve_statistic",
+    "equal_error_of_rates",
+    "fnr_at_fpr",
+    "replicated_difference",
+    "replicated_summary",
+]
+
+Summary = Callable[[FloatArray, FloatArray], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Replicated:
+    """A replicated estimate and what it speaks of, such as "these strata, new units"."""
+
+    estimate: Estimate
+    target: str
+
+
+def area_of_rates(tpr: FloatArray, fpr: FloatArray) -> float:
+    """Area under the curve, a `Summary`."""
+    return float(area(tpr, fpr))
+
+
+def equal_error_of_rates(tpr: FloatArray, fpr: FloatArray) -> float:
+    """Equal error rate, a `Summary`."""
+    return float(equal_error_rates(tpr, fpr))
+
+
+def fnr_at_fpr(limit: float) -> Summary:
+    """False-negative rate at the laxest threshold whose false-positive rate is within a limit, a `Summary`."""
+    if not 0 <= limit <= 1:
+        raise ValueError(f"limit {limit!r}: expected a rate between 0 and 1")
+
+    def summary(tpr: FloatArray, fpr: FloatArray) -> float:
+        # Rates of a replicate are sums of weights: a limit met exactly may be missed by a rounding error.
+        return float(1 - tpr[np.searchsorted(fpr, limit + 1e-12, side="right") - 1])
+
+    return summary
+
+
+def curve_statistic(
+    summary: Summary, scores: npt.ArrayLike, positive: npt.ArrayLike, *, larger_is_better: bool = True
+) -> OfWeights:
+    """A summary of the curve as a function of the case weights; the sort is done once."""
+    cases = Cases.checked(scores, positive, larger_is_better=larger_is_better)
+    require_both(cases)
+    order = Order.of(cases.better)
+    hit = cases.positive[order.cases]
+
+    def of_weights(weights: FloatArray) -> float:
+        w = weights[order.cases]
+        tp = np.cumsum(np.where(hit, w, 0.0))[order.ends]
+        fp = np.cumsum(np.where(hit, 0.0, w))[order.ends]
+        if not (tp[-1] > 0 and fp[-1] > 0):
+            return float("nan")
+        start = np.zeros(1)
+        return summary(np.concatenate((start, tp / tp[-1])), np.concatenate((start, fp / fp[-1])))
+
+    return OfWeights(of_weights, bounds=(0.0, 1.0))
+
+
+def replicated_summary(
+    summary: Summary,
+    scores: npt.ArrayLike,
+    positive: npt.ArrayLike,
+    sample: Sample,
+    *,
+    plan: Plan | None = None,
+    larger_is_better: bool = True,
+) -> Replicated:
+    """A summary of the curve (`area_of_rates`, `equal_error_of_rates`, ...) with its replicated interval."""
+    statistic = curve_statistic(summary, scores, positive, larger_is_better=larger_is_better)
+    found = replicate(sample, statistic, plan)
+    if found.se == 0:
+        size = _smaller_class(np.asarray(positive, dtype=np.bool_), sample)
+        found = replace(found, interval=wilson(found.estimate * size, size, confidence=found.confidence))
+    return Replicated(found, target_of(sample))
+
+
+def replicated_difference(
+    summary: Summary,
+    scores_a: npt.ArrayLike,
+    scores_b: npt.ArrayLike,
+    positive: npt.ArrayLike,
+    sample: Sample,
+    *,
+    plan: Plan | None = None,
+    larger_is_better: bool = True,
+) -> Replicated:
+    """Difference a - b of a summary on the same cases, with interval and two-sided p; 1 where nothing differs."""
+    a, b = (
+        curve_statistic(summary, scores, positive, larger_is_better=larger_is_better) for scores in (scores_a, scores_b)
+    )
+    statistic = OfWeights(lambda weights: a.function(weights) - b.function(weights), bounds=(-1.0, 1.0))
+    found = replicate(sample, statistic, plan)
+    return Replicated(replace(found, p_value=_p_value(found)), target_of(sample))
+
+
+def _p_value(found: Estimate) -> float | None:
+    if found.se > 0:
+        return t_p_value(found.estimate, found.se, found.df)
+    return 1.0 if abs(found.estimate) < 1e-12 else None
+
+
+def _smaller_class(positive: npt.NDArray[np.bool_], sample: Sample) -> float:
+    """Effective number of units in the class that has fewer; the variance of an area is bounded by it."""
+    sizes = []
+    for of in (positive, ~positive):
+        by_unit = np.bincount(sample.unit_of_case, weights=np.where(of, sample.weights, 0.0), minlength=sample.units)
+        sizes.append(float(by_unit.sum() ** 2 / (by_unit**2).sum()))
+    return min(sizes)

@@ -1,0 +1,219 @@
+"""Bands: against replication point by point, all half-samples, binomial quantiles, and coverage by simulation."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.stats.curves import cumulative
+from harness.stats.curves.bands import CurveBands, bootstrap_bands, replicated_bands, wilson_bands
+from harness.stats.curves.counts import BoolArray, FloatArray, threshold_counts
+from harness.stats.rates import wilson
+from harness.stats.replication.estimate import replicate
+from harness.stats.replication.plan import Plan
+from harness.stats.replication.sample import Sample, make_sample
+from harness.stats.replication.statistic import rate
+
+
+def draw(seed: int, strata: int = 6, units: int = 2, cases: int = 5) -> tuple[FloatArray, BoolArray, Sample]:
+    """Clustered scores with ties, weights and a few infinite scores."""
+    rng = np.random.default_rng(seed)
+    unit = np.repeat(np.arange(strata * units), cases)
+    positive = np.arange(unit.size) % 5 < 2
+    scores = np.round(2 * (rng.normal(size=unit.size) + positive + rng.normal(size=strata * units)[unit]))
+    scores[rng.random(unit.size) < 0.03] = -np.inf
+    scores[0] = np.inf
+    weights = rng.random(unit.size) + 0.1
+    return scores, positive, make_sample(unit.size, strata=unit // units, units=unit, weights=weights)
+
+
+@pytest.mark.parametrize("units", [2, 3, 4, 6])
+@pytest.mark.parametrize(
+    "plan", [Plan(), Plan(fay=0.2), Plan(method="jackknife"), Plan(method="linearised", confidence=0.9)]
+)
+def test_each_point_equals_its_own_replication(units: int, plan: Plan) -> None:
+    scores, positive, sample = draw(1, units=units)
+    counts = threshold_counts(scores, positive, weights=sample.weights)
+    at = np.arange(counts.threshold.size)
+    bands = replicated_bands(scores, positive, sample, at, plan=plan)
+    np.testing.assert_allclose(bands.tpr.rate, counts.tpr, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(bands.fpr.rate, counts.fpr, rtol=0, atol=1e-12)
+    for j in at[1:-1]:
+        accepted = scores >= counts.threshold[j]
+        for within, band in ((positive, bands.tpr), (~positive, bands.fpr)):
+            want = replicate(sample, rate(accepted, within=within), plan)
+            assert band.se[j] == pytest.approx(want.se, abs=1e-12)
+            assert band.df == want.df
+            if want.se > 0:
+                assert band.low[j] == pytest.approx(want.interval.low, abs=1e-12)
+                assert band.high[j] == pytest.approx(want.interval.high, abs=1e-12)
+
+
+def test_bootstrap_replicates_equal_replication_and_limits_are_percentiles() -> None:
+    scores, positive, sample = draw(2, strata=5, units=4)
+    plan = Plan(method="bootstrap", replicates=300, seed=4)
+    bands = replicated_bands(scores, positive, sample, plan=plan)
+    j = int(np.argmin(np.abs(bands.tpr.rate - 0.5)))
+    want = replicate(sample, rate(scores >= bands.threshold[j], within=positive), plan)
+    assert bands.tpr.se[j] == pytest.approx(want.se, abs=1e-12)
+    assert bands.tpr.method == "bootstrap"
+    assert bands.tpr.replicates == 300
+    # Percentile limits agree with the normal ones to the order of the skewness.
+    assert bands.tpr.low[j] == pytest.approx(want.estimate - 1.96 * want.se, abs=0.3 * want.se)
+    assert bands.tpr.high[j] == pytest.approx(want.estimate + 1.96 * want.se, abs=0.3 * want.se)
+
+
+def test_balanced_bands_equal_all_half_samples() -> None:
+    # One positive and one negative a unit, so that the rate is linear: every one of the 2^5 half-samples counts.
+    rng = np.random.default_rng(3)
+    unit = np.repeat(np.arange(10), 2)
+    positive = np.arange(20) % 2 == 0
+    scores = rng.normal(size=20)
+    sample = make_sample(20, strata=unit // 2, units=unit)
+    bands = replicated_bands(scores, positive, sample, plan=Plan(fay=0.0))
+    accepted = scores[positive] >= bands.threshold[:, None]
+    halves = [
+        accepted[:, np.arange(5) * 2 + np.array(pick)].mean(axis=1) for pick in itertools.product((0, 1), repeat=5)
+    ]
+    want = ((np.array(halves) - bands.tpr.rate) ** 2).mean(axis=0)
+    np.testing.assert_allclose(bands.tpr.se**2, want, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["brr", "bootstrap", "jackknife", "linearised"])
+def test_blocks_of_points_change_nothing(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    scores, positive, sample = draw(4)
+    plan = Plan(method=method, replicates=50)
+    whole = replicated_bands(scores, positive, sample, plan=plan)
+    monkeypatch.setattr(cumulative, "_BLOCK_ELEMENTS", 40)
+    parts = replicated_bands(scores, positive, sample, plan=plan)
+    same_bands(whole, parts)
+
+
+def same_bands(a: CurveBands, b: CurveBands) -> None:
+    for one, other in ((a.tpr, b.tpr), (a.fpr, b.fpr)):
+        for name in ("rate", "se", "low", "high"):
+            np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=0, atol=1e-11)
+
+
+@given(st.integers(0, 1000), st.floats(0.01, 100))
+@settings(max_examples=25)
+def test_invariances(seed: int, factor: float) -> None:
+    scores, positive, sample = draw(seed)
+    bands = replicated_bands(scores, positive, sample)
+    strata = sample.stratum_of_unit[sample.unit_of_case]
+    scaled = make_sample(sample.cases, strata=strata, units=sample.unit_of_case, weights=factor * sample.weights)
+    same_bands(bands, replicated_bands(scores, positive, scaled))
+    same_bands(bands, replicated_bands(np.arctan(scores), positive, sample))
+    same_bands(bands, replicated_bands(-scores, positive, sample, larger_is_better=False))
+    swapped = replicated_bands(scores, ~positive, sample)
+    np.testing.assert_allclose(swapped.tpr.se, bands.fpr.se, rtol=0, atol=1e-12)
+    order = np.random.default_rng(seed).permutation(sample.cases)
+    moved = make_sample(
+        sample.cases, strata=strata[order], units=sample.unit_of_case[order], weights=sample.weights[order]
+    )
+    same_bands(bands, replicated_bands(scores[order], positive[order], moved))
+
+
+def test_a_band_never_is_certain() -> None:
+    scores, positive, sample = draw(5)
+    bands = replicated_bands(scores, positive, sample)
+    assert bands.tpr.se[0] == 0
+    assert (bands.tpr.low[0], bands.tpr.low[-1] < 1) == (0.0, True)
+    assert 0 < bands.tpr.high[0] < 1
+    assert bands.tpr.high[-1] == 1
+    # 12 units, the positives of each taken for one: Kish's number is at most 12.
+    assert bands.tpr.low[-1] <= wilson(12, 12).low
+    looser = replicated_bands(scores, positive, sample, plan=Plan(design_effect=2.0))
+    assert looser.tpr.low[-1] < bands.tpr.low[-1]
+
+
+def test_half_a_sample_without_positives_is_refused_with_the_remedy() -> None:
+    scores, positive, sample = draw(6)
+    lone = np.zeros_like(positive)
+    lone[2] = True
+    with pytest.raises(ValueError, match=r"fay=0\.5"):
+        replicated_bands(scores, lone, sample, plan=Plan(fay=0.0))
+    assert replicated_bands(scores, lone, sample).tpr.fay == 0.5
+
+
+@pytest.mark.parametrize(
+    ("strata", "units", "target"),
+    [
+        (True, True, "these strata, new units"),
+        (False, True, "new units"),
+        (True, False, "these strata, new cases"),
+        (False, False, "new cases"),
+    ],
+)
+def test_the_target_is_said(strata: bool, units: bool, target: str) -> None:
+    scores, positive, sample = draw(7)
+    group = sample.stratum_of_unit[sample.unit_of_case]
+    other = make_sample(sample.cases, strata=group if strata else None, units=sample.unit_of_case if units else None)
+    assert replicated_bands(scores, positive, other).tpr.target == target
+    assert wilson_bands(threshold_counts(scores, positive)).tpr.target == "new independent cases"
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_wilson_bands_are_wilson_at_every_point(weighted: bool) -> None:
+    scores, positive, sample = draw(8)
+    counts = threshold_counts(scores, positive, weights=sample.weights if weighted else None)
+    bands = wilson_bands(counts, confidence=0.9)
+    n = counts.positives.effective
+    for j, value in enumerate(counts.tpr):
+        want = wilson(value * n, n, confidence=0.9)
+        assert (bands.tpr.low[j], bands.tpr.high[j]) == pytest.approx((want.low, want.high), abs=1e-12)
+    some = wilson_bands(counts, [0, 3, 5])
+    np.testing.assert_array_equal(some.threshold, counts.threshold[[0, 3, 5]])
+
+
+def test_bootstrap_bands_have_binomial_quantiles() -> None:
+    # 40,000 resamples of 50 positives: a standard deviation is estimated to 0.35 %, a quantile to a step of 1/50.
+    from scipy.special import bdtrik
+
+    rng = np.random.default_rng(9)
+    positive = np.arange(120) < 50
+    counts = threshold_counts(rng.normal(size=120) + positive, positive)
+    bands = bootstrap_bands(counts, rng=rng, replicates=40_000)
+    inner = (bands.tpr.rate > 0.1) & (bands.tpr.rate < 0.9)
+    p = bands.tpr.rate[inner]
+    np.testing.assert_allclose(bands.tpr.se[inner], np.sqrt(p * (1 - p) / 50), rtol=0.02)
+    np.testing.assert_allclose(bands.tpr.low[inner], bdtrik(0.025, 50, p) / 50, rtol=0, atol=1.01 / 50)
+    np.testing.assert_allclose(bands.tpr.high[inner], bdtrik(0.975, 50, p) / 50, rtol=0, atol=1.01 / 50)
+    # The points of a curve move together, and the end stays: no certainty there either.
+    assert bands.tpr.low[-1] == pytest.approx(wilson(50, 50).low)
+
+
+def test_coverage_for_new_subjects() -> None:
+    # 40 subjects with 5 genuine scores each, and the same for impostors; half of the variance between subjects.
+    # 500 draws: a coverage of 95 % is estimated with a standard error of 1 %.
+    rng = np.random.default_rng(10)
+    unit = np.repeat(np.arange(40), 10)
+    positive = np.arange(400) % 2 == 0
+    sample = make_sample(400, units=unit)
+    inside = naive = 0
+    for _ in range(500):
+        scores = rng.normal(size=40)[unit] + rng.normal(size=400) + positive
+        scores[0] = 1.0
+        counts = threshold_counts(scores, positive)
+        at = np.flatnonzero(counts.threshold == 1.0)
+        band = replicated_bands(scores, positive, sample, at).tpr
+        inside += band.low[0] <= 0.5 <= band.high[0]
+        wide = wilson_bands(counts, at).tpr
+        naive += wide.low[0] <= 0.5 <= wide.high[0]
+    assert 0.92 * 500 <= inside <= 0.98 * 500
+    assert naive <= 0.9 * 500
+
+
+def test_wrong_options_are_named() -> None:
+    scores, positive, sample = draw(11)
+    counts = threshold_counts(scores, positive, weights=sample.weights)
+    with pytest.raises(ValueError, match="ascending places"):
+        wilson_bands(counts, [3, 2])
+    with pytest.raises(ValueError, match="ascending places"):
+        replicated_bands(scores, positive, sample, [10_000])
+    with pytest.raises(ValueError, match="different weight"):
+        bootstrap_bands(counts, rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match="two or more"):
+        bootstrap_bands(threshold_counts(scores, positive), rng=np.random.default_rng(0), replicates=1)
