@@ -69,6 +69,11 @@ class Table:
         """Rate of A minus rate of B; not a number when there is no case."""
         return (self.n_sf - self.n_fs) / self.n if self.n else float("nan")
 
+    @property
+    def variance(self) -> float:
+        """Variance of the difference if cases are independent: what a design effect is a multiple of."""
+        return (self.discordant / self.n - self.difference**2) / (self.n - 1) if self.n > 1 else float("nan")
+
     def swapped(self) -> Table:
         """The same table with A and B exchanged."""
         return Table(n_ff=self.n_ff, n_sf=self.n_fs, n_fs=self.n_sf, n_ss=self.n_ss)

@@ -187,6 +187,13 @@ def test_permuting_cases_changes_nothing() -> None:
     assert Table.of(a, b).difference == pytest.approx(a.mean() - b.mean())
 
 
+def test_variance_is_that_of_the_mean_of_the_differences() -> None:
+    a, b = np.random.default_rng(3).random((2, 50)) < 0.6
+    difference = a.astype(float) - b
+    assert Table.of(a, b).variance == pytest.approx(difference.var(ddof=1) / 50, rel=1e-12)
+    assert math.isnan(Table(1, 0, 0, 0).variance)
+
+
 def test_refuses_what_is_no_table() -> None:
     with pytest.raises(ValueError, match="n_fs is -1"):
         Table(0, 1, -1, 0)
