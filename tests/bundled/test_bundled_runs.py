@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle import CLASSIFIERS, EXAMPLES, SCRIPTS, TRANSCRIPTS
+from bundle import CLASSIFIERS, EXAMPLES, INTERFACES, SCRIPTS, TRANSCRIPTS
 
 HATE = Path(sys.executable).parent / "hate"
 TIMING = {"seconds", "memory"}  # of a record
@@ -68,10 +68,19 @@ def test_two_workers_give_what_one_gives(tmp_path: Path) -> None:
     assert _lines(tmp_path / "two.jsonl") == _lines(TRANSCRIPTS / "hdigits" / "wisard.jsonl")
 
 
-@pytest.mark.parametrize("name", ["hdigits", "blank"])
-def test_check_finds_nothing_wrong(name: str, tmp_path: Path) -> None:
-    done = _hate(tmp_path, "check", SCRIPTS / name / f"{name}.hate.toml")
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(SCRIPTS / name / f"{name}.hate.toml" for name in ("hdigits", "blank")),
+        *(INTERFACES / name for name in CLASSIFIERS),
+        *(TRANSCRIPTS / "hdigits" / f"{name}.jsonl" for name in CLASSIFIERS),
+    ],
+    ids=lambda path: path.name,
+)
+def test_check_finds_nothing_wrong(path: Path, tmp_path: Path) -> None:
+    done = _hate(tmp_path, "check", path)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "warning" not in done.stderr.lower()
 
 
 @each_classifier
