@@ -209,8 +209,8 @@ def _corrected_z(sf: FloatArray, fs: FloatArray) -> FloatArray:
 def _coin_p(sf: FloatArray, fs: FloatArray) -> dict[str, FloatArray]:
     """Exact, mid and one-sided p of a fair coin with these counts.
 
-    P(X <= m) for a coin thrown n times is the incomplete beta function I(n - m, m + 1) at 1/2, which neither overflows
-    nor slows down at any n; no term of the sum is ever formed.
+    P(X <= m) for a coin thrown n times is the incomplete beta function I(n - m, m + 1) at 1/2, which does not
+    overflow at any n and takes microseconds; no term of the sum is ever formed.
     """
     from scipy.special import betainc
 
