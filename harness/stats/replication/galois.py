@@ -1,7 +1,7 @@
 """Finite fields GF(r^n): primes, a primitive polynomial found by search, and the powers of its root."""
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -53,14 +53,15 @@ class Field:
     @cached_property
     def powers(self) -> IntArray:
         """(size - 1, degree): the coefficients of root^0, root^1, ..."""
-        table = np.zeros((1, self.degree), dtype=np.int64)
+        table = np.zeros((self.size - 1, self.degree), dtype=np.int64)
         table[0, 0] = 1
-        step = companion(self.prime, self.polynomial)
-        while len(table) < self.size - 1:
+        step, filled = companion(self.prime, self.polynomial), 1
+        while filled < len(table):
             # Rows double: root^(t + m) is root^t times root^m, a linear map.
-            table = np.concatenate([table, table @ step % self.prime])
-            step = step @ step % self.prime
-        return table[: self.size - 1]
+            more = min(filled, len(table) - filled)
+            table[filled : filled + more] = self.multiply(table[:more], step)
+            step, filled = step @ step % self.prime, filled + more
+        return table
 
     @cached_property
     def codes(self) -> IntArray:
@@ -74,12 +75,16 @@ class Field:
         logs[self.codes] = np.arange(self.size - 1)
         return logs
 
+    def multiply(self, rows: IntArray, matrix: IntArray) -> IntArray:
+        """Rows of coefficients times a matrix over GF(prime)."""
+        # In floating point, where the numbers are still exact and the product is a fast one.
+        return (rows.astype(np.float64) @ matrix.astype(np.float64)).astype(np.int64) % self.prime
+
     def encode(self, coefficients: IntArray) -> IntArray:
         """Coefficients on the last axis to codes."""
         return np.asarray(coefficients @ self.prime ** np.arange(self.degree, dtype=np.int64), dtype=np.int64)
 
 
-@lru_cache(maxsize=32)
 def field(prime: int, degree: int) -> Field:
     """The field of prime^degree elements."""
     return Field(prime, degree, primitive_polynomial(prime, degree))

@@ -40,11 +40,10 @@ class OrthogonalArray:
         """(p^b - 1,): 0 where the trace of root^t is zero, and j where it is the (j - 1)th power of GF(p)'s root."""
         prime, degree = _levels(self.levels)
         whole = field(prime, degree * self.exponent)
-        time = np.arange(self.count - 1)
-        trace = np.zeros_like(whole.powers)
-        for conjugate in range(self.exponent):
-            trace += whole.powers[time * self.levels**conjugate % (self.count - 1)]
-        logs = whole.logarithms[whole.encode(trace % prime)]
+        # The trace is linear: those of the first powers, the basis, give all others.
+        basis = np.arange(whole.degree)[:, None] * self.levels ** np.arange(self.exponent)
+        traces = whole.powers[basis % (self.count - 1)].sum(axis=1) % prime
+        logs = whole.logarithms[whole.encode(whole.multiply(whole.powers, traces))]
         return np.where(logs < 0, 0, logs // self.columns + 1)
 
     @cached_property
