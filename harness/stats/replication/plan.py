@@ -71,9 +71,9 @@ def choose(sample: Sample, statistic: Statistic, plan: Plan) -> Choice:
     if method is Method.JACKKNIFE:
         return Choice(method, delete_one(sample), None, 0.0)
     if method is Method.GROUP_JACKKNIFE:
-        return Choice(method, delete_group(sample, rng=rng, groups=plan.replicates or 30), None, 0.0)
+        return Choice(method, delete_group(sample, rng=rng, groups=_given(plan.replicates, 30)), None, 0.0)
     if method is Method.BOOTSTRAP:
-        return Choice(method, rescaled_bootstrap(sample, rng=rng, replicates=plan.replicates or 1000), None, 0.0)
+        return Choice(method, rescaled_bootstrap(sample, rng=rng, replicates=_given(plan.replicates, 1000)), None, 0.0)
     if isinstance(statistic, OfWeights):
         raise ValueError("method 'linearised' needs a function of totals; use brr, jackknife or bootstrap")
     return Choice(method, None, None, 0.0)
@@ -86,8 +86,12 @@ def _choose_brr(sample: Sample, statistic: Statistic, plan: Plan, rng: np.random
         return Choice(Method.BRR, balanced(sample, fay=fay), None, fay)
     if isinstance(statistic, OfTotals) and plan.groupings is None:
         return Choice(Method.BRR, None, "all", 0.0)
-    groupings = plan.groupings or GROUPINGS
+    groupings = _given(plan.groupings, GROUPINGS)
     return Choice(Method.BRR, grouped_halves(sample, rng=rng, groupings=groupings, fay=fay), groupings, fay)
+
+
+def _given(number: int | None, default: int) -> int:
+    return default if number is None else number
 
 
 def _method(name: Method | str) -> Method:

@@ -187,6 +187,7 @@ def test_a_replicate_without_an_estimate_names_the_remedy() -> None:
         (Plan(fay=1.0), "fay=1.0"),
         (Plan(confidence=95), "confidence=95"),
         (Plan(method="group-jackknife", replicates=1), "groups=1"),
+        (Plan(method="bootstrap", replicates=0), "replicates=0"),
     ],
 )
 def test_choices_that_are_refused(plan: Plan, message: str) -> None:
