@@ -22,7 +22,8 @@ each_classifier = pytest.mark.parametrize("name", CLASSIFIERS)
 @pytest.fixture(scope="module", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        # A blank and a letter beyond ASCII: programs in any language get such paths as inputs.
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caché d'images")))
         yield
 
 

@@ -12,7 +12,8 @@ my ($cell, %mean);
 
 sub ink {    # ink per cell of an 8 x 8 PGM file: a header, then 64 bytes
     my ($path) = @_;
-    open my $file, '<:raw', $path or die "cannot read $path: $!\n";
+    utf8::encode(my $name = $path);    # JSON has characters, file names are bytes
+    open my $file, '<:raw', $name or die "cannot read $path: $!\n";
     local $/;
     my @pixels = unpack 'C*', substr <$file>, -64;
     my @ink;
@@ -23,7 +24,8 @@ sub ink {    # ink per cell of an 8 x 8 PGM file: a header, then 64 bytes
 sub learn {    # a file of JSON lines, each with "input" and "expect"
     my ($path) = @_;
     my (%sum, %count);
-    open my $file, '<:raw', $path or die "cannot read $path: $!\n";
+    utf8::encode(my $name = $path);
+    open my $file, '<:raw', $name or die "cannot read $path: $!\n";
     while (my $line = <$file>) {
         my $case = $json->decode($line);
         my @ink = ink($case->{input});
