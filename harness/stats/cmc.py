@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.curves.cumulative import Entries, RateBands, bootstrap_rates, replicated_rates, wilson_rates
+from harness.stats.curves.cumulative import RateBands, bootstrap_rates, replicated_rates, wilson_rates
+from harness.stats.curves.entries import Entries
 from harness.stats.replication.plan import Plan
 from harness.stats.replication.sample import Sample
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.stats.curves import cumulative
+from harness.stats.curves import cumulative, entries
 from harness.stats.curves.bands import CurveBands, bootstrap_bands, replicated_bands, wilson_bands
 from harness.stats.curves.counts import BoolArray, FloatArray, threshold_counts
 from harness.stats.rates import wilson
@@ -86,9 +86,40 @@ def test_blocks_of_points_change_nothing(monkeypatch: pytest.MonkeyPatch, method
     scores, positive, sample = draw(4)
     plan = Plan(method=method, replicates=50)
     whole = replicated_bands(scores, positive, sample, plan=plan)
-    monkeypatch.setattr(cumulative, "_BLOCK_ELEMENTS", 40)
+    monkeypatch.setattr(entries, "_BLOCK_ELEMENTS", 40)
     parts = replicated_bands(scores, positive, sample, plan=plan)
     same_bands(whole, parts)
+
+
+def test_many_units_take_the_textbook_variance(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores, positive, sample = draw(4)
+    monkeypatch.setattr(cumulative, "_MANY", 10)
+    same_bands(
+        replicated_bands(scores, positive, sample), replicated_bands(scores, positive, sample, plan=Plan("linearised"))
+    )
+    assert replicated_bands(scores, positive, sample).tpr.method == "linearised"
+    assert replicated_bands(scores, positive, sample, plan=Plan("brr")).tpr.method == "brr"
+
+
+@pytest.mark.parametrize("lone", ["remove", "certainty", "adjust", "average"])
+def test_lone_units_are_treated_as_replication_does(lone: str) -> None:
+    scores, positive, sample = draw(13, strata=4, units=3)
+    strata = np.where(sample.unit_of_case == 0, 99, sample.stratum_of_unit[sample.unit_of_case])
+    other = make_sample(sample.cases, strata=strata, units=sample.unit_of_case, weights=sample.weights, lone=lone)
+    bands = replicated_bands(scores, positive, other, plan=Plan("linearised"))
+    for j in range(1, bands.at.size - 1):
+        want = replicate(other, rate(scores >= bands.threshold[j], within=positive), Plan("linearised"))
+        assert bands.tpr.se[j] == pytest.approx(want.se, abs=1e-12)
+
+
+@given(st.integers(0, 300))
+def test_square_steps_add_up_to_squared_totals(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    group, place, w = rng.integers(0, 4, 30), rng.integers(0, 6, 30), rng.random(30)
+    steps = entries.square_steps(group, place, w)
+    for j in range(6):
+        want = sum(w[(group == g) & (place <= j)].sum() ** 2 for g in range(4))
+        assert steps[place <= j].sum() == pytest.approx(want, abs=1e-12)
 
 
 def same_bands(a: CurveBands, b: CurveBands) -> None:

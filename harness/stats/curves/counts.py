@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
+_Number = TypeVar("_Number", bound=np.generic)
 
 __all__ = ["BoolArray", "Cases", "ClassSize", "Counts", "FloatArray", "IntArray", "Order", "threshold_counts"]
 
@@ -110,7 +112,7 @@ class Cases:
         n = int(np.count_nonzero(of))
         if self.weights is None:
             return ClassSize(n, float(n), float(n))
-        w = self.weights[of]
+        w = self.weights * of
         total, squares = float(w.sum()), float(w @ w)
         return ClassSize(n, total, total * total / squares if squares > 0 else 0.0)
 
@@ -127,6 +129,10 @@ class Order:
     ends: IntArray
     better: FloatArray
 
+    def at_ends(self, along: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+        """Values along the order, where groups of ties end; without ties all of them, at no cost."""
+        return along if self.ends.size == along.size else along[self.ends]
+
     @classmethod
     def of(cls, better: FloatArray) -> Order:
         """Sort scores of which larger is better."""
@@ -134,7 +140,7 @@ class Order:
         ranked = better[cases]
         changes = np.flatnonzero(ranked[1:] != ranked[:-1])
         ends = np.append(changes, ranked.size - 1)
-        return cls(cases, ends, ranked[ends])
+        return cls(cases, ends, ranked if ends.size == ranked.size else ranked[ends])
 
 
 def threshold_counts(
@@ -173,10 +179,11 @@ def require_both(cases: Cases) -> None:
 def _cumulate(cases: Cases, order: Order) -> tuple[FloatArray, FloatArray]:
     hit = cases.positive[order.cases]
     if cases.weights is None:
-        tp = np.cumsum(hit)[order.ends]
+        tp = order.at_ends(np.cumsum(hit))
         return tp.astype(np.float64), (order.ends + 1 - tp).astype(np.float64)
-    w = cases.weights[order.cases]
-    return np.cumsum(np.where(hit, w, 0.0))[order.ends], np.cumsum(np.where(hit, 0.0, w))[order.ends]
+    ranked = cases.weights[order.cases]
+    hits = ranked * hit
+    return order.at_ends(np.cumsum(hits)), order.at_ends(np.cumsum(ranked - hits))
 
 
 def _after(first: float, values: FloatArray) -> FloatArray:

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from harness.stats.curves.bands import DEFAULT_POINTS, CurveBands, places_of
 from harness.stats.curves.counts import BoolArray, Cases, Counts, FloatArray, IntArray, threshold_counts
-from harness.stats.curves.cumulative import RateBands, binned, column_blocks
+from harness.stats.curves.cumulative import RateBands
 from harness.stats.curves.delong import placements
+from harness.stats.curves.entries import binned, column_blocks, square_steps
 from harness.stats.curves.equal_error import equal_error
 from harness.stats.curves.hull import convex_hull
 from harness.stats.curves.points import thinned
@@ -146,23 +147,13 @@ def _entered_by_subject(
 
 
 def _cell_squares(rates: FloatArray, place: IntArray, weights: FloatArray, subjects: Subjects) -> FloatArray:
-    """Sum over cells of their squared deviation sums, at every point: sum of (A - rate W)^2."""
-    used = weights > 0
-    if not used.any():
-        return np.zeros(rates.size)
-    cell = np.unique(subjects.cell[used], return_inverse=True)[1]
-    w, p = weights[used], place[used]
-    if cell.max() + 1 == cell.size:
-        # One comparison a cell: A is either 0 or W, and the squares add up without an array of cells by points.
-        entered = binned(np.zeros_like(p), 1, p, w**2, (0, rates.size))[0]
-        return np.asarray(entered * (1 - 2 * rates) + rates**2 * (w @ w))
-    cells = int(cell.max()) + 1
-    whole = np.bincount(cell, weights=w)
-    squares = np.empty(rates.size)
-    for columns in column_blocks(cells, rates.size):
-        part = slice(*columns)
-        squares[part] = ((binned(cell, cells, p, w, columns) - whole[:, None] * rates[part]) ** 2).sum(axis=0)
-    return squares
+    """Sum over cells of (A - rate W)^2 at every point, A being a cell's weight that has entered and W all of it."""
+    whole = subjects.cell_sums(weights)
+    squares, products = (
+        binned(np.zeros_like(place), 1, place, step, (0, rates.size))[0]
+        for step in (square_steps(subjects.cell, place, weights), weights * whole[subjects.cell])
+    )
+    return np.asarray(np.maximum(squares - 2 * rates * products + rates**2 * (whole @ whole), 0.0))
 
 
 def _bands(rates: FloatArray, se: FloatArray, subjects: Subjects, confidence: float) -> RateBands:
