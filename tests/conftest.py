@@ -1,0 +1,43 @@
+"""The workshop, and property tests that are the same for everyone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from workshop import Workshop
+
+settings.register_profile("reproducible", deadline=None, derandomize=True)
+settings.load_profile("reproducible")
+
+
+@pytest.fixture
+def shop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Workshop]:
+    """A folder with nothing of the user's in it; afterwards, nothing may be left running."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    changes = {"HOME": tmp_path / "home", "XDG_CACHE_HOME": tmp_path / "cache", "HATE_WORKSHOP": tmp_path}
+    for name, path in changes.items():
+        monkeypatch.setenv(name, str(path))
+    for name in ("HATE_LIBRARY", "HATE_SITES", "HATE_DEBUG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(folder)
+    workshop = Workshop(folder, capsys, _environment())
+    yield workshop
+    assert workshop.left_running() == []
+
+
+def _environment() -> dict[str, str]:
+    import os
+
+    return dict(os.environ)
+
+
+@pytest.fixture
+def toy(shop: Workshop) -> Workshop:
+    """A workshop with the toy test of six cases and an interface that echoes the input."""
+    shop.script()
+    shop.interface()
+    return shop

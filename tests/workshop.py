@@ -1,0 +1,192 @@
+"""A folder to work in: a small test, interfaces and programs written by the tests, and `hate` to run them."""
+
+import gzip
+import json
+import os
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.main import call
+
+WAIT = 60  # seconds until something that never comes is given up; never reached where all is well
+TIMING = {"seconds", "memory"}
+Record = dict[str, Any]
+
+# The algorithm of most tests: right wherever the input is the claim, so cases 0, 2, 4 are TP and 1, 3, 5 are TN.
+ECHO = "def answer(case, params):\n    return case.input\n"
+
+SCRIPT = """\
+format = 1
+[test]
+name = "toy"
+version = "1.0"
+synopsis = "a toy"
+task = "{task}"
+{keys}
+[cases]
+table = "cases.csv"
+{sections}
+"""
+
+# A stream program: BODY sees `case`, its `id` and its input `given`, and the number `n` of the case.
+STREAM = """\
+import json, os, sys, time
+def say(**message):
+    os.write(1, (json.dumps(message) + "\\n").encode())
+hello = json.loads(sys.stdin.readline())
+say(ready=True)
+n = -1
+for line in sys.stdin:
+    n += 1
+    case = json.loads(line)
+    id, given = case["id"], case["input"]
+{body}
+"""
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def row(self) -> Record:
+        row: Record = self.json["rows"][0]
+        return row
+
+
+@dataclass
+class Workshop:
+    """The working folder of one test."""
+
+    folder: Path
+    capsys: pytest.CaptureFixture[str]
+    env: dict[str, str] = field(default_factory=dict)
+
+    def write(self, name: str, text: str | bytes) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(text, bytes):
+            path.write_bytes(text)
+        else:
+            path.write_text(text, encoding="utf-8")
+        return path
+
+    def script(self, count: int = 6, *, task: str = "label", keys: str = "", sections: str = "", rows: str = "") -> Path:
+        """A test of so many cases: input x0, x1, ...; every second one is negative, and claims what is not there."""
+        made = [f"c{n},x{n},{'y' if n % 2 else 'x'}{n},{'false' if n % 2 else 'true'}" for n in range(count)]
+        self.write("toy/cases.csv", rows or "\n".join(["id,input,expect,positive", *made, ""]))
+        return self.write("toy/toy.hate.toml", SCRIPT.format(task=task, keys=keys, sections=sections))
+
+    def interface(self, text: str = ECHO) -> Path:
+        return self.write("interface.py", text)
+
+    def toml(self, text: str) -> Path:
+        return self.write("interface.toml", text)
+
+    def program(self, name: str, text: str) -> Path:
+        path = self.write(name, text)
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return path
+
+    def stream(self, body: str, *, in_flight: int = 16, whole: str = "") -> Path:
+        """An interface that reaches a stream program made of this body."""
+        indented = "\n".join(f"    {line}" for line in body.splitlines())
+        self.write("program.py", whole or STREAM.format(body=indented))
+        argv = json.dumps([sys.executable, "-S", "program.py"])
+        return self.toml(f'[algorithm]\nname = "streamer"\n[stream]\nargv = {argv}\nin_flight = {in_flight}\n')
+
+    def call(self, *words: str | Path) -> Done:
+        """`hate` in this process: quick."""
+        self.capsys.readouterr()
+        status = call([str(word) for word in words])
+        captured = self.capsys.readouterr()
+        return _checked(Done(status, captured.out, captured.err))
+
+    def hate(self, *words: str | Path, **more: Any) -> Done:
+        """`hate` in a process of its own."""
+        done = subprocess.run(
+            command(words), cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=WAIT, **more
+        )
+        return _checked(Done(done.returncode, done.stdout, done.stderr))
+
+    def start(self, *words: str | Path) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            command(words), cwd=self.folder, env=self.env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
+    def run(self, *words: str | Path, output: str = "out.jsonl") -> list[Record]:
+        """A run of the toy that ends well; its records."""
+        done = self.call("run", "toy", "-o", output, *words)
+        assert done.status == 0, done.err
+        return self.records(output)
+
+    def lines(self, name: str = "out.jsonl") -> list[Record]:
+        path = self.folder / name
+        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        return [json.loads(line) for line in data.splitlines()]
+
+    def records(self, name: str = "out.jsonl") -> list[Record]:
+        """What two runs of the same thing have in common; the transcript must be complete."""
+        _, *records, end = self.lines(name)
+        assert end["end"] is True
+        assert end["tests"] == len(records)
+        return [{key: value for key, value in record.items() if key not in TIMING} for record in records]
+
+    def left_running(self) -> list[str]:
+        """Programs that were started by this test and live still, given a moment to end."""
+        for _ in range(WAIT * 10):
+            if not (found := self._processes()):
+                return []
+            time.sleep(0.1)
+        return found
+
+    def _processes(self) -> list[str]:
+        mark = self.env["HATE_WORKSHOP"].encode()
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if folder.name != str(os.getpid()) and mark in (folder / "environ").read_bytes():
+                    found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+            except OSError:
+                continue
+        return found
+
+
+def command(words: Sequence[str | Path]) -> list[str]:
+    return [sys.executable, "-P", "-m", "harness.cli.main", *map(str, words)]
+
+
+def wait_until(what: str, is_true: Any) -> None:
+    for _ in range(WAIT * 50):
+        if is_true():
+            return
+        time.sleep(0.02)
+    pytest.fail(f"never came: {what}")
+
+
+def errors(records: Sequence[Record]) -> dict[str, str]:
+    """The kind of error of each case that has one."""
+    return {record["id"]: record["error"] for record in records if "error" in record}
+
+
+def _checked(done: Done) -> Done:
+    """No traceback reaches a user, and nothing is an internal error."""
+    assert "Traceback" not in done.err, done.err
+    assert "internal error" not in done.err, done.err
+    return done
