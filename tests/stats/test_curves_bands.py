@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from harness.stats.curves import cumulative, entries
 from harness.stats.curves.bands import CurveBands, bootstrap_bands, replicated_bands, wilson_bands
-from harness.stats.curves.counts import BoolArray, FloatArray, threshold_counts
+from harness.stats.curves.cases import BoolArray, FloatArray
+from harness.stats.curves.counts import threshold_counts
 from harness.stats.rates import wilson
 from harness.stats.replication.estimate import replicate
 from harness.stats.replication.plan import Plan

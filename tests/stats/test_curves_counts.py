@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
 from harness.stats.curves.auc import auc, partial_auc
-from harness.stats.curves.counts import BoolArray, Counts, FloatArray, threshold_counts
+from harness.stats.curves.cases import BoolArray, FloatArray
+from harness.stats.curves.counts import Counts, threshold_counts
 from harness.stats.curves.points import average_precision, corners, det, points, thinned
 
 SETS = json.loads((Path(__file__).parents[1] / "data" / "curves" / "proc.json").read_text())["sets"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.stats.curves.counts import BoolArray, Cases, FloatArray
+from harness.stats.curves.cases import BoolArray, Cases, FloatArray
 from harness.stats.curves.delong import auc_interval, delong, delong_test, placements
 
 SETS = json.loads((Path(__file__).parents[1] / "data" / "curves" / "proc.json").read_text())["sets"]

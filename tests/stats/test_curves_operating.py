@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.stats.curves.auc import auc
-from harness.stats.curves.counts import BoolArray, Counts, FloatArray, threshold_counts
+from harness.stats.curves.cases import BoolArray, FloatArray
+from harness.stats.curves.counts import Counts, threshold_counts
 from harness.stats.curves.crossing import crossings
 from harness.stats.curves.equal_error import equal_error, equal_error_rates
 from harness.stats.curves.hull import convex_hull

@@ -6,15 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.stats.curves.auc import auc
-from harness.stats.curves.clustered import clustered_auc, clustered_difference
-from harness.stats.curves.counts import BoolArray, FloatArray, threshold_counts
+from harness.stats.curves.cases import BoolArray, FloatArray
+from harness.stats.curves.clustered import clustered_difference, clustered_summary
+from harness.stats.curves.counts import threshold_counts
 from harness.stats.curves.delong import auc_interval, delong_test
 from harness.stats.curves.equal_error import equal_error
 from harness.stats.curves.operating import fnmr_at_fmr
 from harness.stats.curves.replicated import (
+    AREA,
+    EQUAL_ERROR,
     Summary,
-    area_of_rates,
-    equal_error_of_rates,
     fnr_at_fpr,
     replicated_difference,
     replicated_summary,
@@ -43,8 +44,8 @@ def direct(summary: str, scores: FloatArray, positive: BoolArray, weights: Float
 
 
 SUMMARIES: list[tuple[str, Summary]] = [
-    ("auc", area_of_rates),
-    ("eer", equal_error_of_rates),
+    ("auc", AREA),
+    ("eer", EQUAL_ERROR),
     ("fnmr", fnr_at_fpr(0.2)),
 ]
 
@@ -55,6 +56,10 @@ SUMMARIES: list[tuple[str, Summary]] = [
 def test_each_replicate_is_the_curve_with_its_weights(name: str, summary: Summary, units: int, method: str) -> None:
     scores, _, positive, sample = draw(1, units)
     plan = Plan(method=method, replicates=60)
+    if method == "jackknife" and not summary.smooth:
+        with pytest.raises(ValueError, match="jackknife is wrong"):
+            replicated_summary(summary, scores, positive, sample, plan=plan)
+        return
     found = replicated_summary(summary, scores, positive, sample, plan=plan)
     assert found.estimate.estimate == pytest.approx(direct(name, scores, positive, sample.weights), abs=1e-12)
     replicates = choose(sample, OfWeights(lambda w: 0.0), plan).replicates
@@ -72,12 +77,14 @@ def test_jackknife_within_classes_is_delong(seed: int) -> None:
     a, b, positive, _ = draw(seed)
     sample = make_sample(a.size, strata=positive.astype(int))
     plan = Plan(method="jackknife")
-    found = replicated_summary(area_of_rates, a, positive, sample, plan=plan)
+    found = replicated_summary(AREA, a, positive, sample, plan=plan)
     assert found.estimate.se == pytest.approx(auc_interval(a, positive).se, rel=1e-10)
-    gap = replicated_difference(area_of_rates, a, b, positive, sample, plan=plan)
+    gap = replicated_difference(AREA, a, b, positive, sample, plan=plan)
     assert gap.estimate.se == pytest.approx(delong_test(a, b, positive).se, rel=1e-10)
-    assert clustered_auc(a, positive, sample).se == pytest.approx(auc_interval(a, positive).se, rel=1e-10)
-    assert clustered_difference(a, b, positive, sample).se == pytest.approx(delong_test(a, b, positive).se, rel=1e-10)
+    assert clustered_summary("auc", a, positive, sample).se == pytest.approx(auc_interval(a, positive).se, rel=1e-10)
+    assert clustered_difference("auc", a, b, positive, sample).se == pytest.approx(
+        delong_test(a, b, positive).se, rel=1e-10
+    )
 
 
 def test_linearised_and_jackknifed_area_agree_for_many_units() -> None:
@@ -85,12 +92,12 @@ def test_linearised_and_jackknifed_area_agree_for_many_units() -> None:
     a, b, positive, sample = draw(2, units=60)
     for fast, slow in (
         (
-            clustered_auc(a, positive, sample),
-            replicated_summary(area_of_rates, a, positive, sample, plan=Plan("jackknife")),
+            clustered_summary("auc", a, positive, sample),
+            replicated_summary(AREA, a, positive, sample, plan=Plan("jackknife")),
         ),
         (
-            clustered_difference(a, b, positive, sample),
-            replicated_difference(area_of_rates, a, b, positive, sample, plan=Plan("jackknife")),
+            clustered_difference("auc", a, b, positive, sample),
+            replicated_difference(AREA, a, b, positive, sample, plan=Plan("jackknife")),
         ),
     ):
         assert fast.estimate == pytest.approx(slow.estimate.estimate, abs=1e-12)
@@ -99,44 +106,66 @@ def test_linearised_and_jackknifed_area_agree_for_many_units() -> None:
         assert fast.target == slow.target
 
 
+def test_linearised_and_jackknifed_equal_error_rate_agree() -> None:
+    # Smooth scores of many units; the slope of the curve is estimated, hence not closer.
+    rng = np.random.default_rng(8)
+    unit = np.repeat(np.arange(300), 6)
+    positive = np.arange(unit.size) % 3 == 0
+    common = 0.5 * rng.normal(size=300)[unit] + 1.5 * positive
+    a, b = (common + rng.normal(size=unit.size) for _ in range(2))
+    sample, plan = make_sample(unit.size, units=unit), Plan(replicates=400)
+    fast, slow = (
+        clustered_summary("eer", a, positive, sample),
+        replicated_summary(EQUAL_ERROR, a, positive, sample, plan=plan),
+    )
+    assert fast.estimate == pytest.approx(slow.estimate.estimate, abs=1e-12)
+    # 400 resamples: the bootstrap's standard error has a relative error of 4 %.
+    assert slow.estimate.method == "bootstrap"
+    assert fast.se == pytest.approx(slow.estimate.se, rel=0.15)
+    gap = clustered_difference("eer", a, b, positive, sample)
+    assert gap.p_value is not None
+    assert (gap.p_value < 0.05) == (not gap.interval.low <= 0 <= gap.interval.high)
+
+
 @given(st.integers(0, 500))
 @settings(max_examples=20)
 def test_invariances(seed: int) -> None:
     a, b, positive, sample = draw(seed)
-    gap = clustered_difference(a, b, positive, sample)
-    back = clustered_difference(b, a, positive, sample)
+    gap = clustered_difference("auc", a, b, positive, sample)
+    back = clustered_difference("auc", b, a, positive, sample)
     assert gap.estimate == pytest.approx(-back.estimate, abs=1e-12)
     assert gap.se == pytest.approx(back.se, abs=1e-12)
-    one = clustered_auc(a, positive, sample)
-    assert clustered_auc(np.exp(a), positive, sample).se == pytest.approx(one.se, abs=1e-12)
-    assert clustered_auc(a, ~positive, sample).estimate == pytest.approx(1 - one.estimate, abs=1e-12)
-    eer = replicated_summary(equal_error_of_rates, a, positive, sample).estimate
-    turned = replicated_summary(equal_error_of_rates, -a, positive, sample, larger_is_better=False).estimate
+    one = clustered_summary("auc", a, positive, sample)
+    assert clustered_summary("auc", np.exp(a), positive, sample).se == pytest.approx(one.se, abs=1e-12)
+    assert clustered_summary("auc", a, ~positive, sample).estimate == pytest.approx(1 - one.estimate, abs=1e-12)
+    eer = replicated_summary(EQUAL_ERROR, a, positive, sample).estimate
+    turned = replicated_summary(EQUAL_ERROR, -a, positive, sample, larger_is_better=False).estimate
     assert (turned.estimate, turned.se) == pytest.approx((eer.estimate, eer.se), abs=1e-12)
 
 
 def test_no_difference_has_p_1_and_fay_is_a_half() -> None:
     a, _, positive, sample = draw(3)
-    same = replicated_difference(area_of_rates, a, np.exp(a), positive, sample).estimate
+    same = replicated_difference(AREA, a, np.exp(a), positive, sample).estimate
     assert (same.estimate, same.p_value) == (0.0, 1.0)
     assert same.fay == 0.5
-    assert clustered_difference(a, a, positive, sample).p_value == 1.0
+    assert clustered_difference("auc", a, a, positive, sample).p_value == 1.0
 
 
 def test_difference_has_a_p_value() -> None:
     a, b, positive, sample = draw(4)
-    found = replicated_difference(area_of_rates, a, b, positive, sample).estimate
+    found = replicated_difference(AREA, a, b, positive, sample).estimate
     assert found.p_value is not None
     assert (found.p_value < 0.05) == (not found.interval.low <= 0 <= found.interval.high)
-    assert clustered_auc(a, positive, sample).p_value is None
+    assert clustered_summary("auc", a, positive, sample).p_value is None
 
 
 def test_perfect_separation_is_no_certainty() -> None:
     _, _, positive, sample = draw(5)
-    found = replicated_summary(area_of_rates, positive.astype(float), positive, sample).estimate
+    found = replicated_summary(AREA, positive.astype(float), positive, sample).estimate
     assert found.estimate == 1.0
     assert found.interval.low <= wilson(10, 10).low
-    assert clustered_auc(positive.astype(float), positive, sample).interval.low == 0.0
+    fast = clustered_summary("auc", positive.astype(float), positive, sample)
+    assert (fast.se, fast.interval) == (0.0, found.interval)
 
 
 def test_coverage_for_new_subjects() -> None:
@@ -148,15 +177,18 @@ def test_coverage_for_new_subjects() -> None:
     unit = np.repeat(np.arange(30), 12)
     positive = np.arange(360) % 2 == 0
     sample = make_sample(360, units=unit)
-    truth = float(ndtr(1 / np.sqrt(2.5)))
-    inside = naive = 0
+    truth, eer = float(ndtr(1 / np.sqrt(2.5))), float(ndtr(-1 / (1 + np.sqrt(1.5))))
+    inside = naive = errors = 0
     for _ in range(500):
         scores = rng.normal(size=360) + np.where(positive, 1 + np.sqrt(0.5) * rng.normal(size=30)[unit], 0)
-        found = clustered_auc(scores, positive, sample).interval
+        found = clustered_summary("auc", scores, positive, sample).interval
         inside += found.low <= truth <= found.high
+        error = clustered_summary("eer", scores, positive, sample).interval
+        errors += error.low <= eer <= error.high
         plain = auc_interval(scores, positive).interval
         naive += plain.low <= truth <= plain.high
     assert 0.92 * 500 <= inside <= 0.98 * 500
+    assert 0.92 * 500 <= errors <= 0.98 * 500
     assert naive <= 0.88 * 500
 
 
@@ -165,6 +197,6 @@ def test_wrong_options_are_named() -> None:
     with pytest.raises(ValueError, match="limit 2"):
         fnr_at_fpr(2)
     with pytest.raises(ValueError, match="confidence"):
-        clustered_difference(a, b, positive, sample, confidence=95)
+        clustered_difference("auc", a, b, positive, sample, confidence=95)
     with pytest.raises(ValueError, match="no negative case"):
-        replicated_summary(area_of_rates, a, np.ones(a.size), sample)
+        replicated_summary(AREA, a, np.ones(a.size), sample)

@@ -6,11 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from harness.stats.curves.counts import BoolArray, FloatArray, IntArray, threshold_counts
+from harness.stats.curves.cases import BoolArray, FloatArray, IntArray
+from harness.stats.curves.counts import threshold_counts
 from harness.stats.curves.delong import auc_interval
 from harness.stats.curves.equal_error import equal_error
 from harness.stats.curves.subjects import Subjects
-from harness.stats.curves.two_way import two_way_auc, two_way_bands, two_way_eer, two_way_rate
+from harness.stats.curves.two_way import two_way_auc, two_way_eer, two_way_rate
+from harness.stats.curves.two_way_bands import two_way_bands
 from harness.stats.rates import wilson
 from harness.stats.replication.estimate import replicate
 from harness.stats.replication.plan import Plan

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.curves.counts import Cases, Counts, FloatArray, IntArray, threshold_counts
+from harness.stats.curves.cases import Cases, FloatArray, IntArray
+from harness.stats.curves.counts import Counts, counts_of
 from harness.stats.curves.cumulative import RateBands, bootstrap_rates, replicated_rates, wilson_rates
 from harness.stats.curves.entries import Entries
 from harness.stats.curves.points import thinned
@@ -74,7 +75,7 @@ def replicated_bands(
     `at`: places of the curve that `threshold_counts` gives with the same weights; 1,000 of them by default.
     """
     cases = Cases.checked(scores, positive, weights=sample.weights, larger_is_better=larger_is_better)
-    counts = threshold_counts(scores, positive, weights=sample.weights, larger_is_better=larger_is_better)
+    counts = counts_of(cases)
     places = thinned(counts, DEFAULT_POINTS) if at is None else _checked(counts, at)
     entered = places_of(cases, counts, places)
     tpr, fpr = (

@@ -1,34 +1,44 @@
-"""Area under the curve for clustered and stratified cases, linearised: DeLong's placements summed by unit.
+"""Area and equal error rate for clustered and stratified cases, linearised: the cases' deviations summed by unit.
 
-Obuchowski (1997) for clusters, here with strata and weights too. It costs one sort, however many units there are;
-`replicated` evaluates the area anew in every replicate instead.
+For the area these are DeLong's placements, as Obuchowski (1997) has it for clusters, here with strata and weights too.
+It costs one sort, however many units there are; `replicated` evaluates the summary anew in every replicate instead.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.curves.counts import Cases, FloatArray
+from harness.stats.curves.cases import BoolArray, Cases, FloatArray
 from harness.stats.curves.cumulative import target_of
-from harness.stats.curves.delong import placements
-from harness.stats.rates import Interval
+from harness.stats.curves.influence import Influence, auc_influence, eer_influence
+from harness.stats.rates import Interval, wilson
 from harness.stats.replication.intervals import t_interval, t_p_value
 from harness.stats.replication.linearised import stratum_variances
 from harness.stats.replication.sample import Sample, unit_sums
 
-__all__ = ["ClusteredAuc", "clustered_auc", "clustered_difference"]
+__all__ = ["Linearised", "Of", "clustered_difference", "clustered_summary", "smaller_class"]
+
+
+class Of(StrEnum):
+    """The summaries that have a linear form."""
+
+    AUC = "auc"
+    EER = "eer"
 
 
 @dataclass(frozen=True, slots=True)
-class ClusteredAuc:
-    """An area, or the difference of two on the same cases, with a Student-t interval and what it speaks of.
+class Linearised:
+    """A summary, or the difference of two on the same cases, with a Student-t interval and what it speaks of.
 
-    `p_value` is two-sided and only there for a difference. A standard error of 0 leaves the whole range open.
+    `p_value` is two-sided and only there for a difference. Without variance, the interval of a single summary is
+    Wilson's with the units of the smaller class, and that of a difference is open.
     """
 
+    of: Of
     estimate: float
     se: float
     df: float
@@ -39,20 +49,29 @@ class ClusteredAuc:
     method: str = "linearised"
 
 
-def clustered_auc(
+def clustered_summary(
+    of: Of | str,
     scores: npt.ArrayLike,
     positive: npt.ArrayLike,
     sample: Sample,
     *,
     larger_is_better: bool = True,
     confidence: float = 0.95,
-) -> ClusteredAuc:
-    """Area with its interval, with the sample's weights, strata and units."""
-    area, influence = _influence(scores, positive, sample, larger_is_better)
-    return _wrap(area, influence, sample, (0.0, 1.0), confidence, paired=False)
+) -> Linearised:
+    """Area ("auc") or equal error rate ("eer"), with the sample's weights, strata and units."""
+    cases = Cases.checked(scores, positive, weights=sample.weights, larger_is_better=larger_is_better)
+    found = _influence(Of(of), cases)
+    se, df = _error(found.deviations, cases, sample), float(sample.units - sample.strata)
+    if se > 0:
+        interval = t_interval(found.estimate, se, df, bounds=(0.0, 1.0), confidence=_checked(confidence))
+    else:
+        size = smaller_class(cases.positive, sample)
+        interval = wilson(found.estimate * size, size, confidence=confidence)
+    return Linearised(Of(of), found.estimate, se, df, interval, None, confidence, target_of(sample))
 
 
 def clustered_difference(
+    of: Of | str,
     scores_a: npt.ArrayLike,
     scores_b: npt.ArrayLike,
     positive: npt.ArrayLike,
@@ -60,41 +79,43 @@ def clustered_difference(
     *,
     larger_is_better: bool = True,
     confidence: float = 0.95,
-) -> ClusteredAuc:
-    """Difference a - b of two areas on the same cases."""
-    area_a, influence_a = _influence(scores_a, positive, sample, larger_is_better)
-    area_b, influence_b = _influence(scores_b, positive, sample, larger_is_better)
-    return _wrap(area_a - area_b, influence_a - influence_b, sample, (-1.0, 1.0), confidence, paired=True)
+) -> Linearised:
+    """Difference a - b of two areas or two equal error rates on the same cases."""
+    cases, others = (
+        Cases.checked(scores, positive, weights=sample.weights, larger_is_better=larger_is_better)
+        for scores in (scores_a, scores_b)
+    )
+    a, b = _influence(Of(of), cases), _influence(Of(of), others)
+    gap = a.estimate - b.estimate
+    se, df = _error(a.deviations - b.deviations, cases, sample), float(sample.units - sample.strata)
+    if se > 0:
+        interval = t_interval(gap, se, df, bounds=(-1.0, 1.0), confidence=_checked(confidence))
+        p_value: float | None = t_p_value(gap, se, df)
+    else:
+        interval, p_value = Interval(-1.0, 1.0), 1.0 if abs(gap) < 1e-12 else None
+    return Linearised(Of(of), gap, se, df, interval, p_value, confidence, target_of(sample))
 
 
-def _influence(
-    scores: npt.ArrayLike, positive: npt.ArrayLike, sample: Sample, larger_is_better: bool
-) -> tuple[float, FloatArray]:
-    """The area, and what each case adds to it for each unit of its weight."""
-    cases = Cases.checked(scores, positive, weights=sample.weights, larger_is_better=larger_is_better)
-    placed = placements(cases)
+def smaller_class(positive: BoolArray, sample: Sample) -> float:
+    """Effective number of units in the class that has fewer; the variance of an area is bounded by it."""
+    sizes = []
+    for of in (positive, ~positive):
+        by_unit = unit_sums(sample, of)
+        sizes.append(float(by_unit.sum() ** 2 / (by_unit**2).sum()))
+    return min(sizes)
+
+
+def _influence(of: Of, cases: Cases) -> Influence:
+    return auc_influence(cases) if of is Of.AUC else eer_influence(cases)
+
+
+def _error(deviations: FloatArray, cases: Cases, sample: Sample) -> float:
     totals = np.where(cases.positive, sample.weights @ cases.positive, sample.weights @ ~cases.positive)
-    return placed.auc, (placed.values - placed.auc) / totals
+    se = float(np.sqrt(stratum_variances(sample, unit_sums(sample, deviations / totals)).sum()))
+    return se if se > 1e-12 else 0.0
 
 
-def _wrap(
-    estimate: float,
-    influence: FloatArray,
-    sample: Sample,
-    bounds: tuple[float, float],
-    confidence: float,
-    *,
-    paired: bool,
-) -> ClusteredAuc:
+def _checked(confidence: float) -> float:
     if not 0 < confidence < 1:
         raise ValueError(f"confidence {confidence!r}: expected a number between 0 and 1")
-    se = float(np.sqrt(stratum_variances(sample, unit_sums(sample, influence)).sum()))
-    df = float(sample.units - sample.strata)
-    if se < 1e-12:
-        same = 1.0 if abs(estimate) < 1e-12 else None
-        return ClusteredAuc(
-            estimate, 0.0, df, Interval(*bounds), same if paired else None, confidence, target_of(sample)
-        )
-    interval = t_interval(estimate, se, df, bounds=bounds, confidence=confidence)
-    p_value = t_p_value(estimate, se, df) if paired else None
-    return ClusteredAuc(estimate, se, df, interval, p_value, confidence, target_of(sample))
+    return confidence

@@ -8,7 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from harness.stats.curves.counts import Counts, FloatArray
+from harness.stats.curves.cases import FloatArray
+from harness.stats.curves.counts import Counts
 
 __all__ = ["Crossing", "crossings"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.stats.curves.counts import FloatArray
+from harness.stats.curves.cases import FloatArray
 from harness.stats.curves.entries import Entries, binned, column_blocks
 from harness.stats.curves.textbook import textbook_variances
 from harness.stats.rates import Intervals, wilson_all

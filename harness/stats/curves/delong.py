@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.curves.counts import Cases, FloatArray, Order, require_both
+from harness.stats.curves.cases import Cases, FloatArray, Order, require_both
 from harness.stats.rates import Interval, normal_quantile, wilson
 
 __all__ = ["Areas", "AucInterval", "DelongTest", "Placements", "auc_interval", "delong", "delong_test", "placements"]
@@ -141,7 +141,7 @@ def placements(cases: Cases) -> Placements:
     """Placement of every case in the other class, from one sort."""
     require_both(cases)
     order = Order.of(cases.better)
-    w = np.ones(cases.better.size) if cases.weights is None else cases.weights
+    w = cases.weight
     ranked, hit = w[order.cases], cases.positive[order.cases]
     above = _midway(np.where(hit, ranked, 0.0), order.ends)
     false_above = _midway(np.where(hit, 0.0, ranked), order.ends)
@@ -161,7 +161,7 @@ def _midway(weights: FloatArray, ends: npt.NDArray[np.intp]) -> FloatArray:
 
 def _class_covariance(cases: Cases, deviations: FloatArray) -> FloatArray:
     """Sum over the classes of the covariance of a weighted mean; with equal weights, sample covariance over n."""
-    w = np.ones(cases.better.size) if cases.weights is None else cases.weights
+    w = cases.weight
     total = np.zeros((deviations.shape[0], deviations.shape[0]))
     for of in (cases.positive, ~cases.positive):
         n, shares = int(np.count_nonzero(of)), w[of] / w[of].sum()

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.curves.counts import FloatArray
+from harness.stats.curves.cases import FloatArray
 
 __all__ = ["Ellipse", "ellipse", "ellipse_of_repeats"]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.curves.counts import BoolArray, FloatArray, IntArray
+from harness.stats.curves.cases import BoolArray, FloatArray, IntArray
 
 __all__ = ["Entries", "binned", "column_blocks", "square_steps"]
 

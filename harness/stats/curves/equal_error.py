@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.stats.curves.counts import Counts, FloatArray
+from harness.stats.curves.cases import FloatArray
+from harness.stats.curves.counts import Counts
 
 __all__ = ["EqualError", "equal_error", "equal_error_rates"]
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.stats.curves.auc import area
-from harness.stats.curves.counts import Counts, FloatArray, IntArray
+from harness.stats.curves.cases import FloatArray, IntArray
+from harness.stats.curves.counts import Counts
 from harness.stats.curves.equal_error import equal_error_rates
 
 __all__ = ["Hull", "convex_hull"]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.curves.counts import Counts, FloatArray, IntArray
+from harness.stats.curves.cases import FloatArray, IntArray
+from harness.stats.curves.counts import Counts
 
 __all__ = ["Det", "Points", "average_precision", "corners", "det", "points", "thinned"]
 

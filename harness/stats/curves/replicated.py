@@ -13,58 +13,65 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.stats.curves.auc import area
-from harness.stats.curves.counts import Cases, FloatArray, Order, require_both
+from harness.stats.curves.cases import Cases, FloatArray, Order, require_both
+from harness.stats.curves.clustered import smaller_class
 from harness.stats.curves.cumulative import target_of
 from harness.stats.curves.equal_error import equal_error_rates
 from harness.stats.rates import wilson
 from harness.stats.replication.estimate import Estimate, replicate
 from harness.stats.replication.intervals import t_p_value
-from harness.stats.replication.plan import Plan
+from harness.stats.replication.plan import Method, Plan
 from harness.stats.replication.sample import Sample
 from harness.stats.replication.statistic import OfWeights
 
 __all__ = [
+    "AREA",
+    "EQUAL_ERROR",
     "Replicated",
     "Summary",
-    "area_of_rates",
     "curve_statistic",
-    "equal_error_of_rates",
     "fnr_at_fpr",
     "replicated_difference",
     "replicated_summary",
 ]
 
-Summary = Callable[[FloatArray, FloatArray], float]
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A number that sums up a curve, from its true- and false-positive rates, (0, 0) and (1, 1) included.
+
+    `smooth`: it changes little when one case goes. Where a curve meets a line is not smooth, as a median is not, and
+    the delete-one jackknife is wrong for it: by 35 % for equal error rates of 100 subjects.
+    """
+
+    name: str
+    of_rates: Callable[[FloatArray, FloatArray], float]
+    smooth: bool
+
+
+AREA = Summary("auc", lambda tpr, fpr: float(area(tpr, fpr)), smooth=True)
+EQUAL_ERROR = Summary("eer", lambda tpr, fpr: float(equal_error_rates(tpr, fpr)), smooth=False)
+
+
+def fnr_at_fpr(limit: float) -> Summary:
+    """False-negative rate at the laxest threshold whose false-positive rate is within a limit."""
+    if not 0 <= limit <= 1:
+        raise ValueError(f"limit {limit!r}: expected a rate between 0 and 1")
+
+    def of_rates(tpr: FloatArray, fpr: FloatArray) -> float:
+        # Rates of a replicate are sums of weights: a limit met exactly may be missed by a rounding error.
+        return float(1 - tpr[np.searchsorted(fpr, limit + 1e-12, side="right") - 1])
+
+    return Summary(f"fnr at fpr {limit:g}", of_rates, smooth=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Replicated:
-    """A replicated estimate and what it speaks of, such as "these strata, new units"."""
+    """A replicated estimate of a summary and what it speaks of, such as "these strata, new units"."""
 
+    of: str
     estimate: Estimate
     target: str
-
-
-def area_of_rates(tpr: FloatArray, fpr: FloatArray) -> float:
-    """Area under the curve, a `Summary`."""
-    return float(area(tpr, fpr))
-
-
-def equal_error_of_rates(tpr: FloatArray, fpr: FloatArray) -> float:
-    """Equal error rate, a `Summary`."""
-    return float(equal_error_rates(tpr, fpr))
-
-
-def fnr_at_fpr(limit: float) -> Summary:
-    """False-negative rate at the laxest threshold whose false-positive rate is within a limit, a `Summary`."""
-    if not 0 <= limit <= 1:
-        raise ValueError(f"limit {limit!r}: expected a rate between 0 and 1")
-
-    def summary(tpr: FloatArray, fpr: FloatArray) -> float:
-        # Rates of a replicate are sums of weights: a limit met exactly may be missed by a rounding error.
-        return float(1 - tpr[np.searchsorted(fpr, limit + 1e-12, side="right") - 1])
-
-    return summary
 
 
 def curve_statistic(
@@ -83,7 +90,7 @@ def curve_statistic(
         if not (tp[-1] > 0 and fp[-1] > 0):
             return float("nan")
         start = np.zeros(1)
-        return summary(np.concatenate((start, tp / tp[-1])), np.concatenate((start, fp / fp[-1])))
+        return summary.of_rates(np.concatenate((start, tp / tp[-1])), np.concatenate((start, fp / fp[-1])))
 
     return OfWeights(of_weights, bounds=(0.0, 1.0))
 
@@ -97,13 +104,17 @@ def replicated_summary(
     plan: Plan | None = None,
     larger_is_better: bool = True,
 ) -> Replicated:
-    """A summary of the curve (`area_of_rates`, `equal_error_of_rates`, ...) with its replicated interval."""
+    """A summary of the curve with its replicated interval.
+
+    By balanced replicates where there are strata; without any, by the jackknife if the summary is smooth, and by the
+    bootstrap if it is not.
+    """
     statistic = curve_statistic(summary, scores, positive, larger_is_better=larger_is_better)
-    found = replicate(sample, statistic, plan)
+    found = replicate(sample, statistic, _suitable(summary, sample, plan))
     if found.se == 0:
-        size = _smaller_class(np.asarray(positive, dtype=np.bool_), sample)
+        size = smaller_class(np.asarray(positive, dtype=np.bool_), sample)
         found = replace(found, interval=wilson(found.estimate * size, size, confidence=found.confidence))
-    return Replicated(found, target_of(sample))
+    return Replicated(summary.name, found, target_of(sample))
 
 
 def replicated_difference(
@@ -121,20 +132,22 @@ def replicated_difference(
         curve_statistic(summary, scores, positive, larger_is_better=larger_is_better) for scores in (scores_a, scores_b)
     )
     statistic = OfWeights(lambda weights: a.function(weights) - b.function(weights), bounds=(-1.0, 1.0))
-    found = replicate(sample, statistic, plan)
-    return Replicated(replace(found, p_value=_p_value(found)), target_of(sample))
+    found = replicate(sample, statistic, _suitable(summary, sample, plan))
+    return Replicated(summary.name, replace(found, p_value=_p_value(found)), target_of(sample))
+
+
+def _suitable(summary: Summary, sample: Sample, plan: Plan | None) -> Plan:
+    plan = plan or Plan()
+    if summary.smooth:
+        return plan
+    if plan.method == Method.JACKKNIFE:
+        raise ValueError(f"the delete-one jackknife is wrong for {summary.name}; use the bootstrap, or brr with strata")
+    if plan.method == Method.AUTO and not sample.stratified:
+        return replace(plan, method=Method.BOOTSTRAP)
+    return plan
 
 
 def _p_value(found: Estimate) -> float | None:
     if found.se > 0:
         return t_p_value(found.estimate, found.se, found.df)
     return 1.0 if abs(found.estimate) < 1e-12 else None
-
-
-def _smaller_class(positive: npt.NDArray[np.bool_], sample: Sample) -> float:
-    """Effective number of units in the class that has fewer; the variance of an area is bounded by it."""
-    sizes = []
-    for of in (positive, ~positive):
-        by_unit = np.bincount(sample.unit_of_case, weights=np.where(of, sample.weights, 0.0), minlength=sample.units)
-        sizes.append(float(by_unit.sum() ** 2 / (by_unit**2).sum()))
-    return min(sizes)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.curves.counts import BoolArray, FloatArray, IntArray
+from harness.stats.curves.cases import BoolArray, FloatArray, IntArray
 
 __all__ = ["Subjects", "require_rest", "two_way_variance", "without_twice"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.stats.curves.counts import FloatArray
+from harness.stats.curves.cases import FloatArray
 from harness.stats.curves.entries import Entries, binned, column_blocks, square_steps
 from harness.stats.replication.linearised import stratum_variances
 from harness.stats.replication.sample import Sample
