@@ -4,13 +4,15 @@ import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation, localcontext
 from enum import StrEnum
 
 from harness.errors import UsageError
 
 Value = float | int | str | bool
 MOST_VALUES = 1_000_000
+# Sums of numbers from 1e-300 to 1e300 need 600 digits, and as many again as a user cares to write.
+_EXACT = Context(prec=2000)
 
 
 class ParamType(StrEnum):
@@ -51,7 +53,9 @@ class Param:
     def parse_many(self, text: str) -> list[Value]:
         """A list `0,1,2`, a range `0:1:0.1` (decimal arithmetic) or a logarithmic range `1:1000:x10`."""
         if self.type in (ParamType.FLOAT, ParamType.INT) and ":" in text:
-            return [self.parse(_shortest(number)) for part in text.split(",") for number in _expand(self.name, part)]
+            with localcontext(_EXACT):
+                numbers = [number for part in text.split(",") for number in _expand(self.name, part)]
+                return [self.parse(_shortest(number)) for number in numbers]
         return [self.parse(part) for part in text.split(",")]
 
 
@@ -91,7 +95,7 @@ def _shortest(number: Decimal) -> str:
 
 
 def _expand(name: str, part: str) -> list[Decimal]:
-    fields = part.split(":")
+    fields = [field.strip() for field in part.split(":")]
     if len(fields) == 1:
         return [_decimal(name, part, fields[0])]
     if len(fields) != 3:
@@ -104,7 +108,7 @@ def _expand(name: str, part: str) -> list[Decimal]:
 
 def _decimal(name: str, part: str, text: str) -> Decimal:
     try:
-        number = Decimal(text.strip())
+        number = Decimal(text)
     except InvalidOperation:
         raise UsageError(f"--param {name}={part}: '{text}' is not a number") from None
     if not number.is_finite() or abs(number.adjusted()) > 300:
@@ -125,10 +129,11 @@ def _logarithmic(name: str, part: str, first: Decimal, last: Decimal, factor: De
     if first <= 0 or last < first or factor <= 1:
         raise UsageError(f"--param {name}={part}: a logarithmic range needs 0 < FROM <= TO and a factor above 1")
     values = [first]
-    while values[-1] * factor <= last:
-        values.append(values[-1] * factor)
-        if len(values) > MOST_VALUES:
-            raise UsageError(f"--param {name}={part}: more than {MOST_VALUES:,} values; take a larger factor")
+    with localcontext(prec=100):  # powers of 1.0001 have more digits than anyone wants
+        while values[-1] * factor <= last:
+            values.append(values[-1] * factor)
+            if len(values) > MOST_VALUES:
+                raise UsageError(f"--param {name}={part}: more than {MOST_VALUES:,} values; take a larger factor")
     return values
 
 
