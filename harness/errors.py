@@ -33,6 +33,10 @@ class DataError(HateError):
     """Data cannot be had: a download, a digest or an archive is wrong."""
 
 
+class Unreachable(DataError):
+    """A server does not answer, or not now; an older copy may serve."""
+
+
 class MissingExtra(HateError):
     """An optional library is not installed; the text says how to install it."""
 

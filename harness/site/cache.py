@@ -31,6 +31,31 @@ def cached(kind: str, key: str, make: Callable[[Path], None]) -> Path:
         raise DataError(f"cache {entry}: {error.strerror or error}; free some space or set XDG_CACHE_HOME") from None
 
 
+def kept(kind: str, make: Callable[[Path], str]) -> Path:
+    """A new entry that is named by its content: `make` fills a new folder and returns the name."""
+    parent = cache_folder() / kind
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".making-", dir=parent, ignore_cleanup_errors=True) as outer:
+            scratch = Path(outer) / "entry"
+            scratch.mkdir(0o755)
+            entry = parent / make(scratch)
+            with FileLock(parent / f"{entry.name}.lock"):
+                _put(scratch, entry)
+        return entry
+    except OSError as error:
+        raise DataError(f"cache {parent}: {error.strerror or error}; free some space or set XDG_CACHE_HOME") from None
+
+
+def _put(scratch: Path, entry: Path) -> None:
+    """Into place; files that are there already may be damaged, and may be open, so each is replaced at once."""
+    if not entry.exists():
+        scratch.rename(entry)
+        return
+    for file in scratch.iterdir():
+        file.replace(entry / file.name)
+
+
 def _make(entry: Path, make: Callable[[Path], None]) -> None:
     scratch = Path(tempfile.mkdtemp(prefix=".making-", dir=entry.parent))
     try:

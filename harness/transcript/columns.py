@@ -62,9 +62,9 @@ class Columns:
         return chosen
 
 
-def read_columns(path: Path) -> Columns:
-    """Read a transcript, plain or gzipped; whether it is complete is told, not judged."""
-    with open_transcript(path) as reader:
+def read_columns(path: Path, *, name: str | None = None) -> Columns:
+    """Read a transcript, plain or gzipped; whether it is complete is told, not judged. `name` is for messages."""
+    with open_transcript(path, name=name) as reader:
         return collect(reader)
 
 

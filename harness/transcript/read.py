@@ -178,16 +178,16 @@ def _explain(line: bytes, error: Exception) -> str:
     return str(error)
 
 
-def open_transcript(path: Path) -> TranscriptReader:
-    """A transcript for reading, plain or gzipped; `-` is standard input."""
+def open_transcript(path: Path, *, name: str | None = None) -> TranscriptReader:
+    """A transcript for reading, plain or gzipped; `-` is standard input. Messages call it `name`, or else its path."""
     if str(path) == "-":
         return TranscriptReader(sys.stdin.buffer, "standard input")
     try:
         stream = _open(path)
     except OSError as error:
-        raise TranscriptError(f"{path}: {error.strerror}") from None
+        raise TranscriptError(f"{name or path}: {error.strerror}") from None
     try:
-        return TranscriptReader(stream, str(path))
+        return TranscriptReader(stream, name or str(path))
     except TranscriptError:
         stream.close()
         raise
