@@ -13,9 +13,9 @@ _DIGEST_SHOWN = 14
 def check_same_test(names: Sequence[str], headers: Sequence[Header]) -> None:
     """A TranscriptError says which runs are of another test than the first, and how; `names` are for the message."""
     other = [
-        f"{name}: not of the same test as {names[0]}: {difference}"
+        f"{name}: not of the same test as {names[0]}: {how}"
         for name, header in zip(names[1:], headers[1:], strict=True)
-        if (difference := test_difference(headers[0].test, header.test))
+        if (how := difference(headers[0].test, header.test))
     ]
     if len(other) > MOST_SHOWN:
         other = [*other[:MOST_SHOWN], f"and {len(other) - MOST_SHOWN:,} more"]
@@ -23,7 +23,7 @@ def check_same_test(names: Sequence[str], headers: Sequence[Header]) -> None:
         raise TranscriptError("\n".join(other))
 
 
-def test_difference(first: TestInfo, other: TestInfo) -> str:
+def difference(first: TestInfo, other: TestInfo) -> str:
     """How two tests differ, in words; empty when they are the same."""
     if first.name != other.name:
         return f"that is {first.name} {first.version}, this is {other.name} {other.version}"

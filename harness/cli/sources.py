@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from harness.cli.output import remark
 from harness.site.limits import Limits
@@ -15,19 +16,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-class Size(click.ParamType):
+def _size(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
     """A number of bytes: 1000000, 500M, 2G."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Bytes."""
-        if isinstance(value, int):
-            return value
-        found = re.fullmatch(r"(\d{1,15})\s*([KMGT]?)i?B?", str(value).strip(), re.IGNORECASE | re.ASCII)
-        if found is None or not int(found[1]):
-            self.fail(f"'{value}' is not a size; write bytes, or 500M, or 2G", param, ctx)
-        return int(found[1]) * _UNITS[found[2].upper()]
+    found = re.fullmatch(r"(\d{1,15})\s*([KMGT]?)i?B?", value.strip(), re.IGNORECASE | re.ASCII)
+    if found is None or not int(found[1]):
+        raise click.BadParameter(f"'{value}' is not a size; write bytes, or 500M, or 2G")
+    return int(found[1]) * _UNITS[found[2].upper()]
 
 
 def _seconds(_ctx: click.Context, _param: click.Parameter, value: float) -> float:
@@ -36,21 +30,21 @@ def _seconds(_ctx: click.Context, _param: click.Parameter, value: float) -> floa
     return value
 
 
-def complete_transcript(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[Any]:
+def complete_transcript(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Published names, and files, for the shell."""
     known = {name for entry in published() for name in (entry.name, entry.full_name)}
-    found = [click.shell_completion.CompletionItem(name) for name in sorted(known) if name.startswith(incomplete)]
-    return found or [click.shell_completion.CompletionItem(incomplete, type="file")]
+    found = [CompletionItem(name) for name in sorted(known) if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
 
 
 def http_options(command: F) -> F:
     """--http-timeout and --http-limit, for commands that take transcripts from anywhere."""
     defaults = Limits()
     for option in (
-        click.option("--http-limit", type=Size(), default=defaults.size, metavar="SIZE", show_default="4G",
+        click.option("--http-limit", callback=_size, default=f"{defaults.size >> 30}G", metavar="SIZE", show_default=True,
                      help="Refuse a download that is larger, or unpacks to more: 500M, 2G."),
         click.option("--http-timeout", type=float, default=defaults.seconds, callback=_seconds, metavar="SECONDS",
-                     show_default=f"{defaults.seconds:g}", help="Give up on a download that takes longer."),
+                     show_default=True, help="Give up on a download that takes longer."),
     ):  # fmt: skip
         command = option(command)
     return command
