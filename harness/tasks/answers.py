@@ -1,6 +1,7 @@
 """The shapes an answer may come in, shared by the tasks."""
 
 import math
+import sys
 from collections.abc import Mapping
 from typing import cast
 
@@ -28,10 +29,15 @@ def number(raw: object, what: str) -> float:
     return value
 
 
+def bounded(value: float) -> float:
+    """JSON knows no infinity, and a score that is not recorded would pass every threshold."""
+    return min(value, sys.float_info.max)
+
+
 def label(raw: object) -> str:
     """A label as text; 3 and '3' are the same label."""
     if isinstance(raw, str):
-        return raw.strip()
+        return _writable(raw.strip())
     if isinstance(raw, bool):
         return "true" if raw else "false"
     if isinstance(raw, int):
@@ -39,6 +45,14 @@ def label(raw: object) -> str:
     if isinstance(raw, float) and math.isfinite(raw):
         return str(int(raw)) if raw.is_integer() else repr(raw)
     raise AnswerError(f"label {shown(raw)} is neither text nor a number")
+
+
+def _writable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise AnswerError(f"label {shown(text)} is not Unicode text; decode it properly") from None
+    return text
 
 
 def fields(raw: object, known: tuple[str, ...]) -> Mapping[str, object] | None:

@@ -8,7 +8,7 @@ from typing import cast
 
 from harness.model import REFUSAL, Answer, Case
 from harness.params import Param, ParamType, Value
-from harness.tasks.answers import fields, label, number, shown
+from harness.tasks.answers import bounded, fields, label, number, shown
 from harness.tasks.task import Accepts, AnswerError, Rules
 
 
@@ -18,7 +18,12 @@ def best_and_lead(scores: Mapping[object, object]) -> Answer:
         return REFUSAL
     ranked = sorted(((number(s, f"score of {shown(k)}"), k) for k, s in scores.items()), key=lambda pair: -pair[0])
     best, name = ranked[0]
-    return Answer(label(name), best - ranked[1][0] if len(ranked) > 1 else best)
+    return _answer(name, bounded(best - ranked[1][0]) if len(ranked) > 1 else best)
+
+
+def _answer(name: object, score: float | None = None) -> Answer:
+    text = label(name)
+    return Answer(text, score) if text else REFUSAL
 
 
 class LabelTask:
@@ -37,8 +42,7 @@ class LabelTask:
         if raw is None:
             return REFUSAL
         if isinstance(raw, (str, int, float)):
-            text = label(raw)
-            return Answer(text) if text else REFUSAL
+            return _answer(raw)
         if (known := fields(raw, ("label", "scores"))) is not None:
             return self._from_fields(known)
         if isinstance(raw, Mapping):
@@ -52,10 +56,10 @@ class LabelTask:
             if not isinstance(known["scores"], Mapping):
                 raise AnswerError(f"scores {shown(known['scores'])} is not a mapping of labels to scores")
             return best_and_lead(cast("Mapping[object, object]", known["scores"]))
-        if known["label"] is None or known["label"] == "":
+        if known["label"] is None:
             return REFUSAL
         score = known.get("score")
-        return Answer(label(known["label"]), None if score is None else number(score, "score"))
+        return _answer(known["label"], None if score is None else number(score, "score"))
 
     def acceptance(self, rules: Rules, params: Mapping[str, Value]) -> Accepts:
         """The claimed label, at the threshold or above; a negative case without a claim accepts any label."""

@@ -4,10 +4,11 @@ The recorded score is the error, so that the tolerance is a decision parameter: 
 """
 
 from collections.abc import Mapping
+from decimal import Decimal
 
 from harness.model import REFUSAL, Answer, Case
 from harness.params import Param, ParamType, Value
-from harness.tasks.answers import fields, number
+from harness.tasks.answers import bounded, fields, number
 from harness.tasks.task import Accepts, AnswerError, Rules
 
 
@@ -29,12 +30,16 @@ class ValueTask:
         if given is None or given == "":
             return REFUSAL
         value = number(given, "value")
-        return Answer(value, _error(value, float(case.expect), relative=rules.relative_tolerance))
+        return Answer(value, _error(value, case.expect, relative=rules.relative_tolerance) if case.expect else None)
 
     def acceptance(self, rules: Rules, params: Mapping[str, Value]) -> Accepts:
-        """An error of at most the tolerance."""
+        """An error of at most the tolerance; a negative case without a claim accepts any number."""
         tolerance = float(params["tolerance"])
-        return lambda case, answer: answer.score is not None and answer.score <= tolerance
+
+        def accepts(case: Case, answer: Answer) -> bool:
+            return answer.actual is not None and (answer.score is None or answer.score <= tolerance)
+
+        return accepts
 
     def mistake(self, case: Case, rules: Rules) -> str | None:
         """The claim must be a number, and not 0 where the tolerance is relative to it."""
@@ -47,9 +52,11 @@ class ValueTask:
         return None
 
 
-def _error(value: float, expected: float, *, relative: bool) -> float:
-    error = abs(value - expected)
-    return error / abs(expected) if relative else error
+def _error(value: float, expected: str, *, relative: bool) -> float:
+    """In decimal arithmetic, as the two were written: 1.1 is 0.1 away from 1.0, which it is not in binary."""
+    wanted = Decimal(expected)
+    error = abs(Decimal(repr(value)) - wanted)
+    return bounded(float(error / abs(wanted) if relative else error))
 
 
 VALUE = ValueTask()
