@@ -41,8 +41,8 @@ def http_options(command: F) -> F:
     """--http-timeout and --http-limit, for commands that take transcripts from anywhere."""
     defaults = Limits()
     for option in (
-        click.option("--http-limit", callback=_size, default=f"{defaults.size >> 30}G", metavar="SIZE", show_default=True,
-                     help="Refuse a download that is larger, or unpacks to more: 500M, 2G."),
+        click.option("--http-limit", default=f"{defaults.size >> 30}G", callback=_size, metavar="SIZE",
+                     show_default=True, help="Refuse a download that is larger, or unpacks to more: 500M, 2G."),
         click.option("--http-timeout", type=float, default=defaults.seconds, callback=_seconds, metavar="SECONDS",
                      show_default=True, help="Give up on a download that takes longer."),
     ):  # fmt: skip
