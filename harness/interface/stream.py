@@ -1,9 +1,12 @@
 """[stream]: one long-lived process, a JSON line in for every case and a JSON line out. See docs/interfaces.md."""
 
 import contextlib
+import fcntl
 import os
 import select
 import subprocess
+import sys
+import termios
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +26,11 @@ from harness.params import Param
 FORMAT = 1
 LONGEST_LINE = 16 << 20
 CLOSING_SECONDS = 5.0
+# A program whose output has ended is about to end, as a rule.
+ENDING_SECONDS = 0.5
 MEMORY_SECONDS = 0.05
+# How many answered cases are remembered, so that a second answer to one of them harms no other case.
+REMEMBERED = 10_000
 ANSWER_KEYS = ("answer", "label", "score", "scores", "value")
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -49,7 +56,11 @@ class StreamInterface:
     def open(self, setting: Setting) -> Session:
         """The program, started and ready."""
         session = StreamSession(self, setting)
-        session.start()
+        try:
+            session.start()
+        except BaseException:
+            session.kill()
+            raise
         return session
 
     def isolated(self) -> Interface:
@@ -63,9 +74,13 @@ class _Program:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
         self.out = bytearray()
-        self.rest = b""
+        self.rest = bytearray()
         self.stderr = Tail()
         self.ended = False
+        # Why it was given up, where it did not end by itself.
+        self.fault = ""
+        # Whether it has said anything about a case yet.
+        self.heard = False
         pipes = (process.stdin, process.stdout, process.stderr)
         self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in pipes if pipe is not None)
         for fd in (self._stdin, self._stdout, self._stderr):
@@ -74,6 +89,8 @@ class _Program:
         self._poll.register(self._stdout, select.POLLIN)
         self._poll.register(self._stderr, select.POLLIN)
         self._writing = False
+        self._refused = False
+        self._complaining = True
 
     def exchange(self, deadline: float | None) -> list[bytes]:
         """Write what there is to write, read what there is to read; whole lines, or none at the deadline or the end."""
@@ -96,6 +113,7 @@ class _Program:
             except BlockingIOError:
                 break
             except OSError:
+                self._refused = True
                 self.out.clear()
             else:
                 del self.out[:done]
@@ -106,23 +124,39 @@ class _Program:
             else:
                 self._poll.unregister(self._stdin)
 
+    def has_read_all(self) -> bool:
+        """Whether the program took everything that was written to it; True where the system does not tell."""
+        if self.out or self._refused:
+            return False
+        try:
+            return int.from_bytes(fcntl.ioctl(self._stdin, termios.FIONREAD, bytes(4)), sys.byteorder) == 0
+        except OSError:
+            return True
+
     def take_stderr(self) -> bool:
-        """Keep what the program complains about; False when there is no more."""
-        data = os.read(self._stderr, 1 << 16)
-        if not data:
+        """Keep what the program complains about; False when there will be no more."""
+        data = os.read(self._stderr, 1 << 16) if self._complaining else b""
+        if self._complaining and not data:
+            self._complaining = False
             self._poll.unregister(self._stderr)
         self.stderr.add(data)
         return bool(data)
 
     def _take_stdout(self) -> list[bytes]:
         data = os.read(self._stdout, 1 << 18)
-        *lines, self.rest = (self.rest + data).split(b"\n")
+        lines: list[bytes] = []
         if not data:
             self.ended = True
-            lines.append(self.rest)
-        elif len(self.rest) > LONGEST_LINE:
+            lines, self.rest = [bytes(self.rest)], bytearray()
+        elif b"\n" in data:
+            self.rest += data
+            *lines, rest = bytes(self.rest).split(b"\n")
+            self.rest = bytearray(rest)
+        else:
+            self.rest += data
+        if len(self.rest) > LONGEST_LINE:
             self.ended = True
-            self.stderr.add(f"\na line of more than {LONGEST_LINE >> 20} MiB\n".encode())
+            self.fault = f"wrote a line of more than {LONGEST_LINE >> 20} MiB"
         return [line for line in lines if line.strip()]
 
     def close(self) -> None:
@@ -149,7 +183,7 @@ class StreamSession:
         self._waiting: dict[str, deque[Question]] = {}
         self._in_flight = 0
         self._suspects: deque[Question] = deque()
-        self._given_up: set[str] = set()
+        self._answered: deque[str] = deque(maxlen=REMEMBERED)
         self._last_event = 0.0
         self._memory: int | None = None
         self._memory_at = 0.0
@@ -230,6 +264,7 @@ class StreamSession:
             yield from self._blame(program, ErrorKind.TIMEOUT, message)
 
     def _answers(self, program: _Program, lines: list[bytes]) -> Iterator[Reply]:
+        program.heard = True
         now = perf_counter()
         share = (now - self._last_event) / len(lines)
         self._last_event = now
@@ -247,16 +282,17 @@ class StreamSession:
                     yield self._reply(question, message, share)
 
     def _take(self, case_id: str) -> Question | None:
-        """The question that a reply is for; None where it comes too late for one that was given up."""
+        """The question that a reply is for; None where that has one already, or was given up."""
         queue = self._waiting.get(case_id)
         if queue is None:
-            if case_id in self._given_up:
+            if case_id in self._answered:
                 return None
             raise KeyError(case_id)
         question = queue.popleft()
         if not queue:
             del self._waiting[case_id]
         self._in_flight -= 1
+        self._answered.append(case_id)
         return question
 
     def _reply(self, question: Question, message: dict[str, Any], share: float) -> Reply:
@@ -276,35 +312,39 @@ class StreamSession:
         if self._in_flight > 1 or not self._waiting:
             yield from self._blame(program, ErrorKind.ANSWER, f"said {_shown(line)}")
             return
-        case_id = next(iter(self._waiting))
-        question = self._take(case_id)
-        self._given_up.add(case_id)
+        question = self._take(next(iter(self._waiting)))
         if question is not None:
             text = f"said {_shown(line)} instead of a JSON line with the id of the case"
             yield Reply(question, None, ErrorKind.ANSWER, text, 0.0, self._memory)
 
     def _blame(self, program: _Program, kind: ErrorKind, message: str) -> Iterator[Reply]:
-        """End the program. One case in flight is to blame; several are asked again, one at a time."""
+        """End the program. One case in flight is to blame; several are asked again, one at a time.
+
+        So is one that was sent to a program which ended after the answer before: it never saw the case.
+        """
+        innocent = program.heard and not program.has_read_all() and kind is ErrorKind.CRASH
         self._end(program)
         waiting = sorted((q for queue in self._waiting.values() for q in queue), key=lambda q: (q.index, q.repeat))
         self._waiting.clear()
         self._in_flight = 0
-        if len(waiting) == 1:
+        if len(waiting) == 1 and not innocent:
             yield Reply(waiting[0], None, kind, message, perf_counter() - self._last_event, self._memory)
         else:
             self._suspects.extend(waiting)
 
     def _failure(self, program: _Program, when: str) -> str:
         """Why a program is gone: its status, and its last words."""
-        try:
-            status: int | None = program.process.wait(timeout=0.5)
-        except subprocess.TimeoutExpired:
-            status = None
+        how = program.fault
+        if not how:
+            try:
+                how = describe_status(program.process.wait(timeout=ENDING_SECONDS))
+            except subprocess.TimeoutExpired:
+                how = "closed its output"
         with contextlib.suppress(OSError):
             while program.take_stderr():
                 pass
         words = last_lines(program.stderr.content)
-        return f"{self._interface.name}: {describe_status(status)} {when}" + (f": {words}" if words else "")
+        return f"{self._interface.name}: {how} {when}" + (f": {words}" if words else "")
 
     def _look_at_memory(self, program: _Program, now: float) -> None:
         # Reading it costs as much as ten cases; peaks only grow, so now and then is enough.
@@ -315,6 +355,11 @@ class StreamSession:
     def _end(self, program: _Program) -> None:
         program.close()
         self._program = None
+
+    def kill(self) -> None:
+        """End the program at once."""
+        if self._program is not None:
+            self._end(self._program)
 
     def close(self) -> None:
         """Close the program's input, give it time to end, then end it."""
