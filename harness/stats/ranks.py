@@ -18,7 +18,8 @@ IntArray = npt.NDArray[np.intp]
 
 __all__ = ["Ranks", "censored", "median_rank", "rank_matrix", "weighted_median"]
 
-_BLOCK_ELEMENTS = 1 << 22
+# Rows at a time such that a block stays in a processor's cache.
+_BLOCK_ELEMENTS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,8 +144,7 @@ def _best_by_identity(
     matrix: npt.NDArray[np.floating], layout: _Layout, rows: int, sign: float, diagonal: bool
 ) -> Iterator[tuple[slice, npt.NDArray[np.floating]]]:
     """Blocks of rows with a column for each identity, its best score, in the matrix's own direction."""
-    single = layout.starts.size == matrix.shape[1]
-    best = np.maximum if sign > 0 else np.minimum
+    sorted_already = bool((layout.columns[1:] > layout.columns[:-1]).all())
     for start in range(0, matrix.shape[0], rows):
         at = slice(start, min(start + rows, matrix.shape[0]))
         part = matrix[at]
@@ -154,8 +154,19 @@ def _best_by_identity(
         if diagonal:
             part = part.copy()
             part[np.arange(part.shape[0]), np.arange(at.start, at.stop)] = -sign * np.inf
-        part = part[:, layout.columns]
-        yield at, part if single else best.reduceat(part, layout.starts, axis=1)
+        yield at, _best(part if sorted_already else part[:, layout.columns], layout, sign)
+
+
+def _best(part: npt.NDArray[np.floating], layout: _Layout, sign: float) -> npt.NDArray[np.floating]:
+    """The best column of each identity; where all have the same number, by whole columns, which is faster."""
+    better = np.maximum if sign > 0 else np.minimum
+    images = int(layout.sizes[0])
+    if not (layout.sizes == images).all():
+        return np.asarray(better.reduceat(part, layout.starts, axis=1))
+    best = part[:, ::images]
+    for image in range(1, images):
+        best = better(best, part[:, image::images])
+    return best
 
 
 def _available(layout: _Layout, at: slice, diagonal: bool) -> BoolArray:
