@@ -11,7 +11,7 @@ from harness.stats.curves.counts import threshold_counts
 from harness.stats.curves.delong import auc_interval
 from harness.stats.curves.equal_error import equal_error
 from harness.stats.curves.subjects import Subjects
-from harness.stats.curves.two_way import two_way_auc, two_way_eer, two_way_rate
+from harness.stats.curves.two_way import two_way_rate, two_way_summary
 from harness.stats.curves.two_way_bands import two_way_bands
 from harness.stats.rates import wilson
 from harness.stats.replication.estimate import replicate
@@ -114,18 +114,22 @@ def test_bands_equal_the_rate_at_each_threshold(repeats: int) -> None:
 @settings(max_examples=25)
 def test_invariances(seed: int) -> None:
     scores, positive, subjects, weights = draw(seed)
-    area = two_way_auc(scores, positive, subjects, weights=weights)
-    eer = two_way_eer(scores, positive, subjects, weights=weights)
+    area = two_way_summary("auc", scores, positive, subjects, weights=weights)
+    eer = two_way_summary("eer", scores, positive, subjects, weights=weights)
     assert eer.estimate == pytest.approx(equal_error(threshold_counts(scores, positive, weights=weights)).rate)
     turned = Subjects.of(subjects.second, subjects.first)
     names = np.array([f"s{x}" for x in np.random.default_rng(seed).permutation(8)])
     renamed = Subjects.of(names[subjects.first], names[subjects.second])
     for other in (turned, renamed):
-        assert two_way_auc(scores, positive, other, weights=3 * weights).se == pytest.approx(area.se, rel=1e-9)
-        assert two_way_eer(np.exp(scores), positive, other, weights=weights).se == pytest.approx(eer.se, rel=1e-9)
-    swapped = two_way_auc(-scores, ~positive, subjects, weights=weights)
+        assert two_way_summary("auc", scores, positive, other, weights=3 * weights).se == pytest.approx(
+            area.se, rel=1e-9
+        )
+        assert two_way_summary("eer", np.exp(scores), positive, other, weights=weights).se == pytest.approx(
+            eer.se, rel=1e-9
+        )
+    swapped = two_way_summary("auc", -scores, ~positive, subjects, weights=weights)
     assert (swapped.estimate, swapped.se) == pytest.approx((area.estimate, area.se), rel=1e-9)
-    distance = two_way_eer(-scores, positive, subjects, weights=weights, larger_is_better=False)
+    distance = two_way_summary("eer", -scores, positive, subjects, weights=weights, larger_is_better=False)
     assert (distance.estimate, distance.se) == pytest.approx((eer.estimate, eer.se), rel=1e-9)
 
 
@@ -178,7 +182,10 @@ def test_area_and_equal_error_rate_are_covered() -> None:
     for _ in range(600):
         level = np.sqrt(0.06) * rng.normal(size=50)
         scores = level[a] + level[b] + np.sqrt(0.88) * rng.normal(size=a.size) + 1.5 * positive
-        found, error = two_way_auc(scores, positive, subjects), two_way_eer(scores, positive, subjects)
+        found, error = (
+            two_way_summary("auc", scores, positive, subjects),
+            two_way_summary("eer", scores, positive, subjects),
+        )
         inside += [
             found.interval.low <= area <= found.interval.high,
             error.interval.low <= eer <= error.interval.high,
@@ -206,6 +213,8 @@ def test_wrong_input_is_named() -> None:
     with pytest.raises(ValueError, match="expected a 0 or 1"):
         two_way_rate([1, 0, 2, 0], pairs)
     with pytest.raises(ValueError, match="expected both"):
-        two_way_auc([1.0, 2.0, 3.0], [1, 0, 1], pairs)
+        two_way_summary("auc", [1.0, 2.0, 3.0], [1, 0, 1], pairs)
+    with pytest.raises(ValueError, match="one of auc, eer"):
+        two_way_summary("d-prime", [1.0, 2.0, 3.0, 4.0], [1, 0, 1, 0], pairs)
     with pytest.raises(ValueError, match="confidence"):
         two_way_rate([1, 0, 1, 0], pairs, confidence=2)

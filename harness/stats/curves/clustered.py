@@ -7,27 +7,19 @@ It costs one sort, however many units there are; `replicated` evaluates the summ
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.stats.curves.cases import BoolArray, Cases, FloatArray
 from harness.stats.curves.cumulative import target_of
-from harness.stats.curves.influence import Influence, auc_influence, eer_influence
+from harness.stats.curves.influence import Of, influence
 from harness.stats.rates import Interval, wilson
 from harness.stats.replication.intervals import t_interval, t_p_value
 from harness.stats.replication.linearised import stratum_variances
 from harness.stats.replication.sample import Sample, unit_sums
 
-__all__ = ["Linearised", "Of", "clustered_difference", "clustered_summary", "smaller_class"]
-
-
-class Of(StrEnum):
-    """The summaries that have a linear form."""
-
-    AUC = "auc"
-    EER = "eer"
+__all__ = ["Linearised", "clustered_difference", "clustered_summary", "smaller_class"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +52,7 @@ def clustered_summary(
 ) -> Linearised:
     """Area ("auc") or equal error rate ("eer"), with the sample's weights, strata and units."""
     cases = Cases.checked(scores, positive, weights=sample.weights, larger_is_better=larger_is_better)
-    found = _influence(Of(of), cases)
+    found = influence(of, cases)
     se, df = _error(found.deviations, cases, sample), float(sample.units - sample.strata)
     if se > 0:
         interval = t_interval(found.estimate, se, df, bounds=(0.0, 1.0), confidence=_checked(confidence))
@@ -85,7 +77,7 @@ def clustered_difference(
         Cases.checked(scores, positive, weights=sample.weights, larger_is_better=larger_is_better)
         for scores in (scores_a, scores_b)
     )
-    a, b = _influence(Of(of), cases), _influence(Of(of), others)
+    a, b = influence(of, cases), influence(of, others)
     gap = a.estimate - b.estimate
     se, df = _error(a.deviations - b.deviations, cases, sample), float(sample.units - sample.strata)
     if se > 0:
@@ -103,10 +95,6 @@ def smaller_class(positive: BoolArray, sample: Sample) -> float:
         by_unit = unit_sums(sample, of)
         sizes.append(float(by_unit.sum() ** 2 / (by_unit**2).sum()))
     return min(sizes)
-
-
-def _influence(of: Of, cases: Cases) -> Influence:
-    return auc_influence(cases) if of is Of.AUC else eer_influence(cases)
 
 
 def _error(deviations: FloatArray, cases: Cases, sample: Sample) -> float:

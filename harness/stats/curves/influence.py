@@ -7,6 +7,7 @@ sum over both classes of the weighted means of the deviations, up to second orde
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
@@ -16,7 +17,14 @@ from harness.stats.curves.delong import placements
 from harness.stats.curves.equal_error import equal_error
 from harness.stats.curves.hull import convex_hull
 
-__all__ = ["Influence", "auc_influence", "eer_influence"]
+__all__ = ["Influence", "Of", "influence"]
+
+
+class Of(StrEnum):
+    """The summaries that have a linear form: the area under the curve, and the equal error rate."""
+
+    AUC = "auc"
+    EER = "eer"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,17 +35,24 @@ class Influence:
     deviations: FloatArray
 
 
-def auc_influence(cases: Cases) -> Influence:
-    """Of the area under the curve: DeLong's placements."""
+def influence(of: Of | str, cases: Cases) -> Influence:
+    """Of a summary by name."""
+    if of not in list(Of):
+        raise ValueError(f"summary {of!r}: expected one of {', '.join(Of)}")
+    return _of_area(cases) if of == Of.AUC else _of_equal_error(cases)
+
+
+def _of_area(cases: Cases) -> Influence:
+    """DeLong's placements."""
     placed = placements(cases)
     return Influence(placed.auc, placed.values - placed.auc)
 
 
-def eer_influence(cases: Cases) -> Influence:
-    """Of the equal error rate.
+def _of_equal_error(cases: Cases) -> Influence:
+    """Error rates at the equal-error threshold.
 
-    When both error rates at the equal-error threshold are moved, the rate moves by their mean, weighted by the score
-    densities there: l x fpr + (1 - l) x fnr, l = slope / (1 + slope). The slope is that of the convex hull.
+    When both of them are moved, the equal error rate moves by their mean, weighted by the score densities there:
+    l x fpr + (1 - l) x fnr, l = slope / (1 + slope). The slope is that of the convex hull.
     """
     counts = counts_of(cases)
     eer = equal_error(counts).rate

@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from harness.stats.curves.cases import BoolArray, Cases, FloatArray
 from harness.stats.curves.cumulative import RateBands
-from harness.stats.curves.influence import Influence, auc_influence, eer_influence
+from harness.stats.curves.influence import Of, influence
 from harness.stats.curves.subjects import Subjects, two_way_variance
 from harness.stats.rates import Interval, wilson_all
 
-__all__ = ["TARGET", "TwoWay", "limits_of", "two_way_auc", "two_way_eer", "two_way_rate"]
+__all__ = ["TARGET", "TwoWay", "limits_of", "two_way_rate", "two_way_summary"]
 
 TARGET = "new subjects on both sides"
 
@@ -57,7 +57,8 @@ def two_way_rate(
     return _wrap(mean, y - mean, subjects, w, everything, confidence)
 
 
-def two_way_auc(
+def two_way_summary(
+    of: Of | str,
     scores: npt.ArrayLike,
     positive: npt.ArrayLike,
     subjects: Subjects,
@@ -66,23 +67,13 @@ def two_way_auc(
     larger_is_better: bool = True,
     confidence: float = 0.95,
 ) -> TwoWay:
-    """Area under the curve; DeLong's placements with dependence through the subjects, genuine scores included."""
-    cases = Cases.checked(scores, positive, weights=weights, larger_is_better=larger_is_better)
-    return _of_both_classes(auc_influence(cases), cases, subjects, confidence)
+    """Area ("auc") or equal error rate ("eer") by its linear form.
 
-
-def two_way_eer(
-    scores: npt.ArrayLike,
-    positive: npt.ArrayLike,
-    subjects: Subjects,
-    *,
-    weights: npt.ArrayLike | None = None,
-    larger_is_better: bool = True,
-    confidence: float = 0.95,
-) -> TwoWay:
-    """Equal error rate, by its linear form."""
+    The dependence between the genuine and the impostor scores of a subject is counted too.
+    """
     cases = Cases.checked(scores, positive, weights=weights, larger_is_better=larger_is_better)
-    return _of_both_classes(eer_influence(cases), cases, subjects, confidence)
+    found, classes = influence(of, cases), (cases.positive, ~cases.positive)
+    return _wrap(found.estimate, found.deviations, subjects, cases.weight, classes, confidence)
 
 
 def limits_of(rates: FloatArray, se: FloatArray, subjects: Subjects, confidence: float) -> RateBands:
@@ -94,11 +85,6 @@ def limits_of(rates: FloatArray, se: FloatArray, subjects: Subjects, confidence:
     low = np.where(still, certain.low, np.maximum(rates - half, 0))
     high = np.where(still, certain.high, np.minimum(rates + half, 1))
     return RateBands(rates, np.where(still, 0.0, se), low, high, confidence, "two-way", TARGET, df=subjects.df)
-
-
-def _of_both_classes(found: Influence, cases: Cases, subjects: Subjects, confidence: float) -> TwoWay:
-    classes = (cases.positive, ~cases.positive)
-    return _wrap(found.estimate, found.deviations, subjects, cases.weight, classes, confidence)
 
 
 def _wrap(
