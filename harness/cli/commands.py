@@ -11,6 +11,8 @@ COMMANDS = {
     "describe": ("describe", "what a test is about: data, training, parameters, design, cases"),
     "run": ("run", "run a test, print TP, TN, FP, FN, leave a transcript"),
     "test": ("test", "regression testing: print only the unexpected, exit 1 when a case failed"),
+    "show": ("show", "look into the cases of a transcript"),
+    "diff": ("diff", "the cases on which two runs differ"),
     "check": ("check", "validate scripts, interfaces and transcripts"),
     "new": ("new", "write an example interface or test script to start from"),
     "completion": ("completion", "shell completion for bash, zsh or fish"),
