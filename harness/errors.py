@@ -25,6 +25,10 @@ class TranscriptError(HateError):
     """A transcript cannot be read, or does not fit what is asked of it."""
 
 
+class ForeignError(HateError):
+    """Results of another tool cannot be read, or do not say what a transcript needs."""
+
+
 class OutputError(HateError):
     """The machine refused a result: full disk, no permission, a file in the way."""
 

@@ -1,0 +1,89 @@
+"""What every format is turned into first: results, one an answer, with the marks that the other tool gave."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.model import ErrorKind
+
+# A mark is a number (true is 1, false is 0); None where the tool gave none for an answer.
+Mark = float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One answer, as another tool judged it."""
+
+    id: str
+    # Where it stands in its file, for messages.
+    place: str
+    marks: Mapping[str, Mark] = field(default_factory=dict)
+    expect: str = ""
+    actual: Any = None
+    # Where the answer was read differently for each metric (filters, scorers).
+    answers: Mapping[str, Any] = field(default_factory=dict)
+    positive: bool = True
+    truth: str = ""
+    score: float | None = None
+    error: ErrorKind | None = None
+    message: str = ""
+    seconds: float | None = None
+    repeat: int = 1
+    columns: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The results of one algorithm on one test."""
+
+    source: str
+    test: str
+    algorithm: str
+    results: Sequence[Result]
+    # The tool, for the header.
+    tool: str
+    version: str = ""
+    # The metric that the tool itself takes for its verdict; None where it leaves that open.
+    verdict: str | None = None
+    # Metrics in the order of the file, for messages.
+    task: str = "label"
+    params: Mapping[str, Any] = field(default_factory=dict)
+    # What is not there although it should be; refused unless told otherwise.
+    missing: str = ""
+    # What a user should know.
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Which columns of a table say what."""
+
+    id: str | None = None
+    expect: str | None = None
+    actual: str | None = None
+    score: str | None = None
+    success: str | None = None
+    positive: str | None = None
+    repeat: str | None = None
+
+    @property
+    def judging(self) -> list[str]:
+        """Those that make any file a table of one's own, by the names of their options."""
+        names = ("expect", "actual", "score", "success", "positive", "repeat")
+        return [name for name in names if getattr(self, name) is not None]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user said about the import."""
+
+    fields: Fields = Fields()
+    metric: str | None = None
+    success_at: float | None = None
+    positive_label: str | None = None
+    stratum: str | None = None
+    psu: str | None = None
+    test: str | None = None
+    version: str | None = None
+    algorithm: str | None = None
+    partial: bool = False
