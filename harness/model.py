@@ -5,9 +5,9 @@ They are msgspec structs because a transcript has one `Trial` a line and a run m
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
 
@@ -114,6 +114,9 @@ class Answer(Struct, frozen=True, gc=False):
 
 
 REFUSAL = Answer()
+# Numbers that others wrote and that must fit into arrays.
+Bytes = Annotated[int, Meta(ge=0, lt=1 << 60)]
+Turn = Annotated[int, Meta(ge=1, lt=1 << 31)]
 
 
 class Trial(Struct, frozen=True, gc=False):
@@ -129,8 +132,8 @@ class Trial(Struct, frozen=True, gc=False):
     error: ErrorKind | UnsetType | None = UNSET
     message: str | UnsetType = UNSET
     seconds: float | UnsetType | None = UNSET
-    memory: int | UnsetType | None = UNSET
-    repeat: int | UnsetType = UNSET
+    memory: Bytes | UnsetType | None = UNSET
+    repeat: Turn | UnsetType = UNSET
     stratum: str | UnsetType = UNSET
     psu: str | UnsetType = UNSET
     columns: dict[str, Any] | UnsetType = UNSET

@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -18,7 +17,8 @@ from harness.transcript.format import FORMAT, End, Header
 
 LONGEST_LINE = 64 << 20
 BLOCK = 4 << 20
-_END_LINE = re.compile(rb'\s*\{\s*"end"\s*:\s*true\b')
+# What msgspec raises for text that is not the JSON that was expected.
+UNUSABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 
 _trial = msgspec.json.Decoder(Trial)
 _header = msgspec.json.Decoder(Header)
@@ -91,7 +91,7 @@ class TranscriptReader:
 
     def _last_line(self, line: bytes) -> Iterator[list[Trial]]:
         """A line without a newline: an end line that lost its newline on the way, or a torn record."""
-        if _END_LINE.match(line) and line.rstrip().endswith(b"}"):
+        if self.end is not None or _is_end(line):
             self._decode_block(line)
         else:
             self.torn = len(line)
@@ -101,13 +101,10 @@ class TranscriptReader:
         """Records of whole lines; an end line closes the transcript."""
         if self.end is not None:
             if data.strip():
-                raise TranscriptError(f"{self.name}:{self._number + 1}: there is more after the end line")
+                raise self._more_after_end(self._number + 1)
             return []
-        place = data.rfind(b"\n", 0, len(data.rstrip()))
-        if _END_LINE.match(data, place + 1):
-            body, last = data[: place + 1], data[place + 1 :]
-        else:
-            body, last = data, b""
+        place = data.rfind(b"\n", 0, len(data.rstrip())) + 1
+        body, last = (data[:place], data[place:]) if _is_end(data[place:]) else (data, b"")
         self._digest.update(body)
         trials = self._decode_records(body)
         if last:
@@ -117,7 +114,7 @@ class TranscriptReader:
     def _decode_records(self, body: bytes) -> list[Trial]:
         try:
             trials = _trial.decode_lines(body)
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        except UNUSABLE:
             self._find_bad_line(body)
             raise
         self._number += body.count(b"\n")
@@ -125,15 +122,21 @@ class TranscriptReader:
 
     def _find_bad_line(self, body: bytes) -> None:
         """Name the line that cannot be used."""
-        for offset, line in enumerate(body.split(b"\n"), 1):
+        for number, line in enumerate(body.split(b"\n"), self._number + 1):
             try:
                 if line.strip():
                     _trial.decode(line)
-            except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-                place = f"{self.name}:{self._number + offset}"
-                raise TranscriptError(f"{place}: {_explain(line, error)}") from None
+            except UNUSABLE as error:
+                if _is_end(line):
+                    raise self._more_after_end(number + 1) from None
+                raise TranscriptError(f"{self.name}:{number}: {_explain(line, error)}") from None
+
+    def _more_after_end(self, number: int) -> TranscriptError:
+        return TranscriptError(f"{self.name}:{number}: there is more after the end line")
 
     def _decode_header(self, line: bytes) -> Header:
+        if not line.strip():
+            raise TranscriptError(f"{self.name}:1: empty; a transcript begins with a header")
         try:
             kind = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
             if bytes(kind.get("hate", b"")) != b'"transcript"':
@@ -142,16 +145,17 @@ class TranscriptReader:
                 version = bytes(kind.get("format", b"missing")).decode()
                 raise TranscriptError(f"{self.name}:1: format {version} is not known here, only {FORMAT}")
             return _header.decode(line)
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-            raise TranscriptError(f"{self.name}:1: not a transcript: {error}") from None
+        except UNUSABLE as error:
+            raise TranscriptError(f"{self.name}:1: not a transcript: {_text(error)}") from None
 
     def _decode_end(self, line: bytes) -> End:
         try:
             end = _end.decode(line)
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-            raise TranscriptError(f"{self.name}:{self._number + 1}: {error}") from None
+        except UNUSABLE as error:
+            raise TranscriptError(f"{self.name}:{self._number + 1}: {_text(error)}") from None
         if end.sha256 and end.sha256 != self._digest.hexdigest():
             raise TranscriptError(f"{self.name}: its sha256 is not that of its content; it was changed or damaged")
+        self._number += 1
         return end
 
     def _read_line(self) -> bytes:
@@ -167,15 +171,30 @@ class TranscriptReader:
             raise TranscriptError(f"{self.name}: cannot be read: {error}") from None
 
 
+def _is_end(line: bytes) -> bool:
+    """Whether a line is the last one: others may write its keys in any order."""
+    if b'"end"' not in line:
+        return False
+    try:
+        found = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    except UNUSABLE:
+        return False
+    return "id" not in found and bytes(found.get("end", b"")) == b"true"
+
+
+def _text(error: Exception) -> str:
+    return "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
+
+
 def _explain(line: bytes, error: Exception) -> str:
     if isinstance(error, msgspec.ValidationError):
         try:
             outcome = msgspec.json.decode(line).get("outcome")
             if outcome not in ("TP", "TN", "FP", "FN"):
                 return f"outcome {outcome!r} is not one of TP, TN, FP, FN"
-        except (msgspec.MsgspecError, AttributeError):
+        except (*UNUSABLE, AttributeError):
             pass
-    return str(error)
+    return _text(error)
 
 
 def open_transcript(path: Path, *, name: str | None = None) -> TranscriptReader:

@@ -4,11 +4,13 @@ import contextlib
 import gzip
 import hashlib
 import os
+import re
 import shutil
 from array import array
 from datetime import UTC, datetime
 from operator import lt
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -57,9 +59,9 @@ class Writer:
         path = working_path(target)
         if not force and target.exists():
             raise FileExistsError(target)
+        _make_folder(path.parent)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            flags = os.O_RDWR | os.O_CREAT | (0 if force else os.O_EXCL)
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | (0 if force else os.O_EXCL)
             writer = cls(target, os.open(path, flags, 0o644), 0)
         except FileExistsError:
             raise
@@ -76,10 +78,9 @@ class Writer:
         """Carry on with a transcript whose header ends at byte `head` and whose last whole record ends at `end`."""
         path = working_path(target)
         try:
-            writer = cls(target, os.open(path, os.O_RDWR), end)
+            writer = cls(target, os.open(path, os.O_RDWR | os.O_APPEND), end)
             writer._lock()
             os.ftruncate(writer._fd, end)
-            os.lseek(writer._fd, end, os.SEEK_SET)
         except OSError as error:
             raise OutputError(f"{path}: {error.strerror}") from None
         writer._head = head
@@ -103,7 +104,11 @@ class Writer:
     def add(self, trial: Trial) -> int:
         """Write a record and count it; its place among the cases is told later, by `keep`. Returns its first byte."""
         start = self._offset
-        self._write(self._encoder.encode(trial) + b"\n")
+        try:
+            line = self._encoder.encode(trial)
+        except UnicodeEncodeError:
+            line = self._encoder.encode(_unicode(msgspec.to_builtins(trial)))
+        self._write(line + b"\n")
         self.count(trial)
         return start
 
@@ -157,7 +162,7 @@ class Writer:
         ends = _ends(self._starts, self._offset)
         scratch = self.path.with_name(self.path.name + ".sorting")
         try:
-            with scratch.open("xb") as out:
+            with scratch.open("wb") as out:
                 out.write(os.pread(self._fd, self._head, 0))
                 for number in order:
                     start = self._starts[number]
@@ -192,6 +197,22 @@ class Writer:
         except OSError as error:
             scratch.unlink(missing_ok=True)
             raise OutputError(f"{scratch}: {error.strerror}; the transcript is whole in {self.path}") from None
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: {error.strerror}; choose another place with -o") from None
+
+
+def _unicode(value: Any) -> Any:
+    """A record without lone surrogates, which Python makes of bytes that are not UTF-8 and JSON cannot have."""
+    if isinstance(value, str):
+        return re.sub("[\ud800-\udfff]", "\ufffd", value)
+    if isinstance(value, list):
+        return [_unicode(item) for item in value]
+    return {_unicode(key): _unicode(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _ascending(numbers: "array[int]") -> bool:
