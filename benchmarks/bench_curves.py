@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from harness.stats.curves.auc import auc
 from harness.stats.curves.bands import replicated_bands
-from harness.stats.curves.cases import BoolArray, FloatArray
+from harness.stats.curves.cases import BoolArray, FloatArray, make_cases
 from harness.stats.curves.clustered import clustered_summary
 from harness.stats.curves.counts import threshold_counts
 from harness.stats.curves.delong import auc_interval
@@ -75,7 +75,7 @@ def bench_million() -> list[Line]:
         lambda: full_curve(coarse, positive),
         lambda: full_curve(scores, positive, weights),
         lambda: sklearn_curve(scores, positive),
-        lambda: auc_interval(scores, positive),
+        lambda: auc_interval(make_cases(scores, positive)),
     )
     counts = threshold_counts(scores, positive)
     (hull,) = best(lambda: convex_hull(counts), repeats=3)
@@ -116,9 +116,9 @@ def clustered_scores(cases_a_unit: int) -> tuple[FloatArray, BoolArray, Sample]:
 
 def bench_bands() -> list[Line]:
     scores, positive, sample = clustered_scores(5)
-    thresholds = replicated_bands(scores, positive, sample).threshold
+    thresholds = replicated_bands(make_cases(scores, positive), sample).threshold
     fast, loop = best(
-        lambda: replicated_bands(scores, positive, sample),
+        lambda: replicated_bands(make_cases(scores, positive), sample),
         lambda: loop_bands(scores, positive, sample, thresholds),
         repeats=3,
     )
@@ -131,9 +131,9 @@ def bench_large_bands() -> list[Line]:
     lone_cases = make_sample(MILLION)
     sort, bands, area, lone = best(
         lambda: np.argsort(scores),
-        lambda: replicated_bands(scores, positive, sample),
-        lambda: clustered_summary("auc", scores, positive, sample),
-        lambda: replicated_bands(scores, positive, lone_cases),
+        lambda: replicated_bands(make_cases(scores, positive), sample),
+        lambda: clustered_summary("auc", make_cases(scores, positive), sample),
+        lambda: replicated_bands(make_cases(scores, positive), lone_cases),
         repeats=3,
     )
     return [
@@ -153,7 +153,7 @@ def bench_matrix() -> list[Line]:
     matrix = rng.normal(size=(3000, 3000))
     people = np.arange(3000) // 3
     two_way, sort, ranks, compare = best(
-        lambda: two_way_bands(scores, positive, subjects),
+        lambda: two_way_bands(make_cases(scores, positive), subjects),
         lambda: np.argsort(scores),
         lambda: rank_matrix(matrix, people, people, exclude_diagonal=True),
         lambda: np.argsort(matrix, axis=1),

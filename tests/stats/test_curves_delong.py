@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.stats.curves.cases import BoolArray, Cases, FloatArray
+from harness.stats.curves.cases import BoolArray, FloatArray, make_cases
 from harness.stats.curves.delong import auc_interval, delong, delong_test, placements
 
 SETS = json.loads((Path(__file__).parents[1] / "data" / "curves" / "proc.json").read_text())["sets"]
@@ -30,15 +30,15 @@ def brute_structure(scores: FloatArray, positive: BoolArray) -> tuple[float, Flo
 @pytest.mark.parametrize("stored", SETS, ids=lambda s: s["input"]["name"])
 def test_variances_and_test_equal_proc(stored: dict[str, Any]) -> None:
     scores, want = stored["input"], stored["reference"]
-    areas = delong([scores["s1"], scores["s2"]], scores["label"])
+    areas = delong([make_cases(scores[c], scores["label"]) for c in ("s1", "s2")])
     assert areas.covariance[0, 0] == pytest.approx(want["var1"], rel=1e-11)
     assert areas.covariance[1, 1] == pytest.approx(want["var2"], rel=1e-11)
     assert areas.covariance[0, 1] == pytest.approx(want["cov12"], rel=1e-11)
-    test = delong_test(scores["s1"], scores["s2"], scores["label"])
+    test = delong_test(make_cases(scores["s1"], scores["label"]), make_cases(scores["s2"], scores["label"]))
     assert test.z == pytest.approx(want["delong_z"], rel=1e-10)
     assert test.p_value == pytest.approx(want["delong_p"], rel=1e-10)
     for column, key in (("s1", "ci1"), ("s2", "ci2")):
-        got = auc_interval(scores[column], scores["label"])
+        got = auc_interval(make_cases(scores[column], scores["label"]))
         np.testing.assert_allclose([got.interval.low, got.auc, got.interval.high], want[key], rtol=0, atol=1e-12)
 
 
@@ -46,7 +46,7 @@ def test_variances_and_test_equal_proc(stored: dict[str, Any]) -> None:
 def test_covariance_equals_the_kernel_written_out(seed: int) -> None:
     a, b, positive = draw(seed)
     (auc_a, p_a, n_a), (auc_b, p_b, n_b) = brute_structure(a, positive), brute_structure(b, positive)
-    areas = delong([a, b], positive)
+    areas = delong([make_cases(a, positive), make_cases(b, positive)])
     np.testing.assert_allclose(areas.auc, [auc_a, auc_b], rtol=0, atol=1e-13)
     want = np.cov(p_a, p_b) / p_a.size + np.cov(n_a, n_b) / n_a.size
     np.testing.assert_allclose(areas.covariance, want, rtol=1e-10, atol=1e-15)
@@ -55,7 +55,7 @@ def test_covariance_equals_the_kernel_written_out(seed: int) -> None:
 def test_placements_average_to_the_area_in_both_classes() -> None:
     a, _, positive = draw(1)
     weights = np.random.default_rng(1).random(a.size)
-    placed = placements(Cases.checked(a, positive, weights=weights))
+    placed = placements(make_cases(a, positive, weights=weights))
     for of in (positive, ~positive):
         assert np.average(placed.values[of], weights=weights[of]) == pytest.approx(placed.auc, abs=1e-13)
 
@@ -63,26 +63,26 @@ def test_placements_average_to_the_area_in_both_classes() -> None:
 @given(st.integers(0, 1000))
 def test_invariances(seed: int) -> None:
     a, b, positive = draw(seed, 20)
-    one, other = delong_test(a, b, positive), delong_test(b, a, positive)
-    assert one.z == pytest.approx(-other.z, abs=1e-9)
-    assert one.p_value == pytest.approx(other.p_value, abs=1e-9)
-    assert auc_interval(np.exp(a), positive).se == pytest.approx(auc_interval(a, positive).se, abs=1e-12)
-    swapped = auc_interval(a, ~positive, larger_is_better=False)
-    assert swapped.auc == pytest.approx(one.auc_a, abs=1e-12)
-    assert swapped.se == pytest.approx(auc_interval(a, positive).se, abs=1e-12)
-    equal = auc_interval(a, positive, weights=np.full(a.size, 3.5))
-    assert equal.se == pytest.approx(auc_interval(a, positive).se, abs=1e-12)
+    one, other = make_cases(a, positive), make_cases(b, positive)
+    test, back = delong_test(one, other), delong_test(other, one)
+    assert (test.z, test.p_value) == pytest.approx((-back.z, back.p_value), abs=1e-9)
+    se = auc_interval(one).se
+    assert auc_interval(make_cases(np.exp(a), positive)).se == pytest.approx(se, abs=1e-12)
+    swapped = auc_interval(make_cases(a, ~positive, larger_is_better=False))
+    assert (swapped.auc, swapped.se) == pytest.approx((test.auc_a, se), abs=1e-12)
+    equal = auc_interval(make_cases(a, positive, weights=np.full(a.size, 3.5)))
+    assert equal.se == pytest.approx(se, abs=1e-12)
 
 
 def test_a_column_against_itself_or_its_transform_does_not_differ() -> None:
     a, _, positive = draw(2)
     for other in (a, np.exp(a)):
-        test = delong_test(a, other, positive)
+        test = delong_test(make_cases(a, positive), make_cases(other, positive))
         assert (test.z, test.p_value, test.difference) == (0.0, 1.0, 0.0)
 
 
 def test_perfect_separation_is_no_certainty() -> None:
-    found = auc_interval([5.0, 6.0, 7.0, 1.0, 2.0, 3.0, 4.0], [1, 1, 1, 0, 0, 0, 0])
+    found = auc_interval(make_cases([5.0, 6.0, 7.0, 1.0, 2.0, 3.0, 4.0], [1, 1, 1, 0, 0, 0, 0]))
     assert found.auc == 1.0
     assert found.bounded
     # Wilson for 3 of 3: 3 / (3 + 1.96^2).
@@ -91,7 +91,7 @@ def test_perfect_separation_is_no_certainty() -> None:
 
 
 def test_perfect_against_useless_has_a_finite_z() -> None:
-    test = delong_test([5.0, 6.0, 1.0, 2.0], [0.0] * 4, [1, 1, 0, 0])
+    test = delong_test(make_cases([5.0, 6.0, 1.0, 2.0], [1, 1, 0, 0]), make_cases([0.0] * 4, [1, 1, 0, 0]))
     assert test.difference == 0.5
     assert 0 < test.z < 10
     assert 0 < test.p_value < 1
@@ -107,11 +107,11 @@ def test_coverage_for_independent_cases() -> None:
     truth = float(ndtr(1 / np.sqrt(2)))
     inside = 0
     for _ in range(1000):
-        found = auc_interval(rng.normal(size=120) + positive, positive)
+        found = auc_interval(make_cases(rng.normal(size=120) + positive, positive))
         inside += found.interval.low <= truth <= found.interval.high
     assert 925 <= inside <= 975
 
 
 def test_too_few_cases_are_refused() -> None:
     with pytest.raises(ValueError, match="1 positive cases"):
-        auc_interval([1.0, 2.0, 3.0], [1, 0, 0])
+        auc_interval(make_cases([1.0, 2.0, 3.0], [1, 0, 0]))

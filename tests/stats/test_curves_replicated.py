@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.stats.curves.auc import auc
-from harness.stats.curves.cases import BoolArray, FloatArray
+from harness.stats.curves.cases import BoolArray, FloatArray, make_cases
 from harness.stats.curves.clustered import clustered_difference, clustered_summary
 from harness.stats.curves.counts import threshold_counts
 from harness.stats.curves.delong import auc_interval, delong_test
@@ -58,9 +58,9 @@ def test_each_replicate_is_the_curve_with_its_weights(name: str, summary: Summar
     plan = Plan(method=method, replicates=60)
     if method == "jackknife" and not summary.smooth:
         with pytest.raises(ValueError, match="jackknife is wrong"):
-            replicated_summary(summary, scores, positive, sample, plan=plan)
+            replicated_summary(summary, make_cases(scores, positive), sample, plan=plan)
         return
-    found = replicated_summary(summary, scores, positive, sample, plan=plan)
+    found = replicated_summary(summary, make_cases(scores, positive), sample, plan=plan)
     assert found.estimate.estimate == pytest.approx(direct(name, scores, positive, sample.weights), abs=1e-12)
     replicates = choose(sample, OfWeights(lambda w: 0.0), plan).replicates
     assert replicates is not None
@@ -75,38 +75,31 @@ def test_each_replicate_is_the_curve_with_its_weights(name: str, summary: Summar
 def test_jackknife_within_classes_is_delong(seed: int) -> None:
     # Leaving out one case of a class moves the area by its placement: the two variances are the same formula.
     a, b, positive, _ = draw(seed)
+    one, other = make_cases(a, positive), make_cases(b, positive)
     sample = make_sample(a.size, strata=positive.astype(int))
     plan = Plan(method="jackknife")
-    found = replicated_summary(AREA, a, positive, sample, plan=plan)
-    assert found.estimate.se == pytest.approx(auc_interval(a, positive).se, rel=1e-10)
-    gap = replicated_difference(AREA, a, b, positive, sample, plan=plan)
-    assert gap.estimate.se == pytest.approx(delong_test(a, b, positive).se, rel=1e-10)
-    assert clustered_summary("auc", a, positive, sample).se == pytest.approx(auc_interval(a, positive).se, rel=1e-10)
-    assert clustered_difference("auc", a, b, positive, sample).se == pytest.approx(
-        delong_test(a, b, positive).se, rel=1e-10
-    )
+    se = auc_interval(one).se
+    assert replicated_summary(AREA, one, sample, plan=plan).estimate.se == pytest.approx(se, rel=1e-10)
+    assert clustered_summary("auc", one, sample).se == pytest.approx(se, rel=1e-10)
+    gap_se = delong_test(one, other).se
+    assert replicated_difference(AREA, one, other, sample, plan=plan).estimate.se == pytest.approx(gap_se, rel=1e-10)
+    assert clustered_difference("auc", one, other, sample).se == pytest.approx(gap_se, rel=1e-10)
 
 
 def test_linearised_and_jackknifed_area_agree_for_many_units() -> None:
     # They differ to second order in 1 / units.
     a, b, positive, sample = draw(2, units=60)
-    for fast, slow in (
-        (
-            clustered_summary("auc", a, positive, sample),
-            replicated_summary(AREA, a, positive, sample, plan=Plan("jackknife")),
-        ),
-        (
-            clustered_difference("auc", a, b, positive, sample),
-            replicated_difference(AREA, a, b, positive, sample, plan=Plan("jackknife")),
-        ),
-    ):
-        assert fast.estimate == pytest.approx(slow.estimate.estimate, abs=1e-12)
-        assert fast.se == pytest.approx(slow.estimate.se, rel=0.02)
-        assert fast.df == slow.estimate.df
-        assert fast.target == slow.target
+    one, other, plan = make_cases(a, positive), make_cases(b, positive), Plan("jackknife")
+    slow = replicated_summary(AREA, one, sample, plan=plan), replicated_difference(AREA, one, other, sample, plan=plan)
+    fast = clustered_summary("auc", one, sample), clustered_difference("auc", one, other, sample)
+    for linear, jackknifed in zip(fast, slow, strict=True):
+        assert linear.estimate == pytest.approx(jackknifed.estimate.estimate, abs=1e-12)
+        assert linear.se == pytest.approx(jackknifed.estimate.se, rel=0.02)
+        assert linear.df == jackknifed.estimate.df
+        assert linear.target == jackknifed.target
 
 
-def test_linearised_and_jackknifed_equal_error_rate_agree() -> None:
+def test_linearised_and_bootstrapped_equal_error_rate_agree() -> None:
     # Smooth scores of many units; the slope of the curve is estimated, hence not closer.
     rng = np.random.default_rng(8)
     unit = np.repeat(np.arange(300), 6)
@@ -115,14 +108,14 @@ def test_linearised_and_jackknifed_equal_error_rate_agree() -> None:
     a, b = (common + rng.normal(size=unit.size) for _ in range(2))
     sample, plan = make_sample(unit.size, units=unit), Plan(replicates=400)
     fast, slow = (
-        clustered_summary("eer", a, positive, sample),
-        replicated_summary(EQUAL_ERROR, a, positive, sample, plan=plan),
+        clustered_summary("eer", make_cases(a, positive), sample),
+        replicated_summary(EQUAL_ERROR, make_cases(a, positive), sample, plan=plan),
     )
     assert fast.estimate == pytest.approx(slow.estimate.estimate, abs=1e-12)
     # 400 resamples: the bootstrap's standard error has a relative error of 4 %.
     assert slow.estimate.method == "bootstrap"
     assert fast.se == pytest.approx(slow.estimate.se, rel=0.15)
-    gap = clustered_difference("eer", a, b, positive, sample)
+    gap = clustered_difference("eer", make_cases(a, positive), make_cases(b, positive), sample)
     assert gap.p_value is not None
     assert (gap.p_value < 0.05) == (not gap.interval.low <= 0 <= gap.interval.high)
 
@@ -131,40 +124,40 @@ def test_linearised_and_jackknifed_equal_error_rate_agree() -> None:
 @settings(max_examples=20)
 def test_invariances(seed: int) -> None:
     a, b, positive, sample = draw(seed)
-    gap = clustered_difference("auc", a, b, positive, sample)
-    back = clustered_difference("auc", b, a, positive, sample)
-    assert gap.estimate == pytest.approx(-back.estimate, abs=1e-12)
-    assert gap.se == pytest.approx(back.se, abs=1e-12)
-    one = clustered_summary("auc", a, positive, sample)
-    assert clustered_summary("auc", np.exp(a), positive, sample).se == pytest.approx(one.se, abs=1e-12)
-    assert clustered_summary("auc", a, ~positive, sample).estimate == pytest.approx(1 - one.estimate, abs=1e-12)
-    eer = replicated_summary(EQUAL_ERROR, a, positive, sample).estimate
-    turned = replicated_summary(EQUAL_ERROR, -a, positive, sample, larger_is_better=False).estimate
+    one, other = make_cases(a, positive), make_cases(b, positive)
+    gap, back = clustered_difference("auc", one, other, sample), clustered_difference("auc", other, one, sample)
+    assert (gap.estimate, gap.se) == pytest.approx((-back.estimate, back.se), abs=1e-12)
+    area = clustered_summary("auc", one, sample)
+    assert clustered_summary("auc", make_cases(np.exp(a), positive), sample).se == pytest.approx(area.se, abs=1e-12)
+    swapped = clustered_summary("auc", make_cases(a, ~positive), sample)
+    assert swapped.estimate == pytest.approx(1 - area.estimate, abs=1e-12)
+    eer = replicated_summary(EQUAL_ERROR, make_cases(a, positive), sample).estimate
+    turned = replicated_summary(EQUAL_ERROR, make_cases(-a, positive, larger_is_better=False), sample).estimate
     assert (turned.estimate, turned.se) == pytest.approx((eer.estimate, eer.se), abs=1e-12)
 
 
 def test_no_difference_has_p_1_and_fay_is_a_half() -> None:
     a, _, positive, sample = draw(3)
-    same = replicated_difference(AREA, a, np.exp(a), positive, sample).estimate
+    same = replicated_difference(AREA, make_cases(a, positive), make_cases(np.exp(a), positive), sample).estimate
     assert (same.estimate, same.p_value) == (0.0, 1.0)
     assert same.fay == 0.5
-    assert clustered_difference("auc", a, a, positive, sample).p_value == 1.0
+    assert clustered_difference("auc", make_cases(a, positive), make_cases(a, positive), sample).p_value == 1.0
 
 
 def test_difference_has_a_p_value() -> None:
     a, b, positive, sample = draw(4)
-    found = replicated_difference(AREA, a, b, positive, sample).estimate
+    found = replicated_difference(AREA, make_cases(a, positive), make_cases(b, positive), sample).estimate
     assert found.p_value is not None
     assert (found.p_value < 0.05) == (not found.interval.low <= 0 <= found.interval.high)
-    assert clustered_summary("auc", a, positive, sample).p_value is None
+    assert clustered_summary("auc", make_cases(a, positive), sample).p_value is None
 
 
 def test_perfect_separation_is_no_certainty() -> None:
     _, _, positive, sample = draw(5)
-    found = replicated_summary(AREA, positive.astype(float), positive, sample).estimate
+    found = replicated_summary(AREA, make_cases(positive.astype(float), positive), sample).estimate
     assert found.estimate == 1.0
     assert found.interval.low <= wilson(10, 10).low
-    fast = clustered_summary("auc", positive.astype(float), positive, sample)
+    fast = clustered_summary("auc", make_cases(positive.astype(float), positive), sample)
     assert (fast.se, fast.interval) == (0.0, found.interval)
 
 
@@ -181,15 +174,30 @@ def test_coverage_for_new_subjects() -> None:
     inside = naive = errors = 0
     for _ in range(500):
         scores = rng.normal(size=360) + np.where(positive, 1 + np.sqrt(0.5) * rng.normal(size=30)[unit], 0)
-        found = clustered_summary("auc", scores, positive, sample).interval
+        found = clustered_summary("auc", make_cases(scores, positive), sample).interval
         inside += found.low <= truth <= found.high
-        error = clustered_summary("eer", scores, positive, sample).interval
+        error = clustered_summary("eer", make_cases(scores, positive), sample).interval
         errors += error.low <= eer <= error.high
-        plain = auc_interval(scores, positive).interval
+        plain = auc_interval(make_cases(scores, positive)).interval
         naive += plain.low <= truth <= plain.high
     assert 0.92 * 500 <= inside <= 0.98 * 500
     assert 0.92 * 500 <= errors <= 0.98 * 500
     assert naive <= 0.88 * 500
+
+
+def test_cases_that_do_not_belong_together_are_refused() -> None:
+    a, b, positive, sample = draw(7)
+    cases = make_cases(a, positive)
+    with pytest.raises(ValueError, match="different cases"):
+        delong_test(cases, make_cases(b, ~positive))
+    with pytest.raises(ValueError, match="different cases"):
+        clustered_difference("auc", cases, make_cases(b, ~positive), sample)
+    with pytest.raises(ValueError, match="different cases"):
+        replicated_difference(AREA, cases, make_cases(b, ~positive), sample)
+    with pytest.raises(ValueError, match="other weights"):
+        clustered_summary("auc", make_cases(a, positive, weights=np.ones(a.size)), sample)
+    with pytest.raises(ValueError, match="one score a case"):
+        clustered_summary("auc", make_cases(a[:-1], positive[:-1]), sample)
 
 
 def test_wrong_options_are_named() -> None:
@@ -197,6 +205,6 @@ def test_wrong_options_are_named() -> None:
     with pytest.raises(ValueError, match="limit 2"):
         fnr_at_fpr(2)
     with pytest.raises(ValueError, match="confidence"):
-        clustered_difference("auc", a, b, positive, sample, confidence=95)
+        clustered_difference("auc", make_cases(a, positive), make_cases(b, positive), sample, confidence=95)
     with pytest.raises(ValueError, match="no negative case"):
-        replicated_summary(AREA, a, np.ones(a.size), sample)
+        replicated_summary(AREA, make_cases(a, np.ones(a.size)), sample)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from harness.stats.curves.cases import BoolArray, FloatArray, IntArray
+from harness.stats.curves.cases import BoolArray, FloatArray, IntArray, make_cases
 from harness.stats.curves.counts import threshold_counts
 from harness.stats.curves.delong import auc_interval
 from harness.stats.curves.equal_error import equal_error
@@ -98,7 +98,7 @@ def test_bands_equal_the_rate_at_each_threshold(repeats: int) -> None:
         scores = np.concatenate([scores + rng.integers(-2, 3, scores.size) for _ in range(repeats)])
         positive, weights = np.tile(positive, repeats), np.tile(weights, repeats)
         subjects = Subjects.of(np.tile(subjects.first, repeats), np.tile(subjects.second, repeats))
-    bands = two_way_bands(scores, positive, subjects, weights=weights)
+    bands = two_way_bands(make_cases(scores, positive, weights=weights), subjects)
     for j, threshold in enumerate(bands.threshold[1:-1], start=1):
         for of, band in ((positive, bands.tpr), (~positive, bands.fpr)):
             part = Subjects.of(subjects.first[of], subjects.second[of])
@@ -114,22 +114,22 @@ def test_bands_equal_the_rate_at_each_threshold(repeats: int) -> None:
 @settings(max_examples=25)
 def test_invariances(seed: int) -> None:
     scores, positive, subjects, weights = draw(seed)
-    area = two_way_summary("auc", scores, positive, subjects, weights=weights)
-    eer = two_way_summary("eer", scores, positive, subjects, weights=weights)
+    area = two_way_summary("auc", make_cases(scores, positive, weights=weights), subjects)
+    eer = two_way_summary("eer", make_cases(scores, positive, weights=weights), subjects)
     assert eer.estimate == pytest.approx(equal_error(threshold_counts(scores, positive, weights=weights)).rate)
     turned = Subjects.of(subjects.second, subjects.first)
     names = np.array([f"s{x}" for x in np.random.default_rng(seed).permutation(8)])
     renamed = Subjects.of(names[subjects.first], names[subjects.second])
     for other in (turned, renamed):
-        assert two_way_summary("auc", scores, positive, other, weights=3 * weights).se == pytest.approx(
+        assert two_way_summary("auc", make_cases(scores, positive, weights=3 * weights), other).se == pytest.approx(
             area.se, rel=1e-9
         )
-        assert two_way_summary("eer", np.exp(scores), positive, other, weights=weights).se == pytest.approx(
+        assert two_way_summary("eer", make_cases(np.exp(scores), positive, weights=weights), other).se == pytest.approx(
             eer.se, rel=1e-9
         )
-    swapped = two_way_summary("auc", -scores, ~positive, subjects, weights=weights)
+    swapped = two_way_summary("auc", make_cases(-scores, ~positive, weights=weights), subjects)
     assert (swapped.estimate, swapped.se) == pytest.approx((area.estimate, area.se), rel=1e-9)
-    distance = two_way_summary("eer", -scores, positive, subjects, weights=weights, larger_is_better=False)
+    distance = two_way_summary("eer", make_cases(-scores, positive, weights=weights, larger_is_better=False), subjects)
     assert (distance.estimate, distance.se) == pytest.approx((eer.estimate, eer.se), rel=1e-9)
 
 
@@ -183,8 +183,8 @@ def test_area_and_equal_error_rate_are_covered() -> None:
         level = np.sqrt(0.06) * rng.normal(size=50)
         scores = level[a] + level[b] + np.sqrt(0.88) * rng.normal(size=a.size) + 1.5 * positive
         found, error = (
-            two_way_summary("auc", scores, positive, subjects),
-            two_way_summary("eer", scores, positive, subjects),
+            two_way_summary("auc", make_cases(scores, positive), subjects),
+            two_way_summary("eer", make_cases(scores, positive), subjects),
         )
         inside += [
             found.interval.low <= area <= found.interval.high,
@@ -192,7 +192,7 @@ def test_area_and_equal_error_rate_are_covered() -> None:
         ]
         areas.append((found.estimate, found.se))
         rates.append((error.estimate, error.se))
-        naive.append(auc_interval(scores, positive).se)
+        naive.append(auc_interval(make_cases(scores, positive)).se)
     assert (inside >= 0.92 * 600).all()
     assert (inside <= 0.98 * 600).all()
     for drawn in (np.array(areas), np.array(rates)):
@@ -213,8 +213,8 @@ def test_wrong_input_is_named() -> None:
     with pytest.raises(ValueError, match="expected a 0 or 1"):
         two_way_rate([1, 0, 2, 0], pairs)
     with pytest.raises(ValueError, match="expected both"):
-        two_way_summary("auc", [1.0, 2.0, 3.0], [1, 0, 1], pairs)
+        two_way_summary("auc", make_cases([1.0, 2.0, 3.0], [1, 0, 1]), pairs)
     with pytest.raises(ValueError, match="one of auc, eer"):
-        two_way_summary("d-prime", [1.0, 2.0, 3.0, 4.0], [1, 0, 1, 0], pairs)
+        two_way_summary("d-prime", make_cases([1.0, 2.0, 3.0, 4.0], [1, 0, 1, 0]), pairs)
     with pytest.raises(ValueError, match="confidence"):
         two_way_rate([1, 0, 1, 0], pairs, confidence=2)

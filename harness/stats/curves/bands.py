@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from harness.stats.curves.cases import Cases, FloatArray, IntArray
 from harness.stats.curves.counts import Counts, counts_of
-from harness.stats.curves.cumulative import RateBands, bootstrap_rates, replicated_rates, wilson_rates
+from harness.stats.curves.cumulative import RateBands, bootstrap_rates, replicated_rates, wilson_rates, with_weights_of
 from harness.stats.curves.entries import Entries
 from harness.stats.curves.points import thinned
 from harness.stats.replication.plan import Plan
@@ -62,22 +62,16 @@ def bootstrap_bands(
 
 
 def replicated_bands(
-    scores: npt.ArrayLike,
-    positive: npt.ArrayLike,
-    sample: Sample,
-    at: npt.ArrayLike | None = None,
-    *,
-    plan: Plan | None = None,
-    larger_is_better: bool = True,
+    cases: Cases, sample: Sample, at: npt.ArrayLike | None = None, *, plan: Plan | None = None
 ) -> CurveBands:
     """Bands that know strata and clusters, with the sample's weights.
 
-    `at`: places of the curve that `threshold_counts` gives with the same weights; 1,000 of them by default.
+    `at`: places of the curve that `counts_of` gives with the same weights; 1,000 of them by default.
     """
-    cases = Cases.checked(scores, positive, weights=sample.weights, larger_is_better=larger_is_better)
-    counts = counts_of(cases)
+    weighted = with_weights_of(cases, sample)
+    counts = counts_of(weighted)
     places = thinned(counts, DEFAULT_POINTS) if at is None else _checked(counts, at)
-    entered = places_of(cases, counts, places)
+    entered = places_of(weighted, counts, places)
     tpr, fpr = (
         replicated_rates(Entries(entered, within, places.size), sample, plan)
         for within in (cases.positive, ~cases.positive)

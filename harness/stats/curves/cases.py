@@ -13,7 +13,17 @@ BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
 _Number = TypeVar("_Number", bound=np.generic)
 
-__all__ = ["BoolArray", "Cases", "ClassSize", "FloatArray", "IntArray", "Order", "require_both"]
+__all__ = [
+    "BoolArray",
+    "Cases",
+    "ClassSize",
+    "FloatArray",
+    "IntArray",
+    "Order",
+    "make_cases",
+    "require_both",
+    "require_same_cases",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,33 +37,12 @@ class ClassSize:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cases:
-    """Checked input: scores turned so that larger is better, the class and the weight of each case."""
+    """Scores turned so that larger is better, the class and the weight of each case; `make_cases` builds them."""
 
     better: FloatArray
     positive: BoolArray
     weights: FloatArray | None
     larger_is_better: bool
-
-    @classmethod
-    def checked(
-        cls,
-        scores: npt.ArrayLike,
-        positive: npt.ArrayLike,
-        *,
-        weights: npt.ArrayLike | None = None,
-        larger_is_better: bool = True,
-    ) -> Cases:
-        """Refuse what no curve can be made of."""
-        s = np.asarray(scores, dtype=np.float64)
-        if s.ndim != 1:
-            raise ValueError(f"scores have {s.ndim} dimensions: expected one score a case")
-        if np.isnan(s).any():
-            place = int(np.isnan(s).argmax())
-            raise ValueError(
-                f"score {place} is not a number: give an error -inf (positive case) or inf (negative case)"
-            )
-        better = s if larger_is_better else -s
-        return cls(better, _as_classes(positive, s.size), _as_weights(weights, s.size), larger_is_better)
 
     @property
     def weight(self) -> FloatArray:
@@ -101,11 +90,37 @@ class Order:
         return cls(cases, ends, ranked if ends.size == ranked.size else ranked[ends])
 
 
+def make_cases(
+    scores: npt.ArrayLike,
+    positive: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+    larger_is_better: bool = True,
+) -> Cases:
+    """Check scores, classes and weights, and refuse what no curve can be made of."""
+    s = np.asarray(scores, dtype=np.float64)
+    if s.ndim != 1:
+        raise ValueError(f"scores have {s.ndim} dimensions: expected one score a case")
+    if np.isnan(s).any():
+        place = int(np.isnan(s).argmax())
+        raise ValueError(f"score {place} is not a number: give an error -inf (positive case) or inf (negative case)")
+    better = s if larger_is_better else -s
+    return Cases(better, _as_classes(positive, s.size), _as_weights(weights, s.size), larger_is_better)
+
+
 def require_both(cases: Cases) -> None:
     """A curve needs a positive and a negative case."""
     for name, of in (("positive", cases.positive), ("negative", ~cases.positive)):
         if not of.any():
             raise ValueError(f"no {name} case (with a weight above 0): a curve needs positive and negative cases")
+
+
+def require_same_cases(*columns: Cases) -> None:
+    """A paired comparison needs the same cases, with the same classes and weights."""
+    first = columns[0]
+    for other in columns[1:]:
+        if not (np.array_equal(first.positive, other.positive) and np.array_equal(first.weight, other.weight)):
+            raise ValueError("scores of different cases: a paired comparison needs the same classes and weights")
 
 
 def _as_classes(positive: npt.ArrayLike, n: int) -> BoolArray:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from harness.stats.curves.cases import BoolArray, Cases, FloatArray
-from harness.stats.curves.cumulative import target_of
+from harness.stats.curves.cases import BoolArray, Cases, FloatArray, require_same_cases
+from harness.stats.curves.cumulative import target_of, with_weights_of
 from harness.stats.curves.influence import Of, influence
 from harness.stats.rates import Interval, wilson
 from harness.stats.replication.intervals import t_interval, t_p_value
@@ -41,19 +40,11 @@ class Linearised:
     method: str = "linearised"
 
 
-def clustered_summary(
-    of: Of | str,
-    scores: npt.ArrayLike,
-    positive: npt.ArrayLike,
-    sample: Sample,
-    *,
-    larger_is_better: bool = True,
-    confidence: float = 0.95,
-) -> Linearised:
+def clustered_summary(of: Of | str, cases: Cases, sample: Sample, *, confidence: float = 0.95) -> Linearised:
     """Area ("auc") or equal error rate ("eer"), with the sample's weights, strata and units."""
-    cases = Cases.checked(scores, positive, weights=sample.weights, larger_is_better=larger_is_better)
-    found = influence(of, cases)
-    se, df = _error(found.deviations, cases, sample), float(sample.units - sample.strata)
+    weighted = with_weights_of(cases, sample)
+    found = influence(of, weighted)
+    se, df = _error(found.deviations, weighted, sample), float(sample.units - sample.strata)
     if se > 0:
         interval = t_interval(found.estimate, se, df, bounds=(0.0, 1.0), confidence=_checked(confidence))
     else:
@@ -62,24 +53,12 @@ def clustered_summary(
     return Linearised(Of(of), found.estimate, se, df, interval, None, confidence, target_of(sample))
 
 
-def clustered_difference(
-    of: Of | str,
-    scores_a: npt.ArrayLike,
-    scores_b: npt.ArrayLike,
-    positive: npt.ArrayLike,
-    sample: Sample,
-    *,
-    larger_is_better: bool = True,
-    confidence: float = 0.95,
-) -> Linearised:
+def clustered_difference(of: Of | str, a: Cases, b: Cases, sample: Sample, *, confidence: float = 0.95) -> Linearised:
     """Difference a - b of two areas or two equal error rates on the same cases."""
-    cases, others = (
-        Cases.checked(scores, positive, weights=sample.weights, larger_is_better=larger_is_better)
-        for scores in (scores_a, scores_b)
-    )
-    a, b = influence(of, cases), influence(of, others)
-    gap = a.estimate - b.estimate
-    se, df = _error(a.deviations - b.deviations, cases, sample), float(sample.units - sample.strata)
+    require_same_cases(a, b)
+    one, other = (influence(of, with_weights_of(cases, sample)) for cases in (a, b))
+    gap = one.estimate - other.estimate
+    se, df = _error(one.deviations - other.deviations, a, sample), float(sample.units - sample.strata)
     if se > 0:
         interval = t_interval(gap, se, df, bounds=(-1.0, 1.0), confidence=_checked(confidence))
         p_value: float | None = t_p_value(gap, se, df)

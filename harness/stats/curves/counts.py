@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.curves.cases import Cases, ClassSize, FloatArray, Order, require_both
+from harness.stats.curves.cases import Cases, ClassSize, FloatArray, Order, make_cases, require_both
 
 __all__ = ["Counts", "counts_of", "threshold_counts"]
 
@@ -67,7 +67,7 @@ def threshold_counts(
     larger_is_better: bool = True,
 ) -> Counts:
     """Counts at every distinct score; cases of weight 0 have no say, nor a threshold of their own."""
-    return counts_of(Cases.checked(scores, positive, weights=weights, larger_is_better=larger_is_better))
+    return counts_of(make_cases(scores, positive, weights=weights, larger_is_better=larger_is_better))
 
 
 def counts_of(cases: Cases) -> Counts:

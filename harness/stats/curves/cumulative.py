@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.stats.curves.cases import FloatArray
+from harness.stats.curves.cases import Cases, FloatArray
 from harness.stats.curves.entries import Entries, binned, column_blocks
 from harness.stats.curves.textbook import textbook_variances
 from harness.stats.rates import Intervals, wilson_all
@@ -21,6 +21,7 @@ __all__ = [
     "replicated_rates",
     "target_of",
     "wilson_rates",
+    "with_weights_of",
 ]
 
 INDEPENDENT = "new independent cases"
@@ -97,6 +98,15 @@ def replicated_rates(entries: Entries, sample: Sample, plan: Plan | None = None)
         se, limits = _by_replicates(entries, sample, rates, by_unit, choice.replicates, plan)
     limits = _never_certain(limits, rates, se, _effective(by_unit, plan), plan.confidence)
     return _wrap(rates, se, limits, sample, choice, plan)
+
+
+def with_weights_of(cases: Cases, sample: Sample) -> Cases:
+    """The cases with the sample's weights, which they must not contradict."""
+    if cases.better.size != sample.cases:
+        raise ValueError(f"{cases.better.size} scores for a sample of {sample.cases} cases: expected one score a case")
+    if cases.weights is not None and not np.array_equal(cases.weights, sample.weights):
+        raise ValueError("the cases have other weights than the sample: give them to the sample alone")
+    return replace(cases, weights=sample.weights)
 
 
 def target_of(sample: Sample) -> str:

@@ -7,13 +7,14 @@ subjects, `two_way`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.curves.cases import Cases, FloatArray, Order, require_both
+from harness.stats.curves.cases import Cases, FloatArray, Order, require_both, require_same_cases
 from harness.stats.rates import Interval, normal_quantile, wilson
 
 __all__ = ["Areas", "AucInterval", "DelongTest", "Placements", "auc_interval", "delong", "delong_test", "placements"]
@@ -71,20 +72,13 @@ class DelongTest:
     target: str = _TARGET
 
 
-def auc_interval(
-    scores: npt.ArrayLike,
-    positive: npt.ArrayLike,
-    *,
-    weights: npt.ArrayLike | None = None,
-    larger_is_better: bool = True,
-    confidence: float = 0.95,
-) -> AucInterval:
+def auc_interval(cases: Cases, *, confidence: float = 0.95) -> AucInterval:
     """DeLong's interval, clipped to [0, 1].
 
     A variance of 0 (classes that do not overlap, scores all equal) is no certainty. There the variance of any area is
     at most A(1 - A) over the size of the smaller class (Birnbaum and Klose 1957), so Wilson's interval is taken.
     """
-    areas = delong([scores], positive, weights=weights, larger_is_better=larger_is_better)
+    areas = delong([cases])
     a, se = float(areas.auc[0]), float(np.sqrt(areas.covariance[0, 0]))
     if se == 0:
         return AucInterval(a, se, _bound(a, areas.effective, confidence), True, confidence)
@@ -92,48 +86,31 @@ def auc_interval(
     return AucInterval(a, se, Interval(max(0.0, a - half), min(1.0, a + half)), False, confidence)
 
 
-def delong_test(
-    scores_a: npt.ArrayLike,
-    scores_b: npt.ArrayLike,
-    positive: npt.ArrayLike,
-    *,
-    weights: npt.ArrayLike | None = None,
-    larger_is_better: bool = True,
-    confidence: float = 0.95,
-) -> DelongTest:
+def delong_test(a: Cases, b: Cases, *, confidence: float = 0.95) -> DelongTest:
     """DeLong's paired test. No difference without variance gives z = 0 and p = 1."""
-    areas = delong([scores_a, scores_b], positive, weights=weights, larger_is_better=larger_is_better)
-    a, b = (float(v) for v in areas.auc)
-    # Rounding may leave a variance a hair above 0 where both columns order the cases alike.
-    variance = float(areas.covariance[0, 0] + areas.covariance[1, 1] - 2 * areas.covariance[0, 1])
-    scale = float(areas.covariance[0, 0] + areas.covariance[1, 1])
-    se = float(np.sqrt(variance)) if variance > 1e-14 * scale else 0.0
-    if se == 0:
-        se = _bounding_se(a, b, areas.effective) if a != b else 0.0
-    z = (a - b) / se if se > 0 else 0.0
+    areas = delong([a, b])
+    auc_a, auc_b = (float(v) for v in areas.auc)
+    gap = auc_a - auc_b
+    se = _difference_se(areas.covariance)
+    if se == 0 and gap != 0:
+        se = _bounding_se(auc_a, auc_b, areas.effective)
+    z = gap / se if se > 0 else 0.0
     half = normal_quantile(confidence) * se
-    limits = Interval(max(-1.0, a - b - half), min(1.0, a - b + half))
-    return DelongTest(a, b, a - b, se, z, _two_sided(z), limits, confidence)
+    limits = Interval(max(-1.0, gap - half), min(1.0, gap + half))
+    return DelongTest(auc_a, auc_b, gap, se, z, _two_sided(z), limits, confidence)
 
 
-def delong(
-    columns: list[npt.ArrayLike],
-    positive: npt.ArrayLike,
-    *,
-    weights: npt.ArrayLike | None = None,
-    larger_is_better: bool = True,
-) -> Areas:
-    """Areas of several columns of scores and their covariance matrix (any contrast of them can be tested)."""
-    checked = [Cases.checked(c, positive, weights=weights, larger_is_better=larger_is_better) for c in columns]
-    cases = checked[0]
-    sizes = [cases.size(cases.positive), cases.size(~cases.positive)]
+def delong(columns: Sequence[Cases]) -> Areas:
+    """Areas of several columns of scores on the same cases, and their covariance matrix, for any contrast of them."""
+    first = columns[0]
+    require_same_cases(*columns)
+    sizes = [first.size(first.positive), first.size(~first.positive)]
     for name, size in zip(("positive", "negative"), sizes, strict=True):
         if size.cases < 2:
             raise ValueError(f"{size.cases} {name} cases: DeLong's variance needs two or more of each class")
-    placed = [placements(c) for c in checked]
-    values = np.stack([p.values for p in placed])
+    placed = [placements(cases) for cases in columns]
     areas = np.array([p.auc for p in placed])
-    covariance = _class_covariance(cases, values - areas[:, None])
+    covariance = _class_covariance(first, np.stack([p.values for p in placed]) - areas[:, None])
     return Areas(areas, covariance, min(s.effective for s in sizes))
 
 
@@ -168,6 +145,13 @@ def _class_covariance(cases: Cases, deviations: FloatArray) -> FloatArray:
         scaled = deviations[:, of] * shares
         total += n / (n - 1) * (scaled @ scaled.T)
     return total
+
+
+def _difference_se(covariance: FloatArray) -> float:
+    """Standard error of the first less the second; rounding may leave a hair where both order the cases alike."""
+    scale = float(covariance[0, 0] + covariance[1, 1])
+    variance = scale - 2 * float(covariance[0, 1])
+    return float(np.sqrt(variance)) if variance > 1e-14 * scale else 0.0
 
 
 def _bound(a: float, n: float, confidence: float) -> Interval:

@@ -10,12 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from harness.stats.curves.auc import area
-from harness.stats.curves.cases import Cases, FloatArray, Order, require_both
+from harness.stats.curves.cases import Cases, FloatArray, Order, require_both, require_same_cases
 from harness.stats.curves.clustered import smaller_class
-from harness.stats.curves.cumulative import target_of
+from harness.stats.curves.cumulative import target_of, with_weights_of
 from harness.stats.curves.equal_error import equal_error_rates
 from harness.stats.rates import wilson
 from harness.stats.replication.estimate import Estimate, replicate
@@ -74,11 +73,8 @@ class Replicated:
     target: str
 
 
-def curve_statistic(
-    summary: Summary, scores: npt.ArrayLike, positive: npt.ArrayLike, *, larger_is_better: bool = True
-) -> OfWeights:
+def curve_statistic(summary: Summary, cases: Cases) -> OfWeights:
     """A summary of the curve as a function of the case weights; the sort is done once."""
-    cases = Cases.checked(scores, positive, larger_is_better=larger_is_better)
     require_both(cases)
     order = Order.of(cases.better)
     hit = cases.positive[order.cases]
@@ -95,43 +91,27 @@ def curve_statistic(
     return OfWeights(of_weights, bounds=(0.0, 1.0))
 
 
-def replicated_summary(
-    summary: Summary,
-    scores: npt.ArrayLike,
-    positive: npt.ArrayLike,
-    sample: Sample,
-    *,
-    plan: Plan | None = None,
-    larger_is_better: bool = True,
-) -> Replicated:
+def replicated_summary(summary: Summary, cases: Cases, sample: Sample, *, plan: Plan | None = None) -> Replicated:
     """A summary of the curve with its replicated interval.
 
     By balanced replicates where there are strata; without any, by the jackknife if the summary is smooth, and by the
     bootstrap if it is not.
     """
-    statistic = curve_statistic(summary, scores, positive, larger_is_better=larger_is_better)
+    statistic = curve_statistic(summary, with_weights_of(cases, sample))
     found = replicate(sample, statistic, _suitable(summary, sample, plan))
     if found.se == 0:
-        size = smaller_class(np.asarray(positive, dtype=np.bool_), sample)
+        size = smaller_class(cases.positive, sample)
         found = replace(found, interval=wilson(found.estimate * size, size, confidence=found.confidence))
     return Replicated(summary.name, found, target_of(sample))
 
 
 def replicated_difference(
-    summary: Summary,
-    scores_a: npt.ArrayLike,
-    scores_b: npt.ArrayLike,
-    positive: npt.ArrayLike,
-    sample: Sample,
-    *,
-    plan: Plan | None = None,
-    larger_is_better: bool = True,
+    summary: Summary, a: Cases, b: Cases, sample: Sample, *, plan: Plan | None = None
 ) -> Replicated:
     """Difference a - b of a summary on the same cases, with interval and two-sided p; 1 where nothing differs."""
-    a, b = (
-        curve_statistic(summary, scores, positive, larger_is_better=larger_is_better) for scores in (scores_a, scores_b)
-    )
-    statistic = OfWeights(lambda weights: a.function(weights) - b.function(weights), bounds=(-1.0, 1.0))
+    require_same_cases(a, b)
+    one, other = (curve_statistic(summary, with_weights_of(cases, sample)) for cases in (a, b))
+    statistic = OfWeights(lambda weights: one.function(weights) - other.function(weights), bounds=(-1.0, 1.0))
     found = replicate(sample, statistic, _suitable(summary, sample, plan))
     return Replicated(summary.name, replace(found, p_value=_p_value(found)), target_of(sample))
 

@@ -57,21 +57,11 @@ def two_way_rate(
     return _wrap(mean, y - mean, subjects, w, everything, confidence)
 
 
-def two_way_summary(
-    of: Of | str,
-    scores: npt.ArrayLike,
-    positive: npt.ArrayLike,
-    subjects: Subjects,
-    *,
-    weights: npt.ArrayLike | None = None,
-    larger_is_better: bool = True,
-    confidence: float = 0.95,
-) -> TwoWay:
+def two_way_summary(of: Of | str, cases: Cases, subjects: Subjects, *, confidence: float = 0.95) -> TwoWay:
     """Area ("auc") or equal error rate ("eer") by its linear form.
 
     The dependence between the genuine and the impostor scores of a subject is counted too.
     """
-    cases = Cases.checked(scores, positive, weights=weights, larger_is_better=larger_is_better)
     found, classes = influence(of, cases), (cases.positive, ~cases.positive)
     return _wrap(found.estimate, found.deviations, subjects, cases.weight, classes, confidence)
 

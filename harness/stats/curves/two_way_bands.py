@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from harness.stats.curves.bands import DEFAULT_POINTS, CurveBands, places_of
 from harness.stats.curves.cases import Cases, FloatArray, IntArray
@@ -17,17 +16,8 @@ from harness.stats.curves.two_way import limits_of
 __all__ = ["two_way_bands"]
 
 
-def two_way_bands(
-    scores: npt.ArrayLike,
-    positive: npt.ArrayLike,
-    subjects: Subjects,
-    *,
-    weights: npt.ArrayLike | None = None,
-    larger_is_better: bool = True,
-    confidence: float = 0.95,
-) -> CurveBands:
+def two_way_bands(cases: Cases, subjects: Subjects, *, confidence: float = 0.95) -> CurveBands:
     """Pointwise bands of both rates, at up to 1,000 places of the curve."""
-    cases = Cases.checked(scores, positive, weights=weights, larger_is_better=larger_is_better)
     counts = counts_of(cases)
     at = thinned(counts, DEFAULT_POINTS)
     place = places_of(cases, counts, at)
