@@ -36,5 +36,6 @@ def digest_without_script(cases: Iterable[tuple[str, str]]) -> str:
 
 
 def _listing(files: Mapping[str, str]) -> str:
-    lines = sorted(f"{path}\0{sha256}\n".encode() for path, sha256 in files.items())
+    # Names of files need not be UTF-8; they count by their bytes.
+    lines = sorted(f"{path}\0{sha256}\n".encode(errors="surrogateescape") for path, sha256 in files.items())
     return hashlib.sha256(b"".join(lines)).hexdigest()

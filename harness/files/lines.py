@@ -1,4 +1,4 @@
-"""Where in a TOML file a key stands, for messages; the parser itself does not tell."""
+"""Where in a file a key or a bad byte stands, for messages; the parsers themselves do not tell."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ def key_lines(text: str) -> dict[tuple[str, ...], int]:
     found: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
     quotes = ""
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if quotes:
             quotes = "" if quotes in line else quotes
             continue
@@ -33,6 +33,12 @@ def line_of(lines: dict[tuple[str, ...], int], path: Sequence[str | int]) -> int
             return lines[names]
         names = names[:-1]
     return None
+
+
+def bad_line(data: bytes) -> int:
+    """The first line that is not UTF-8; the parsers tell a byte, and that of a block they read."""
+    lines = enumerate(data.split(b"\n"), 1)
+    return next((number for number, line in lines if line.decode(errors="ignore").encode() != line), 1)
 
 
 def _path(dotted: str) -> tuple[str, ...]:

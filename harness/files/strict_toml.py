@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.errors import ScriptError
-from harness.files.lines import key_lines, line_of
+from harness.files.lines import bad_line, key_lines, line_of
 from harness.files.mistakes import Mistakes
 from harness.params import nearest
 
@@ -29,13 +29,14 @@ def read_toml(path: Path) -> tuple[dict[str, Any], str]:
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise ScriptError(f"{path}: larger than {LARGEST_FILE >> 20} MiB; put the cases into a table")
-        text = path.read_text(encoding="utf-8")
+        # Editors on some systems put a byte order mark in front.
+        text = path.read_text(encoding="utf-8-sig")
         return tomllib.loads(text), text
-    except UnicodeDecodeError as error:
-        raise ScriptError(f"{path}: not UTF-8 text at byte {error.start}") from None
+    except UnicodeDecodeError:
+        raise ScriptError(f"{path}: not UTF-8 at line {bad_line(path.read_bytes())}; save it as UTF-8") from None
     except OSError as error:
         raise ScriptError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ScriptError(f"{path}: not TOML: {error}") from None
 
 

@@ -1,5 +1,6 @@
 """Rows of a table: CSV, TSV, JSON lines or Parquet, read one at a time, each with its line."""
 
+import codecs
 import contextlib
 import csv
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ from typing import Any, TextIO
 import msgspec
 
 from harness.errors import MissingExtra, ScriptError
+from harness.files.lines import bad_line
 
 Row = dict[str, Any]
 # A field may be a whole document; the csv module's own limit is 128 KiB.
@@ -22,6 +24,8 @@ def rows(path: Path) -> Iterator[tuple[int, Row]]:
     table = delimited(path)
     if table is not None:
         for row in table:
+            if text := table.ragged(row):
+                raise ScriptError(f"{path.name}:{table.line}: {text}")
             yield table.line, dict(zip(table.header, row, strict=True))
         return
     reader = _READERS.get(path.suffix.lower())
@@ -35,8 +39,8 @@ def rows(path: Path) -> Iterator[tuple[int, Row]]:
 def _reading(path: Path) -> Iterator[None]:
     try:
         yield
-    except UnicodeDecodeError as error:
-        raise ScriptError(f"{path.name}: not UTF-8 at byte {error.start}; save the table as UTF-8") from None
+    except UnicodeDecodeError:
+        raise ScriptError(f"{path.name}:{bad_line(path.read_bytes())}: not UTF-8; save the table as UTF-8") from None
     except OSError as error:
         raise ScriptError(f"{path.name}: {error.strerror}") from None
 
@@ -48,7 +52,7 @@ def delimited(path: Path) -> "Delimited | None":
 
 
 class Delimited:
-    """A table with a header line; goes through its rows, each a list as long as the header."""
+    """A table with a header line; goes through its rows, each a list that should be as long as the header."""
 
     def __init__(self, path: Path, delimiter: str) -> None:
         self.line = 1
@@ -59,25 +63,44 @@ class Delimited:
             try:
                 self.header = _header(path, next(self._reader(file), []))
             except csv.Error as error:
-                raise ScriptError(f"{path.name}:1: {error}") from None
+                raise ScriptError(f"{path.name}:1: {_explain(error)}") from None
 
     def __iter__(self) -> Iterator[list[str]]:
-        name, width = self._path.name, len(self.header)
         with _reading(self._path), self._path.open(encoding=_ENCODING, newline="") as file:
             reader = self._reader(file)
             try:
                 next(reader)
                 for row in reader:
-                    if len(row) == width:
+                    if row:
                         self.line = reader.line_num
                         yield row
-                    elif row:
-                        raise ScriptError(f"{name}:{reader.line_num}: {len(row)} fields, the header has {width}")
             except csv.Error as error:
-                raise ScriptError(f"{name}:{reader.line_num}: {error}") from None
+                raise ScriptError(f"{self._path.name}:{reader.line_num}: {_explain(error)}") from None
+
+    def ragged(self, row: list[str]) -> str | None:
+        """What is wrong with a row that is longer or shorter than the header."""
+        width = len(self.header)
+        return None if len(row) == width else f"{len(row)} fields, the header has {width}; quote fields with delimiters"
 
     def _reader(self, file: TextIO) -> Any:
-        return csv.reader(file, delimiter=self._delimiter, strict=True)
+        return csv.reader(_without_nul(file, self._path.name), delimiter=self._delimiter, strict=True)
+
+
+def _without_nul(file: TextIO, name: str) -> Iterator[str]:
+    """No program could be given such a text as an argument or a file name."""
+    for number, line in enumerate(file, 1):
+        if "\0" in line:
+            raise ScriptError(f"{name}:{number}: a NUL character; is this a text file?")
+        yield line
+
+
+def _explain(error: csv.Error) -> str:
+    """What the csv module says, in the words of whoever wrote the table."""
+    if "field limit" in str(error):
+        return f"a field of more than {LARGEST_FIELD >> 20} MiB; put it into a file of its own"
+    if "unexpected end" in str(error):
+        return "a quote is not closed; a quote inside a quoted field is written twice"
+    return f"{error}; a quote inside a quoted field is written twice"
 
 
 def _header(path: Path, names: list[str]) -> list[str]:
@@ -94,11 +117,12 @@ def _jsonl(path: Path) -> Iterator[tuple[int, Row]]:
     decode = msgspec.json.Decoder(Row).decode
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
-            if not line.strip():
+            text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+            if not text.strip():
                 continue
             try:
-                yield number, decode(line)
-            except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+                yield number, decode(text)
+            except (msgspec.MsgspecError, RecursionError) as error:
                 raise ScriptError(f"{path.name}:{number}: not a JSON object: {error}") from None
 
 

@@ -1,14 +1,14 @@
 """The cases of a script, read anew each time they are gone through, so that memory does not grow with them."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness.errors import ScriptError
 from harness.files.mistakes import Mistakes
-from harness.files.tables import Row, delimited, rows
+from harness.files.tables import Delimited, Row, delimited, rows
 from harness.model import Case, Question, plain_text
 from harness.script.design import FIXED_COLUMNS, DesignCheck, Key, group_key
 from harness.script.load import Script, is_table
@@ -167,7 +167,7 @@ def _source(script: Script, places: Mapping[str, Path]) -> _Source:
     if cases.table is not None:
         table = delimited(script.folder / cases.table)
         if table is not None:
-            return _Source(iter(table), _maker(table.header), lambda: f"{cases.table}:{table.line}")
+            return _Source(iter(table), _maker(table), lambda: f"{cases.table}:{table.line}")
         return _placed((f"{cases.table}:{line}", row) for line, row in rows(script.folder / (cases.table or "")))
     if cases.glob is not None:
         return _placed(_glob(cases.glob, cases.pattern, places))
@@ -185,14 +185,17 @@ def _placed(rows_with_places: Iterator[tuple[str, Row]]) -> _Source:
     return _Source(raws(), case_of, lambda: last[0])
 
 
-def _maker(header: Sequence[str]) -> Callable[[list[str]], Case]:
-    """`case_of` for rows that are lists with this header: a million cases spend most of their time here."""
+def _maker(table: Delimited) -> Callable[[list[str]], Case]:
+    """`case_of` for the rows of this table, which are lists: a million cases spend most of their time here."""
+    header, width = table.header, len(table.header)
     # A column that is not there is the empty field that is added to each row.
     fixed = [header.index(name) if name in header else len(header) for name in FIXED_COLUMNS]
     at_id, at_input, at_expect, at_positive, at_truth = fixed
     others = [(name, number) for number, name in enumerate(header) if name not in FIXED_COLUMNS]
 
     def make(row: list[str]) -> Case:
+        if len(row) != width:
+            raise ScriptError(table.ragged(row) or "")
         row.append("")
         if not row[at_id]:
             raise ScriptError(NO_ID)
