@@ -12,9 +12,7 @@ settings.load_profile("reproducible")
 
 
 @pytest.fixture
-def shop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Workshop]:
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Workshop]:
     """A folder with nothing of the user's in it; afterwards, nothing may be left running."""
     folder = tmp_path / "work"
     folder.mkdir()

@@ -87,7 +87,9 @@ class Workshop:
             path.write_text(text, encoding="utf-8")
         return path
 
-    def script(self, count: int = 6, *, task: str = "label", keys: str = "", sections: str = "", rows: str = "") -> Path:
+    def script(
+        self, count: int = 6, *, task: str = "label", keys: str = "", sections: str = "", rows: str = ""
+    ) -> Path:
         """A test of so many cases: input x0, x1, ...; every second one is negative, and claims what is not there."""
         made = [f"c{n},x{n},{'y' if n % 2 else 'x'}{n},{'false' if n % 2 else 'true'}" for n in range(count)]
         self.write("toy/cases.csv", rows or "\n".join(["id,input,expect,positive", *made, ""]))

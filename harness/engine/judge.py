@@ -9,6 +9,9 @@ from harness.params import Value
 from harness.script.cases import CaseSet
 from harness.tasks.task import AnswerError
 
+# An exception can hold a whole file; a record says what went wrong.
+LONGEST_MESSAGE = 2000
+
 # By (positive, accepted); `Outcome.of` a million times would be felt.
 _OUTCOMES = [
     [Outcome.of(positive=positive, accepted=accepted) for accepted in (False, True)] for positive in (False, True)
@@ -51,7 +54,7 @@ class Judge:
             UNSET if actual is None else actual,
             UNSET if score is None else score,
             UNSET if error is None else error,
-            message or UNSET,
+            message[:LONGEST_MESSAGE] or UNSET,
             round(reply.seconds, 7),
             UNSET if reply.memory is None else reply.memory,
             reply.question.repeat if self._repeated else UNSET,

@@ -14,6 +14,7 @@ from harness.engine.header import run_header
 from harness.engine.judge import Judge
 from harness.engine.pool import Pool
 from harness.engine.signals import Latch, interruptible
+from harness.engine.stdout import kept_clean
 from harness.engine.target import Complete, Output, prepare
 from harness.errors import HateError, Interrupted, RunAborted
 from harness.interface.contract import Interface, Session, Setting
@@ -221,16 +222,14 @@ def _session(plan: Plan) -> Iterator[Session]:
         )
         inside = options.jobs == 1 and options.timeout is None
         interface = plan.interface if inside else plan.interface.isolated()
-        if options.jobs == 1:
-            session = interface.open(setting)
-        else:
-            session = pool = Pool(interface, setting, options.jobs)
-        try:
-            if options.jobs > 1:
-                pool.start()
-            yield session
-        finally:
-            session.close()
+        with kept_clean() if interface.kind == "python" and inside else contextlib.nullcontext():
+            session = interface.open(setting) if options.jobs == 1 else Pool(interface, setting, options.jobs)
+            try:
+                if isinstance(session, Pool):
+                    session.start()
+                yield session
+            finally:
+                session.close()
 
 
 class TrainingFile:

@@ -18,6 +18,9 @@ from harness.params import Param
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
+# What the harness has for every case; a parameter cannot be called so.
+FILLED_IN = frozenset({"id", "input", "expect", "repeat", "work", "folder", "train"})
+
 _training = threading.Lock()
 
 # Reads an answer out of what a program did; ValueError says what was expected instead.

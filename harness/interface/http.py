@@ -1,10 +1,13 @@
 """[http]: a service that takes a case as JSON by POST and answers with JSON."""
 
 import os
+import queue
 import re
 import socket
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from http.client import HTTPException
 from time import perf_counter
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +23,8 @@ from harness.params import Param
 _SECRET = re.compile(r"\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 LARGEST_ANSWER = 16 << 20
 CONNECT_SECONDS = 10.0
+# An answer as JSON has it, or the kind of error and what to say about it.
+Said = tuple[Any, ErrorKind | None, str]
 
 
 @dataclass(frozen=True)
@@ -55,37 +60,62 @@ class HttpSession:
     def __init__(self, interface: HttpInterface, setting: Setting) -> None:
         self._url = interface.url
         self._setting = setting
-        self._session = requests.Session()
-        self._session.headers.update({name: _reveal(text, name) for name, text in interface.headers.items()})
-        self._session.headers["Content-Type"] = "application/json"
-        self._session.max_redirects = 0
+        self._headers = {name: _reveal(text, name) for name, text in interface.headers.items()}
+        self._session = self._connect()
+
+    def _connect(self) -> requests.Session:
+        session = requests.Session()
+        session.headers.update(self._headers)
+        session.headers["Content-Type"] = "application/json"
+        return session
 
     def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
         """One request after the other."""
         for question in questions:
             start = perf_counter()
-            raw, kind, message = self._ask(question)
+            limit = self._setting.timeout
+            raw, kind, message = (
+                self._ask(self._session, question) if limit is None else self._ask_in_time(question, limit)
+            )
             yield Reply(question, raw, kind, message, perf_counter() - start)
 
-    def _ask(self, question: Question) -> tuple[Any, ErrorKind | None, str]:
+    def _ask_in_time(self, question: Question, limit: float) -> Said:
+        """Ask in a thread that can be left behind: a server that dribbles never exceeds the limit of a single read."""
+        said: queue.SimpleQueue[Said] = queue.SimpleQueue()
+        session = self._session
+
+        def ask() -> None:
+            said.put(self._ask(session, question))
+            if session is not self._session:
+                session.close()
+
+        threading.Thread(target=ask, daemon=True).start()
+        try:
+            return said.get(timeout=limit)
+        except queue.Empty:
+            self._session = self._connect()
+            return None, ErrorKind.TIMEOUT, f"no answer in {limit:g} s"
+
+    def _ask(self, session: requests.Session, question: Question) -> Said:
         body = {"id": question.id, "input": question.input, "params": dict(self._setting.params)}
         body |= {"expect": question.expect} if question.expect else {}
         body |= {"columns": question.columns} if question.columns else {}
         body |= {"repeat": question.repeat} if question.repeat > 1 else {}
-        deadline = None if self._setting.timeout is None else perf_counter() + self._setting.timeout
+        # A read that takes far longer than allowed is of a request that was left behind: let it end some day.
+        patience = None if self._setting.timeout is None else 2 * self._setting.timeout + 1
         try:
-            with self._session.post(
+            with session.post(
                 self._url,
                 data=msgspec.json.encode(body),
-                timeout=(CONNECT_SECONDS, self._setting.timeout),
+                timeout=(CONNECT_SECONDS, patience),
                 stream=True,
                 allow_redirects=False,
             ) as response:
-                content = _content(response, deadline)
-        except (requests.Timeout, TimeoutError):
-            return None, ErrorKind.TIMEOUT, f"no answer in {self._setting.timeout or CONNECT_SECONDS:g} s"
-        except requests.RequestException as error:
-            return None, ErrorKind.INTERFACE, f"{self._url}: {type(error).__name__}"
+                content = _content(response)
+        except requests.Timeout:
+            return None, ErrorKind.TIMEOUT, f"no connection in {CONNECT_SECONDS:g} s"
+        except (requests.RequestException, HTTPException, OSError, ValueError) as error:
+            return None, ErrorKind.INTERFACE, f"{self._url}: {_reason(error)}"
         if response.status_code != 200:
             words = " ".join(content[:200].decode(errors="replace").split())
             return None, ErrorKind.CRASH, f"HTTP {response.status_code} {response.reason}: {words}"
@@ -96,19 +126,24 @@ class HttpSession:
         self._session.close()
 
 
-def _content(response: requests.Response, deadline: float | None) -> bytes:
-    """The body, up to a limit in size and, since a server can dribble for ever, in time."""
+def _reason(error: BaseException) -> str:
+    """The innermost of the errors that the libraries wrap around one another: what the system said."""
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def _content(response: requests.Response) -> bytes:
+    """The body, up to a limit in size."""
     content = b""
     for block in response.iter_content(1 << 16):
         content += block
         if len(content) > LARGEST_ANSWER:
             break
-        if deadline is not None and perf_counter() > deadline:
-            raise TimeoutError
     return content
 
 
-def _read(content: bytes) -> tuple[Any, ErrorKind | None, str]:
+def _read(content: bytes) -> Said:
     if len(content) > LARGEST_ANSWER:
         return None, ErrorKind.ANSWER, f"answered more than {LARGEST_ANSWER >> 20} MiB"
     try:

@@ -17,11 +17,9 @@ def load_interface(text: str | None) -> Interface:
         from harness.interface.python import load_python
 
         return load_python(path)
-    if path.suffix == ".toml":
-        from harness.interface.toml import load_toml
+    from harness.interface.toml import load_toml
 
-        return load_toml(path)
-    raise InterfaceError(f"{path}: an interface is a .py or a .toml file")
+    return load_toml(path)
 
 
 def find_interface(text: str | None) -> Path:
@@ -35,11 +33,13 @@ def find_interface(text: str | None) -> Path:
             )
         return found
     path = Path(text)
-    if path.is_file():
+    if path.is_file() and path.suffix in (".py", ".toml"):
         return path
     for folder in (path, bundled("interfaces") / text if _is_name(text) else path):
         if folder.is_dir() and (found := _in_folder(folder)) is not None:
             return found
+    if path.is_file():
+        raise InterfaceError(f"--interface {text}: an interface is a .py or a .toml file; see `hate new interface`")
     if path.is_dir():
         raise InterfaceError(f"--interface {text}: no interface.py or interface.toml in that folder")
     hint = nearest(text, bundled_interfaces())

@@ -11,11 +11,13 @@ class NotPlainError(Exception):
 
 def plain(raw: Any) -> Any:
     """The answer with numpy's scalars and arrays, tuples and mappings as Python's own; NaN is refused."""
-    if raw is None or type(raw) in (str, int, bool):
+    if raw is None or type(raw) in (int, bool):
         return raw
+    if isinstance(raw, str):
+        return _text(raw)
     if type(raw) is float:
         return _finite(raw)
-    if isinstance(raw, (str, bool, int)):
+    if isinstance(raw, (bool, int)):
         return raw
     if callable(getattr(raw, "tolist", None)):
         return plain(raw.tolist())
@@ -28,6 +30,14 @@ def plain(raw: Any) -> Any:
     raise NotPlainError(f"a {type(raw).__name__} is not an answer; return a label, a number, a pair, a mapping or None")
 
 
+def _text(raw: str) -> str:
+    try:
+        raw.encode()
+    except UnicodeEncodeError:
+        raise NotPlainError(f"{ascii(raw)[:60]} has half a character; decode text with errors='replace'") from None
+    return raw
+
+
 def _finite(value: float) -> float:
     if not math.isfinite(value):
         raise NotPlainError(f"{value} is not a finite number")
@@ -36,4 +46,4 @@ def _finite(value: float) -> float:
 
 def _key(key: Any) -> str:
     value = key.tolist() if callable(getattr(key, "tolist", None)) else key
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return _text(str(int(value)) if isinstance(value, float) and value.is_integer() else str(value))

@@ -72,11 +72,13 @@ def last_lines(stderr: bytes, most: int = 3) -> str:
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """End a program and all that it started; it leads a process group of its own."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    with contextlib.suppress(ProcessLookupError):
-        process.kill()
+    """End a program and all that it started; it leads a process group of its own.
+
+    Not by `Popen.kill`, which would take the exit status from whoever waits for it.
+    """
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(process.pid, signal.SIGKILL)
 
 
 def kill_all() -> None:

@@ -1,8 +1,10 @@
 """Python interfaces: a function, a class or a module in `interface.py`."""
 
 import contextlib
+import importlib.machinery
 import importlib.util
 import inspect
+import math
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -93,7 +95,8 @@ class PythonSession:
             try:
                 raw = answer(question, params)
                 seconds = perf_counter() - start
-                if type(raw) is not str:
+                # Most answers are plain text; only a text with surrogates cannot be written down.
+                if type(raw) is not str or not raw.isascii():
                     raw = plain(raw)
                 reply = Reply(question, raw, None, "", seconds)
             except NotPlainError as error:
@@ -160,10 +163,17 @@ def read_training(path: Path | None) -> Iterator[Question]:
 
 def explain(error: BaseException, path: Path) -> str:
     """An exception in a line, with the place in the interface's own folder where it arose."""
-    text = " ".join(str(error).split())
+    text = " ".join(_words(error).split())
     frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).parent == path.absolute().parent]
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}{': ' if text else ''}{text}{place}"
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error).encode(errors="backslashreplace").decode()
+    except Exception:  # it is the interface's own class, and may fail at this too
+        return ""
 
 
 def _calling(path: Path, what: str, call: Callable[[], Any]) -> Any:
@@ -179,12 +189,20 @@ def _calling(path: Path, what: str, call: Callable[[], Any]) -> Any:
         raise InterfaceError(f"{path}: cannot {what}: {explain(error, path)}") from None
 
 
+class _FromSource(importlib.machinery.SourceFileLoader):
+    """Reads the source each time: cached bytecode can be older than an interface that was just edited."""
+
+    def path_stats(self, path: Any) -> Mapping[str, Any]:
+        """Without them, bytecode is neither read nor written."""
+        raise OSError(path)
+
+
 def _import(path: Path) -> ModuleType:
     folder = str(path.absolute().parent)
     if folder not in sys.path:  # so that an interface can import its neighbours
         sys.path.insert(0, folder)
-    # Not cached beside the interface: bundled ones may lie where nothing can be written.
-    spec = importlib.util.spec_from_file_location("hate_interface", path.absolute())
+    loader = _FromSource("hate_interface", str(path.absolute()))
+    spec = importlib.util.spec_from_file_location("hate_interface", path.absolute(), loader=loader)
     if spec is None or spec.loader is None:
         raise InterfaceError(f"{path}: not a Python file")
     module = importlib.util.module_from_spec(spec)
@@ -195,10 +213,10 @@ def _import(path: Path) -> ModuleType:
 
 def _target(module: ModuleType, path: Path) -> tuple[Callable[[], Any], Any]:
     """How to get the object that answers, and the shape to check: the module, or its one class."""
-    if hasattr(module, "answer") or hasattr(module, "answer_batch"):
+    if _answers(module):
         return (lambda: module), module
     own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
-    classes = [c for c in own if hasattr(c, "answer") or hasattr(c, "answer_batch")]
+    classes = [c for c in own if _answers(c)]
     named = [c for c in classes if c.__name__ == "Interface"] or classes
     if not named:
         raise InterfaceError(f"{path}: no function answer(case, params); `hate new interface` writes an example")
@@ -207,6 +225,10 @@ def _target(module: ModuleType, path: Path) -> tuple[Callable[[], Any], Any]:
         raise InterfaceError(f"{path}: which class is the interface, {names}? Call one of them Interface")
     _check_call(path, named[0].__name__, named[0], 0, "()")
     return named[0], named[0]
+
+
+def _answers(shape: Any) -> bool:
+    return any(getattr(shape, name, None) is not None for name in ("answer", "answer_batch"))
 
 
 def _check_functions(shape: Any, path: Path) -> None:
@@ -264,8 +286,12 @@ def own_params(declared: Mapping[str, Any], place: str) -> dict[str, Param]:
     for name, default in declared.items():
         if not isinstance(name, str) or not name.isidentifier():
             raise InterfaceError(f"{place}: parameter {name!r} is not a name; use letters, digits and _")
-        if not isinstance(default, (bool, int, float, str)):
-            raise InterfaceError(f"{place}: parameter {name}: default {default!r} is not a number, text or truth value")
+        if not isinstance(default, (bool, int, float, str)) or (
+            isinstance(default, float) and not math.isfinite(default)
+        ):
+            raise InterfaceError(
+                f"{place}: parameter {name}: default {default!r} is not a finite number, text or truth value"
+            )
         params[name] = Param(name, ParamType.of(default), default)
     return params
 

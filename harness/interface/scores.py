@@ -1,13 +1,12 @@
 """[scores]: answers that were computed earlier, in a table by case id or in a matrix of similarities."""
 
-import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness.errors import InterfaceError, ScriptError
-from harness.files.tables import rows
+from harness.files.tables import Delimited, rows
 from harness.interface.contract import Interface, Session, Setting
 from harness.model import ErrorKind, Question, Reply, plain_text
 from harness.params import Param
@@ -67,14 +66,15 @@ class MatrixAnswers:
     """A matrix with labels in its first row and column: rows are inputs, columns the claims or labels."""
 
     def __init__(self, path: Path) -> None:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, delimiter="\t" if path.suffix == ".tsv" else ",")
-            self._labels = next(reader, [""])[1:]
-            self._rows: dict[str, list[str]] = {}
-            for row in reader:
-                if len(row) != len(self._labels) + 1:
-                    raise InterfaceError(f"{path}:{reader.line_num}: {len(row) - 1} values, {len(self._labels)} labels")
-                self._rows[row[0]] = row[1:]
+        table = Delimited(path, "\t" if path.suffix == ".tsv" else ",")
+        self._labels = table.header[1:]
+        if not self._labels:
+            raise InterfaceError(f"{path}:1: no labels; a matrix has them in its first row, from the second column on")
+        self._rows: dict[str, list[str]] = {}
+        for row in table:
+            if row[0] in self._rows:
+                raise InterfaceError(f"{path}:{table.line}: row '{row[0]}' is there twice")
+            self._rows[row[0]] = row[1:]
         self._column = {label: number for number, label in enumerate(self._labels)}
 
     def find(self, question: Question) -> Any:

@@ -1,16 +1,18 @@
 """`interface.toml`: how to reach a program that is not Python."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, StrictStr, model_validator
+from pydantic import Field, StrictStr, field_validator, model_validator
 
 from harness.errors import InterfaceError, ScriptError
 from harness.files.digest import digest, file_sha256
 from harness.files.mistakes import Mistakes
 from harness.files.strict_toml import Section, read_toml, validate
-from harness.interface.command import READERS, CommandInterface, read_pattern
+from harness.interface.command import FILLED_IN, READERS, CommandInterface, read_pattern
 from harness.interface.contract import Interface
 from harness.interface.process import resolve_program
 from harness.interface.python import own_params
@@ -57,6 +59,18 @@ class Http(Section):
     url: Annotated[StrictStr, Field(pattern=r"^https?://[^/]+")]
     headers: dict[str, StrictStr] = {}
 
+    @field_validator("url")
+    @classmethod
+    def _has_host_and_port(cls, url: str) -> str:
+        parts = urlsplit(url)
+        try:
+            known = parts.hostname and parts.port != 0
+        except ValueError:
+            known = False
+        if not known:
+            raise ValueError(f"'{url}' has no host, or a port that is none; write http://host:8000/path")
+        return url
+
 
 class Scores(Section):
     """[scores]: answers computed earlier."""
@@ -101,7 +115,7 @@ def load_toml(path: Path) -> Interface:
     if file.stream is not None:
         argv = resolve_program(file.stream.argv, path.parent, f"{path}: stream.argv")
         return StreamInterface(
-            **common, sha256=_sha256(path, argv[0]), argv=tuple(argv), folder=path.parent,
+            **common, sha256=_sha256(path, argv), argv=tuple(argv), folder=path.parent,
             in_flight=file.stream.in_flight,
         )  # fmt: skip
     if file.scores is not None:
@@ -114,6 +128,8 @@ def load_toml(path: Path) -> Interface:
 
 
 def _command(path: Path, section: Command, common: dict[str, Any]) -> Interface:
+    if taken := sorted(FILLED_IN & set(common["params"])):
+        raise InterfaceError(f"{path}: parameter '{taken[0]}': the harness fills in {{{taken[0]}}} itself; rename it")
     argv = resolve_program(section.argv, path.parent, f"{path}: command.argv")
     train = None
     if section.train is not None:
@@ -122,8 +138,8 @@ def _command(path: Path, section: Command, common: dict[str, Any]) -> Interface:
     if section.pattern is not None:
         read = read_pattern(_pattern(path, section.pattern))
     return CommandInterface(
-        **common, sha256=_sha256(path, argv[0]), argv=tuple(argv), train=train, read=read, folder=path.parent,
-        any_status=section.output == "exit",
+        **common, sha256=_sha256(path, [*argv, *(train or ())]), argv=tuple(argv), train=train, read=read,
+        folder=path.parent, any_status=section.output == "exit",
     )  # fmt: skip
 
 
@@ -132,7 +148,7 @@ def _scores(path: Path, section: Scores, common: dict[str, Any]) -> Interface:
     file = path.parent / name
     if not file.is_file():
         raise InterfaceError(f"{path}: scores: no file {name} in {path.parent}")
-    sha256 = _sha256(path, str(file))
+    sha256 = _sha256(path, [name])
     return ScoresInterface(**common, sha256=sha256, path=file, matrix=section.matrix is not None)
 
 
@@ -146,11 +162,21 @@ def _pattern(path: Path, text: str) -> re.Pattern[str]:
     return pattern
 
 
-def _sha256(path: Path, program: str | None = None) -> str:
-    """Of the file and, where the program lies beside it, of both: another build is another algorithm."""
-    if program is None or not Path(program).is_relative_to(path.absolute().parent):
+def _sha256(path: Path, words: Sequence[str] = ()) -> str:
+    """Of the file and of what its command names beside it: another build, or script, is another algorithm."""
+    folder = path.absolute().parent
+    files = {file for word in words if (file := folder / word).is_relative_to(folder) and _is_file(file)}
+    if not files:
         return file_sha256(path)
-    return digest({path.name: file_sha256(path), Path(program).name: file_sha256(Path(program))}).partition(":")[2]
+    named = {file.relative_to(folder).as_posix(): file_sha256(file) for file in (folder / path.name, *files)}
+    return digest(named).partition(":")[2]
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return ".." not in path.parts and path.is_file()
+    except (OSError, ValueError):  # a word of a command need not be a name at all, and can be of any length
+        return False
 
 
 def _parse(path: Path) -> InterfaceFile:

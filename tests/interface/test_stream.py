@@ -26,13 +26,14 @@ def expected(shop_with_six: Workshop) -> list[Record]:
     return records
 
 
-each_window = pytest.mark.parametrize("in_flight", [1, 2, 16])
+each_window = pytest.mark.parametrize("in_flight", [1, 16])
 
 WELL = {
     "in order": GOOD,
-    "backwards": "held = globals().setdefault('held', [])\nheld.append(case)\nif len(held) == 6 or hello['params']['threshold'] == 1:\n    for c in reversed(held): say(id=c['id'], label=c['input'])",
-    "with spaces and unknown keys": "os.write(1, (' {\"why\" : [1, {}], \"label\": %s , \"id\": %s}\\r\\n' % (json.dumps(given), json.dumps(id))).encode())",
-    "one byte at a time": "for byte in (json.dumps({'id': id, 'label': given}) + '\\n').encode(): os.write(1, bytes([byte]))",
+    "with spaces and unknown keys": "text = ' {\"why\" : [1, {}], \"label\": \"%s\" , \"id\": \"%s\"}\\r\\n'\n"
+    "os.write(1, (text % (given, id)).encode())",
+    "one byte at a time": "line = json.dumps({'id': id, 'label': given}) + '\\n'\n"
+    "for byte in line.encode(): os.write(1, bytes([byte]))",
     "with empty lines between": "os.write(1, b'\\n\\n  \\n'); say(id=id, label=given)",
     "answers twice": "say(id=id, label=given); say(id=id, label='z')",
     "answers twice, late": "say(id=id, label=given); time.sleep(0.01); say(id=id, label='z')",
@@ -44,10 +45,8 @@ WELL = {
 
 
 @each_window
-@pytest.mark.parametrize("how", [how for how in WELL if how != "backwards"])
-def test_a_program_that_does_well(
-    how: str, in_flight: int, shop_with_six: Workshop, expected: list[Record]
-) -> None:
+@pytest.mark.parametrize("how", WELL)
+def test_a_program_that_does_well(how: str, in_flight: int, shop_with_six: Workshop, expected: list[Record]) -> None:
     records = run(shop_with_six, WELL[how], in_flight=in_flight)
     for record in records:
         record.pop("score", None)
@@ -55,11 +54,23 @@ def test_a_program_that_does_well(
 
 
 def test_answers_may_come_in_any_order(shop_with_six: Workshop, expected: list[Record]) -> None:
-    assert run(shop_with_six, WELL["backwards"]) == expected
+    body = """\
+held = globals().setdefault("held", [])
+held.append(case)
+if len(held) == 6:
+    for one in reversed(held):
+        say(id=one["id"], label=one["input"])"""
+    assert run(shop_with_six, body) == expected
 
 
 def test_no_more_are_in_flight_than_was_said(shop_with_six: Workshop) -> None:
-    body = "held = globals().setdefault('held', [])\nheld.append(id)\nif len(held) == 3:\n    for h in held: say(id=h, label=str(len(held)))\n    held.clear()"
+    body = """\
+held = globals().setdefault("held", [])
+held.append(id)
+if len(held) == 3:
+    for one in held:
+        say(id=one, label=str(len(held)))
+    held.clear()"""
     records = run(shop_with_six, body, in_flight=3)
     assert {record["actual"] for record in records} == {"3"}
 
@@ -141,7 +152,7 @@ def test_a_program_that_dies_on_every_case_costs_no_more_than_its_cases(shop_wit
 NOT_READY = {
     "exits at once": ("import sys; sys.exit(5)", "exit status 5"),
     "exits at once with words": ("import sys; sys.exit('no model here')", "no model here"),
-    "says why not": ("print('{\"error\":\"needs a GPU\"}', flush=True); input(); input()", "needs a GPU"),
+    "says why not": ('print(\'{"error":"needs a GPU"}\', flush=True); input(); input()', "needs a GPU"),
     "has a banner": ("print('Welcome!', flush=True); input(); input()", "'Welcome!' instead of {\"ready\":true}"),
     "is not ready": ("print('{\"ready\":false}', flush=True); input(); input()", "ready"),
     "closes its output": ("import os, time; os.close(1); time.sleep(1000)", "closed its output"),

@@ -1,0 +1,267 @@
+"""Python interfaces: every shape of docs/interfaces.md, and every mistake said when it is loaded."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from workshop import ECHO, Record, Workshop, errors
+
+from harness.errors import InterfaceError
+from harness.interface.load import load_interface
+
+SHAPES = {
+    "function": ECHO,
+    "any callable": "answer = lambda case, params: case.input\n",
+    "more arguments with defaults": "def answer(case, params, *, beam=3):\n    return case.input\n",
+    "class": "class Mine:\n    def answer(self, case, params):\n        return case.input\n",
+    "class called Interface, beside another": (
+        "class Base:\n    def answer(self, case, params):\n        return 'wrong'\n"
+        "class Interface(Base):\n    def answer(self, case, params):\n        return case.input\n"
+    ),
+    "static and class methods": (
+        "class Mine:\n    @staticmethod\n    def train(cases, params): pass\n"
+        "    @classmethod\n    def answer(cls, case, params):\n        return case.input\n"
+    ),
+    "batches": "def answer_batch(cases, params):\n    return [case.input for case in cases]\n",
+    "batches of two": "BATCH = 2\ndef answer_batch(cases, params):\n    return (case.input for case in cases)\n",
+    "class with batches": (
+        "class Mine:\n    BATCH = 4\n    def answer_batch(self, cases, params):\n"
+        "        return tuple(case.input for case in cases)\n"
+    ),
+    "a neighbour": "from neighbour import answer\n",
+}
+each_mode = pytest.mark.parametrize("words", [(), ("-j", "2"), ("--timeout", "60")], ids=["inline", "two", "limited"])
+
+
+@pytest.fixture
+def expected(toy: Workshop) -> list[Record]:
+    return toy.run(output="expected.jsonl")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_answers_alike(shape: str, toy: Workshop, expected: list[Record]) -> None:
+    sys.modules.pop("neighbour", None)
+    toy.write("neighbour.py", ECHO)
+    toy.interface(SHAPES[shape])
+    assert toy.run() == expected
+
+
+@pytest.mark.parametrize("shape", ["class", "batches of two", "a neighbour"])
+def test_in_workers_too(shape: str, toy: Workshop, expected: list[Record]) -> None:
+    toy.write("neighbour.py", ECHO)
+    toy.interface(SHAPES[shape])
+    assert toy.run("-j", "2") == expected
+
+
+MISTAKES: dict[str, tuple[str | bytes, str]] = {
+    # The file, and what the message must have besides its name.
+    "no function": ("x = 1\n", "no function answer(case, params)"),
+    "empty": ("", "no function answer(case, params)"),
+    "answer is None": ("answer = None\n", "no function answer(case, params)"),
+    "answer is text": ("answer = 'yes'\n", "answer is not a function"),
+    "one argument": ("def answer(case):\n    return 1\n", "answer(case) does not take (case, params)"),
+    "three arguments": ("def answer(case, params, model):\n    return 1\n", "does not take (case, params)"),
+    "method without self": ("class A:\n    def answer(case, params):\n        return 1\n", "does not take"),
+    "async": ("async def answer(case, params):\n    return 1\n", "answer is async"),
+    "train takes nothing": ("def train():\n    pass\n" + ECHO, "train() does not take (cases, params)"),
+    "close takes something": ("def close(x):\n    pass\n" + ECHO, "close(x) does not take ()"),
+    "two classes": (
+        "class A:\n    def answer(self, case, params): pass\nclass B:\n    def answer(self, case, params): pass\n",
+        "which class is the interface, A, B?",
+    ),
+    "class that needs arguments": (
+        "class A:\n    def __init__(self, model): pass\n    def answer(self, case, params): pass\n",
+        "does not take ()",
+    ),
+    "syntax error": ("def answer(case, params)\n    return 1\n", "interface.py:1: expected ':'"),
+    "import error": ("import no_such_module\n" + ECHO, "No module named 'no_such_module' (interface.py:1)"),
+    "exception": ("\n1 / 0\n", "ZeroDivisionError: division by zero (interface.py:2)"),
+    "exit": ("import sys\nsys.exit('bye')\n", "SystemExit: bye"),
+    "not UTF-8": (b"x = '\xff'\n", "interface.py"),
+    "NUL": (b"x = 1\0\n", "interface.py"),
+    "PARAMS is a list": ("PARAMS = ['a']\n" + ECHO, "PARAMS is not a mapping"),
+    "PARAMS with a list": ("PARAMS = {'a': [1]}\n" + ECHO, "parameter a: default [1]"),
+    "PARAMS with None": ("PARAMS = {'a': None}\n" + ECHO, "parameter a: default None"),
+    "PARAMS with infinity": ("PARAMS = {'a': float('inf')}\n" + ECHO, "parameter a: default inf"),
+    "PARAMS with a bad name": ("PARAMS = {'a b': 1}\n" + ECHO, "'a b' is not a name"),
+    "NAME is a list": ("NAME = ['x']\n" + ECHO, "NAME is ['x']"),
+    "BATCH is 0": ("BATCH = 0\ndef answer_batch(cases, params): return []\n", "BATCH is 0"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_said_when_it_is_loaded(mistake: str, toy: Workshop) -> None:
+    text, word = MISTAKES[mistake]
+    toy.write("interface.py", text)
+    done = toy.call("run", "toy")
+    assert done.status == 2
+    assert word in done.err
+    assert "interface.py" in done.err
+    assert done.err.count("\n") == 1
+    assert not (toy.folder / "transcripts").exists()
+
+
+ANSWERS = {
+    # What answer() does on case c2: the kind of error, and a word of the message.
+    "raises": ("raise ValueError('bad pixel')", "crash", "ValueError: bad pixel (interface.py:3)"),
+    "exits": ("import sys; sys.exit(3)", "crash", "SystemExit"),
+    "KeyboardInterrupt": ("raise KeyboardInterrupt", "crash", "KeyboardInterrupt"),
+    "recursion": ("return (f := lambda: f())()", "crash", "RecursionError"),
+    "an error that cannot be told": ("raise type('E', (Exception,), {'__str__': lambda s: 1 / 0})()", "crash", "E"),
+    "half a character in an error": ("raise ValueError('\\ud800')", "crash", "ValueError"),
+    "a megabyte of error": ("raise ValueError('x' * 1000000)", "crash", "xxx"),
+    "escape sequences": ("raise ValueError('\\x1b[2J')", "crash", "ValueError"),
+    "NaN": ("return float('nan')", "answer", "nan is not a finite number"),
+    "numpy NaN": ("import numpy; return {'a': numpy.float32('nan')}", "answer", "nan"),
+    "infinity": ("return ('a', float('inf'))", "answer", "inf"),
+    "an object": ("return object()", "answer", "a object is not an answer"),
+    "bytes": ("return b'x'", "answer", "bytes"),
+    "a generator": ("return (x for x in 'ab')", "answer", "generator"),
+    "half a character": ("return '\\ud800'", "answer", "half a character"),
+    "half a character among scores": ("return {'\\ud800': 1}", "answer", "half a character"),
+    "three": ("return ['a', 1, 2]", "answer", "['a', 1, 2]"),
+    "a complex score": ("return ('a', 1j)", "answer", "complex"),
+}
+
+
+@pytest.mark.parametrize("what", ANSWERS)
+def test_nonsense_is_an_error_of_its_case_only(what: str, toy: Workshop, expected: list[Record]) -> None:
+    act, kind, word = ANSWERS[what]
+    toy.interface(f"def answer(case, params):\n    if case.id == 'c2':\n        {act}\n    return case.input\n")
+    records = toy.run()
+    assert errors(records) == {"c2": kind}
+    assert word in records[2]["message"]
+    assert len(records[2]["message"]) < 2100
+    assert records[2]["outcome"] == "FN"
+    assert [r for r in records if r["id"] != "c2"] == [e for e in expected if e["id"] != "c2"]
+
+
+@pytest.mark.parametrize("what", ["exits", "half a character", "half a character in an error", "numpy NaN"])
+def test_nonsense_in_a_worker_is_the_same(what: str, toy: Workshop) -> None:
+    act, _, _ = ANSWERS[what]
+    toy.interface(f"def answer(case, params):\n    if case.id == 'c2':\n        {act}\n    return case.input\n")
+    assert toy.run("-j", "2", output="two.jsonl") == toy.run()
+
+
+def test_numbers_of_any_size_are_the_same_in_a_worker(toy: Workshop) -> None:
+    toy.interface("def answer(case, params):\n    return 10 ** 30 if case.id == 'c0' else -(2 ** 64)\n")
+    records = toy.run()
+    assert records[0]["actual"] == "1" + "0" * 30
+    assert toy.run("-j", "2", output="two.jsonl") == records
+
+
+BATCHES = {
+    "raises on one": "if any(c.id == 'c2' for c in cases): raise ValueError('no')\n    return [c.input for c in cases]",
+    "too few": "return [c.input for c in cases if c.id != 'c2']",
+    "nonsense for one": "return [object() if c.id == 'c2' else c.input for c in cases]",
+}
+
+
+@pytest.mark.parametrize("what", BATCHES)
+def test_one_bad_case_does_not_take_its_batch_with_it(what: str, toy: Workshop, expected: list[Record]) -> None:
+    toy.interface(f"def answer_batch(cases, params):\n    {BATCHES[what]}\n")
+    records = toy.run()
+    assert set(errors(records)) == {"c2"}
+    assert [r for r in records if r["id"] != "c2"] == [e for e in expected if e["id"] != "c2"]
+
+
+STATE = """\
+PARAMS = {"start": 5, "word": "w", "exact": False, "rate": 0.5}
+class Mine:
+    def train(self, cases, params):
+        self.seen = [(case.id, case.input, case.expect, case.columns["day"]) for case in cases]
+        assert self.seen == [("t1", "a", "A", "mon"), ("t2", "b", "B", "tue")], self.seen
+        self.left = params["start"]
+    def answer(self, case, params):
+        self.left -= 1
+        assert type(params["start"]) is int and type(params["exact"]) is bool and type(params["rate"]) is float
+        assert (case.expect, case.columns, hasattr(case, "positive")) == ("", {"day": "wed"}, False)
+        return params["word"] + str(self.left)
+    def close(self):
+        with open("closed", "a") as file:
+            file.write("closed\\n")
+"""
+
+
+@each_mode
+def test_a_class_learns_answers_and_closes(words: tuple[str, ...], shop: Workshop) -> None:
+    """docs/interfaces.md: train once a worker with the labels, answer never sees them, close at the end."""
+    shop.script(rows="id,input,expect,day\n1,a,v9,wed\n2,b,v8,wed\n", sections='[train]\ntable = "train.csv"\n')
+    shop.write("toy/train.csv", "id,input,expect,day\nt1,a,A,mon\nt2,b,B,tue\n")
+    shop.interface(STATE)
+    settings = ["--param", "start=10", "--param", "word=v", "--param", "exact=yes", "--param", "rate=1"]
+    records = shop.run(*settings, *words)
+    assert errors(records) == {}
+    if "-j" not in words:
+        assert [record["actual"] for record in records] == ["v9", "v8"]
+    assert (shop.folder / "closed").read_text() == "closed\n" * (2 if "-j" in words else 1)
+    assert shop.lines()[0]["params"] == {"threshold": 0.0, "start": 10, "word": "v", "exact": True, "rate": 1.0}
+
+
+@each_mode
+def test_training_that_fails_is_said_and_nothing_is_written(words: tuple[str, ...], toy: Workshop) -> None:
+    toy.interface("def train(cases, params):\n    raise RuntimeError('no data')\n" + ECHO)
+    done = toy.call("run", "toy", "-o", "out.jsonl", *words)
+    assert done.status == 2
+    assert "cannot train: RuntimeError: no data (interface.py:2)" in done.err
+    assert done.err.count("\n") == 1
+    assert not (toy.folder / "out.jsonl").exists()
+
+
+def test_names_and_versions(shop: Workshop) -> None:
+    """Design: NAME and VERSION name the algorithm, else the folder does."""
+    named = load_interface(str(shop.write("a/interface.py", "NAME = 'Best one'\nVERSION = 2\n" + ECHO)))
+    assert (named.name, named.version, named.kind) == ("Best one", "2", "python")
+    assert load_interface(str(shop.write("b/interface.py", ECHO))).name == "b"
+    assert load_interface(str(shop.write("b/other.py", ECHO))).name == "other"
+    assert load_interface("b").name == "b"
+    assert load_interface("wisard").name == "wisard"
+
+
+def test_a_file_that_happens_to_have_the_name_of_a_bundled_one(shop: Workshop) -> None:
+    shop.write("wisard", "a compiled program, or whatever")
+    assert load_interface("wisard").kind == "python"
+    shop.write("notes.txt", "")
+    with pytest.raises(InterfaceError, match=r"notes\.txt: an interface is a \.py or a \.toml file"):
+        load_interface("notes.txt")
+
+
+def test_an_edit_is_seen_at_once(shop: Workshop) -> None:
+    """Bytecode is cached by time and size: an edit within the second that keeps the size would go unseen."""
+    path = shop.write("interface.py", "NAME = 'one'\n" + ECHO)
+    before = path.stat()
+    assert load_interface(None).name == "one"
+    path.write_text("NAME = 'two'\n" + ECHO, encoding="utf-8")
+    import os
+
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert load_interface(None).name == "two"
+    assert not Path("__pycache__").exists()
+
+
+NOISE = """\
+import ctypes, os, subprocess, sys
+print("at import")
+def train(cases, params): print("at training")
+def answer(case, params):
+    print("from print")
+    sys.stdout.write("from write\\n")
+    os.write(1, b"from the descriptor\\n")
+    subprocess.run(["echo", "from a child"])
+    return case.input
+def close(): print("at close")
+"""
+
+
+@pytest.mark.parametrize("words", [(), ("-j", "2")], ids=["inline", "two"])
+def test_what_an_interface_prints_does_not_disturb_the_results(words: tuple[str, ...], toy: Workshop) -> None:
+    """docs/interfaces.md: what an interface prints goes to stderr."""
+    toy.interface(NOISE)
+    done = toy.hate("run", "toy", "--format", "json", *words)
+    assert done.status == 0
+    assert (done.row["TP"], done.row["TN"], done.row["ER"]) == (3, 3, 0)
+    tested = toy.hate("test", "toy", "--verbose", *words)
+    assert tested.out.count("\n") == 7
+    if not words:
+        for text in ("at import", "at training", "from print", "from the descriptor", "from a child", "at close"):
+            assert text in done.err
