@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 import requests
 from urllib3.exceptions import HTTPError
@@ -107,10 +108,19 @@ def _attempts(wish: Wish, start: Address, target: Path, abandoned: threading.Eve
     raise Unreachable(f"{wish.name}: no attempt was made")
 
 
+class _Session(requests.Session):
+    """Leaves redirects alone. The library would look at them even when it is told not to follow, and read their
+    bodies whole, however large."""
+
+    def resolve_redirects(self, *_: Any, **__: Any) -> Iterator[Any]:
+        """None."""
+        return iter(())
+
+
 def _attempt(wish: Wish, start: Address, target: Path, abandoned: threading.Event) -> Fetched | None:
     """One try: follow redirects by hand, then take what is there."""
     address = start
-    with requests.Session() as session:
+    with _Session() as session:
         for _ in range(MOST_REDIRECTS + 1):
             with _ask(session, wish, address) as response:
                 if not response.is_redirect:

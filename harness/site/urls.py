@@ -71,10 +71,11 @@ def _decoded(given: tuple[str, str]) -> tuple[str, str]:
 
 def redirected(address: Address, location: str) -> Address:
     """Where a redirect leads; never from https down to http, and credentials stay with their host."""
-    here, there = masked(address.url), urljoin(address.url, location)
+    here, there = masked(address.url), location
     try:
+        there = urljoin(address.url, location)
         target = parse(there)
-    except DataError:
+    except (DataError, ValueError):
         raise DataError(f"{here}: redirected to {masked(there)}, which is not an http or https address") from None
     if address.origin[0] == "https" and target.origin[0] != "https":
         raise DataError(f"{here}: redirected to {masked(there)}, which is not encrypted; refused")
