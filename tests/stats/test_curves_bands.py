@@ -246,6 +246,8 @@ def test_wrong_options_are_named() -> None:
         wilson_bands(counts, [3, 2])
     with pytest.raises(ValueError, match="ascending places"):
         replicated_bands(make_cases(scores, positive), sample, [10_000])
+    with pytest.raises(ValueError, match="confidence 95"):
+        replicated_bands(make_cases(scores, positive), sample, plan=Plan(confidence=95))
     with pytest.raises(ValueError, match="different weight"):
         bootstrap_bands(counts, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="two or more"):

@@ -9,7 +9,7 @@ import numpy as np
 from harness.stats.curves.cases import Cases, FloatArray
 from harness.stats.curves.entries import Entries, binned, column_blocks
 from harness.stats.curves.textbook import textbook_variances
-from harness.stats.rates import Intervals, wilson_all
+from harness.stats.rates import Intervals, normal_quantile, wilson_all
 from harness.stats.replication.plan import Choice, Method, Plan, choose
 from harness.stats.replication.replicates import Replicates
 from harness.stats.replication.sample import Sample
@@ -83,6 +83,7 @@ def replicated_rates(entries: Entries, sample: Sample, plan: Plan | None = None)
     units that units times points pass 2^27, unless the plan names a method.
     """
     plan = plan or Plan()
+    normal_quantile(plan.confidence)  # refuses what is no confidence
     weights = np.where(entries.within, sample.weights, 0.0)
     by_unit = np.bincount(sample.unit_of_case, weights=weights, minlength=sample.units).astype(np.float64)
     if not by_unit.any():

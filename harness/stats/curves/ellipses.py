@@ -1,4 +1,4 @@
-"""Error ellipses: how sure one can be of a mean point of repeated tests, such as (fpr, tpr)."""
+"""Error ellipses: how sure one can be of a point such as (fpr, tpr), from repeated tests or from one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.curves.cases import FloatArray
+from harness.stats.curves.cases import Cases, FloatArray, require_both
+from harness.stats.curves.cumulative import with_weights_of
+from harness.stats.replication.linearised import linearised_covariance
+from harness.stats.replication.sample import Sample, unit_sums
 
-__all__ = ["Ellipse", "ellipse", "ellipse_of_repeats"]
+__all__ = ["Ellipse", "ellipse", "ellipse_at", "ellipse_of_repeats"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +61,23 @@ def ellipse_of_repeats(
     spread = np.cov(p, rowvar=False)
     share = 1 / p.shape[0] if of == "mean" else 1 + 1 / p.shape[0]
     return ellipse(p.mean(axis=0), spread * share, df=p.shape[0] - 1, confidence=confidence)
+
+
+def ellipse_at(cases: Cases, sample: Sample, threshold: float, *, confidence: float = 0.95) -> Ellipse:
+    """Ellipse of (fpr, tpr) at a threshold, from one test: the covariance over the sample's units, linearised.
+
+    A subject whose scores are all high raises both rates: the ellipse leans.
+    """
+    weighted = with_weights_of(cases, sample)
+    require_both(weighted)
+    accepted = weighted.better >= (threshold if cases.larger_is_better else -threshold)
+    point, influences = np.empty(2), np.empty((sample.units, 2))
+    for i, of in enumerate((~cases.positive, cases.positive)):
+        entered, whole = unit_sums(sample, accepted & of), unit_sums(sample, of)
+        point[i] = entered.sum() / whole.sum()
+        influences[:, i] = (entered - point[i] * whole) / whole.sum()
+    df = float(sample.units - sample.strata)
+    return ellipse(point, linearised_covariance(sample, influences), df=df, confidence=confidence)
 
 
 def ellipse(
