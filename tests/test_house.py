@@ -26,6 +26,7 @@ NEIGHBOURS = {
 # Heavy or special libraries, and the only places that may import them.
 ONLY_IN = {
     "requests": ("site/", "interface/http.py"),
+    "urllib3": ("site/",),
     "rich": ("cli/", "report/"),
     "click": ("cli/",),
     "pydantic": ("script/", "interface/toml.py", "files/strict_toml.py"),
