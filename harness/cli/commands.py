@@ -13,6 +13,7 @@ COMMANDS = {
     "test": ("test", "regression testing: print only the unexpected, exit 1 when a case failed"),
     "show": ("show", "look into the cases of a transcript"),
     "diff": ("diff", "the cases on which two runs differ"),
+    "compare": ("compare", "is A better than B? McNemar, replication, verdicts, from transcripts anywhere"),
     "check": ("check", "validate scripts, interfaces and transcripts"),
     "new": ("new", "write an example interface or test script to start from"),
     "completion": ("completion", "shell completion for bash, zsh or fish"),

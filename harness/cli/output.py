@@ -2,10 +2,12 @@
 
 import shutil
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from harness.report.document import Block, render_document
 from harness.report.table import Format, Table, render
 
 
@@ -22,6 +24,14 @@ def emit(style: Format, table: Table, payload: Any) -> None:
         print(msgspec.json.format(msgspec.json.encode(payload), indent=1).decode())
     else:
         print(render(table, style, terminal_width=shutil.get_terminal_size((100, 24)).columns), end="")
+
+
+def emit_document(style: Format, blocks: Sequence[Block], payload: Any) -> None:
+    """Print a report of several parts, or the payload as JSON."""
+    if style is Format.JSON:
+        print(msgspec.json.format(msgspec.json.encode(payload), indent=1).decode())
+    else:
+        print(render_document(blocks, style, terminal_width=shutil.get_terminal_size((100, 24)).columns), end="")
 
 
 def remark(text: str) -> None:

@@ -16,6 +16,7 @@ __all__ = [
     "Overdispersion",
     "effective_size",
     "intraclass_correlation",
+    "intraclass_of_differences",
     "kish_design_effect",
     "overdispersion",
     "real_error",
@@ -131,3 +132,35 @@ def _check_counts(
     if not ((x >= 0) & (x <= m) & (m > 0)).all():
         raise ValueError("a group has more successes than cases, or no case: expected 0 <= successes <= size")
     return x, m
+
+
+def intraclass_of_differences(successes: npt.ArrayLike, groups: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """The intraclass correlation of a - b for all pairs of m algorithms at once: (m, n) in, (m, m) out.
+
+    The same as `intraclass_correlation` of each difference. Sums of squares of differences follow from sums of
+    products, so that a hundred algorithms cost two matrix products and not 4,950 passes over the cases.
+    """
+    rows = np.asarray(successes, dtype=np.float64)
+    codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+    sizes = np.bincount(codes).astype(np.float64)
+    count, total = len(sizes), float(sizes.sum())
+    if count < 2 or total <= count:
+        return np.full((len(rows), len(rows)), math.nan)
+    sums = np.stack([np.bincount(codes, weights=row, minlength=count) for row in rows])
+    all_squares = _squares_of_differences(rows @ rows.T)
+    group_squares = _squares_of_differences((sums / sizes) @ sums.T)
+    means = rows.sum(axis=1)
+    correction = (means[:, None] - means[None, :]) ** 2 / total
+    between = (group_squares - correction) / (count - 1)
+    within = (all_squares - group_squares) / (total - count)
+    n0 = (total - (sizes**2).sum() / total) / (count - 1)
+    scale = between + (n0 - 1) * within
+    # Rounding errors of the products stand where two algorithms never differ.
+    known = scale > 1e-12
+    return np.where(known, (between - within) / np.where(known, scale, 1.0), math.nan)
+
+
+def _squares_of_differences(products: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Sums of (a - b)^2 for all pairs, from the sums of a b."""
+    own = np.diagonal(products)
+    return np.asarray(own[:, None] + own[None, :] - 2 * products)

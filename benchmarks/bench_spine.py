@@ -1,0 +1,193 @@
+"""What the harness costs a case, beside bare loops that do the same work: `python benchmarks/bench_spine.py`.
+
+Each figure is the best of several turns, the two sides taking turns in one run, so that a noisy machine hits both.
+"""
+
+import json
+import os
+import resource
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+SCRIPT = """
+format = 1
+[test]
+name = "many"
+version = "1.0.0"
+synopsis = "many small cases"
+task = "label"
+[cases]
+table = "cases.csv"
+"""
+IN_FLIGHT = 64
+ECHO_C = r"""
+#include <stdio.h>
+#include <string.h>
+int main(void) {
+  static char line[1 << 20];
+  if (!fgets(line, sizeof line, stdin)) return 1;
+  puts("{\"ready\":true}"); fflush(stdout);
+  while (fgets(line, sizeof line, stdin)) {
+    char *id = strstr(line, "\"id\":\"") + 6, *end = strchr(id, '"');
+    printf("{\"id\":\"%.*s\",\"label\":\"3\"}\n", (int)(end - id), id); fflush(stdout);
+  }
+  return 0;
+}
+"""
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        print(f"{'what':<34}{'harness':>14}{'bare loop':>14}{'ratio':>8}   mark")
+        python_function(200_000)
+        stream_program(200_000)
+        command_program(1_000)
+        million_cases()
+
+
+def report(what: str, harness: float, bare: float, mark: str) -> None:
+    print(f"{what:<34}{harness:>11.2f} us{bare:>11.2f} us{harness / bare:>8.2f}   {mark}")
+
+
+def write_test(count: int) -> Path:
+    folder = Path("many")
+    folder.mkdir(exist_ok=True)
+    rows = (f"c{i:07d},{i},{i % 10},true\n" for i in range(count))
+    (folder / "cases.csv").write_text("id,input,expect,positive\n" + "".join(rows))
+    path = folder / "many.hate.toml"
+    path.write_text(SCRIPT)
+    return path
+
+
+def hate(*args: str) -> None:
+    """In a process of its own, as users run it."""
+    command = [sys.executable, "-m", "harness.cli.main", "run", "many", "-o", "out.jsonl", "--force", *args]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(args)}: {done.stderr}")
+
+
+def best(turns: int, *actions: Callable[[], None]) -> list[float]:
+    """The shortest time of each action, the actions taking turns."""
+    times: list[list[float]] = [[] for _ in actions]
+    for _ in range(turns):
+        for action, found in zip(actions, times, strict=True):
+            start = perf_counter()
+            action()
+            found.append(perf_counter() - start)
+    return [min(found) for found in times]
+
+
+def python_function(count: int) -> None:
+    write_test(count)
+    Path("interface.py").write_text("def answer(case, params):\n    return '3'\n")
+    whole, bare = best(3, lambda: hate(), lambda: bare_python())
+    write_test(1)
+    (start,) = best(3, lambda: hate())
+    report("python function, whole command", whole / count * 1e6, bare / count * 1e6, "at most 2")
+    report("python function, without start-up", (whole - start) / count * 1e6, bare / count * 1e6, "at most 10 us")
+
+
+def bare_python() -> None:
+    """Classify and write a JSON line a case."""
+    with Path("bare.jsonl").open("w") as file:
+        for row in Path("many/cases.csv").read_text().splitlines()[1:]:
+            case, _, expect, _ = row.split(",")
+            start = perf_counter()
+            outcome = "TP" if expect == "3" else "FN"
+            record = {"id": case, "outcome": outcome, "positive": True, "expect": expect, "actual": "3"}
+            file.write(json.dumps(record | {"seconds": perf_counter() - start}) + "\n")
+            file.flush()
+
+
+def stream_program(count: int) -> None:
+    if shutil.which("gcc") is None:
+        print("stream program: no gcc here, left out")
+        return
+    Path("echo.c").write_text(ECHO_C)
+    subprocess.run(["gcc", "-O2", "-o", "echo", "echo.c"], check=True)
+    Path("interface.py").unlink()
+    Path("interface.toml").write_text(f'[stream]\nargv = ["./echo"]\nin_flight = {IN_FLIGHT}\n')
+    write_test(count)
+    lines = [f'{{"id":"c{i:07d}","input":"{i}"}}'.encode() + b"\n" for i in range(count)]
+    whole, bare = best(3, lambda: hate(), lambda: bare_stream(lines))
+    write_test(1)
+    (start,) = best(3, lambda: hate())
+    work = (whole - start) / count * 1e6
+    report(f"stream, {IN_FLIGHT} in flight, pipes only", work, bare / count * 1e6, "")
+    write_test(count)
+    Path("interface.toml").unlink()
+    Path("interface.py").write_text("def answer(case, params):\n    return '3'\n")
+    (function,) = best(3, lambda: hate())
+    # The pipes' own share: what a stream costs beyond a function that does nothing.
+    report("  beyond the python function", (whole - function) / count * 1e6, bare / count * 1e6, "at most 1.5")
+
+
+def bare_stream(lines: list[bytes]) -> None:
+    """Write and read the same lines with as many in flight, and decode the answers."""
+    process = subprocess.Popen(["./echo"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    into, out = process.stdin.fileno(), process.stdout.fileno()
+    os.write(into, b"{}\n")
+    os.read(out, 100)
+    sent = done = 0
+    rest = b""
+    poll = select.poll()
+    poll.register(out, select.POLLIN)
+    while done < len(lines):
+        window = lines[sent : done + IN_FLIGHT]
+        os.write(into, b"".join(window))
+        sent += len(window)
+        poll.poll()
+        *answers, rest = (rest + os.read(out, 1 << 18)).split(b"\n")
+        for answer in answers:
+            json.loads(answer)
+        done += len(answers)
+    process.stdin.close()
+    process.wait()
+    process.stdout.close()
+
+
+def command_program(count: int) -> None:
+    program = Path("say")
+    program.write_text("#!/bin/sh\necho 3\n")
+    program.chmod(0o755)
+    Path("interface.py").unlink()
+    Path("interface.toml").write_text('[command]\nargv = ["./say", "{input}"]\n')
+    write_test(count)
+    argv = str(program.absolute())
+
+    def bare() -> None:
+        for number in range(count):
+            subprocess.run([argv, str(number)], capture_output=True)
+
+    whole, loop = best(3, lambda: hate(), bare)
+    write_test(1)
+    (start,) = best(3, lambda: hate())
+    report("command, a shell script", (whole - start) / count * 1e6, loop / count * 1e6, "at most 1.15")
+    Path("interface.toml").unlink()
+
+
+def million_cases() -> None:
+    write_test(1_000_000)
+    Path("interface.py").write_text("def answer(case, params):\n    return '3'\n")
+    start = perf_counter()
+    hate()
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(f"1,000,000 cases: {perf_counter() - start:.1f} s, {peak:.0f} MB at most (mark: under 300 MB)")
+    read = "from pathlib import Path; from harness.transcript.columns import read_columns as r; r(Path('out.jsonl'))"
+    start = perf_counter()
+    subprocess.run([sys.executable, "-c", read], check=True)
+    print(f"1,000,000 records read into columns: {perf_counter() - start:.1f} s")
+
+
+if __name__ == "__main__":
+    main()

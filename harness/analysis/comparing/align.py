@@ -1,0 +1,173 @@
+"""Several transcripts of one test, case by case: the same cases in the same order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.analysis.names import run_names
+from harness.analysis.same_test import check_same_test
+from harness.errors import TranscriptError
+from harness.model import Counts
+from harness.transcript.columns import OUTCOMES, Coded, Columns
+from harness.transcript.format import Header
+
+IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Run:
+    """A transcript as it was read, and what to call it in messages."""
+
+    columns: Columns
+    source: str
+    stem: str
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """m runs on the same n cases; everything about a case itself is taken from the first run."""
+
+    names: list[str]
+    headers: list[Header]
+    counts: list[Counts]
+    ids: list[str]
+    # (m, n) each.
+    success: BoolArray
+    outcome: npt.NDArray[np.int8]
+    score: FloatArray
+    seconds: FloatArray
+    memory: FloatArray
+    cases: Columns
+    # Where the cases are in the first run.
+    order: IntArray
+    repeated: bool
+    left_out: int
+
+    @property
+    def n(self) -> int:
+        """Number of cases."""
+        return len(self.ids)
+
+    @property
+    def positive(self) -> BoolArray:
+        """Whether a case is a positive one."""
+        return self.cases.positive[self.order]
+
+    def column(self, name: str) -> Coded | None:
+        """A column of the cases, by name; None where there is none."""
+        fixed = {"truth": self._real_class(), "expect": self.cases.expect, "stratum": self.cases.stratum}
+        fixed |= {"psu": self.cases.psu}
+        if name == "positive":
+            return Coded(self.positive.astype(np.int32), ["false", "true"])
+        if name == "id":
+            return Coded(np.unique(self.ids, return_inverse=True)[1].astype(np.int32), sorted(set(self.ids)))
+        found = self.cases.columns.get(name) or fixed.get(name)
+        return None if found is None else Coded(found.codes[self.order], found.labels)
+
+    def column_names(self) -> list[str]:
+        """The columns that cases can be grouped by."""
+        return ["truth", "expect", "positive", *self.cases.columns]
+
+    def _real_class(self) -> Coded:
+        """The truth, or the claim where it is true."""
+        truth, expect = self.cases.truth, self.cases.expect
+        labels = [*truth.labels, *expect.labels]
+        of_claim = np.where(self.cases.positive & (expect.codes >= 0), expect.codes + len(truth.labels), -1)
+        merged = np.where(truth.codes >= 0, truth.codes, of_claim)
+        unique = {label: code for code, label in enumerate(dict.fromkeys(labels))}
+        table = np.array([unique[label] for label in labels] + [-1], dtype=np.int32)
+        return Coded(table[merged], list(unique))
+
+
+def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False) -> Aligned:
+    """Match the cases by id, whatever their order; a TranscriptError where the runs cannot be compared."""
+    if not partial:
+        _check_complete(runs)
+    check_same_test([run.source for run in runs], [run.columns.header for run in runs])
+    keys = [_keys(run) for run in runs]
+    orders, left_out = _orders(runs, keys, intersect=intersect or partial)
+    first = runs[0].columns
+    outcome = np.stack([run.columns.outcome[order] for run, order in zip(runs, orders, strict=True)])
+    headers = [run.columns.header for run in runs]
+    return Aligned(
+        names=run_names([header.algorithm.name for header in headers], [run.stem for run in runs]),
+        headers=headers,
+        counts=[_counts(run.columns, order) for run, order in zip(runs, orders, strict=True)],
+        ids=[first.ids[i] for i in orders[0]] if left_out or len(orders[0]) != len(first.ids) else first.ids,
+        success=np.array([o.success for o in OUTCOMES])[outcome],
+        outcome=outcome,
+        score=np.stack([run.columns.score[order] for run, order in zip(runs, orders, strict=True)]),
+        seconds=np.stack([run.columns.seconds[order] for run, order in zip(runs, orders, strict=True)]),
+        memory=np.stack([run.columns.memory[order] for run, order in zip(runs, orders, strict=True)]),
+        cases=first,
+        order=orders[0],
+        repeated=any((run.columns.repeat > 1).any() for run in runs),
+        left_out=left_out,
+    )
+
+
+def _check_complete(runs: Sequence[Run]) -> None:
+    for run in runs:
+        if not run.columns.complete:
+            raise TranscriptError(f"{run.source}: incomplete; finish it with --resume, or compare it with --partial")
+        if not run.columns.ids:
+            raise TranscriptError(f"{run.source}: no cases")
+
+
+def _keys(run: Run) -> list[str]:
+    """What a record is matched by: the id, and which of several answers it is."""
+    columns = run.columns
+    if not (columns.repeat > 1).any():
+        keys = columns.ids
+    else:
+        keys = [f"{i}\0{r}" if r > 1 else i for i, r in zip(columns.ids, columns.repeat.tolist(), strict=True)]
+    if len(set(keys)) != len(keys):
+        seen: set[str] = set()
+        twice = next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise TranscriptError(f"{run.source}: case '{_shown(twice)}' is there twice")
+    return keys
+
+
+def _orders(runs: Sequence[Run], keys: Sequence[list[str]], *, intersect: bool) -> tuple[list[IntArray], int]:
+    """For each run, where its records of the common cases are, in the order of the first run."""
+    if all(other == keys[0] for other in keys[1:]):
+        return [np.arange(len(keys[0]))] * len(keys), 0
+    common = set(keys[0]).intersection(*keys[1:])
+    everything = set(keys[0]).union(*keys[1:])
+    missing = len(everything) - len(common)
+    if missing and not intersect:
+        raise TranscriptError(_missing(runs, keys, everything))
+    if not common:
+        raise TranscriptError(f"{runs[0].source} and the others have no case in common")
+    wanted = [key for key in keys[0] if key in common]
+    orders = []
+    for own in keys:
+        place = {key: number for number, key in enumerate(own)}
+        orders.append(np.fromiter((place[key] for key in wanted), np.intp, len(wanted)))
+    return orders, missing
+
+
+def _missing(runs: Sequence[Run], keys: Sequence[list[str]], everything: set[str]) -> str:
+    parts = []
+    for run, own in zip(runs, keys, strict=True):
+        lacking = sorted(everything.difference(own))
+        if lacking:
+            some = ", ".join(_shown(key) for key in lacking[:MOST_NAMED])
+            more = ", ..." if len(lacking) > MOST_NAMED else ""
+            parts.append(f"{run.source} lacks {len(lacking):,} ({some}{more})")
+    return f"not the same cases: {'; '.join(parts)}; --intersect compares what all have"
+
+
+def _shown(key: str) -> str:
+    return key.replace("\0", " (answer ") + (")" if "\0" in key else "")
+
+
+def _counts(columns: Columns, order: IntArray) -> Counts:
+    tally = np.bincount(columns.outcome[order], minlength=len(OUTCOMES)).tolist()
+    named = {outcome.value: count for outcome, count in zip(OUTCOMES, tally, strict=True)}
+    return Counts(**named, ER=int((columns.error.codes[order] >= 0).sum()))

@@ -1,0 +1,179 @@
+"""How the compared cases were sampled: the script's design, or what the user says instead."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from harness.analysis.comparing.align import Aligned, FloatArray, IntArray
+from harness.errors import TranscriptError, UsageError
+from harness.params import nearest
+from harness.stats.replication.sample import Sample, make_sample
+
+
+@dataclass(frozen=True)
+class DesignOptions:
+    """What the user says about the design; None leaves it to the test."""
+
+    stratum: Sequence[str] | None = None
+    psu: Sequence[str] | None = None
+    weights: str | None = None
+    lone: str = "collapse"
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """A sample with the names of what it is made of."""
+
+    sample: Sample
+    stratum: str | None
+    psu: str | None
+    weights: str
+
+    @property
+    def known(self) -> bool:
+        """Whether there is any design: a stratum or a PSU."""
+        return self.stratum is not None or self.psu is not None
+
+    @property
+    def target(self) -> str:
+        """What an interval speaks of."""
+        drawn = "new cases" if self.psu is None else f"new {_plural(self.psu)}"
+        return drawn if self.stratum is None else f"these strata, {drawn}"
+
+    @property
+    def target_in_words(self) -> str:
+        """The same for a sentence."""
+        drawn = "new cases" if self.psu is None else f"new {_plural(self.psu)}"
+        return f"for {drawn}" if self.stratum is None else f"for these strata ({self.stratum}) and {drawn}"
+
+
+def _plural(name: str) -> str:
+    return name if name.endswith("s") else f"{name}s"
+
+
+def take_sample(aligned: Aligned, options: DesignOptions) -> Sampling:
+    """The sample that the cases are."""
+    stratum = _grouping(aligned, options.stratum, "stratum")
+    psu = _grouping(aligned, options.psu, "psu")
+    if psu is None and aligned.repeated:
+        # Several answers to one case are not several cases.
+        psu = _Grouping("case", *_sorted(aligned, "id"))
+    weights_name, weights = _weights(aligned, options.weights, stratum)
+    try:
+        sample = make_sample(
+            aligned.n,
+            strata=None if stratum is None else stratum.codes,
+            units=None if psu is None else psu.codes,
+            weights=weights,
+            lone=options.lone,
+        )
+    except ValueError as error:
+        raise TranscriptError(f"{aligned.headers[0].test.name}: {_named(str(error), stratum, psu)}") from None
+    if stratum is not None:
+        joined = tuple(tuple(stratum.labels[int(name)] for name in names) for names in sample.collapsed)
+        sample = replace(sample, collapsed=joined)
+    names = (None if stratum is None else stratum.name, None if psu is None else psu.name)
+    return Sampling(sample, *names, weights_name)
+
+
+def _named(text: str, stratum: "_Grouping | None", psu: "_Grouping | None") -> str:
+    """A message of the statistics, which know groups by number, with what the groups are."""
+    groups = [f"stratum {stratum.name}" if stratum else "", f"PSU {psu.name}" if psu else ""]
+    return f"{text} (groups are numbered; {', '.join(filter(None, groups))})"
+
+
+@dataclass(frozen=True)
+class _Grouping:
+    """Groups of cases; codes are in the order of the labels, so that neighbours are neighbours by name."""
+
+    name: str
+    codes: IntArray
+    labels: Sequence[str]
+
+
+def _grouping(aligned: Aligned, chosen: Sequence[str] | None, kind: str) -> "_Grouping | None":
+    """The groups of the cases: by the columns chosen, else as the records have it."""
+    if chosen is not None:
+        return None if list(chosen) == ["none"] else _crossed(aligned, chosen)
+    recorded = aligned.column(kind)
+    if recorded is None or (recorded.codes < 0).all():
+        return None
+    if (recorded.codes < 0).any():
+        where = aligned.ids[int((recorded.codes < 0).argmax())]
+        raise TranscriptError(f"{aligned.names[0]}: case '{where}' has no {kind}, others have one")
+    declared = aligned.headers[0].design.get(kind)
+    name = " x ".join(declared) if isinstance(declared, list) else str(declared or kind)
+    return _Grouping(name, *_sorted(aligned, kind))
+
+
+def _crossed(aligned: Aligned, names: Sequence[str]) -> _Grouping:
+    codes, labels = _sorted(aligned, names[0])
+    for name in names[1:]:
+        own, own_labels = _sorted(aligned, name)
+        pairs, codes = np.unique(codes * len(own_labels) + own, return_inverse=True)
+        labels = [f"{labels[pair // len(own_labels)]} x {own_labels[pair % len(own_labels)]}" for pair in pairs]
+    return _Grouping(" x ".join(names), codes, labels)
+
+
+def _sorted(aligned: Aligned, name: str) -> tuple[IntArray, Sequence[str]]:
+    """A column as numbers into its sorted labels; a case without a value has the empty one."""
+    found = aligned.column(name)
+    if found is None:
+        raise UsageError(f"no column '{name}' in these transcripts; {nearest(name, aligned.column_names())}")
+    labels = sorted({*found.labels, ""})
+    place = {label: number for number, label in enumerate(labels)}
+    table = np.array([place[label] for label in found.labels] + [place[""]], dtype=np.intp)
+    return table[found.codes], labels
+
+
+def _weights(aligned: Aligned, chosen: str | None, stratum: _Grouping | None) -> tuple[str, "FloatArray | None"]:
+    """One weight a case; None where all weigh the same."""
+    declared = aligned.headers[0].design.get("weights", "cases") if chosen is None else chosen
+    if declared == "cases":
+        return "cases", None
+    if declared == "equal" or isinstance(declared, dict) or _is_file(str(declared)):
+        if stratum is None:
+            raise UsageError("weights of strata need a stratum; name one with --stratum")
+        table = declared if isinstance(declared, dict) else None if declared == "equal" else _table(Path(str(declared)))
+        return ("equal" if table is None else "table"), _of_strata(stratum, table)
+    column = aligned.column(str(declared))
+    if column is None:
+        raise UsageError(f"weights '{declared}': not cases, equal, a file or a column; "
+                         f"{nearest(str(declared), aligned.column_names())}")  # fmt: skip
+    try:
+        values = np.array([float(label) for label in column.labels] + [np.nan])[column.codes]
+    except ValueError:
+        raise UsageError(f"weights '{declared}': a column of numbers is needed") from None
+    if not (np.isfinite(values) & (values >= 0)).all() or not values.sum() > 0:
+        raise UsageError(f"weights '{declared}': every case needs a number from 0 up, and not all 0")
+    return str(declared), values
+
+
+def _is_file(text: str) -> bool:
+    return text.endswith((".csv", ".tsv")) or Path(text).is_file()
+
+
+def _table(path: Path) -> dict[str, float]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ","))
+        return {row["stratum"]: float(row["weight"]) for row in rows}
+    except OSError as error:
+        raise UsageError(f"--weights {path}: {error.strerror}") from None
+    except (KeyError, ValueError, TypeError, csv.Error):
+        raise UsageError(f"--weights {path}: a table of weights has columns stratum and weight") from None
+
+
+def _of_strata(stratum: _Grouping, table: dict[str, float] | None) -> FloatArray:
+    """A stratum's weight, shared by its cases: what if the population were another one."""
+    sizes = np.bincount(stratum.codes, minlength=len(stratum.labels))
+    if table is None:
+        return np.asarray(1.0 / sizes[stratum.codes])
+    unknown = sorted({stratum.labels[code] for code in np.flatnonzero(sizes).tolist()} - set(table))
+    if unknown:
+        raise UsageError(f"the table of weights has no stratum '{unknown[0]}'; it has {', '.join(sorted(table)[:10])}")
+    per_label = np.array([table.get(label, 0.0) for label in stratum.labels])
+    return np.asarray(per_label[stratum.codes] / sizes[stratum.codes])

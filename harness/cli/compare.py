@@ -1,0 +1,101 @@
+"""`hate compare`: is A better than B?"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from harness.cli.options import TABULAR, format_option
+from harness.cli.output import chosen, emit_document, remark
+from harness.errors import UsageError
+from harness.params import nearest
+from harness.report.table import Format
+
+METHODS = ("auto", "brr", "fay", "jackknife", "bootstrap", "linear")
+LONE = ("collapse", "fail", "remove", "certainty", "adjust", "average")
+
+
+@click.command("compare")
+@click.argument("transcripts", nargs=-1, required=True, metavar="T...")
+@click.option("--baseline", metavar="NAME", help="Compare one with all the others, instead of all pairs.")
+@click.option("--stratum", metavar="COLUMN,...", help="Groups that a repetition would have again; 'none' for none.")
+@click.option("--psu", metavar="COLUMN,...", help="Groups that were drawn, and would be others; 'none' for none.")
+@click.option("--weights", metavar="cases|equal|COLUMN|FILE", help="What a case, or a stratum, counts for.")
+@click.option("--method", type=click.Choice(METHODS), default="auto", show_default=True, help="How to replicate.")
+@click.option(
+    "--fay", type=click.FloatRange(0, 1, max_open=True), metavar="RHO", help="Fay's factor; 0.5 with --method fay."
+)
+@click.option("--df", type=click.Choice(["design", "satterthwaite"]), default="design", show_default=True)
+@click.option("--lone", type=click.Choice(LONE), default="collapse", show_default=True, help="Strata of a single unit.")
+@click.option(
+    "--confidence", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.95, show_default=True
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For methods that draw.")
+@click.option("--intersect", is_flag=True, help="Compare the cases that all have.")
+@click.option("--partial", is_flag=True, help="Take incomplete transcripts too.")
+@click.option("--fail-if-worse", is_flag=True, help="Exit status 1 when the first is worse than another, for a build.")
+@format_option(*TABULAR)
+def command(transcripts: Sequence[str], **given: Any) -> int:
+    """Compare transcripts of one test: files, URLs, TEST/NAME or NAME, or - for standard input.
+
+    Prints who was better on how many cases, McNemar's test, and replication that knows how the cases were sampled.
+    """
+    if len(transcripts) < 2:
+        raise UsageError(f"{transcripts[0]}: one transcript is not a comparison; name two or more")
+    from harness.analysis.comparing.compare import compare
+    from harness.analysis.comparing.sampling import take_sample
+    from harness.report.comparison import comparison_blocks
+
+    aligned = _aligned(transcripts, intersect=given["intersect"], partial=given["partial"])
+    baseline = _place(aligned.names, given["baseline"])
+    found = compare(aligned, take_sample(aligned, _design(given)), _plan(given), baseline=baseline)
+    style = chosen(given["style"])
+    if style is Format.JSON:
+        from harness.analysis.comparing.as_json import as_json
+
+        emit_document(style, [], as_json(found))
+    else:
+        emit_document(style, comparison_blocks(found, alone=baseline is not None), None)
+    return 1 if given["fail_if_worse"] and _first_is_worse(found) else 0
+
+
+def _aligned(transcripts: Sequence[str], *, intersect: bool, partial: bool) -> Any:
+    from harness.analysis.comparing.align import Run, align
+    from harness.site.sources import open_source
+    from harness.transcript.columns import read_columns
+
+    runs = []
+    for text in transcripts:
+        source = open_source(text)
+        if source.note:
+            remark(source.note)
+        runs.append(Run(read_columns(source.path, name=source.name), source.name, source.stem))
+    return align(runs, intersect=intersect, partial=partial)
+
+
+def _place(names: Sequence[str], name: str | None) -> int | None:
+    if name is None:
+        return None
+    if name not in names:
+        raise UsageError(f"--baseline {name}: not among these transcripts; {nearest(name, names)}")
+    return list(names).index(name)
+
+
+def _design(given: dict[str, Any]) -> Any:
+    from harness.analysis.comparing.sampling import DesignOptions
+
+    stratum, psu = (None if given[key] is None else given[key].split(",") for key in ("stratum", "psu"))
+    return DesignOptions(stratum, psu, given["weights"], given["lone"])
+
+
+def _plan(given: dict[str, Any]) -> Any:
+    from harness.stats.replication.plan import Plan
+
+    method = {"fay": "brr", "linear": "linearised"}.get(given["method"], given["method"])
+    fay = 0.5 if given["method"] == "fay" and given["fay"] is None else given["fay"]
+    return Plan(method=method, fay=fay, df=given["df"], confidence=given["confidence"], seed=given["seed"])
+
+
+def _first_is_worse(found: Any) -> bool:
+    """Whether another is significantly better than the first."""
+    return any(pair.a == 0 and pair.better == pair.b and pair.p_decisive <= found.alpha for pair in found.pairs)

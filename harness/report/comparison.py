@@ -1,0 +1,157 @@
+"""A comparison for people: figure 5 of the tutorial, and beneath it what the tutorial could not say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.analysis.comparing.compare import Comparison, Pair
+from harness.analysis.comparing.verdicts import classic, sampling_lines, verdict
+from harness.report.document import Block, Heading, Lines
+from harness.report.table import Cell, Table
+
+# Beyond these, a table for each pair, or a line for each, is more than anyone reads.
+MOST_TABLES = 6
+MOST_PAIRS = 12
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Which parts are short enough to be shown."""
+
+    tables: bool
+    pairs: bool
+
+
+def comparison_blocks(found: Comparison, *, alone: bool = False) -> list[Block]:
+    """The whole report; `alone` where a baseline makes the pairs few."""
+    names = found.aligned.names
+    shown = Shown(len(names) <= MOST_TABLES, len(names) <= MOST_PAIRS or alone)
+    test = found.aligned.headers[0].test
+    title = f"{test.name} {test.version}: {len(names)} transcripts, {found.aligned.n:,} cases"
+    blocks: list[Block] = [Heading(title)]
+    if found.aligned.left_out:
+        blocks.append(Lines([f"{found.aligned.left_out:,} cases that not all have were left out."]))
+    if shown.pairs and not alone:
+        blocks.append(better_table(found))
+    for pair in found.pairs if shown.tables else []:
+        blocks += [pair_table(found, pair), Lines(classic(found, pair))]
+    blocks += [Heading("Each by itself"), summary_table(found), *_joint(found)]
+    if shown.pairs:
+        blocks += [Heading("Pairs"), pairs_table(found)]
+        if found.sampling.known:
+            blocks.append(replication_table(found))
+    blocks += [Heading("How the cases were sampled"), Lines(sampling_lines(found))]
+    if shown.pairs:
+        blocks += [Heading("Verdicts"), Lines([line for pair in found.pairs for line in verdict(found, pair)])]
+    else:
+        blocks.append(
+            Lines([f"--baseline NAME shows one against the others; --format json has all {len(found.pairs):,} pairs."])
+        )
+    return blocks
+
+
+def better_table(found: Comparison) -> Table:
+    """Who was better on how many cases."""
+    names = found.aligned.names
+    rows: list[list[Cell]] = [
+        [f"{names[i]} better", *("x" if count is None else count for count in row)]
+        for i, row in enumerate(found.better)
+    ]
+    return Table(["", *(f"{name} worse" for name in names)], rows)
+
+
+def pair_table(found: Comparison, pair: Pair) -> Table:
+    """The 2 x 2 table of a pair."""
+    a, b = found.aligned.names[pair.a], found.aligned.names[pair.b]
+    rows: list[list[Cell]] = [
+        [f"{b} failed", pair.n_ff, pair.n_sf],
+        [f"{b} succeeded", pair.n_fs, pair.n_ss],
+    ]
+    return Table(["", f"{a} failed", f"{a} succeeded"], rows)
+
+
+def summary_table(found: Comparison) -> Table:
+    """Each algorithm, the best first; those that share a letter cannot be told apart."""
+    order = sorted(range(len(found.runs)), key=lambda i: -found.runs[i].rate)
+    level = f"{found.plan.confidence * 100:g} %"
+    columns = ["name", "tests", "TP", "TN", "FP", "FN", "ER", "rate", f"Wilson {level}"]
+    replicated = found.sampling.known
+    columns += ["estimate", f"replication {level}"] if replicated else []
+    rows: list[list[Cell]] = []
+    for i in order:
+        run, counts = found.runs[i], found.aligned.counts[i]
+        row: list[Cell] = [run.name, counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, run.rate]
+        row.append(_range(run.interval.low, run.interval.high))
+        if run.replication is not None:
+            row += [run.replication.estimate, _range(run.replication.interval.low, run.replication.interval.high)]
+        rows.append([*row, found.letters[i]])
+    return Table([*columns, "letters"], rows)
+
+
+def _joint(found: Comparison) -> list[Block]:
+    if len(found.runs) < 3:
+        return []
+    q = found.cochran
+    lines = [f"Cochran's Q = {q.statistic:.3f}, {q.df} degrees of freedom, p = {_p(q.p_value)} (cases independent)."]
+    if found.wald is not None:
+        lines.append(f"With the design: chi-square {found.wald.statistic:.3f}, p = {_p(found.wald.p_value)}.")
+    lines.append("Algorithms that share a letter cannot be told apart.")
+    combined = f"Whoever always picked an algorithm that is right would reach {found.oracle:.4f}"
+    lines.append(f"{combined}, a majority vote {found.majority:.4f}.")
+    return [Lines(lines)]
+
+
+def pairs_table(found: Comparison) -> Table:
+    """McNemar's test and the difference, as if cases were independent."""
+    columns = ["pair", "difference", f"Newcombe {found.plan.confidence * 100:g} %"]
+    columns += ["z", "p exact", "p mid", "p one-sided", "p Holm"]
+    rows: list[list[Cell]] = [
+        [
+            _pair_name(found, pair),
+            pair.difference,
+            _range(pair.interval.low, pair.interval.high),
+            f"{pair.z:.3f}",
+            *(_p(p) for p in (pair.p_exact, pair.p_mid, pair.p_one_sided, pair.p_adjusted)),
+        ]
+        for pair in found.pairs
+    ]
+    return Table(columns, rows)
+
+
+def replication_table(found: Comparison) -> Table:
+    """The difference with the error that the design gives it."""
+    columns = ["pair", "method", "difference", "se", "df", f"{found.plan.confidence * 100:g} % interval"]
+    columns += ["p", "p Holm", "design effect", "icc"]
+    rows: list[list[Cell]] = []
+    for pair in found.pairs:
+        one = pair.replication
+        if one is None:
+            continue
+        rows.append([
+            _pair_name(found, pair), one.method, one.estimate, one.se, f"{one.df:g}",
+            _range(one.interval.low, one.interval.high), _p(one.p_value), _p(one.p_adjusted),
+            _two(one.design_effect), _two(one.icc),
+        ])  # fmt: skip
+    return Table(columns, rows)
+
+
+def _pair_name(found: Comparison, pair: Pair) -> str:
+    return f"{found.aligned.names[pair.a]} - {found.aligned.names[pair.b]}"
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:.4f} to {high:.4f}"
+
+
+def _p(value: float | None) -> str:
+    if value is None or value != value:
+        return "-"
+    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def _two(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def tables_only(blocks: Sequence[Block]) -> list[Table]:
+    """The tables of a report, for formats that have no room for sentences."""
+    return [block for block in blocks if isinstance(block, Table)]
