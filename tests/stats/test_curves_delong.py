@@ -112,6 +112,16 @@ def test_coverage_for_independent_cases() -> None:
     assert 925 <= inside <= 975
 
 
+def test_cases_of_weight_0_have_no_say() -> None:
+    a, _, positive = draw(3)
+    keep = np.arange(a.size) % 4 > 0
+    weighted = auc_interval(make_cases(a, positive, weights=2.0 * keep))
+    part = auc_interval(make_cases(a[keep], positive[keep]))
+    assert (weighted.auc, weighted.se) == pytest.approx((part.auc, part.se), abs=1e-12)
+    with pytest.raises(ValueError, match="no positive case"):
+        placements(make_cases(a, positive, weights=1.0 * ~positive))
+
+
 def test_too_few_cases_are_refused() -> None:
     with pytest.raises(ValueError, match="1 positive cases"):
         auc_interval(make_cases([1.0, 2.0, 3.0], [1, 0, 0]))

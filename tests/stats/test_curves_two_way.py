@@ -212,6 +212,10 @@ def test_wrong_input_is_named() -> None:
     pairs = Subjects.of([1, 2, 3, 4], [2, 3, 4, 1])
     with pytest.raises(ValueError, match="expected a 0 or 1"):
         two_way_rate([1, 0, 2, 0], pairs)
+    with pytest.raises(ValueError, match="all 0"):
+        two_way_rate([1, 0, 1, 0], pairs, weights=[0, 0, 0, 0])
+    with pytest.raises(ValueError, match="weight 1"):
+        two_way_rate([1, 0, 1, 0], pairs, weights=[1, -1, 0, 0])
     with pytest.raises(ValueError, match="expected both"):
         two_way_summary("auc", make_cases([1.0, 2.0, 3.0], [1, 0, 1]), pairs)
     with pytest.raises(ValueError, match="one of auc, eer"):

@@ -20,6 +20,7 @@ __all__ = [
     "FloatArray",
     "IntArray",
     "Order",
+    "as_weights",
     "make_cases",
     "require_both",
     "require_same_cases",
@@ -49,10 +50,12 @@ class Cases:
         """The weight of each case, 1 where none were given."""
         return np.ones(self.better.size) if self.weights is None else self.weights
 
-    def select(self, keep: BoolArray) -> Cases:
-        """The cases that are kept."""
-        weights = None if self.weights is None else self.weights[keep]
-        return Cases(self.better[keep], self.positive[keep], weights, self.larger_is_better)
+    def counting(self) -> Cases:
+        """The cases of a weight above 0: the others have no say."""
+        if self.weights is None or self.weights.all():
+            return self
+        keep = self.weights > 0
+        return Cases(self.better[keep], self.positive[keep], self.weights[keep], self.larger_is_better)
 
     def size(self, of: BoolArray) -> ClassSize:
         """Number, weight and effective number of some of the cases."""
@@ -105,13 +108,14 @@ def make_cases(
         place = int(np.isnan(s).argmax())
         raise ValueError(f"score {place} is not a number: give an error -inf (positive case) or inf (negative case)")
     better = s if larger_is_better else -s
-    return Cases(better, _as_classes(positive, s.size), _as_weights(weights, s.size), larger_is_better)
+    return Cases(better, _as_classes(positive, s.size), as_weights(weights, s.size), larger_is_better)
 
 
 def require_both(cases: Cases) -> None:
-    """A curve needs a positive and a negative case."""
+    """A curve needs a positive and a negative case that count."""
+    counting = True if cases.weights is None else cases.weights > 0
     for name, of in (("positive", cases.positive), ("negative", ~cases.positive)):
-        if not of.any():
+        if not (of & counting).any():
             raise ValueError(f"no {name} case (with a weight above 0): a curve needs positive and negative cases")
 
 
@@ -135,7 +139,8 @@ def _as_classes(positive: npt.ArrayLike, n: int) -> BoolArray:
     return p.astype(np.bool_, copy=False)
 
 
-def _as_weights(weights: npt.ArrayLike | None, n: int) -> FloatArray | None:
+def as_weights(weights: npt.ArrayLike | None, n: int) -> FloatArray | None:
+    """Weights as an array, one a score, none below 0."""
     if weights is None:
         return None
     w = np.asarray(weights, dtype=np.float64)

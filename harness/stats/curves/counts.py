@@ -72,8 +72,7 @@ def threshold_counts(
 
 def counts_of(cases: Cases) -> Counts:
     """`threshold_counts` of cases that are checked already."""
-    if cases.weights is not None and not cases.weights.all():
-        cases = cases.select(cases.weights > 0)
+    cases = cases.counting()
     require_both(cases)
     order = Order.of(cases.better)
     tp, fp = _cumulate(cases, order)

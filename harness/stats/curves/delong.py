@@ -102,8 +102,9 @@ def delong_test(a: Cases, b: Cases, *, confidence: float = 0.95) -> DelongTest:
 
 def delong(columns: Sequence[Cases]) -> Areas:
     """Areas of several columns of scores on the same cases, and their covariance matrix, for any contrast of them."""
-    first = columns[0]
     require_same_cases(*columns)
+    columns = [cases.counting() for cases in columns]
+    first = columns[0]
     sizes = [first.size(first.positive), first.size(~first.positive)]
     for name, size in zip(("positive", "negative"), sizes, strict=True):
         if size.cases < 2:

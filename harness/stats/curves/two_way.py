@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.curves.cases import BoolArray, Cases, FloatArray
+from harness.stats.curves.cases import BoolArray, Cases, FloatArray, as_weights
 from harness.stats.curves.cumulative import RateBands
 from harness.stats.curves.influence import Of, influence
 from harness.stats.curves.subjects import Subjects, two_way_variance
@@ -51,7 +51,10 @@ def two_way_rate(
     y = np.asarray(accepted, dtype=np.float64)
     if y.shape != subjects.first.shape or not ((y >= 0) & (y <= 1)).all():
         raise ValueError(f"outcomes {y.shape} for {subjects.first.size} comparisons: expected a 0 or 1 for each")
-    w = np.ones(y.size) if weights is None else np.asarray(weights, dtype=np.float64)
+    given = as_weights(weights, y.size)
+    w = np.ones(y.size) if given is None else given
+    if not w.any():
+        raise ValueError("weights are all 0: at least one comparison must weigh something")
     mean = float(w @ y / w.sum())
     everything = (np.ones(y.size, dtype=np.bool_),)
     return _wrap(mean, y - mean, subjects, w, everything, confidence)
