@@ -14,6 +14,7 @@ COMMANDS = {
     "show": ("show", "look into the cases of a transcript"),
     "diff": ("diff", "the cases on which two runs differ"),
     "compare": ("compare", "is A better than B? McNemar, replication, verdicts, from transcripts anywhere"),
+    "import": ("import_", "turn results of other tools into transcripts"),
     "check": ("check", "validate scripts, interfaces and transcripts"),
     "new": ("new", "write an example interface or test script to start from"),
     "completion": ("completion", "shell completion for bash, zsh or fish"),

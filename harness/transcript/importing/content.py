@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from harness.errors import ForeignError
+from harness.model import plain_text
 from harness.params import nearest
 
 LARGEST_FILE = 2 << 30
@@ -122,12 +123,8 @@ def as_text(value: object) -> str:
     """Any JSON value as the text of a case: scalars as a table has them, the rest as JSON."""
     if isinstance(value, str):
         return value
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return str(value)
+    if value is None or isinstance(value, int | float):
+        return plain_text(value)
     return msgspec.json.encode(value).decode()
 
 

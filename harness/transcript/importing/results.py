@@ -45,7 +45,6 @@ class Imported:
     version: str = ""
     # The metric that the tool itself takes for its verdict; None where it leaves that open.
     verdict: str | None = None
-    # Metrics in the order of the file, for messages.
     task: str = "label"
     params: Mapping[str, Any] = field(default_factory=dict)
     # What is not there although it should be; refused unless told otherwise.

@@ -1,0 +1,125 @@
+"""lm-evaluation-harness: `samples_TASK_DATE.jsonl`, a line for each document and filter.
+
+The names of model and task stand in `results_DATE.json` beside it, and in the names of file and folder.
+"""
+
+import contextlib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from harness.errors import ForeignError
+from harness.transcript.importing.content import Source, as_mark, as_text, decode, flat, is_mark
+from harness.transcript.importing.results import Imported, Mark, Result, Wishes
+
+_NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.:+-]+))?")
+# What a line has beside its metrics.
+_FIXED = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
+_NO_FILTER = "none"
+
+
+def is_sample(line: Mapping[str, Any]) -> bool:
+    """Whether a line of a JSON Lines file is one of lm-evaluation-harness."""
+    return "doc_id" in line and ("filtered_resps" in line or "resps" in line)
+
+
+def is_summary(document: Mapping[str, Any]) -> bool:
+    """Whether a JSON file is the summary of a run, which has no documents."""
+    return "results" in document and "configs" in document and "n-shot" in document
+
+
+def read(source: Source, _wishes: Wishes) -> list[Imported]:
+    """One task, as one file has it."""
+    named = _NAME.fullmatch(source.stem)
+    task = named["task"] if named else source.stem
+    summary = _summary(source, named["date"] if named else None)
+    versions = summary.get("versions")
+    config = summary.get("config")
+    model = summary.get("model_name") or (config.get("model") if isinstance(config, dict) else None)
+    imported = Imported(
+        source=source.name,
+        test=task,
+        version=as_text(versions.get(task)) if isinstance(versions, dict) else "",
+        algorithm=as_text(model) or source.path.absolute().parent.name,
+        results=_results(source),
+        tool="lm-evaluation-harness",
+    )
+    return [imported]
+
+
+def _summary(source: Source, date: str | None) -> dict[str, Any]:
+    """The summary that was written at the same time; nothing where it is not there."""
+    path = source.path.with_name(f"results_{date}.json")
+    if date is not None and path.is_file():
+        with contextlib.suppress(ForeignError):
+            return decode(Source(path).data, dict[str, Any], str(path))
+    return {}
+
+
+def _results(source: Source) -> list[Result]:
+    documents: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+    for number, line in source.lines():
+        if not is_sample(line):
+            raise ForeignError(f"{source.name}:{number}: not a sample of lm-evaluation-harness: no doc_id or no resps")
+        documents.setdefault(as_text(line["doc_id"]), []).append((number, line))
+    filters = {_filter(line) for lines in documents.values() for _, line in lines}
+    return [_result(source, doc_id, lines, filters) for doc_id, lines in documents.items()]
+
+
+def _filter(line: Mapping[str, Any]) -> str:
+    return as_text(line.get("filter", _NO_FILTER))
+
+
+def _result(source: Source, doc_id: str, lines: list[tuple[int, dict[str, Any]]], filters: set[str]) -> Result:
+    """A document; each filter that its answer went through gives metrics of its own."""
+    marks: dict[str, Mark] = {}
+    answers: dict[str, Any] = {}
+    for number, line in lines:
+        place = f"{source.name}:{number}"
+        for metric, value in _metrics(line):
+            name = metric if len(filters) == 1 else f"{metric},{_filter(line)}"
+            if name in marks:
+                raise ForeignError(f"{place}: doc_id {doc_id} is there twice; a file holds one run of one task")
+            marks[name] = as_mark(value, f"{place}: {metric}")
+            answers[name] = _answer(line.get("filtered_resps", line.get("resps")), metric)
+    number, line = lines[0]
+    doc = line.get("doc")
+    return Result(
+        id=doc_id,
+        place=f"{source.name}:{number}",
+        marks=marks,
+        answers=answers,
+        expect=as_text(line.get("target")),
+        columns=flat(doc) if isinstance(doc, dict) else {},
+    )
+
+
+def _metrics(line: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Metrics that are numbers; others (pairs of texts for BLEU, say) speak only of the whole task."""
+    named = line.get("metrics")
+    for key in named if isinstance(named, list) else line:
+        if isinstance(key, str) and key not in _FIXED and is_mark(line.get(key)):
+            yield key, line[key]
+
+
+def _answer(responses: object, metric: str) -> object:
+    """The text that was generated; of several choices, the likeliest one's number, which is what `acc` judges."""
+    while isinstance(responses, list) and len(responses) == 1 and not _is_likelihood(responses[0]):
+        responses = responses[0]
+    if isinstance(responses, list) and all(map(_is_likelihood, responses)):
+        if metric != "acc" or not responses:
+            return None
+        likelihoods = [float(pair[0]) for pair in responses]
+        return str(likelihoods.index(max(likelihoods)))
+    return responses if isinstance(responses, str | int | float) else None
+
+
+def _is_likelihood(value: object) -> bool:
+    """A log likelihood and whether it was the greedy choice; newer versions write both as texts."""
+    if not (isinstance(value, list) and len(value) == 2 and str(value[1]) in ("True", "False")):
+        return False
+    try:
+        float(value[0])
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True

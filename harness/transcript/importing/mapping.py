@@ -1,0 +1,116 @@
+"""A mapping of ids to results, or lists of ids: what SWE-bench and its kin write.
+
+`{"django__django-11099": {"resolved": true}}`, `{"a": true, "b": false}`,
+`{"resolved_ids": [...], "submitted_ids": [...], "error_ids": [...]}`.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.errors import ForeignError
+from harness.model import ErrorKind
+from harness.transcript.importing.content import Source, as_mark, decode, flat, is_mark
+from harness.transcript.importing.results import Imported, Mark, Result, Wishes
+
+UNNAMED = "imported"
+RESOLVED = "resolved"
+# A mapping that says one of these means it as its verdict.
+_VERDICTS = (RESOLVED, "success", "correct", "passed", "pass", "is_correct")
+_LISTS = ("resolved_ids", "resolved")
+# Of a list alone nobody can tell which others were tried.
+_OTHERS = re.compile(r"(?:.+_ids|unresolved|no_generation|no_logs|failed|error|errors)")
+_ERRORS = ("error_ids", "error", "errors")
+# owner__name-number: issues of one repository are a cluster.
+_INSTANCE = re.compile(r"(?P<owner>.+)__(?P<name>.+)-\d+")
+
+
+def is_lists(document: Mapping[str, Any]) -> bool:
+    """Whether a JSON object lists ids by what became of them."""
+    return any(_is_ids(document.get(key)) for key in _LISTS)
+
+
+def is_mapping(document: Mapping[str, Any]) -> bool:
+    """Whether every value of a JSON object can be the result of its key."""
+    return bool(document) and all(is_mark(value) or _is_entry(value) for value in document.values())
+
+
+def _is_ids(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _is_entry(value: object) -> bool:
+    return isinstance(value, Mapping) and any(is_mark(part) for part in flat(value).values())
+
+
+def read_lists(source: Source, _wishes: Wishes) -> list[Imported]:
+    """Ids that were resolved, among all that any list names."""
+    document = decode(source.data, dict[str, Any], source.name)
+    key = next(name for name in _LISTS if _is_ids(document.get(name)))
+    lists = {name: ids for name, ids in document.items() if name != key and _OTHERS.fullmatch(name) and _is_ids(ids)}
+    if not lists:
+        raise ForeignError(
+            f"{source.name}: only the ids under '{key}'; list all that were tried as well, under 'total_ids'"
+        )
+    resolved = set(document[key])
+    errors = {name for key in _ERRORS for name in lists.get(key, ())}
+    every = sorted(resolved.union(*lists.values()))
+    results = [_listed(source, name, name in resolved, name in errors) for name in every]
+    return [_imported(source, results, RESOLVED, _note(document, len(every)))]
+
+
+def _listed(source: Source, name: str, resolved: bool, error: bool) -> Result:
+    kind = ErrorKind.CRASH if error and not resolved else None
+    return Result(
+        id=name,
+        place=f"{source.name}: {name}",
+        marks={RESOLVED: float(resolved)},
+        error=kind,
+        message="an error, says its report" if kind else "",
+        columns=_repository(name),
+    )
+
+
+def _note(document: Mapping[str, Any], listed: int) -> list[str]:
+    total = document.get("total_instances")
+    if isinstance(total, int) and total > listed:
+        return [f"{total:,} instances in all, of which {listed:,} are listed; only these are imported"]
+    return []
+
+
+def read_mapping(source: Source, _wishes: Wishes) -> list[Imported]:
+    """A result for each id."""
+    document = decode(source.data, dict[str, Any], source.name)
+    _check_once(source)
+    results = []
+    for name, value in document.items():
+        place = f"{source.name}: {name}"
+        columns = flat(value) if isinstance(value, Mapping) else {}
+        given = {key: part for key, part in columns.items() if is_mark(part)} or {RESOLVED: value}
+        marks: dict[str, Mark] = {key: as_mark(part, f"{place}: {key}") for key, part in given.items()}
+        results.append(Result(name, place, marks, columns=columns | _repository(name)))
+    names = {key for result in results for key in result.marks}
+    return [_imported(source, results, next((key for key in _VERDICTS if key in names), None), [])]
+
+
+def _check_once(source: Source) -> None:
+    """JSON allows the same key twice, and readers take the last one in silence."""
+
+    def once(pairs: Sequence[tuple[str, Any]]) -> None:
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise ForeignError(f"{source.name}: '{key}' is there twice; ids must differ")
+            seen.add(key)
+
+    json.loads(source.data, object_pairs_hook=once)
+
+
+def _imported(source: Source, results: list[Result], verdict: str | None, notes: list[str]) -> Imported:
+    return Imported(source.name, UNNAMED, source.stem, results, tool="a mapping of ids", verdict=verdict, notes=notes)
+
+
+def _repository(name: str) -> dict[str, str]:
+    found = _INSTANCE.fullmatch(name)
+    return {"repo": f"{found['owner']}/{found['name']}"} if found else {}

@@ -1,0 +1,92 @@
+"""Predictions as scikit-learn users keep them: y_true and y_pred, and y_score or proba_CLASS where there are scores."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from harness.errors import ForeignError
+from harness.transcript.importing.content import as_mark, as_text
+from harness.transcript.importing.results import Imported, Result, Wishes
+
+CORRECT = "correct"
+# Labels whose positive one is known: scikit-learn's own rule for `pos_label=None`.
+_BINARY = ({"0", "1"}, {"-1", "1"}, {"false", "true"})
+_POSITIVE = ("1", "true")
+# A table that passed through pandas with a gap in it has 1.0 for 1.
+_WHOLE = re.compile(r"(-?\d+)\.0+")
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Results with truth and prediction, before it is known what they claim."""
+
+    imported: Imported
+    wishes: Wishes
+    # Columns of probabilities by class.
+    classes: Mapping[str, str]
+
+    def judged(self) -> Imported:
+        """Of two classes of which one is the positive: a detection, with TN and FP; else every label counts alike."""
+        results = [self._plain(result) for result in self.imported.results]
+        label = self._positive_label(results)
+        scored = any(result.score is not None for result in results)
+        if label is None:
+            if scored and not self.classes:
+                source = self.imported.source
+                raise ForeignError(f"{source}: whose score is it? --positive-label names the class that it speaks for")
+            judge = self._label
+        else:
+            judge = lambda result: self._detection(result, label)  # noqa: E731
+        task = "score" if label is not None and (scored or self._column(label)) else "label"
+        return replace(self.imported, results=[judge(result) for result in results], task=task, verdict=CORRECT)
+
+    def _plain(self, result: Result) -> Result:
+        expect = label_text(result.expect)
+        if not expect:
+            raise ForeignError(f"{result.place}: no true label; every row needs one")
+        actual = None if result.actual is None else label_text(as_text(result.actual))
+        marks = {CORRECT: float(actual is not None and actual.lower() == expect.lower())}
+        return replace(result, expect=expect, actual=actual, marks=marks)
+
+    def _positive_label(self, results: list[Result]) -> str | None:
+        given = self.wishes.positive_label
+        labels = {result.expect for result in results}
+        if given is not None:
+            if given not in labels:
+                shown = ", ".join(sorted(labels)[:20])
+                raise ForeignError(f"{self.imported.source}: --positive-label {given}: not among the labels {shown}")
+            return given
+        seen = {label.lower() for label in labels | {str(r.actual) for r in results if r.actual is not None}}
+        if not any(seen <= pair for pair in _BINARY):
+            return None
+        return next((label for label in sorted(labels) if label.lower() in _POSITIVE), "1")
+
+    def _detection(self, result: Result, label: str) -> Result:
+        positive = result.expect == label
+        accepted = result.actual == label
+        return replace(
+            result,
+            marks={CORRECT: float(accepted == positive)},
+            positive=positive,
+            truth="" if positive else result.expect,
+            score=self._probability(result, label) if result.score is None else result.score,
+        )
+
+    def _label(self, result: Result) -> Result:
+        """The score of a label is its lead over the second."""
+        known = [as_mark(result.columns.get(column), f"{result.place}: {column}") for column in self.classes.values()]
+        ranked = sorted((value for value in known if value is not None), reverse=True)
+        return replace(result, score=ranked[0] - ranked[1] if len(ranked) > 1 else None)
+
+    def _column(self, label: str) -> str | None:
+        return next((column for name, column in self.classes.items() if label_text(name) == label), None)
+
+    def _probability(self, result: Result, label: str) -> float | None:
+        column = self._column(label)
+        return None if column is None else as_mark(result.columns.get(column), f"{result.place}: {column}")
+
+
+def label_text(text: str) -> str:
+    """A label as one would say it: 1.0 is 1."""
+    whole = _WHOLE.fullmatch(text.strip())
+    return whole[1] if whole else text.strip()

@@ -1,0 +1,131 @@
+"""Any table, CSV or JSON lines: a row an answer, its columns named on the command line or by their usual names."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.errors import ForeignError, ScriptError
+from harness.files.tables import Delimited
+from harness.transcript.importing.columns import guessed, probabilities
+from harness.transcript.importing.content import Source, as_mark, as_text, decode, flat, look_up
+from harness.transcript.importing.mapping import UNNAMED
+from harness.transcript.importing.predictions import Predictions
+from harness.transcript.importing.results import Fields, Imported, Result, Wishes
+
+Row = dict[str, Any]
+Rows = list[tuple[str, Row]]
+_DELIMITERS = ",\t;|"
+
+
+def looks_delimited(start: bytes) -> bool:
+    """Whether the first line of a text file can be the header of a table."""
+    line = start.split(b"\n")[0]
+    return b"\0" not in start and any(mark.encode() in line for mark in _DELIMITERS)
+
+
+def read_delimited(source: Source, wishes: Wishes) -> list[Imported]:
+    """A table with commas, tabs, semicolons or bars, whichever its header has most of."""
+    line = source.start.split(b"\n")[0]
+    delimiter = max(_DELIMITERS, key=lambda mark: line.count(mark.encode()))
+    try:
+        table = Delimited(source.path, delimiter)
+        rows = [(f"{source.name}:{table.line}", dict(zip(table.header, row, strict=True))) for row in table]
+    except ScriptError as error:
+        raise ForeignError(str(error)) from None
+    return [_table(source, rows, wishes)]
+
+
+def read_lines(source: Source, wishes: Wishes) -> list[Imported]:
+    """JSON lines."""
+    return [_table(source, [(f"{source.name}:{number}", row) for number, row in source.lines()], wishes)]
+
+
+def read_list(source: Source, wishes: Wishes) -> list[Imported]:
+    """A JSON array of objects."""
+    rows = decode(source.data, list[dict[str, Any]], source.name)
+    return [_table(source, [(f"{source.name}: entry {number}", row) for number, row in enumerate(rows, 1)], wishes)]
+
+
+def _table(source: Source, rows: Rows, wishes: Wishes) -> Imported:
+    if not rows:
+        raise ForeignError(f"{source.name}: no rows")
+    header = list(dict.fromkeys(name for _, row in rows[:100] for name in row))
+    fields = guessed(wishes.fields, header)
+    if fields.success is None and fields.actual is None and fields.score is None:
+        raise ForeignError(
+            f"{source.name}: cannot tell which column says what; name them with --success, "
+            f"or --expect and --actual; columns: {', '.join(flat(rows[0][1])) or 'none'}"
+        )
+    reader = Reader(source, fields, wishes)
+    results = list(reader.results(rows))
+    notes = [] if fields.id is not None else ["no column of ids: rows are matched by their number; --id names one"]
+    imported = Imported(source.name, UNNAMED, source.stem, results, tool="a table", notes=notes)
+    if fields.success is not None or fields.positive is not None or fields.expect is None or fields.actual is None:
+        return reader.finish(imported)
+    return Predictions(imported, wishes, probabilities(header)).judged()
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads rows by the columns that were settled on."""
+
+    source: Source
+    fields: Fields
+    wishes: Wishes
+
+    def results(self, rows: Rows) -> Iterator[Result]:
+        """A result a row."""
+        for number, (place, row) in enumerate(rows, 1):
+            yield self._result(place, row, number)
+
+    def finish(self, imported: Imported) -> Imported:
+        """With the threshold, where it was the score that decided."""
+        if self.fields.success is None and self.fields.actual is None:
+            threshold = {"threshold": self.wishes.success_at}
+            return Imported(**{**vars(imported), "task": "score", "params": threshold, "verdict": "correct"})
+        return Imported(**{**vars(imported), "verdict": self.fields.success or "correct"})
+
+    def _get(self, row: Row, name: str | None, place: str) -> Any:
+        return None if name is None else look_up(row, name, place)
+
+    def _result(self, place: str, row: Row, number: int) -> Result:
+        fields = self.fields
+        values = {key: self._get(row, name, place) for key, name in vars(fields).items()}
+        positive = self._positive(values["positive"], place)
+        used = {name for name in vars(fields).values() if name is not None}
+        return Result(
+            id=str(number) if fields.id is None else as_text(values["id"]),
+            place=place,
+            marks=self._marks(values, positive, place),
+            expect=as_text(values["expect"]),
+            actual=None if values["actual"] in (None, "") else values["actual"],
+            positive=positive,
+            score=as_mark(values["score"], f"{place}: {fields.score}"),
+            repeat=self._repeat(values["repeat"], place),
+            columns={name: value for name, value in flat(row).items() if name not in used},
+        )
+
+    def _marks(self, values: Mapping[str, Any], positive: bool, place: str) -> dict[str, float | None]:
+        """The verdict of the table; else whether what was accepted should have been."""
+        if self.fields.success is not None:
+            return {self.fields.success: as_mark(values["success"], f"{place}: {self.fields.success}")}
+        if self.fields.actual is not None:
+            if self.fields.expect is None:
+                raise ForeignError(f"{self.source.name}: --actual needs --expect, or --success says what was right")
+            return {"correct": float((as_text(values["actual"]) == as_text(values["expect"])) == positive)}
+        if self.wishes.success_at is None:
+            raise ForeignError(f"{self.source.name}: --score alone needs --success-at X, the score that is accepted")
+        score = as_mark(values["score"], f"{place}: {self.fields.score}")
+        return {"correct": float((score is not None and score >= self.wishes.success_at) == positive)}
+
+    def _positive(self, value: Any, place: str) -> bool:
+        mark = as_mark(value, f"{place}: {self.fields.positive}")
+        if mark not in (None, 0.0, 1.0):
+            raise ForeignError(f"{place}: {self.fields.positive}: {value!r} is not true or false")
+        return mark != 0.0
+
+    def _repeat(self, value: Any, place: str) -> int:
+        mark = 1.0 if value is None else as_mark(value, f"{place}: {self.fields.repeat}")
+        if mark is None or mark != int(mark) or not 0 <= mark < 1e9:
+            raise ForeignError(f"{place}: {self.fields.repeat}: {value!r} is not the number of a repeat")
+        return int(mark)
