@@ -9,6 +9,7 @@ import msgspec
 
 from harness.report.document import Block, render_document
 from harness.report.table import Format, Table, render
+from harness.report.text import json_text
 
 
 def chosen(style: str | None) -> Format:
@@ -21,7 +22,7 @@ def chosen(style: str | None) -> Format:
 def emit(style: Format, table: Table, payload: Any) -> None:
     """Print a table, or the payload as JSON."""
     if style is Format.JSON:
-        print(msgspec.json.format(msgspec.json.encode(payload), indent=1).decode())
+        print(json_text(msgspec.json.format(msgspec.json.encode(payload), indent=1).decode()))
     else:
         print(render(table, style, terminal_width=shutil.get_terminal_size((100, 24)).columns), end="")
 
@@ -29,7 +30,7 @@ def emit(style: Format, table: Table, payload: Any) -> None:
 def emit_document(style: Format, blocks: Sequence[Block], payload: Any) -> None:
     """Print a report of several parts, or the payload as JSON."""
     if style is Format.JSON:
-        print(msgspec.json.format(msgspec.json.encode(payload), indent=1).decode())
+        print(json_text(msgspec.json.format(msgspec.json.encode(payload), indent=1).decode()))
     else:
         print(render_document(blocks, style, terminal_width=shutil.get_terminal_size((100, 24)).columns), end="")
 

@@ -59,7 +59,8 @@ def _shown(cell: Cell) -> str:
 
 def _plain(table: Table) -> str:
     """A # header and aligned columns of single words."""
-    header = [f"# {table.columns[0]}", *table.columns[1:]]
+    header = [one_word(name) for name in table.columns]
+    header[0] = f"# {header[0]}"
     last = len(table.columns) - 1
     # The last column may have blanks: whoever splits a line at them still finds all the others.
     body = [[(safe if i == last else one_word)(_shown(cell)) for i, cell in enumerate(row)] for row in table.rows]
@@ -90,7 +91,7 @@ def _terminal(table: Table, terminal_width: int) -> str:
 
     rich_table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, name in enumerate(table.columns):
-        rich_table.add_column(Text(name), justify="right" if _numeric(table, number) else "left", overflow="fold")
+        rich_table.add_column(Text(safe(name)), justify="right" if _numeric(table, number) else "left", overflow="fold")
     for row in table.rows:
         rich_table.add_row(*(Text(safe(_shown(cell))) for cell in row))
     console = Console(file=io.StringIO(), width=terminal_width, color_system=None, highlight=False)
@@ -102,7 +103,7 @@ def _terminal(table: Table, terminal_width: int) -> str:
 def _csv(table: Table) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.columns)
+    writer.writerow(map(spreadsheet, table.columns))
     for row in table.rows:
         writer.writerow([spreadsheet(cell) if isinstance(cell, str) else cell for cell in row])
     return out.getvalue()

@@ -34,8 +34,14 @@ def markdown(text: str) -> str:
 
 
 def spreadsheet(text: str) -> str:
-    """Text for a CSV cell: a spreadsheet must not take it for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    """Text for a CSV cell: no formula for a spreadsheet, no escape sequence for a terminal; line breaks may stay."""
+    harmless = "".join(char if char in "\t\r\n" else safe(char) for char in text) if _UNSAFE.search(text) else text
+    return f"'{harmless}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else harmless
+
+
+def json_text(text: str) -> str:
+    """JSON for a terminal: the same values, with what would act there written as JSON escapes."""
+    return _UNSAFE.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
 
 
 def width(text: str) -> int:
