@@ -133,7 +133,7 @@ def test_errors_are_shown_with_their_messages(runs: Workshop) -> None:
     ill = edited(runs, "one.jsonl", c3={"error": "timeout", "message": "no answer in 5 s"})
     assert found(runs.call("show", ill, "--outcome", "ER", "--format", "json")) == ["c3"]
     assert found(runs.call("show", ill, "--where", "error=timeout", "--format", "json")) == ["c3"]
-    assert "no answer in 5 s" in runs.call("show", ill, "--format", "table").out
+    assert "no answer in 5 s" in runs.call("show", ill, "--format", "csv").out
 
 
 def test_diff_shows_where_outcomes_differ(runs: Workshop) -> None:
