@@ -3,11 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from harness.analysis.comparing.align import Aligned, FloatArray
+from harness.analysis.comparing.replicated import Replicated, with_holm
 from harness.analysis.comparing.sampling import Sampling
 from harness.stats.clustering import intraclass_correlation, intraclass_of_differences
 from harness.stats.cochran import CochranQ, WaldTest, cochran_q, equal_rates
@@ -22,24 +23,6 @@ from harness.stats.replication.joint import JointRates, joint_rates
 from harness.stats.replication.linearised import independent_variance
 from harness.stats.replication.plan import Plan
 from harness.stats.replication.statistic import difference, rate
-
-
-@dataclass(frozen=True)
-class Replicated:
-    """An estimate by replication, in the words of the JSON that users rely on."""
-
-    method: str
-    estimate: float
-    se: float
-    df: float
-    interval: Interval
-    p_value: float | None
-    p_adjusted: float | None
-    design_effect: float | None
-    icc: float | None
-    replicates: int | None
-    groupings: int | Literal["all"] | None
-    fay: float
 
 
 @dataclass(frozen=True)
@@ -195,7 +178,7 @@ def _replicated_pairs(aligned: Aligned, sampling: Sampling, plan: Plan, tables: 
             found.append(_replicated(estimate, icc))
         else:
             found.append(_from_joint(aligned, sampling, plan, joint, (i, j, variance, icc)))
-    return _with_holm(found)
+    return with_holm(found)
 
 
 def _from_joint(
@@ -228,16 +211,6 @@ def _independent(aligned: Aligned, sampling: Sampling, i: int, j: int) -> float:
     discordant = int((aligned.success[i] != aligned.success[j]).sum())
     gap = (int(aligned.success[i].sum()) - int(aligned.success[j].sum())) / n
     return (discordant / n - gap * gap) / (n - 1) if n > 1 else 0.0
-
-
-def _with_holm(found: Sequence[Replicated]) -> list[Replicated]:
-    from dataclasses import replace
-
-    p_values = np.array([math.nan if one.p_value is None else one.p_value for one in found])
-    return [
-        replace(one, p_adjusted=None if math.isnan(p) else float(p))
-        for one, p in zip(found, holm(p_values), strict=True)
-    ]
 
 
 def _pairs(tables: PairTables, replication: list[Replicated] | None, confidence: float) -> list[Pair]:
