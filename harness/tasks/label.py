@@ -4,12 +4,15 @@ The score is the lead of the best label over the second. An answer without a sco
 """
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import cast
+
+from msgspec import UNSET
 
 from harness.model import REFUSAL, Answer, Case
 from harness.params import Param, ParamType, Value
 from harness.tasks.answers import bounded, fields, label, number, shown
-from harness.tasks.task import Accepts, AnswerError, Rules
+from harness.tasks.task import Accepts, AnswerError, Limits, Recorded, Rules
 
 
 def best_and_lead(scores: Mapping[object, object]) -> Answer:
@@ -71,6 +74,17 @@ class LabelTask:
             return bool(answer.actual == case.expect or (not case.expect and not case.positive))
 
         return accepts
+
+    def limits(self, rules: Rules) -> Limits:
+        """The score where the label is the claimed one; without a score, every threshold is passed."""
+
+        def of(trial: Recorded, positive: bool) -> float:
+            actual, expect, score = trial.actual, trial.expect, trial.score
+            if actual is UNSET or actual is None or not (actual == expect or (not expect and not positive)):
+                return -inf
+            return inf if score is UNSET or score is None else score
+
+        return Limits("threshold", True, of)
 
     def mistake(self, case: Case, rules: Rules) -> str | None:
         """A case of a label test can be any."""

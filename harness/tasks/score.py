@@ -1,11 +1,14 @@
 """Task `score`: verification and detection. The program scores the claim; the threshold decides."""
 
 from collections.abc import Mapping
+from math import inf
+
+from msgspec import UNSET
 
 from harness.model import REFUSAL, Answer, Case
 from harness.params import Param, ParamType, Value
 from harness.tasks.answers import fields, number
-from harness.tasks.task import Accepts, Rules
+from harness.tasks.task import Accepts, Limits, Recorded, Rules
 
 
 class ScoreTask:
@@ -34,6 +37,16 @@ class ScoreTask:
         if rules.larger_is_better:
             return lambda case, answer: answer.score is not None and answer.score >= threshold
         return lambda case, answer: answer.score is not None and answer.score <= threshold
+
+    def limits(self, rules: Rules) -> Limits:
+        """The score itself; an answer without one is a refusal."""
+        refused = -inf if rules.larger_is_better else inf
+
+        def of(trial: Recorded, positive: bool) -> float:
+            score = trial.score
+            return refused if score is UNSET or score is None else score
+
+        return Limits("threshold", rules.larger_is_better, of)
 
     def mistake(self, case: Case, rules: Rules) -> str | None:
         """A case of a score test can be any: its ground truth is `positive`."""

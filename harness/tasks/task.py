@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from math import inf
+from typing import Any, Protocol
 
 from harness.model import Answer, Case
 from harness.params import Param, Value
@@ -24,6 +25,46 @@ class Rules:
 Accepts = Callable[[Case, Answer], bool]
 
 
+class Recorded(Protocol):
+    """What a transcript has of an answer; msgspec's UNSET, which is false, where a record lacks something."""
+
+    @property
+    def expect(self) -> Any:
+        """The claim."""
+
+    @property
+    def actual(self) -> Any:
+        """The answer as given."""
+
+    @property
+    def score(self) -> Any:
+        """The number that is decided by."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How recorded answers are decided on anew, for any number of values of the task's decision parameter.
+
+    Each answer has a limit: the strictest value of the parameter at which it is still accepted.
+    """
+
+    param: str
+    # A threshold: values up to the limit accept. Otherwise, as for a tolerance, values from the limit on do.
+    falling: bool
+    # The limit of a recorded answer that is no error, and of a case that is positive, or not.
+    of: Callable[[Recorded, bool], float]
+
+    @property
+    def always(self) -> float:
+        """The limit of what every value accepts."""
+        return inf if self.falling else -inf
+
+    @property
+    def never(self) -> float:
+        """The limit of what no value accepts."""
+        return -self.always
+
+
 class Task(Protocol):
     """One task. Implementations are modules' constants: they have no state."""
 
@@ -41,6 +82,9 @@ class Task(Protocol):
 
     def acceptance(self, rules: Rules, params: Mapping[str, Value]) -> Accepts:
         """The decision for these decision parameters."""
+
+    def limits(self, rules: Rules) -> Limits:
+        """The same decision for all values at once, from what was recorded; it must agree with `acceptance`."""
 
     def mistake(self, case: Case, rules: Rules) -> str | None:
         """What is wrong with a case for this task, if anything."""

@@ -5,11 +5,14 @@ The recorded score is the error, so that the tolerance is a decision parameter: 
 
 from collections.abc import Mapping
 from decimal import Decimal
+from math import inf
+
+from msgspec import UNSET
 
 from harness.model import REFUSAL, Answer, Case
 from harness.params import Param, ParamType, Value
 from harness.tasks.answers import bounded, fields, number
-from harness.tasks.task import Accepts, AnswerError, Rules
+from harness.tasks.task import Accepts, AnswerError, Limits, Recorded, Rules
 
 
 class ValueTask:
@@ -40,6 +43,17 @@ class ValueTask:
             return answer.actual is not None and (answer.score is None or answer.score <= tolerance)
 
         return accepts
+
+    def limits(self, rules: Rules) -> Limits:
+        """The recorded error; an answer to a case without a claim has none, and every tolerance accepts it."""
+
+        def of(trial: Recorded, positive: bool) -> float:
+            actual, score = trial.actual, trial.score
+            if actual is UNSET or actual is None:
+                return inf
+            return -inf if score is UNSET or score is None else score
+
+        return Limits("tolerance", False, of)
 
     def mistake(self, case: Case, rules: Rules) -> str | None:
         """The claim must be a number, and not 0 where the tolerance is relative to it."""
