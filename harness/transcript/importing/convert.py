@@ -55,18 +55,24 @@ def _check(imported: Imported, results: Sequence[Result], *, partial: bool) -> N
     seen: dict[tuple[str, int], Result] = {}
     cases: dict[str, Result] = {}
     for result in results:
-        place = result.place.removeprefix(imported.source).lstrip(": ")
+        place = _within(result, imported.source)
         if not result.id:
             mistakes.add("no id; every case needs one", place=place)
-        if (result.id, result.repeat) in seen:
+        elif (result.id, result.repeat) in seen:
             mistakes.add(f"id '{result.id}' is there twice; ids must differ, or --repeat names a column", place=place)
-        seen[result.id, result.repeat] = result
-        if cases.setdefault(result.id, result).expect != result.expect:
+        elif cases.setdefault(result.id, result).expect != result.expect:
             mistakes.add(f"id '{result.id}' has another ground truth here than before", place=place)
-    if not partial and len(seen) % len(cases):
+        seen[result.id, result.repeat] = result
+    if not partial and not mistakes.count and len(seen) % len(cases):
         mistakes.add(f"{len(seen):,} answers to {len(cases):,} cases: some lack a repeat; --partial imports them")
     if mistakes.count:
         raise ForeignError(mistakes.report())
+
+
+def _within(result: Result, source: str) -> str:
+    """The place in a file that the report names already."""
+    place = result.place.removeprefix(source)
+    return f"line {place[1:]}" if place[1:].isdecimal() else place.lstrip(": ")
 
 
 def _ordered(results: Sequence[Result]) -> list[Result]:

@@ -1,8 +1,9 @@
 """Predictions as scikit-learn users keep them: y_true and y_pred, and y_score or proba_CLASS where there are scores."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from harness.errors import ForeignError
 from harness.transcript.importing.content import as_mark, as_text
@@ -10,8 +11,7 @@ from harness.transcript.importing.results import Imported, Result, Wishes
 
 CORRECT = "correct"
 # Labels whose positive one is known: scikit-learn's own rule for `pos_label=None`.
-_BINARY = ({"0", "1"}, {"-1", "1"}, {"false", "true"})
-_POSITIVE = ("1", "true")
+_BINARY = (({"0", "1"}, "1"), ({"-1", "1"}, "1"), ({"false", "true"}, "true"))
 # A table that passed through pandas with a gap in it has 1.0 for 1.
 _WHOLE = re.compile(r"(-?\d+)\.0+")
 
@@ -34,18 +34,26 @@ class Predictions:
             if scored and not self.classes:
                 source = self.imported.source
                 raise ForeignError(f"{source}: whose score is it? --positive-label names the class that it speaks for")
-            judge = self._label
+            judge: Callable[[Result], Result] = self._label
         else:
-            judge = lambda result: self._detection(result, label)  # noqa: E731
-        task = "score" if label is not None and (scored or self._column(label)) else "label"
-        return replace(self.imported, results=[judge(result) for result in results], task=task, verdict=CORRECT)
+            judge = partial(self._detection, label=label)
+        # In a score test `positive` is the ground truth and `expect` judges nothing: it keeps the true label, so that
+        # the digest tells two tables apart that agree only in their ids.
+        task = "label" if label is None else "score"
+        judged = [self._without_probabilities(judge(result)) for result in results]
+        return replace(self.imported, results=judged, task=task, verdict=CORRECT)
+
+    def _without_probabilities(self, result: Result) -> Result:
+        """They were columns of the answer, not of the case."""
+        used = set(self.classes.values())
+        return replace(result, columns={name: value for name, value in result.columns.items() if name not in used})
 
     def _plain(self, result: Result) -> Result:
         expect = label_text(result.expect)
         if not expect:
             raise ForeignError(f"{result.place}: no true label; every row needs one")
         actual = None if result.actual is None else label_text(as_text(result.actual))
-        marks = {CORRECT: float(actual is not None and actual.lower() == expect.lower())}
+        marks = {CORRECT: float(actual == expect)}
         return replace(result, expect=expect, actual=actual, marks=marks)
 
     def _positive_label(self, results: list[Result]) -> str | None:
@@ -56,12 +64,10 @@ class Predictions:
                 shown = ", ".join(sorted(labels)[:20])
                 raise ForeignError(f"{self.imported.source}: --positive-label {given}: not among the labels {shown}")
             return given
-        seen = {label.lower() for label in labels | {str(r.actual) for r in results if r.actual is not None}}
-        if not any(seen <= pair for pair in _BINARY):
-            return None
-        return next((label for label in sorted(labels) if label.lower() in _POSITIVE), "1")
+        seen = labels | {result.actual for result in results if result.actual is not None}
+        return next((positive for pair, positive in _BINARY if seen <= pair), None)
 
-    def _detection(self, result: Result, label: str) -> Result:
+    def _detection(self, result: Result, *, label: str) -> Result:
         positive = result.expect == label
         accepted = result.actual == label
         return replace(
@@ -73,10 +79,11 @@ class Predictions:
         )
 
     def _label(self, result: Result) -> Result:
-        """The score of a label is its lead over the second."""
-        known = [as_mark(result.columns.get(column), f"{result.place}: {column}") for column in self.classes.values()]
-        ranked = sorted((value for value in known if value is not None), reverse=True)
-        return replace(result, score=ranked[0] - ranked[1] if len(ranked) > 1 else None)
+        """The score of a label is its lead over the best of the others."""
+        known = {name: self._probability(result, name) for name in map(label_text, self.classes)}
+        own = known.pop(result.actual, None)
+        others = [value for value in known.values() if value is not None]
+        return replace(result, score=None if own is None or not others else own - max(others))
 
     def _column(self, label: str) -> str | None:
         return next((column for name, column in self.classes.items() if label_text(name) == label), None)
@@ -87,6 +94,7 @@ class Predictions:
 
 
 def label_text(text: str) -> str:
-    """A label as one would say it: 1.0 is 1."""
-    whole = _WHOLE.fullmatch(text.strip())
-    return whole[1] if whole else text.strip()
+    """A label as one would say it: 1.0 is 1, True is true."""
+    text = text.strip()
+    whole = _WHOLE.fullmatch(text)
+    return whole[1] if whole else text.lower() if text.lower() in ("true", "false") else text

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.errors import ForeignError, ScriptError
+from harness.files.mistakes import Mistakes
 from harness.files.tables import Delimited
 from harness.transcript.importing.columns import guessed, probabilities
 from harness.transcript.importing.content import Source, as_mark, as_text, decode, flat, look_up
@@ -28,11 +29,21 @@ def read_delimited(source: Source, wishes: Wishes) -> list[Imported]:
     line = source.start.split(b"\n")[0]
     delimiter = max(_DELIMITERS, key=lambda mark: line.count(mark.encode()))
     try:
-        table = Delimited(source.path, delimiter)
-        rows = [(f"{source.name}:{table.line}", dict(zip(table.header, row, strict=True))) for row in table]
+        rows = _rows(source, Delimited(source.path, delimiter))
     except ScriptError as error:
         raise ForeignError(str(error)) from None
     return [_table(source, rows, wishes)]
+
+
+def _rows(source: Source, table: Delimited) -> Rows:
+    mistakes, rows = Mistakes(source.name), []
+    for row in table:
+        if text := table.ragged(row):
+            mistakes.add(text, place=f"line {table.line}")
+        else:
+            rows.append((f"{source.name}:{table.line}", dict(zip(table.header, row, strict=True))))
+    mistakes.raise_if_any()
+    return rows
 
 
 def read_lines(source: Source, wishes: Wishes) -> list[Imported]:

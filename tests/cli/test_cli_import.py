@@ -1,0 +1,98 @@
+"""`hate import`, end to end: where transcripts go, what is printed, and that they can be compared."""
+
+import gzip
+import json
+import subprocess
+import sys
+
+import pytest
+from workshop import Workshop
+
+TABLE = "id,y_true,y_pred,group\n1,a,a,x\n2,b,a,x\n3,b,b,y\n4,a,a,y\n"
+
+
+@pytest.fixture
+def tables(shop: Workshop) -> Workshop:
+    shop.write("svm.csv", TABLE)
+    shop.write("knn.csv", TABLE.replace("2,b,a", "2,b,b"))
+    return shop
+
+
+def test_transcripts_go_where_those_of_runs_go(tables: Workshop) -> None:
+    done = tables.call("import", "svm.csv", "knn.csv", "--format", "json")
+    again = tables.call("import", "svm.csv", "--format", "json")
+    assert done.json["transcripts"] == ["transcripts/imported/svm.jsonl", "transcripts/imported/knn.jsonl"]
+    assert again.json["transcripts"] == ["transcripts/imported/svm-2.jsonl"]
+    row = done.json["rows"][1]
+    assert [row[key] for key in ("test", "algorithm", "tests", "TP", "FN", "ER", "rate")] == [
+        "imported", "knn", 4, 4, 0, 0, 1.0,
+    ]  # fmt: skip
+    assert tables.call("check", "transcripts").status == 0
+
+
+def test_names_can_be_chosen(tables: Workshop) -> None:
+    done = tables.call("import", "svm.csv", "--test", "pets", "--test-version", "2.1", "--algorithm", "my/svm")
+    assert done.status == 0
+    header = tables.lines("transcripts/pets/my_svm.jsonl")[0]
+    assert (header["test"]["name"], header["test"]["version"], header["algorithm"]["name"]) == ("pets", "2.1", "my/svm")
+    assert "--test Pets!" in tables.call("import", "svm.csv", "--test", "Pets!").err
+
+
+def test_an_existing_file_is_kept(tables: Workshop) -> None:
+    assert tables.call("import", "svm.csv", "-o", "out.jsonl.gz").status == 0
+    before = (tables.folder / "out.jsonl.gz").read_bytes()
+    done = tables.call("import", "knn.csv", "-o", "out.jsonl.gz")
+    assert (done.status, done.err) == (2, "hate: out.jsonl.gz: exists; --force overwrites it\n")
+    assert (tables.folder / "out.jsonl.gz").read_bytes() == before
+    assert tables.call("import", "knn.csv", "-o", "out.jsonl.gz", "--force").status == 0
+    header = json.loads(gzip.decompress((tables.folder / "out.jsonl.gz").read_bytes()).splitlines()[0])
+    assert header["algorithm"]["name"] == "knn"
+    assert sorted(path.name for path in tables.folder.iterdir()) == ["knn.csv", "out.jsonl.gz", "svm.csv"]
+
+
+def test_several_do_not_fit_into_one_file(tables: Workshop) -> None:
+    done = tables.call("import", "svm.csv", "knn.csv", "-o", "out.jsonl")
+    assert done.status == 2
+    assert "2 transcripts do not fit into one file" in done.err
+    assert not (tables.folder / "out.jsonl").exists()
+
+
+def test_one_bad_file_keeps_all_from_being_written(tables: Workshop) -> None:
+    tables.write("bad.csv", "id,y_true,y_pred\n1,a\n")
+    assert tables.call("import", "svm.csv", "bad.csv").status == 2
+    assert not (tables.folder / "transcripts").exists()
+
+
+def test_columns_of_tables_are_no_options_for_logs(tables: Workshop) -> None:
+    tables.write("m.json", '{\n"a": true\n}')
+    done = tables.call("import", "m.json", "--success", "x")
+    assert "--success names a column of a table, and this is a mapping of ids to results" in done.err
+
+
+def test_numbers_that_are_none(tables: Workshop) -> None:
+    assert "--success-at nan: not a finite number" in tables.call("import", "svm.csv", "--success-at", "nan").err
+
+
+@pytest.mark.parametrize("style", ["table", "plain", "csv", "tex", "md"])
+def test_every_format_prints_names_and_counts(tables: Workshop, style: str) -> None:
+    done = tables.call("import", "svm.csv", "--format", style)
+    assert done.status == 0
+    assert "svm" in done.out
+    assert "0.7500" in done.out or "0.75" in done.out
+
+
+def test_imported_results_can_be_looked_into(tables: Workshop) -> None:
+    assert tables.call("import", "svm.csv", "knn.csv", "--psu", "group").status == 0
+    done = tables.call("diff", "transcripts/imported/svm.jsonl", "transcripts/imported/knn.jsonl", "--format", "json")
+    assert done.status in (0, 1)
+    assert '"2"' in done.out
+
+
+def test_help_needs_no_arrays() -> None:
+    code = (
+        "import sys; from harness.cli.main import call; call(['import', '--help']); "
+        "print({'numpy', 'scipy', 'requests', 'zstandard'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "FILE" in done.stdout
+    assert done.stdout.splitlines()[-1] == "set()"

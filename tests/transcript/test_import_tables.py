@@ -1,0 +1,233 @@
+"""Tables of predictions, tables with columns of one's own, and mappings of ids to results."""
+
+import csv
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from imports import import_one, outcomes, refused
+from workshop import Workshop
+
+from harness.transcript.importing.content import flat, look_up
+from harness.transcript.importing.predictions import label_text
+
+DETECTION = """\
+id,y_true,y_pred,y_score,site
+r1,1,1,0.9,a
+r2,0,1,0.6,a
+r3,0,0,0.2,b
+r4,1,0,0.4,b
+r5,1,,,b
+"""
+
+
+def table(rows: list[dict[str, object]], delimiter: str = ",") -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]), delimiter=delimiter)
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def test_two_classes_are_a_detection(shop: Workshop) -> None:
+    shop.write("svm.csv", DETECTION)
+    header, records = import_one(shop, "svm.csv", "--psu", "site")
+    assert outcomes(records) == {"r1": "TP", "r2": "FP", "r3": "TN", "r4": "FN", "r5": "FN"}
+    assert [records[name].get("score") for name in records] == [0.9, 0.6, 0.2, 0.4, None]
+    assert (records["r2"]["positive"], records["r2"]["truth"]) == (False, "0")
+    assert records["r2"]["columns"] == {"site": "a"}
+    assert "actual" not in records["r5"]
+    assert header["test"] | {"digest": ""} == {
+        "name": "imported", "version": "0", "digest": "", "task": "score", "cases": 5,
+    }  # fmt: skip
+    assert header["algorithm"]["name"] == "svm"
+
+
+def test_detections_agree_with_scikit_learn(shop: Workshop) -> None:
+    from sklearn.metrics import confusion_matrix  # type: ignore[import-untyped, unused-ignore]
+
+    truth = [n * 7 % 11 % 2 for n in range(60)]
+    predicted = [n * 5 % 13 % 2 for n in range(60)]
+    shop.write("p.csv", table([{"y_true": t, "y_pred": p} for t, p in zip(truth, predicted, strict=True)]))
+    _, records = import_one(shop, "p.csv")
+    counted = [list(outcomes(records).values()).count(name) for name in ("TN", "FP", "FN", "TP")]
+    assert counted == confusion_matrix(truth, predicted).ravel().tolist()
+
+
+@pytest.mark.parametrize(
+    ("true", "predicted"),
+    [
+        ("y_true", "y_pred"),
+        ("Actual", "Predicted"),
+        ("expected", "actual"),
+        ("label", "prediction"),
+        ("True Label", "pred"),
+    ],
+)
+def test_usual_names_of_columns_are_known(shop: Workshop, true: str, predicted: str) -> None:
+    rows: list[dict[str, object]] = [{"Unnamed: 0": "a", true: "cat", predicted: "cat"}]
+    rows.append({"Unnamed: 0": "b", true: "dog", predicted: "cat"})
+    shop.write("p.csv", table(rows))
+    _, records = import_one(shop, "p.csv")
+    assert {name: (r["outcome"], r["expect"], r["actual"]) for name, r in records.items()} == {
+        "a": ("TP", "cat", "cat"),
+        "b": ("FN", "dog", "cat"),
+    }
+
+
+def test_a_label_has_its_lead_as_score(shop: Workshop) -> None:
+    """Also where the answer is not the likeliest class: then it lags behind."""
+    shop.write("p.csv", "y_true;y_pred;proba_a;proba_b;proba_c\na;a;0.5;0.25;0.25\nb;c;0.5;0.25;0.25\nc;;1;0;0\n")
+    header, records = import_one(shop, "p.csv")
+    assert [record.get("score") for record in records.values()] == [0.25, -0.25, None]
+    assert header["test"]["task"] == "label"
+    assert "columns" not in records["1"]
+    assert list(records) == ["1", "2", "3"]
+
+
+def test_rows_without_ids_are_said_to_be_matched_by_number(shop: Workshop) -> None:
+    shop.write("p.csv", "y_true,y_pred\na,a\n")
+    assert "rows are matched by their number" in shop.call("import", "p.csv").err
+
+
+def test_the_positive_class_can_be_named(shop: Workshop) -> None:
+    shop.write("p.csv", "id,y_true,y_pred,y_score\n1,ham,spam,0.7\n2,spam,spam,0.9\n3,ham,ham,0.1\n")
+    assert "--positive-label names the class" in refused(shop, "p.csv")
+    assert "not among the labels ham, spam" in refused(shop, "p.csv", "--positive-label", "eggs")
+    _, records = import_one(shop, "p.csv", "--positive-label", "spam")
+    assert outcomes(records) == {"1": "FP", "2": "TP", "3": "TN"}
+
+
+def test_other_truths_are_another_test(shop: Workshop) -> None:
+    """Rows that are matched by number alone must not be compared when they are of other data."""
+    shop.write("a.csv", "y_true,y_pred\n1,1\n0,0\n")
+    shop.write("b.csv", "y_true,y_pred\n0,1\n1,0\n")
+    digests = {import_one(shop, name)[0]["test"]["digest"] for name in ("a.csv", "b.csv")}
+    assert len(digests) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"), [("1.0", "1"), ("-3.00", "-3"), (" True", "true"), ("1.5", "1.5"), ("A", "A")]
+)
+def test_labels_that_went_through_other_libraries(text: str, plain: str) -> None:
+    assert label_text(text) == plain
+
+
+def test_any_columns_nested_or_not(shop: Workshop) -> None:
+    rows = [
+        {"meta": {"key": "x", "doc": "d1"}, "judge": {"ok": True}, "gold": "A", "said": "A", "n": 1},
+        {"meta": {"key": "y", "doc": "d1"}, "judge": {"ok": "no"}, "gold": "B", "said": None, "n": 2},
+    ]
+    shop.write("r.jsonl", "\n".join(map(json.dumps, rows)))
+    shop.write("r.json", json.dumps(rows))
+    words = ("--id", "meta.key", "--success", "judge.ok", "--expect", "gold", "--actual", "said", "--psu", "meta.doc")
+    _, lines = import_one(shop, "r.jsonl", *words)
+    _, array = import_one(shop, "r.json", *words)
+    assert lines == array
+    assert lines["x"] == {
+        "id": "x", "outcome": "TP", "positive": True, "expect": "A", "actual": "A", "psu": "d1",
+        "columns": {"meta.doc": "d1", "n": 1},
+    }  # fmt: skip
+    assert lines["y"]["outcome"] == "FN"
+
+
+def test_negative_cases_of_a_table(shop: Workshop) -> None:
+    shop.write("t.csv", "id,claim,said,real\n1,a,a,yes\n2,a,b,yes\n3,a,a,no\n4,a,b,no\n")
+    words = ("t.csv", "--expect", "claim", "--actual", "said", "--positive", "real")
+    _, records = import_one(shop, *words)
+    assert outcomes(records) == {"1": "TP", "2": "FN", "3": "FP", "4": "TN"}
+    shop.write("u.csv", "id,ok,real\n1,1,1\n2,0,1\n3,1,0\n4,0,0\n")
+    _, records = import_one(shop, "u.csv", "--success", "ok", "--positive", "real")
+    assert outcomes(records) == {"1": "TP", "2": "FN", "3": "TN", "4": "FP"}
+
+
+def test_a_score_alone_needs_a_bar(shop: Workshop) -> None:
+    shop.write("t.tsv", "id\tmatch\tsame\n1\t0.5\ttrue\n2\t0.9\tfalse\n3\t0.4\tfalse\n4\t\ttrue\n")
+    assert "--success-at" in refused(shop, "t.tsv", "--score", "match", "--positive", "same")
+    header, records = import_one(shop, "t.tsv", "--score", "match", "--positive", "same", "--success-at", "0.5")
+    assert outcomes(records) == {"1": "TP", "2": "FP", "3": "TN", "4": "FN"}
+    assert (header["test"]["task"], header["params"]["threshold"]) == ("score", 0.5)
+
+
+def test_repeats_of_a_table(shop: Workshop) -> None:
+    text = "id,ok,run\na,1,0\nb,0,0\na,0,1\nb,1,1\n"
+    shop.write("t.csv", text)
+    header, records = import_one(shop, "t.csv", "--success", "ok", "--repeat", "run")
+    assert header["repeat"] == 2
+    assert outcomes(records) == {"a#1": "TP", "a#2": "FN", "b#1": "FN", "b#2": "TP"}
+    assert list(records) == ["a#1", "a#2", "b#1", "b#2"]
+
+
+def test_strata_crossed_and_contradicted(shop: Workshop) -> None:
+    shop.write("t.csv", "id,ok,day,place,subject\n1,1,mon,x/y,s1\n2,0,tue,z,s2\n3,1,tue,z,s1\n")
+    header, records = import_one(shop, "t.csv", "--success", "ok", "--stratum", "day,place")
+    assert header["design"] == {"stratum": ["day", "place"]}
+    assert [record["stratum"] for record in records.values()] == ["mon/x\\/y", "tue/z", "tue/z"]
+    line = refused(shop, "t.csv", "--success", "ok", "--stratum", "day", "--psu", "subject")
+    assert "PSU 's1' lies in two strata, 'mon' and 'tue'" in line
+    assert "did you mean 'subject'?" in refused(shop, "t.csv", "--success", "ok", "--psu", "subjct")
+
+
+def test_long_texts_are_no_columns_unless_asked_for(shop: Workshop) -> None:
+    document = "word " * 100
+    shop.write("t.csv", f"id,ok,text\n1,1,{document}\n2,0,short\n")
+    _, records = import_one(shop, "t.csv", "--success", "ok")
+    assert [record.get("columns") for record in records.values()] == [None, {"text": "short"}]
+    _, records = import_one(shop, "t.csv", "--success", "ok", "--psu", "text")
+    assert records["1"]["psu"] == document
+
+
+def test_columns_that_nobody_named(shop: Workshop) -> None:
+    shop.write("t.csv", "a,b\n1,2\n")
+    assert refused(shop, "t.csv").endswith("or --expect and --actual; columns: a, b")
+    assert "no column 'x'" in refused(shop, "t.csv", "--success", "x")
+    assert "--actual needs --expect" in refused(shop, "t.csv", "--actual", "b")
+
+
+def test_swe_bench_instances(shop: Workshop) -> None:
+    report = {f"django__django-{n}": {"resolved": n > 1, "patch_exists": True} for n in range(3)}
+    shop.write("gpt.json", json.dumps(report))
+    header, records = import_one(shop, "gpt.json", "--test", "swe-bench", "--test-version", "1", "--psu", "repo")
+    assert outcomes(records) == {"django__django-0": "FN", "django__django-1": "FN", "django__django-2": "TP"}
+    assert {record["psu"] for record in records.values()} == {"django/django"}
+    assert (header["test"]["name"], header["test"]["version"]) == ("swe-bench", "1")
+    assert header["algorithm"]["name"] == "gpt"
+
+
+def test_swe_bench_lists(shop: Workshop) -> None:
+    report = {
+        "total_instances": 5, "resolved_ids": ["a__b-1"], "unresolved_ids": ["a__b-2"], "error_ids": ["a__b-3"],
+        "submitted_ids": ["a__b-1", "a__b-2", "a__b-3", "a__b-4"], "empty_patch_ids": ["a__b-4"], "schema_version": 2,
+    }  # fmt: skip
+    shop.write("m.json", json.dumps(report))
+    _, records = import_one(shop, "m.json")
+    assert outcomes(records) == {"a__b-1": "TP", "a__b-2": "FN", "a__b-3": "FN", "a__b-4": "FN"}
+    assert [name for name, record in records.items() if "error" in record] == ["a__b-3"]
+    shop.write("only.json", json.dumps({"resolved": ["a", "b"]}))
+    assert "list all that were tried as well" in refused(shop, "only.json")
+
+
+def test_plain_mappings(shop: Workshop) -> None:
+    shop.write("m.json", json.dumps({"a": True, "b": False, "c": 1}))
+    assert outcomes(import_one(shop, "m.json")[1]) == {"a": "TP", "b": "FN", "c": "TP"}
+    shop.write("g.json", json.dumps({"a": {"f1": 0.4, "em": 0}, "b": {"f1": 1, "em": 1}}))
+    assert "has the metrics 'f1', 'em'" in refused(shop, "g.json")
+    assert outcomes(import_one(shop, "g.json", "--metric", "f1", "--success-at", "0.4")[1]) == {"a": "TP", "b": "TP"}
+
+
+TREES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.text(max_size=5), parts, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.text("ab.", min_size=1, max_size=3), TREES, max_size=4))
+def test_flattened_columns_can_be_looked_up_and_written(row: dict[str, object]) -> None:
+    for name, value in flat(row).items():
+        assert isinstance(value, str | int | float)
+        json.dumps(value, allow_nan=False)
+        if "." not in "".join(row):
+            assert look_up(row, name, "here") == value or name in row
