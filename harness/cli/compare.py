@@ -1,6 +1,7 @@
 """`hate compare`: is A better than B?"""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -46,7 +47,7 @@ def command(transcripts: Sequence[str], **given: Any) -> int:
     from harness.analysis.comparing.sampling import take_sample
     from harness.report.comparison import comparison_blocks
 
-    aligned = _aligned(transcripts, intersect=given["intersect"], partial=given["partial"])
+    aligned = _aligned(transcripts, given)
     baseline = _place(aligned.names, given["baseline"])
     found = compare(aligned, take_sample(aligned, _design(given)), _plan(given), baseline=baseline)
     style = chosen(given["style"])
@@ -59,18 +60,32 @@ def command(transcripts: Sequence[str], **given: Any) -> int:
     return 1 if given["fail_if_worse"] and _first_is_worse(found) else 0
 
 
-def _aligned(transcripts: Sequence[str], *, intersect: bool, partial: bool) -> Any:
+# Options that look at more of a record than its outcome, score, time, stratum and PSU.
+NEEDS_COLUMNS = ("stratum", "psu", "weights")
+
+
+def _aligned(transcripts: Sequence[str], given: dict[str, Any]) -> Any:
     from harness.analysis.comparing.align import Run, align
     from harness.site.sources import open_source
     from harness.transcript.columns import read_columns
 
+    sources = [open_source(text) for text in transcripts]
+    lean = not any(given.get(option) for option in NEEDS_COLUMNS) and not _weighs_by_column(sources[0].path)
     runs = []
-    for text in transcripts:
-        source = open_source(text)
+    for source in sources:
         if source.note:
             remark(source.note)
-        runs.append(Run(read_columns(source.path, name=source.name), source.name, source.stem))
-    return align(runs, intersect=intersect, partial=partial)
+        runs.append(Run(read_columns(source.path, name=source.name, lean=lean), source.name, source.stem))
+    return align(runs, intersect=given["intersect"], partial=given["partial"])
+
+
+def _weighs_by_column(path: Path) -> bool:
+    """Whether the test's own design takes weights from a column of the cases."""
+    from harness.transcript.read import open_transcript
+
+    with open_transcript(path) as reader:
+        weights = reader.header.design.get("weights", "cases")
+    return isinstance(weights, str) and weights not in ("cases", "equal")
 
 
 def _place(names: Sequence[str], name: str | None) -> int | None:

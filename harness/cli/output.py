@@ -19,10 +19,17 @@ def chosen(style: str | None) -> Format:
     return Format.TABLE if sys.stdout.isatty() else Format.PLAIN
 
 
+def _number(value: Any) -> Any:
+    """numpy's numbers as Python's, without importing numpy."""
+    if callable(getattr(value, "item", None)):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
 def emit(style: Format, table: Table, payload: Any) -> None:
     """Print a table, or the payload as JSON."""
     if style is Format.JSON:
-        print(json_text(msgspec.json.format(msgspec.json.encode(payload), indent=1).decode()))
+        print(json_text(msgspec.json.format(msgspec.json.encode(payload, enc_hook=_number), indent=1).decode()))
     else:
         print(render(table, style, terminal_width=shutil.get_terminal_size((100, 24)).columns), end="")
 
@@ -30,7 +37,7 @@ def emit(style: Format, table: Table, payload: Any) -> None:
 def emit_document(style: Format, blocks: Sequence[Block], payload: Any) -> None:
     """Print a report of several parts, or the payload as JSON."""
     if style is Format.JSON:
-        print(json_text(msgspec.json.format(msgspec.json.encode(payload), indent=1).decode()))
+        print(json_text(msgspec.json.format(msgspec.json.encode(payload, enc_hook=_number), indent=1).decode()))
     else:
         print(render_document(blocks, style, terminal_width=shutil.get_terminal_size((100, 24)).columns), end="")
 

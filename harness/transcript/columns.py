@@ -1,19 +1,25 @@
 """A whole transcript as columns: numpy arrays, texts by code, ready to be compared."""
 
-from collections.abc import Iterable, Sequence
+import gc
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import UNSET
+from msgspec import UNSET, Struct, UnsetType
 
 from harness.model import Outcome, Trial, plain_text
 from harness.transcript.format import Header
 from harness.transcript.read import TranscriptReader, open_transcript
 
 OUTCOMES = tuple(Outcome)
+_TEXTS = {str, UnsetType, type(None)}
+_MISSING = {UnsetType, type(None)}
+_TEXT_KEYS = ("expect", "truth", "actual", "error", "stratum", "psu")
+_NO_COLUMNS: dict[str, Any] = {}
 _CODE = {outcome.value: code for code, outcome in enumerate(OUTCOMES)}
 
 
@@ -62,18 +68,42 @@ class Columns:
         return chosen
 
 
-def read_columns(path: Path, *, name: str | None = None) -> Columns:
-    """Read a transcript, plain or gzipped; whether it is complete is told, not judged. `name` is for messages."""
-    with open_transcript(path, name=name) as reader:
-        return collect(reader)
+def read_columns(path: Path, *, name: str | None = None, lean: bool = False) -> Columns:
+    """Read a transcript, plain or gzipped; whether it is complete is told, not judged. `name` is for messages.
+
+    `lean` leaves out what only some analyses need: expect, truth, actual and the columns of the cases.
+    """
+    with open_transcript(path, name=name, record=_Lean if lean else Trial) as reader:
+        return collect(reader, lean=lean)
 
 
-def collect(reader: TranscriptReader) -> Columns:
+def collect(reader: TranscriptReader, *, lean: bool = False) -> Columns:
     """The columns of an open transcript."""
-    building = _Building()
-    for block in reader.blocks():
-        building.add(block)
+    building = _Building(("error", "stratum", "psu") if lean else _TEXT_KEYS)
+    # Millions of small objects and no cycle among them: looking for cycles would take as long as all the rest.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for block in reader.blocks():
+            building.add(block)
+    finally:
+        if collecting:
+            gc.enable()
     return building.finish(reader)
+
+
+class _Lean(Struct, gc=False):
+    """A record without what `lean` leaves out, which is then not even decoded."""
+
+    id: str
+    outcome: Outcome
+    score: float | UnsetType | None = UNSET
+    error: str | UnsetType | None = UNSET
+    seconds: float | UnsetType | None = UNSET
+    memory: int | UnsetType | None = UNSET
+    repeat: int | UnsetType = UNSET
+    stratum: str | UnsetType = UNSET
+    psu: str | UnsetType = UNSET
 
 
 class _Texts:
@@ -83,54 +113,64 @@ class _Texts:
         self._known: dict[Any, int] = {UNSET: -1, None: -1}
         self._parts = [np.full(before, -1, np.int32)]
 
-    def add(self, values: Iterable[Any], count: int) -> None:
+    def add(self, values: Sequence[Any], *, typed: bool = False) -> None:
         known = self._known
-        codes = (known[v] if v in known else self._learn(v) for v in values)
-        self._parts.append(np.fromiter(codes, np.int32, count))
-
-    def _learn(self, value: Any) -> int:
-        code: int = len(self._known) - 2
-        self._known[value] = code
-        return code
+        if not typed and not _TEXTS.issuperset(map(type, values)):
+            # 1 and 1.0 and True would share a code.
+            values = [value if type(value) in _TEXTS else plain_text(value) for value in values]
+        try:
+            codes = np.fromiter(map(known.__getitem__, values), np.int32, len(values))
+        except KeyError:
+            for value in dict.fromkeys(values):
+                if value not in known:
+                    known[value] = len(known) - 2
+            codes = np.fromiter(map(known.__getitem__, values), np.int32, len(values))
+        self._parts.append(codes)
 
     def finish(self) -> Coded:
-        return Coded(np.concatenate(self._parts), [plain_text(value) for value in list(self._known)[2:]])
+        return Coded(np.concatenate(self._parts), [str(label) for label in list(self._known)[2:]])
 
 
 class _Building:
-    """Columns that grow block by block."""
+    """Columns that grow block by block.
 
-    def __init__(self) -> None:
+    A million records pass through here, so that what can is done by map, attrgetter and dict alone.
+    """
+
+    def __init__(self, keys: Sequence[str]) -> None:
         self.ids: list[str] = []
         self.outcome = [np.empty(0, np.int8)]
         self.numbers: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in ("score", "seconds", "memory")}
         self.repeat = [np.empty(0, np.int32)]
-        self.texts = {name: _Texts() for name in ("expect", "truth", "actual", "error", "stratum", "psu")}
+        self.texts = {name: _Texts() for name in keys}
         self.columns: dict[str, _Texts] = {}
 
     def add(self, block: Sequence[Trial]) -> None:
-        count = len(block)
-        self.outcome.append(np.fromiter((_CODE[t.outcome.value] for t in block), np.int8, count))
+        values = map(attrgetter("outcome._value_"), block)
+        self.outcome.append(np.fromiter(map(_CODE.__getitem__, values), np.int8, len(block)))
         for name, parts in self.numbers.items():
-            values = (getattr(t, name) for t in block)
-            parts.append(np.fromiter((np.nan if v is UNSET or v is None else v for v in values), np.float64, count))
-        self.repeat.append(np.fromiter((1 if t.repeat is UNSET else t.repeat for t in block), np.int32, count))
+            parts.append(_numbers(list(map(attrgetter(name), block)), np.nan))
+        self.repeat.append(_numbers(list(map(attrgetter("repeat"), block)), 1).astype(np.int32))
         for name, texts in self.texts.items():
-            texts.add((_hashable(getattr(t, name)) for t in block), count)
-        self._add_columns(block)
-        self.ids += [t.id for t in block]
+            texts.add(list(map(attrgetter(name), block)), typed=name != "actual")
+        if "actual" in self.texts:
+            self._add_columns(block)
+        self.ids += map(attrgetter("id"), block)
 
     def _add_columns(self, block: Sequence[Trial]) -> None:
         """Any columns of the cases; a record may lack some, and a later one may bring new ones."""
-        given = [{} if t.columns is UNSET else t.columns for t in block]
-        for name in dict.fromkeys(key for columns in given for key in columns):
+        given = [_NO_COLUMNS if columns is UNSET else columns for columns in map(attrgetter("columns"), block)]
+        kinds = dict.fromkeys(map(tuple, given))
+        for name in dict.fromkeys(name for names in kinds for name in names):
             self.columns.setdefault(name, _Texts(len(self.ids)))
         for name, texts in self.columns.items():
-            texts.add((_hashable(columns.get(name)) for columns in given), len(block))
+            everywhere = all(name in names for names in kinds)
+            texts.add(list(map(itemgetter(name), given) if everywhere else (columns.get(name) for columns in given)))
 
     def finish(self, reader: TranscriptReader) -> Columns:
         named: dict[str, Any] = {name: np.concatenate([np.empty(0), *p]) for name, p in self.numbers.items()}
-        named |= {name: texts.finish() for name, texts in self.texts.items()}
+        absent = Coded(np.full(len(self.ids), -1, np.int32), [])
+        named |= {name: self.texts[name].finish() if name in self.texts else absent for name in _TEXT_KEYS}
         return Columns(
             header=reader.header,
             complete=reader.end is not None,
@@ -142,6 +182,9 @@ class _Building:
         )
 
 
-def _hashable(value: Any) -> Any:
-    """1 and 1.0 and True would share a code; texts, by far the most frequent, are taken as they are."""
-    return value if type(value) is str or value is UNSET or value is None else plain_text(value)
+def _numbers(values: list[Any], missing: float) -> npt.NDArray[np.float64]:
+    if values.count(UNSET) == len(values):
+        return np.full(len(values), missing)
+    if _MISSING.isdisjoint(map(type, values)):
+        return np.array(values, np.float64)
+    return np.array([missing if value is UNSET or value is None else value for value in values], np.float64)

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import msgspec
 
@@ -46,8 +46,10 @@ class Summary:
 class TranscriptReader:
     """Goes through a transcript once; `end` and `torn` are known when the records are exhausted."""
 
-    def __init__(self, stream: IO[bytes], name: str) -> None:
+    def __init__(self, stream: IO[bytes], name: str, record: Any = Trial) -> None:
         self.name = name
+        # What a record is decoded into: a trial, or a part of one.
+        self._records = _trial if record is Trial else msgspec.json.Decoder(record)
         self.end: End | None = None
         # Bytes of a last line that was never finished; a killed run leaves one.
         self.torn = 0
@@ -113,7 +115,7 @@ class TranscriptReader:
 
     def _decode_records(self, body: bytes) -> list[Trial]:
         try:
-            trials = _trial.decode_lines(body)
+            trials: list[Trial] = self._records.decode_lines(body)
         except UNUSABLE:
             self._find_bad_line(body)
             raise
@@ -125,7 +127,7 @@ class TranscriptReader:
         for number, line in enumerate(body.split(b"\n"), self._number + 1):
             try:
                 if line.strip():
-                    _trial.decode(line)
+                    self._records.decode(line)
             except UNUSABLE as error:
                 if _is_end(line):
                     raise self._more_after_end(number + 1) from None
@@ -197,7 +199,7 @@ def _explain(line: bytes, error: Exception) -> str:
     return _text(error)
 
 
-def open_transcript(path: Path, *, name: str | None = None) -> TranscriptReader:
+def open_transcript(path: Path, *, name: str | None = None, record: Any = Trial) -> TranscriptReader:
     """A transcript for reading, plain or gzipped; `-` is standard input. Messages call it `name`, or else its path."""
     if str(path) == "-":
         return TranscriptReader(sys.stdin.buffer, "standard input")
@@ -206,7 +208,7 @@ def open_transcript(path: Path, *, name: str | None = None) -> TranscriptReader:
     except OSError as error:
         raise TranscriptError(f"{name or path}: {error.strerror}") from None
     try:
-        return TranscriptReader(stream, name or str(path))
+        return TranscriptReader(stream, name or str(path), record)
     except TranscriptError:
         stream.close()
         raise

@@ -1,5 +1,6 @@
 """Several transcripts of one test, case by case: the same cases in the same order."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -45,6 +46,9 @@ class Aligned:
     cases: Columns
     # Where the cases are in the first run.
     order: IntArray
+    # Every run as it was read, and where the cases are in it.
+    runs: list[Columns]
+    orders: list[IntArray]
     repeated: bool
     left_out: int
 
@@ -106,6 +110,8 @@ def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False
         memory=np.stack([run.columns.memory[order] for run, order in zip(runs, orders, strict=True)]),
         cases=first,
         order=orders[0],
+        runs=[run.columns for run in runs],
+        orders=orders,
         repeated=any((run.columns.repeat > 1).any() for run in runs),
         left_out=left_out,
     )
@@ -126,17 +132,22 @@ def _keys(run: Run) -> list[str]:
         keys = columns.ids
     else:
         keys = [f"{i}\0{r}" if r > 1 else i for i, r in zip(columns.ids, columns.repeat.tolist(), strict=True)]
-    if len(set(keys)) != len(keys):
-        seen: set[str] = set()
-        twice = next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise TranscriptError(f"{run.source}: case '{_shown(twice)}' is there twice")
     return keys
+
+
+def _check_once(run: Run, keys: list[str]) -> None:
+    if len(set(keys)) != len(keys):
+        twice = Counter(keys).most_common(1)[0][0]
+        raise TranscriptError(f"{run.source}: case '{_shown(twice)}' is there twice")
 
 
 def _orders(runs: Sequence[Run], keys: Sequence[list[str]], *, intersect: bool) -> tuple[list[IntArray], int]:
     """For each run, where its records of the common cases are, in the order of the first run."""
+    _check_once(runs[0], keys[0])
     if all(other == keys[0] for other in keys[1:]):
         return [np.arange(len(keys[0]))] * len(keys), 0
+    for run, own in zip(runs[1:], keys[1:], strict=True):
+        _check_once(run, own)
     common = set(keys[0]).intersection(*keys[1:])
     everything = set(keys[0]).union(*keys[1:])
     missing = len(everything) - len(common)
