@@ -1,5 +1,6 @@
 """The workshop, and property tests that are the same for everyone."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,18 +20,12 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     changes = {"HOME": tmp_path / "home", "XDG_CACHE_HOME": tmp_path / "cache", "HATE_WORKSHOP": tmp_path}
     for name, path in changes.items():
         monkeypatch.setenv(name, str(path))
-    for name in ("HATE_LIBRARY", "HATE_SITES", "HATE_DEBUG"):
+    for name in ("HATE_LIBRARY", "HATE_SITES", "HATE_DEBUG", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(folder)
-    workshop = Workshop(folder, capsys, _environment())
+    workshop = Workshop(folder, capsys, dict(os.environ))
     yield workshop
     assert workshop.left_running() == []
-
-
-def _environment() -> dict[str, str]:
-    import os
-
-    return dict(os.environ)
 
 
 @pytest.fixture

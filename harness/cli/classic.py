@@ -18,6 +18,16 @@ def modern(args: Sequence[str], commands: Collection[str]) -> list[str]:
     return list(args)
 
 
+def command_hint(args: Sequence[str], commands: Collection[str]) -> str:
+    """For a first word that was taken for a test: the command that may have been meant."""
+    if not args or args[0].startswith("-") or args[0] in commands:
+        return ""
+    import difflib
+
+    near = difflib.get_close_matches(args[0], list(commands), n=1, cutoff=0.6)
+    return f"; or is '{args[0]}' the command '{near[0]}'?" if near else ""
+
+
 def _translate(args: Sequence[str], commands: Collection[str]) -> list[str]:
     command, rest = "run", []
     remaining = iter(args)
@@ -43,6 +53,7 @@ def _translate(args: Sequence[str], commands: Collection[str]) -> list[str]:
 def _command(mode: str, commands: Collection[str]) -> str:
     command = MODES.get(mode, mode)
     if command not in commands:
-        known = ", ".join(sorted({*MODES, *commands}))
+        modes = (mode for mode, meant in MODES.items() if meant in commands)
+        known = ", ".join(sorted({*modes, *commands}))
         raise UsageError(f"-mode {mode}: not a mode; known: {known}")
     return command

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import click
 
 from harness import __version__
-from harness.cli.classic import modern
+from harness.cli.classic import command_hint, modern
 from harness.cli.commands import COMMANDS, LazyGroup
-from harness.errors import HateError, Interrupted
+from harness.errors import HateError, Interrupted, UsageError
 
 INTERRUPTED = 130
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -26,19 +26,29 @@ def hate() -> None:
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run a command line and exit."""
-    sys.exit(call(sys.argv[1:] if args is None else args))
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 (for as long as we live)
+    status = call(sys.argv[1:] if args is None else args)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
+    sys.exit(status)
 
 
 def call(args: Sequence[str]) -> int:
     """Run a command line; returns its exit status."""
     try:
-        status = hate.main(modern(args, COMMANDS), prog_name="hate", standalone_mode=False)
+        status = _invoke(modern(args, COMMANDS) or ["--help"])
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
     except click.exceptions.Exit as ending:
         return ending.exit_code
     except click.ClickException as error:
-        return complain(_click_text(error), 2)
+        return complain(_click_text(error) + command_hint(args, COMMANDS), 2)
+    except UsageError as error:
+        return complain(str(error) + command_hint(args, COMMANDS), error.exit_code)
     except HateError as error:
         return complain(str(error), error.exit_code, error.note)
     except Interrupted as error:
@@ -46,13 +56,26 @@ def call(args: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return complain("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        # The reader has seen enough (`| head`); what is still buffered has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has seen enough (`| head`).
+        _drop_output()
         return 0
     except Exception as error:
         if "HATE_DEBUG" in os.environ:
             raise
         return complain(_unforeseen(error), 2)
+
+
+def _invoke(args: list[str]) -> object:
+    """Not by `hate.main`, except for a shell that completes a word: it has its own ideas about broken pipes."""
+    if "_HATE_COMPLETE" in os.environ:
+        return hate.main(args, prog_name="hate")
+    with hate.make_context("hate", args) as context:
+        return hate.invoke(context)
+
+
+def _drop_output() -> None:
+    """What is still buffered has nowhere to go; Python would try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def complain(text: str, status: int, note: str = "") -> int:

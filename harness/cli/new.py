@@ -6,6 +6,7 @@ import click
 
 from harness.cli.output import remark
 from harness.errors import OutputError, UsageError
+from harness.interface.load import FILES
 
 PYTHON_INTERFACE = '''\
 NAME = "{name}"
@@ -74,7 +75,7 @@ id,input,expect,positive
 """
 
 
-@click.group("new")
+@click.group("new", no_args_is_help=False)
 def command() -> None:
     """Write an example interface or test script to start from."""
 
@@ -86,6 +87,9 @@ def new_interface(name: str | None, kind: str) -> None:
     """Write interface.py (or interface.toml) into the working folder; NAME is the algorithm's."""
     template = {"python": PYTHON_INTERFACE, "command": COMMAND_INTERFACE, "stream": STREAM_INTERFACE}[kind]
     path = Path("interface.py" if kind == "python" else "interface.toml")
+    for other in FILES:
+        if Path(other).exists() and other != path.name:
+            raise OutputError(f"{other}: exists, and a folder has one interface; nothing was written")
     _write({path: template.format(name=_checked(name or Path.cwd().name))})
     remark(f"{path} written; try: hate run hdigits")
 

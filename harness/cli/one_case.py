@@ -1,5 +1,6 @@
 """`hate run --case ID --verbose`: everything about one case."""
 
+import difflib
 from collections.abc import Sequence
 
 import msgspec
@@ -7,8 +8,9 @@ import msgspec
 from harness.cli.test import describe_trial
 from harness.engine.run import Asked, Plan, ask
 from harness.errors import UsageError
-from harness.params import nearest
 from harness.report.text import safe
+
+MOST_COMPARED = 10_000
 
 
 def show_cases(plan: Plan, ids: Sequence[str], *, verbose: bool) -> int:
@@ -16,12 +18,19 @@ def show_cases(plan: Plan, ids: Sequence[str], *, verbose: bool) -> int:
     wanted = set(ids)
     known = {case.id for case in plan.cases if case.id in wanted}
     for missing in sorted(wanted - known):
-        raise UsageError(f"--case {missing}: no such case; {nearest(missing, (case.id for case in plan.cases))}")
+        raise UsageError(f"--case {missing}: no such case; {_hint(missing, plan)}")
     status = 0
     for asked in ask(plan, wanted):
         print("\n".join(_everything(asked)) if verbose else describe_trial(asked.trial))
         status = status if asked.trial.outcome.success else 1
     return status
+
+
+def _hint(missing: str, plan: Plan) -> str:
+    """The nearest id; where none is near, the first and the last, since there can be a million."""
+    ids = [case.id for case in plan.cases]
+    near = difflib.get_close_matches(missing, ids[:MOST_COMPARED], n=1, cutoff=0.6)
+    return f"did you mean '{near[0]}'?" if near else f"there are {len(ids):,}, from '{ids[0]}' to '{ids[-1]}'"
 
 
 def _everything(asked: Asked) -> list[str]:

@@ -57,6 +57,10 @@ def _check(given: dict[str, Any], output: Output) -> None:
         raise UsageError("--force, --resume and --retry-errors exclude one another")
     if given["verbose"] and not given["ids"]:
         raise UsageError("--verbose goes with --case ID")
+    for name in ("output", "resume", "retry_errors", "force", "limit", "style", "strict"):
+        if given["ids"] and given[name]:
+            option = {"output": "-o", "style": "--format"}.get(name, f"--{name.replace('_', '-')}")
+            raise UsageError(f"{option} does not go with --case, which only shows; leave one of them out")
 
 
 def _report(plan: Plan, result: Result, style: Format) -> None:

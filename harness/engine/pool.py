@@ -21,6 +21,7 @@ class Pool:
         self._setting = setting
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
         self._questions = _Shared()
+        self._closing = False
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(jobs)]
 
     def start(self) -> None:
@@ -43,6 +44,7 @@ class Pool:
 
     def close(self) -> None:
         """End all programs; after a complete run they have ended already."""
+        self._closing = True
         self._questions.stop()
         while any(thread.is_alive() for thread in self._threads):
             kill_all()
@@ -62,6 +64,8 @@ class Pool:
             self._events.put(_READY)
             for reply in session.replies(self._questions):
                 self._events.put(reply)
+                if self._closing:  # else it would start its program again for each case that was in flight
+                    break
         except BaseException as error:
             self._events.put(error)
         try:

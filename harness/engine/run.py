@@ -22,6 +22,7 @@ from harness.interface.wire import to_line
 from harness.model import Case, Counts, ErrorRule, Question, Reply, Trial
 from harness.params import Value
 from harness.script.cases import CaseSet, training
+from harness.transcript.write import Writer
 
 TICK_SECONDS = 0.1
 
@@ -113,11 +114,18 @@ def run(plan: Plan, output: Output, progress: Progress) -> Result:
             loop.go(session, progress)
         except (HateError, Interrupted) as error:
             opened.writer.close()
-            done = f"{opened.writer.counts.tests:,} of {plan.total:,}"
-            error.note = f"{done} trials are in {opened.writer.path}; carry on with --resume"
+            error.note = _note(opened.writer, plan.total)
             raise
         path = opened.writer.finish()
     return Result(opened.writer.counts, path, loop.asked, loop.first_error)
+
+
+def _note(writer: Writer, total: int) -> str:
+    """What was saved of a run that ended early, and how to carry on."""
+    saved = f"{writer.counts.tests:,} of {total:,} trials are in {writer.path}"
+    if writer.replaces is None:
+        return f"{saved}; carry on with --resume"
+    return f"{saved}, and {writer.replaces} is as it was; carry on with --resume -o {writer.target}"
 
 
 def watch(plan: Plan, each: Callable[[Trial], None], progress: Progress) -> Result:
@@ -141,6 +149,8 @@ class Feed:
         self._plan = plan
         self._done = done or {}
         self._keep = keep
+        # With several workers, questions are taken in their threads while replies are recorded in another.
+        self.recording = threading.Lock()
         # The cases whose replies are awaited, by the index of their question.
         self.pending: dict[int, Case] = {}
 
@@ -153,7 +163,8 @@ class Feed:
                 index = number * repeat + turn - 1
                 if done and (case.id, turn) in done:
                     if self._keep is not None:
-                        self._keep(index, done[case.id, turn])
+                        with self.recording:
+                            self._keep(index, done[case.id, turn])
                     continue
                 self.pending[index] = case
                 given = case.input
@@ -184,11 +195,12 @@ class Loop:
 
     def _go(self, session: Session, progress: Progress) -> None:
         pending, append, judge = self._feed.pending, self._recorder.append, self._judge.trial
-        latch, tick = self._latch, perf_counter() + TICK_SECONDS
+        latch, recording, tick = self._latch, self._feed.recording, perf_counter() + TICK_SECONDS
         for reply in session.replies(iter(self._feed)):
             index = reply.question.index
             trial = judge(pending.pop(index), reply)
-            append(index, trial)
+            with recording:
+                append(index, trial)
             self.asked += 1
             if trial.error:
                 self._note_error(trial)

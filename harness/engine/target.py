@@ -62,7 +62,10 @@ def prepare(output: Output, header: Header) -> Callable[[], Opened] | Complete:
     """
     existing = output.path or newest_path(header.test.name, header.algorithm.name)
     if output.retry_errors:
-        return lambda: retry(existing, header)
+        complete = _complete(existing, header)
+        return (lambda: retry(existing, header)) if complete.counts.ER else complete
+    if output.resume and _is_empty(existing):
+        return lambda: create(existing, header, force=True)
     if output.resume and has_begun(existing):
         opened = resume(existing, header)
         return opened if isinstance(opened, Complete) else lambda: opened
@@ -74,6 +77,11 @@ def prepare(output: Output, header: Header) -> Callable[[], Opened] | Complete:
 def has_begun(path: Path) -> bool:
     """Whether there is a transcript, or a part of one that is packed when it is complete."""
     return path.exists() or working_path(path).exists()
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a run ended before it could write its first line, on a full disk for example."""
+    return working_path(path).is_file() and working_path(path).stat().st_size == 0
 
 
 def _exists(path: Path) -> OutputError:
@@ -117,18 +125,22 @@ def resume(path: Path, header: Header) -> Opened | Complete:
 
 
 def _complete(path: Path, header: Header) -> Complete:
+    if working_path(path) != path and working_path(path).exists():
+        raise TranscriptError(f"{working_path(path)}: incomplete; finish it with --resume first")
     with open_transcript(path) as reader:
         _check_same(path, header, reader.header)
         counts = Counts.of(trial for block in reader.blocks() for trial in block)
-    if reader.end is None:
+    if reader.end is None and working_path(path) != path:
         raise TranscriptError(f"{path}: incomplete and compressed; unpack it to resume it")
+    if reader.end is None:
+        raise TranscriptError(f"{path}: incomplete; finish it with --resume first")
     return Complete(path, counts)
 
 
 def retry(path: Path, header: Header) -> Opened:
     """A new file with all records but those in error; it takes the old one's place when it is finished."""
     scratch = path.with_name(f"{path.name.partition('.')[0]}.retry{''.join(path.suffixes)}")
-    with open_transcript(path if path.exists() else working_path(path)) as reader:
+    with open_transcript(path) as reader:
         _check_same(path, header, reader.header)
         writer = Writer.create(scratch, reader.header, force=True)
         writer.replaces = path

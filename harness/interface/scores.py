@@ -72,6 +72,8 @@ class MatrixAnswers:
             raise InterfaceError(f"{path}:1: no labels; a matrix has them in its first row, from the second column on")
         self._rows: dict[str, list[str]] = {}
         for row in table:
+            if text := table.ragged(row):
+                raise InterfaceError(f"{path}:{table.line}: {text}")
             if row[0] in self._rows:
                 raise InterfaceError(f"{path}:{table.line}: row '{row[0]}' is there twice")
             self._rows[row[0]] = row[1:]

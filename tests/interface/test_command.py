@@ -135,11 +135,11 @@ def test_placeholders(shop: Workshop) -> None:
     command(shop, 'printf "[%s]" "$@" >> seen; echo >> seen; echo e', words=words)
     toml = shop.folder / "interface.toml"
     toml.write_text(toml.read_text().replace("[command]", 'params = {n = 3, word = "w x"}\n[command]'))
-    records = shop.run("--param", "threshold=2")
+    records = shop.run("--param", "threshold=2.5")
     assert errors(records) == {}
     assert (shop.folder / "seen").read_text().splitlines() == [
-        "[a b][one][two words][3][][n=3,w x][2.0][mon][true][{unknown}][{print $1}][1]",
-        '[$(id)][{"k":[1]}][][n=3,w x][2.0][][][{unknown}][{print $1}][1]',
+        "[a b][one][two words][3][][n=3,w x][2.5][mon][true][{unknown}][{print $1}][1]",
+        '[$(id)][{"k":[1]}][][n=3,w x][2.5][][][{unknown}][{print $1}][1]',
     ]
 
 
