@@ -89,9 +89,11 @@ def differ(paths: tuple[Path, Path], names: tuple[str, str], choice: Choice, *, 
 
 def _kind(pair: Pair) -> str:
     """Which count a pair belongs to; empty when there is no difference."""
-    if pair.a.outcome.success != pair.b.outcome.success:
-        return "n_sf" if pair.a.outcome.success else "n_fs"
-    return "other_answers" if _answer(pair.a) != _answer(pair.b) else ""
+    one, other = pair.a, pair.b
+    if one.outcome is not other.outcome and one.outcome.success != other.outcome.success:
+        return "n_sf" if one.outcome.success else "n_fs"
+    same = one.actual == other.actual and one.error == other.error
+    return "" if same or _answer(one) == _answer(other) else "other_answers"
 
 
 def _answer(trial: Trial) -> tuple[Any, Any]:

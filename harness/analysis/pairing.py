@@ -1,8 +1,8 @@
 """The records of two runs side by side, matched by case and repeat, whatever their order."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain, zip_longest
+from typing import NamedTuple
 
 from msgspec import UNSET
 
@@ -12,8 +12,7 @@ from harness.model import Trial
 Key = str | tuple[str, int]
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """One case in two runs; `place` is where the first run has it."""
 
     place: int
@@ -45,7 +44,15 @@ class Pairing:
     def pairs(self, a: Iterable[list[Trial]], b: Iterable[list[Trial]]) -> Iterator[Pair]:
         """Every case that both have."""
         both = zip_longest(chain.from_iterable(a), chain.from_iterable(b))
+        waiting_a, waiting_b, done = self.waiting_a, self.waiting_b, self._done
         for place, (one, other) in enumerate(both):
+            # The usual case, in a hurry: both runs have this case here, and have not had it before.
+            if one is not None and other is not None and one.id == other.id:
+                key = key_of(one)
+                if key == key_of(other) and not (key in done or key in waiting_a or key in waiting_b):
+                    done.add(key)
+                    yield Pair(place, one, other)
+                    continue
             if one is not None:
                 yield from self._meet_a(place, one)
             if other is not None:
