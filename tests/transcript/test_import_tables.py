@@ -100,6 +100,30 @@ def test_the_positive_class_can_be_named(shop: Workshop) -> None:
     assert outcomes(records) == {"1": "FP", "2": "TP", "3": "TN"}
 
 
+def test_scores_without_predictions_need_a_bar(shop: Workshop) -> None:
+    text = "\n".join(",".join(row.split(",")[:2] + row.split(",")[3:4]) for row in DETECTION.splitlines()[:-1])
+    shop.write("p.csv", text)
+    assert "a score alone needs --success-at X" in refused(shop, "p.csv")
+    header, records = import_one(shop, "p.csv", "--success-at", "0.4")
+    assert outcomes(records) == {"r1": "TP", "r2": "FP", "r3": "TN", "r4": "TP"}
+    assert header["params"] == {"metric": "correct", "threshold": 0.4}
+
+
+def test_a_bar_overrules_predictions(shop: Workshop) -> None:
+    shop.write("p.csv", DETECTION)
+    _, records = import_one(shop, "p.csv", "--success-at", "0.3")
+    assert outcomes(records) == {"r1": "TP", "r2": "FP", "r3": "TN", "r4": "TP", "r5": "FN"}
+    assert [records[name].get("score") for name in records] == [0.9, 0.6, 0.2, 0.4, None]
+
+
+def test_probabilities_of_two_classes_are_scores(shop: Workshop) -> None:
+    shop.write("p.csv", "id,y_true,y_pred,proba_0,proba_1\n1,1.0,1,0.1,0.9\n2,0.0,0,0.8,0.2\n")
+    header, records = import_one(shop, "p.csv")
+    assert [record["score"] for record in records.values()] == [0.9, 0.2]
+    assert outcomes(records) == {"1": "TP", "2": "TN"}
+    assert header["test"]["task"] == "score"
+
+
 def test_other_truths_are_another_test(shop: Workshop) -> None:
     """Rows that are matched by number alone must not be compared when they are of other data."""
     shop.write("a.csv", "y_true,y_pred\n1,1\n0,0\n")
@@ -183,6 +207,7 @@ def test_columns_that_nobody_named(shop: Workshop) -> None:
     shop.write("t.csv", "a,b\n1,2\n")
     assert refused(shop, "t.csv").endswith("or --expect and --actual; columns: a, b")
     assert "no column 'x'" in refused(shop, "t.csv", "--success", "x")
+    assert "cannot tell" in refused(shop, "t.csv", "--expect", "b")
     assert "--actual needs --expect" in refused(shop, "t.csv", "--actual", "b")
 
 
@@ -205,8 +230,9 @@ def test_swe_bench_lists(shop: Workshop) -> None:
     _, records = import_one(shop, "m.json")
     assert outcomes(records) == {"a__b-1": "TP", "a__b-2": "FN", "a__b-3": "FN", "a__b-4": "FN"}
     assert [name for name, record in records.items() if "error" in record] == ["a__b-3"]
-    shop.write("only.json", json.dumps({"resolved": ["a", "b"]}))
-    assert "list all that were tried as well" in refused(shop, "only.json")
+    # As the leaderboard's archive has it: what was tried in vain is not listed.
+    shop.write("only.json", json.dumps({"resolved": ["a", "b"], "no_generation": ["c"], "no_logs": []}))
+    assert "which ids were tried and not resolved?" in refused(shop, "only.json")
 
 
 def test_plain_mappings(shop: Workshop) -> None:

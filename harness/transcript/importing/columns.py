@@ -27,8 +27,9 @@ def guessed(named: Fields, header: Iterable[str]) -> Fields:
         actual = names.get(_EITHER)
     elif actual is not None and expect is None:
         expect = names.get(_EITHER)
-    if expect is not None and actual is not None:
-        return replace(fields, expect=expect, actual=actual, score=_first(_SCORES, names))
+    score = _first(_SCORES, names)
+    if expect is not None and (actual is not None or score is not None):
+        return replace(fields, expect=expect, actual=actual, score=score)
     return replace(fields, expect=expect, success=_first(_SUCCESSES, names))
 
 

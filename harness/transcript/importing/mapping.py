@@ -19,7 +19,17 @@ RESOLVED = "resolved"
 # A mapping that says one of these means it as its verdict.
 _VERDICTS = (RESOLVED, "success", "correct", "passed", "pass", "is_correct")
 _LISTS = ("resolved_ids", "resolved")
-# Of a list alone nobody can tell which others were tried.
+# One of these must be there: of what was resolved alone nobody can tell what else was tried.
+_ALL = {
+    "total_ids",
+    "all_ids",
+    "instance_ids",
+    "submitted_ids",
+    "completed_ids",
+    "unresolved_ids",
+    "unresolved",
+    "failed",
+}
 _OTHERS = re.compile(r"(?:.+_ids|unresolved|no_generation|no_logs|failed|error|errors)")
 _ERRORS = ("error_ids", "error", "errors")
 # owner__name-number: issues of one repository are a cluster.
@@ -49,9 +59,9 @@ def read_lists(source: Source, _wishes: Wishes) -> list[Imported]:
     document = decode(source.data, dict[str, Any], source.name)
     key = next(name for name in _LISTS if _is_ids(document.get(name)))
     lists = {name: ids for name, ids in document.items() if name != key and _OTHERS.fullmatch(name) and _is_ids(ids)}
-    if not lists:
+    if not _ALL & set(lists):
         raise ForeignError(
-            f"{source.name}: only the ids under '{key}'; list all that were tried as well, under 'total_ids'"
+            f"{source.name}: which ids were tried and not resolved? list all of them under 'total_ids' as well"
         )
     resolved = set(document[key])
     errors = {name for key in _ERRORS for name in lists.get(key, ())}

@@ -1,9 +1,8 @@
 """Predictions as scikit-learn users keep them: y_true and y_pred, and y_score or proba_CLASS where there are scores."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 from harness.errors import ForeignError
 from harness.transcript.importing.content import as_mark, as_text
@@ -29,19 +28,28 @@ class Predictions:
         """Of two classes of which one is the positive: a detection, with TN and FP; else every label counts alike."""
         results = [self._plain(result) for result in self.imported.results]
         label = self._positive_label(results)
-        scored = any(result.score is not None for result in results)
         if label is None:
-            if scored and not self.classes:
-                source = self.imported.source
-                raise ForeignError(f"{source}: whose score is it? --positive-label names the class that it speaks for")
-            judge: Callable[[Result], Result] = self._label
+            self._check_labels(results)
+            judged = [self._label(result) for result in results]
         else:
-            judge = partial(self._detection, label=label)
-        # In a score test `positive` is the ground truth and `expect` judges nothing: it keeps the true label, so that
-        # the digest tells two tables apart that agree only in their ids.
-        task = "label" if label is None else "score"
-        judged = [self._without_probabilities(judge(result)) for result in results]
-        return replace(self.imported, results=judged, task=task, verdict=CORRECT)
+            judged = [self._detection(result, label) for result in results]
+        at = None if label is None or not any(result.score is not None for result in judged) else self.wishes.success_at
+        return replace(
+            self.imported,
+            results=[self._without_probabilities(result) for result in judged],
+            # In a score test `positive` is the ground truth and `expect` judges nothing: it keeps the true label, so
+            # that the digest tells two tables apart that agree only in their ids.
+            task="label" if label is None else "score",
+            params={} if at is None else {"threshold": at},
+            verdict=CORRECT,
+            graded=False,
+        )
+
+    def _check_labels(self, results: list[Result]) -> None:
+        """Several classes: a single score belongs to one of them, and cannot say which was chosen."""
+        if any(result.score is not None for result in results) and not self.classes:
+            source = self.imported.source
+            raise ForeignError(f"{source}: whose score is it? --positive-label names the class that it speaks for")
 
     def _without_probabilities(self, result: Result) -> Result:
         """They were columns of the answer, not of the case."""
@@ -67,15 +75,18 @@ class Predictions:
         seen = labels | {result.actual for result in results if result.actual is not None}
         return next((positive for pair, positive in _BINARY if seen <= pair), None)
 
-    def _detection(self, result: Result, *, label: str) -> Result:
+    def _detection(self, result: Result, label: str) -> Result:
+        """Accepted is what was predicted to be of the class, or has the score that --success-at asks for."""
         positive = result.expect == label
-        accepted = result.actual == label
+        score = self._probability(result, label) if result.score is None else result.score
+        at = self.wishes.success_at
+        accepted = result.actual == label if at is None or score is None else score >= at
         return replace(
             result,
             marks={CORRECT: float(accepted == positive)},
             positive=positive,
             truth="" if positive else result.expect,
-            score=self._probability(result, label) if result.score is None else result.score,
+            score=score,
         )
 
     def _label(self, result: Result) -> Result:

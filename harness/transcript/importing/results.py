@@ -45,6 +45,8 @@ class Imported:
     version: str = ""
     # The metric that the tool itself takes for its verdict; None where it leaves that open.
     verdict: str | None = None
+    # Whether --success-at is a bar for its marks; else it was one for the scores, or has nothing to say.
+    graded: bool = True
     task: str = "label"
     params: Mapping[str, Any] = field(default_factory=dict)
     # What is not there although it should be; refused unless told otherwise.

@@ -1,7 +1,7 @@
 """Any table, CSV or JSON lines: a row an answer, its columns named on the command line or by their usual names."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.errors import ForeignError, ScriptError
@@ -10,7 +10,7 @@ from harness.files.tables import Delimited
 from harness.transcript.importing.columns import guessed, probabilities
 from harness.transcript.importing.content import Source, as_mark, as_text, decode, flat, look_up
 from harness.transcript.importing.mapping import UNNAMED
-from harness.transcript.importing.predictions import Predictions
+from harness.transcript.importing.predictions import CORRECT, Predictions
 from harness.transcript.importing.results import Fields, Imported, Result, Wishes
 
 Row = dict[str, Any]
@@ -71,9 +71,9 @@ def _table(source: Source, rows: Rows, wishes: Wishes) -> Imported:
     results = list(reader.results(rows))
     notes = [] if fields.id is not None else ["no column of ids: rows are matched by their number; --id names one"]
     imported = Imported(source.name, UNNAMED, source.stem, results, tool="a table", notes=notes)
-    if fields.success is not None or fields.positive is not None or fields.expect is None or fields.actual is None:
-        return reader.finish(imported)
-    return Predictions(imported, wishes, probabilities(header)).judged()
+    if fields.success is None and fields.positive is None and fields.expect is not None:
+        return Predictions(imported, wishes, probabilities(header)).judged()
+    return reader.finish(imported)
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,13 @@ class Reader:
             yield self._result(place, row, number)
 
     def finish(self, imported: Imported) -> Imported:
-        """With the threshold, where it was the score that decided."""
-        if self.fields.success is None and self.fields.actual is None:
-            threshold = {"threshold": self.wishes.success_at}
-            return Imported(**{**vars(imported), "task": "score", "params": threshold, "verdict": "correct"})
-        return Imported(**{**vars(imported), "verdict": self.fields.success or "correct"})
+        """With the verdict, and the threshold where it was the score that decided."""
+        if self.fields.success is not None:
+            return replace(imported, verdict=self.fields.success)
+        if self.fields.actual is not None:
+            return replace(imported, verdict=CORRECT, graded=False)
+        threshold = {"threshold": self.wishes.success_at}
+        return replace(imported, verdict=CORRECT, graded=False, task="score", params=threshold)
 
     def _get(self, row: Row, name: str | None, place: str) -> Any:
         return None if name is None else look_up(row, name, place)
@@ -123,11 +125,11 @@ class Reader:
         if self.fields.actual is not None:
             if self.fields.expect is None:
                 raise ForeignError(f"{self.source.name}: --actual needs --expect, or --success says what was right")
-            return {"correct": float((as_text(values["actual"]) == as_text(values["expect"])) == positive)}
+            return {CORRECT: float((as_text(values["actual"]) == as_text(values["expect"])) == positive)}
         if self.wishes.success_at is None:
-            raise ForeignError(f"{self.source.name}: --score alone needs --success-at X, the score that is accepted")
+            raise ForeignError(f"{self.source.name}: a score alone needs --success-at X, the score that is accepted")
         score = as_mark(values["score"], f"{place}: {self.fields.score}")
-        return {"correct": float((score is not None and score >= self.wishes.success_at) == positive)}
+        return {CORRECT: float((score is not None and score >= self.wishes.success_at) == positive)}
 
     def _positive(self, value: Any, place: str) -> bool:
         mark = as_mark(value, f"{place}: {self.fields.positive}")

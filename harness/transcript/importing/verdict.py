@@ -27,7 +27,7 @@ def settle(imported: Imported, wishes: Wishes) -> Verdict:
     if not names:
         raise ForeignError(f"{imported.source}: no answer has a mark: nothing says what was right")
     metric = _metric(imported, names, wishes.metric)
-    at = wishes.success_at if metric != imported.verdict or "threshold" not in imported.params else None
+    at = wishes.success_at if imported.graded else None
     partial = next((result for result in judged if result.marks.get(metric) not in (None, 0.0, 1.0)), None)
     if at is None and partial is not None:
         raise ForeignError(
