@@ -185,3 +185,8 @@ def plain_text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+def crossed(parts: Iterable[str]) -> str:
+    """Several values as one: joined by `/`, with `/` and the backslash escaped, so that no two crossings collide."""
+    return "/".join(part.replace("\\", "\\\\").replace("/", "\\/") for part in parts)
