@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.analysis.comparing.compare import Comparison, Pair
+from harness.analysis.comparing.comparison import Comparison, Pair
 from harness.analysis.comparing.verdicts import classic, sampling_lines, verdict
 from harness.report.document import Block, Heading, Lines
 from harness.report.table import Cell, Table

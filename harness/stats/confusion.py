@@ -24,7 +24,7 @@ class Measure:
     """A formula of totals (..., 4), what it is in words, where it lies and which end is better.
 
     A `share` is the rate of some outcomes among the cases of a class, whatever the algorithm does: (hits, within),
-    each as places among TP, FN, FP, TN. `needs`: what a test must have for it.
+    each as places among TP, FN, FP, TN. `classes`: what cases a test must have for it; `needs`: what answers.
     """
 
     words: str
@@ -32,14 +32,17 @@ class Measure:
     larger_is_better: bool = True
     bounds: tuple[float, float] = (0.0, 1.0)
     share: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    classes: tuple[str, ...] = ()
     needs: str = ""
 
 
-def _share(words: str, hits: tuple[int, ...], within: tuple[int, ...], *, larger: bool, needs: str = "") -> Measure:
+def _share(
+    words: str, hits: tuple[int, ...], within: tuple[int, ...], *, larger: bool, classes: tuple[str, ...] = ()
+) -> Measure:
     def of(totals: Numbers) -> Numbers:
         return np.asarray(totals[..., list(hits)].sum(axis=-1) / totals[..., list(within)].sum(axis=-1))
 
-    return Measure(words, of, larger, share=(hits, within), needs=needs)
+    return Measure(words, of, larger, share=(hits, within), classes=classes)
 
 
 def _precision(t: Numbers) -> Numbers:
@@ -71,17 +74,17 @@ def _kappa(t: Numbers) -> Numbers:
 
 
 _TP, _FN, _FP, _TN = range(4)
-_P, _N = "positive cases", "negative cases"
+_P, _N = ("positive",), ("negative",)
 MEASURES = {
     "rate": _share("rate of success", (_TP, _TN), (_TP, _FN, _FP, _TN), larger=True),
-    "tpr": _share("true positive rate", (_TP,), (_TP, _FN), larger=True, needs=_P),
-    "tnr": _share("true negative rate", (_TN,), (_FP, _TN), larger=True, needs=_N),
-    "fpr": _share("false positive rate", (_FP,), (_FP, _TN), larger=False, needs=_N),
-    "fnr": _share("false negative rate", (_FN,), (_TP, _FN), larger=False, needs=_P),
+    "tpr": _share("true positive rate", (_TP,), (_TP, _FN), larger=True, classes=_P),
+    "tnr": _share("true negative rate", (_TN,), (_FP, _TN), larger=True, classes=_N),
+    "fpr": _share("false positive rate", (_FP,), (_FP, _TN), larger=False, classes=_N),
+    "fnr": _share("false negative rate", (_FN,), (_TP, _FN), larger=False, classes=_P),
     "precision": Measure("precision", _precision, needs="accepted cases"),
     "npv": Measure("negative predictive value", _npv, needs="refused cases"),
-    "balanced": Measure("balanced accuracy", lambda t: (_informedness(t) + 1) / 2, needs=f"{_P} and {_N}"),
-    "informedness": Measure("informedness", _informedness, bounds=(-1.0, 1.0), needs=f"{_P} and {_N}"),
+    "balanced": Measure("balanced accuracy", lambda t: (_informedness(t) + 1) / 2, classes=_P + _N),
+    "informedness": Measure("informedness", _informedness, bounds=(-1.0, 1.0), classes=_P + _N),
     "f1": Measure("F1", _f1, needs="positive or accepted cases"),
     "mcc": Measure("Matthews' correlation", _mcc, bounds=(-1.0, 1.0)),
     "kappa": Measure("Cohen's kappa", _kappa, bounds=(-1.0, 1.0), needs="cases of more than one kind"),

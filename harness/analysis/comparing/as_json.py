@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from harness.analysis.comparing.compare import Comparison, Pair
+from harness.analysis.comparing.comparison import Comparison, Pair
 from harness.analysis.comparing.replicated import Replicated
 from harness.stats.rates import Interval
 

@@ -2,16 +2,19 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from harness.analysis.comparing.align import Aligned, FloatArray
+from harness.analysis.comparing.align import Aligned
+from harness.analysis.comparing.comparison import Comparison, Pair, RunSummary, best_first
+from harness.analysis.comparing.measured import Measured, measure
 from harness.analysis.comparing.replicated import Replicated, with_holm
 from harness.analysis.comparing.sampling import Sampling
+from harness.analysis.comparing.statistics import Form
 from harness.stats.clustering import intraclass_correlation, intraclass_of_differences
-from harness.stats.cochran import CochranQ, WaldTest, cochran_q, equal_rates
+from harness.stats.cochran import WaldTest, cochran_q, equal_rates
 from harness.stats.differences import paired_differences
 from harness.stats.letters import distinct_matrix, letter_display
 from harness.stats.multiplicity import holm
@@ -25,84 +28,22 @@ from harness.stats.replication.plan import Plan
 from harness.stats.replication.statistic import difference, rate
 
 
-@dataclass(frozen=True)
-class RunSummary:
-    """One algorithm by itself."""
+def compare(
+    aligned: Aligned, sampling: Sampling, plan: Plan, *, baseline: int | None = None, form: Form | None = None
+) -> Comparison:
+    """Compare all pairs, or one with all the others; by another statistic than the rate of success where one is given.
 
-    name: str
-    rate: float
-    interval: Interval
-    replication: Replicated | None
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two algorithms: the first and the second by their places."""
-
-    a: int
-    b: int
-    n_ff: int
-    n_sf: int
-    n_fs: int
-    n_ss: int
-    z: float
-    p_chi2: float
-    p_exact: float
-    p_mid: float
-    p_one_sided: float
-    p_adjusted: float
-    z_design: float
-    p_design: float
-    confidence_differ: float | None
-    confidence_better: float | None
-    difference: float
-    interval: Interval
-    replication: Replicated | None
-
-    @property
-    def better(self) -> int | None:
-        """The one with more successes where the other failed; None on a tie."""
-        return None if self.n_sf == self.n_fs else self.a if self.n_sf > self.n_fs else self.b
-
-    @property
-    def p_decisive(self) -> float:
-        """The p-value that a verdict rests on: replication's where there is a design, corrected for many pairs."""
-        adjusted = self.replication.p_adjusted if self.replication is not None else self.p_adjusted
-        return self.p_adjusted if adjusted is None else adjusted
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Everything that was found."""
-
-    aligned: Aligned
-    sampling: Sampling
-    plan: Plan
-    runs: list[RunSummary]
-    better: list[list[int | None]]
-    cochran: CochranQ
-    wald: WaldTest | None
-    pairs: list[Pair]
-    groups: list[list[str]]
-    letters: list[str]
-    oracle: float
-    majority: float | None = None
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def alpha(self) -> float:
-        """The error that is allowed."""
-        return 1 - self.plan.confidence
-
-
-def compare(aligned: Aligned, sampling: Sampling, plan: Plan, *, baseline: int | None = None) -> Comparison:
-    """Compare all pairs, or one with all the others."""
+    McNemar's test is always about success.
+    """
     tables = _chosen(pairwise_tables(aligned.success), baseline)
     replication = _replicated_pairs(aligned, sampling, plan, tables) if sampling.known else None
     pairs = _pairs(tables, replication, plan.confidence)
     runs = [_summary(aligned, sampling, plan, number) for number in range(len(aligned.names))]
-    groups, letters = _groups(aligned, pairs, 1 - plan.confidence)
-    joint = joint_rates(sampling.sample, aligned.success.T, plan) if sampling.known and len(runs) > 2 else None
+    measured = None if form is None else measure(form, len(runs), sampling.sample, plan)
+    if form is not None:
+        pairs, runs = _beyond(pairs, runs, measured)
+    better_first = form is None or form.larger_is_better
+    groups, letters = _groups(aligned.names, runs, pairs, alpha=1 - plan.confidence, larger_is_better=better_first)
     votes = aligned.success.sum(axis=0)
     return Comparison(
         aligned=aligned,
@@ -111,13 +52,37 @@ def compare(aligned: Aligned, sampling: Sampling, plan: Plan, *, baseline: int |
         runs=runs,
         better=_better(aligned),
         cochran=cochran_q(aligned.success),
-        wald=None if joint is None else equal_rates(joint.estimates, joint.covariance, df=joint.df),
+        wald=_wald(aligned, sampling, plan) if form is None else measured.wald() if measured else None,
         pairs=pairs,
         groups=groups,
         letters=letters,
         oracle=float((votes > 0).mean()),
         majority=float((2 * votes > len(runs)).mean()) if len(runs) > 2 else None,
+        measured=measured,
+        statistic="rate" if form is None else form.name,
     )
+
+
+def _beyond(
+    pairs: Sequence[Pair], runs: Sequence[RunSummary], measured: Measured | None
+) -> tuple[list[Pair], list[RunSummary]]:
+    """Pairs and runs with replication of another statistic."""
+    own = [None if measured is None else measured.run(i) for i in range(len(runs))]
+    found = [None if measured is None else measured.pair(pair.a, pair.b) for pair in pairs]
+    adjusted = iter(with_holm([one for one in found if one is not None]))
+    replications = [None if one is None else next(adjusted) for one in found]
+    return (
+        [replace(p, replication=one, beyond=True) for p, one in zip(pairs, replications, strict=True)],
+        [replace(r, replication=o, value=o.estimate if o else None) for r, o in zip(runs, own, strict=True)],
+    )
+
+
+def _wald(aligned: Aligned, sampling: Sampling, plan: Plan) -> WaldTest | None:
+    """Whether any two of three or more rates differ, as the design has it."""
+    if not sampling.known or len(aligned.names) < 3:
+        return None
+    joint = joint_rates(sampling.sample, aligned.success.T, plan)
+    return equal_rates(joint.estimates, joint.covariance, df=joint.df)
 
 
 def _chosen(tables: PairTables, baseline: int | None) -> PairTables:
@@ -142,7 +107,8 @@ def _summary(aligned: Aligned, sampling: Sampling, plan: Plan, number: int) -> R
         icc = intraclass_correlation(success, sampling.sample.unit_of_case).icc if sampling.psu else math.nan
         replication = _replicated(found, icc)
     interval = wilson(successes, aligned.n, confidence=plan.confidence)
-    return RunSummary(aligned.names[number], successes / aligned.n, interval, replication)
+    value = successes / aligned.n if replication is None else replication.estimate
+    return RunSummary(aligned.names[number], successes / aligned.n, interval, replication, value)
 
 
 def _replicated(found: Estimate, icc: float) -> Replicated:
@@ -246,12 +212,12 @@ def _of_tests(tests: McNemars, k: int) -> dict[str, Any]:
     return {name: None if isinstance(v, float) and math.isnan(v) else v for name, v in values.items()}
 
 
-def _groups(aligned: Aligned, pairs: Sequence[Pair], alpha: float) -> tuple[list[list[str]], list[str]]:
+def _groups(
+    names: Sequence[str], runs: Sequence[RunSummary], pairs: Sequence[Pair], *, alpha: float, larger_is_better: bool
+) -> tuple[list[list[str]], list[str]]:
     """Sets of algorithms that cannot be told apart, the best first."""
-    m = len(aligned.names)
     distinct: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = distinct_matrix(
-        m, [pair.a for pair in pairs], [pair.b for pair in pairs], [pair.p_decisive <= alpha for pair in pairs]
+        len(names), [pair.a for pair in pairs], [pair.b for pair in pairs], [p.p_decisive <= alpha for p in pairs]
     )
-    rates: FloatArray = aligned.success.mean(axis=1)
-    display = letter_display(distinct, order=np.argsort(-rates, kind="stable").tolist())
-    return [[aligned.names[i] for i in group] for group in display.groups], list(display.letters)
+    display = letter_display(distinct, order=best_first(runs, larger_is_better=larger_is_better))
+    return [[names[i] for i in group] for group in display.groups], list(display.letters)

@@ -2,7 +2,7 @@
 
 import math
 
-from harness.analysis.comparing.compare import Comparison, Pair
+from harness.analysis.comparing.comparison import Comparison, Pair
 from harness.stats.clustering import real_error
 from harness.stats.power import Plan as PowerPlan
 from harness.stats.power import detectable_difference
