@@ -179,12 +179,13 @@ class Counts(Struct, frozen=True):
 
 
 def plain_text(value: object) -> str:
-    """A JSON scalar as a table would have it: true and false in lower case, nothing for null."""
+    """A JSON scalar as a table would have it: true and false in lower case, nothing for null, 3.0 as 3."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)
+    # Columns of whole numbers with gaps become floats in many libraries.
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def crossed(parts: Iterable[str]) -> str:

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 
 _HEADER = re.compile(r"^\s*\[{1,2}\s*([^\]]+?)\s*\]{1,2}")
 _KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")
+# The line of each key, by its dotted path.
+Lines = dict[tuple[str, ...], int]
 
 
-def key_lines(text: str) -> dict[tuple[str, ...], int]:
+def key_lines(text: str) -> Lines:
     """The line of each table and key, by its dotted path; of repeated tables, the first."""
-    found: dict[tuple[str, ...], int] = {}
+    found: Lines = {}
     table: tuple[str, ...] = ()
     quotes = ""
     for number, line in enumerate(text.split("\n"), 1):
@@ -25,7 +27,7 @@ def key_lines(text: str) -> dict[tuple[str, ...], int]:
     return found
 
 
-def line_of(lines: dict[tuple[str, ...], int], path: Sequence[str | int]) -> int | None:
+def line_of(lines: Lines, path: Sequence[str | int]) -> int | None:
     """The line of a key, or of the nearest table above it that has one."""
     names = tuple(str(part) for part in path if not isinstance(part, int))
     while names:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.errors import ScriptError
-from harness.files.lines import bad_line, key_lines, line_of
+from harness.files.lines import Lines, bad_line, key_lines, line_of
 from harness.files.mistakes import Mistakes
 from harness.params import nearest
 
@@ -47,34 +47,57 @@ def validate(model: type[Model], parsed: dict[str, Any], text: str, mistakes: Mi
     except ValidationError as error:
         lines = key_lines(text)
         for problem in error.errors(include_url=False):
-            mistakes.add(_explain(model, problem["loc"], problem), place=line_place(lines, problem["loc"]))
+            key = _user_key(parsed, problem["loc"])
+            mistakes.add(_explain(model, key, problem), place=line_place(lines, key))
         mistakes.raise_if_any()
         raise
 
 
-def line_place(lines: dict[tuple[str, ...], int], key: tuple[str | int, ...]) -> str:
+def line_place(lines: Lines, key: tuple[str | int, ...]) -> str:
     """The place of a key for a message."""
     line = line_of(lines, key)
     return f"line {line}" if line else ""
 
 
-def _explain(model: type[Section], loc: tuple[str | int, ...], problem: Mapping[str, Any]) -> str:
+def _user_key(parsed: Any, loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """The key as users know it: pydantic adds made-up parts for the members of a union and the keys of a table."""
+    key: list[str | int] = []
+    place = parsed
+    for number, part in enumerate(loc, 1):
+        known = (isinstance(place, dict) and part in place) or (isinstance(place, list) and isinstance(part, int))
+        if known or (number == len(loc) and part != "[key]" and isinstance(place, dict)):
+            key.append(part)
+            place = place[part] if known else None
+    return tuple(key)
+
+
+def _explain(model: type[Section], key: tuple[str | int, ...], problem: Mapping[str, Any]) -> str:
     """A pydantic error in the words of the format."""
-    # A union reports each of its members by a made-up key; users know only their own.
-    names = [str(part) for part in loc if not (isinstance(part, str) and (part in _TYPES or part.endswith(("]", ")"))))]
-    key = ".".join(names) or "file"
+    names = [str(part) for part in key]
+    shown = ".".join(names) or "file"
     kind = problem["type"]
     if kind == "extra_forbidden":
-        return f"{key}: unknown key; {nearest(names[-1], _known_keys(model, names[:-1]))}"
+        return f"{shown}: unknown key; {nearest(names[-1], _known_keys(model, names[:-1]))}"
     if kind == "missing":
-        return f"{key}: missing"
+        return f"{shown}: missing"
     message = str(problem["msg"]).removeprefix("Value error, ").replace("Input should", "should")
-    shown = repr(problem["input"])
-    given = "" if kind == "value_error" or len(shown) > 80 else f", not {shown}"
-    return f"{key}: {message}{given}"
+    given = repr(problem["input"])
+    said = "" if kind == "value_error" or len(given) > 80 else f", not {given}"
+    return f"{shown}: {_IN_TOML.get(kind, message)}{said}"
 
 
-_TYPES = ("str", "int", "float", "bool")
+# What pydantic says in the words of Python, in those of TOML.
+_IN_TOML = {
+    "string_type": "should be text in quotes",
+    "int_type": "should be a whole number",
+    "int_from_float": "should be a whole number",
+    "float_type": "should be a number",
+    "bool_type": "should be true or false",
+    "list_type": "should be a list in [ ]",
+    "dict_type": "should be a table of keys and values",
+    "model_type": "should be a table of keys and values",
+    "too_short": "should not be empty",
+}
 
 
 def _known_keys(model: type[Section], path: list[str]) -> list[str]:
@@ -83,6 +106,7 @@ def _known_keys(model: type[Section], path: list[str]) -> list[str]:
     place = schema
     for name in path:
         place = place.get("properties", {}).get(name) or place.get("additionalProperties") or {}
+        place = place if isinstance(place, dict) else {}
         place = next((option for option in place.get("anyOf", [place]) if option.get("type") != "null"), place)
         place = schema["$defs"][place["$ref"].rsplit("/", 1)[1]] if "$ref" in place else place
     return list(place.get("properties", {}))

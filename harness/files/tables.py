@@ -56,6 +56,7 @@ class Delimited:
 
     def __init__(self, path: Path, delimiter: str) -> None:
         self.line = 1
+        self.name = path.name
         self._path = path
         self._delimiter = delimiter
         csv.field_size_limit(LARGEST_FIELD)

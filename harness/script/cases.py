@@ -1,6 +1,5 @@
 """The cases of a script, read anew each time they are gone through, so that memory does not grow with them."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +9,17 @@ from harness.errors import ScriptError
 from harness.files.mistakes import Mistakes
 from harness.files.tables import Delimited, Row, delimited, rows
 from harness.model import Case, Question, plain_text
+from harness.params import nearest
 from harness.script.design import FIXED_COLUMNS, DesignCheck, Key, group_key
-from harness.script.load import Script, is_table
+from harness.script.globbing import globbed
+from harness.script.load import Script
 from harness.script.references import References
+from harness.script.weights import stratum_weights
 
 _TRUTH = {"true": True, "1": True, "false": False, "0": False, "": True}
 NO_ID = "a case without an id; give each its own in column id"
 # Shared by all cases that have none; nobody writes into it.
 _NO_COLUMNS: dict[str, Any] = {}
-_PLACEHOLDER = re.compile(r"^\{([A-Za-z_][A-Za-z0-9_]*)\}/(.+)$")
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def load_cases(script: Script, places: Mapping[str, Path]) -> CaseSet:
         mistakes.add(str(error))
     mistakes.raise_if_any()
     if not check.ids:
-        raise ScriptError(f"{script.path}: no cases; a test needs one at least")
+        raise ScriptError(f"{script.path}: {_source_name(script)}: no cases; a test needs one at least")
     design = script.file.design
     return CaseSet(
         script=script,
@@ -137,7 +138,7 @@ def case_of(row: Row) -> Case:
 def _text(row: Row, name: str) -> str:
     value = row.pop(name, "")
     if type(value) is str:
-        return value
+        return value.strip()
     if isinstance(value, (dict, list)):
         raise ScriptError(f"{name} {value!r:.60} is not a label or number")
     return plain_text(value)
@@ -161,6 +162,11 @@ class _Source:
     place: Callable[[], str]
 
 
+def _source_name(script: Script) -> str:
+    cases = script.file.cases
+    return cases.table or (f"cases.glob: '{cases.glob}'" if cases.glob is not None else "[[cases.case]]")
+
+
 def _source(script: Script, places: Mapping[str, Path]) -> _Source:
     """The cases from whichever source the script has."""
     cases = script.file.cases
@@ -170,7 +176,7 @@ def _source(script: Script, places: Mapping[str, Path]) -> _Source:
             return _Source(iter(table), _maker(table), lambda: f"{cases.table}:{table.line}")
         return _placed((f"{cases.table}:{line}", row) for line, row in rows(script.folder / (cases.table or "")))
     if cases.glob is not None:
-        return _placed(_glob(cases.glob, cases.pattern, places))
+        return _placed(globbed(cases.glob, cases.pattern, places))
     return _placed((f"[[cases.case]] number {n}", dict(row)) for n, row in enumerate(cases.case or [], 1))
 
 
@@ -188,6 +194,8 @@ def _placed(rows_with_places: Iterator[tuple[str, Row]]) -> _Source:
 def _maker(table: Delimited) -> Callable[[list[str]], Case]:
     """`case_of` for the rows of this table, which are lists: a million cases spend most of their time here."""
     header, width = table.header, len(table.header)
+    if "id" not in header:
+        raise ScriptError(f"{table.name}:1: no column 'id' in the header; {nearest('id', header)}")
     # A column that is not there is the empty field that is added to each row.
     fixed = [header.index(name) if name in header else len(header) for name in FIXED_COLUMNS]
     at_id, at_input, at_expect, at_positive, at_truth = fixed
@@ -203,56 +211,13 @@ def _maker(table: Delimited) -> Callable[[list[str]], Case]:
         return Case(
             row[at_id],
             row[at_input],
-            row[at_expect],
+            row[at_expect].strip(),
             _positive(row[at_positive]) if positive is None else positive,
-            row[at_truth],
+            row[at_truth].strip(),
             {name: row[number] for name, number in others} if others else _NO_COLUMNS,
         )
 
     return make
-
-
-def _glob(glob: str, pattern: str | None, places: Mapping[str, Path]) -> Iterator[tuple[str, Row]]:
-    found = _PLACEHOLDER.match(glob)
-    if found is None or found[1] not in places:
-        raise ScriptError(f"cases.glob: '{glob}' must begin with a data entry, such as {{images}}/test/*.png")
-    root, expression = places[found[1]], _compile(pattern)
-    try:
-        files = sorted(path for path in root.glob(found[2]) if path.is_file())
-    except (ValueError, NotImplementedError) as error:
-        raise ScriptError(f"cases.glob: '{glob}': {error}") from None
-    for path in files:
-        name = path.relative_to(root).as_posix()
-        groups: dict[str, Any] = {}
-        if expression is not None:
-            match = expression.search(name)
-            if match is None:
-                raise ScriptError(f"cases.pattern does not match '{name}'; narrow the glob, or widen the pattern")
-            groups = {key: value for key, value in match.groupdict().items() if value is not None}
-        yield name, {"id": name, "input": f"{{{found[1]}}}/{name}"} | groups
-
-
-def _compile(pattern: str | None) -> re.Pattern[str] | None:
-    try:
-        return None if pattern is None else re.compile(pattern)
-    except re.error as error:
-        raise ScriptError(f"cases.pattern: not a regular expression: {error}") from None
-
-
-def stratum_weights(script: Script) -> dict[str, float] | None:
-    """The weight of each stratum, where the script has a table of them."""
-    weights = script.file.design.weights
-    if isinstance(weights, dict):
-        return dict(weights)
-    if not is_table(weights):
-        return None
-    found: dict[str, float] = {}
-    for line, row in rows(script.folder / weights):
-        try:
-            found[plain_text(row["stratum"])] = float(row["weight"])
-        except (KeyError, ValueError, TypeError):
-            raise ScriptError(f"{weights}:{line}: a table of weights has columns stratum and weight") from None
-    return found
 
 
 def training(script: Script, places: Mapping[str, Path]) -> Iterator[Question]:
@@ -267,4 +232,4 @@ def training(script: Script, places: Mapping[str, Path]) -> Iterator[Question]:
             references.check(case.input)
         except ScriptError as error:
             raise ScriptError(f"{script.path}: {script.file.train.table}:{line}: {error}") from None
-        yield Question(index, case.id, references.resolve(case.input), case.expect, case.columns)
+        yield Question(index, case.id, references.resolve(case.input), case.real_class, case.columns)

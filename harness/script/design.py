@@ -44,7 +44,9 @@ class DesignCheck:
         self.weights = weights
         self.stratum = group_key(design.stratum)
         self.psu = group_key(design.psu)
+        self.psu_columns = column_names(design.psu or [])
         self.stratum_of: dict[str, str] = {}
+        self._missing: set[str] = set()
 
     @property
     def asks(self) -> bool:
@@ -52,11 +54,17 @@ class DesignCheck:
         return bool(self.names)
 
     def mistake(self, case: Case) -> str | None:
-        """What is wrong with a case, if anything."""
+        """What is wrong with a case, if anything; a column that is missing is told once, not for every case."""
         for name in self.names:
             if name not in FIXED_COLUMNS and name not in case.columns:
-                return f"no column '{name}', which the design names; {nearest(name, [*FIXED_COLUMNS, *case.columns])}"
+                return self._missing_column(name, case)
         return self._weight_mistake(case) or self._psu_mistake(case)
+
+    def _missing_column(self, name: str, case: Case) -> str | None:
+        if name in self._missing:
+            return None
+        self._missing.add(name)
+        return f"no column '{name}', which the design names; {nearest(name, [*FIXED_COLUMNS, *case.columns])}"
 
     def _weight_mistake(self, case: Case) -> str | None:
         if self.weight_column is not None:
@@ -72,7 +80,11 @@ class DesignCheck:
 
     def _psu_mistake(self, case: Case) -> str | None:
         """A unit in two strata is a mistake: its cases are not independent across them."""
-        if self.stratum is None or self.psu is None:
+        if self.psu is None:
+            return None
+        if not any(case.column(name) for name in self.psu_columns):
+            return f"no value for the psu, {' and '.join(self.psu_columns)}; units without a name would count as one"
+        if self.stratum is None:
             return None
         psu, stratum = self.psu(case), self.stratum(case)
         first = self.stratum_of.setdefault(psu, stratum)

@@ -1,13 +1,13 @@
 """Find tests: by path, or by name in the working folder, in library folders and among the bundled ones."""
 
 import os
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.bundled import bundled
 from harness.errors import ScriptError, UsageError
+from harness.files.strict_toml import read_toml
 from harness.params import nearest
 from harness.script.load import SUFFIX
 
@@ -52,23 +52,24 @@ def find_all(libraries: Sequence[str | Path] = ()) -> list[Found]:
 
 def _peek(path: Path, site: str) -> Found | None:
     try:
-        with path.open("rb") as file:
-            test = tomllib.load(file)["test"]
+        test = read_toml(path)[0]["test"]
         return Found(path, str(test["name"]), str(test["version"]), site)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (ScriptError, KeyError, TypeError):
         return None
 
 
 def find_script(text: str, libraries: Sequence[str | Path] = ()) -> Path:
     """The script that is meant by a path, a name, or NAME@VERSION."""
     path = Path(text)
-    if path.is_file():
+    is_path = text.endswith(".toml") or "/" in text or os.sep in text
+    # A file with the bare name of a test is not meant: many call their program like what it is for.
+    if is_path and path.is_file():
         return path
     if path.is_dir() and (scripts := sorted(path.glob(f"*{SUFFIX}"))):
         if len(scripts) > 1:
             raise ScriptError(f"{text}: holds {len(scripts)} scripts, {', '.join(p.name for p in scripts)}; name one")
         return scripts[0]
-    if text.endswith(".toml") or "/" in text:
+    if is_path:
         raise ScriptError(f"{text}: no such script; `hate list` shows the tests that are here")
     return _by_name(text, find_all(libraries))
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from harness.errors import ScriptError
 from harness.files import digest as digests
-from harness.files.lines import key_lines
+from harness.files.lines import Lines, key_lines
 from harness.files.mistakes import Mistakes
 from harness.files.strict_toml import line_place, read_toml, validate
-from harness.params import Param, Value
+from harness.params import Param, ParamType, Value
 from harness.script.paths import inside
-from harness.script.schema import FORMAT, Data, ScriptFile
+from harness.script.schema import FORMAT, Data, ParamSection, ScriptFile, is_table
 from harness.tasks import TASKS
 from harness.tasks.task import Rules, Task
 
@@ -88,11 +88,6 @@ class Script:
         return self.folder / (data.path or "")
 
 
-def is_table(name: str) -> bool:
-    """Whether a name is that of a table file, not of a column."""
-    return name.endswith((".csv", ".tsv", ".jsonl", ".parquet"))
-
-
 def _with_default(param: Param, default: Value) -> Param:
     return Param(param.name, param.type, default, param.decision, param.help)
 
@@ -103,8 +98,9 @@ def load_script(path: Path) -> Script:
     _check_format(path, parsed)
     mistakes = Mistakes(str(path))
     script = Script(path, validate(ScriptFile, parsed, text, mistakes))
-    _check_decisions(script, mistakes)
-    _check_files(script, key_lines(text), mistakes)
+    lines = key_lines(text)
+    _check_decisions(script, lines, mistakes)
+    _check_files(script, lines, mistakes)
     mistakes.raise_if_any()
     return script
 
@@ -112,24 +108,35 @@ def load_script(path: Path) -> Script:
 def _check_format(path: Path, parsed: dict[str, Any]) -> None:
     """Ahead of everything else: a later format may differ in every other key."""
     version = parsed.get("format", FORMAT)
-    if version != FORMAT:
+    if type(version) is not int or version != FORMAT:
         raise ScriptError(f"{path}: format {version!r} is not known here, only {FORMAT}; a newer hate may read it")
 
 
-def _check_decisions(script: Script, mistakes: Mistakes) -> None:
+def _check_decisions(script: Script, lines: Lines, mistakes: Mistakes) -> None:
     """Only a task knows how to decide on recorded answers, so only its own parameters can be decisions."""
-    decisions = script.task.decisions
     for name, section in script.file.params.items():
-        if section.decision and name not in decisions:
-            known = ", ".join(decisions)
-            mistakes.add(f"params.{name}: not a decision parameter of a {script.task.name} test; those are: {known}")
-        elif name in decisions and not section.decision:
-            mistakes.add(f"params.{name}: a decision parameter of every {script.task.name} test; say decision = true")
+        if text := _decision_mistake(script, name, section):
+            mistakes.add(f"params.{name}: {text}", place=line_place(lines, ("params", name)))
     if script.task.name == "score" and "threshold" not in script.file.params:
         mistakes.add("params.threshold: missing; a score test must say which score is high enough")
+    if script.file.test.tolerance is not None and "tolerance" in script.file.params:
+        text = "params.tolerance: test.tolerance says it already; leave one of them out"
+        mistakes.add(text, place=line_place(lines, ("params", "tolerance")))
 
 
-def _check_files(script: Script, lines: dict[tuple[str, ...], int], mistakes: Mistakes) -> None:
+def _decision_mistake(script: Script, name: str, section: ParamSection) -> str | None:
+    decisions = script.task.decisions
+    if name not in decisions:
+        known = ", ".join(decisions)
+        return (
+            f"not a decision parameter of a {script.task.name} test; those are: {known}" if section.decision else None
+        )
+    if not section.decision:
+        return f"a decision parameter of every {script.task.name} test; say decision = true"
+    return None if section.type in (ParamType.FLOAT, ParamType.INT) else 'a number to decide by; say type = "float"'
+
+
+def _check_files(script: Script, lines: Lines, mistakes: Mistakes) -> None:
     """Every file that the script names is there and inside its folder."""
     named: list[tuple[tuple[str, ...], str | None]] = [(("cases", "table"), script.file.cases.table)]
     named += [((key, "table"), table.table) for key, table in _tables(script)]
@@ -140,7 +147,10 @@ def _check_files(script: Script, lines: dict[tuple[str, ...], int], mistakes: Mi
         if name is None:
             continue
         try:
-            inside(script.folder, name)
+            found = inside(script.folder, name)
+            # Reading from a named pipe would never end.
+            if not (found.is_file() or (key[0] == "data" and found.is_dir())):
+                raise ScriptError(f"'{name}' is not a file")
         except ScriptError as error:
             mistakes.add(f"{'.'.join(key)}: {error}", place=line_place(lines, key))
 

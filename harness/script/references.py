@@ -30,11 +30,19 @@ class References:
     def check(self, value: Any) -> None:
         """A ScriptError where a reference leads nowhere or out of its data."""
         if isinstance(value, str):
-            if (found := self._find(value)) is not None and found[1]:
-                inside(*found)
+            self._check_text(value)
         elif isinstance(value, (list, dict)):
             for item in value.values() if isinstance(value, dict) else value:
                 self.check(item)
+
+    def _check_text(self, text: str) -> None:
+        found = self._find(text)
+        if found is None or not found[1]:
+            return
+        root, rest = found
+        if root.is_file():
+            raise ScriptError(f"'{text}': the data is a single file; say unpack = true, or leave out /{rest}")
+        inside(root, rest)
 
     def _find(self, text: str) -> tuple[Path, str] | None:
         found = _REFERENCE.fullmatch(text) if text.startswith("{") else None
@@ -47,6 +55,4 @@ class References:
         if found is None:
             return text
         root, rest = found
-        if rest and root.is_file():
-            raise ScriptError(f"'{text}': the data is a single file; say unpack = true, or leave out /{rest}")
         return f"{root}/{rest}" if rest else str(root)

@@ -1,8 +1,10 @@
 """Test script, format 1: every key of it, as pydantic models. What the keys mean is in docs/test-scripts.md."""
 
+import math
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, model_validator
+from pydantic import AfterValidator, Field, PlainValidator, StrictBool, StrictInt, StrictStr, model_validator
 
 from harness.files.strict_toml import Section
 from harness.model import ErrorRule
@@ -11,15 +13,58 @@ from harness.tasks import TASKS
 
 FORMAT = 1
 NAME_PATTERN = r"[a-z0-9][a-z0-9._-]*"
+LONGEST_NAME = 100
 
-Columns = Annotated[list[StrictStr], Field(min_length=1)] | StrictStr
+
+def _like(pattern: str, words: str) -> AfterValidator:
+    """Text of a certain form, which a mistake is told in words."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text) or len(text) > LONGEST_NAME:
+            raise ValueError(f"'{text:.{LONGEST_NAME}}' should be {words}")
+        return text
+
+    return AfterValidator(check)
+
+
+def _columns(value: object) -> object:
+    names = value if isinstance(value, list) and value else [value]
+    if not all(isinstance(name, str) and name for name in names):
+        raise ValueError(f"should be a column's name or a list of them, not {value!r}")
+    return value
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _default(value: object) -> object:
+    if not (isinstance(value, (bool, str)) or _is_number(value)):
+        raise ValueError(f"should be a finite number, text, true or false, not {value!r}")
+    return value
+
+
+def _weights(value: object) -> object:
+    if isinstance(value, dict):
+        for name, weight in value.items():
+            if not (_is_number(weight) and weight >= 0):
+                raise ValueError(f"weight {weight!r} of stratum '{name}' should be a number from 0 up")
+        return {name: float(weight) for name, weight in value.items()}
+    if not isinstance(value, str) or not value:
+        raise ValueError(f'should be "cases", "equal", a column, or a table of stratum and weight, not {value!r}')
+    return value
+
+
+Columns = Annotated[str | list[str], PlainValidator(_columns)]
+Word = Annotated[StrictStr, _like(r"[A-Za-z_][A-Za-z0-9_]*", "letters, digits and _, beginning with a letter")]
+Limit = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 
 
 class Tolerance(Section):
     """How far a value may be off: absolutely, or relative to the expected one."""
 
-    absolute: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    relative: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    absolute: Limit | None = None
+    relative: Limit | None = None
 
     @model_validator(mode="after")
     def _one_of_them(self) -> "Tolerance":
@@ -37,8 +82,8 @@ def _known_task(name: str) -> str:
 class Test(Section):
     """[test]."""
 
-    name: Annotated[StrictStr, Field(pattern=f"^{NAME_PATTERN}$", max_length=100)]
-    version: Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$", max_length=100)]
+    name: Annotated[StrictStr, _like(NAME_PATTERN, "small letters, digits, dots, _ and -, such as my-test")]
+    version: Annotated[StrictStr, _like(r"[A-Za-z0-9][A-Za-z0-9._+-]*", "a version such as 1.0.0")]
     synopsis: StrictStr
     task: Annotated[StrictStr, AfterValidator(_known_task)]
     description: StrictStr = ""
@@ -50,18 +95,28 @@ class Test(Section):
     tolerance: Tolerance | None = None
 
     @model_validator(mode="after")
-    def _tolerance_fits(self) -> "Test":
+    def _fits_the_task(self) -> "Test":
         if self.tolerance is not None and self.task != "value":
             raise ValueError(f"tolerance is for value tests, this is a {self.task} test")
+        if not self.larger_is_better and self.task in ("label", "value"):
+            raise ValueError(f"larger_is_better is for tests with scores of their own, this is a {self.task} test")
         return self
+
+
+def _web_address(url: str) -> str:
+    if not re.match(r"https?://[^/\s]+", url):
+        raise ValueError(f"'{url}' should begin with https:// or http:// and a host")
+    return url
 
 
 class Data(Section):
     """[data.NAME]: a file or folder beside the script, or a URL."""
 
     path: StrictStr | None = None
-    url: Annotated[StrictStr, Field(pattern=r"^https?://")] | None = None
-    sha256: Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    url: Annotated[StrictStr, AfterValidator(_web_address)] | None = None
+    sha256: Annotated[StrictStr, _like(r"[0-9a-f]{64}", "64 digits 0-9 and a-f, as sha256sum prints them")] | None = (
+        None
+    )
     bytes: Annotated[StrictInt, Field(ge=0)] | None = None
     unpack: StrictBool = False
 
@@ -101,7 +156,7 @@ class ParamSection(Section):
     """[params.NAME]."""
 
     type: ParamType
-    default: StrictBool | StrictInt | Annotated[float, Field(allow_inf_nan=False)] | StrictStr
+    default: Annotated[bool | int | float | str, PlainValidator(_default)]
     decision: StrictBool = False
     help: StrictStr = ""
 
@@ -109,7 +164,7 @@ class ParamSection(Section):
     def _default_fits(self) -> "ParamSection":
         shown = ParamType.of(self.default)
         if shown is not self.type and (shown, self.type) != (ParamType.INT, ParamType.FLOAT):
-            raise ValueError(f"default {self.default!r} is not a {self.type.value}")
+            raise ValueError(f"default {self.default!r} is not of type {self.type.value}")
         return self
 
 
@@ -119,7 +174,19 @@ class Design(Section):
     stratum: Columns | None = None
     psu: Columns | None = None
     cofactors: list[StrictStr] = []
-    weights: StrictStr | dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = "cases"
+    weights: Annotated[str | dict[str, float], PlainValidator(_weights)] = "cases"
+
+    @model_validator(mode="after")
+    def _weights_have_strata(self) -> "Design":
+        of_strata = isinstance(self.weights, dict) or self.weights == "equal" or is_table(self.weights)
+        if of_strata and self.stratum is None:
+            raise ValueError("weights of strata need a stratum; name its column")
+        return self
+
+
+def is_table(name: str) -> bool:
+    """Whether a name is that of a table file, not of a column."""
+    return name.endswith((".csv", ".tsv", ".jsonl", ".parquet"))
 
 
 class ScriptFile(Section):
@@ -127,9 +194,9 @@ class ScriptFile(Section):
 
     format: Literal[1]
     test: Test
-    data: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], Data] = {}
+    data: dict[Word, Data] = {}
     train: Table | None = None
     gallery: Table | None = None
     cases: Cases
-    params: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], ParamSection] = {}
+    params: dict[Word, ParamSection] = {}
     design: Design = Design()
