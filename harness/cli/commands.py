@@ -11,6 +11,7 @@ COMMANDS = {
     "describe": ("describe", "what a test is about: data, training, parameters, design, cases"),
     "run": ("run", "run a test, print TP, TN, FP, FN, leave a transcript"),
     "test": ("test", "regression testing: print only the unexpected, exit 1 when a case failed"),
+    "sweep": ("sweep", "run a test with every combination of parameter values, a row of counts each"),
     "show": ("show", "look into the cases of a transcript"),
     "diff": ("diff", "the cases on which two runs differ"),
     "compare": ("compare", "is A better than B? McNemar, replication, verdicts, from transcripts anywhere"),

@@ -46,22 +46,21 @@ def format_option(*formats: Format) -> Callable[[F], F]:
 TABULAR = (Format.TABLE, Format.PLAIN, Format.JSON, Format.CSV, Format.TEX, Format.MD)
 
 
+interface_option = click.option(
+    "--interface",
+    "interface",
+    metavar="NAME|PATH",
+    shell_complete=complete_interface,
+    help="A bundled interface, a file or a folder; else interface.py or interface.toml here.",
+)
+
+
 def interface_options(command: F) -> F:
     """What to run: --interface, --param."""
-    for option in (
-        click.option(
-            "--param", "assignments", multiple=True, metavar="NAME=VALUE", help="Set a parameter; may be repeated."
-        ),
-        click.option(
-            "--interface",
-            "interface",
-            metavar="NAME|PATH",
-            shell_complete=complete_interface,
-            help="A bundled interface, a file or a folder; else interface.py or interface.toml here.",
-        ),
-    ):
-        command = option(command)
-    return command
+    parameter = click.option(
+        "--param", "assignments", multiple=True, metavar="NAME=VALUE", help="Set a parameter; may be repeated."
+    )
+    return interface_option(parameter(command))
 
 
 def _positive(_ctx: click.Context, _param: click.Parameter, value: float | None) -> float | None:

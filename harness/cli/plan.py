@@ -1,6 +1,7 @@
 """From the words of a command line to a plan: the script with its data, the interface, the parameters."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from harness.engine.run import Options, Plan
 from harness.errors import UsageError
@@ -19,14 +20,34 @@ def load_test(text: str, libraries: Sequence[str]) -> CaseSet:
     return load_cases(script, provide(script))
 
 
+@dataclass(frozen=True)
+class Parts:
+    """A test and an algorithm, before parameters are set and data is brought."""
+
+    script: Script
+    interface: Interface
+
+    @property
+    def params(self) -> dict[str, Param]:
+        """The parameters of both."""
+        return all_params(self.script, self.interface)
+
+    def plan(self, options: Options, assignments: Sequence[str] = ()) -> Plan:
+        """A run of them."""
+        params = settings(self.params, assignments)
+        return Plan(load_cases(self.script, provide(self.script)), self.interface, params, options)
+
+
+def load_parts(test: str, libraries: Sequence[str], interface: str | None) -> Parts:
+    """The test and the algorithm that are meant, checked."""
+    return Parts(load_script(find_script(test, libraries)), load_interface(interface))
+
+
 def make_plan(
     test: str, libraries: Sequence[str], interface: str | None, assignments: Sequence[str], options: Options
 ) -> Plan:
     """Everything that a run needs, checked; cheap checks come first."""
-    script = load_script(find_script(test, libraries))
-    algorithm = load_interface(interface)
-    params = settings(all_params(script, algorithm), assignments)
-    return Plan(load_cases(script, provide(script)), algorithm, params, options)
+    return load_parts(test, libraries, interface).plan(options, assignments)
 
 
 def all_params(script: Script, interface: Interface) -> dict[str, Param]:

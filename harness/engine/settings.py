@@ -73,7 +73,9 @@ def make_grid(declared: Mapping[str, Param], assignments: Iterable[str]) -> Grid
 def every(grid: Grid) -> list[int]:
     """The numbers of all combinations."""
     if grid.size > MOST_SETTINGS:
-        raise UsageError(f"{grid.size:,} combinations are too many; take a sample of them, with --sample N or --latin N")
+        raise UsageError(
+            f"{grid.size:,} combinations are too many; take a sample of them, with --sample N or --latin N"
+        )
     return list(range(grid.size))
 
 

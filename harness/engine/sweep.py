@@ -17,7 +17,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The rows that were asked for, and the runs that they take. Runs have the decision parameters at their defaults."""
+    """The rows that were asked for, and the runs that they take, with the decision parameters at their defaults."""
 
     rows: list[Row]
     plans: list[Plan]

@@ -5,7 +5,7 @@ from typing import Any
 
 from harness.model import Counts
 from harness.params import Value
-from harness.report.table import Cell, Table
+from harness.report.table import Cell, Exact, Table
 from harness.stats.rates import wilson
 
 Row = tuple[Mapping[str, Value], Counts]
@@ -34,13 +34,14 @@ def count_table(rows: Sequence[Row], swept: Sequence[str] = ()) -> Table:
     for params, counts in rows:
         row = count_row(params, counts)
         low, high = row["interval"]
-        cells: list[Cell] = [_cell(params[name]) for name in swept]
+        cells: list[Cell] = [parameter_cell(params[name]) for name in swept]
         cells += [row[name] for name in ("tests", "TP", "TN", "FP", "FN", "ER", "rate")]
         lines.append([*cells, f"{low:.4f} to {high:.4f}"])
     return Table(columns, lines, wide=frozenset({"rate", "95 % interval"}))
 
 
-def _cell(value: Value) -> Cell:
+def parameter_cell(value: Value) -> Cell:
+    """The value of a parameter in a table."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"{value:g}" if isinstance(value, float) else value
+    return Exact(value) if isinstance(value, float) else value

@@ -23,6 +23,13 @@ class Format(StrEnum):
     TRANSCRIPT = "transcript"
 
 
+class Exact(float):
+    """A number that was given, not computed: it is shown as it was given, whatever its digits."""
+
+    def __str__(self) -> str:
+        return str(int(self)) if self.is_integer() and abs(self) < 1e15 else float.__repr__(self)
+
+
 @dataclass(frozen=True)
 class Table:
     """Named columns and rows; numbers are right-aligned, floats shown with four digits after the point."""
@@ -54,7 +61,7 @@ def render(table: Table, style: Format, *, terminal_width: int = 100) -> str:
 def _shown(cell: Cell) -> str:
     if cell is None:
         return ""
-    return f"{cell:.4f}" if isinstance(cell, float) else str(cell)
+    return f"{cell:.4f}" if isinstance(cell, float) and not isinstance(cell, Exact) else str(cell)
 
 
 def _plain(table: Table) -> str:
@@ -105,8 +112,14 @@ def _csv(table: Table) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(map(spreadsheet, table.columns))
     for row in table.rows:
-        writer.writerow([spreadsheet(cell) if isinstance(cell, str) else cell for cell in row])
+        writer.writerow([_csv_cell(cell) for cell in row])
     return out.getvalue()
+
+
+def _csv_cell(cell: Cell) -> Cell:
+    if isinstance(cell, str):
+        return spreadsheet(cell)
+    return str(cell) if isinstance(cell, Exact) else cell
 
 
 def _tex(table: Table) -> str:

@@ -1,0 +1,94 @@
+"""`hate sweep`: how the counts change with the parameters."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from harness.cli.keeping import Folder
+from harness.cli.options import PATH, TABULAR, format_option, interface_option, library_option, running_options
+from harness.cli.options import test_argument as test_arg
+from harness.cli.output import chosen, emit, remark
+from harness.cli.plan import load_parts
+from harness.cli.progress import progress
+from harness.cli.sweeping import fresh_option, run_store, seed_option, tell_decided, tell_runs, values_option
+from harness.engine.campaign import Kept, campaign
+from harness.engine.run import Options
+from harness.engine.settings import Grid, drawn, every, latin, make_grid
+from harness.engine.sweep import Sweep, plan_sweep
+from harness.errors import UsageError
+from harness.model import Counts
+from harness.report.counts import count_row, count_table
+
+
+@click.command("sweep")
+@test_arg
+@interface_option
+@values_option
+@click.option("--sample", type=click.IntRange(1, 1_000_000), metavar="N", help="Only N combinations, at random.")
+@click.option("--latin", type=click.IntRange(1, 1_000_000), metavar="N",
+              help="Only N combinations, a Latin hypercube: all values equally often.")  # fmt: skip
+@seed_option
+@click.option("-o", "--output", type=PATH, metavar="FOLDER", help="Put a transcript of each algorithm setting there.")
+@click.option("--force", is_flag=True, help="With -o: overwrite transcripts of other runs.")
+@running_options
+@click.option("--repeat", type=click.IntRange(1, 10_000), default=1, metavar="K",
+              help="Ask each case K times, for algorithms that roll dice.")  # fmt: skip
+@fresh_option
+@library_option
+@format_option(*TABULAR)
+def command(test: str, **given: Any) -> None:
+    """Run TEST with every combination of the parameters' values; a row of counts each.
+
+    A decision parameter, such as threshold, never runs the program again. Runs are kept: only what is new is run,
+    and a sweep that was stopped carries on.
+    """
+    parts = load_parts(test, given["libraries"], given["interface"])
+    grid = make_grid(parts.params, given["assignments"])
+    numbers = _numbers(grid, given)
+    options = Options(given["jobs"], given["timeout"], given["repeat"], given["limit"])
+    sweep = plan_sweep(parts.plan(options), grid, numbers)
+    folder = None if given["output"] is None else Folder(given["output"], sweep, grid, force=given["force"])
+    with campaign(run_store(fresh=given["fresh"]), progress()) as runs:
+        runs.announce(sweep.plans)
+        kept = [runs.take(plan) for plan in sweep.plans]
+        counts = _decide(sweep, kept)
+        paths = [one.path for one in kept] if folder is None else folder.write(kept)
+    rows = [(row.setting, count) for row, count in zip(sweep.rows, counts, strict=True)]
+    payload = {"rows": [count_row(*row) for row in rows], "transcripts": [str(path) for path in paths]}
+    emit(chosen(given["style"]), count_table(rows, [axis.name for axis in grid.axes]), payload)
+    _tell(grid, sweep, given)
+    tell_decided(grid, sweep.plans[0])
+    tell_runs(runs, kept)
+
+
+def _numbers(grid: Grid, given: dict[str, Any]) -> list[int]:
+    if given["sample"] and given["latin"]:
+        raise UsageError("--sample and --latin exclude one another")
+    if given["sample"]:
+        return drawn(grid, given["sample"], given["seed"])
+    return latin(grid, given["latin"], given["seed"]) if given["latin"] else every(grid)
+
+
+def _decide(sweep: Sweep, kept: Sequence[Kept]) -> list[Counts]:
+    """The counts of each row, from the answers of its run."""
+    from harness.analysis.deciding import read_answers
+
+    script = sweep.plans[0].cases.script
+    param = script.task.limits(script.rules).param
+    places: list[list[int]] = [[] for _ in kept]
+    for place, row in enumerate(sweep.rows):
+        places[row.run].append(place)
+    counts: dict[int, Counts] = {}
+    for one, own in zip(kept, places, strict=True):
+        values = [sweep.rows[place].setting[param] for place in own]
+        counts.update(zip(own, read_answers(one.path).counts(values), strict=True))
+    return [counts[place] for place in range(len(sweep.rows))]
+
+
+def _tell(grid: Grid, sweep: Sweep, given: dict[str, Any]) -> None:
+    if len(sweep.rows) < grid.size:
+        how = "a Latin hypercube" if given["latin"] else "drawn at random"
+        remark(f"{len(sweep.rows):,} of {grid.size:,} combinations, {how}, seed {given['seed']}")
+    if given["output"] is not None:
+        remark(f"transcripts: {len(sweep.plans):,} in {given['output']}")
