@@ -19,6 +19,7 @@ FLOORS = (
     {"files", "params", "bundled", "model", "errors"},
 )
 NEIGHBOURS = {
+    "report": {"analysis"},  # a report is about what an analysis found
     "script": {"tasks"},
     "files": {"params", "errors", "model"},
     "params": {"errors"},

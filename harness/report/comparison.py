@@ -74,15 +74,18 @@ def summary_table(found: Comparison) -> Table:
     order = sorted(range(len(found.runs)), key=lambda i: -found.runs[i].rate)
     level = f"{found.plan.confidence * 100:g} %"
     columns = ["name", "tests", "TP", "TN", "FP", "FN", "ER", "rate", f"Wilson {level}"]
-    replicated = found.sampling.known
-    columns += ["estimate", f"replication {level}"] if replicated else []
+    # The replicated estimate is the rate itself, unless cases weigh differently.
+    weighted = found.sampling.known and found.sampling.weights != "cases"
+    columns += ["weighted"] if weighted else []
+    columns += [f"by design {level}"] if found.sampling.known else []
     rows: list[list[Cell]] = []
     for i in order:
         run, counts = found.runs[i], found.aligned.counts[i]
         row: list[Cell] = [run.name, counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, run.rate]
         row.append(_range(run.interval.low, run.interval.high))
         if run.replication is not None:
-            row += [run.replication.estimate, _range(run.replication.interval.low, run.replication.interval.high)]
+            row += [run.replication.estimate] if weighted else []
+            row.append(_range(run.replication.interval.low, run.replication.interval.high))
         rows.append([*row, found.letters[i]])
     return Table([*columns, "letters"], rows)
 
@@ -139,7 +142,7 @@ def _pair_name(found: Comparison, pair: Pair) -> str:
 
 
 def _range(low: float, high: float) -> str:
-    return f"{low:.4f} to {high:.4f}"
+    return f"{low:.4f}..{high:.4f}"
 
 
 def _p(value: float | None) -> str:

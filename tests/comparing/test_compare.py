@@ -1,0 +1,244 @@
+"""What a comparison finds: the tutorial's figure, identities with the statistics it calls, and invariances."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made import aligned, clustered, figure_5, transcript
+
+from harness.analysis.comparing.as_json import as_json
+from harness.analysis.comparing.compare import compare
+from harness.analysis.comparing.comparison import Comparison
+from harness.analysis.comparing.sampling import DesignOptions, take_sample
+from harness.analysis.comparing.verdicts import classic, verdict
+from harness.errors import TranscriptError, UsageError
+from harness.stats.clustering import intraclass_correlation, intraclass_of_differences
+from harness.stats.replication.estimate import replicate
+from harness.stats.replication.plan import Plan
+from harness.stats.replication.statistic import difference
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+def compared(*paths: Path, design: DesignOptions | None = None, plan: Plan | None = None, **options: Any) -> Comparison:
+    runs = aligned(*paths)
+    return compare(runs, take_sample(runs, design or DesignOptions()), plan or Plan(), **options)
+
+
+def test_figure_5_of_the_tutorial_to_the_digit(tmp_path: Path) -> None:
+    found = compared(*figure_5(tmp_path))
+    assert found.better == [[None, 1254, 130], [180, None, 180], [0, 1124, None]]
+    tables = [(pair.n_ff, pair.n_sf, pair.n_fs, pair.n_ss) for pair in found.pairs]
+    assert tables == [(0, 1254, 180, 0), (180, 130, 0, 1124), (130, 180, 1124, 0)]
+    assert [f"{pair.z:.3f}" for pair in found.pairs] == ["28.335", "11.314", "26.114"]
+    assert classic(found, found.pairs[2]) == [
+        "Z score is 26.114",
+        "99% confident that witch and warlock do not give equivalent results",
+        "99.5% confident that warlock was superior to witch",
+    ]
+
+
+@pytest.mark.parametrize(("more", "less", "p"), [(60, 38, 0.01668), (22, 8, 0.00806)])
+def test_one_sided_p_values_that_a_paper_misprints(tmp_path: Path, more: int, less: int, p: float) -> None:
+    a = transcript(tmp_path / "a.jsonl", [True] * more + [False] * less)
+    b = transcript(tmp_path / "b.jsonl", [False] * more + [True] * less)
+    assert compared(a, b).pairs[0].p_one_sided == pytest.approx(p, abs=5e-6)
+
+
+@pytest.mark.parametrize("plan", [Plan(), Plan(fay=0.3), Plan(method="jackknife"), Plan(method="bootstrap", seed=3)])
+@pytest.mark.parametrize("units", [2, 3, 6])
+@pytest.mark.parametrize("weights", [None, "equal", "weight"])
+def test_pairs_have_the_replication_of_their_difference(
+    tmp_path: Path, plan: Plan, units: int, weights: str | None
+) -> None:
+    """All pairs share one covariance; taken pair by pair, `replicate` must say the same."""
+    paths = clustered(tmp_path, 1, strata=7, units=units, size=4)
+    found = compared(*paths, design=DesignOptions(weights=weights), plan=plan)
+    one = found.pairs[0].replication
+    alone = replicate(found.sampling.sample, difference(*found.aligned.success), plan)
+    assert one is not None
+    assert (one.estimate, one.se, one.df) == pytest.approx((alone.estimate, alone.se, alone.df), rel=1e-9)
+    assert (one.interval.low, one.interval.high) == pytest.approx((alone.interval.low, alone.interval.high), rel=1e-9)
+    assert one.p_value == pytest.approx(alone.p_value, rel=1e-6)
+    assert one.design_effect == pytest.approx(alone.design_effect, rel=1e-9)
+    assert (one.replicates, one.groupings, one.method) == (alone.replicates, alone.groupings, alone.method)
+
+
+def test_design_effect_is_over_the_variance_of_independent_cases(tmp_path: Path) -> None:
+    found = compared(*clustered(tmp_path, 2, strata=5, units=8, size=5))
+    pair, n = found.pairs[0], found.aligned.n
+    independent = ((pair.n_sf + pair.n_fs) / n - pair.difference**2) / (n - 1)
+    assert pair.replication is not None
+    assert pair.replication.design_effect == pytest.approx(pair.replication.se**2 / independent, rel=1e-12)
+
+
+@given(
+    successes=st.integers(2, 5).flatmap(
+        lambda m: st.lists(st.lists(st.booleans(), min_size=12, max_size=12), min_size=m, max_size=m)
+    ),
+    groups=st.lists(st.integers(0, 4), min_size=12, max_size=12),
+)
+def test_intraclass_correlation_of_all_differences_at_once(successes: list[list[bool]], groups: list[int]) -> None:
+    rows = np.array(successes)
+    found = intraclass_of_differences(rows, groups)
+    for i in range(len(rows)):
+        for j in range(len(rows)):
+            alone = intraclass_correlation(rows[i].astype(float) - rows[j], groups).icc
+            assert found[i, j] == pytest.approx(alone, abs=1e-9, nan_ok=True)
+
+
+def test_swapping_the_two_turns_every_sign(tmp_path: Path) -> None:
+    a, b = clustered(tmp_path, 3, strata=6, units=4, size=3)
+    one, other = compared(a, b).pairs[0], compared(b, a).pairs[0]
+    assert (one.n_sf, one.n_fs) == (other.n_fs, other.n_sf)
+    assert one.difference == -other.difference
+    assert (one.interval.low, one.interval.high) == pytest.approx((-other.interval.high, -other.interval.low))
+    assert one.replication is not None
+    assert other.replication is not None
+    assert one.replication.estimate == pytest.approx(-other.replication.estimate)
+    assert one.replication.se == pytest.approx(other.replication.se)
+    assert (one.p_exact, one.p_mid) == (other.p_exact, other.p_mid)
+
+
+def test_identical_runs_cannot_be_told_apart(tmp_path: Path) -> None:
+    a, _ = clustered(tmp_path, 4, strata=4, units=4, size=2)
+    found = compared(a, a)
+    pair = found.pairs[0]
+    assert (pair.z, pair.p_exact, pair.p_mid, pair.better) == (0, 1, 1, None)
+    assert pair.replication is not None
+    assert pair.replication.p_value == 1
+    assert pair.replication.interval.low < 0 < pair.replication.interval.high
+    assert found.groups == [["a", "a-2"]] or len(found.groups) == 1
+    assert "same cases" in verdict(found, pair)[0]
+
+
+def test_without_a_design_replication_is_null(tmp_path: Path) -> None:
+    a = transcript(tmp_path / "a.jsonl", [True, False, True, True])
+    b = transcript(tmp_path / "b.jsonl", [True, True, False, False])
+    found = as_json(compared(a, b))
+    assert found["pairs"][0]["replication"] is None
+    assert found["transcripts"][0]["replication"] is None
+
+
+def test_mcnemar_and_replication_disagree_and_the_reader_is_told_why(tmp_path: Path) -> None:
+    """Eight documents of 40 cases; in five A is better on every case, in three B: strong by cases, nothing by units."""
+    unit = np.repeat(np.arange(8), 40)
+    a = unit < 5
+    paths = [
+        transcript(tmp_path / f"{name}.jsonl", good, psu=[str(u) for u in unit], design={"psu": "document"})
+        for name, good in (("a", a), ("b", ~a))
+    ]
+    found = compared(*paths)
+    pair = found.pairs[0]
+    assert pair.p_adjusted < 0.001
+    assert pair.replication is not None
+    assert pair.replication.method == "jackknife"
+    assert pair.replication.df == 7
+    assert pair.replication.p_value is not None
+    assert pair.replication.p_value > 0.2
+    first, second, *_ = verdict(found, pair)
+    assert first.startswith("a and b cannot be told apart for new documents")
+    assert "Believe JACKKNIFE" in second
+    assert "intraclass correlation 1.00" in second
+    assert "adjusted by the design effect" in second
+
+
+def test_a_verdict_names_winner_interval_and_target(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    strata = [str(i % 10) for i in range(400)]
+    good, bad = rng.random(400) < 0.95, rng.random(400) < 0.6
+    a = transcript(tmp_path / "a.jsonl", bad, stratum=strata, design={"stratum": "digit"})
+    b = transcript(tmp_path / "b.jsonl", good, stratum=strata, design={"stratum": "digit"})
+    found = compared(a, b)
+    text = verdict(found, found.pairs[0])[0]
+    assert text.startswith("b is better than a by ")
+    assert text.endswith("points (BRR 95 % interval, for these strata (digit) and new cases).")
+
+
+def test_weights_of_strata_say_what_another_population_would_give(tmp_path: Path) -> None:
+    strata = ["x"] * 6 + ["y"] * 2
+    a = transcript(tmp_path / "a.jsonl", [True, True, True, False, False, False, True, True], stratum=strata)
+    weights = tmp_path / "weights.csv"
+    weights.write_text("stratum,weight\nx,1\ny,3\n")
+    runs = aligned(a, a)
+    for chosen, rate in (("cases", 5 / 8), ("equal", 0.75), (str(weights), 0.25 * 0.5 + 0.75 * 1.0)):
+        found = compare(runs, take_sample(runs, DesignOptions(weights=chosen)), Plan())
+        assert found.runs[0].replication is not None
+        assert found.runs[0].replication.estimate == pytest.approx(rate), chosen
+
+
+def test_weights_that_are_wrong_are_refused(tmp_path: Path) -> None:
+    a = transcript(tmp_path / "a.jsonl", [True, False], columns=[{"w": "1"}, {"w": "-1"}], stratum=["x", "y"])
+    runs = aligned(a, a)
+    table = tmp_path / "weights.csv"
+    table.write_text("stratum,weight\nx,1\n")
+    for chosen, words in (("w", "number from 0 up"), ("v", "not cases, equal"), (str(table), "no stratum 'y'")):
+        with pytest.raises(UsageError, match=words):
+            take_sample(runs, DesignOptions(weights=chosen))
+
+
+def test_columns_can_be_crossed_and_lone_strata_are_named(tmp_path: Path) -> None:
+    days = [{"day": day, "site": site} for day, site in (("1", "a"), ("1", "a"), ("1", "b"), ("2", "a"), ("2", "a"))]
+    a = transcript(tmp_path / "a.jsonl", [True, False, True, True, False], columns=days)
+    b = transcript(tmp_path / "b.jsonl", [False, True, True, True, True], columns=days)
+    runs = aligned(a, b)
+    sampling = take_sample(runs, DesignOptions(stratum=["day", "site"]))
+    assert sampling.stratum == "day x site"
+    assert sampling.sample.collapsed == (("1 x a", "1 x b"),) or sampling.sample.collapsed == (("1 x b", "2 x a"),)
+    with pytest.raises(UsageError, match=r"no column 'dya'.*'day'"):
+        take_sample(runs, DesignOptions(stratum=["dya"]))
+    with pytest.raises(TranscriptError):
+        take_sample(runs, DesignOptions(stratum=["day", "site"], lone="fail"))
+
+
+def test_a_design_can_be_taken_away(tmp_path: Path) -> None:
+    paths = clustered(tmp_path, 6, strata=4, units=4, size=2)
+    assert not compared(*paths, design=DesignOptions(stratum=["none"], psu=["none"])).sampling.known
+    only = compared(*paths, design=DesignOptions(stratum=["none"])).pairs[0].replication
+    assert only is not None
+    assert only.method == "jackknife"
+
+
+def test_answers_to_one_case_are_one_unit(tmp_path: Path) -> None:
+    ids = [f"c{i // 3}" for i in range(30)]
+    repeat = [i % 3 + 1 for i in range(30)]
+    a = transcript(tmp_path / "a.jsonl", [i % 2 == 0 for i in range(30)], ids=ids, repeat=repeat)
+    b = transcript(tmp_path / "b.jsonl", [i % 5 == 0 for i in range(30)], ids=ids, repeat=repeat)
+    found = compared(a, b)
+    assert found.sampling.psu == "case"
+    assert found.sampling.sample.units == 10
+
+
+def test_a_baseline_is_compared_with_all_the_others_only(tmp_path: Path) -> None:
+    found = compared(*figure_5(tmp_path), baseline=1)
+    assert [(pair.a, pair.b) for pair in found.pairs] == [(0, 1), (1, 2)]
+
+
+def test_holm_is_over_the_pairs_that_are_shown(tmp_path: Path) -> None:
+    """Holm's first step multiplies the smallest p by the number of tests."""
+    rng = np.random.default_rng(8)
+    paths = [transcript(tmp_path / f"{n}.jsonl", rng.random(60) < 0.5 + n / 10) for n in range(4)]
+    every, few = compared(*paths), compared(*paths, baseline=0)
+    for found in (every, few):
+        smallest = min(found.pairs, key=lambda pair: pair.p_exact)
+        assert smallest.p_adjusted == pytest.approx(min(1, smallest.p_exact * len(found.pairs)))
+
+
+def test_groups_of_those_that_cannot_be_told_apart(tmp_path: Path) -> None:
+    good = [i % 20 != 0 for i in range(400)]
+    bad = [i % 2 == 0 for i in range(400)]
+    paths = [transcript(tmp_path / f"{n}.jsonl", s) for n, s in (("p", good), ("q", good), ("r", bad))]
+    found = compared(*paths)
+    assert found.groups == [["p", "q"], ["r"]]
+    assert found.letters[0] == found.letters[1] != found.letters[2]
+
+
+def test_oracle_and_majority(tmp_path: Path) -> None:
+    votes = [[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 0]]
+    paths = [transcript(tmp_path / f"{n}.jsonl", [bool(v) for v in row]) for n, row in enumerate(votes)]
+    found = compared(*paths)
+    assert (found.oracle, found.majority) == (0.75, 0.25)
