@@ -6,8 +6,10 @@ from typing import Any
 
 import click
 
+from harness.cli.baseline import baseline_remark
 from harness.cli.options import TABULAR, format_option
 from harness.cli.output import chosen, emit_document, remark
+from harness.cli.sources import complete_transcript, http_options, opened
 from harness.errors import UsageError
 from harness.params import nearest
 from harness.report.table import Format
@@ -17,7 +19,7 @@ LONE = ("collapse", "fail", "remove", "certainty", "adjust", "average")
 
 
 @click.command("compare")
-@click.argument("transcripts", nargs=-1, required=True, metavar="T...")
+@click.argument("transcripts", nargs=-1, required=True, metavar="T...", shell_complete=complete_transcript)
 @click.option("--baseline", metavar="NAME", help="Compare one with all the others, instead of all pairs.")
 @click.option("--stratum", metavar="COLUMN,...", help="Groups that a repetition would have again; 'none' for none.")
 @click.option("--psu", metavar="COLUMN,...", help="Groups that were drawn, and would be others; 'none' for none.")
@@ -35,6 +37,7 @@ LONE = ("collapse", "fail", "remove", "certainty", "adjust", "average")
 @click.option("--intersect", is_flag=True, help="Compare the cases that all have.")
 @click.option("--partial", is_flag=True, help="Take incomplete transcripts too.")
 @click.option("--fail-if-worse", is_flag=True, help="Exit status 1 when the first is worse than another, for a build.")
+@http_options
 @format_option(*TABULAR)
 def command(transcripts: Sequence[str], **given: Any) -> int:
     """Compare transcripts of one test: files, URLs, TEST/NAME or NAME, or - for standard input.
@@ -57,6 +60,8 @@ def command(transcripts: Sequence[str], **given: Any) -> int:
         emit_document(style, [], as_json(found))
     else:
         emit_document(style, comparison_blocks(found, alone=baseline is not None), None)
+        if text := baseline_remark(aligned.headers[0].test, aligned.names):
+            remark(text)
     return 1 if given["fail_if_worse"] and _first_is_worse(found) else 0
 
 
@@ -66,16 +71,11 @@ NEEDS_COLUMNS = ("stratum", "psu", "weights")
 
 def _aligned(transcripts: Sequence[str], given: dict[str, Any]) -> Any:
     from harness.analysis.comparing.align import Run, align
-    from harness.site.sources import open_source
     from harness.transcript.columns import read_columns
 
-    sources = [open_source(text) for text in transcripts]
+    sources = opened(transcripts, given["http_timeout"], given["http_limit"])
     lean = not any(given.get(option) for option in NEEDS_COLUMNS) and not _weighs_by_column(sources[0].path)
-    runs = []
-    for source in sources:
-        if source.note:
-            remark(source.note)
-        runs.append(Run(read_columns(source.path, name=source.name, lean=lean), source.name, source.stem))
+    runs = [Run(read_columns(s.path, name=s.name, lean=lean), s.name, s.stem) for s in sources]
     return align(runs, intersect=given["intersect"], partial=given["partial"])
 
 

@@ -73,7 +73,7 @@ def clustered(folder: Path, seed: int, *, strata: int, units: int, size: int, sp
     for number, lift in enumerate((1.0, 0.6)):
         own = rng.normal(0, spread, strata * units)[unit]
         good = ease + own + lift + rng.logistic(size=n) > 0
-        names = {"stratum": [f"s{s}" for s in stratum], "psu": [f"u{u}" for u in unit]}
+        names: dict[str, Any] = {"stratum": [f"s{s}" for s in stratum], "psu": [f"u{u}" for u in unit]}
         columns = [{"day": str(s % 2), "weight": str(1 + u % 3)} for s, u in zip(stratum, unit, strict=True)]
         design = {"stratum": "s", "psu": "u"}
         path = folder / f"{'ab'[number]}.jsonl"
