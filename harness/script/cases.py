@@ -222,14 +222,21 @@ def _maker(table: Delimited) -> Callable[[list[str]], Case]:
 
 def training(script: Script, places: Mapping[str, Path]) -> Iterator[Question]:
     """What an algorithm may learn from, with its labels; nothing where the script has no [train]."""
+    references = References(places)
+    for index, case in enumerate(training_cases(script, places)):
+        yield Question(index, case.id, references.resolve(case.input), case.real_class, case.columns)
+
+
+def training_cases(script: Script, places: Mapping[str, Path]) -> Iterator[Case]:
+    """The rows of [train], as its author wrote them."""
     if script.file.train is None:
         return
     references = References(places)
-    for index, (line, row) in enumerate(rows(script.folder / script.file.train.table)):
-        row.setdefault("id", str(index + 1))
+    for number, (line, row) in enumerate(rows(script.folder / script.file.train.table), 1):
+        row.setdefault("id", str(number))
         try:
             case = case_of(row)
             references.check(case.input)
         except ScriptError as error:
             raise ScriptError(f"{script.path}: {script.file.train.table}:{line}: {error}") from None
-        yield Question(index, case.id, references.resolve(case.input), case.real_class, case.columns)
+        yield case
