@@ -20,6 +20,7 @@ class Format(StrEnum):
     CSV = "csv"
     TEX = "tex"
     MD = "md"
+    R = "r"
     TRANSCRIPT = "transcript"
 
 

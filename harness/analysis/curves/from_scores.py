@@ -1,0 +1,138 @@
+"""A curve from the recorded scores of a transcript."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.analysis.comparing.align import Aligned, Run, align
+from harness.analysis.comparing.sampling import take_sample
+from harness.analysis.curves.certainty import Ground, curve_bands, find_subjects, sure_area, sure_equal_error
+from harness.analysis.curves.curve import Curve, CurvePoints, Sure
+from harness.analysis.curves.operating import ask, least_cost
+from harness.analysis.curves.scores import Scored, curve_scores
+from harness.analysis.curves.wishes import Bands, Wishes
+from harness.errors import TranscriptError
+from harness.stats.curves.auc import auc
+from harness.stats.curves.bands import CurveBands
+from harness.stats.curves.cases import IntArray, make_cases
+from harness.stats.curves.counts import Counts, counts_of
+from harness.stats.curves.equal_error import equal_error
+from harness.stats.curves.points import average_precision, points, thinned
+
+# A curve of so many points is given whole, a longer one at a thousand places.
+LONGEST = 5000
+THINNED = 1000
+# Units times points beyond which bands by replication take longer than anyone likes to wait.
+MOST_REPLICATED = 1 << 23
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A transcript's scores and how its cases were sampled."""
+
+    name: str
+    scored: Scored
+    counts: Counts
+    ground: Ground
+
+
+def judged(run: Run, name: str, wishes: Wishes) -> Judged:
+    """The scores of a transcript, ready for a curve."""
+    aligned = align([run], partial=wishes.partial)
+    scored = curve_scores(run.columns, run.source)
+    try:
+        ground = _ground(aligned, scored, wishes)
+        return Judged(name, scored, counts_of(ground.cases), ground)
+    except ValueError as error:
+        raise TranscriptError(f"{run.source}: {error}") from None
+
+
+def _ground(aligned: Aligned, scored: Scored, wishes: Wishes) -> Ground:
+    sampling = take_sample(aligned, wishes.design)
+    weights = None if sampling.weights == "cases" else sampling.sample.weights
+    cases = make_cases(scored.scores, scored.positive, weights=weights, larger_is_better=scored.larger_is_better)
+    return Ground(cases, sampling, find_subjects(aligned, wishes.subjects), wishes)
+
+
+def curve_of_scores(run: Run, name: str, wishes: Wishes) -> Curve:
+    """A curve with its summaries and bands."""
+    found = judged(run, name, wishes)
+    counts, ground = found.counts, found.ground
+    try:
+        bands = curve_bands(ground, counts, places(counts, ground))
+        at = places(counts, ground) if bands is None else bands.at
+        equal = equal_error(counts)
+        area, error, notes = _summaries(ground, auc(counts), equal.rate)
+        asked = [ask(ground, counts, one) for one in wishes.at]
+    except ValueError as mistake:
+        raise TranscriptError(f"{run.source}: {mistake}") from None
+    return Curve(
+        name=name,
+        positives=counts.positives.cases,
+        negatives=counts.negatives.cases,
+        auc=area,
+        eer=error,
+        eer_threshold=equal.threshold,
+        average_precision=average_precision(counts),
+        points=_points(counts, at, bands),
+        bands="" if bands is None else bands.tpr.method,
+        target=_target(ground, bands),
+        counts=counts,
+        whole=counts.threshold.size,
+        asked=asked,
+        cost=least_cost(counts, wishes.cost),
+        notes=[*_ends(found), *notes],
+    )
+
+
+def places(counts: Counts, ground: Ground) -> IntArray:
+    """Which points to give: all, unless there are too many to be read or to be sure of."""
+    size, limit = counts.threshold.size, ground.wishes.points
+    if limit == 0:
+        return np.arange(size)
+    if limit is None:
+        slow = ground.bands in (Bands.BRR, Bands.BOOTSTRAP) and ground.sample.units * size > MOST_REPLICATED
+        limit = THINNED if size > LONGEST or (slow and ground.sampling.known) else size
+    return thinned(counts, max(limit, 2))
+
+
+def _summaries(ground: Ground, area: float, error: float) -> tuple[Sure, Sure, list[str]]:
+    """Area and equal error rate; too few cases for a variance leave them without an interval, and that is said."""
+    try:
+        return sure_area(ground, area), sure_equal_error(ground, error), []
+    except ValueError as mistake:
+        return Sure(area), Sure(error), [f"no interval: {mistake}"]
+
+
+def _points(counts: Counts, at: IntArray, bands: CurveBands | None) -> CurvePoints:
+    chosen = points(counts, at)
+    none = np.full(at.size, np.nan)
+    low, high = (none, none) if bands is None else (bands.tpr.low, bands.tpr.high)
+    return CurvePoints(chosen.threshold, chosen.tpr, chosen.fpr, chosen.fnr, chosen.precision, low, high)
+
+
+def _target(ground: Ground, bands: CurveBands | None) -> str:
+    if bands is None:
+        return ""
+    independent = bands.tpr.target.endswith("independent cases") or ground.subjects is not None
+    return bands.tpr.target if independent else ground.sampling.target
+
+
+def _ends(found: Judged) -> list[str]:
+    """What stands at the ends of the curve that no threshold of a user can reach."""
+    counts, scored = found.counts, found.scored
+    notes = []
+    if counts.closed:
+        lost, false = (int(np.count_nonzero(scored.never & of)) for of in (scored.positive, ~scored.positive))
+        notes.append(
+            f"no threshold accepts {lost:,} of the positive and {false:,} of the negative cases (another label than "
+            f"the claimed one, a refusal or an error): from fpr {counts.fpr[-2]:.4f}, tpr {counts.tpr[-2]:.4f} the "
+            "curve is closed by a straight line to (1, 1)"
+        )
+    if counts.opened:
+        kept = int(np.count_nonzero(scored.always & ~scored.positive))
+        notes.append(
+            f"{kept:,} negative cases in error are accepted by every threshold: up to fpr {counts.fpr[1]:.4f} the "
+            "curve is a straight line that no threshold reaches"
+        )
+    return notes

@@ -1,0 +1,44 @@
+"""Curves of transcripts: one for each, one for each algorithm that was swept, or one for each that was repeated."""
+
+from collections.abc import Callable, Sequence
+
+from harness.analysis.comparing.align import Run
+from harness.analysis.curves.curve import Curve
+from harness.analysis.curves.from_scores import curve_of_scores
+from harness.analysis.curves.repeated import curve_of_repeats
+from harness.analysis.curves.swept import curve_of_sweep
+from harness.analysis.curves.wishes import Wishes
+from harness.analysis.names import run_names
+from harness.errors import TranscriptError, UsageError
+
+
+def make_curves(
+    runs: Sequence[Run], wishes: Wishes, *, swept: str | None = None, repeated: bool = False
+) -> list[Curve]:
+    """The curves that the transcripts are to be."""
+    if swept is not None and repeated:
+        raise UsageError("--swept and --repeated exclude one another")
+    if swept is not None:
+        return _by_algorithm(runs, lambda own, name: curve_of_sweep(own, name, swept, wishes))
+    if repeated:
+        return _by_algorithm(runs, lambda own, name: _repeated(own, name, wishes))
+    names = run_names([run.columns.header.algorithm.name for run in runs], [run.stem for run in runs])
+    return [curve_of_scores(run, name, wishes) for run, name in zip(runs, names, strict=True)]
+
+
+def _repeated(runs: Sequence[Run], name: str, wishes: Wishes) -> Curve:
+    first = runs[0].columns.header
+    for run in runs[1:]:
+        if run.columns.header.params != first.params:
+            raise TranscriptError(
+                f"{run.source}: other parameters than {runs[0].source}; --repeated is for one algorithm on different "
+                "data, --swept PARAM for one algorithm with different parameters"
+            )
+    return curve_of_repeats(runs, name, wishes)
+
+
+def _by_algorithm(runs: Sequence[Run], curve: Callable[[Sequence[Run], str], Curve]) -> list[Curve]:
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.columns.header.algorithm.name, []).append(run)
+    return [curve(own, name) for name, own in groups.items()]

@@ -1,0 +1,119 @@
+"""Curves for people: what is to be known of each, in tables and sentences."""
+
+import math
+from collections.abc import Sequence
+
+from harness.analysis.curves.crossing import Crossed, sentence
+from harness.analysis.curves.curve import Asked, Curve, Sure
+from harness.report.document import Block, Lines
+from harness.report.table import Cell, Table
+from harness.stats.rates import Interval
+
+
+def curve_blocks(curves: Sequence[Curve], crossed: Sequence[Crossed], kind: str, confidence: float) -> list[Block]:
+    """The summary, operating points and costs where asked for, and what a reader must know."""
+    blocks: list[Block] = [summary_table(curves, kind, confidence)]
+    if any(curve.asked for curve in curves):
+        blocks.append(operating_table(curves, confidence))
+    if any(curve.cost for curve in curves):
+        blocks.append(cost_table(curves))
+    if any(curve.means for curve in curves):
+        blocks.append(mean_table(curves))
+    return [*blocks, Lines(sentences(curves, crossed))]
+
+
+def summary_table(curves: Sequence[Curve], kind: str, confidence: float) -> Table:
+    """A row a curve."""
+    level = f"{confidence * 100:g} %"
+    columns = ["name", "positives", "negatives", "AUC", f"AUC {level}", "EER", f"EER {level}"]
+    if kind == "pr":
+        columns.insert(3, "AP")
+    rows: list[list[Cell]] = []
+    for curve in curves:
+        row: list[Cell] = [curve.name, curve.positives, curve.negatives]
+        row += [curve.average_precision] if kind == "pr" else []
+        rows.append([*row, curve.auc.value, span(curve.auc.interval), curve.eer.value, span(curve.eer.interval)])
+    return Table(columns, rows)
+
+
+def operating_table(curves: Sequence[Curve], confidence: float) -> Table:
+    """A row for each curve and each point that was asked for."""
+    level = f"{confidence * 100:g} % interval"
+    rows: list[list[Cell]] = [
+        [curve.name, asked.at.text, _threshold(curve, asked.point.threshold), asked.point.fmr, asked.point.fnmr,
+         _of(asked), "" if asked.point.attained else "no threshold reaches it"]
+        for curve in curves
+        for asked in curve.asked
+    ]  # fmt: skip
+    columns = ["name", "at", _setting(curves), "fpr", "fnr", level, "remark"]
+    return Table(columns if any(row[-1] for row in rows) else columns[:-1], _without_empty(rows))
+
+
+def _without_empty(rows: list[list[Cell]]) -> list[list[Cell]]:
+    return rows if any(row[-1] for row in rows) else [row[:-1] for row in rows]
+
+
+def cost_table(curves: Sequence[Curve]) -> Table:
+    """The cheapest threshold of each curve; the normalised cost is over the better of accepting all and nothing."""
+    rows: list[list[Cell]] = [
+        [curve.name, cost.cost, cost.normalised, _threshold(curve, cost.point.threshold), cost.point.fmr,
+         cost.point.fnmr]
+        for curve in curves
+        if (cost := curve.cost) is not None
+    ]  # fmt: skip
+    return Table(["name", "least cost", "normalised", _setting(curves), "fpr", "fnr"], rows)
+
+
+def mean_table(curves: Sequence[Curve]) -> Table:
+    """Mean points of repeated tests with the half axes of their ellipses."""
+    rows: list[list[Cell]] = []
+    for curve in curves:
+        for mean in curve.means:
+            axes = (
+                None if mean.ellipse is None else f"{mean.ellipse.half_axes[0]:.4f} x {mean.ellipse.half_axes[1]:.4f}"
+            )
+            angle = None if mean.ellipse is None else f"{math.degrees(mean.ellipse.angle):.0f}°"
+            rows.append([curve.name, number(mean.threshold), mean.fpr, mean.tpr, axes or "-", angle or "-"])
+    return Table(["name", "threshold", "fpr", "tpr", "half axes", "angle"], rows)
+
+
+def sentences(curves: Sequence[Curve], crossed: Sequence[Crossed]) -> list[str]:
+    """How sure, what is odd about each curve, and where two cross."""
+    lines = list(dict.fromkeys(_certainty(curve) for curve in curves))
+    lines += [f"{curve.name}: {note}." for curve in curves for note in curve.notes]
+    return [*(line for line in lines if line), *(sentence(pair) for pair in crossed)]
+
+
+def _certainty(curve: Curve) -> str:
+    parts = [_by("AUC", curve.auc), _by("EER", curve.eer)]
+    if curve.bands:
+        parts.append(f"bands by {curve.bands}, pointwise, for {curve.target}")
+    return "Intervals: " + "; ".join(part for part in parts if part) + "." if any(parts) else ""
+
+
+def _by(what: str, sure: Sure) -> str:
+    return f"{what} by {sure.method}, for {sure.target}" if sure.interval is not None else ""
+
+
+def span(interval: Interval | None) -> str:
+    """An interval in words."""
+    return "-" if interval is None else f"{interval.low:.4f} to {interval.high:.4f}"
+
+
+def number(value: float) -> str:
+    """A threshold as people write it."""
+    if math.isnan(value):
+        return "-"
+    return f"{value:g}" if math.isfinite(value) else ("Inf" if value > 0 else "-Inf")
+
+
+def _threshold(curve: Curve, value: float) -> str:
+    return number(value)
+
+
+def _setting(curves: Sequence[Curve]) -> str:
+    return curves[0].param or "threshold"
+
+
+def _of(asked: Asked) -> str:
+    return "-" if asked.interval is None else f"{asked.of} {span(asked.interval)}"
