@@ -133,6 +133,25 @@ def _replicate(form: Form, sample: Sample, plan: Plan, runs: Sequence[int], insi
     return several(sample, [form.single(run, inside) for run in runs], plan)
 
 
+def gaps_together(
+    form: Form, sample: Sample, plan: Plan, pair: tuple[int, int], insides: Sequence[BoolArray]
+) -> Several:
+    """The difference of two runs in several groups of cases, with the covariance of the groups."""
+    a, b = pair
+    suited = suitable(form, sample, plan)
+    statistics = [form.paired(a, b, inside) for inside in insides]
+    if suited.method == Method.LINEARISED and not isinstance(statistics[0], OfTotals):
+        forms = [(form.linear(a, sample, inside), form.linear(b, sample, inside)) for inside in insides]
+        known = [(one, other) for one, other in forms if one is not None and other is not None]
+        estimates = np.array([one.estimate - other.estimate for one, other in known])
+        deviations = np.stack([one.deviations - other.deviations for one, other in known], axis=1)
+        return several_linear(sample, estimates, deviations, suited)
+    try:
+        return several(sample, statistics, suited)
+    except ValueError as error:
+        raise UsageError(f"--statistic {form.name}: {error}") from None
+
+
 def _defined(sample: Sample, statistic: Statistic) -> bool:
     try:
         full_estimate(sample, statistic)

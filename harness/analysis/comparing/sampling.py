@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +31,8 @@ class Sampling:
     stratum: str | None
     psu: str | None
     weights: str
+    # The strata by name before any were joined, and their shares of the weight.
+    shares: dict[str, float] = field(default_factory=dict)
 
     @property
     def known(self) -> bool:
@@ -76,7 +78,13 @@ def take_sample(aligned: Aligned, options: DesignOptions) -> Sampling:
         joined = tuple(tuple(stratum.labels[int(name)] for name in names) for names in sample.collapsed)
         sample = replace(sample, collapsed=joined)
     names = (None if stratum is None else stratum.name, None if psu is None else psu.name)
-    return Sampling(sample, *names, weights_name)
+    shares = {} if stratum is None else _shares(stratum, sample.weights)
+    return Sampling(sample, *names, weights_name, shares)
+
+
+def _shares(stratum: "_Grouping", weights: FloatArray) -> dict[str, float]:
+    sums = np.bincount(stratum.codes, weights=weights, minlength=len(stratum.labels)) / weights.sum()
+    return {stratum.labels[code]: float(sums[code]) for code in np.unique(stratum.codes).tolist()}
 
 
 def _named(text: str, stratum: "_Grouping | None", psu: "_Grouping | None") -> str:

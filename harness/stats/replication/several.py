@@ -79,4 +79,6 @@ def _wrapped(
     sample: Sample, full: FloatArray, covariance: FloatArray, df: float, choice: Choice, own: FloatArray | None
 ) -> Several:
     count = choice.replicates.count if choice.replicates else None
-    return Several(full, covariance, df, choice.method, count, choice.groupings, choice.fay, sample, own)
+    # Products of long sums differ in their last digits from their mirror images.
+    even = (covariance + covariance.T) / 2
+    return Several(full, even, df, choice.method, count, choice.groupings, choice.fay, sample, own)

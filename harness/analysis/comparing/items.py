@@ -1,0 +1,129 @@
+"""Which cases tell the runs apart, and how stable their order is."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.analysis.comparing.align import BoolArray, FloatArray, IntArray
+from harness.analysis.comparing.comparison import Comparison
+from harness.analysis.comparing.statistics import Form, OutcomeForm
+from harness.errors import UsageError
+from harness.stats.replication.bootstrap import rescaled_bootstrap
+from harness.stats.replication.sample import Sample
+from harness.stats.replication.statistic import full_estimate, replicate_estimates
+
+DRAWS = 1000
+# Draws times units that are held at once.
+MANY = 1 << 28
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A run's place among the others: 1 and the number that are better, and how it varies over the draws."""
+
+    name: str
+    rank: int
+    low: int
+    high: int
+    # Share of draws in which it came first; a tie is shared.
+    first: float
+
+
+@dataclass(frozen=True)
+class Item:
+    """A case that some solve and some do not."""
+
+    id: str
+    solved: int
+    # Correlation of solving it with solving the others; None with fewer than three runs, or if all others are equal.
+    discrimination: float | None
+
+
+@dataclass(frozen=True)
+class Items:
+    """What the cases say about the order of the runs."""
+
+    all_solve: int
+    none_solves: int
+    items: list[Item]
+    standings: list[Standing]
+    draws: int
+    seed: int
+
+
+def look_at_items(found: Comparison) -> Items:
+    """Of all cases; runs without a value have no standing."""
+    aligned = found.aligned
+    solved = aligned.success.sum(axis=0)
+    telling = np.flatnonzero((solved > 0) & (solved < len(aligned.names)))
+    power = discrimination(aligned.success)[telling]
+    order = np.lexsort((telling, -np.where(np.isnan(power), -2.0, power)))
+    form = OutcomeForm("rate", aligned) if found.measured is None else found.measured.form
+    standings, draws = _standings(found, form)
+    return Items(
+        all_solve=int((solved == len(aligned.names)).sum()),
+        none_solves=int((solved == 0).sum()),
+        items=[
+            Item(aligned.ids[telling[i]], int(solved[telling[i]]), None if math.isnan(power[i]) else float(power[i]))
+            for i in order
+        ],
+        standings=standings,
+        draws=draws,
+        seed=found.plan.seed,
+    )
+
+
+def discrimination(success: BoolArray) -> FloatArray:
+    """The point-biserial correlation (n,) over runs between solving a case and the share of the other cases solved.
+
+    From (m, n), without a loop: the rest of a case is the total less the case itself. Not a number where either never
+    varies, and with fewer than three runs, where it could only be 1 or -1.
+    """
+    m, n = success.shape
+    if m < 3:
+        return np.full(n, np.nan)
+    solved = success.astype(np.float64)
+    total = solved.sum(axis=1)
+    own, whole = solved - solved.mean(axis=0), total - total.mean()
+    var_own, with_whole = (own**2).mean(axis=0), (own * whole[:, None]).mean(axis=0)
+    var_rest = (whole**2).mean() - 2 * with_whole + var_own
+    varies = (var_own > 1e-12) & (var_rest > 1e-9)
+    bottom = np.sqrt(np.where(varies, var_own * var_rest, 1.0))
+    return np.where(varies, np.clip((with_whole - var_own) / bottom, -1.0, 1.0), np.nan)
+
+
+def _standings(found: Comparison, form: Form) -> tuple[list[Standing], int]:
+    """By the bootstrap over the units of each stratum: what is best in how many draws."""
+    names, sample = found.aligned.names, found.sampling.sample
+    runs = [i for i in range(len(names)) if found.measured is None or i in found.measured.place]
+    draws = max(100, min(DRAWS, MANY // sample.units))
+    sign = 1.0 if form.larger_is_better else -1.0
+    values = sign * _drawn(form, runs, sample, draws, found.plan.seed)
+    whole = sign * np.array([full_estimate(sample, form.single(run)) for run in runs])
+    ranks, best = ranks_of(values), values == values.max(axis=1, keepdims=True)
+    first = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
+    tail = (1 - found.plan.confidence) / 2
+    low, high = (np.quantile(ranks, q, axis=0, method="inverted_cdf") for q in (tail, 1 - tail))
+    own = ranks_of(whole[None])[0]
+    return [
+        Standing(names[run], int(own[k]), int(low[k]), int(high[k]), float(first[k])) for k, run in enumerate(runs)
+    ], draws
+
+
+def _drawn(form: Form, runs: list[int], sample: Sample, draws: int, seed: int) -> FloatArray:
+    """The statistic (draws, runs) of every run in every draw."""
+    replicates = rescaled_bootstrap(sample, rng=np.random.default_rng(seed), replicates=draws)
+    try:
+        columns = [replicate_estimates(replicates, sample, form.single(run)) for run in runs]
+    except ValueError as error:
+        raise UsageError(f"--items: {error}") from None
+    # Sums of the same weights in another order differ in their last digits; ties must stay ties.
+    return np.asarray(np.round(np.stack(columns, axis=1), 12), dtype=np.float64)
+
+
+def ranks_of(values: FloatArray) -> IntArray:
+    """1 and the number of larger values in the same row, (draws, runs)."""
+    above = np.sort(-values, axis=1)
+    ranks = [1 + np.searchsorted(row, -own, side="left") for row, own in zip(above, values, strict=True)]
+    return np.array(ranks, dtype=np.intp)
