@@ -1,0 +1,96 @@
+"""Finding tests: by path, by name, in the working folder, in libraries, among the bundled ones."""
+
+from pathlib import Path
+
+import pytest
+from scripts import HEAD, TABLE, script_in
+
+from harness.errors import ScriptError, UsageError
+from harness.script.library import find_all, find_script, library_folders
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("HATE_LIBRARY", raising=False)
+    return folder
+
+
+def named(folder: Path, name: str, version: str = "1.0") -> Path:
+    return script_in(folder, (HEAD + TABLE).replace('"t"', f'"{name}"').replace('"1.0"', f'"{version}"'))
+
+
+def test_bundled_tests_are_found_by_name() -> None:
+    assert find_script("hdigits").name == "hdigits.hate.toml"
+    assert {"hdigits", "blank"} <= {found.name for found in find_all() if found.site == "bundled"}
+
+
+def test_the_working_folder_comes_first_then_libraries_then_the_bundled_ones(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_environment = named(tmp_path / "environment" / "x", "hdigits")
+    monkeypatch.setenv("HATE_LIBRARY", str(tmp_path / "environment"))
+    assert find_script("hdigits") == in_environment
+    given = named(tmp_path / "given" / "x", "hdigits")
+    assert find_script("hdigits", [tmp_path / "given"]) == given
+    own = named(here / "mine", "hdigits")
+    assert find_script("hdigits", [tmp_path / "given"]).resolve() == own
+
+
+def test_a_version_chooses_among_several(here: Path) -> None:
+    one, two = named(here / "a", "x", "1.0"), named(here / "b", "x", "2.0")
+    assert find_script("x").resolve() == one
+    assert find_script("x@2.0").resolve() == two
+    with pytest.raises(UsageError, match=r"test 'x' has no version 3; there is 1\.0, 2\.0"):
+        find_script("x@3")
+
+
+def test_a_script_is_found_by_file_and_by_folder(here: Path) -> None:
+    path = named(here / "a", "x")
+    for text in ("a", "a/", "./a", "a/t.hate.toml", str(path), str(path.parent)):
+        assert find_script(text).resolve() == path
+
+
+def test_a_byte_order_mark_does_not_hide_a_test(here: Path) -> None:
+    path = named(here / "a", "marked")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert find_script("marked").resolve() == path
+
+
+@pytest.mark.parametrize("content", [b"", b"not toml", b"\xff", b"test = 1", b"test = [1]", b"[test]\nname = 1"])
+def test_what_cannot_be_parsed_is_passed_over(here: Path, content: bytes) -> None:
+    (here / "bad.hate.toml").write_bytes(content)
+    assert all(found.path.name != "bad.hate.toml" for found in find_all())
+
+
+def test_a_program_with_the_name_of_a_test_does_not_hide_it(here: Path) -> None:
+    (here / "hdigits").write_bytes(b"\x7fELF")
+    assert find_script("hdigits").name == "hdigits.hate.toml"
+
+
+def test_a_folder_with_the_name_of_a_test_and_no_script_does_not_hide_it(here: Path) -> None:
+    (here / "hdigits").mkdir()
+    assert find_script("hdigits").name == "hdigits.hate.toml"
+
+
+def test_what_is_not_there_is_told_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match=r"no test 'hdigit'; did you mean 'hdigits'\?"):
+        find_script("hdigit")
+    with pytest.raises(ScriptError, match=r"x/y: no such script"):
+        find_script("x/y")
+    with pytest.raises(ScriptError, match=r"none\.toml: no such script"):
+        find_script("none.toml")
+
+
+def test_a_folder_of_several_scripts_asks_for_one(here: Path) -> None:
+    named(here / "a", "x").rename(here / "a" / "x.hate.toml")
+    named(here / "a", "y")
+    with pytest.raises(ScriptError, match=r"a/: holds 2 scripts, t\.hate\.toml, x\.hate\.toml; name one"):
+        find_script("a/")
+
+
+def test_a_library_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such folder; see --library and HATE_LIBRARY"):
+        library_folders([tmp_path / "none"])
