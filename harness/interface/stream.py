@@ -32,6 +32,7 @@ MEMORY_SECONDS = 0.05
 # How many answered cases are remembered, so that a second answer to one of them harms no other case.
 REMEMBERED = 10_000
 ANSWER_KEYS = ("answer", "label", "score", "scores", "value")
+_ANSWER_KEYS = frozenset(ANSWER_KEYS)
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -180,7 +181,7 @@ class StreamSession:
         alone = interface.own_clock and setting.timeout is not None
         self._window = interface.batch if alone else interface.in_flight
         self._program: _Program | None = None
-        self._waiting: dict[str, deque[Question]] = {}
+        self._waiting: dict[str, list[Question]] = {}
         self._in_flight = 0
         self._suspects: deque[Question] = deque()
         self._answered: deque[str] = deque(maxlen=REMEMBERED)
@@ -245,7 +246,11 @@ class StreamSession:
     def _send(self, program: _Program, question: Question) -> None:
         if not self._in_flight:
             self._last_event = perf_counter()
-        self._waiting.setdefault(question.id, deque()).append(question)
+        # Nearly always a list of one: an id is in flight more than once only where a case is asked several times.
+        if question.id in self._waiting:
+            self._waiting[question.id].append(question)
+        else:
+            self._waiting[question.id] = [question]
         self._in_flight += 1
         program.out += to_line(question)
 
@@ -288,7 +293,7 @@ class StreamSession:
             if case_id in self._answered:
                 return None
             raise KeyError(case_id)
-        question = queue.popleft()
+        question = queue.pop(0)
         if not queue:
             del self._waiting[case_id]
         self._in_flight -= 1
@@ -302,7 +307,7 @@ class StreamSession:
             return Reply(question, None, kind, str(error), seconds, self._memory)
         if "answer" in message:
             return Reply(question, message["answer"], None, "", seconds, self._memory)
-        if not any(key in message for key in ANSWER_KEYS):
+        if _ANSWER_KEYS.isdisjoint(message):
             text = f"no {', '.join(ANSWER_KEYS[1:])} or error in {_shown(_encode(message))}"
             return Reply(question, None, ErrorKind.ANSWER, text, seconds, self._memory)
         return Reply(question, message, None, "", seconds, self._memory)
