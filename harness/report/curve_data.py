@@ -27,14 +27,9 @@ def plain(data: Sequence[Data]) -> str:
 def _block(data: Data) -> str:
     head = [f"# {safe(data.name)}", *(f"# {safe(remark)}" for remark in data.remarks)]
     columns = [[one_word(name), *map(digits, values)] for name, values in data.columns.items()]
-    columns[0][0] = f"# {columns[0][0]}"
     widths = [max(map(len, column)) for column in columns]
-    lines = [
-        "  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in zip(*columns, strict=True)
-    ]
-    # The header's # must stand first on its line.
-    lines[0] = "# " + lines[0].replace("#", " ", 1)[2:] if lines[0].startswith(" ") else lines[0]
-    return "\n".join([*head, *lines]) + "\n"
+    rows = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in zip(*columns, strict=True)]
+    return "\n".join([*head, f"# {rows[0]}", *(f"  {row}" for row in rows[1:])]) + "\n"
 
 
 def digits(value: float | str) -> str:

@@ -1,0 +1,118 @@
+"""The sheet that pictures are drawn on: column width, colours for everyone, files that are the same every time."""
+
+import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import MissingExtra, OutputError, UsageError
+from harness.report.text import safe
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SUFFIXES = (".svg", ".png", ".pdf")
+# A journal's column, in inches.
+WIDTH = 3.5
+# Okabe and Ito (2008), the light yellow left out: told apart by everyone, on white paper.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# So that lines can be told apart in black and white too.
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (8, 2, 1, 2, 1, 2)))
+GREY = "#999999"
+STYLE = {
+    "font.size": 8.0,
+    "axes.labelsize": 8.0,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "legend.fontsize": 6.5,
+    "legend.frameon": True,
+    "legend.framealpha": 0.9,
+    "legend.edgecolor": "none",
+    "legend.handlelength": 2.6,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.width": 0.4,
+    "ytick.minor.width": 0.4,
+    "lines.linewidth": 1.2,
+    "grid.linewidth": 0.4,
+    "grid.color": "#e4e4e4",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    # A name with dollar signs is not a formula.
+    "text.parse_math": False,
+    "svg.hashsalt": "hate",
+    "pdf.fonttype": 42,
+}
+LONGEST_NAME = 28
+
+
+def check_picture(path: Path) -> None:
+    """Refuse what cannot be drawn before anything is run."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"--plot {path}: a picture is a file that ends in .svg, .png or .pdf")
+    if not path.parent.is_dir():
+        raise OutputError(f"--plot {path}: no folder {path.parent}; create it first")
+    library()
+
+
+def library() -> Any:
+    """Matplotlib, or a hint how to get it."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingExtra("pictures need matplotlib: pip install 'hate-harness[plots]'") from None
+    return matplotlib
+
+
+@contextmanager
+def picture(path: Path, *, width: float = WIDTH, height: float = 3.3) -> "Iterator[tuple[Figure, Axes]]":
+    """Axes to draw on; the file is written at the end."""
+    matplotlib = library()
+    from matplotlib.figure import Figure
+
+    # A figure of its own, never pyplot: no window, no state, whatever backend a user has set.
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        axes = figure.add_subplot()
+        yield figure, axes
+        _save(figure, path)
+
+
+def _save(figure: "Figure", path: Path) -> None:
+    kind = path.suffix.lower()[1:]
+    dates: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[kind]
+    page = io.BytesIO()
+    with warnings.catch_warnings():
+        # A name in a script that the font does not have is drawn as boxes.
+        warnings.simplefilter("ignore", UserWarning)
+        figure.savefig(page, format=kind, dpi=300, metadata=dates)
+    try:
+        path.write_bytes(page.getvalue())
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror}; the picture was not written") from None
+
+
+def line(number: int) -> dict[str, Any]:
+    """How the line of a curve looks."""
+    return {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
+
+
+def logarithmic(sheet: "Axes", which: str) -> None:
+    """Logarithmic axes, labelled 0.01 and not by powers, which would be formulas."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    for name in which:
+        axis = sheet.xaxis if name == "x" else sheet.yaxis
+        (sheet.set_xscale if name == "x" else sheet.set_yscale)("log")
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
+def shortened(name: str) -> str:
+    """A name that a legend has room for."""
+    shown = safe(name)
+    return shown if len(shown) <= LONGEST_NAME else f"{shown[: LONGEST_NAME - 1]}…"

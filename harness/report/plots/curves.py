@@ -1,0 +1,204 @@
+"""Pictures of curves over a threshold: ROC, DET, precision and recall."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.analysis.curves.curve import Curve
+from harness.report.plots.canvas import GREY, line, logarithmic, picture, shortened
+from harness.report.plots.deviates import deviates, set_axes
+from harness.stats.rates import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Place = Callable[[Sequence[float]], list[float]]
+# A legend of more lines stands beside the curves, not on them.
+MOST_INSIDE = 6
+SEGMENTS = 100
+
+
+def plot_roc(curves: Sequence[Curve], path: Path, *, axes: str = "linear") -> None:
+    """True- over false-positive rate."""
+    with _sheet(curves, path) as (_, sheet):
+        floor = _floor(curves)
+        place: Place = (lambda v: _above(v, floor)) if axes == "log" else _same
+        for number, curve in enumerate(curves):
+            points = curve.points
+            _band(sheet, number, curve, place(points.fpr.tolist()), points.low.tolist(), points.high.tolist())
+            _line(sheet, number, curve, (place, _same), _with_area(curve))
+            _marks(sheet, number, curve, (place, _same))
+        if axes == "linear":
+            sheet.plot([0, 1], [0, 1], color=GREY, linewidth=0.6, zorder=0)
+        _roc_axes(sheet, axes, floor)
+        _legend(sheet, len(curves), "lower right")
+
+
+def plot_det(curves: Sequence[Curve], path: Path, *, axes: str = "normal") -> None:
+    """Both errors against each other, with the line on which they are equal."""
+    with _sheet(curves, path) as (_, sheet):
+        floor = _floor(curves)
+        place: Place = {
+            "normal": lambda v: deviates(v, floor),
+            "log": lambda v: _above(v, floor),
+            "linear": _same,
+        }[axes]
+        missed: Place = lambda v: place([1 - one for one in v])  # noqa: E731
+        for number, curve in enumerate(curves):
+            limits = (missed(side.tolist()) for side in (curve.points.high, curve.points.low))
+            _band(sheet, number, curve, place(curve.points.fpr.tolist()), *limits)
+            _line(sheet, number, curve, (place, missed), _with_equal_error(curve))
+            _marks(sheet, number, curve, (place, missed))
+            equal = place([curve.eer.value])
+            sheet.plot(equal, equal, marker="o", markersize=3.4, zorder=5, **_dot(number))
+        ends = place([floor, 1 - floor])
+        sheet.plot(ends, ends, color=GREY, linewidth=0.6, zorder=0)
+        _det_axes(sheet, axes, floor, curves)
+        _legend(sheet, len(curves), "best")
+
+
+def plot_pr(curves: Sequence[Curve], path: Path, *, axes: str = "linear") -> None:
+    """Precision over recall, in steps: a straight line would promise what no threshold gives."""
+    with _sheet(curves, path) as (_, sheet):
+        for number, curve in enumerate(curves):
+            recall, precision = curve.points.tpr.tolist(), curve.points.precision.tolist()
+            first, last = _reached(curve)
+            if curve.bands:
+                sides = (side.tolist()[first:last] for side in (curve.points.low, curve.points.high))
+                colour = line(number)["color"]
+                sheet.fill_betweenx(precision[first:last], *sides, color=colour, alpha=0.13, linewidth=0)
+            text = f"{shortened(curve.name)}, AP {curve.average_precision:.3f}"
+            sheet.plot(recall[first:last], precision[first:last], drawstyle="steps-pre", label=text, **line(number))
+            if last < len(recall):
+                sheet.plot(recall[last - 1 :], precision[last - 1 :], drawstyle="steps-pre", **_thin(number))
+        chance = curves[0].positives / (curves[0].positives + curves[0].negatives)
+        sheet.axhline(chance, color=GREY, linewidth=0.6, zorder=0)
+        sheet.set(xlim=(0, 1), ylim=(0, 1.005), xlabel="recall", ylabel="precision")
+        _legend(sheet, len(curves), "lower left")
+
+
+def _sheet(curves: Sequence[Curve], path: Path) -> "AbstractContextManager[tuple[Figure, Axes]]":
+    rows = len(curves) if len(curves) > MOST_INSIDE else 0
+    return picture(path, height=3.3 + 0.135 * rows)
+
+
+def _same(values: Sequence[float]) -> list[float]:
+    return list(values)
+
+
+def _above(values: Sequence[float], floor: float) -> list[float]:
+    return [max(value, floor) for value in values]
+
+
+def _floor(curves: Sequence[Curve]) -> float:
+    """The smallest rate that is not 0, halved: where the axis begins that has no 0."""
+    smallest = min(1 / (2 * max(curve.positives, curve.negatives)) for curve in curves)
+    return max(smallest, 1e-6)
+
+
+def _reached(curve: Curve) -> tuple[int, int]:
+    """Where the part of a curve begins and ends that thresholds reach; settings of a sweep all are."""
+    size = curve.points.tpr.size
+    if curve.param is not None:
+        return 0, size
+    return int(curve.counts.opened), size - int(curve.counts.closed)
+
+
+def _line(sheet: "Axes", number: int, curve: Curve, place: tuple[Place, Place], label: str) -> None:
+    """The curve; the straight segments that no threshold reaches are thin."""
+    look = line(number)
+    if curve.param is not None:
+        look |= {"marker": "o", "markersize": 3.0}
+    x, y = curve.points.fpr.tolist(), curve.points.tpr.tolist()
+    first, last = _reached(curve)
+    sheet.plot(place[0](x[first:last]), place[1](y[first:last]), label=label, **look)
+    for start, there in ((0, first > 0), (last - 1, last < len(x))):
+        if there:
+            ends = ((values[start], values[start + 1]) for values in (x, y))
+            along = [put(_between(*pair)) for put, pair in zip(place, ends, strict=True)]
+            sheet.plot(*along, **_thin(number))
+
+
+def _between(start: float, stop: float) -> list[float]:
+    """A straight line is a bent one on axes that are not linear."""
+    return [start + (stop - start) * (i / SEGMENTS) ** 2 for i in range(SEGMENTS + 1)]
+
+
+def _thin(number: int) -> dict[str, Any]:
+    return {"color": line(number)["color"], "linewidth": 0.7, "linestyle": (0, (1, 2))}
+
+
+def _dot(number: int) -> dict[str, Any]:
+    return {"color": line(number)["color"], "markeredgecolor": "white", "markeredgewidth": 0.5, "linestyle": "none"}
+
+
+def _band(
+    sheet: "Axes", number: int, curve: Curve, x: Sequence[float], low: Sequence[float], high: Sequence[float]
+) -> None:
+    if curve.bands:
+        part = slice(*_reached(curve))
+        sheet.fill_between(x[part], low[part], high[part], color=line(number)["color"], alpha=0.13, linewidth=0)
+
+
+def _marks(sheet: "Axes", number: int, curve: Curve, place: tuple[Place, Place]) -> None:
+    """Operating points that were asked for and can be had, and ellipses of repeated tests."""
+    colour = line(number)["color"]
+    for asked in curve.asked:
+        if asked.point.attained:
+            x, y = place[0]([asked.point.fmr]), place[1]([1 - asked.point.fnmr])
+            sheet.plot(x, y, marker="D", markersize=3.6, zorder=6, **_dot(number))
+    for mean in curve.means:
+        sheet.plot(place[0]([mean.fpr]), place[1]([mean.tpr]), marker=".", markersize=3.5, color=colour, zorder=4)
+        if mean.ellipse is not None:
+            around = mean.ellipse.path().tolist()
+            x, y = (put([point[i] for point in around]) for i, put in enumerate(place))
+            sheet.fill(x, y, facecolor=colour, edgecolor=colour, alpha=0.25, linewidth=0.6)
+
+
+def _roc_axes(sheet: "Axes", axes: str, floor: float) -> None:
+    sheet.set(xlabel="false-positive rate", ylabel="true-positive rate")
+    if axes == "log":
+        logarithmic(sheet, "x")
+        sheet.set(xlim=(floor, 1), ylim=(0, 1.005))
+    else:
+        sheet.set(xlim=(-0.005, 1), ylim=(0, 1.005), aspect="equal")
+
+
+def _det_axes(sheet: "Axes", axes: str, floor: float, curves: Sequence[Curve]) -> None:
+    percent = ", %" if axes == "normal" else ""
+    sheet.set(xlabel=f"false-positive rate{percent}", ylabel=f"false-negative rate{percent}")
+    if axes == "normal":
+        set_axes(sheet, floor, _largest(curves))
+    elif axes == "log":
+        logarithmic(sheet, "xy")
+        sheet.set(xlim=(floor, 1), ylim=(floor, 1))
+    else:
+        sheet.set(xlim=(0, 1), ylim=(0, 1))
+    sheet.set_aspect("equal")
+
+
+def _largest(curves: Sequence[Curve]) -> float:
+    """Where normal-deviate axes end: past the equal error rates, with room for the legend."""
+    return min(0.999, max(0.6, *(2 * curve.eer.value for curve in curves)))
+
+
+def _with_area(curve: Curve) -> str:
+    return f"{shortened(curve.name)}, AUC {_value(curve.auc.value, curve.auc.interval)}"
+
+
+def _with_equal_error(curve: Curve) -> str:
+    return f"{shortened(curve.name)}, EER {_value(curve.eer.value, curve.eer.interval)}"
+
+
+def _value(value: float, interval: Interval | None) -> str:
+    text = f"{value:.3f}"
+    return text if interval is None else f"{text} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def _legend(sheet: "Axes", lines: int, place: Any) -> None:
+    if lines <= MOST_INSIDE:
+        sheet.legend(loc=place)
+    else:
+        sheet.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16))
