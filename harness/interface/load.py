@@ -35,9 +35,10 @@ def find_interface(text: str | None) -> Path:
     path = Path(text)
     if path.is_file() and path.suffix in (".py", ".toml"):
         return path
-    for folder in (path, bundled("interfaces") / text if _is_name(text) else path):
-        if folder.is_dir() and (found := _in_folder(folder)) is not None:
-            return found
+    if path.is_dir() and (found := _in_folder(path)) is not None:
+        return found
+    if text in bundled_interfaces():
+        return bundled_interfaces()[text]
     if path.is_file():
         raise InterfaceError(f"--interface {text}: an interface is a .py or a .toml file; see `hate new interface`")
     if path.is_dir():
@@ -47,15 +48,13 @@ def find_interface(text: str | None) -> Path:
 
 
 def bundled_interfaces() -> dict[str, Path]:
-    """The interfaces that ship with the harness, by name."""
+    """The interfaces that ship with the harness, by name; the examples are examples/NAME."""
     root = bundled("interfaces")
-    folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
-    return {folder.name: found for folder in folders if (found := _in_folder(folder)) is not None}
+    folders = sorted(path for pattern in ("*", "examples/*") for path in root.glob(pattern) if path.is_dir())
+    return {
+        folder.relative_to(root).as_posix(): found for folder in folders if (found := _in_folder(folder)) is not None
+    }
 
 
 def _in_folder(folder: Path) -> Path | None:
     return next((folder / name for name in FILES if (folder / name).is_file()), None)
-
-
-def _is_name(text: str) -> bool:
-    return "/" not in text and not text.startswith(".")

@@ -123,7 +123,7 @@ def pairs_table(found: Comparison) -> Table:
 def replication_table(found: Comparison) -> Table:
     """The difference with the error that the design gives it."""
     columns = ["pair", "method", "difference", "se", "df", f"{found.plan.confidence * 100:g} % interval"]
-    columns += ["p", "p Holm", "design effect", "icc"]
+    columns += ["p", "p Holm", "deff", "icc"]
     rows: list[list[Cell]] = []
     for pair in found.pairs:
         one = pair.replication
