@@ -1,0 +1,74 @@
+"""Confusion matrices for people: the matrix, each class, and who is taken for whom."""
+
+from collections.abc import Sequence
+
+from harness.analysis.confusion import ClassRate, Confusion, difference
+from harness.report.document import Block, Heading, Lines
+from harness.report.table import Cell, Table
+
+# A matrix of more columns is not readable on a terminal or a page.
+MOST_COLUMNS = 20
+REFUSED = "refused"
+
+
+def confusion_blocks(found: Sequence[Confusion], confidence: float, pairs: int, *, whole: bool = False) -> list[Block]:
+    """All transcripts, one after the other, and the difference of two; `whole` shows a matrix of any size."""
+    blocks: list[Block] = []
+    for one in found:
+        blocks += [Heading(one.name), *_matrix(one.labels, one.matrix.tolist(), whole), class_table(one, confidence)]
+        blocks += _confused(one, pairs)
+        blocks.append(Lines(notes(one)))
+    if len(found) == 2:
+        a, b = found
+        blocks += [Heading(f"{a.name} less {b.name}"), *_matrix(a.labels, difference(a, b).tolist(), whole)]
+        blocks.append(Lines([f"A positive number: {a.name} gave that answer more often."]))
+    return blocks
+
+
+def _matrix(labels: Sequence[str], matrix: Sequence[Sequence[int]], whole: bool) -> list[Block]:
+    if len(labels) > MOST_COLUMNS and not whole:
+        return [Lines([f"{len(labels)} classes: --format csv or json has the whole matrix, --plot draws it."])]
+    return [matrix_table(labels, matrix)]
+
+
+def matrix_table(labels: Sequence[str], matrix: Sequence[Sequence[int]]) -> Table:
+    """Rows truth, columns the answer, refusals last."""
+    rows: list[list[Cell]] = [[label, *row] for label, row in zip(labels, matrix, strict=True)]
+    return Table(["truth", *labels, REFUSED], rows)
+
+
+def class_table(found: Confusion, confidence: float) -> Table:
+    """Recall and precision of each class, with intervals."""
+    level = f"{confidence * 100:g} %"
+    rows: list[list[Cell]] = [
+        [label, recall.cases, *_cells(recall), precision.cases, *_cells(precision)]
+        for label, recall, precision in zip(found.labels, found.recall, found.precision, strict=True)
+    ]
+    columns = ["class", "cases", "recall", f"recall {level}", "answered", "precision", f"precision {level}"]
+    return Table(columns, rows)
+
+
+def _cells(one: ClassRate) -> list[Cell]:
+    if one.rate is None or one.interval is None:
+        return [None, "-"]
+    return [one.rate, f"{one.interval.low:.4f} to {one.interval.high:.4f}"]
+
+
+def _confused(found: Confusion, most: int) -> list[Block]:
+    pairs = found.pairs[:most]
+    if not pairs:
+        return [Lines(["No class was taken for another."])]
+    rows: list[list[Cell]] = [[pair.truth, pair.answer, pair.count, pair.share] for pair in pairs]
+    return [Table(["truth", "taken for", "times", "share of truth"], rows)]
+
+
+def notes(found: Confusion) -> list[str]:
+    """What a reader must know."""
+    lines = [f"Intervals: {found.method}, for {found.target}. Every record counts once."]
+    if found.errors:
+        lines.append(f"Refusals include {found.errors:,} errors.")
+    if found.below:
+        lines.append(f"Refusals include {found.below:,} answers below the threshold.")
+    if found.left_out:
+        lines.append(f"{found.left_out:,} cases do not count: their class is not known, or they were not asked for.")
+    return lines

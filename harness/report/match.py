@@ -1,0 +1,31 @@
+"""Cumulative match curves for people."""
+
+from collections.abc import Sequence
+
+from harness.analysis.curves.match import MatchCurve
+from harness.report.document import Block, Lines
+from harness.report.table import Cell, Table
+
+RANKS = (1, 5, 10, 20, 50)
+
+
+def match_blocks(curves: Sequence[MatchCurve], confidence: float) -> list[Block]:
+    """Rates at a few ranks, and what a reader must know."""
+    lines = list(dict.fromkeys(f"Bands: {c.bands}, pointwise, for {c.target}." for c in curves if c.bands))
+    lines += [f"{curve.name}: {note}." for curve in curves for note in curve.notes]
+    return [match_table(curves, confidence), *([Lines(lines)] if lines else [])]
+
+
+def match_table(curves: Sequence[MatchCurve], confidence: float) -> Table:
+    """A row a curve."""
+    longest = max(int(curve.curve.ranks[-1]) for curve in curves)
+    ranks = [rank for rank in RANKS[1:] if rank <= longest]
+    columns = ["name", "probes", "gallery", "rank 1", f"rank 1, {confidence * 100:g} %"]
+    rows: list[list[Cell]] = []
+    for curve in curves:
+        first, low, high = curve.rank_one
+        row: list[Cell] = [curve.name, curve.curve.probes, curve.gallery, first]
+        row.append(f"{low:.4f} to {high:.4f}" if curve.bands else "-")
+        rates = curve.curve.bands.rate
+        rows.append([*row, *(float(rates[min(rank, rates.size) - 1]) for rank in ranks), f"{curve.median:g}"])
+    return Table([*columns, *(f"rank {rank}" for rank in ranks), "median rank"], rows)
