@@ -11,16 +11,25 @@ from workshop import Workshop
 settings.register_profile("reproducible", deadline=None, derandomize=True)
 settings.load_profile("reproducible")
 
+NOT_OURS = ("HATE_LIBRARY", "HATE_SITES", "HATE_DEBUG", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE")
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all tests: unpacking the bundled data takes longer than most of them."""
+    return tmp_path_factory.mktemp("cache")
+
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Workshop]:
+def shop(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Workshop]:
     """A folder with nothing of the user's in it; afterwards, nothing may be left running."""
     folder = tmp_path / "work"
     folder.mkdir()
-    changes = {"HOME": tmp_path / "home", "XDG_CACHE_HOME": tmp_path / "cache", "HATE_WORKSHOP": tmp_path}
-    for name, path in changes.items():
+    for name, path in {"HOME": tmp_path / "home", "XDG_CACHE_HOME": cache, "HATE_WORKSHOP": tmp_path}.items():
         monkeypatch.setenv(name, str(path))
-    for name in ("HATE_LIBRARY", "HATE_SITES", "HATE_DEBUG", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
+    for name in NOT_OURS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(folder)
     workshop = Workshop(folder, capsys, dict(os.environ))

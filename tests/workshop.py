@@ -7,7 +7,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -174,10 +174,12 @@ def command(words: Sequence[str | Path]) -> list[str]:
     return [sys.executable, "-P", "-m", "harness.cli.main", *map(str, words)]
 
 
-def wait_until(what: str, is_true: Any) -> None:
+def wait_until(what: str, is_true: Callable[[], bool], process: "subprocess.Popen[str] | None" = None) -> None:
     for _ in range(WAIT * 50):
         if is_true():
             return
+        if process is not None and process.poll() is not None:
+            pytest.fail(f"never came: {what}; {process.communicate()}")
         time.sleep(0.02)
     pytest.fail(f"never came: {what}")
 

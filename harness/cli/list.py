@@ -14,7 +14,7 @@ from harness.interface.load import FILES, bundled_interfaces, load_interface
 from harness.report.table import Table
 from harness.script.cases import load_cases
 from harness.script.library import find_all, library_folders, scripts_in
-from harness.script.load import load_script
+from harness.script.load import Script, load_script
 from harness.site.provide import provide
 from harness.transcript.read import summarise
 
@@ -60,10 +60,18 @@ def _test(path: Path, site: str) -> dict[str, Any]:
         "version": script.version,
         "synopsis": script.file.test.synopsis,
         "task": script.task.name,
-        "cases": len(load_cases(script, provide(script))),
+        "cases": _count(script),
         "site": site,
         "digest": script.digest,
     }
+
+
+def _count(script: Script) -> int | None:
+    """How many cases; None where that takes a download or an archive, since a list fetches and unpacks nothing."""
+    if script.file.cases.glob is None:
+        return len(load_cases(script, {}))
+    packed = any(data.url is not None or data.unpack for data in script.file.data.values())
+    return None if packed else len(load_cases(script, provide(script)))
 
 
 def _interfaces() -> tuple[Table, dict[str, Any]]:

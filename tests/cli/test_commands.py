@@ -52,6 +52,20 @@ def test_list_goes_on_past_a_broken_script(toy: Workshop) -> None:
     assert "toy" in [test["name"] for test in done.json["tests"]]
 
 
+def test_a_list_fetches_nothing(toy: Workshop) -> None:
+    """A library may have tests with gigabytes of data behind slow links."""
+    sections = '[data.images]\nurl = "http://127.0.0.1:9/images.zip"\nsha256 = "' + "0" * 64 + '"\nunpack = true\n'
+    toy.script(rows="id,input,expect\n1,{images}/1.png,a\n", sections=sections)
+    text = SCRIPT.format(task="label", keys="", sections=sections).replace('"toy"', '"globbed"')
+    glob = 'glob = "{images}/*.png"\npattern = "(?P<expect>.)"'
+    toy.write("globbed/globbed.hate.toml", text.replace('table = "cases.csv"', glob))
+    done = toy.call("list", "--format", "json")
+    counts = {test["name"]: test["cases"] for test in done.json["tests"]}
+    assert (counts["toy"], counts["globbed"]) == (1, None)
+    assert done.err == ""
+    assert "globbed" in toy.call("list").out
+
+
 @pytest.mark.parametrize("how", ["--library", "HATE_LIBRARY"])
 def test_libraries(how: str, shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     shop.write("far/lib/toy/cases.csv", "id,input,expect\n1,a,a\n")

@@ -99,7 +99,7 @@ def expected(shop: Workshop) -> list[Record]:
 def stopped_by(shop: Workshop, signum: int, *words: str) -> tuple[int, str]:
     """Run until the algorithm waits, send a signal; the exit status, and what was said."""
     with shop.start("run", "toy", *words) as process:
-        wait_until("the tenth case", (shop.folder / "waiting").exists)
+        wait_until("the tenth case", (shop.folder / "waiting").exists, process)
         process.send_signal(signum)
         _, said = process.communicate(timeout=60)
     assert "Traceback" not in said
@@ -300,7 +300,7 @@ def test_an_interrupted_retry_leaves_the_old_transcript_and_can_be_resumed(toy: 
 
 def test_two_runs_at_once_take_different_names(waiting: Workshop) -> None:
     with waiting.start("run", "toy") as first:
-        wait_until("the first run", (waiting.folder / "waiting").exists)
+        wait_until("the first run", (waiting.folder / "waiting").exists, first)
         with waiting.start("run", "toy", "-j", "2") as second:
             wait_until("the second run", lambda: len(list(waiting.folder.rglob("transcripts/toy/*.jsonl"))) == 2)
             (waiting.folder / "go").touch()
@@ -324,7 +324,7 @@ def test_two_runs_at_once_take_different_names(waiting: Workshop) -> None:
 )
 def test_two_runs_at_once_cannot_write_one_file(mode: list[str], name: str, waiting: Workshop) -> None:
     with waiting.start("run", "toy", "-o", name) as first:
-        wait_until("the first run", (waiting.folder / "waiting").exists)
+        wait_until("the first run", (waiting.folder / "waiting").exists, first)
         done = waiting.call("run", "toy", "-o", name, *mode)
         assert done.status == 2
         assert name in done.err
