@@ -19,7 +19,7 @@ LARGEST_FILE = 2 << 30
 DEEPEST_COLUMN = 4
 MOST_COLUMNS = 200
 T = TypeVar("T")
-BAD_JSON = (msgspec.MsgspecError, ValueError, RecursionError)
+BAD_JSON = (msgspec.MsgspecError, ValueError, RecursionError, OverflowError)
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,12 @@ def flat(value: Mapping[str, Any], prefix: str = "", depth: int = 1) -> dict[str
     """The scalars of a JSON object as columns, nested ones by dotted names."""
     columns: dict[str, Any] = {}
     for key, part in value.items():
-        name = f"{prefix}{key}"
-        if isinstance(part, Mapping) and depth < DEEPEST_COLUMN:
+        name = prefix + key
+        if type(part) is str:
+            columns[name] = part
+        elif isinstance(part, Mapping) and depth < DEEPEST_COLUMN:
             columns |= flat(part, f"{name}.", depth + 1)
-        elif isinstance(part, str | int | float) and not is_nan(part):
+        elif isinstance(part, int | float) and not is_nan(part):
             columns[name] = part
         if len(columns) >= MOST_COLUMNS:
             break

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from harness.errors import ForeignError
 from harness.files.mistakes import Mistakes
 from harness.model import Trial
@@ -43,7 +45,10 @@ def _keyed(imported: Imported, column: str | None) -> Sequence[Result]:
     """By another column, where a tool's own ids are only positions; a table has chosen already."""
     if column is None or imported.tool == "a table":
         return imported.results
-    return [replace(r, id=as_text(look_up({"id": r.id, **r.columns}, column, r.place))) for r in imported.results]
+    return [
+        structs.replace(result, id=as_text(look_up({"id": result.id, **result.columns}, column, result.place)))
+        for result in imported.results
+    ]
 
 
 def _check(imported: Imported, results: Sequence[Result], *, partial: bool) -> None:

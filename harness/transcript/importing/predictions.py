@@ -1,8 +1,11 @@
 """Predictions as scikit-learn users keep them: y_true and y_pred, and y_score or proba_CLASS where there are scores."""
 
+import dataclasses
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from harness.errors import ForeignError
 from harness.transcript.importing.content import as_mark, as_text
@@ -34,7 +37,7 @@ class Predictions:
         else:
             judged = [self._detection(result, label) for result in results]
         at = None if label is None or not any(result.score is not None for result in judged) else self.wishes.success_at
-        return replace(
+        return dataclasses.replace(
             self.imported,
             results=[self._without_probabilities(result) for result in judged],
             # In a score test `positive` is the ground truth and `expect` judges nothing: it keeps the true label, so
@@ -53,6 +56,8 @@ class Predictions:
 
     def _without_probabilities(self, result: Result) -> Result:
         """They were columns of the answer, not of the case."""
+        if not self.classes:
+            return result
         used = set(self.classes.values())
         return replace(result, columns={name: value for name, value in result.columns.items() if name not in used})
 

@@ -4,24 +4,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+
 from harness.model import ErrorKind
 
 # A mark is a number (true is 1, false is 0); None where the tool gave none for an answer.
 Mark = float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One answer, as another tool judged it."""
+class Result(Struct, frozen=True):
+    """One answer, as another tool judged it. A struct, as there may be a million."""
 
     id: str
     # Where it stands in its file, for messages.
     place: str
-    marks: Mapping[str, Mark] = field(default_factory=dict)
+    marks: Mapping[str, Mark] = {}
     expect: str = ""
     actual: Any = None
     # Where the answer was read differently for each metric (filters, scorers).
-    answers: Mapping[str, Any] = field(default_factory=dict)
+    answers: Mapping[str, Any] = {}
     positive: bool = True
     truth: str = ""
     score: float | None = None
@@ -29,7 +30,7 @@ class Result:
     message: str = ""
     seconds: float | None = None
     repeat: int = 1
-    columns: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
