@@ -34,6 +34,7 @@ ONLY_IN = {
     "scipy": ("stats/",),
     "numpy": ("stats/", "analysis/", "transcript/columns.py"),
     "pyarrow": ("files/tables.py",),
+    "optuna": ("analysis/tuning/search.py",),
     "zstandard": ("transcript/importing/inspect_archive.py",),
 }
 STATS_MAY_IMPORT = {"numpy", "scipy"} | set(sys.stdlib_module_names)

@@ -14,7 +14,7 @@ from harness.errors import TranscriptError
 from harness.model import Counts, ErrorKind, ErrorRule, Outcome
 from harness.params import Value
 from harness.tasks import TASKS
-from harness.tasks.task import Limits, Rules
+from harness.tasks.task import Limits, Recorded, Rules
 from harness.transcript.format import Header
 from harness.transcript.read import open_transcript
 
@@ -39,6 +39,8 @@ class Answers:
     limit: FloatArray
     positive: BoolArray
     errors: int
+    # How many have no score: every threshold passes them, and no curve can be made of them.
+    unscored: int
     # Whether values up to the limit accept (a threshold), or values from it on (a tolerance).
     falling: bool
 
@@ -70,16 +72,33 @@ def read_answers(path: Path) -> Answers:
     """The answers of a transcript that this harness wrote."""
     limits: list[FloatArray] = [np.empty(0)]
     positive: list[BoolArray] = [np.empty(0, np.bool_)]
-    errors = 0
+    errors = unscored = 0
     with open_transcript(path, record=_Lean) as reader:
         falling, limit = limits_of(reader.header).falling, deciding(reader.header)
         for block in reader.blocks():
             limits.append(np.fromiter(map(limit, block), np.float64, len(block)))
             positive.append(np.fromiter((trial.outcome.positive for trial in block), np.bool_, len(block)))
             errors += sum(1 for trial in block if trial.error)
+            unscored += sum(map(_lacks_score, block))
     if reader.end is None:
         raise TranscriptError(f"{path}: incomplete; finish it with --resume first")
-    return Answers(np.concatenate(limits), np.concatenate(positive), errors, falling)
+    return Answers(np.concatenate(limits), np.concatenate(positive), errors, unscored, falling)
+
+
+def _lacks_score(trial: Recorded) -> bool:
+    """An answer that is no refusal, without a score."""
+    return (trial.score is UNSET or trial.score is None) and not (trial.actual is UNSET or trial.actual is None)
+
+
+def pooled(parts: Sequence[Answers]) -> Answers:
+    """The answers of several runs that are parts of one."""
+    return Answers(
+        limit=np.concatenate([part.limit for part in parts]),
+        positive=np.concatenate([part.positive for part in parts]),
+        errors=sum(part.errors for part in parts),
+        unscored=sum(part.unscored for part in parts),
+        falling=parts[0].falling,
+    )
 
 
 def limits_of(header: Header) -> Limits:

@@ -12,6 +12,7 @@ COMMANDS = {
     "run": ("run", "run a test, print TP, TN, FP, FN, leave a transcript"),
     "test": ("test", "regression testing: print only the unexpected, exit 1 when a case failed"),
     "sweep": ("sweep", "run a test with every combination of parameter values, a row of counts each"),
+    "tune": ("tune", "find the best parameter values, on the training part, without the test cases"),
     "show": ("show", "look into the cases of a transcript"),
     "diff": ("diff", "the cases on which two runs differ"),
     "compare": ("compare", "is A better than B? McNemar, replication, verdicts, from transcripts anywhere"),

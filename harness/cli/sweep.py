@@ -50,7 +50,7 @@ def command(test: str, **given: Any) -> None:
     sweep = plan_sweep(parts.plan(options), grid, numbers)
     folder = None if given["output"] is None else Folder(given["output"], sweep, grid, force=given["force"])
     with campaign(run_store(fresh=given["fresh"]), progress()) as runs:
-        runs.announce(sweep.plans)
+        runs.announce(len(sweep.plans), sum(plan.total for plan in sweep.plans))
         kept = [runs.take(plan) for plan in sweep.plans]
         counts = _decide(sweep, kept)
         paths = [one.path for one in kept] if folder is None else folder.write(kept)

@@ -44,7 +44,8 @@ def tell_runs(runs: Campaign, kept: Sequence[Kept]) -> None:
     known = [one.path for one in kept if one.path.exists() and not one.asked]
     if runs.found:
         oldest = datetime.fromtimestamp(min(path.stat().st_mtime for path in known), UTC)
-        what = f"{runs.found:,} of {runs.runs:,} runs" if runs.runs > 1 else "the run"
+        taken = runs.found + runs.made
+        what = f"{runs.found:,} of {taken:,} runs" if taken > 1 else "the run"
         remark(f"known from the cache, since {oldest:%Y-%m-%d %H:%M} UTC: {what}; --fresh runs everything again")
     for one in kept:
         if one.first_error is not None:

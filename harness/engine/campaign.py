@@ -1,7 +1,7 @@
 """Many runs, one for every algorithm setting: only the new ones are made, with one bar over all of them."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,10 +34,10 @@ class Campaign:
         # Runs that were announced, made and found.
         self.runs = self.made = self.found = 0
 
-    def announce(self, plans: Sequence[Plan]) -> None:
-        """Say what is to come, so that the bar knows how much there is."""
-        self.runs += len(plans)
-        self._total += sum(plan.total for plan in plans)
+    def announce(self, runs: int, trials: int) -> None:
+        """Say how much is to come, at most, so that the bar knows."""
+        self.runs += runs
+        self._total += trials
 
     def take(self, plan: Plan) -> Kept:
         """The transcript of a run that was announced: found, or made."""
@@ -48,7 +48,9 @@ class Campaign:
         try:
             result = self.store.make(plan, _Part(self))
         except (HateError, Interrupted) as error:
-            error.note = f"{self.made + self.found:,} of {self.runs:,} runs are kept; the same command carries on"
+            error.note = (
+                f"{self.made + self.found:,} of {self.runs:,} runs are finished and kept; the same command carries on"
+            )
             raise
         self.made += 1
         self._done += plan.total

@@ -1,0 +1,71 @@
+"""What tuning found, for people: the best settings, the winner, and whether its lead is more than noise."""
+
+from collections.abc import Sequence
+
+from harness.analysis.tuning.lead import Figure
+from harness.analysis.tuning.tuned import Tried, Tuned
+from harness.params import Value
+from harness.report.counts import parameter_cell
+from harness.report.document import Block, Lines
+from harness.report.table import Cell, Table
+
+COUNTS = ("TP", "TN", "FP", "FN", "ER")
+
+
+def tuning_blocks(found: Tuned, swept: Sequence[str], top: int) -> list[Block]:
+    """The table of the best, and what to make of it."""
+    return [tuning_table(found, swept, top), Lines(_sentences(found, swept))]
+
+
+def tuning_table(found: Tuned, swept: Sequence[str], top: int) -> Table:
+    """The best settings, and the default, whatever its rank."""
+    places = list(found.ranking[:top])
+    if found.default not in places:
+        places.append(found.default)
+    rows: list[list[Cell]] = []
+    for place in places:
+        tried = found.tried[place]
+        mark = "default" if place == found.default else ""
+        cells: list[Cell] = [found.ranking.index(place) + 1, *(parameter_cell(tried.params[name]) for name in swept)]
+        rows.append([*cells, *(getattr(tried.counts, name) for name in COUNTS), tried.value, mark])
+    return Table(["rank", *swept, *COUNTS, found.goal.name, ""], rows)
+
+
+def setting_words(params: dict[str, Value], swept: Sequence[str]) -> str:
+    """tuples = 64, bits = 8."""
+    return ", ".join(f"{name} = {parameter_cell(params[name])}" for name in swept)
+
+
+def _sentences(found: Tuned, swept: Sequence[str]) -> list[str]:
+    lines = [f"Best of {len(found.tried):,}: {_words(found.winner, found.winner_figure, found.goal.name, swept)}."]
+    if found.default_wins:
+        return [*lines, "That is the default: nothing that was tried is better."]
+    default = found.tried[found.default]
+    lines.append(f"Default: {_words(default, found.default_figure, found.goal.name, swept)}.")
+    return [*lines, _lead(found), _verdict(found)]
+
+
+def _words(tried: Tried, figure: Figure, goal: str, swept: Sequence[str]) -> str:
+    low, high = figure.interval.low, figure.interval.high
+    return f"{setting_words(dict(tried.params), swept)}: {goal} {figure.estimate:.4f} (95 %: {low:.4f} to {high:.4f})"
+
+
+def _lead(found: Tuned) -> str:
+    one = found.lead
+    text = f"Lead over the default: {one.estimate:.4f} ({one.interval.low:.4f} to {one.interval.high:.4f})"
+    text += f", p {_p(one.p_value)}, and p {_p(one.p_chosen)} allowing for the choice among {one.candidates:,}."
+    if one.discordant is not None:
+        pair = one.discordant
+        text += f" Only the winner succeeded on {pair.winner:,} cases, only the default on {pair.default:,}"
+        text += f" (McNemar, exact: p {_p(pair.p_exact)})."
+    return text
+
+
+def _verdict(found: Tuned) -> str:
+    if found.lead.within_noise:
+        return "Warning: the lead is within the noise; there is no good reason to leave the default."
+    return "The lead is more than noise. The figure itself flatters: it was chosen for being the best on these cases."
+
+
+def _p(value: float) -> str:
+    return "< 0.0001" if value < 0.0001 else f"= {value:.4f}"

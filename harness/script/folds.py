@@ -1,0 +1,193 @@
+"""Folds of a test's training part, each a test of its own: learn from the other folds, be tested on this one."""
+
+import json
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.errors import ScriptError
+from harness.model import Case
+from harness.script.cases import CaseSet, training_cases
+from harness.script.design import column_names, group_key
+from harness.script.load import SUFFIX, Script
+
+# The unit that the two claims about one training case have in common, where the training table has no PSU.
+ITEM = "training_case"
+LONGEST_NAME = 80
+
+
+@dataclass(frozen=True)
+class Material:
+    """The training part of a test, with inputs as a program gets them, and how its cases were sampled."""
+
+    script: Script
+    items: list[Case]
+    # Columns that the test's own cases have; a program sees no others of a held-out case.
+    shown: frozenset[str]
+    stratum: list[str]
+    psu: list[str]
+
+    @property
+    def has_claims(self) -> bool:
+        """Whether the training table has false claims of its own."""
+        return any(not item.positive for item in self.items)
+
+    @property
+    def labels(self) -> list[str]:
+        """The classes that can be claimed."""
+        return sorted({item.real_class for item in self.items if item.real_class})
+
+    @property
+    def makes_claims(self) -> bool:
+        """Whether a false claim is made beside every true one: else no threshold could be too low."""
+        return not self.has_claims and self.script.task.name != "value" and len(self.labels) > 1
+
+
+def training_material(cases: CaseSet) -> Material:
+    """What a test offers to learn from; a ScriptError where that is nothing, or has no labels."""
+    script = cases.script
+    items = [
+        Case(item.id, cases.references.resolve(item.input), item.expect, item.positive, item.truth, item.columns)
+        for item in training_cases(script, cases.places)
+    ]
+    if not items:
+        raise ScriptError(f"{script.path}: no training part to tune on; --on-test tunes on the test's own cases")
+    if script.task.needs_expect and not any(item.expect for item in items):
+        raise ScriptError(f"{script.path}: train: no case has a label in column expect; there is nothing to tune by")
+    if len({item.id for item in items}) < len(items):
+        items = [msgspec.structs.replace(item, id=f"{n}:{item.id}") for n, item in enumerate(items, 1)]
+    shown = frozenset(next(iter(cases)).columns)
+    # Two claims about one case share these, and nothing else.
+    known = {"truth", "input", *shown.intersection(*(item.columns for item in items))}
+    stratum, psu = (_declared(columns, known) for columns in (script.file.design.stratum, script.file.design.psu))
+    return Material(script, items, shown, [] if _crossing(items, stratum, psu) else stratum, psu)
+
+
+def _declared(columns: str | Sequence[str] | None, known: set[str]) -> list[str]:
+    names = column_names(columns or [])
+    return names if set(names) <= known else []
+
+
+def _crossing(items: Sequence[Case], stratum: Sequence[str], psu: Sequence[str]) -> bool:
+    """Whether a unit lies in two strata, which a design must not have."""
+    of_stratum, of_unit = group_key(stratum or None), group_key(psu or None)
+    if of_stratum is None or of_unit is None:
+        return False
+    strata: dict[str, str] = {}
+    return any(strata.setdefault(of_unit(item), of_stratum(item)) != of_stratum(item) for item in items)
+
+
+def deal(material: Material, folds: int, seed: int) -> list[int]:
+    """The fold of every item: units stay together, and every fold has its share of each class."""
+    unit_of = group_key(material.psu or None) or (lambda item: item.id)
+    units: dict[str, list[int]] = defaultdict(list)
+    for place, item in enumerate(material.items):
+        units[unit_of(item)].append(place)
+    if len(units) < folds:
+        what = " and ".join(material.psu) or "training cases"
+        raise ScriptError(f"{material.script.path}: {len(units):,} units ({what}) are too few for {folds} folds")
+    classes = [_class(material, item) for item in material.items]
+    order = list(units.values())
+    random.Random(seed).shuffle(order)  # noqa: S311 (folds, not secrets)
+    # The largest first, class by class: what is dealt last fills the gaps.
+    order.sort(key=lambda places: (-len(places), classes[places[0]]))
+    return _dealt(order, classes, folds)
+
+
+def _class(material: Material, item: Case) -> str:
+    """What folds have equal shares of; the numbers of a value test are no classes."""
+    return "" if material.script.task.name == "value" else f"{item.positive} {item.real_class}"
+
+
+def _dealt(units: Sequence[Sequence[int]], classes: Sequence[str], folds: int) -> list[int]:
+    held: list[Counter[str]] = [Counter() for _ in range(folds)]
+    sizes = [0] * folds
+    fold_of = [0] * len(classes)
+    for places in units:
+        own = Counter(classes[place] for place in places)
+        fold = min(range(folds), key=lambda f: (sum(held[f][name] * n for name, n in own.items()), sizes[f]))
+        held[fold].update(own)
+        sizes[fold] += len(places)
+        for place in places:
+            fold_of[place] = fold
+    return fold_of
+
+
+def write_folds(material: Material, folds: int, seed: int, folder: Path) -> None:
+    """A test for each fold, in folders 1, 2, ...; their cases are all positive, or true and false claims in pairs."""
+    fold_of = deal(material, folds, seed)
+    claims = random.Random(seed + 1)  # noqa: S311 (claims, not secrets)
+    false = [_false_claim(material, item, claims) for item in material.items]
+    for fold in range(folds):
+        own = folder / str(fold + 1)
+        own.mkdir()
+        held = [place for place, of in enumerate(fold_of) if of == fold]
+        cases = [row for place in held for row in _cases(material, material.items[place], false[place])]
+        _write(own / "cases.jsonl", cases)
+        rest = (item for item, of in zip(material.items, fold_of, strict=True) if of != fold)
+        _write(own / "train.jsonl", [_row(item, item.columns) for item in rest])
+        name = f"{material.script.name[:LONGEST_NAME]}.fold-{fold + 1}-of-{folds}"
+        (own / f"fold{SUFFIX}").write_text(_toml(material, name, seed), encoding="utf-8")
+
+
+def fold_scripts(folder: Path, folds: int) -> list[Path]:
+    """The scripts that `write_folds` wrote."""
+    return [folder / str(fold) / f"fold{SUFFIX}" for fold in range(1, folds + 1)]
+
+
+def _false_claim(material: Material, item: Case, rng: random.Random) -> str | None:
+    """Another class, drawn from all others alike; None where none is to be made."""
+    if not material.makes_claims or not item.real_class:
+        return None
+    return rng.choice([label for label in material.labels if label != item.real_class])
+
+
+def _cases(material: Material, item: Case, false: str | None) -> Iterator[dict[str, Any]]:
+    if material.script.task.needs_expect and item.positive and not item.expect:
+        return  # without a label it can only be learned from
+    columns = {name: value for name, value in item.columns.items() if name in material.shown}
+    if not material.psu:
+        columns[ITEM] = item.id
+    yield _row(item, columns)
+    if false is not None:
+        yield _row(Case(f"{item.id}:false", item.input, false, False, item.real_class), columns)
+
+
+def _row(item: Case, columns: Mapping[str, Any]) -> dict[str, Any]:
+    fixed = {"id": item.id, "input": item.input, "expect": item.expect, "positive": item.positive, "truth": item.truth}
+    return {**columns, **fixed}
+
+
+def _write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+
+
+def _toml(material: Material, name: str, seed: int) -> str:
+    script = material.script
+    test = script.file.test
+    lines = ["format = 1", "[test]", f"name = {_text(name)}", f"version = {_text(script.version)}"]
+    # The digest of the whole test, so that other data behind the same names is another fold.
+    lines += [f"synopsis = {_text(f'held out of the training part of {script.digest}, seed {seed}')}"]
+    lines += [f"task = {_text(test.task)}", f"errors = {_text(test.errors.value)}"]
+    if not test.larger_is_better:
+        lines.append("larger_is_better = false")
+    if test.tolerance is not None:
+        kind = "absolute" if test.tolerance.absolute is not None else "relative"
+        lines.append(f"tolerance = {{{kind} = {float(getattr(test.tolerance, kind))!r}}}")
+    lines += ["[train]", 'table = "train.jsonl"', "[cases]", 'table = "cases.jsonl"', "[design]"]
+    lines += [f"stratum = {_text(material.stratum)}"] if material.stratum else []
+    lines.append(f"psu = {_text(material.psu or [ITEM])}")
+    for key, section in script.file.params.items():
+        lines += [f"[params.{key}]", f"type = {_text(section.type.value)}", f"default = {_text(section.default)}"]
+        lines += [f"decision = {_text(section.decision)}", f"help = {_text(section.help)}"]
+    return "\n".join([*lines, ""])
+
+
+def _text(value: object) -> str:
+    """A TOML value: what JSON writes is TOML too, but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
