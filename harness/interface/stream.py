@@ -1,12 +1,8 @@
 """[stream]: one long-lived process, a JSON line in for every case and a JSON line out. See docs/interfaces.md."""
 
 import contextlib
-import fcntl
-import os
-import select
 import subprocess
 import sys
-import termios
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,14 +14,16 @@ import msgspec
 
 from harness.errors import InterfaceError
 from harness.interface.contract import Interface, Session, Setting
-from harness.interface.process import Tail, describe_status, forget, kill_group, last_lines, peak_memory, start
+from harness.interface.piped import PipedProgram
+from harness.interface.process import describe_status, last_lines, peak_memory, start
 from harness.interface.wire import to_line
 from harness.model import ErrorKind, Question, Reply
 from harness.params import Param
 
 FORMAT = 1
-LONGEST_LINE = 16 << 20
 CLOSING_SECONDS = 5.0
+# How long a program may be silent at its start before the user is told what is waited for.
+HINT_SECONDS = 10.0
 # A program whose output has ended is about to end, as a rule.
 ENDING_SECONDS = 0.5
 MEMORY_SECONDS = 0.05
@@ -69,104 +67,6 @@ class StreamInterface:
         return self
 
 
-class _Program:
-    """A running program and what is on the way to and from it."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.process = process
-        self.out = bytearray()
-        self.rest = bytearray()
-        self.stderr = Tail()
-        self.ended = False
-        # Why it was given up, where it did not end by itself.
-        self.fault = ""
-        # Whether it has said anything about a case yet.
-        self.heard = False
-        pipes = (process.stdin, process.stdout, process.stderr)
-        self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in pipes if pipe is not None)
-        for fd in (self._stdin, self._stdout, self._stderr):
-            os.set_blocking(fd, False)
-        self._poll = select.poll()
-        self._poll.register(self._stdout, select.POLLIN)
-        self._poll.register(self._stderr, select.POLLIN)
-        self._writing = False
-        self._refused = False
-        self._complaining = True
-
-    def exchange(self, deadline: float | None) -> list[bytes]:
-        """Write what there is to write, read what there is to read; whole lines, or none at the deadline or the end."""
-        while True:
-            self._flush()
-            wait = None if deadline is None else max(0.0, deadline - perf_counter()) * 1000
-            ready = {fd for fd, _ in self._poll.poll(wait)}
-            if self._stderr in ready:
-                self.take_stderr()
-            if self._stdout in ready and ((lines := self._take_stdout()) or self.ended):
-                return lines
-            if deadline is not None and perf_counter() >= deadline:
-                return []
-
-    def _flush(self) -> None:
-        """Write as much as the pipe takes; that it is closed shows itself when the output ends."""
-        while self.out:
-            try:
-                done = os.write(self._stdin, self.out)
-            except BlockingIOError:
-                break
-            except OSError:
-                self._refused = True
-                self.out.clear()
-            else:
-                del self.out[:done]
-        if self._writing != bool(self.out):
-            self._writing = bool(self.out)
-            if self._writing:
-                self._poll.register(self._stdin, select.POLLOUT)
-            else:
-                self._poll.unregister(self._stdin)
-
-    def has_read_all(self) -> bool:
-        """Whether the program took everything that was written to it; True where the system does not tell."""
-        if self.out or self._refused:
-            return False
-        try:
-            return int.from_bytes(fcntl.ioctl(self._stdin, termios.FIONREAD, bytes(4)), sys.byteorder) == 0
-        except OSError:
-            return True
-
-    def take_stderr(self) -> bool:
-        """Keep what the program complains about; False when there will be no more."""
-        data = os.read(self._stderr, 1 << 16) if self._complaining else b""
-        if self._complaining and not data:
-            self._complaining = False
-            self._poll.unregister(self._stderr)
-        self.stderr.add(data)
-        return bool(data)
-
-    def _take_stdout(self) -> list[bytes]:
-        data = os.read(self._stdout, 1 << 18)
-        lines: list[bytes] = []
-        if not data:
-            self.ended = True
-            lines, self.rest = [bytes(self.rest)], bytearray()
-        elif b"\n" in data:
-            self.rest += data
-            *lines, rest = bytes(self.rest).split(b"\n")
-            self.rest = bytearray(rest)
-        else:
-            self.rest += data
-        if len(self.rest) > LONGEST_LINE:
-            self.ended = True
-            self.fault = f"wrote a line of more than {LONGEST_LINE >> 20} MiB"
-        return [line for line in lines if line.strip()]
-
-    def close(self) -> None:
-        """Kill it, if need be, and let go of its pipes."""
-        kill_group(self.process)
-        self.process.wait()
-        forget(self.process)
-
-
 class StreamSession:
     """Keeps several cases in flight; a program that dies or hangs is started again.
 
@@ -180,7 +80,7 @@ class StreamSession:
         # With a time limit a worker gets one batch at a time, so that a hanging case has no innocent neighbour.
         alone = interface.own_clock and setting.timeout is not None
         self._window = interface.batch if alone else interface.in_flight
-        self._program: _Program | None = None
+        self._program: PipedProgram | None = None
         self._waiting: dict[str, list[Question]] = {}
         self._in_flight = 0
         self._suspects: deque[Question] = deque()
@@ -201,12 +101,22 @@ class StreamSession:
             "train": None if train is None else str(train),
             "work": str(setting.work),
         }
-        self._program = program = _Program(start(interface.argv, interface.folder, subprocess.PIPE))
+        self._program = program = PipedProgram(start(interface.argv, interface.folder, subprocess.PIPE))
         program.out += _encode(hello) + b"\n"
-        lines = program.exchange(None)
+        lines = self._wait_for_ready(program)
         if not lines:
             raise InterfaceError(self._failure(program, "before it was ready"))
         self._check_ready(lines[0])
+
+    def _wait_for_ready(self, program: PipedProgram) -> list[bytes]:
+        """It may learn as long as it likes; but one that does not flush would be waited for without a word."""
+        hint = None if self._interface.own_clock else perf_counter() + HINT_SECONDS
+        lines = program.exchange(hint)
+        if lines or program.ended:
+            return lines
+        text = f'waiting for {self._interface.name} to say {{"ready":true}}; does it flush its output?'
+        print(f"hate: {text}", file=sys.stderr, flush=True)
+        return program.exchange(None)
 
     def _check_ready(self, line: bytes) -> None:
         try:
@@ -236,14 +146,14 @@ class StreamSession:
                 return
             yield from self._step(program)
 
-    def _running(self) -> _Program:
+    def _running(self) -> PipedProgram:
         if self._program is None:
             self.start()
         if self._program is None:
             raise InterfaceError(f"{self._interface.name}: did not start")
         return self._program
 
-    def _send(self, program: _Program, question: Question) -> None:
+    def _send(self, program: PipedProgram, question: Question) -> None:
         if not self._in_flight:
             self._last_event = perf_counter()
         # Nearly always a list of one: an id is in flight more than once only where a case is asked several times.
@@ -254,7 +164,7 @@ class StreamSession:
         self._in_flight += 1
         program.out += to_line(question)
 
-    def _step(self, program: _Program) -> Iterator[Reply]:
+    def _step(self, program: PipedProgram) -> Iterator[Reply]:
         """Wait for what happens next, and say what it means."""
         timeout = self._setting.timeout
         allowed = None if timeout is None else timeout * min(self._interface.batch, self._in_flight)
@@ -268,7 +178,7 @@ class StreamSession:
             message = f"no answer in {timeout:g} s" + (f": {hint}" if hint else "")
             yield from self._blame(program, ErrorKind.TIMEOUT, message)
 
-    def _answers(self, program: _Program, lines: list[bytes]) -> Iterator[Reply]:
+    def _answers(self, program: PipedProgram, lines: list[bytes]) -> Iterator[Reply]:
         program.heard = True
         now = perf_counter()
         share = (now - self._last_event) / len(lines)
@@ -312,7 +222,7 @@ class StreamSession:
             return Reply(question, None, ErrorKind.ANSWER, text, seconds, self._memory)
         return Reply(question, message, None, "", seconds, self._memory)
 
-    def _nonsense(self, program: _Program, line: bytes) -> Iterator[Reply]:
+    def _nonsense(self, program: PipedProgram, line: bytes) -> Iterator[Reply]:
         """A line that is no reply: of the one case in flight, or of one among several."""
         if self._in_flight > 1 or not self._waiting:
             yield from self._blame(program, ErrorKind.ANSWER, f"said {_shown(line)}")
@@ -322,7 +232,7 @@ class StreamSession:
             text = f"said {_shown(line)} instead of a JSON line with the id of the case"
             yield Reply(question, None, ErrorKind.ANSWER, text, 0.0, self._memory)
 
-    def _blame(self, program: _Program, kind: ErrorKind, message: str) -> Iterator[Reply]:
+    def _blame(self, program: PipedProgram, kind: ErrorKind, message: str) -> Iterator[Reply]:
         """End the program. One case in flight is to blame; several are asked again, one at a time.
 
         So is one that was sent to a program which ended after the answer before: it never saw the case.
@@ -337,7 +247,7 @@ class StreamSession:
         else:
             self._suspects.extend(waiting)
 
-    def _failure(self, program: _Program, when: str) -> str:
+    def _failure(self, program: PipedProgram, when: str) -> str:
         """Why a program is gone: its status, and its last words."""
         how = program.fault
         if not how:
@@ -351,13 +261,13 @@ class StreamSession:
         words = last_lines(program.stderr.content)
         return f"{self._interface.name}: {how} {when}" + (f": {words}" if words else "")
 
-    def _look_at_memory(self, program: _Program, now: float) -> None:
+    def _look_at_memory(self, program: PipedProgram, now: float) -> None:
         # Reading it costs as much as ten cases; peaks only grow, so now and then is enough.
         if now - self._memory_at >= MEMORY_SECONDS:
             self._memory_at = now
             self._memory = peak_memory(program.process.pid) or self._memory
 
-    def _end(self, program: _Program) -> None:
+    def _end(self, program: PipedProgram) -> None:
         program.close()
         self._program = None
 

@@ -29,6 +29,9 @@ def _answer(name: object, score: float | None = None) -> Answer:
     return Answer(text, score) if text else REFUSAL
 
 
+KEYS = frozenset({"label", "scores"})
+
+
 class LabelTask:
     """A claim is accepted when the label is the claimed one and passes the threshold."""
 
@@ -46,7 +49,7 @@ class LabelTask:
             return REFUSAL
         if isinstance(raw, (str, int, float)):
             return _answer(raw)
-        if (known := fields(raw, ("label", "scores"))) is not None:
+        if (known := fields(raw, KEYS)) is not None:
             return self._from_fields(known)
         if isinstance(raw, Mapping):
             return best_and_lead(raw)

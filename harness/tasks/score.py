@@ -10,6 +10,8 @@ from harness.params import Param, ParamType, Value
 from harness.tasks.answers import fields, number
 from harness.tasks.task import Accepts, Limits, Recorded, Rules
 
+KEYS = frozenset({"score"})
+
 
 class ScoreTask:
     """A claim is accepted when its score is at least the threshold (a distance: at most)."""
@@ -24,7 +26,7 @@ class ScoreTask:
 
     def answer(self, raw: object, case: Case, rules: Rules) -> Answer:
         """A number, {"score": number}, or None."""
-        known = fields(raw, ("score",))
+        known = fields(raw, KEYS)
         value = known["score"] if known is not None else raw
         if value is None or value == "":
             return REFUSAL

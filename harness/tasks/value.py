@@ -14,6 +14,8 @@ from harness.params import Param, ParamType, Value
 from harness.tasks.answers import bounded, fields, number
 from harness.tasks.task import Accepts, AnswerError, Limits, Recorded, Rules
 
+KEYS = frozenset({"value", "label"})
+
 
 class ValueTask:
     """A claim is accepted when the number is within the tolerance of it."""
@@ -28,7 +30,7 @@ class ValueTask:
 
     def answer(self, raw: object, case: Case, rules: Rules) -> Answer:
         """A number, {"value": number}, or None."""
-        known = fields(raw, ("value", "label"))
+        known = fields(raw, KEYS)
         given = known.get("value", known.get("label")) if known is not None else raw
         if given is None or given == "":
             return REFUSAL
