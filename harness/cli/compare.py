@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from harness.cli.baseline import baseline_remark
+from harness.cli.compare_options import CURVES, asked_for, check_together, further_options
 from harness.cli.options import TABULAR, format_option
 from harness.cli.output import chosen, emit_document, remark
 from harness.cli.sources import complete_transcript, http_options, opened
@@ -37,6 +38,7 @@ LONE = ("collapse", "fail", "remove", "certainty", "adjust", "average")
 @click.option("--intersect", is_flag=True, help="Compare the cases that all have.")
 @click.option("--partial", is_flag=True, help="Take incomplete transcripts too.")
 @click.option("--fail-if-worse", is_flag=True, help="Exit status 1 when the first is worse than another, for a build.")
+@further_options
 @http_options
 @format_option(*TABULAR)
 def command(transcripts: Sequence[str], **given: Any) -> int:
@@ -46,37 +48,65 @@ def command(transcripts: Sequence[str], **given: Any) -> int:
     """
     if len(transcripts) < 2:
         raise UsageError(f"{transcripts[0]}: one transcript is not a comparison; name two or more")
-    from harness.analysis.comparing.compare import compare
+    check_together(given)
+    from harness.analysis.comparing.further import compare_further
     from harness.analysis.comparing.sampling import take_sample
     from harness.report.comparison import comparison_blocks
 
+    if given["unpaired"]:
+        return _unpaired(transcripts, given)
     aligned = _aligned(transcripts, given)
     baseline = _place(aligned.names, given["baseline"])
-    found = compare(aligned, take_sample(aligned, _design(given)), _plan(given), baseline=baseline)
+    found, further = compare_further(
+        aligned, take_sample(aligned, _design(given)), _plan(given), asked_for(given, baseline)
+    )
+    if given["plot"] is not None and further.by is not None:
+        from harness.report.plots.by_group import draw_groups
+
+        draw_groups(found, further.by, given["plot"])
     style = chosen(given["style"])
     if style is Format.JSON:
         from harness.analysis.comparing.as_json import as_json
 
-        emit_document(style, [], as_json(found))
+        emit_document(style, [], as_json(found, further))
     else:
-        emit_document(style, comparison_blocks(found, alone=baseline is not None), None)
+        emit_document(style, comparison_blocks(found, further, alone=baseline is not None), None)
         if text := baseline_remark(aligned.headers[0].test, aligned.names):
             remark(text)
     return 1 if given["fail_if_worse"] and _first_is_worse(found) else 0
 
 
 # Options that look at more of a record than its outcome, score, time, stratum and PSU.
-NEEDS_COLUMNS = ("stratum", "psu", "weights")
+NEEDS_COLUMNS = ("stratum", "psu", "weights", "by", "at")
 
 
 def _aligned(transcripts: Sequence[str], given: dict[str, Any]) -> Any:
-    from harness.analysis.comparing.align import Run, align
+    from harness.analysis.comparing.align import align
+
+    return align(_runs(transcripts, given), intersect=given["intersect"], partial=given["partial"])
+
+
+def _runs(transcripts: Sequence[str], given: dict[str, Any]) -> list[Any]:
+    from harness.analysis.comparing.align import Run
     from harness.transcript.columns import read_columns
 
     sources = opened(transcripts, given["http_timeout"], given["http_limit"])
-    lean = not any(given.get(option) for option in NEEDS_COLUMNS) and not _weighs_by_column(sources[0].path)
-    runs = [Run(read_columns(s.path, name=s.name, lean=lean), s.name, s.stem) for s in sources]
-    return align(runs, intersect=given["intersect"], partial=given["partial"])
+    wanted = any(given.get(option) for option in NEEDS_COLUMNS) or given["statistic"] in CURVES
+    lean = not wanted and not _weighs_by_column(sources[0].path)
+    return [Run(read_columns(s.path, name=s.name, lean=lean), s.name, s.stem) for s in sources]
+
+
+def _unpaired(transcripts: Sequence[str], given: dict[str, Any]) -> int:
+    from harness.analysis.comparing.unpaired import Wish, compare_unpaired
+    from harness.report.unpaired import unpaired_blocks, unpaired_json
+
+    asked = asked_for(given, None)
+    wish = Wish(_design(given), _plan(given), asked.statistic, asked.point, given["partial"])
+    found = compare_unpaired(_runs(transcripts, given), wish)
+    style = chosen(given["style"])
+    as_json = style is Format.JSON
+    emit_document(style, [] if as_json else unpaired_blocks(found), unpaired_json(found) if as_json else None)
+    return 1 if given["fail_if_worse"] and found.first_is_worse else 0
 
 
 def _weighs_by_column(path: Path) -> bool:
@@ -113,4 +143,4 @@ def _plan(given: dict[str, Any]) -> Any:
 
 def _first_is_worse(found: Any) -> bool:
     """Whether another is significantly better than the first."""
-    return any(pair.a == 0 and pair.better == pair.b and pair.p_decisive <= found.alpha for pair in found.pairs)
+    return any(pair.a == 0 and found.leader(pair) == pair.b and pair.p_decisive <= found.alpha for pair in found.pairs)

@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.analysis.comparing.comparison import Comparison, Pair
+from harness.analysis.comparing.comparison import Comparison, Pair, best_first
+from harness.analysis.comparing.further import Further
 from harness.analysis.comparing.verdicts import classic, sampling_lines, verdict
 from harness.report.document import Block, Heading, Lines
+from harness.report.further import further_blocks, margin_blocks, operating_blocks, statistic_blocks
+from harness.report.numbers import p_text, span
 from harness.report.table import Cell, Table
 
 # Beyond these, a table for each pair, or a line for each, is more than anyone reads.
@@ -21,8 +24,9 @@ class Shown:
     pairs: bool
 
 
-def comparison_blocks(found: Comparison, *, alone: bool = False) -> list[Block]:
+def comparison_blocks(found: Comparison, further: Further | None = None, *, alone: bool = False) -> list[Block]:
     """The whole report; `alone` where a baseline makes the pairs few."""
+    further = further or Further()
     names = found.aligned.names
     shown = Shown(len(names) <= MOST_TABLES, len(names) <= MOST_PAIRS or alone)
     test = found.aligned.headers[0].test
@@ -30,18 +34,22 @@ def comparison_blocks(found: Comparison, *, alone: bool = False) -> list[Block]:
     blocks: list[Block] = [Heading(title)]
     if found.aligned.left_out:
         blocks.append(Lines([f"{found.aligned.left_out:,} cases that not all have were left out."]))
+    blocks += operating_blocks(found, further.operated)
     if shown.pairs and not alone:
         blocks.append(better_table(found))
     for pair in found.pairs if shown.tables else []:
         blocks += [pair_table(found, pair), Lines(classic(found, pair))]
     blocks += [Heading("Each by itself"), summary_table(found), *_joint(found)]
+    blocks += statistic_blocks(found)
     if shown.pairs:
         blocks += [Heading("Pairs"), pairs_table(found)]
-        if found.sampling.known:
+        if found.sampling.known or found.measured is not None:
             blocks.append(replication_table(found))
+    blocks += further_blocks(found, further, pairs=shown.pairs)
     blocks += [Heading("How the cases were sampled"), Lines(sampling_lines(found))]
     if shown.pairs:
         blocks += [Heading("Verdicts"), Lines([line for pair in found.pairs for line in verdict(found, pair)])]
+        blocks += margin_blocks(found, further)
     else:
         blocks.append(
             Lines([f"--baseline NAME shows one against the others; --format json has all {len(found.pairs):,} pairs."])
@@ -71,21 +79,24 @@ def pair_table(found: Comparison, pair: Pair) -> Table:
 
 def summary_table(found: Comparison) -> Table:
     """Each algorithm, the best first; those that share a letter cannot be told apart."""
-    order = sorted(range(len(found.runs)), key=lambda i: -found.runs[i].rate)
+    order = best_first(found.runs, larger_is_better=found.larger_is_better)
     level = f"{found.plan.confidence * 100:g} %"
     columns = ["name", "tests", "TP", "TN", "FP", "FN", "ER", "rate", f"Wilson {level}"]
     # The replicated estimate is the rate itself, unless cases weigh differently.
     weighted = found.sampling.known and found.sampling.weights != "cases"
-    columns += ["weighted"] if weighted else []
-    columns += [f"by design {level}"] if found.sampling.known else []
+    beyond = found.measured is not None
+    columns += [found.statistic if beyond else "weighted"] if weighted or beyond else []
+    columns += [f"by design {level}"] if found.sampling.known or beyond else []
     rows: list[list[Cell]] = []
     for i in order:
         run, counts = found.runs[i], found.aligned.counts[i]
         row: list[Cell] = [run.name, counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, run.rate]
-        row.append(_range(run.interval.low, run.interval.high))
+        row.append(span(run.interval.low, run.interval.high))
         if run.replication is not None:
-            row += [run.replication.estimate] if weighted else []
-            row.append(_range(run.replication.interval.low, run.replication.interval.high))
+            row += [run.replication.estimate] if weighted or beyond else []
+            row.append(span(run.replication.interval.low, run.replication.interval.high))
+        elif beyond:
+            row += ["-", "-"]
         rows.append([*row, found.letters[i]])
     return Table([*columns, "letters"], rows)
 
@@ -94,9 +105,11 @@ def _joint(found: Comparison) -> list[Block]:
     if len(found.runs) < 3:
         return []
     q = found.cochran
-    lines = [f"Cochran's Q = {q.statistic:.3f}, {q.df} degrees of freedom, p = {_p(q.p_value)} (cases independent)."]
+    lines = [
+        f"Cochran's Q = {q.statistic:.3f}, {q.df} degrees of freedom, p = {p_text(q.p_value)} (cases independent)."
+    ]
     if found.wald is not None:
-        lines.append(f"With the design: chi-square {found.wald.statistic:.3f}, p = {_p(found.wald.p_value)}.")
+        lines.append(f"With the design: chi-square {found.wald.statistic:.3f}, p = {p_text(found.wald.p_value)}.")
     lines.append("Algorithms that share a letter cannot be told apart.")
     combined = f"Whoever always picked an algorithm that is right would reach {found.oracle:.4f}"
     lines.append(f"{combined}, a majority vote {found.majority:.4f}.")
@@ -111,9 +124,9 @@ def pairs_table(found: Comparison) -> Table:
         [
             _pair_name(found, pair),
             pair.difference,
-            _range(pair.interval.low, pair.interval.high),
+            span(pair.interval.low, pair.interval.high),
             f"{pair.z:.3f}",
-            *(_p(p) for p in (pair.p_exact, pair.p_mid, pair.p_one_sided, pair.p_adjusted)),
+            *(p_text(p) for p in (pair.p_exact, pair.p_mid, pair.p_one_sided, pair.p_adjusted)),
         ]
         for pair in found.pairs
     ]
@@ -131,7 +144,7 @@ def replication_table(found: Comparison) -> Table:
             continue
         rows.append([
             _pair_name(found, pair), one.method, one.estimate, one.se, f"{one.df:g}",
-            _range(one.interval.low, one.interval.high), _p(one.p_value), _p(one.p_adjusted),
+            span(one.interval.low, one.interval.high), p_text(one.p_value), p_text(one.p_adjusted),
             _two(one.design_effect), _two(one.icc),
         ])  # fmt: skip
     return Table(columns, rows)
@@ -139,16 +152,6 @@ def replication_table(found: Comparison) -> Table:
 
 def _pair_name(found: Comparison, pair: Pair) -> str:
     return f"{found.aligned.names[pair.a]} - {found.aligned.names[pair.b]}"
-
-
-def _range(low: float, high: float) -> str:
-    return f"{low:.4f}..{high:.4f}"
-
-
-def _p(value: float | None) -> str:
-    if value is None or value != value:
-        return "-"
-    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def _two(value: float | None) -> str:

@@ -6,16 +6,20 @@ from typing import Any
 import msgspec
 
 from harness.analysis.comparing.comparison import Comparison, Pair
+from harness.analysis.comparing.further import Further
+from harness.analysis.comparing.further_json import of_all, of_pair, of_run
 from harness.analysis.comparing.replicated import Replicated
 from harness.stats.rates import Interval
 
 
-def as_json(found: Comparison) -> dict[str, Any]:
+def as_json(found: Comparison, further: Further | None = None) -> dict[str, Any]:
     """Everything, as JSON has it."""
+    further = further or Further()
     test = found.aligned.headers[0].test
     return {
         "test": {"name": test.name, "version": test.version, "digest": test.digest},
-        "transcripts": [_transcript(found, number) for number in range(len(found.runs))],
+        **of_all(found, further),
+        "transcripts": [_transcript(found, number) | of_run(further, number) for number in range(len(found.runs))],
         "better": found.better,
         "cochran_q": {
             "statistic": found.cochran.statistic,
@@ -24,7 +28,7 @@ def as_json(found: Comparison) -> dict[str, Any]:
         },
         "wald": None if found.wald is None else _finite(msgspec.to_builtins(found.wald)),
         "groups": found.groups,
-        "pairs": [_pair(found, pair) for pair in found.pairs],
+        "pairs": [_pair(found, pair) | of_pair(further, number) for number, pair in enumerate(found.pairs)],
         "combined": {"oracle": found.oracle, "majority": found.majority},
         "confidence": found.plan.confidence,
         "left_out": found.aligned.left_out,
@@ -39,6 +43,7 @@ def _transcript(found: Comparison, number: int) -> dict[str, Any]:
         **msgspec.structs.asdict(counts),
         "rate": run.rate,
         "interval": _interval(run.interval),
+        "value": run.value,
         "letters": found.letters[number],
         "replication": None if run.replication is None else _replication(found, run.replication),
     }

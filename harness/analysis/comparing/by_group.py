@@ -138,9 +138,9 @@ def _independent(found: Comparison, label: str, inside: BoolArray) -> Group:
 
 def _with_holm(rows: Sequence[Group]) -> list[Group]:
     p_values = np.array([[_known(gap) for gap in row.pairs] for row in rows])
-    adjusted = holm(p_values.ravel()).reshape(p_values.shape).tolist()
+    adjusted = holm(p_values.ravel()).reshape(p_values.shape)
     return [
-        replace(row, pairs=[_adjusted(gap, p) for gap, p in zip(row.pairs, own, strict=True)])
+        replace(row, pairs=[_adjusted(gap, float(p)) for gap, p in zip(row.pairs, own, strict=True)])
         for row, own in zip(rows, adjusted, strict=True)
     ]
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from harness.analysis.comparing.align import Aligned, Run, align
 from harness.analysis.comparing.measured import measure
-from harness.analysis.comparing.operating import OperatingForm, Point, operate
+from harness.analysis.comparing.operating import Point, chosen_form, operate
 from harness.analysis.comparing.replicated import Replicated, with_holm
 from harness.analysis.comparing.sampling import DesignOptions, Sampling, take_sample
-from harness.analysis.comparing.statistics import Form, form_of
+from harness.analysis.comparing.statistics import Form
 from harness.analysis.names import run_names
 from harness.analysis.same_test import difference as test_difference
 from harness.errors import TranscriptError, UsageError
@@ -78,11 +78,33 @@ class UnpairedComparison:
     larger_is_better: bool
     plan: Plan
     notes: list[str]
+    point: Point | None = None
 
     @property
     def alpha(self) -> float:
         """The error that is allowed."""
         return 1 - self.plan.confidence
+
+    def p_decisive(self, one: Contrast) -> float:
+        """The p-value that a verdict rests on: replication's where there is any."""
+        if one.replication is not None:
+            return 1.0 if one.replication.p_adjusted is None else one.replication.p_adjusted
+        return one.p_adjusted if self.plain else 1.0
+
+    @property
+    def plain(self) -> bool:
+        """Whether the rates are compared as if all cases were independent."""
+        return self.statistic == "rate" and not any(side.sampling.known for side in self.sides) and self.point is None
+
+    def ahead(self, one: Contrast) -> float:
+        """By how much A is better than B."""
+        gap = one.independent.difference if one.replication is None else one.replication.estimate
+        return gap if self.larger_is_better else -gap
+
+    @property
+    def first_is_worse(self) -> bool:
+        """Whether another is significantly better than the first."""
+        return any(c.a == 0 and self.ahead(c) < 0 and self.p_decisive(c) <= self.alpha for c in self.contrasts)
 
 
 def compare_unpaired(runs: Sequence[Run], wish: Wish) -> UnpairedComparison:
@@ -100,6 +122,7 @@ def compare_unpaired(runs: Sequence[Run], wish: Wish) -> UnpairedComparison:
         larger_is_better=form.larger_is_better,
         plan=wish.plan,
         notes=_notes(sides),
+        point=wish.point,
     )
 
 
@@ -116,12 +139,11 @@ def _check_tests(runs: Sequence[Run]) -> None:
 def _side(run: Run, name: str, wish: Wish) -> tuple[Side, Form]:
     aligned = replace(align([run], partial=wish.partial), names=[name])
     sampling = take_sample(aligned, wish.design)
-    threshold, form = None, None
+    threshold = None
     if wish.point is not None:
         operated = operate(aligned, wish.point, sampling.sample.weights)
         aligned, threshold = operated.aligned, operated.thresholds[0]
-        form = OperatingForm(wish.statistic, aligned, wish.point)
-    form = form or form_of(wish.statistic, aligned)
+    form = chosen_form(wish.statistic, wish.point, aligned)
     plain = wish.statistic == "rate" and wish.point is None and not sampling.known
     measured = None if plain else measure(form, 1, sampling.sample, wish.plan)
     one = None if measured is None else measured.run(0)

@@ -3,6 +3,7 @@
 import math
 
 from harness.analysis.comparing.comparison import Comparison, Pair
+from harness.analysis.comparing.statistic_verdicts import statistic_verdict
 from harness.stats.clustering import real_error
 from harness.stats.power import Plan as PowerPlan
 from harness.stats.power import detectable_difference
@@ -32,6 +33,8 @@ def _percent(confidence: float) -> str:
 
 def verdict(found: Comparison, pair: Pair) -> list[str]:
     """Which is better, or that it cannot be told, and what to make of a disagreement."""
+    if pair.beyond:
+        return [statistic_verdict(found, pair)]
     lines = [_better(found, pair) if pair.p_decisive <= found.alpha else _undecided(found, pair)]
     lines += _disagreement(found, pair)
     smaller = min(pair.n_sf, pair.n_fs)

@@ -1,0 +1,60 @@
+"""Options of `hate compare` beyond the rate of success and the design, and what may not be asked for together."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from harness.cli.options import PATH
+from harness.errors import UsageError
+
+F = TypeVar("F", bound=Callable[..., Any])
+# By name here, so that `--help` needs no numpy; a test holds them to those that there are.
+STATISTICS = (
+    "rate", "tpr", "tnr", "fpr", "fnr", "precision", "npv", "balanced", "informedness", "f1", "mcc", "kappa",
+    "auc", "eer",
+)  # fmt: skip
+CURVES = ("auc", "eer")
+
+
+def further_options(command: F) -> F:
+    """--statistic, --at, --margin, --unpaired, --by, --plot, --items."""
+    for option in (
+        click.option("--items", is_flag=True, help="Which cases tell them apart, and how stable the order is."),
+        click.option("--plot", type=PATH, metavar="FILE", help="Draw what --by shows: .png, .svg or .pdf."),
+        click.option("--by", metavar="COLUMN",
+                     help="Break down by a column; noise:5 for 5 bins of a number, noise=0,10,20 for edges."),
+        click.option("--unpaired", is_flag=True, help="Other inputs in the same strata, such as two sensors."),
+        click.option("--margin", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="M",
+                     help="Is one as good as another, within this difference?"),
+        click.option("--at", metavar="eer|fpr=RATE", help="First set each threshold there, on the recorded scores."),
+        click.option("--statistic", type=click.Choice(STATISTICS), default="rate", show_default=True,
+                     metavar="NAME", help=f"What to compare: {', '.join(STATISTICS)}."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def check_together(given: dict[str, Any]) -> None:
+    """A UsageError for options that do not go together."""
+    if given["unpaired"]:
+        for option in ("baseline", "margin", "by", "items", "intersect"):
+            if given[option]:
+                raise UsageError(f"--unpaired matches no cases, so --{option} has nothing to work on")
+    if given["at"] is not None and given["statistic"] in CURVES:
+        raise UsageError(f"--statistic {given['statistic']} is of all thresholds: leave out --at {given['at']}")
+    if given["plot"] is not None:
+        if given["by"] is None:
+            raise UsageError("--plot draws what --by shows: name a column, such as --by truth")
+        from harness.report.plots.canvas import check_picture
+
+        check_picture(given["plot"])
+
+
+def asked_for(given: dict[str, Any], baseline: int | None) -> Any:
+    """The options as one thing."""
+    from harness.analysis.comparing.further import Asked
+    from harness.analysis.comparing.operating import parse_point
+
+    point = None if given["at"] is None else parse_point(given["at"])
+    return Asked(given["statistic"], point, given["margin"], given["by"], given["items"], baseline)

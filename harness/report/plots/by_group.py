@@ -1,0 +1,91 @@
+"""A comparison by groups: how each run fares as a property of the inputs changes, with error bars."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.analysis.comparing.by_group import ByGroup, Gap, Value
+from harness.analysis.comparing.comparison import Comparison
+from harness.report.plots.canvas import COLOURS, GREY, WIDTH, picture, shortened
+from harness.report.text import safe
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# They say without colour what the colours say.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+BLACK = COLOURS.index("#000000")
+# Differences of more pairs would hide one another.
+MOST_PAIRS = 6
+# Inches that a group needs, and what is beside them.
+GROUP, BESIDE = 0.26, 0.8
+
+
+def draw_groups(found: Comparison, by: ByGroup, path: Path) -> None:
+    """Above the values of all runs, below the differences if they are few."""
+    few = len(found.pairs) <= MOST_PAIRS
+    width = max(WIDTH, BESIDE + GROUP * len(by.groups))
+    with picture(path, width=width, height=4.4 if few else 2.8) as (figure, whole):
+        whole.remove()
+        sheets = figure.subplots(2 if few else 1, 1, sharex=True, squeeze=False)[:, 0]
+        _values(found, by, sheets[0])
+        if few:
+            _gaps(found, by, sheets[1])
+        _groups(by, sheets[-1], width)
+
+
+def _groups(by: ByGroup, sheet: "Axes", width: float) -> None:
+    labels = [shortened(group.label) for group in by.groups]
+    # Seven letters of a label fit into a third of an inch.
+    slanted = max(map(len, labels)) * len(labels) > 14 * (width - BESIDE)
+    sheet.set_xticks(range(len(labels)), labels, rotation=40 if slanted else 0, ha="right" if slanted else "center",
+                     rotation_mode="anchor")  # fmt: skip
+    sheet.set_xlabel(safe(by.column))
+    sheet.set_xlim(-0.6, len(labels) - 0.4)
+
+
+def _values(found: Comparison, by: ByGroup, sheet: "Axes") -> None:
+    names = found.aligned.names
+    for number, name in enumerate(names):
+        column = [group.runs[number] for group in by.groups]
+        _series(sheet, column, _offset(number, len(names)), number, shortened(name))
+    sheet.set_ylabel("rate of success" if found.measured is None else found.measured.form.words)
+    _legend(sheet, len(names))
+
+
+def _gaps(found: Comparison, by: ByGroup, sheet: "Axes") -> None:
+    names = found.aligned.names
+    sheet.axhline(0, color=GREY, linewidth=0.8)
+    for number, pair in enumerate(found.pairs):
+        column = [group.pairs[number] for group in by.groups]
+        # A single pair is neither of its two runs.
+        look = BLACK if len(found.pairs) == 1 else number
+        label = f"{shortened(names[pair.a])} − {shortened(names[pair.b])}"
+        _series(sheet, column, _offset(number, len(found.pairs)), look, label)
+    sheet.set_ylabel(f"difference, {found.plan.confidence * 100:g} % interval")
+    _legend(sheet, len(found.pairs))
+
+
+def _offset(number: int, count: int) -> float:
+    """Side by side, so that error bars do not hide one another."""
+    return (number - (count - 1) / 2) * min(0.2, 0.75 / count)
+
+
+def _series(sheet: "Axes", column: Sequence[Value | Gap | None], offset: float, look: int, label: str) -> None:
+    known = [(place, one) for place, one in enumerate(column) if one is not None]
+    limits = [(one.estimate, one.estimate) if one.interval is None else (one.interval.low, one.interval.high)
+              for _, one in known]  # fmt: skip
+    below = [max(one.estimate - low, 0.0) for (_, one), (low, _) in zip(known, limits, strict=True)]
+    above = [max(high - one.estimate, 0.0) for (_, one), (_, high) in zip(known, limits, strict=True)]
+    sheet.errorbar(
+        [place + offset for place, _ in known], [one.estimate for _, one in known], yerr=[below, above], label=label,
+        color=COLOURS[look % len(COLOURS)], marker=MARKERS[look % len(MARKERS)], markersize=3.2, linestyle="none",
+        elinewidth=0.9, capsize=1.6,
+    )  # fmt: skip
+
+
+def _legend(sheet: "Axes", count: int) -> None:
+    """Above the axes, where it hides nothing."""
+    sheet.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=min(count, 3), handlelength=1.2,
+                 handletextpad=0.3, columnspacing=1.0, borderaxespad=0.2)  # fmt: skip
+    sheet.grid(visible=False, axis="x")
