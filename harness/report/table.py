@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from harness.report.text import markdown, one_word, safe, spreadsheet, tex, width
+from harness.report.text import last_words, markdown, one_word, safe, spreadsheet, tex, width
 
 Cell = str | int | float | None
 
@@ -71,7 +71,7 @@ def _plain(table: Table) -> str:
     header[0] = f"# {header[0]}"
     last = len(table.columns) - 1
     # The last column may have blanks: whoever splits a line at them still finds all the others.
-    body = [[(safe if i == last else one_word)(_shown(cell)) for i, cell in enumerate(row)] for row in table.rows]
+    body = [[(last_words if i == last else one_word)(_shown(cell)) for i, cell in enumerate(row)] for row in table.rows]
     return _aligned([header, *body], [_numeric(table, i) for i in range(len(table.columns))])
 
 

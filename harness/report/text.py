@@ -3,8 +3,9 @@
 import re
 import unicodedata
 
-# Control characters, and those that turn the direction of text around.
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Control characters, line separators, what turns the direction of text around, and what cannot be encoded.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _TEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "^": r"\textasciicircum{}",
     "_": r"\_", "~": r"\textasciitilde{}", "%": r"\%", "<": r"\textless{}", ">": r"\textgreater{}",
@@ -23,9 +24,15 @@ def one_word(text: str) -> str:
     return word.replace("#", "_") if word else "-"
 
 
+def last_words(text: str) -> str:
+    """Text as the last field of a plain table: it may have blanks, and must neither be missing nor begin a comment."""
+    return safe(text).strip().replace("#", "_") or "-"
+
+
 def tex(text: str) -> str:
-    """Text for TeX."""
-    return "".join(_TEX.get(char, char) for char in safe(text))
+    """Text for TeX, also at the beginning of a row, where [ and * would belong to the end of the one before."""
+    escaped = "".join(_TEX.get(char, char) for char in safe(text))
+    return "{}" + escaped if escaped.lstrip().startswith(("[", "*")) else escaped
 
 
 def markdown(text: str) -> str:
@@ -35,8 +42,11 @@ def markdown(text: str) -> str:
 
 def spreadsheet(text: str) -> str:
     """Text for a CSV cell: no formula for a spreadsheet, no escape sequence for a terminal; line breaks may stay."""
-    harmless = "".join(char if char in "\t\r\n" else safe(char) for char in text) if _UNSAFE.search(text) else text
-    return f"'{harmless}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else harmless
+    # A lone carriage return would end the row: the csv module does not quote it.
+    lines = re.sub("\r\n?", "\n", text)
+    harmless = "".join(char if char in "\t\n" else safe(char) for char in lines) if _UNSAFE.search(text) else text
+    formula = text[:1] in ("=", "+", "-", "@", "\t", "\r") and not _NUMBER.fullmatch(text)
+    return f"'{harmless}" if formula else harmless
 
 
 def json_text(text: str) -> str:

@@ -1,0 +1,191 @@
+"""Tables in every format, and hostile text that must not act in any of them."""
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.model import Counts
+from harness.report.counts import Row, count_row, count_table
+from harness.report.table import Format, Table, render
+from harness.report.text import markdown, one_word, safe, spreadsheet, tex, width
+
+quickly = settings(deadline=None, derandomize=True, max_examples=150)
+TABLE = Table(
+    ["name", "tests", "rate", "note"],
+    [["wisard", 1434, 0.87654, "fine"], ["witch", 7, None, "not so fine"]],
+    wide=frozenset({"rate"}),
+)
+HOSTILE = [
+    "\x1b[2J\x1b]0;owned\x07", "\x9b31m", "a\rb", "line\nbreak", "tab\there", "\u202egnp.exe", "\u2028", "\u0085",
+    "[red]markup[/red]", "[link=file:///etc]x[/link]", "=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1",
+    r"\input{/etc/passwd}", r"$\write18{ls}$", "50 % & more_#~^{}", "| a | b |", "<script>alert(1)</script>",
+    "`code` *em* _em_ ![i](u) [l](u)", "[3pt]", "*", "#", "", " ", "\0", "\ud800", "ü 漢字 e\u0301", "\u061c",
+]  # fmt: skip
+texts = st.sampled_from(HOSTILE) | st.text(max_size=12)
+ACTIVE = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def test_plain_has_a_header_for_gnuplot_and_aligned_columns() -> None:
+    assert render(TABLE, Format.PLAIN) == (
+        "# name  tests  note\n"
+        "wisard   1434  fine\n"
+        "witch       7  not so fine\n"
+    )  # fmt: skip
+
+
+def test_a_terminal_sees_everything() -> None:
+    shown = render(TABLE, Format.TABLE)
+    assert [line.split() for line in shown.splitlines() if "wi" in line] == [
+        ["wisard", "1434", "0.8765", "fine"],
+        ["witch", "7", "not", "so", "fine"],
+    ]
+
+
+def test_csv_has_all_digits() -> None:
+    rows = list(csv.reader(io.StringIO(render(TABLE, Format.CSV))))
+    assert rows == [
+        ["name", "tests", "rate", "note"],
+        ["wisard", "1434", "0.87654", "fine"],
+        ["witch", "7", "", "not so fine"],
+    ]
+
+
+def test_markdown_aligns_numbers_to_the_right() -> None:
+    assert render(TABLE, Format.MD).splitlines() == [
+        "| name | tests | rate | note |",
+        "| --- | ---: | ---: | --- |",
+        "| wisard | 1434 | 0.8765 | fine |",
+        "| witch | 7 |  | not so fine |",
+    ]
+
+
+def test_tex_is_a_tabular_with_rules() -> None:
+    assert render(TABLE, Format.TEX).splitlines() == [
+        r"\begin{tabular}{lrrl}",
+        r"\toprule",
+        r"name & tests & rate & note \\",
+        r"\midrule",
+        r"wisard & 1434 & 0.8765 & fine \\",
+        r"witch & 7 &  & not so fine \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+@pytest.mark.parametrize("style", [Format.TABLE, Format.PLAIN, Format.CSV, Format.TEX, Format.MD])
+def test_a_table_without_rows_has_its_header(style: Format) -> None:
+    assert "name" in render(Table(["name", "tests"], []), style)
+
+
+@quickly
+@given(texts, texts, st.sampled_from([Format.TABLE, Format.PLAIN, Format.TEX, Format.MD]))
+def test_no_text_acts_on_a_terminal_or_breaks_a_line(header: str, text: str, style: Format) -> None:
+    """Also the names of columns are other people's."""
+    table = Table(["id", header, "last"], [[1, text, text], [2, "x", "y"]])
+    plain = Table(["id", "header", "last"], [[1, "x", "x"], [2, "x", "y"]])
+    shown = render(table, style, terminal_width=400)
+    assert not ACTIVE.search(shown)
+    assert shown.count("\n") == render(plain, style, terminal_width=400).count("\n")
+    shown.encode()
+
+
+@quickly
+@given(texts)
+def test_csv_cells_come_back_and_are_no_formulas(text: str) -> None:
+    shown = render(Table(["a", text], [[text, 1]]), Format.CSV)
+    header, row = csv.reader(io.StringIO(shown, newline=""))
+    for cell in (header[1], row[0]):
+        assert not cell or cell[0] not in "=+-@\t\r" or re.fullmatch(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?", cell)
+        assert "\x1b" not in cell
+    shown.encode()
+
+
+def test_numbers_that_are_texts_stay_numbers_in_a_spreadsheet() -> None:
+    assert [spreadsheet(text) for text in ("-1", "+2.5", "-1e-3")] == ["-1", "+2.5", "-1e-3"]
+    assert [spreadsheet(text)[0] for text in ("-1+1", "=1", "+A1", "@x", "-")] == ["'"] * 5
+
+
+@quickly
+@given(st.lists(texts, min_size=3, max_size=3))
+def test_a_plain_line_splits_into_its_columns(cells: list[str]) -> None:
+    """As awk, gnuplot and R split it; only the last column may have blanks, and none begins a comment."""
+    header, line = render(Table(["a", "b", "c"], [cells]), Format.PLAIN).split("\n")[:2]
+    assert header.startswith("# a")
+    assert len(line.split(maxsplit=2)) == 3
+    assert "#" not in line
+
+
+@quickly
+@given(texts)
+def test_markdown_cells_stay_cells(text: str) -> None:
+    (line,) = render(Table(["a", "b"], [[text, "x"]]), Format.MD).splitlines()[2:]
+    bare = re.sub(r"\\.", "", line)
+    assert bare.count("|") == 3
+    assert not set(bare) & set("<>`*[]!#_")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_tex_has_no_commands_but_our_own(text: str) -> None:
+    known = r"\\(textbackslash|textasciicircum|textasciitilde|textless|textgreater)\{\}|\\[{}$&#_%]|^\{\}"
+    assert not set(re.sub(known, "", tex(text))) & set("\\{}$&#^_~%<>")
+    assert not tex(text).lstrip().startswith(("[", "*"))
+
+
+def test_tex_is_taken_by_tex(tmp_path: Path) -> None:
+    program = shutil.which("pdflatex")
+    if program is None:
+        pytest.skip("TeX is not installed")
+    body = render(Table(["name", "n"], [[text, "x"] for text in HOSTILE if text.isascii()]), Format.TEX)
+    document = rf"\documentclass{{article}}\usepackage{{booktabs}}\begin{{document}}{body}\end{{document}}"
+    (tmp_path / "t.tex").write_text(document)
+    command = [program, "-halt-on-error", "t.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stdout
+
+
+def test_what_is_harmless_is_left_alone() -> None:
+    for text in ("wisard", "ü 漢字", "a-b_c", "3.5 %"):
+        assert safe(text) == text
+    assert safe("\x1b[0m") == "\\x1b[0m"
+    assert one_word("two words") == "two_words"
+    assert one_word("") == "-"
+    assert markdown("plain text") == tex("plain text") == "plain text"
+
+
+def test_wide_and_combining_letters_are_counted_as_terminals_show_them() -> None:
+    assert [width(text) for text in ("abc", "漢字", "e\u0301", "ü", "")] == [3, 4, 1, 1, 0]
+
+
+def test_long_text_is_folded_and_not_lost() -> None:
+    text = "word" * 100
+    shown = render(Table(["a", "b"], [[1, text]]), Format.TABLE, terminal_width=40)
+    assert shown.count("word") >= 80
+    assert all(len(line) <= 40 for line in shown.splitlines())
+
+
+def test_counts_are_rows_as_the_design_page_has_them() -> None:
+    row = count_row({"threshold": 0.5}, Counts(TP=5, TN=3, FP=1, FN=1, ER=1))
+    assert list(row) == ["params", "tests", "TP", "TN", "FP", "FN", "ER", "rate", "interval"]
+    assert (row["tests"], row["rate"], row["params"]) == (10, 0.8, {"threshold": 0.5})
+    low, high = row["interval"]
+    assert 0 <= low < 0.8 < high <= 1
+
+
+def test_swept_values_are_shown_exactly_and_stay_apart() -> None:
+    values = [100000.1, 100000.2, 1e-7, -1.0, 0.1 + 0.2]
+    rows: list[Row] = [({"x": value, "flag": True, "mode": "a"}, Counts(TP=1)) for value in values]
+    table = count_table(rows, ["x", "flag", "mode"])
+    cells = [line.split()[0] for line in render(table, Format.PLAIN).splitlines()[1:]]
+    assert [float(cell) for cell in cells] == values
+    in_csv = list(csv.reader(io.StringIO(render(table, Format.CSV))))
+    assert [float(row[0]) for row in in_csv[1:]] == values
+    assert in_csv[1][1:3] == ["true", "a"]
