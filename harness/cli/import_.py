@@ -8,6 +8,7 @@ import click
 
 from harness.cli.options import PATH, TABULAR, F, format_option
 from harness.cli.output import chosen, emit, remark
+from harness.engine.signals import interruptible
 from harness.engine.target import create, has_begun
 from harness.errors import OutputError, UsageError
 from harness.model import Counts
@@ -59,7 +60,9 @@ def command(files: Sequence[Path], **given: Any) -> int:
     converted = [convert(imported, wishes) for file in files for imported in read(Source(file), wishes)]
     if given["output"] is not None and len(converted) > 1:
         raise UsageError(f"-o {given['output']}: {len(converted)} transcripts do not fit into one file; leave out -o")
-    _report(converted, [_write(item, given["output"], force=given["force"]) for item in converted], given["style"])
+    with interruptible():
+        paths = [_write(item, given["output"], force=given["force"]) for item in converted]
+    _report(converted, paths, given["style"])
     return 0
 
 
@@ -77,7 +80,8 @@ def _write(item: Converted, path: Path | None, *, force: bool) -> Path:
     if not force:
         raise OutputError(f"{path}: exists; --force overwrites it")
     # The old one stays until the new one is whole.
-    writer = Writer.create(path.with_name(f"{path.name.partition('.')[0]}.import{''.join(path.suffixes)}"), item.header)
+    scratch = path.with_name(f"{path.name.partition('.')[0]}.import{''.join(path.suffixes)}")
+    writer = Writer.create(scratch, item.header, force=True)
     writer.replaces = path
     return store(writer, item.trials)
 

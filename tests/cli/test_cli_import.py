@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from workshop import Workshop
+from workshop import WAIT, Workshop, wait_until
 
 TABLE = "id,y_true,y_pred,group\n1,a,a,x\n2,b,a,x\n3,b,b,y\n4,a,a,y\n"
 
@@ -96,3 +96,16 @@ def test_help_needs_no_arrays() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "FILE" in done.stdout
     assert done.stdout.splitlines()[-1] == "set()"
+
+
+def test_a_transcript_is_whole_or_not_there(shop: Workshop) -> None:
+    """The signal comes while records are being written, unless the machine was busy and it comes too late."""
+    shop.write("t.csv", "y_true,y_pred\n" + "a,a\n" * 200_000)
+    process = shop.start("import", "t.csv")
+    target = shop.folder / "transcripts/imported/t.jsonl"
+    wait_until("the transcript", target.exists)
+    process.terminate()
+    _, err = process.communicate(timeout=WAIT)
+    assert process.returncode in (0, 143)
+    assert ("terminated" in err) == (process.returncode == 143)
+    assert target.exists() == (process.returncode == 0)
