@@ -37,6 +37,19 @@ def matrix_table(labels: Sequence[str], matrix: Sequence[Sequence[int]]) -> Tabl
     return Table(["truth", *labels, REFUSED], rows)
 
 
+def long_table(found: Sequence[Confusion]) -> Table:
+    """All matrices in one table for spreadsheets: the transcript's name first."""
+    labels = found[0].labels
+    rows: list[list[Cell]] = [
+        [one.name, label, *row] for one in found for label, row in zip(labels, one.matrix.tolist(), strict=True)
+    ]
+    if len(found) == 2:
+        gap = difference(found[0], found[1]).tolist()
+        name = f"{found[0].name} less {found[1].name}"
+        rows += [[name, label, *row] for label, row in zip(labels, gap, strict=True)]
+    return Table(["transcript", "truth", *labels, REFUSED], rows)
+
+
 def class_table(found: Confusion, confidence: float) -> Table:
     """Recall and precision of each class, with intervals."""
     level = f"{confidence * 100:g} %"

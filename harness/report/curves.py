@@ -4,10 +4,14 @@ import math
 from collections.abc import Sequence
 
 from harness.analysis.curves.crossing import Crossed, sentence
-from harness.analysis.curves.curve import Asked, Curve, Sure
+from harness.analysis.curves.curve import Asked, Curve
 from harness.report.document import Block, Lines
 from harness.report.table import Cell, Table
 from harness.stats.rates import Interval
+
+
+# More pairs that cross are a table.
+MOST_SENTENCES = 3
 
 
 def curve_blocks(curves: Sequence[Curve], crossed: Sequence[Crossed], kind: str, confidence: float) -> list[Block]:
@@ -19,6 +23,8 @@ def curve_blocks(curves: Sequence[Curve], crossed: Sequence[Crossed], kind: str,
         blocks.append(cost_table(curves))
     if any(curve.means for curve in curves):
         blocks.append(mean_table(curves))
+    if len(crossed) > MOST_SENTENCES:
+        blocks.append(crossing_table(crossed))
     return [*blocks, Lines(sentences(curves, crossed))]
 
 
@@ -40,7 +46,7 @@ def operating_table(curves: Sequence[Curve], confidence: float) -> Table:
     """A row for each curve and each point that was asked for."""
     level = f"{confidence * 100:g} % interval"
     rows: list[list[Cell]] = [
-        [curve.name, asked.at.text, _threshold(curve, asked.point.threshold), asked.point.fmr, asked.point.fnmr,
+        [curve.name, asked.at.text, number(asked.point.threshold), asked.point.fmr, asked.point.fnmr,
          _of(asked), "" if asked.point.attained else "no threshold reaches it"]
         for curve in curves
         for asked in curve.asked
@@ -56,7 +62,7 @@ def _without_empty(rows: list[list[Cell]]) -> list[list[Cell]]:
 def cost_table(curves: Sequence[Curve]) -> Table:
     """The cheapest threshold of each curve; the normalised cost is over the better of accepting all and nothing."""
     rows: list[list[Cell]] = [
-        [curve.name, cost.cost, cost.normalised, _threshold(curve, cost.point.threshold), cost.point.fmr,
+        [curve.name, cost.cost, cost.normalised, number(cost.point.threshold), cost.point.fmr,
          cost.point.fnmr]
         for curve in curves
         if (cost := curve.cost) is not None
@@ -77,22 +83,44 @@ def mean_table(curves: Sequence[Curve]) -> Table:
     return Table(["name", "threshold", "fpr", "tpr", "half axes", "angle"], rows)
 
 
+def crossing_table(crossed: Sequence[Crossed]) -> Table:
+    """Where curves cross, from left to right; the first and the last place where they are many."""
+    rows: list[list[Cell]] = []
+    for pair in crossed:
+        first, last = pair.places[0], pair.places[-1]
+        where = f"{first.fpr:.4f}" if len(pair.places) == 1 else f"{first.fpr:.4f} to {last.fpr:.4f}"
+        rows.append([pair.a, pair.b, len(pair.places), where, pair.ahead(first), pair.behind(last)])
+    return Table(["curve", "and", "cross", "at fpr", "above before", "above after"], rows)
+
+
 def sentences(curves: Sequence[Curve], crossed: Sequence[Crossed]) -> list[str]:
     """How sure, what is odd about each curve, and where two cross."""
     lines = list(dict.fromkeys(_certainty(curve) for curve in curves))
     lines += [f"{curve.name}: {note}." for curve in curves for note in curve.notes]
-    return [*(line for line in lines if line), *(sentence(pair) for pair in crossed)]
+    few = crossed if len(crossed) <= MOST_SENTENCES else []
+    return [*(line for line in lines if line), *(sentence(pair) for pair in few)]
+
+
+# How methods are called in a sentence.
+METHODS = {
+    "brr": "BRR",
+    "wilson": "Wilson",
+    "linearised": "its linear form",
+    "two-way": "the two-way variance",
+    "repetitions": "the spread between tests",
+}
 
 
 def _certainty(curve: Curve) -> str:
-    parts = [_by("AUC", curve.auc), _by("EER", curve.eer)]
+    """By what means, and for what; once where all speak of the same."""
+    found = [(f"{what} by {METHODS.get(sure.method, sure.method)}", sure.target)
+             for what, sure in (("AUC", curve.auc), ("EER", curve.eer)) if sure.interval is not None]  # fmt: skip
     if curve.bands:
-        parts.append(f"bands by {curve.bands}, pointwise, for {curve.target}")
-    return "Intervals: " + "; ".join(part for part in parts if part) + "." if any(parts) else ""
-
-
-def _by(what: str, sure: Sure) -> str:
-    return f"{what} by {sure.method}, for {sure.target}" if sure.interval is not None else ""
+        found.append((f"bands, pointwise, by {METHODS.get(curve.bands, curve.bands)}", curve.target))
+    by_target: dict[str, list[str]] = {}
+    for text, target in found:
+        by_target.setdefault(target, []).append(text)
+    return " ".join(f"Intervals for {target}: {', '.join(texts)}." for target, texts in by_target.items())
 
 
 def span(interval: Interval | None) -> str:
@@ -105,10 +133,6 @@ def number(value: float) -> str:
     if math.isnan(value):
         return "-"
     return f"{value:g}" if math.isfinite(value) else ("Inf" if value > 0 else "-Inf")
-
-
-def _threshold(curve: Curve, value: float) -> str:
-    return number(value)
 
 
 def _setting(curves: Sequence[Curve]) -> str:

@@ -6,7 +6,7 @@ from harness.analysis.curves.match import MatchCurve
 from harness.report.document import Block, Lines
 from harness.report.table import Cell, Table
 
-RANKS = (1, 5, 10, 20, 50)
+RANKS = (1, 5, 10, 20)
 
 
 def match_blocks(curves: Sequence[MatchCurve], confidence: float) -> list[Block]:

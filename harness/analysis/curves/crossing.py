@@ -20,6 +20,10 @@ class Crossed:
         """The one that is above at smaller false-positive rates."""
         return self.a if place.above_before == "a" else self.b
 
+    def behind(self, place: Crossing) -> str:
+        """The one that is above at larger ones."""
+        return self.b if place.above_before == "a" else self.a
+
 
 # Beyond so many curves nobody reads about pairs of them.
 MOST_CURVES = 12
@@ -34,17 +38,14 @@ def crossed_pairs(curves: Sequence[Curve]) -> list[Crossed]:
 
 
 def sentence(pair: Crossed) -> str:
-    """In words: each place where they are few, else the first and the last."""
+    """In words: a single place, or the first and the last."""
     first, last = pair.places[0], pair.places[-1]
-    other = {pair.a: pair.b, pair.b: pair.a}
+    before, after = pair.ahead(first), pair.behind(last)
     if len(pair.places) == 1:
-        ahead = pair.ahead(first)
         return (
-            f"{pair.a} and {pair.b} cross at fpr {first.fpr:.4f}, tpr {first.tpr:.4f}: {ahead} is above at smaller "
-            f"false-positive rates, {other[ahead]} at larger ones."
+            f"{pair.a} and {pair.b} cross at fpr {first.fpr:.4f}, tpr {first.tpr:.4f}: {before} is above at smaller "
+            f"false-positive rates, {after} at larger ones."
         )
-    before, after = pair.ahead(first), other[pair.ahead(last)]
-    return (
-        f"{pair.a} and {pair.b} cross {len(pair.places)} times: {before} is above up to fpr {first.fpr:.4f} (tpr "
-        f"{first.tpr:.4f}), {after} from fpr {last.fpr:.4f} (tpr {last.tpr:.4f}); neither is better everywhere."
-    )
+    between = f"between fpr {first.fpr:.4f} (tpr {first.tpr:.4f}) and fpr {last.fpr:.4f} (tpr {last.tpr:.4f})"
+    outside = f"{before} is above before and after" if before == after else f"{before} is above before, {after} after"
+    return f"{pair.a} and {pair.b} cross {len(pair.places)} times {between}: {outside}."

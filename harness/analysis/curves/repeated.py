@@ -20,7 +20,7 @@ from harness.stats.rates import Interval
 from harness.stats.replication.intervals import t_interval
 
 # Ellipses along a curve: more would lie on one another.
-ELLIPSES = 9
+ELLIPSES = 6
 METHOD = "repetitions"
 TARGET = "new data of the same kind"
 

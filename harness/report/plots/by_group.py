@@ -17,6 +17,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 BLACK = COLOURS.index("#000000")
 # Differences of more pairs would hide one another.
 MOST_PAIRS = 6
+# Letters in a row of the legend.
+ROW = 56
 # Inches that a group needs, and what is beside them.
 GROUP, BESIDE = 0.26, 0.8
 
@@ -50,7 +52,7 @@ def _values(found: Comparison, by: ByGroup, sheet: "Axes") -> None:
         column = [group.runs[number] for group in by.groups]
         _series(sheet, column, _offset(number, len(names)), number, shortened(name))
     sheet.set_ylabel("rate of success" if found.measured is None else found.measured.form.words)
-    _legend(sheet, len(names))
+    _legend(sheet)
 
 
 def _gaps(found: Comparison, by: ByGroup, sheet: "Axes") -> None:
@@ -58,12 +60,12 @@ def _gaps(found: Comparison, by: ByGroup, sheet: "Axes") -> None:
     sheet.axhline(0, color=GREY, linewidth=0.8)
     for number, pair in enumerate(found.pairs):
         column = [group.pairs[number] for group in by.groups]
-        # A single pair is neither of its two runs.
-        look = BLACK if len(found.pairs) == 1 else number
+        # A pair is neither of its two runs, and has a look of its own.
+        look = BLACK if len(found.pairs) == 1 else len(names) + number
         label = f"{shortened(names[pair.a])} − {shortened(names[pair.b])}"
         _series(sheet, column, _offset(number, len(found.pairs)), look, label)
     sheet.set_ylabel(f"difference, {found.plan.confidence * 100:g} % interval")
-    _legend(sheet, len(found.pairs))
+    _legend(sheet)
 
 
 def _offset(number: int, count: int) -> float:
@@ -84,8 +86,10 @@ def _series(sheet: "Axes", column: Sequence[Value | Gap | None], offset: float, 
     )  # fmt: skip
 
 
-def _legend(sheet: "Axes", count: int) -> None:
-    """Above the axes, where it hides nothing."""
-    sheet.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=min(count, 3), handlelength=1.2,
-                 handletextpad=0.3, columnspacing=1.0, borderaxespad=0.2)  # fmt: skip
+def _legend(sheet: "Axes") -> None:
+    """Above the axes, where it hides nothing; in as many columns as the names leave room for."""
+    labels = sheet.get_legend_handles_labels()[1]
+    longest = max((len(label) for label in labels), default=1)
+    sheet.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=max(1, min(4, ROW // (longest + 4))),
+                 handlelength=1.2, handletextpad=0.3, columnspacing=1.0, borderaxespad=0.2)  # fmt: skip
     sheet.grid(visible=False, axis="x")

@@ -101,15 +101,17 @@ def line(number: int) -> dict[str, Any]:
     return {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
 
 
-def logarithmic(sheet: "Axes", which: str) -> None:
-    """Logarithmic axes, labelled 0.01 and not by powers, which would be formulas."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+def logarithmic(sheet: "Axes", which: str, *, dense: bool = False) -> None:
+    """Logarithmic axes, labelled 0.01 and not by powers, which would be formulas; `dense` has 1, 2, 5, 10."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     for name in which:
         axis = sheet.xaxis if name == "x" else sheet.yaxis
         (sheet.set_xscale if name == "x" else sheet.set_yscale)("log")
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(NullFormatter())
+        if dense:
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
 
 
 def shortened(name: str) -> str:

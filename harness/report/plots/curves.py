@@ -109,10 +109,11 @@ def _reached(curve: Curve) -> tuple[int, int]:
 def _line(sheet: "Axes", number: int, curve: Curve, place: tuple[Place, Place], label: str) -> None:
     """The curve; the straight segments that no threshold reaches are thin."""
     look = line(number)
-    if curve.param is not None:
-        look |= {"marker": "o", "markersize": 3.0}
     x, y = curve.points.fpr.tolist(), curve.points.tpr.tolist()
     first, last = _reached(curve)
+    if curve.param is not None:
+        look |= {"marker": "o", "markersize": 3.0}
+        x, y, first, last = [0.0, *x, 1.0], [0.0, *y, 1.0], 1, len(x) + 1
     sheet.plot(place[0](x[first:last]), place[1](y[first:last]), label=label, **look)
     for start, there in ((0, first > 0), (last - 1, last < len(x))):
         if there:
@@ -137,7 +138,8 @@ def _dot(number: int) -> dict[str, Any]:
 def _band(
     sheet: "Axes", number: int, curve: Curve, x: Sequence[float], low: Sequence[float], high: Sequence[float]
 ) -> None:
-    if curve.bands:
+    # Where there are ellipses, they say it better.
+    if curve.bands and not any(mean.ellipse for mean in curve.means):
         part = slice(*_reached(curve))
         sheet.fill_between(x[part], low[part], high[part], color=line(number)["color"], alpha=0.13, linewidth=0)
 
@@ -154,7 +156,8 @@ def _marks(sheet: "Axes", number: int, curve: Curve, place: tuple[Place, Place])
         if mean.ellipse is not None:
             around = mean.ellipse.path().tolist()
             x, y = (put([point[i] for point in around]) for i, put in enumerate(place))
-            sheet.fill(x, y, facecolor=colour, edgecolor=colour, alpha=0.25, linewidth=0.6)
+            sheet.fill(x, y, facecolor=colour, alpha=0.1)
+            sheet.plot(x, y, color=colour, linewidth=0.6)
 
 
 def _roc_axes(sheet: "Axes", axes: str, floor: float) -> None:

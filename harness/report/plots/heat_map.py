@@ -53,7 +53,7 @@ def _ordered(values: Any) -> list[Any]:
 
 
 def _ticks(values: Sequence[Any]) -> tuple[list[int], list[str]]:
-    step = -(-len(values) // MOST_TICKS)
+    step = next(10**k * n for k in range(9) for n in (1, 2, 5) if len(values) <= MOST_TICKS * 10**k * n)
     places = list(range(0, len(values), step))
     return places, [f"{v:g}" if isinstance(v := values[i], float) else safe(str(v))[:10] for i in places]
 

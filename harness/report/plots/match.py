@@ -17,13 +17,12 @@ def plot_cmc(curves: Sequence[MatchCurve], path: Path) -> None:
             text = f"{shortened(curve.name)}, rank 1: {rate:.3f}" + (f" [{low:.3f}, {high:.3f}]" if curve.bands else "")
             if curve.bands:
                 colour = line(number)["color"]
-                sheet.fill_between(
-                    ranks, bands.low.tolist(), bands.high.tolist(), color=colour, alpha=0.13, linewidth=0
-                )
+                sides = bands.low.tolist(), bands.high.tolist()
+                sheet.fill_between(ranks, *sides, step="post", color=colour, alpha=0.13, linewidth=0)
             # A rate holds from its rank up to the next.
             sheet.plot(ranks, bands.rate.tolist(), drawstyle="steps-post", label=text, **line(number))
             lowest = min(lowest, low if curve.bands else rate)
-        logarithmic(sheet, "x")
+        logarithmic(sheet, "x", dense=True)
         sheet.set(xlim=(1, max(2, *(int(c.curve.ranks[-1]) for c in curves))), xlabel="rank")
         sheet.set(ylim=(max(0.0, lowest - 0.05), 1.005), ylabel="identification rate")
         sheet.legend(loc="lower right")

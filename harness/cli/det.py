@@ -1,0 +1,22 @@
+"""`hate det`: DET curves, false-negative over false-positive rate."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from harness.cli.curves import curve_options, draw_curves
+
+
+@click.command("det")
+@curve_options("det")
+def command(words: Sequence[str], **given: Any) -> None:
+    """DET curves of transcripts, or of a test, which is run first.
+
+    A transcript is a file, a URL, TEST/NAME or NAME of a published one, or -; running nothing, any number of them.
+
+    \b
+    hate det wisard witch --plot det.svg
+    hate det wisard witch --at fpr=0.01 --format table
+    """
+    draw_curves("det", words, given)

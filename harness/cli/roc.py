@@ -1,0 +1,22 @@
+"""`hate roc`: ROC curves, true- over false-positive rate."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from harness.cli.curves import curve_options, draw_curves
+
+
+@click.command("roc")
+@curve_options("roc")
+def command(words: Sequence[str], **given: Any) -> None:
+    """ROC curves of transcripts, or of a test, which is run first.
+
+    A transcript is a file, a URL, TEST/NAME or NAME of a published one, or -; running nothing, any number of them.
+
+    \b
+    hate roc wisard witch --plot roc.svg
+    hate roc wisard witch --at fpr=0.01 --format table
+    """
+    draw_curves("roc", words, given)

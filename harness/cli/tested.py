@@ -1,0 +1,78 @@
+"""Arguments that are transcripts, or tests to run first: what `hate roc` and its kin work on."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from harness.cli.options import PATH, interface_options, library_option, running_options
+from harness.cli.output import remark
+from harness.cli.sources import complete_transcript, http_options, opened
+from harness.errors import UsageError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def sources_argument(command: F) -> F:
+    """T...: any number of transcripts or tests, and how to run the latter."""
+    words = click.argument("words", nargs=-1, required=True, metavar="T...", shell_complete=complete_transcript)
+    output = click.option("-o", "--output", type=PATH, metavar="FILE", help="Of a test: where its transcript goes.")
+    for option in (library_option, http_options, running_options, output, interface_options, words):
+        command = option(command)
+    return command
+
+
+def partial_option(command: F) -> F:
+    """--partial."""
+    return click.option("--partial", is_flag=True, help="Take incomplete transcripts too.")(command)
+
+
+def read_runs(words: Sequence[str], given: dict[str, Any]) -> list[Any]:
+    """The transcripts, as columns; tests are run first."""
+    from harness.analysis.comparing.align import Run
+    from harness.transcript.columns import read_columns
+
+    tests = [is_test(word, given["libraries"]) for word in words]
+    _check(words, tests, given)
+    texts = [_run(word, given) if test else word for word, test in zip(words, tests, strict=True)]
+    sources = opened(texts, given["http_timeout"], given["http_limit"])
+    return [Run(read_columns(source.path, name=source.name), source.name, source.stem) for source in sources]
+
+
+def is_test(word: str, libraries: Sequence[str]) -> bool:
+    """Whether a test is meant, and not a transcript."""
+    from harness.script.library import find_all
+
+    path = Path(word)
+    if word == "-" or "://" in word:
+        return False
+    if path.is_dir() or word.endswith(".toml"):
+        return True
+    if path.exists() or "/" in word:
+        return False
+    return word.partition("@")[0] in {found.name for found in find_all(libraries)}
+
+
+def _check(words: Sequence[str], tests: Sequence[bool], given: dict[str, Any]) -> None:
+    if given["output"] is not None and sum(tests) != 1:
+        raise UsageError("-o FILE is where the transcript of a test goes; name one test")
+    if any(tests):
+        return
+    for option, name in (("interface", "--interface"), ("assignments", "--param"), ("timeout", "--timeout")):
+        if given[option]:
+            raise UsageError(f"{name} is for a test that is run; {words[0]} is a transcript, or no test of that name")
+
+
+def _run(test: str, given: dict[str, Any]) -> str:
+    """Run a test as `hate run` does; its transcript's path."""
+    from harness.cli.plan import make_plan
+    from harness.cli.progress import progress
+    from harness.engine.run import Options, run
+    from harness.engine.target import Output
+
+    options = Options(given["jobs"], given["timeout"], 1, given["limit"])
+    plan = make_plan(test, given["libraries"], given["interface"], given["assignments"], options)
+    result = run(plan, Output(given["output"]), progress())
+    remark(f"transcript: {result.path}")
+    return str(result.path)
