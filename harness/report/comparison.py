@@ -85,7 +85,8 @@ def summary_table(found: Comparison) -> Table:
     # The replicated estimate is the rate itself, unless cases weigh differently.
     weighted = found.sampling.known and found.sampling.weights != "cases"
     beyond = found.measured is not None
-    columns += [found.statistic if beyond else "weighted"] if weighted or beyond else []
+    weighted = weighted or found.statistic != "rate"
+    columns += [found.statistic if found.statistic != "rate" else "weighted"] if weighted else []
     columns += [f"by design {level}"] if found.sampling.known or beyond else []
     rows: list[list[Cell]] = []
     for i in order:
@@ -93,10 +94,10 @@ def summary_table(found: Comparison) -> Table:
         row: list[Cell] = [run.name, counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, run.rate]
         row.append(span(run.interval.low, run.interval.high))
         if run.replication is not None:
-            row += [run.replication.estimate] if weighted or beyond else []
+            row += [run.replication.estimate] if weighted else []
             row.append(span(run.replication.interval.low, run.replication.interval.high))
         elif beyond:
-            row += ["-", "-"]
+            row += ["-", "-"] if weighted else ["-"]
         rows.append([*row, found.letters[i]])
     return Table([*columns, "letters"], rows)
 
@@ -143,7 +144,7 @@ def replication_table(found: Comparison) -> Table:
         if one is None:
             continue
         rows.append([
-            _pair_name(found, pair), one.method, one.estimate, one.se, f"{one.df:g}",
+            _pair_name(found, pair), one.method, one.estimate, one.se, f"{one.df:.0f}",
             span(one.interval.low, one.interval.high), p_text(one.p_value), p_text(one.p_adjusted),
             _two(one.design_effect), _two(one.icc),
         ])  # fmt: skip

@@ -16,6 +16,8 @@ from harness.report.table import Cell, Table
 
 # Cases at either end of the list that are shown; JSON has all.
 MOST_ITEMS = 10
+# Runs whose intervals by group fit beside one another.
+MOST_WITH_INTERVALS = 3
 _MEGABYTE = 1e6
 
 
@@ -65,7 +67,7 @@ def cost_blocks(found: Comparison, further: Further, *, pairs: bool) -> list[Blo
     recorded = [
         (what, unit, scale, costs)
         for what, unit, scale, costs in (
-            ("seconds", "s", 1.0, further.seconds),
+            ("seconds", "seconds", 1.0, further.seconds),
             ("memory", "MB", _MEGABYTE, further.memory),
         )
         if costs is not None
@@ -73,7 +75,7 @@ def cost_blocks(found: Comparison, further: Further, *, pairs: bool) -> list[Blo
     if not recorded:
         return []
     level = f"{found.plan.confidence * 100:g} %"
-    columns = ["name"] + [c for _, unit, _, _ in recorded for c in (f"{unit} a case", f"{unit} {level}")]
+    columns = ["name"] + [column for _, unit, _, _ in recorded for column in (f"{unit} a case", f"{unit} {level}")]
     rows: list[list[Cell]] = []
     for number, name in enumerate(found.aligned.names):
         rows.append([name, *(cell for _, _, scale, costs in recorded for cell in _cost(costs.runs[number], scale))])
@@ -119,20 +121,29 @@ def margin_blocks(found: Comparison, further: Further) -> list[Block]:
 def group_blocks(found: Comparison, by: ByGroup) -> list[Block]:
     """Every run and every pair in every group."""
     level, names = f"{found.plan.confidence * 100:g} %", found.aligned.names
-    values: list[list[Cell]] = []
-    gaps: list[list[Cell]] = []
-    for group in by.groups:
-        head: list[Cell] = [group.label, group.cases]
-        for name, value in zip(names, group.runs, strict=True):
-            values.append([*head, name, *_value(value)])
-        for pair, gap in zip(found.pairs, group.pairs, strict=True):
-            gaps.append([*head, f"{names[pair.a]} - {names[pair.b]}", *_gap(gap)])
+    gaps: list[list[Cell]] = [
+        [group.label, group.cases, f"{names[pair.a]} - {names[pair.b]}", *_gap(gap)]
+        for group in by.groups
+        for pair, gap in zip(found.pairs, group.pairs, strict=True)
+    ]
     return [
         Heading(f"By {by.column}"),
-        Table([by.column, "cases", "name", found.statistic, f"{level} interval"], values),
+        _value_table(found, by),
         Table([by.column, "cases", "pair", "difference", f"{level} interval", "p", "p Holm"], gaps),
         Lines([*_interactions(found, by), "p Holm is corrected for all groups and pairs."]),
     ]
+
+
+def _value_table(found: Comparison, by: ByGroup) -> Table:
+    """A column for each run, with intervals where there is room for them."""
+    names, level = found.aligned.names, f"{found.plan.confidence * 100:g} %"
+    wide = len(names) <= MOST_WITH_INTERVALS
+    columns = [column for name in names for column in ([name, level] if wide else [name])]
+    rows: list[list[Cell]] = [
+        [group.label, group.cases, *(cell for value in group.runs for cell in _value(value)[: 2 if wide else 1])]
+        for group in by.groups
+    ]
+    return Table([by.column, "cases", *columns], rows)
 
 
 def _value(value: Value | None) -> list[Cell]:

@@ -137,7 +137,7 @@ def sampling_lines(found: Comparison) -> list[str]:
         how = "no replicates needed" if not one.replicates and one.groupings is None else how
         strata = f"{sample.strata:,} strata, " if sampling.stratum else ""
         lines.append(
-            f"{strata}{sample.units:,} units, {how}, {one.df:g} degrees of freedom, weights: {sampling.weights}."
+            f"{strata}{sample.units:,} units, {how}, {one.df:.0f} degrees of freedom, weights: {sampling.weights}."
         )
     joined = [f"Strata with a single unit were joined: {', '.join(names)}." for names in sample.collapsed]
     return lines + joined
