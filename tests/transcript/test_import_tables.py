@@ -203,6 +203,24 @@ def test_long_texts_are_no_columns_unless_asked_for(shop: Workshop) -> None:
     assert records["1"]["psu"] == document
 
 
+def test_a_group_may_be_a_column_with_another_use_or_far_to_the_right(shop: Workshop) -> None:
+    wide = ",".join(f"f{n}" for n in range(300))
+    shop.write("t.csv", f"id,y_true,y_pred,{wide}\n1,a,a,{wide}\n2,b,a,{wide}\n")
+    header, records = import_one(shop, "t.csv", "--stratum", "y_true", "--psu", "id,f299")
+    assert header["design"] == {"stratum": "y_true", "psu": ["id", "f299"]}
+    assert [(record["stratum"], record["psu"]) for record in records.values()] == [("a", "1/f299"), ("b", "2/f299")]
+
+
+def test_lines_may_lack_an_answer(shop: Workshop) -> None:
+    shop.write("t.jsonl", '{"id": 1, "want": "a", "said": "a"}\n{"id": 2, "want": "a"}\n')
+    _, records = import_one(shop, "t.jsonl", "--expect", "want", "--actual", "said")
+    assert outcomes(records) == {"1": "TP", "2": "FN"}
+    assert "did you mean 'said'?" in refused(shop, "t.jsonl", "--expect", "want", "--actual", "sad")
+    assert ":1: no column 'wnt'; did you mean 'want'?" in refused(
+        shop, "t.jsonl", "--expect", "wnt", "--actual", "said"
+    )
+
+
 def test_columns_that_nobody_named(shop: Workshop) -> None:
     shop.write("t.csv", "a,b\n1,2\n")
     assert refused(shop, "t.csv").endswith("or --expect and --actual; columns: a, b")

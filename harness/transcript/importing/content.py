@@ -18,6 +18,7 @@ LARGEST_FILE = 2 << 30
 # Columns are what cases are grouped by; deeper or wider documents are not.
 DEEPEST_COLUMN = 4
 MOST_COLUMNS = 200
+NOWHERE = object()
 T = TypeVar("T")
 BAD_JSON = (msgspec.MsgspecError, ValueError, RecursionError, OverflowError)
 
@@ -106,12 +107,20 @@ def flat(value: Mapping[str, Any], prefix: str = "", depth: int = 1) -> dict[str
 
 def look_up(row: Mapping[str, Any], name: str, place: str) -> Any:
     """The value of a column; a dotted name goes into nested objects."""
+    value = find(row, name)
+    if value is NOWHERE:
+        raise ForeignError(f"{place}: no column '{name}'; {nearest(name, flat(row))}")
+    return value
+
+
+def find(row: Mapping[str, Any], name: str) -> Any:
+    """The value of a column, or NOWHERE."""
     if name in row:
         return row[name]
     value: Any = row
     for part in name.split("."):
         if not isinstance(value, Mapping) or part not in value:
-            raise ForeignError(f"{place}: no column '{name}'; {nearest(name, flat(row))}")
+            return NOWHERE
         value = value[part]
     return value
 
@@ -147,7 +156,7 @@ def as_mark(value: object, place: str) -> float | None:
     except (ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise ForeignError(f"{place}: {_shown(value)} is neither a finite number nor true or false")
+        raise ForeignError(f"{place}: {shown(value)} is neither a finite number nor true or false")
     return number
 
 
@@ -156,6 +165,7 @@ def is_mark(value: object) -> bool:
     return isinstance(value, bool | int | float)
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """A value for a message, cut short."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -43,7 +43,7 @@ def convert(imported: Imported, wishes: Wishes) -> Converted:
 
 def _keyed(imported: Imported, column: str | None) -> Sequence[Result]:
     """By another column, where a tool's own ids are only positions; a table has chosen already."""
-    if column is None or imported.tool == "a table":
+    if column is None or imported.keyed:
         return imported.results
     return [
         structs.replace(result, id=as_text(look_up({"id": result.id, **result.columns}, column, result.place)))

@@ -52,6 +52,8 @@ class Imported:
     params: Mapping[str, Any] = field(default_factory=dict)
     # What is not there although it should be; refused unless told otherwise.
     missing: str = ""
+    # Whether --id was heeded already.
+    keyed: bool = False
     # What a user should know.
     notes: Sequence[str] = ()
 
@@ -89,3 +91,9 @@ class Wishes:
     version: str | None = None
     algorithm: str | None = None
     partial: bool = False
+
+    @property
+    def groups(self) -> list[str]:
+        """Columns that the design may mean; a name with a comma in it may be one or several."""
+        given = [wish for wish in (self.stratum, self.psu) if wish is not None]
+        return [*given, *(name.strip() for wish in given if "," in wish for name in wish.split(","))]

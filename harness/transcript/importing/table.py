@@ -7,8 +7,9 @@ from typing import Any
 from harness.errors import ForeignError, ScriptError
 from harness.files.mistakes import Mistakes
 from harness.files.tables import Delimited
+from harness.params import nearest
 from harness.transcript.importing.columns import guessed, probabilities
-from harness.transcript.importing.content import Source, as_mark, as_text, decode, flat, look_up
+from harness.transcript.importing.content import NOWHERE, Source, as_mark, as_text, decode, find, flat, look_up, shown
 from harness.transcript.importing.mapping import UNNAMED
 from harness.transcript.importing.predictions import CORRECT, Predictions
 from harness.transcript.importing.results import Fields, Imported, Result, Wishes
@@ -67,13 +68,21 @@ def _table(source: Source, rows: Rows, wishes: Wishes) -> Imported:
             f"{source.name}: cannot tell which column says what; name them with --success, "
             f"or --expect and --actual; columns: {', '.join(flat(rows[0][1])) or 'none'}"
         )
+    _check_answers(source, rows, fields)
     reader = Reader(source, fields, wishes)
     results = list(reader.results(rows))
     notes = [] if fields.id is not None else ["no column of ids: rows are matched by their number; --id names one"]
-    imported = Imported(source.name, UNNAMED, source.stem, results, tool="a table", notes=notes)
+    imported = Imported(source.name, UNNAMED, source.stem, results, tool="a table", keyed=True, notes=notes)
     if fields.success is None and fields.positive is None and fields.expect is not None:
         return Predictions(imported, wishes, probabilities(header)).judged()
     return reader.finish(imported)
+
+
+def _check_answers(source: Source, rows: Rows, fields: Fields) -> None:
+    """A row may lack its answer or its score, a refusal; not all of them."""
+    for name in (fields.actual, fields.score):
+        if name is not None and all(find(row, name) is NOWHERE for _, row in rows):
+            raise ForeignError(f"{source.name}: no column '{name}'; {nearest(name, flat(rows[0][1]))}")
 
 
 @dataclass(frozen=True)
@@ -98,14 +107,10 @@ class Reader:
         threshold = {"threshold": self.wishes.success_at}
         return replace(imported, verdict=CORRECT, graded=False, task="score", params=threshold)
 
-    def _get(self, row: Row, name: str | None, place: str) -> Any:
-        return None if name is None else look_up(row, name, place)
-
     def _result(self, place: str, row: Row, number: int) -> Result:
         fields = self.fields
-        values = {key: self._get(row, name, place) for key, name in vars(fields).items()}
+        values = {key: self._value(row, key, name, place) for key, name in vars(fields).items()}
         positive = self._positive(values["positive"], place)
-        used = {name for name in vars(fields).values() if name is not None}
         return Result(
             id=str(number) if fields.id is None else as_text(values["id"]),
             place=place,
@@ -115,8 +120,21 @@ class Reader:
             positive=positive,
             score=as_mark(values["score"], f"{place}: {fields.score}"),
             repeat=self._repeat(values["repeat"], place),
-            columns={name: value for name, value in flat(row).items() if name not in used},
+            columns=self._columns(row),
         )
+
+    def _value(self, row: Row, key: str, name: str | None, place: str) -> Any:
+        if name is None:
+            return None
+        value = find(row, name) if key in ("actual", "score") else look_up(row, name, place)
+        return None if value is NOWHERE else value
+
+    def _columns(self, row: Row) -> Row:
+        """What is of the case, and what the design asks for, whatever it is and however many there are."""
+        used = set(vars(self.fields).values())
+        columns = {name: value for name, value in flat(row).items() if name not in used}
+        named = ((name, find(row, name)) for name in self.wishes.groups)
+        return columns | {name: value for name, value in named if isinstance(value, str | int | float)}
 
     def _marks(self, values: Mapping[str, Any], positive: bool, place: str) -> dict[str, float | None]:
         """The verdict of the table; else whether what was accepted should have been."""
@@ -134,11 +152,11 @@ class Reader:
     def _positive(self, value: Any, place: str) -> bool:
         mark = as_mark(value, f"{place}: {self.fields.positive}")
         if mark not in (None, 0.0, 1.0):
-            raise ForeignError(f"{place}: {self.fields.positive}: {value!r} is not true or false")
+            raise ForeignError(f"{place}: {self.fields.positive}: {shown(value)} is not true or false")
         return mark != 0.0
 
     def _repeat(self, value: Any, place: str) -> int:
         mark = 1.0 if value is None else as_mark(value, f"{place}: {self.fields.repeat}")
         if mark is None or mark != int(mark) or not 0 <= mark < 1e9:
-            raise ForeignError(f"{place}: {self.fields.repeat}: {value!r} is not the number of a repeat")
+            raise ForeignError(f"{place}: {self.fields.repeat}: {shown(value)} is not the number of a repeat")
         return int(mark)
