@@ -9,7 +9,6 @@ from harness.report.document import Block, Lines
 from harness.report.table import Cell, Table
 from harness.stats.rates import Interval
 
-
 # More pairs that cross are a table.
 MOST_SENTENCES = 3
 
