@@ -1,8 +1,8 @@
 """The sampling design of a test, applied to its cases: which stratum and which PSU a case belongs to."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from harness.model import Case
+from harness.model import Case, crossed
 from harness.params import nearest
 from harness.script.schema import Design
 
@@ -24,11 +24,6 @@ def group_key(columns: str | Sequence[str] | None) -> Key | None:
         name = names[0]
         return lambda case: case.column(name)
     return lambda case: crossed(case.column(name) for name in names)
-
-
-def crossed(parts: Iterable[str]) -> str:
-    """Several values as one: joined by `/`, with `/` and the backslash escaped, so that no two crossings collide."""
-    return "/".join(part.replace("\\", "\\\\").replace("/", "\\/") for part in parts)
 
 
 class DesignCheck:
