@@ -11,7 +11,15 @@ from harness.cli.options import test_argument as test_arg
 from harness.cli.output import chosen, emit, remark
 from harness.cli.plan import load_parts
 from harness.cli.progress import progress
-from harness.cli.sweeping import fresh_option, run_store, seed_option, tell_decided, tell_runs, values_option
+from harness.cli.sweeping import (
+    fresh_option,
+    kept_answers,
+    run_store,
+    seed_option,
+    tell_decided,
+    tell_runs,
+    values_option,
+)
 from harness.engine.campaign import Kept, campaign
 from harness.engine.run import Options
 from harness.engine.settings import Grid, drawn, every, latin, make_grid
@@ -72,8 +80,6 @@ def _numbers(grid: Grid, given: dict[str, Any]) -> list[int]:
 
 def _decide(sweep: Sweep, kept: Sequence[Kept]) -> list[Counts]:
     """The counts of each row, from the answers of its run."""
-    from harness.analysis.deciding import read_answers
-
     script = sweep.plans[0].cases.script
     param = script.task.limits(script.rules).param
     places: list[list[int]] = [[] for _ in kept]
@@ -82,7 +88,7 @@ def _decide(sweep: Sweep, kept: Sequence[Kept]) -> list[Counts]:
     counts: dict[int, Counts] = {}
     for one, own in zip(kept, places, strict=True):
         values = [sweep.rows[place].setting[param] for place in own]
-        counts.update(zip(own, read_answers(one.path).counts(values), strict=True))
+        counts.update(zip(own, kept_answers(one).counts(values), strict=True))
     return [counts[place] for place in range(len(sweep.rows))]
 
 

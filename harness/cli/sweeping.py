@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -11,7 +11,11 @@ from harness.engine.campaign import Campaign, Kept
 from harness.engine.run import Plan
 from harness.engine.settings import Grid
 from harness.engine.store import Store
+from harness.errors import TranscriptError
 from harness.site.cache import cache_folder
+
+if TYPE_CHECKING:
+    from harness.analysis.deciding import Answers
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,6 +32,16 @@ fresh_option = click.option("--fresh", is_flag=True, help="Run everything, also 
 def run_store(*, fresh: bool) -> Store:
     """The runs that are kept on this machine."""
     return Store(cache_folder() / "runs", fresh)
+
+
+def kept_answers(kept: Kept) -> "Answers":
+    """The answers of a run that is kept."""
+    from harness.analysis.deciding import read_answers
+
+    try:
+        return read_answers(kept.path)
+    except TranscriptError as error:
+        raise TranscriptError(f"{error}; --fresh runs it again") from None
 
 
 def tell_decided(grid: Grid, plan: Plan) -> None:

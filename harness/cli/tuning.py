@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from harness.analysis.deciding import pooled, read_answers
+from harness.analysis.deciding import pooled
 from harness.analysis.tuning.goals import Goal
 from harness.analysis.tuning.search import Choices, Optimiser
 from harness.analysis.tuning.tuned import Tried, try_setting
+from harness.cli.sweeping import kept_answers
 from harness.engine.campaign import Campaign, Kept
 from harness.engine.run import Plan
 from harness.engine.settings import Grid, Setting, drawn, every
@@ -66,7 +67,7 @@ class Tuner:
         if key not in self._known:
             taken = [self.runs.take(replace(base, params=setting)) for base in self.bases]
             self.kept += taken
-            answers = pooled([read_answers(one.path) for one in taken])
+            answers = pooled([kept_answers(one) for one in taken])
             deciding = (self.decision, self.thresholds)
             found = try_setting(self.goal, setting, answers, deciding, [one.path for one in taken])
             self.tried += found

@@ -72,7 +72,7 @@ def test_other_seeds_give_other_samples() -> None:
 
 
 def test_a_grid_larger_than_any_list_can_be_sampled() -> None:
-    grid = Grid({}, tuple(Axis(Param(f"p{i}", ParamType.INT, 0), range(10**6)) for i in range(5)))  # type: ignore[arg-type]
+    grid = Grid({}, tuple(Axis(Param(f"p{i}", ParamType.INT, 0), range(10**6)) for i in range(5)))
     assert len(drawn(grid, 20, 0)) == 20
     assert len(latin(grid, 20, 0)) == 20
     with pytest.raises(UsageError, match="--sample N or --latin N"):
