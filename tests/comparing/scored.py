@@ -1,0 +1,77 @@
+"""Scored answers for the tests of comparisons: score tests with strata, units, a noise level, times and memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from made import transcript
+
+from harness.analysis.comparing.comparison import Comparison
+from harness.analysis.comparing.further import Asked, Further, compare_further
+from harness.analysis.comparing.sampling import DesignOptions, take_sample
+from harness.stats.replication.plan import Plan
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+SCORE_TEST = {"task": "score"}
+
+
+@dataclass(frozen=True)
+class World:
+    """Cases: two units of `size` cases in every stratum, half of the cases positive."""
+
+    strata: int = 8
+    size: int = 6
+    seed: int = 0
+    units: int = 2
+
+    @property
+    def n(self) -> int:
+        return self.strata * self.units * self.size
+
+    @property
+    def positive(self) -> BoolArray:
+        return np.arange(self.n) % 2 == 0
+
+    @property
+    def unit(self) -> npt.NDArray[np.intp]:
+        return np.arange(self.n) // self.size
+
+    @property
+    def stratum(self) -> npt.NDArray[np.intp]:
+        return self.unit // self.units
+
+    def scores(self, run: int, lift: float = 1.0) -> FloatArray:
+        """Rounded, so that there are ties."""
+        rng = np.random.default_rng([self.seed, run])
+        return np.round(rng.normal(size=self.n) + lift * self.positive + 0.5 * rng.normal(size=self.n)[self.unit], 1)
+
+    def write(self, path: Path, scores: FloatArray, *, threshold: float = 0.5, **more: Sequence[Any]) -> Path:
+        good = (scores >= threshold) == self.positive
+        rng = np.random.default_rng([self.seed, 99])
+        fields: dict[str, Sequence[Any]] = {
+            "score": scores.tolist(),
+            "stratum": [f"s{s}" for s in self.stratum],
+            "psu": [f"u{u}" for u in self.unit],
+            "columns": [{"noise": float(x)} for x in np.round(rng.uniform(0, 40, self.n), 2)],
+        }
+        design = {"stratum": "s", "psu": "u"}
+        test: dict[str, Any] = SCORE_TEST
+        return transcript(path, good, positive=self.positive.tolist(), test=test, design=design, **(fields | more))
+
+    def runs(self, folder: Path, lifts: Sequence[float] = (1.5, 1.0, 0.5), **more: Sequence[Any]) -> list[Path]:
+        return [
+            self.write(folder / f"{'abcdef'[k]}.jsonl", self.scores(k, lift), **more) for k, lift in enumerate(lifts)
+        ]
+
+
+def further(
+    *paths: Path, design: DesignOptions | None = None, plan: Plan | None = None, **asked: Any
+) -> tuple[Comparison, Further]:
+    from made import aligned
+
+    runs = aligned(*paths)
+    return compare_further(runs, take_sample(runs, design or DesignOptions()), plan or Plan(), Asked(**asked))

@@ -1,0 +1,305 @@
+"""Statistics beyond the rate: against scikit-learn, loops over replicates, and under changes that must not matter."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from made import aligned, transcript
+from scored import World, further
+from sklearn import metrics
+
+from harness.analysis.comparing.sampling import DesignOptions, take_sample
+from harness.analysis.comparing.statistics import STATISTICS, form_of
+from harness.cli import compare_options
+from harness.errors import TranscriptError, UsageError
+from harness.stats.confusion import MEASURES
+from harness.stats.curves.cases import make_cases
+from harness.stats.curves.clustered import clustered_difference
+from harness.stats.curves.replicated import AREA, EQUAL_ERROR, replicated_difference
+from harness.stats.replication.balanced import balanced
+from harness.stats.replication.estimate import replicate
+from harness.stats.replication.plan import Plan
+from harness.stats.replication.several import several
+from harness.stats.replication.statistic import full_estimate
+
+FloatArray = npt.NDArray[np.float64]
+OUTCOME_STATISTICS = [name for name in STATISTICS if name in MEASURES]
+
+
+def by_sklearn(name: str, truth: FloatArray, answer: FloatArray, scores: FloatArray, weights: FloatArray) -> float:
+    """The same statistic from another program."""
+    w = {"sample_weight": weights}
+    negative = {"pos_label": 0}
+    of = {
+        "rate": lambda: metrics.accuracy_score(truth, answer, **w),
+        "tpr": lambda: metrics.recall_score(truth, answer, **w),
+        "tnr": lambda: metrics.recall_score(truth, answer, **w, **negative),
+        "fpr": lambda: 1 - metrics.recall_score(truth, answer, **w, **negative),
+        "fnr": lambda: 1 - metrics.recall_score(truth, answer, **w),
+        "precision": lambda: metrics.precision_score(truth, answer, **w),
+        "npv": lambda: metrics.precision_score(truth, answer, **w, **negative),
+        "balanced": lambda: metrics.balanced_accuracy_score(truth, answer, **w),
+        "informedness": lambda: metrics.balanced_accuracy_score(truth, answer, adjusted=True, **w),
+        "f1": lambda: metrics.f1_score(truth, answer, **w),
+        "mcc": lambda: metrics.matthews_corrcoef(truth, answer, **w),
+        "kappa": lambda: metrics.cohen_kappa_score(truth, answer, **w),
+        "auc": lambda: metrics.roc_auc_score(truth, scores, **w),
+    }
+    return float(of[name]())
+
+
+def eer_by_loop(positive: npt.NDArray[np.bool_], scores: FloatArray, weights: FloatArray) -> float:
+    """From threshold to threshold, until more negatives are accepted than positives refused."""
+    before = (1.0, 0.0)
+    for threshold in sorted(set(scores.tolist()), reverse=True):
+        taken = scores >= threshold
+        fnr = 1 - weights[taken & positive].sum() / weights[positive].sum()
+        fpr = weights[taken & ~positive].sum() / weights[~positive].sum()
+        if fpr >= fnr:
+            step = (before[0] - before[1]) / ((before[0] - before[1]) + (fpr - fnr))
+            return float(before[1] + step * (fpr - before[1]))
+        before = (fnr, fpr)
+    raise AssertionError("the last threshold accepts all")
+
+
+def test_the_command_offers_what_there_is() -> None:
+    assert compare_options.STATISTICS == STATISTICS
+    assert set(compare_options.CURVES) == set(STATISTICS) - set(MEASURES)
+
+
+@pytest.mark.parametrize("name", [name for name in STATISTICS if name != "eer"])
+def test_values_are_those_of_scikit_learn(tmp_path: Path, name: str) -> None:
+    world = World(seed=3)
+    runs = aligned(*world.runs(tmp_path))
+    form, weights = form_of(name, runs), np.random.default_rng(1).uniform(0.1, 3, world.n)
+    sample = replace(take_sample(runs, DesignOptions()).sample, weights=weights)
+    for k, scores in enumerate(runs.score):
+        truth, answer = world.positive.astype(float), (scores >= 0.5).astype(float)
+        assert full_estimate(sample, form.single(k)) == pytest.approx(
+            by_sklearn(name, truth, answer, scores, weights), abs=1e-12
+        )
+
+
+def test_equal_error_rates_are_those_of_a_loop_over_thresholds(tmp_path: Path) -> None:
+    world = World(seed=4)
+    found, _ = further(*world.runs(tmp_path), statistic="eer")
+    for run, scores in zip(found.runs, found.aligned.score, strict=True):
+        assert run.value == pytest.approx(eer_by_loop(world.positive, scores, np.ones(world.n)), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [*STATISTICS])
+def test_errors_are_those_of_a_loop_over_half_samples(tmp_path: Path, name: str) -> None:
+    """BRR by hand: every half-sample reweighted, the statistic computed by another program, deviations squared."""
+    world = World(seed=5)
+    found, _ = further(*world.runs(tmp_path, (1.5, 1.0)), statistic=name, plan=Plan(fay=0.5))
+    sample = found.sampling.sample
+    truth, estimates = world.positive.astype(float), []
+
+    def both(weights: FloatArray) -> FloatArray:
+        values = []
+        for scores in found.aligned.score:
+            answer = (scores >= 0.5).astype(float)
+            values.append(
+                eer_by_loop(world.positive, scores, weights)
+                if name == "eer"
+                else by_sklearn(name, truth, answer, scores, weights)
+            )
+        return np.array(values)
+
+    for block in balanced(sample, fay=0.5).weights():
+        estimates += [both(factors[sample.unit_of_case]) for factors in block]
+    spread = (np.array(estimates) - both(np.ones(world.n))) / 0.5
+    for run, expected in zip(found.runs, np.sqrt((spread**2).mean(axis=0)), strict=True):
+        assert run.replication is not None
+        assert run.replication.se == pytest.approx(expected, rel=1e-8)
+    pair = found.pairs[0].replication
+    assert pair is not None
+    assert pair.se == pytest.approx(float(np.sqrt(((spread[:, 0] - spread[:, 1]) ** 2).mean())), rel=1e-7)
+    assert pair.fay == 0.5
+
+
+@pytest.mark.parametrize("method", ["brr", "jackknife", "bootstrap", "linearised"])
+@pytest.mark.parametrize("name", OUTCOME_STATISTICS)
+def test_all_pairs_at_once_are_each_pair_by_itself(tmp_path: Path, name: str, method: str) -> None:
+    plan = Plan(method=method, fay=0.5 if method == "brr" else None, seed=7)
+    found, _ = further(*World(seed=6).runs(tmp_path), statistic=name, plan=plan)
+    form = form_of(name, found.aligned)
+    for pair in found.pairs:
+        alone = replicate(found.sampling.sample, form.paired(pair.a, pair.b), plan)
+        assert pair.replication is not None
+        assert pair.replication.estimate == pytest.approx(alone.estimate, abs=1e-12)
+        assert pair.replication.se == pytest.approx(alone.se, rel=1e-9)
+        assert pair.replication.df == alone.df
+
+
+@pytest.mark.parametrize("name", ["precision", "balanced", "f1", "mcc", "kappa"])
+def test_the_linear_form_is_close_to_replication(tmp_path: Path, name: str) -> None:
+    world = World(strata=60, size=10, seed=8)
+    paths = world.runs(tmp_path, (1.5, 1.0))
+    linear, _ = further(*paths, statistic=name, plan=Plan(method="linearised"))
+    brr, _ = further(*paths, statistic=name)
+    one, other = linear.pairs[0].replication, brr.pairs[0].replication
+    assert one is not None
+    assert other is not None
+    assert one.se == pytest.approx(other.se, rel=0.05)
+
+
+@pytest.mark.parametrize(("name", "summary"), [("auc", AREA), ("eer", EQUAL_ERROR)])
+def test_curves_are_compared_as_the_statistics_of_curves_do(tmp_path: Path, name: str, summary: object) -> None:
+    world = World(seed=9)
+    found, _ = further(*world.runs(tmp_path, (1.5, 1.0)), statistic=name)
+    a, b = (make_cases(scores, world.positive) for scores in found.aligned.score)
+    twin = replicated_difference(summary, a, b, found.sampling.sample).estimate  # type: ignore[arg-type]
+    pair = found.pairs[0].replication
+    assert pair is not None
+    assert (pair.method, pair.fay) == ("brr", 0.5)
+    assert (pair.estimate, pair.se, pair.p_value) == pytest.approx((twin.estimate, twin.se, twin.p_value), rel=1e-9)
+    linear, _ = further(*world.runs(tmp_path, (1.5, 1.0)), statistic=name, plan=Plan(method="linearised"))
+    twin_linear = clustered_difference(name, a, b, found.sampling.sample)
+    pair = linear.pairs[0].replication
+    assert pair is not None
+    assert (pair.estimate, pair.se, pair.df) == pytest.approx(
+        (twin_linear.estimate, twin_linear.se, twin_linear.df), rel=1e-9
+    )
+
+
+def test_without_strata_curves_take_the_linear_form(tmp_path: Path) -> None:
+    found, _ = further(*World().runs(tmp_path), statistic="eer", design=DesignOptions(stratum=["none"]))
+    assert {pair.replication.method for pair in found.pairs if pair.replication} == {"linearised"}
+
+
+@pytest.mark.parametrize("name", [*STATISTICS])
+def test_the_order_of_runs_only_turns_the_sign(tmp_path: Path, name: str) -> None:
+    a, b = World(seed=11).runs(tmp_path, (1.5, 0.7))
+    one, other = (further(*paths, statistic=name)[0].pairs[0].replication for paths in ((a, b), (b, a)))
+    assert one is not None
+    assert other is not None
+    assert (one.estimate, one.se) == pytest.approx((-other.estimate, other.se))
+    assert one.p_value == pytest.approx(other.p_value)
+
+
+@pytest.mark.parametrize("name", ["auc", "eer"])
+def test_curves_know_only_the_order_of_scores(tmp_path: Path, name: str) -> None:
+    world = World(seed=12)
+    plain = [world.write(tmp_path / f"{k}.jsonl", world.scores(k)) for k in range(2)]
+    bent = [world.write(tmp_path / f"bent{k}.jsonl", np.exp(3 * world.scores(k))) for k in range(2)]
+    one, other = (further(*paths, statistic=name)[0].pairs[0].replication for paths in (plain, bent))
+    assert one is not None
+    assert other is not None
+    assert (one.estimate, one.se) == pytest.approx((other.estimate, other.se))
+
+
+def test_the_order_of_cases_does_not_matter(tmp_path: Path) -> None:
+    world = World(seed=13)
+    a, b = world.runs(tmp_path, (1.5, 1.0))
+    lines = b.read_text().splitlines(keepends=True)
+    b.write_text("".join([lines[0], *reversed(lines[1:-1])]))
+    runs = aligned(a, b, partial=True)
+    for name in ("f1", "auc"):
+        form = form_of(name, runs)
+        assert full_estimate(take_sample(runs, DesignOptions()).sample, form.single(1)) == pytest.approx(
+            by_sklearn(name, world.positive.astype(float), (runs.score[1] >= 0.5).astype(float), runs.score[1],
+                       np.ones(world.n))
+        )  # fmt: skip
+
+
+def test_less_is_better_for_rates_of_errors(tmp_path: Path) -> None:
+    world = World(strata=40, seed=14)
+    paths = world.runs(tmp_path, (3.0, 0.2))
+    for name, sign in (("fnr", -1), ("tpr", 1), ("eer", -1), ("auc", 1)):
+        found, _ = further(*paths, statistic=name)
+        pair = found.pairs[0]
+        assert pair.replication is not None
+        assert np.sign(pair.replication.estimate) == sign
+        assert found.leader(pair) == 0
+        assert found.groups[0] == ["a"]
+
+
+def test_mcnemar_stays_about_success(tmp_path: Path) -> None:
+    paths = World(seed=15).runs(tmp_path)
+    plain, other = further(*paths)[0], further(*paths, statistic="fpr")[0]
+    for one, two in zip(plain.pairs, other.pairs, strict=True):
+        assert (one.z, one.p_exact, one.z_design, one.difference) == (two.z, two.p_exact, two.z_design, two.difference)
+    assert plain.pairs[0].replication != other.pairs[0].replication
+
+
+def test_a_run_without_a_value_is_left_out_and_named(tmp_path: Path) -> None:
+    world = World(seed=16)
+    paths = [*world.runs(tmp_path, (1.5, 1.0)), world.write(tmp_path / "mute.jsonl", np.full(world.n, -9.0))]
+    found, _ = further(*paths, statistic="precision")
+    assert [run.value is None for run in found.runs] == [False, False, True]
+    assert [pair.replication is None for pair in found.pairs] == [False, True, True]
+    assert found.pairs[1].p_decisive == 1.0
+
+
+def test_a_statistic_without_variance_has_no_point_for_an_interval(tmp_path: Path) -> None:
+    world = World()
+    perfect = np.where(world.positive, 1.0, 0.0)
+    paths = [world.write(tmp_path / f"{k}.jsonl", perfect) for k in "ab"]
+    for name in STATISTICS:
+        found, _ = further(*paths, statistic=name)
+        one, pair = found.runs[0].replication, found.pairs[0].replication
+        assert one is not None
+        assert pair is not None
+        assert one.interval.low < one.interval.high
+        assert pair.interval.low < 0 < pair.interval.high
+        assert pair.p_value == 1.0
+
+
+@pytest.mark.parametrize("statistic", ["tnr", "fpr", "balanced", "auc", "eer"])
+def test_what_needs_negative_cases_says_so(tmp_path: Path, statistic: str) -> None:
+    paths = [transcript(tmp_path / f"{k}.jsonl", [True, False], score=[1.0, 2.0], test={"task": "score"}) for k in "ab"]
+    with pytest.raises(UsageError, match=f"--statistic {statistic} needs negative cases; this test has none"):
+        further(*paths, statistic=statistic)
+
+
+def test_curves_refuse_accepted_answers_without_a_score(tmp_path: Path) -> None:
+    world = World()
+    good = world.write(tmp_path / "a.jsonl", world.scores(0))
+    bare = transcript(
+        tmp_path / "b.jsonl",
+        world.positive,
+        positive=world.positive.tolist(),
+        test={"task": "score"},
+        score=[None] * world.n,
+    )
+    with pytest.raises(TranscriptError, match=r"b: .* accepted cases have no score"):
+        further(good, bare, statistic="auc")
+
+
+def test_in_a_label_test_the_score_counts_for_the_claimed_label(tmp_path: Path) -> None:
+    """design: another label is minus infinity, an error minus infinity for a positive case and plus for a negative."""
+    positive = [True, True, True, True, False, False, False]
+    fields = {
+        "expect": ["x", "x", "x", "x", "x", "", "x"],
+        "actual": ["x", "x", "y", None, "x", "z", None],
+        "score": [3.0, 1.0, 9.0, None, 2.0, 0.5, None],
+        "error": [None, None, None, "crash", None, None, "timeout"],
+    }
+    outcomes = [True, True, False, False, False, False, False]
+    scores = [3.0, 1.0, -np.inf, -np.inf, 2.0, 0.5, np.inf]
+    paths = [transcript(tmp_path / f"{k}.jsonl", outcomes, positive=positive, **fields) for k in "ab"]
+    found, _ = further(*paths, statistic="auc")
+    wins = [float(p > n) + 0.5 * (p == n) for p in scores[:4] for n in scores[4:]]
+    assert found.runs[0].value == pytest.approx(np.mean(wins))
+
+
+def test_the_jackknife_is_refused_where_it_is_wrong(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="jackknife is wrong for equal error rate"):
+        further(*World().runs(tmp_path), statistic="eer", plan=Plan(method="jackknife"))
+
+
+def test_satterthwaite_is_refused_where_there_is_no_linear_form(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"--statistic auc: .*df='design'"):
+        further(*World().runs(tmp_path), statistic="auc", plan=Plan(df="satterthwaite"))
+
+
+def test_several_statistics_have_the_covariance_of_their_replicates(tmp_path: Path) -> None:
+    """Identity: variances of sum and difference give the covariance back."""
+    runs = aligned(*World(seed=17).runs(tmp_path, (1.5, 1.0)))
+    sample, form = take_sample(runs, DesignOptions()).sample, form_of("f1", runs)
+    found = several(sample, [form.single(0), form.single(1)], Plan())
+    plus, minus = found.variance(np.array([1.0, 1.0])), found.variance(np.array([1.0, -1.0]))
+    assert plus - minus == pytest.approx(4 * found.covariance[0, 1])
