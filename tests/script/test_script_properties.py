@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scripts import HEAD, TABLE, cases, load, script_in
 
 from harness.errors import HateError
-from harness.script.design import crossed
+from harness.model import crossed
 from harness.script.load import load_script
 
 quickly = settings(deadline=None, derandomize=True, max_examples=80)
