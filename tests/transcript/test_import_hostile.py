@@ -118,21 +118,38 @@ def test_a_member_that_lies_about_its_size(shop: Workshop, method: int) -> None:
     assert "header.json: damaged" in line or "header.json: not JSON" in line
 
 
+def test_a_member_of_several_frames(shop: Workshop) -> None:
+    """inspect_ai begins a new zstd frame every 200 MiB; here they are short."""
+    text = json.dumps(HEADER | {"comment": "x" * 1000}).encode()
+    packed = b"".join(zstd(text[place : place + 100]) for place in range(0, len(text), 100))
+    path = shop.write("frames.eval", one_member(packed, inspect_archive.ZSTANDARD, text))
+    assert "an inspect_ai log without samples" in refused(shop, path)
+    with inspect_archive.Archive(path) as archive:
+        assert archive.read("header.json") == text
+
+
 def crafted_archive(content: bytes, method: int, claimed: int) -> bytes:
     """A zip with one member, header.json, said to be of so many bytes."""
     if method == zipfile.ZIP_DEFLATED:
         squeeze = zlib.compressobj(wbits=-15)
-        packed = squeeze.compress(content) + squeeze.flush()
-    elif sys.version_info >= (3, 14):
+        return one_member(squeeze.compress(content) + squeeze.flush(), method, content[:claimed])
+    return one_member(zstd(content), method, content[:claimed])
+
+
+def zstd(content: bytes) -> bytes:
+    if sys.version_info >= (3, 14):
         from compression import zstd
 
-        packed = zstd.compress(content)
-    else:
-        import zstandard
+        return zstd.compress(content)
+    import zstandard
 
-        packed = zstandard.compress(content)
+    return zstandard.compress(content)
+
+
+def one_member(packed: bytes, method: int, claimed: bytes) -> bytes:
+    """A zip whose header.json is said to unpack to these bytes; fields as in APPNOTE.TXT of PKWARE."""
     name = b"header.json"
-    fields = (20, 0, method, 0, 33, zlib.crc32(content[:claimed]), len(packed), claimed, len(name), 0)
+    fields = (20, 0, method, 0, 33, zlib.crc32(claimed), len(packed), len(claimed), len(name), 0)
     local = struct.pack("<4s5H3L2H", b"PK\x03\x04", *fields) + name
     central = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, *fields, 0, 0, 0, 0, 0) + name
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, len(central), len(local) + len(packed), 0)

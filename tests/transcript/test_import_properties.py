@@ -1,0 +1,74 @@
+"""Whatever stands in a file, a user is told in words; and what is taken can be written."""
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+from imports import INSPECT, document
+
+from harness.errors import HateError
+from harness.model import Trial
+from harness.transcript.importing.content import Source
+from harness.transcript.importing.convert import convert
+from harness.transcript.importing.recognise import read
+from harness.transcript.importing.results import Fields, Wishes
+
+KEYS = [
+    "id", "doc_id", "doc", "target", "resps", "filtered_resps", "filter", "metrics", "acc", "eval", "status",
+    "samples", "task", "model", "scores", "value", "error", "epoch", "results", "success", "provider", "vars",
+    "testCase", "assert", "testIdx", "resolved", "resolved_ids", "submitted_ids", "y_true", "y_pred", "y_score",
+    "proba_1", "dataset",
+]  # fmt: skip
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.sampled_from(["C", "success"])
+)
+DOCUMENTS = st.recursive(
+    SCALARS,
+    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.sampled_from(KEYS), parts, max_size=6),
+    max_leaves=20,
+)
+WISHES = [
+    Wishes(),
+    Wishes(metric="acc", success_at=0.5, partial=True),
+    Wishes(fields=Fields(success="success"), psu="id"),
+]
+
+
+def outcome(text: str, wishes: Wishes) -> str | Sequence[Trial]:
+    """What an import says or takes; any other exception is a failure of the test."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file"
+        path.write_text(text, encoding="utf-8")
+        try:
+            return [t for imported in read(Source(path), wishes) for t in convert(imported, wishes).trials]
+        except HateError as error:
+            return str(error)
+
+
+@given(st.lists(DOCUMENTS, min_size=1, max_size=3), st.booleans(), st.sampled_from(WISHES))
+def test_any_document_is_a_transcript_or_an_error(documents: list[object], alone: bool, wishes: Wishes) -> None:
+    found = outcome(json.dumps(documents[0], indent=1) if alone else "\n".join(map(json.dumps, documents)), wishes)
+    assert found
+    for trial in [] if isinstance(found, str) else found:
+        assert msgspec.json.decode(msgspec.json.encode(trial), type=Trial).id == trial.id
+
+
+@given(st.data())
+def test_any_change_to_a_real_log_is_told_in_words(data: st.DataObject) -> None:
+    log = document(INSPECT / "graded.json")
+    place, key = data.draw(st.sampled_from(list(places(log))))
+    place[key] = data.draw(DOCUMENTS)
+    assert outcome(json.dumps(log), Wishes(metric="overlap", success_at=0.5))
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place in a document where something else could stand."""
+    for key in value if isinstance(value, dict) else range(len(value)):
+        yield value, key
+        if isinstance(value[key], dict | list):
+            yield from places(value[key])
