@@ -1,17 +1,19 @@
 """`hate check`: validate scripts, interfaces and transcripts."""
 
 from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
 
-from harness.errors import HateError, UsageError
+from harness.errors import HateError, TranscriptError, UsageError
 from harness.interface.load import load_interface
 from harness.report.text import safe
 from harness.script.cases import load_cases, training
+from harness.script.design import FIXED_COLUMNS
 from harness.script.load import SUFFIX, load_script
 from harness.site.provide import provide
-from harness.transcript.read import summarise
+from harness.transcript.read import open_transcript, summarise
 
 
 @click.command("check")
@@ -80,6 +82,9 @@ def _check_script(file: Path) -> Iterator[str]:
     trained = {_key(question.input) for question in training(script, cases.places)}
     resolve = cases.references.resolve
     seen = sorted({case.id for case in cases if _key(resolve(case.input)) in trained}) if trained else []
+    for column in sorted({name for case in cases for name in case.columns}):
+        if near := get_close_matches(column, FIXED_COLUMNS, n=1, cutoff=0.75):
+            yield f"warning: column '{column}' is one of your own; did you mean '{near[0]}'?"
     if seen:
         yield f"warning: {len(seen):,} test inputs are training material too, such as that of case '{seen[0]}'"
     yield f"a valid test: {script.name} {script.version}, {len(cases):,} cases, {script.digest}"
@@ -96,6 +101,23 @@ def _check_interface(file: Path) -> Iterator[str]:
 
 def _check_transcript(file: Path) -> Iterator[str]:
     summary = summarise(file)
+    _check_records(file)
     what = "a valid transcript" if summary.complete else "warning: an incomplete transcript"
     header = summary.header
     yield f"{what}: {header.test.name}, {header.algorithm.name}, {summary.counts.tests:,} records"
+
+
+def _check_records(file: Path) -> None:
+    """What each record by itself cannot show: a case that is there twice, an outcome that contradicts its case."""
+    seen: set[tuple[str, int]] = set()
+    with open_transcript(file) as reader:
+        for number, trial in enumerate((trial for block in reader.blocks() for trial in block), 2):
+            key = (trial.id, trial.repeat if isinstance(trial.repeat, int) else 1)
+            if key in seen:
+                raise TranscriptError(f"{file}:{number}: case '{trial.id}' is there twice")
+            if isinstance(trial.positive, bool) and trial.positive != trial.outcome.positive:
+                kind = "positive" if trial.positive else "negative"
+                raise TranscriptError(
+                    f"{file}:{number}: case '{trial.id}' is {kind}, its outcome cannot be {trial.outcome}"
+                )
+            seen.add(key)

@@ -224,7 +224,11 @@ def training(script: Script, places: Mapping[str, Path]) -> Iterator[Question]:
     """What an algorithm may learn from, with its labels; nothing where the script has no [train]."""
     references = References(places)
     for index, case in enumerate(training_cases(script, places)):
-        yield Question(index, case.id, references.resolve(case.input), case.real_class, case.columns)
+        label, columns = case.real_class, case.columns
+        if script.task.shows_claim:
+            # A claim to learn from is worth nothing without whether it is true.
+            label, columns = case.expect, {**columns, "positive": case.positive}
+        yield Question(index, case.id, references.resolve(case.input), label, columns)
 
 
 def training_cases(script: Script, places: Mapping[str, Path]) -> Iterator[Case]:
