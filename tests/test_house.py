@@ -34,6 +34,7 @@ ONLY_IN = {
     "scipy": ("stats/",),
     "numpy": ("stats/", "analysis/", "transcript/columns.py"),
     "pyarrow": ("files/tables.py",),
+    "matplotlib": ("report/plots/",),
     "optuna": ("analysis/tuning/search.py",),
     "zstandard": ("transcript/importing/inspect_archive.py",),
 }

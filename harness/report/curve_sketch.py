@@ -7,7 +7,9 @@ from harness.analysis.curves.curve import Curve, Sure
 from harness.analysis.curves.match import MatchCurve
 from harness.report.curve_data import Data
 from harness.report.curves import span
-from harness.report.gnuplot import Sketch, cmc_sketch, det_sketch, pr_sketch, roc_sketch, script
+from harness.report.extent import largest_rate, reached, smallest_rate
+from harness.report.gnuplot import Part, Sketch, cmc_sketch, det_sketch, pr_sketch, roc_sketch, script
+from harness.report.text import shortened
 
 POINTS = ("threshold", "tpr", "fpr", "fnr", "precision", "low", "high")
 
@@ -36,14 +38,19 @@ def _with(sure: Sure, level: str) -> str:
 
 def curve_script(kind: str, curves: Sequence[Curve], axes: str, path: Path) -> str:
     """A gnuplot script of curves over a threshold."""
-    bands = any(curve.bands for curve in curves)
+    bands, floor = any(curve.bands for curve in curves), smallest_rate(curves)
     sketch: Sketch = {
-        "roc": lambda: roc_sketch(axes, bands=bands),
-        "det": lambda: det_sketch(axes, bands=bands),
+        "roc": lambda: roc_sketch(axes, floor, bands=bands),
+        "det": lambda: det_sketch(axes, floor, largest_rate(curves), bands=bands),
         "pr": pr_sketch,
     }[kind]()
-    titles = [f"{curve.name}, {_title(kind, curve)}" for curve in curves]
-    return script(sketch, [curve_data(curve) for curve in curves], titles, path)
+    parts = [Part(f"{shortened(curve.name)}, {_title(kind, curve)}", *_ends(curve)) for curve in curves]
+    return script(sketch, [curve_data(curve) for curve in curves], parts, path)
+
+
+def _ends(curve: Curve) -> tuple[int, int]:
+    first, stop = reached(curve)
+    return first, stop - 1
 
 
 def _title(kind: str, curve: Curve) -> str:
@@ -72,5 +79,8 @@ def match_data(curve: MatchCurve) -> Data:
 
 def match_script(curves: Sequence[MatchCurve], path: Path) -> str:
     """A gnuplot script of cumulative match curves."""
-    titles = [f"{curve.name}, rank 1: {curve.rank_one[0]:.3f}" for curve in curves]
-    return script(cmc_sketch(bands=any(c.bands for c in curves)), [match_data(c) for c in curves], titles, path)
+    parts = [
+        Part(f"{shortened(curve.name)}, rank 1: {curve.rank_one[0]:.3f}", 0, curve.curve.ranks.size - 1)
+        for curve in curves
+    ]
+    return script(cmc_sketch(bands=any(c.bands for c in curves)), [match_data(c) for c in curves], parts, path)

@@ -10,7 +10,7 @@ from harness.report.text import safe
 # Okabe and Ito's colours, and dashes that tell lines apart in black and white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = 5
-TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99)
+TICKS = (0.0001, 0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999)
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,29 @@ class Sketch:
     # Columns for a band, or none.
     band: str = ""
     extra: Sequence[str] = ()
+    # Whether straight lines of the data are straight on these axes.
+    straight: bool = True
 
 
-def script(sketch: Sketch, data: Sequence[Data], titles: Sequence[str], path: PurePath) -> str:
+@dataclass(frozen=True)
+class Part:
+    """The points of a curve that a threshold reaches, as places from 0, and its name in the key."""
+
+    title: str
+    first: int
+    last: int
+
+    @property
+    def every(self) -> str:
+        """As gnuplot has it."""
+        return f"every ::{self.first}::{self.last}"
+
+
+def script(sketch: Sketch, data: Sequence[Data], parts: Sequence[Part], path: PurePath) -> str:
     """The whole script; names are single-quoted, where gnuplot knows no escapes and no commands."""
     picture = f"{path.stem}.svg"
     lines = [
-        "# Draws " + safe(picture) + ". For another format change the next two lines, e.g. to pngcairo or pdfcairo.",
+        f"# Draws {safe(picture)}. For another format change the next two lines, e.g. to pngcairo or pdfcairo.",
         "set terminal svg size 520,480 font 'Helvetica,12' noenhanced background 'white'",
         f"set output {quoted(picture)}",
         "set key bottom right noenhanced",
@@ -42,19 +58,18 @@ def script(sketch: Sketch, data: Sequence[Data], titles: Sequence[str], path: Pu
     ]
     for number, one in enumerate(data):
         lines += [f"$curve{number} << EOD", plain([one]).rstrip("\n"), "EOD"]
-    return "\n".join([*lines, "plot " + ", \\\n     ".join(_plots(sketch, titles)), ""])
+    return "\n".join([*lines, "plot " + ", \\\n     ".join(_plots(sketch, parts)), ""])
 
 
-def _plots(sketch: Sketch, titles: Sequence[str]) -> list[str]:
+def _plots(sketch: Sketch, parts: Sequence[Part]) -> list[str]:
     plots = []
-    for number in range(len(titles)):
-        colour = COLOURS[number % len(COLOURS)]
-        if sketch.band:
-            fill = f"with filledcurves linecolor '{colour}' fillstyle transparent solid 0.15 noborder notitle"
-            plots.append(f"$curve{number} using {sketch.band} {fill}")
-    for number, title in enumerate(titles):
+    for number, part in enumerate(parts if sketch.band else ()):
+        fill = f"linecolor '{COLOURS[number % len(COLOURS)]}' fillstyle transparent solid 0.15 noborder notitle"
+        plots.append(f"$curve{number} {part.every} using {sketch.band} with filledcurves {fill}")
+    for number, part in enumerate(parts):
         line = f"linecolor '{COLOURS[number % len(COLOURS)]}' dashtype {number % DASHES + 1} linewidth 1.5"
-        plots.append(f"$curve{number} using {sketch.using} with {sketch.style} {line} title {quoted(title)}")
+        chosen = f"$curve{number}" if sketch.straight else f"$curve{number} {part.every}"
+        plots.append(f"{chosen} using {sketch.using} with {sketch.style} {line} title {quoted(part.title)}")
     return [*plots, *sketch.extra]
 
 
@@ -64,30 +79,45 @@ def quoted(text: str) -> str:
 
 
 _UNIT = ["set xrange [0:1]", "set yrange [0:1]", "set size ratio 1"]
-_DIAGONAL = "x with lines linecolor '#999999' linewidth 0.7 notitle"
+_DIAGONAL = "x with lines linecolor '#999999' linewidth 0.7 dashtype 1 notitle"
 
 
-def roc_sketch(axes: str, *, bands: bool) -> Sketch:
+def _clamped(floor: float) -> list[str]:
+    """Rates of 0 and 1 stand where an axis without them ends."""
+    return [f"floor_ = {floor:.9g}", "clamp(r) = r < floor_ ? floor_ : (r > 1 - floor_ ? 1 - floor_ : r)"]
+
+
+def roc_sketch(axes: str, floor: float, *, bands: bool) -> Sketch:
     """True- over false-positive rate."""
-    settings = _UNIT if axes == "linear" else ["set logscale x", "set xrange [*:1]", "set yrange [0:1]"]
-    extra = [_DIAGONAL] if axes == "linear" else []
-    band = "3:6:7" if bands else ""
-    return Sketch("false-positive rate", "true-positive rate", settings, "3:2", band=band, extra=extra)
+    labels = ("false-positive rate", "true-positive rate")
+    if axes == "linear":
+        return Sketch(*labels, _UNIT, "3:2", band="3:6:7" if bands else "", extra=[_DIAGONAL])
+    settings = [*_clamped(floor), "set logscale x", f"set xrange [{floor:.9g}:1]", "set yrange [0:1]"]
+    settings.append("set key top left noenhanced")
+    band = "(clamp($3)):6:7" if bands else ""
+    return Sketch(*labels, settings, "(clamp($3)):2", band=band, straight=False)
 
 
-def det_sketch(axes: str, *, bands: bool) -> Sketch:
-    """Both errors, on normal-deviate or logarithmic axes, with the line on which they are equal."""
-    if axes == "normal":
-        inside = "($3>0&&$3<1&&$4>0&&$4<1 ? invnorm($3) : NaN):(invnorm($4))"
-        marks = ", ".join(f"'{tick * 100:g}' invnorm({tick:g})" for tick in TICKS)
-        settings = [f"set xtics ({marks}) rotate by -45", f"set ytics ({marks})", "set size ratio 1"]
-        span = f"[invnorm({TICKS[0]:g}):invnorm({TICKS[-1]:g})]"
-        settings += [f"set xrange {span}", f"set yrange {span}"]
-        labels = ("false-positive rate, %", "false-negative rate, %")
-        return Sketch(*labels, settings, inside, extra=[_DIAGONAL])
-    settings = _UNIT if axes == "linear" else ["set logscale xy", "set xrange [*:1]", "set yrange [*:1]"]
-    band = "3:(1-$6):(1-$7)" if bands else ""
-    return Sketch("false-positive rate", "false-negative rate", settings, "3:4", band=band, extra=[_DIAGONAL])
+def det_sketch(axes: str, floor: float, largest: float, *, bands: bool) -> Sketch:
+    """Both errors, on normal-deviate, logarithmic or plain axes, with the line on which they are equal."""
+    if axes == "linear":
+        band = "3:(1-$6):(1-$7)" if bands else ""
+        labels = ("false-positive rate", "false-negative rate")
+        return Sketch(*labels, _UNIT, "3:4", band=band, extra=[_DIAGONAL])
+    normal = axes == "normal"
+    settings = [*_clamped(floor), "set size ratio 1", f"at(r) = {'invnorm(clamp(r))' if normal else 'clamp(r)'}"]
+    if normal:
+        marks = ", ".join(f"'{tick * 100:g}' invnorm({tick:g})" for tick in TICKS if floor <= tick <= largest)
+        settings += [f"set xtics ({marks})", f"set ytics ({marks})"]
+        span = f"[invnorm({floor:.9g}):invnorm({largest:.9g})]"
+    else:
+        settings.append("set logscale xy")
+        span = f"[{floor:.9g}:1]"
+    settings += [f"set xrange {span}", f"set yrange {span}"]
+    per_cent = ", %" if normal else ""
+    band = "(at($3)):(at(1-$6)):(at(1-$7))" if bands else ""
+    labels = (f"false-positive rate{per_cent}", f"false-negative rate{per_cent}")
+    return Sketch(*labels, settings, "(at($3)):(at($4))", band=band, extra=[_DIAGONAL], straight=False)
 
 
 def pr_sketch() -> Sketch:

@@ -57,3 +57,9 @@ def json_text(text: str) -> str:
 def width(text: str) -> int:
     """Columns that text takes on a terminal."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def shortened(name: str, longest: int = 28) -> str:
+    """A name that a legend has room for."""
+    shown = safe(name)
+    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import MissingExtra, OutputError, UsageError
-from harness.report.text import safe
+from harness.report.text import shortened as shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,6 @@ STYLE = {
     "svg.hashsalt": "hate",
     "pdf.fonttype": 42,
 }
-LONGEST_NAME = 28
 
 
 def check_picture(path: Path) -> None:
@@ -112,9 +111,3 @@ def logarithmic(sheet: "Axes", which: str, *, dense: bool = False) -> None:
         axis.set_minor_formatter(NullFormatter())
         if dense:
             axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-
-
-def shortened(name: str) -> str:
-    """A name that a legend has room for."""
-    shown = safe(name)
-    return shown if len(shown) <= LONGEST_NAME else f"{shown[: LONGEST_NAME - 1]}…"

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis.curves.curve import Curve
-from harness.report.plots.canvas import GREY, line, logarithmic, picture, shortened
+from harness.report.extent import largest_rate, reached, smallest_rate
+from harness.report.plots.canvas import GREY, line, logarithmic, picture
 from harness.report.plots.deviates import deviates, set_axes
+from harness.report.text import shortened
 from harness.stats.rates import Interval
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ SEGMENTS = 100
 def plot_roc(curves: Sequence[Curve], path: Path, *, axes: str = "linear") -> None:
     """True- over false-positive rate."""
     with _sheet(curves, path) as (_, sheet):
-        floor = _floor(curves)
+        floor = smallest_rate(curves)
         place: Place = (lambda v: _above(v, floor)) if axes == "log" else _same
         for number, curve in enumerate(curves):
             points = curve.points
@@ -39,7 +41,7 @@ def plot_roc(curves: Sequence[Curve], path: Path, *, axes: str = "linear") -> No
 def plot_det(curves: Sequence[Curve], path: Path, *, axes: str = "normal") -> None:
     """Both errors against each other, with the line on which they are equal."""
     with _sheet(curves, path) as (_, sheet):
-        floor = _floor(curves)
+        floor = smallest_rate(curves)
         place: Place = {
             "normal": lambda v: deviates(v, floor),
             "log": lambda v: _above(v, floor),
@@ -64,7 +66,7 @@ def plot_pr(curves: Sequence[Curve], path: Path, *, axes: str = "linear") -> Non
     with _sheet(curves, path) as (_, sheet):
         for number, curve in enumerate(curves):
             recall, precision = curve.points.tpr.tolist(), curve.points.precision.tolist()
-            first, last = _reached(curve)
+            first, last = reached(curve)
             if curve.bands:
                 sides = (side.tolist()[first:last] for side in (curve.points.low, curve.points.high))
                 colour = line(number)["color"]
@@ -92,25 +94,11 @@ def _above(values: Sequence[float], floor: float) -> list[float]:
     return [max(value, floor) for value in values]
 
 
-def _floor(curves: Sequence[Curve]) -> float:
-    """The smallest rate that is not 0, halved: where the axis begins that has no 0."""
-    smallest = min(1 / (2 * max(curve.positives, curve.negatives)) for curve in curves)
-    return max(smallest, 1e-6)
-
-
-def _reached(curve: Curve) -> tuple[int, int]:
-    """Where the part of a curve begins and ends that thresholds reach; settings of a sweep all are."""
-    size = curve.points.tpr.size
-    if curve.param is not None:
-        return 0, size
-    return int(curve.counts.opened), size - int(curve.counts.closed)
-
-
 def _line(sheet: "Axes", number: int, curve: Curve, place: tuple[Place, Place], label: str) -> None:
     """The curve; the straight segments that no threshold reaches are thin."""
     look = line(number)
     x, y = curve.points.fpr.tolist(), curve.points.tpr.tolist()
-    first, last = _reached(curve)
+    first, last = reached(curve)
     if curve.param is not None:
         look |= {"marker": "o", "markersize": 3.0}
         x, y, first, last = [0.0, *x, 1.0], [0.0, *y, 1.0], 1, len(x) + 1
@@ -140,7 +128,7 @@ def _band(
 ) -> None:
     # Where there are ellipses, they say it better.
     if curve.bands and not any(mean.ellipse for mean in curve.means):
-        part = slice(*_reached(curve))
+        part = slice(*reached(curve))
         sheet.fill_between(x[part], low[part], high[part], color=line(number)["color"], alpha=0.13, linewidth=0)
 
 
@@ -173,18 +161,13 @@ def _det_axes(sheet: "Axes", axes: str, floor: float, curves: Sequence[Curve]) -
     percent = ", %" if axes == "normal" else ""
     sheet.set(xlabel=f"false-positive rate{percent}", ylabel=f"false-negative rate{percent}")
     if axes == "normal":
-        set_axes(sheet, floor, _largest(curves))
+        set_axes(sheet, floor, largest_rate(curves))
     elif axes == "log":
         logarithmic(sheet, "xy")
         sheet.set(xlim=(floor, 1), ylim=(floor, 1))
     else:
         sheet.set(xlim=(0, 1), ylim=(0, 1))
     sheet.set_aspect("equal")
-
-
-def _largest(curves: Sequence[Curve]) -> float:
-    """Where normal-deviate axes end: past the equal error rates, with room for the legend."""
-    return min(0.999, max(0.6, *(2 * curve.eer.value for curve in curves)))
 
 
 def _with_area(curve: Curve) -> str:

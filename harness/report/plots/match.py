@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.analysis.curves.match import MatchCurve
-from harness.report.plots.canvas import line, logarithmic, picture, shortened
+from harness.report.plots.canvas import line, logarithmic, picture
+from harness.report.text import shortened
 
 
 def plot_cmc(curves: Sequence[MatchCurve], path: Path) -> None:
