@@ -128,18 +128,31 @@ def _jsonl(path: Path) -> Iterator[tuple[int, Row]]:
 
 
 def _parquet(path: Path) -> Iterator[tuple[int, Row]]:
+    number = 0
+    with _parquet_file(path) as file:
+        for batch in file.iter_batches():
+            for row in batch.to_pylist():
+                number += 1
+                yield number, row
+
+
+def numbers_by_column(path: Path) -> list[tuple[str, Any]]:
+    """The columns of a Parquet file, each with its name, as arrays: for tables too wide to go through by rows."""
+    with _reading(path), _parquet_file(path) as file:
+        table = file.read()
+        return [(name, table.column(place).to_numpy()) for place, name in enumerate(table.column_names)]
+
+
+@contextlib.contextmanager
+def _parquet_file(path: Path) -> Iterator[Any]:
     try:
         import pyarrow
         import pyarrow.parquet as parquet
     except ImportError:
         raise MissingExtra(f"{path.name}: Parquet needs pyarrow: pip install 'hate-harness[parquet]'") from None
-    number = 0
     try:
         with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches():
-                for row in batch.to_pylist():
-                    number += 1
-                    yield number, row
+            yield file
     except pyarrow.ArrowException as error:
         raise ScriptError(f"{path.name}: not Parquet: {str(error).splitlines()[0]}") from None
 

@@ -1,0 +1,1 @@
+"""Similarity matrices: read them, choose galleries and probes out of them, rank."""
