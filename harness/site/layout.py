@@ -1,0 +1,264 @@
+"""The layout of a site, format 1: what each file of it holds. In words: docs/sites.md.
+
+One file changes, the top index; it names the root of a tree by SHA-256, and everything below is named by its content.
+So a reader that has a top index sees one state of the site, whole, and one signature covers all of it.
+"""
+
+import hashlib
+from typing import Annotated, Generic, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from harness.errors import DataError
+from harness.site.paths import check_inside
+
+FORMAT = 1
+TOP = "hate-site.json"
+# A leaf with more entries is split by the next hex digit of their keys.
+LARGEST_LEAF = 512
+# 16 digits tell 1.8e19 entries apart: nobody has more, so whatever is deeper is hostile.
+DEEPEST = 16
+LARGEST_TOP = 1 << 20
+LARGEST_INDEX = 16 << 20
+MOST_FILES = 20_000
+MOST_TESTS_A_NAME = 10
+LONGEST_SYNOPSIS = 300
+
+Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+Size = Annotated[int, Meta(ge=0, le=1 << 50)]
+Count = Annotated[int, Meta(ge=0, le=1 << 50)]
+TestName = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]*\Z", max_length=100)]
+Version = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*\Z", max_length=100)]
+TranscriptName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*\Z", max_length=100)]
+Digest = Annotated[str, Meta(pattern=r"^[0-9]{1,9}:[0-9a-f]{64}\Z")]
+Words = Annotated[str, Meta(max_length=1000)]
+FilePath = Annotated[str, Meta(min_length=1, max_length=1000)]
+
+
+class Ref(Struct, frozen=True):
+    """A file of the site, by its content."""
+
+    sha256: Sha256
+    bytes: Size
+
+
+class Subtree(Struct, frozen=True):
+    """A node of a tree, and how many entries are below it."""
+
+    sha256: Sha256
+    bytes: Size
+    count: Count
+
+    @property
+    def ref(self) -> Ref:
+        """The node's file."""
+        return Ref(self.sha256, self.bytes)
+
+
+class Top(Struct, frozen=True):
+    """`hate-site.json`: the one file that changes."""
+
+    hate: str
+    format: int
+    # One more with every change; a reader refuses to go back.
+    serial: Count
+    published: Words = ""
+    title: Words = ""
+    # `ed25519:` and the public key in base64, where the site is signed.
+    key: Words = ""
+    # Addresses of sites with the same files, asked where this one does not answer.
+    mirrors: Annotated[list[Words], Meta(max_length=100)] = []
+    # Tests by name, transcripts by name: trees of TestEntry and of NameEntry; null while there are none.
+    tests: Subtree | None = None
+    names: Subtree | None = None
+
+
+class TestEntry(Struct, frozen=True):
+    """A test in the tree of tests: what a list shows of its latest version, and where its own index is."""
+
+    name: TestName
+    version: Version
+    synopsis: Words
+    task: Words
+    cases: Count | None
+    digest: Digest
+    versions: Count
+    transcripts: Count
+    index: Ref
+
+
+class VersionEntry(Struct, frozen=True):
+    """A version of a test, in its index."""
+
+    version: Version
+    synopsis: Words
+    task: Words
+    cases: Count | None
+    digest: Digest
+    published: Words
+    release: Ref
+
+
+class TestIndex(Struct, frozen=True):
+    """The index of one test: its versions, oldest first, and the tree of its transcripts (TranscriptEntry)."""
+
+    hate: str
+    format: int
+    name: TestName
+    versions: Annotated[list[VersionEntry], Meta(min_length=1, max_length=10_000)]
+    transcripts: Subtree | None = None
+
+    @property
+    def latest(self) -> VersionEntry:
+        """The version that is meant where none is named."""
+        return self.versions[-1]
+
+
+class ReleaseFile(Struct, frozen=True):
+    """A file of a test, and its place in the test's folder."""
+
+    path: FilePath
+    sha256: Sha256
+    bytes: Size
+
+    @property
+    def ref(self) -> Ref:
+        """The file's content."""
+        return Ref(self.sha256, self.bytes)
+
+
+class Release(Struct, frozen=True):
+    """One version of a test: its script and every file beside it that the script names."""
+
+    hate: str
+    format: int
+    name: TestName
+    version: Version
+    digest: Digest
+    script: FilePath
+    files: Annotated[list[ReleaseFile], Meta(min_length=1, max_length=MOST_FILES)]
+
+
+class TranscriptEntry(Struct, frozen=True):
+    """A transcript of a test; its name is its own among those of one version of the test."""
+
+    name: TranscriptName
+    version: Version
+    digest: Digest
+    algorithm: Words
+    algorithm_version: Words
+    tests: Count
+    TP: Count
+    TN: Count
+    FP: Count
+    FN: Count
+    ER: Count
+    published: Words
+    file: Ref
+    # Who submitted it, where the site asks for that.
+    by: Words = ""
+
+
+class NameEntry(Struct, frozen=True):
+    """Which tests have a transcript of a name: how many, and up to ten of them."""
+
+    name: TranscriptName
+    count: Count
+    tests: Annotated[list[TestName], Meta(min_length=1, max_length=MOST_TESTS_A_NAME)]
+
+
+class Signature(Struct, frozen=True):
+    """`signatures/SHA256.json`: of the top index with that SHA-256, byte by byte."""
+
+    hate: str
+    format: int
+    key: Words
+    signature: Words
+
+
+Entry = TypeVar("Entry", TestEntry, TranscriptEntry, NameEntry)
+
+
+class Leaf(Struct, Generic[Entry], frozen=True, tag_field="node", tag="leaf"):
+    """A node with entries, in the order of their names."""
+
+    entries: list[Entry]
+
+
+class Branch(Struct, frozen=True, tag_field="node", tag="branch"):
+    """A node with up to sixteen nodes below it, by the next hex digit of the entries' keys."""
+
+    children: Annotated[dict[str, Subtree], Meta(max_length=16)]
+
+
+Node = Leaf[Entry] | Branch
+Document = TypeVar("Document")
+
+
+def key_of(name: str) -> str:
+    """Where in a tree an entry is: the SHA-256 of its name, in hex."""
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def index_path(sha256: str) -> str:
+    """Where a node, a test's index or a release is, relative to the top index."""
+    return f"index/{sha256[:2]}/{sha256}.json"
+
+
+def file_path(sha256: str) -> str:
+    """Where content is."""
+    return f"files/{sha256[:2]}/{sha256}"
+
+
+def signature_path(sha256: str) -> str:
+    """Where the signature of the top index with this SHA-256 is."""
+    return f"signatures/{sha256}.json"
+
+
+def encode(document: object) -> bytes:
+    """The bytes of an index: the same for the same content."""
+    return msgspec.json.encode(document) + b"\n"
+
+
+def ref_of(data: bytes) -> Ref:
+    """How content is named."""
+    return Ref(hashlib.sha256(data).hexdigest(), len(data))
+
+
+def decode(data: bytes, kind: type[Document], name: str) -> Document:
+    """What an index says; a DataError where it is not what it should be. Unknown keys are passed over."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        text = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise DataError(f"{name}: not an index of a site: {text}") from None
+
+
+def decode_top(data: bytes, name: str) -> Top:
+    """The top index; one of a later format is said to be that."""
+    top = decode(data, Top, name)
+    if top.hate != "site":
+        raise DataError(f"{name}: not the index of a site")
+    if top.format != FORMAT:
+        raise DataError(f"{name}: a site of format {top.format}, only {FORMAT} is known here; a newer hate may read it")
+    return top
+
+
+def decode_release(data: bytes, name: str) -> Release:
+    """A release; its files have places inside the test's folder, each its own, and its script is among them."""
+    release = decode(data, Release, name)
+    paths = [file.path for file in release.files]
+    for path in paths:
+        check_inside(path, name)
+    folders = {parent for path in paths for parent in _parents(path)}
+    if len(set(paths)) < len(paths) or folders & set(paths):
+        raise DataError(f"{name}: two files in one place; not a release of a test")
+    if release.script not in paths or "/" in release.script:
+        raise DataError(f"{name}: no script '{release.script:.100}' among its files; not a release of a test")
+    return release
+
+
+def _parents(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:number]) for number in range(1, len(parts))]

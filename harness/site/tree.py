@@ -1,0 +1,146 @@
+"""Trees of entries by name: small nodes, split by the hex digits of the key, each named by its content.
+
+The shape follows from the entries alone, so the same entries always make the same tree.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Generic, Protocol
+
+from harness.errors import DataError
+from harness.site.layout import (
+    DEEPEST,
+    LARGEST_LEAF,
+    Branch,
+    Entry,
+    Leaf,
+    Node,
+    Ref,
+    Subtree,
+    decode,
+    encode,
+    index_path,
+    key_of,
+)
+
+
+class Indexes(Protocol):
+    """Where nodes are read from."""
+
+    # What to call the site in messages.
+    name: str
+
+    def index(self, ref: Ref) -> bytes:
+        """The node with this content, checked."""
+
+
+@dataclass(frozen=True)
+class Tree(Generic[Entry]):
+    """Entries of one kind, in the order of their keys; `root` is None where there are none."""
+
+    kind: type[Entry]
+    root: Subtree | None
+
+    def find(self, indexes: Indexes, name: str) -> list[Entry]:
+        """The entries of this name: one request a level."""
+        key, place, depth = key_of(name), self.root, 0
+        while place is not None:
+            node = self.node(indexes, place, key[:depth])
+            if isinstance(node, Leaf):
+                return [entry for entry in node.entries if entry.name == name]
+            place = node.children.get(key[depth])
+            depth += 1
+        return []
+
+    def walk(self, indexes: Indexes) -> Iterator[Entry]:
+        """All entries, node after node."""
+        waiting = [("", self.root)] if self.root is not None else []
+        while waiting:
+            prefix, place = waiting.pop()
+            node = self.node(indexes, place, prefix)
+            if isinstance(node, Leaf):
+                yield from node.entries
+            else:
+                below = sorted(node.children.items(), reverse=True)
+                waiting += [(prefix + digit, child) for digit, child in below]
+
+    def node(self, indexes: Indexes, place: Subtree, prefix: str) -> Node[Entry]:
+        """A node, which must hold what belongs at its place: no node can stand at two, so no tree is endless."""
+        name = f"{indexes.name}: {index_path(place.sha256)}"
+        node: Node[Entry] = decode(indexes.index(place.ref), Leaf[self.kind] | Branch, name)  # type: ignore[arg-type,name-defined]
+        if isinstance(node, Leaf):
+            fits = 0 < len(node.entries) == place.count
+            fits = fits and all(key_of(entry.name).startswith(prefix) for entry in node.entries)
+        else:
+            fits = len(prefix) < DEEPEST and sum(child.count for child in node.children.values()) == place.count
+            fits = fits and all(digit in _DIGITS and child.count for digit, child in node.children.items())
+        if not fits:
+            raise DataError(f"{name}: holds what does not belong there; not an index of a site")
+        return node
+
+
+_DIGITS = frozenset("0123456789abcdef")
+Write = Callable[[bytes], Ref]
+
+
+@dataclass(frozen=True)
+class Growth(Generic[Entry]):
+    """How a tree changes: `change` says, for a name and its entries, which it has from now on.
+
+    Only the nodes on the way to these names are written anew; the old ones stay for whoever reads them still.
+    """
+
+    tree: Tree[Entry]
+    indexes: Indexes
+    change: Callable[[str, list[Entry]], list[Entry]]
+    write: Write
+
+    def of(self, names: Iterable[str]) -> Tree[Entry]:
+        """The tree after the entries of these names have changed."""
+        keys = {key_of(name): name for name in names}
+        return Tree(self.tree.kind, self._below(self.tree.root, "", keys))
+
+    def _below(self, place: Subtree | None, prefix: str, keys: dict[str, str]) -> Subtree | None:
+        node = self.tree.node(self.indexes, place, prefix) if place is not None else Leaf[Entry]([])
+        if isinstance(node, Leaf):
+            groups = _by_name(node.entries)
+            for name in keys.values():
+                groups[name] = self.change(name, groups.get(name, []))
+            return _planted([entry for name in sorted(groups) for entry in groups[name]], prefix, self.write)
+        children = dict(node.children)
+        for digit in {key[len(prefix)] for key in keys}:
+            below = {key: name for key, name in keys.items() if key[len(prefix)] == digit}
+            child = self._below(children.pop(digit, None), prefix + digit, below)
+            children |= {digit: child} if child is not None else {}
+        return _branch(children, self.write)
+
+
+def _by_name(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    groups: dict[str, list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(entry.name, []).append(entry)
+    return groups
+
+
+def _planted(entries: list[Entry], prefix: str, write: Write) -> Subtree | None:
+    """A leaf of these entries, or a branch where they are too many."""
+    if not entries:
+        return None
+    if len(entries) <= LARGEST_LEAF or len(prefix) >= DEEPEST:
+        ref = write(encode(Leaf(entries)))
+        return Subtree(ref.sha256, ref.bytes, len(entries))
+    groups: dict[str, list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(key_of(entry.name)[len(prefix)], []).append(entry)
+    planted = {digit: _planted(group, prefix + digit, write) for digit, group in groups.items()}
+    return _branch({digit: child for digit, child in planted.items() if child is not None}, write)
+
+
+def _branch(children: dict[str, Subtree], write: Write) -> Subtree:
+    ref = write(encode(Branch(dict(sorted(children.items())))))
+    return Subtree(ref.sha256, ref.bytes, sum(child.count for child in children.values()))
+
+
+def planted(entries: Iterable[Entry], kind: type[Entry], write: Write) -> Tree[Entry]:
+    """A new tree of these entries."""
+    return Tree(kind, _planted(sorted(entries, key=lambda entry: entry.name), "", write))
