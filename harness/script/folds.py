@@ -57,7 +57,7 @@ def training_material(cases: CaseSet) -> Material:
     ]
     if not items:
         raise ScriptError(f"{script.path}: no training part to tune on; --on-test tunes on the test's own cases")
-    if script.task.needs_expect and not any(item.expect for item in items):
+    if not any(_can_be_held_out(script, item) for item in items):
         raise ScriptError(f"{script.path}: train: no case has a label in column expect; there is nothing to tune by")
     if len({item.id for item in items}) < len(items):
         items = [msgspec.structs.replace(item, id=f"{n}:{item.id}") for n, item in enumerate(items, 1)]
@@ -148,14 +148,21 @@ def _false_claim(material: Material, item: Case, rng: random.Random) -> str | No
 
 
 def _cases(material: Material, item: Case, false: str | None) -> Iterator[dict[str, Any]]:
-    if material.script.task.needs_expect and item.positive and not item.expect:
-        return  # without a label it can only be learned from
+    if not _can_be_held_out(material.script, item):
+        return
     columns = {name: value for name, value in item.columns.items() if name in material.shown}
     if not material.psu:
         columns[ITEM] = item.id
     yield _row(item, columns)
     if false is not None:
         yield _row(Case(f"{item.id}:false", item.input, false, False, item.real_class), columns)
+
+
+def _can_be_held_out(script: Script, item: Case) -> bool:
+    """Whether a training case would do as a case of the test; one without a label can only be learned from."""
+    if not item.expect:
+        return not (item.positive and script.task.needs_expect)
+    return script.task.mistake(item, script.rules) is None
 
 
 def _row(item: Case, columns: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,219 @@
+"""`hate tune`: the winner is the best on held-out training cases; test cases are never shown to the program."""
+
+import shlex
+import sys
+from typing import Any
+
+import pytest
+from workshop import Workshop
+
+# Learns the mean of each class and answers the nearest, by a scale and with a bias that are its parameters.
+NEAREST = """\
+import os
+NAME = "nearest"
+PARAMS = {"bias": 0, "noise": False}
+class Interface:
+    def train(self, cases, params):
+        groups = {}
+        for case in cases:
+            groups.setdefault(case.expect, []).append(float(case.input))
+        self.means = {label: sum(values) / len(values) for label, values in groups.items()}
+        self.seen = {case.input for case in cases}
+    def answer(self, case, params):
+        with open("asked.log", "a") as log:
+            log.write(f"{case.input} {case.input in self.seen} {case.expect} {sorted(case.columns)}\\n")
+        value = float(case.input) + params["bias"]
+        return {label: -abs(value - mean) for label, mean in self.means.items()}
+"""
+TRAIN = "id,input,expect\n" + "".join(f"t{n},{n % 3 * 10 + n / 100},{'abc'[n % 3]}\n" for n in range(60))
+CASES = "id,input,expect,positive\n" + "".join(
+    f"c{n},{n % 3 * 10 + n / 100 + 0.001},{'abc'[n % 3]},true\n" for n in range(9)
+)
+SECTIONS = '[train]\ntable = "train.csv"\n'
+
+
+@pytest.fixture
+def nearest(shop: Workshop) -> Workshop:
+    shop.script(rows=CASES, sections=SECTIONS)
+    shop.write("toy/train.csv", TRAIN)
+    shop.interface(NEAREST)
+    return shop
+
+
+def tune(shop: Workshop, *words: str) -> dict[str, Any]:
+    done = shop.call("tune", "toy", "--format", "json", *words)
+    assert done.status == 0, done.err
+    found: dict[str, Any] = done.json
+    return found
+
+
+def asked(shop: Workshop) -> list[list[str]]:
+    lines = (shop.folder / "asked.log").read_text().splitlines()
+    (shop.folder / "asked.log").unlink()
+    return [line.split(" ", 3) for line in lines]
+
+
+def test_test_cases_are_never_asked_and_labels_never_shown(nearest: Workshop) -> None:
+    found = tune(nearest, "--param", "bias=-6,0,6", "--folds", "3")
+    questions = asked(nearest)
+    assert len(questions) == 3 * 120
+    inputs = {line.split(",")[1] for line in TRAIN.splitlines()[1:]}
+    assert {question[0] for question in questions} == inputs
+    assert {question[1] for question in questions} == {"False"}  # none was learned from by the program that is asked
+    assert {question[2] for question in questions} == {""}
+    assert {question[3] for question in questions} == {"['training_case']"}
+    assert found["on"] == "folds"
+
+
+def test_the_best_setting_wins_and_its_command_line_runs(nearest: Workshop) -> None:
+    nearest.interface(NEAREST.replace('"bias": 0', '"bias": 6'))
+    found = tune(nearest, "--param", "bias=-6,0,6", "--param", "threshold=0,1")
+    assert found["winner"]["params"]["bias"] == 0
+    assert found["winner"]["value"] == 1.0
+    assert found["default"]["params"]["bias"] == 6
+    assert found["lead"]["estimate"] > 0.2
+    assert found["lead"]["within_noise"] is False
+    assert found["lead"]["p_exact"] < 0.001
+    assert (found["units"], found["strata"]) == (60, 1)
+    assert len(found["rows"]) == 6
+    words = shlex.split(found["command"])
+    assert words == ["hate", "run", "toy", "--param", "bias=0", "--param", "threshold=0"]
+    assert nearest.call(*words[1:], "--format", "json").row["rate"] == 1.0
+
+
+def test_the_words_say_what_was_done(nearest: Workshop) -> None:
+    nearest.interface(NEAREST.replace('"bias": 0', '"bias": 6'))
+    done = nearest.call("tune", "toy", "--param", "bias=0,6", "--format", "table")
+    assert "5 folds of the 60 training cases of toy" in done.out
+    assert "its test cases were not used" in " ".join(done.out.split())
+    assert "The lead is more than noise" in done.out
+    assert "Run it: hate run toy --param bias=0" in done.out
+
+
+def test_a_lead_within_the_noise_is_warned_of(nearest: Workshop) -> None:
+    # One of the 60 lies so that a bias of 1 gets it right, and none is lost by it.
+    nearest.write("toy/train.csv", TRAIN.replace("t1,10.01,b", "t1,4.5,b"))
+    done = nearest.call("tune", "toy", "--param", "bias=0,1", "--format", "table")
+    assert "Warning: the lead is within the noise" in done.out
+    found = tune(nearest, "--param", "bias=0,1")
+    assert found["winner"]["params"]["bias"] == 1
+    assert found["lead"]["n_sf"] >= 1
+    assert found["lead"]["within_noise"] is True
+
+
+def test_where_nothing_is_better_the_default_stays(nearest: Workshop) -> None:
+    found = tune(nearest, "--param", "bias=0,1,2")
+    assert found["winner"] == found["default"]
+    assert found["lead"] is None
+    done = nearest.call("tune", "toy", "--param", "bias=0,1,2")
+    assert "That is the default: nothing that was tried is better." in done.out
+
+
+def test_the_default_is_tried_although_it_is_not_on_the_grid(nearest: Workshop) -> None:
+    found = tune(nearest, "--param", "bias=4,6", "--param", "threshold=1,2")
+    assert found["default"]["params"] == {"threshold": 0.0, "bias": 0, "noise": False}
+    assert found["winner"] == found["default"]
+
+
+def test_thresholds_cost_nothing(nearest: Workshop) -> None:
+    found = tune(nearest, "--param", "threshold=-1:30:0.1", "--goal", "cost:fp=100,fn=1")
+    assert len(asked(nearest)) == 120
+    assert len(found["rows"]) == 311
+    assert found["winner"] == found["default"]  # it makes no mistake
+
+
+def test_of_equal_thresholds_the_one_in_the_middle_is_taken(nearest: Workshop) -> None:
+    # A b that looks like an a: the claim that it is one is false, and only a threshold can refuse it.
+    claims = TRAIN.replace("expect\n", "expect,positive,truth\n", 1).replace("a\n", "a,true,\n")
+    claims = claims.replace("b\n", "b,true,\n").replace("c\n", "c,true,\n") + "x,1.5,a,false,b\n"
+    nearest.write("toy/train.csv", claims)
+    found = tune(nearest, "--param", "threshold=-1:30:0.1")
+    best = max(row["value"] for row in found["rows"])
+    equal = [row["params"]["threshold"] for row in found["rows"] if row["value"] == best]
+    assert best == 1.0
+    assert 0.0 not in equal
+    assert len(equal) > 2
+    assert found["winner"]["params"]["threshold"] == equal[(len(equal) - 1) // 2]
+
+
+@pytest.mark.parametrize("goal", ["rate", "f1", "auc", "eer", "cost:fp=10,fn=1"])
+def test_every_goal_finds_the_setting_that_makes_no_mistake(nearest: Workshop, goal: str) -> None:
+    nearest.interface(NEAREST.replace('"bias": 0', '"bias": 6'))
+    found = tune(nearest, "--param", "bias=6,0", "--goal", goal, "--folds", "2")
+    assert found["goal"] == goal
+    assert found["winner"]["params"]["bias"] == 0
+    assert found["winner"]["value"] == (0.0 if goal in ("eer", "cost:fp=10,fn=1") else 1.0)
+    low, high = found["winner"]["interval"]
+    assert low <= found["winner"]["value"] <= high
+
+
+@pytest.mark.parametrize("method", ["random", "optimise"])
+def test_other_searches_try_as_many_as_they_may(nearest: Workshop, method: str) -> None:
+    nearest.interface(NEAREST.replace('"bias": 0', '"bias": 9'))
+    words = ["--param", "bias=-9:9:1", "--param", "noise=true,false", "--folds", "2", "--method", method]
+    found = tune(nearest, *words, "--trials", "6", "--seed", "1")
+    tried = {str(row["params"]) for row in found["rows"]}
+    assert 6 <= len(tried) <= 7
+    assert found == tune(nearest, *words, "--trials", "6", "--seed", "1")
+    assert found["winner"]["value"] == max(row["value"] for row in found["rows"])
+
+
+def test_an_optimiser_finds_what_is_good(nearest: Workshop) -> None:
+    nearest.interface(NEAREST.replace('"bias": 0', '"bias": 40'))
+    words = ["--param", "bias=-50:50:1", "--folds", "2", "--method", "optimise", "--trials", "15"]
+    found = tune(nearest, *words)
+    assert abs(found["winner"]["params"]["bias"]) <= 8
+
+
+def test_without_the_library_an_optimiser_is_one_line(nearest: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    done = nearest.call("tune", "toy", "--param", "bias=0:9:1", "--method", "optimise", "--trials", "2")
+    assert done.status == 2
+    assert "pip install 'hate-harness[tune]'" in done.err
+    assert nearest.call("tune", "toy", "--param", "bias=0,1", "--method", "random", "--trials", "1").status == 0
+
+
+def test_the_test_cases_are_used_only_when_told(nearest: Workshop) -> None:
+    found = tune(nearest, "--param", "bias=0,6", "--on-test")
+    assert (found["on"], found["folds"]) == ("test", None)
+    assert {row["tests"] for row in found["rows"]} == {9}
+    done = nearest.call("tune", "toy", "--param", "bias=0,6", "--on-test", "--format", "table")
+    assert "no evidence" in done.out
+    nearest.script(rows=CASES)
+    done = nearest.call("tune", "toy", "--param", "bias=0,6")
+    assert done.status == 2
+    assert "no training part to tune on; --on-test tunes on the test's own cases" in done.err
+
+
+def test_runs_are_kept(nearest: Workshop) -> None:
+    first = tune(nearest, "--param", "bias=0,6", "--folds", "2")
+    assert len(asked(nearest)) == 240
+    done = nearest.call("tune", "toy", "--param", "bias=0,6", "--folds", "2", "--format", "json")
+    assert done.json == first
+    assert "4 of 4 runs" in done.err
+    assert not (nearest.folder / "asked.log").exists()
+    tune(nearest, "--param", "bias=0,6", "--folds", "2", "--seed", "1")  # other folds
+    assert len(asked(nearest)) == 240
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--param", "threshold=0,1", "--goal", "auc"], "leave out --param threshold"),
+        (["--param", "bias=0", "--goal", "speed"], "not a goal"),
+        (["--param", "bios=0"], "did you mean 'bias'?"),
+        (["--param", "bias=0", "--folds", "1"], "--folds"),
+        (["--param", "bias=0", "--folds", "61"], "too few for 61 folds"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(nearest: Workshop, words: list[str], says: str) -> None:
+    done = nearest.call("tune", "toy", *words)
+    assert done.status == 2
+    assert says in done.err
+
+
+@pytest.mark.parametrize("style", ["table", "plain", "csv", "tex", "md"])
+def test_every_format_has_the_winner(nearest: Workshop, style: str) -> None:
+    done = nearest.call("tune", "toy", "--param", "bias=0,6", "--folds", "2", "--format", style)
+    assert done.status == 0
+    assert "1.0" in done.out
