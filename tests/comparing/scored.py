@@ -34,7 +34,7 @@ class World:
 
     @property
     def positive(self) -> BoolArray:
-        return np.arange(self.n) % 2 == 0
+        return np.asarray(np.arange(self.n) % 2 == 0)
 
     @property
     def unit(self) -> npt.NDArray[np.intp]:
@@ -49,10 +49,10 @@ class World:
         rng = np.random.default_rng([self.seed, run])
         return np.round(rng.normal(size=self.n) + lift * self.positive + 0.5 * rng.normal(size=self.n)[self.unit], 1)
 
-    def write(self, path: Path, scores: FloatArray, *, threshold: float = 0.5, **more: Sequence[Any]) -> Path:
+    def write(self, path: Path, scores: FloatArray, *, threshold: float = 0.5, **more: Any) -> Path:
         good = (scores >= threshold) == self.positive
         rng = np.random.default_rng([self.seed, 99])
-        fields: dict[str, Sequence[Any]] = {
+        fields: dict[str, Any] = {
             "score": scores.tolist(),
             "stratum": [f"s{s}" for s in self.stratum],
             "psu": [f"u{u}" for u in self.unit],
@@ -62,7 +62,7 @@ class World:
         test: dict[str, Any] = SCORE_TEST
         return transcript(path, good, positive=self.positive.tolist(), test=test, design=design, **(fields | more))
 
-    def runs(self, folder: Path, lifts: Sequence[float] = (1.5, 1.0, 0.5), **more: Sequence[Any]) -> list[Path]:
+    def runs(self, folder: Path, lifts: Sequence[float] = (1.5, 1.0, 0.5), **more: Any) -> list[Path]:
         return [
             self.write(folder / f"{'abcdef'[k]}.jsonl", self.scores(k, lift), **more) for k, lift in enumerate(lifts)
         ]

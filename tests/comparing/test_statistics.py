@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -272,7 +273,7 @@ def test_curves_refuse_accepted_answers_without_a_score(tmp_path: Path) -> None:
 def test_in_a_label_test_the_score_counts_for_the_claimed_label(tmp_path: Path) -> None:
     """design: another label is minus infinity, an error minus infinity for a positive case and plus for a negative."""
     positive = [True, True, True, True, False, False, False]
-    fields = {
+    fields: dict[str, Any] = {
         "expect": ["x", "x", "x", "x", "x", "", "x"],
         "actual": ["x", "x", "y", None, "x", "z", None],
         "score": [3.0, 1.0, 9.0, None, 2.0, 0.5, None],

@@ -41,7 +41,8 @@ def margins(found: Comparison, margin: float) -> list[Margin | None]:
 
 
 def _test(found: Comparison, pair: Pair, margin: float) -> Equivalence | None:
-    one, alpha = pair.replication, found.alpha
+    # 1 - 0.95 is not 0.05 in binary.
+    one, alpha = pair.replication, round(found.alpha, 12)
     if one is not None and one.se > 0:
         ahead = one.estimate if found.larger_is_better else -one.estimate
         return equivalent(ahead, one.se, margin=margin, df=one.df, alpha=alpha)

@@ -38,7 +38,8 @@ class Point:
         if self.at == "fnr":
             within = 1 - tpr <= self.limit + _ROUNDING
             return int(np.argmax(within)) if within.any() else len(tpr) - 1
-        return int(np.argmin(np.abs(1 - tpr - fpr)))
+        # Two thresholds can be equally near; which of them it is must not hang on rounding.
+        return int(np.argmin(np.round(np.abs(1 - tpr - fpr), 12)))
 
     def __str__(self) -> str:
         return self.at if self.at == "eer" else f"{self.at}={self.limit:g}"

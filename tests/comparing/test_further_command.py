@@ -1,0 +1,205 @@
+"""`hate compare` with statistics, operating points, margins, groups, items: as users meet them, and what is refused."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made import figure_5, transcript
+from scored import World
+from workshop import Workshop
+
+
+def runs(shop: Workshop, **world: int) -> list[Path]:
+    made = World(**world)
+    rng = np.random.default_rng(1)
+    return made.runs(
+        shop.folder, seconds=rng.exponential(0.01, made.n).tolist(), memory=[10_000_000 + i for i in range(made.n)]
+    )
+
+
+def test_json_names_the_statistic_and_has_its_replication(shop: Workshop) -> None:
+    found = shop.call("compare", *runs(shop), "--statistic", "auc", "--format", "json").json
+    assert found["statistic"] == "auc"
+    one, pair = found["transcripts"][0], found["pairs"][0]
+    assert one["value"] == one["replication"]["estimate"] != one["rate"]
+    assert pair["replication"]["estimate"] == pytest.approx(one["value"] - found["transcripts"][1]["value"])
+    assert pair["replication"]["fay"] == 0.5
+    assert pair["replication"]["p_adjusted"] >= pair["replication"]["p_value"]
+    assert shop.call("compare", *runs(shop), "--format", "json").json["statistic"] == "rate"
+
+
+def test_json_has_times_and_memory_where_they_were_recorded(shop: Workshop) -> None:
+    found = shop.call("compare", *runs(shop), "--format", "json").json
+    one = found["transcripts"][0]
+    assert set(one["seconds"]) == set(one["memory"]) == {"cases", "mean", "se", "df", "interval"}
+    assert one["memory"]["mean"] == pytest.approx(10_000_000 + (World().n - 1) / 2)
+    assert set(found["pairs"][0]["seconds"]) == {"ratio", "interval", "p_value"}
+    bare = shop.call("compare", *figure_5(shop.folder), "--format", "json").json
+    assert "seconds" not in bare["transcripts"][0]
+    assert "Time and memory" not in shop.call("compare", *figure_5(shop.folder)).out
+
+
+def test_without_a_design_a_statistic_still_has_an_interval(shop: Workshop) -> None:
+    found = shop.call(
+        "compare", *runs(shop), "--statistic", "f1", "--stratum", "none", "--psu", "none", "--format", "json"
+    )
+    replication = found.json["pairs"][0]["replication"]
+    assert (replication["stratum"], replication["psu"], replication["target"]) == (None, None, "new cases")
+
+
+def test_an_operating_point_is_shown_with_its_thresholds(shop: Workshop) -> None:
+    found = shop.call("compare", *runs(shop), "--at", "fpr=0.1", "--statistic", "tpr", "--format", "json").json
+    assert found["at"] == "fpr=0.1"
+    for one in found["transcripts"]:
+        assert one["fpr"] <= 0.1
+        assert one["value"] == pytest.approx(one["TP"] / (one["TP"] + one["FN"])) == pytest.approx(1 - one["fnr"])
+    text = shop.call("compare", *runs(shop), "--at", "eer").out
+    assert "Thresholds set at eer" in text
+    assert "anew in every replicate" in text
+
+
+def test_a_margin_gives_p_values_and_a_verdict(shop: Workshop) -> None:
+    paths = runs(shop, strata=40)
+    found = shop.call("compare", *paths, "--margin", "0.3", "--format", "json").json["pairs"][0]["equivalence"]
+    assert found["margin"] == 0.3
+    assert found["alpha"] == 0.05
+    assert found["equivalent"] is (found["p_equivalent_adjusted"] <= 0.05)
+    assert "As good as, within 0.3" in shop.call("compare", *paths, "--margin", "0.3").out
+
+
+def test_groups_in_every_format(shop: Workshop) -> None:
+    paths = runs(shop)
+    found = shop.call("compare", *paths, "--by", "noise:3", "--format", "json").json["by"]
+    assert found["column"] == "noise"
+    assert sum(group["tests"] for group in found["groups"]) == World().n
+    assert {"value", "interval", "name"} == set(found["groups"][0]["transcripts"][0])
+    assert {"a", "b", "difference", "interval", "p_value", "p_adjusted"} == set(found["groups"][0]["pairs"][0])
+    assert len(found["interactions"]) == 3
+    label = found["groups"][0]["group"]
+    for style in ("table", "plain", "csv", "tex", "md"):
+        done = shop.call("compare", *paths, "--by", "noise:3", "--items", "--margin", "0.1", "--format", style)
+        assert (done.status, label in done.out) == (0, True)
+
+
+def test_items_in_json_and_words(shop: Workshop) -> None:
+    found = shop.call("compare", *runs(shop), "--items", "--seed", "4", "--format", "json").json["items"]
+    assert found["all_solve"] + found["none_solves"] + found["some_solve"] == World().n
+    assert len(found["cases"]) == found["some_solve"]
+    assert sum(one["first"] for one in found["ranks"]) == pytest.approx(1)
+    assert (found["draws"], found["seed"]) == (1000, 4)
+    out = shop.call("compare", *runs(shop), "--items").out
+    assert "carry no information about the order" in out.replace("\n", " ")
+    assert "three transcripts on" in shop.call("compare", *runs(shop)[:2], "--items").out.replace("\n", " ")
+
+
+def test_runs_on_different_inputs(shop: Workshop) -> None:
+    made = World(seed=2)
+    a = made.write(shop.folder / "a.jsonl", made.scores(0, 3.0))
+    text = (
+        made.write(shop.folder / "b.jsonl", made.scores(1, 0.0))
+        .read_text()
+        .replace('"c0', '"d0')
+        .replace("1:00", "1:11")
+    )
+    b = shop.write("b.jsonl", "".join(text.splitlines(keepends=True)[:-1]))
+    assert shop.call("compare", a, b).status == 2
+    found = shop.call("compare", a, b, "--unpaired", "--partial", "--format", "json").json
+    assert found["unpaired"] is True
+    assert found["pairs"][0]["better"] == "a"
+    assert found["transcripts"][0]["digest"] != found["transcripts"][1]["digest"]
+    done = shop.call("compare", b, a, "--unpaired", "--partial", "--fail-if-worse")
+    assert done.status == 1
+    assert "a is better than b in rate of success, by" in done.out
+
+
+def test_a_build_fails_by_the_statistic_that_was_asked_for(shop: Workshop) -> None:
+    """b accepts everything: its rate is worse than a's and its true positive rate better."""
+    made = World(strata=30, seed=3)
+    a = made.write(shop.folder / "a.jsonl", made.scores(0, 1.5))
+    b = made.write(shop.folder / "b.jsonl", np.full(made.n, 9.0))
+    assert shop.call("compare", a, b, "--fail-if-worse").status == 0
+    assert shop.call("compare", a, b, "--fail-if-worse", "--statistic", "tpr").status == 1
+    assert shop.call("compare", a, b, "--fail-if-worse", "--statistic", "fpr").status == 0
+    assert shop.call("compare", b, a, "--fail-if-worse", "--statistic", "fpr").status == 1
+
+
+@pytest.mark.parametrize("name", ["p.png", "p.svg", "p.pdf"])
+def test_plots_are_written_and_the_same_every_time(shop: Workshop, name: str) -> None:
+    paths, starts = runs(shop), {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+    drawn = []
+    for _ in range(2):
+        assert shop.call("compare", *paths, "--by", "noise:4", "--plot", name).status == 0
+        drawn.append((shop.folder / name).read_bytes())
+    assert drawn[0].startswith(starts[name[-3:]])
+    assert drawn[0] == drawn[1]
+
+
+def test_names_cannot_act_in_a_plot(shop: Workshop) -> None:
+    made, nasty = World(), "$\\frac{1}{0}$<script>"
+    columns = [{nasty: nasty if i % 2 else "b"} for i in range(made.n)]
+    for k in "ab":
+        made.write(shop.folder / f"{k}.jsonl", made.scores(0), columns=columns)
+    assert shop.call("compare", "a.jsonl", "b.jsonl", "--by", nasty, "--plot", "p.svg").status == 0
+    assert "<script>" not in (shop.folder / "p.svg").read_text()
+
+
+def test_a_missing_library_is_a_hint(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = shop.call("compare", *runs(shop), "--by", "noise:3", "--plot", "p.png")
+    assert done.status == 2
+    assert "pip install 'hate-harness[plots]'" in done.err
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["--statistic", "auc", "--at", "eer"], "is of all thresholds"),
+    (["--at", "fpr=2"], "--at fpr=2: write eer, or fpr=0.01"),
+    (["--statistic", "accuracy"], "'accuracy' is not one of"),
+    (["--statistic", "eer", "--method", "jackknife"], "jackknife is wrong for equal error rate"),
+    (["--at", "eer", "--method", "linear"], "has no linear form"),
+    (["--margin", "2"], "--margin"),
+    (["--margin", "0"], "--margin"),
+    (["--by", "moon"], "--by moon: no such column"),
+    (["--by", "noise"], "too many to look at; numbers can be put into bins, noise:5"),
+    (["--plot", "p.png"], "--plot draws what --by shows"),
+    (["--by", "noise:3", "--plot", "p.bmp"], "ends in .svg, .png or .pdf"),
+    (["--by", "noise:3", "--plot", "no/such/p.png"], "no folder"),
+    (["--unpaired", "--margin", "0.1"], "--unpaired matches no cases, so --margin"),
+    (["--unpaired", "--by", "noise:3"], "--unpaired matches no cases, so --by"),
+    (["--unpaired", "--items"], "--unpaired matches no cases, so --items"),
+    (["--unpaired", "--baseline", "a"], "--unpaired matches no cases, so --baseline"),
+])  # fmt: skip
+def test_wrong_wishes_are_one_line(shop: Workshop, words: list[str], said: str) -> None:
+    done = shop.call("compare", *runs(shop), *words)
+    assert done.status == 2
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("wish", [["--statistic", "auc"], ["--statistic", "eer"], ["--at", "eer"]])
+def test_what_needs_scores_says_so(shop: Workshop, wish: list[str]) -> None:
+    sign = [i % 2 == 0 for i in range(8)]
+    paths = [transcript(shop.folder / f"{k}.jsonl", [True] * 8, positive=sign) for k in "ab"]
+    done = shop.call("compare", *paths, *wish)
+    assert done.status == 2
+    assert "a: 4 accepted cases have no score ('c00000' is the first)" in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_a_hundred_runs_ask_for_a_baseline_by_groups(shop: Workshop) -> None:
+    paths = [
+        transcript(shop.folder / f"r{k:02d}.jsonl", [k % 2 == 0, True], columns=[{"d": 1}, {"d": 2}]) for k in range(14)
+    ]
+    assert "--baseline NAME" in shop.call("compare", *paths, "--by", "d").err
+    assert shop.call("compare", *paths, "--by", "d", "--baseline", "r03").status == 0
+
+
+def test_json_is_json(shop: Workshop) -> None:
+    """No NaN and no infinity, whatever has no value."""
+    made = World()
+    paths = [*made.runs(shop.folder, (1.0,)), made.write(shop.folder / "mute.jsonl", np.full(made.n, -9.0))]
+    for wish in (["--statistic", "precision"], ["--at", "fpr=0"], ["--statistic", "mcc"]):
+        done = shop.call("compare", *paths, *wish, "--by", "noise:2", "--items", "--margin", "0.1", "--format", "json")
+        assert done.status == 0, done.err
+        json.loads(done.out, parse_constant=pytest.fail)

@@ -1,0 +1,243 @@
+"""The comparison by groups, and which cases tell runs apart: parts that add up to the whole, loops, invariances."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made import aligned, transcript
+from scored import World, further
+
+from harness.analysis.comparing.grouping import groups_of
+from harness.analysis.comparing.items import discrimination, ranks_of
+from harness.errors import UsageError
+from harness.stats.differences import paired_difference
+from harness.stats.paired import Table, mcnemar
+from harness.stats.rates import wilson
+from harness.stats.replication.estimate import replicate
+from harness.stats.replication.plan import Plan
+from harness.stats.replication.sample import make_sample
+from harness.stats.replication.statistic import difference
+
+
+def test_groups_add_up_to_the_whole(tmp_path: Path) -> None:
+    found, more = further(*World(seed=1).runs(tmp_path), by="noise:4")
+    assert more.by is not None
+    n = found.aligned.n
+    assert sum(group.cases for group in more.by.groups) == n
+    for k, pair in enumerate(found.pairs):
+        parts = [group.cases * one.estimate for group in more.by.groups if (one := group.pairs[k])]
+        assert sum(parts) / n == pytest.approx(pair.difference)
+    for k, run in enumerate(found.runs):
+        assert sum(g.cases * v.estimate for g in more.by.groups if (v := g.runs[k])) / n == pytest.approx(run.rate)
+
+
+def test_a_stratum_as_a_group_is_a_sample_of_its_own(tmp_path: Path) -> None:
+    """Strata are independent: what happens in the others says nothing of one, nor of its degrees of freedom."""
+    world = World(strata=3, size=10, seed=2, units=7)
+    found, more = further(*world.runs(tmp_path, (1.5, 1.0)), by="stratum")
+    assert more.by is not None
+    for number, group in enumerate(more.by.groups):
+        inside = world.stratum == number
+        a, b = found.aligned.success[:, inside]
+        alone = replicate(
+            make_sample(int(inside.sum()), units=world.unit[inside]), difference(a, b), Plan(method="linearised")
+        )
+        gap = group.pairs[0]
+        assert gap is not None
+        assert gap.interval is not None
+        assert (gap.estimate, gap.p_value) == pytest.approx((alone.estimate, alone.p_value))
+        assert (gap.interval.low, gap.interval.high) == pytest.approx((alone.interval.low, alone.interval.high))
+
+
+def test_without_a_design_groups_are_mcnemars_and_newcombes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    days = [{"day": str(d)} for d in rng.integers(0, 3, 90)]
+    paths = [transcript(tmp_path / f"{k}.jsonl", rng.random(90) < 0.7, columns=days) for k in "ab"]
+    found, more = further(*paths, by="day")
+    assert more.by is not None
+    for group in more.by.groups:
+        inside = np.array([day["day"] == group.label for day in days])
+        a, b = found.aligned.success[:, inside]
+        table, gap, value = Table.of(a, b), group.pairs[0], group.runs[0]
+        assert gap is not None
+        assert value is not None
+        assert (gap.interval, gap.p_value) == (paired_difference(table).interval, mcnemar(table).p_exact)
+        assert value.interval == wilson(int(a.sum()), int(inside.sum()))
+
+
+def test_holm_is_over_all_groups_and_pairs(tmp_path: Path) -> None:
+    _, more = further(*World(seed=4).runs(tmp_path), by="noise:3")
+    assert more.by is not None
+    gaps = [gap for group in more.by.groups for gap in group.pairs if gap]
+    smallest = min(gaps, key=lambda gap: gap.p_value or 0.0)
+    assert smallest.p_value is not None
+    assert smallest.p_adjusted == pytest.approx(min(1.0, len(gaps) * smallest.p_value))
+
+
+def test_a_difference_that_turns_round_is_found_and_a_constant_one_is_not(tmp_path: Path) -> None:
+    """In 60 experiments without any interaction Wald's test errs about 3 times: at most 9 has a chance of 99.8 %."""
+    rng = np.random.default_rng(5)
+
+    def p_value(turn: float) -> float:
+        day = np.arange(400) % 2
+        paths = []
+        for k, sign in (("a", 1), ("b", -1)):
+            good = rng.random(400) < 0.6 + sign * turn * np.where(day == 1, 1, -1)
+            paths.append(transcript(tmp_path / f"{k}.jsonl", good, columns=[{"day": str(d)} for d in day]))
+        _, more = further(*paths, by="day")
+        assert more.by is not None
+        assert more.by.interactions[0] is not None
+        return more.by.interactions[0].p_value
+
+    assert p_value(0.2) < 1e-4
+    assert sum(p_value(0.0) < 0.05 for _ in range(60)) <= 9
+
+
+def test_a_group_of_one_unit_has_values_and_no_intervals(tmp_path: Path) -> None:
+    world = World(strata=4, size=3, seed=6)
+    _, more = further(*world.runs(tmp_path), by="psu")
+    assert more.by is not None
+    assert all(value is not None and value.interval is None for group in more.by.groups for value in group.runs)
+    assert all(gap is not None and gap.p_adjusted is None for group in more.by.groups for gap in group.pairs)
+
+
+@pytest.mark.parametrize("statistic", ["tpr", "f1", "auc", "eer"])
+def test_groups_by_another_statistic(tmp_path: Path, statistic: str) -> None:
+    """A group that is everything but its name has the value of the cases in it."""
+    world = World(strata=20, seed=7)
+    _, more = further(*world.runs(tmp_path), by="noise=20", statistic=statistic)
+    assert more.by is not None
+    noise = [f"{float(v) >= 20}" for v in np.round(np.random.default_rng([7, 99]).uniform(0, 40, world.n), 2)]
+    high = np.array([v == "True" for v in noise])
+    folder = tmp_path / "part"
+    folder.mkdir()
+    parts = [
+        transcript(folder / f"{k}.jsonl", ((s >= 0.5) == world.positive)[high], positive=world.positive[high].tolist(),
+                   score=s[high].tolist(), test={"task": "score"})
+        for k, s in zip("abc", (world.scores(i, lift) for i, lift in enumerate((1.5, 1.0, 0.5))), strict=True)
+    ]  # fmt: skip
+    alone, _ = further(*parts, statistic=statistic)
+    assert [group.label for group in more.by.groups] == ["below 20", "20 and above"]
+    values = [value.estimate for value in more.by.groups[1].runs if value]
+    assert values == pytest.approx([run.value for run in alone.runs])
+
+
+def test_groups_without_positives_have_no_true_positive_rate(tmp_path: Path) -> None:
+    _, more = further(*World().runs(tmp_path), by="positive", statistic="tpr")
+    assert more.by is not None
+    assert [[value is None for value in group.runs] for group in more.by.groups] == [[True] * 3, [False] * 3]
+
+
+def columns(folder: Path, values: list[object], name: str = "v") -> Path:
+    return transcript(
+        folder / "a.jsonl", [True] * len(values), columns=[{} if v is None else {name: v} for v in values]
+    )
+
+
+@pytest.mark.parametrize(("values", "asked", "labels"), [
+    (["b", "a", "b"], "v", ["a", "b"]),
+    (["10", "9", "x"], "v", ["9", "10", "x"]),
+    ([1, 2, None], "v", ["1", "2", "(none)"]),
+    ([1, 2, 3, 4], "v:2", ["1 to 2", "3 to 4"]),
+    ([1, 1, 1, 2], "v:2", ["1", "2"]),
+    ([5, 0.5, 10, 20, None], "v=0,10,20", ["0 to below 10", "10 to below 20", "20 and above", "(none)"]),
+    ([-1, 3], "v=0", ["below 0", "0 and above"]),
+])  # fmt: skip
+def test_values_and_bins(tmp_path: Path, values: list[object], asked: str, labels: list[str]) -> None:
+    found = groups_of(aligned(columns(tmp_path, values)), asked)
+    assert found.labels == labels
+    assert sorted(set(found.codes.tolist())) == list(range(len(labels)))
+
+
+def test_quantile_bins_hold_equal_numbers(tmp_path: Path) -> None:
+    values: list[object] = np.random.default_rng(8).permutation(100).tolist()
+    found = groups_of(aligned(columns(tmp_path, values)), "v:5")
+    assert np.bincount(found.codes).tolist() == [20] * 5
+
+
+def test_a_column_may_have_a_colon_in_its_name(tmp_path: Path) -> None:
+    assert groups_of(aligned(columns(tmp_path, ["x", "y"], name="v:2")), "v:2").labels == ["x", "y"]
+
+
+@pytest.mark.parametrize(("values", "asked", "said"), [
+    ([1, 2], "w", "no such column .* v"), ([1, 2], "w:3", "no such column"), (["x", "y"], "v:2", "'x' is not a number"),
+    ([1, 2], "v:1", "from 2 to 60 bins"), ([1, 2], "v=2,1", "numbers that rise"), ([1, 2], "v=a", "numbers that rise"),
+    ([1, 1], "v", "the same value, '1'"), (list(range(99)), "v", "99 values .* v:5"),
+    ([1, 2], "v=", "numbers that rise"),
+])  # fmt: skip
+def test_what_cannot_be_grouped(tmp_path: Path, values: list[object], asked: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        groups_of(aligned(columns(tmp_path, values)), asked)
+
+
+def test_discrimination_is_the_correlation_with_the_rest() -> None:
+    success = np.random.default_rng(9).random((7, 40)) < 0.6
+    found = discrimination(success)
+    for j in range(40):
+        rest = np.delete(success, j, axis=1).sum(axis=1)
+        if success[:, j].std() > 0 and rest.std() > 0:
+            assert found[j] == pytest.approx(np.corrcoef(success[:, j], rest)[0, 1])
+        else:
+            assert np.isnan(found[j])
+
+
+def test_cases_that_all_solve_or_none_does_change_nothing() -> None:
+    success = np.random.default_rng(10).random((5, 30)) < 0.5
+    more = np.hstack([success, np.ones((5, 8), bool), np.zeros((5, 4), bool)])
+    np.testing.assert_allclose(discrimination(more)[:30], discrimination(success))
+    assert np.isnan(discrimination(more)[30:]).all()
+
+
+def test_two_runs_cannot_tell_how_well_a_case_discriminates() -> None:
+    assert np.isnan(discrimination(np.array([[True, False], [False, True]]))).all()
+
+
+def test_items_are_counted_and_sorted(tmp_path: Path) -> None:
+    rows = {"a": [1, 1, 0, 1, 1], "b": [1, 1, 0, 1, 0], "c": [1, 0, 0, 0, 1]}
+    paths = [transcript(tmp_path / f"{k}.jsonl", [bool(v) for v in row]) for k, row in rows.items()]
+    _, more = further(*paths, items=True)
+    assert more.items is not None
+    assert (more.items.all_solve, more.items.none_solves) == (1, 1)
+    assert {(item.id, item.solved) for item in more.items.items} == {("c00001", 2), ("c00003", 2), ("c00004", 2)}
+    powers = [item.discrimination for item in more.items.items]
+    assert powers == sorted(powers, key=lambda power: -(power if power is not None else -2.0))
+
+
+def test_who_is_better_on_every_case_is_always_first(tmp_path: Path) -> None:
+    good = np.random.default_rng(11).random(60) < 0.5
+    paths = [transcript(tmp_path / f"{k}.jsonl", np.ones(60, bool) if k == "a" else good) for k in "abc"]
+    _, more = further(*paths, items=True)
+    assert more.items is not None
+    first, *others = more.items.standings
+    assert (first.rank, first.low, first.high, first.first) == (1, 1, 1, 1.0)
+    # b and c are the same: they share a place in every draw.
+    assert [(one.rank, one.low, one.high, one.first) for one in others] == [(2, 2, 2, 0.0)] * 2
+
+
+def test_how_often_first_is_a_loop_over_draws(tmp_path: Path) -> None:
+    from harness.stats.replication.bootstrap import rescaled_bootstrap
+
+    world = World(seed=12)
+    found, more = further(*world.runs(tmp_path, (1.2, 1.1, 1.0)), items=True, plan=Plan(seed=5))
+    assert more.items is not None
+    sample, shares = found.sampling.sample, np.zeros(3)
+    for block in rescaled_bootstrap(sample, rng=np.random.default_rng(5), replicates=1000).weights():
+        for factors in block:
+            weights = factors[sample.unit_of_case]
+            rates = np.round([(weights * run).sum() / weights.sum() for run in found.aligned.success], 12)
+            shares += (rates == rates.max()) / (rates == rates.max()).sum()
+    assert [one.first for one in more.items.standings] == pytest.approx((shares / 1000).tolist())
+    assert sum(one.first for one in more.items.standings) == pytest.approx(1.0)
+    assert (more.items.draws, more.items.seed) == (1000, 5)
+
+
+def test_ranks_count_those_who_are_better() -> None:
+    assert ranks_of(np.array([[0.5, 0.9, 0.5, 0.1], [1.0, 1.0, 1.0, 1.0]])).tolist() == [[2, 1, 2, 4], [1, 1, 1, 1]]
+
+
+def test_less_error_is_a_better_rank(tmp_path: Path) -> None:
+    paths = World(strata=30, seed=13).runs(tmp_path, (3.0, 1.0, 0.0))
+    for statistic in ("fnr", "auc"):
+        _, more = further(*paths, items=True, statistic=statistic)
+        assert more.items is not None
+        assert [one.rank for one in more.items.standings] == [1, 2, 3]

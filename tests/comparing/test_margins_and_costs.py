@@ -1,0 +1,147 @@
+"""Equivalence within a margin, and seconds and memory: against the statistics they rest on and textbook intervals."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made import clustered, transcript
+from scipy import stats
+from scored import World, further
+
+from harness.analysis.comparing.cost import costs
+from harness.analysis.comparing.margins import margin_verdict
+from harness.stats.equivalence import equivalent, paired_equivalent
+from harness.stats.multiplicity import holm
+from harness.stats.paired import Table
+from harness.stats.replication.plan import Plan
+from harness.stats.replication.sample import make_sample
+
+
+def test_margins_take_the_error_and_freedom_of_the_design(tmp_path: Path) -> None:
+    found, more = further(*World(strata=20, seed=1).runs(tmp_path), margin=0.1)
+    assert more.margins is not None
+    for pair, one in zip(found.pairs, more.margins, strict=True):
+        r = pair.replication
+        assert r is not None
+        assert one is not None
+        assert one.found == equivalent(r.estimate, r.se, margin=0.1, df=r.df, alpha=0.05)
+    for name in ("p_not_inferior", "p_not_superior", "p_equivalent"):
+        raw = [getattr(one.found, name) for one in more.margins if one]
+        np.testing.assert_allclose([getattr(one, name) for one in more.margins if one], holm(np.array(raw)))
+
+
+def test_without_a_design_margins_are_tangos(tmp_path: Path) -> None:
+    paths = [transcript(tmp_path / f"{k}.jsonl", [True] * 40 + [k == "a"] * 3 + [False] * 7) for k in "ab"]
+    _, more = further(*paths, margin=0.2)
+    assert more.margins is not None
+    assert more.margins[0] is not None
+    assert more.margins[0].found == paired_equivalent(Table(n_ff=7, n_sf=3, n_fs=0, n_ss=40), margin=0.2)
+
+
+def test_worse_means_more_where_less_is_better(tmp_path: Path) -> None:
+    paths = World(strata=30, seed=2).runs(tmp_path, (2.0, 1.0))
+    (_, by_tpr), (_, by_fnr) = (further(*paths, margin=0.05, statistic=name) for name in ("tpr", "fnr"))
+    assert by_tpr.margins is not None
+    assert by_fnr.margins is not None
+    one, other = by_tpr.margins[0], by_fnr.margins[0]
+    assert one is not None
+    assert other is not None
+    assert one.p_not_inferior == pytest.approx(other.p_not_inferior)
+    assert one.p_not_inferior < 0.5 < one.p_not_superior
+
+
+def test_runs_that_agree_on_few_cases_are_not_called_equivalent(tmp_path: Path) -> None:
+    """No variance is no certainty: the cases of a unit count for one."""
+    units = [f"u{i // 5}" for i in range(20)]
+    paths = [transcript(tmp_path / f"{k}.jsonl", [True] * 15 + [False] * 5, psu=units) for k in "ab"]
+    found, more = further(*paths, margin=0.05)
+    assert more.margins is not None
+    assert more.margins[0] is not None
+    assert more.margins[0].p_equivalent > 0.05
+    assert "neither was shown" in margin_verdict(found, found.pairs[0], more.margins[0])
+
+
+@pytest.mark.parametrize(("margin", "said"), [
+    (0.5, "a and b are equivalent: they differ by less than 0.5"),
+    (0.15, "a is not worse than b by 0.15 or more (p = 7.1e-05); that they are equivalent was not shown"),
+    (0.001, "neither was shown to be within 0.001"),
+])  # fmt: skip
+def test_margins_in_words(tmp_path: Path, margin: float, said: str) -> None:
+    found, more = further(*clustered(tmp_path, 4, strata=10, units=4, size=3, spread=0.3), margin=margin)
+    assert more.margins is not None
+    assert said in margin_verdict(found, found.pairs[0], more.margins[0])
+
+
+def test_costs_of_independent_cases_are_the_textbooks() -> None:
+    """Student's interval of a mean."""
+    rng = np.random.default_rng(4)
+    values = rng.exponential(0.01, size=(2, 50))
+    found = costs(values, [(0, 1)], make_sample(50), Plan())
+    assert found is not None
+    for own, one in zip(values, found.runs, strict=True):
+        assert one is not None
+        assert one.interval is not None
+        low, high = stats.t.interval(0.95, 49, own.mean(), stats.sem(own))
+        assert (one.mean, one.interval.low, one.interval.high) == pytest.approx((own.mean(), low, high))
+
+
+def test_ratios_of_costs_turn_round_with_their_limits() -> None:
+    values = np.random.default_rng(5).exponential(0.01, size=(2, 60))
+    units = np.arange(60) // 3
+    found = costs(values, [(0, 1), (1, 0)], make_sample(60, units=units), Plan())
+    assert found is not None
+    one, other = found.pairs
+    assert one is not None
+    assert other is not None
+    assert one.interval is not None
+    assert other.interval is not None
+    assert one.ratio == pytest.approx(values[0].mean() / values[1].mean())
+    assert (one.ratio, one.interval.low) == pytest.approx((1 / other.ratio, 1 / other.interval.high))
+    assert one.p_value == pytest.approx(other.p_value)
+
+
+def test_the_error_of_a_ratio_is_that_of_a_loop_over_units() -> None:
+    """The jackknife of log(mean / mean), first order: one unit left out at a time."""
+    values = np.random.default_rng(6).gamma(20.0, 0.01, size=(2, 400))
+    units = np.arange(400) // 2
+    found = costs(values, [(0, 1)], make_sample(400, units=units), Plan())
+    left = [math.log(values[0][units != u].mean() / values[1][units != u].mean()) for u in range(200)]
+    se = math.sqrt(199 / 200 * ((np.array(left) - math.log(values[0].mean() / values[1].mean())) ** 2).sum())
+    assert found is not None
+    assert found.pairs[0] is not None
+    assert found.pairs[0].interval is not None
+    half = math.log(found.pairs[0].interval.high / found.pairs[0].ratio)
+    assert half == pytest.approx(stats.t.ppf(0.975, 199) * se, rel=1e-3)
+
+
+def test_twice_as_long_everywhere_is_exactly_twice() -> None:
+    values = np.random.default_rng(7).exponential(1.0, size=20)
+    found = costs(np.stack([2 * values, values]), [(0, 1)], make_sample(20), Plan())
+    assert found is not None
+    assert found.pairs[0] is not None
+    assert found.pairs[0].ratio == pytest.approx(2.0)
+    assert found.pairs[0].interval is None
+
+
+def test_what_was_not_recorded_is_not_counted() -> None:
+    values = np.array([[1.0, np.nan, 3.0, 2.0], [np.nan] * 4])
+    found = costs(values, [(0, 1)], make_sample(4), Plan())
+    assert found is not None
+    assert found.runs[0] is not None
+    assert (found.runs[0].cases, found.runs[0].mean) == (3, 2.0)
+    assert found.runs[1] is None
+    assert found.pairs == [None]
+    assert costs(np.full((2, 4), np.nan), [(0, 1)], make_sample(4), Plan()) is None
+
+
+def test_a_comparison_has_the_costs_that_were_recorded(tmp_path: Path) -> None:
+    world = World(seed=8)
+    rng = np.random.default_rng(8)
+    paths = [
+        world.write(tmp_path / f"{k}.jsonl", world.scores(0), seconds=rng.exponential(0.01, world.n).tolist())
+        for k in "ab"
+    ]
+    _, more = further(*paths)
+    assert more.seconds is not None
+    assert more.memory is None

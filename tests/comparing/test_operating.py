@@ -1,0 +1,178 @@
+"""Thresholds that are set on the cases compared: against loops over thresholds, and in repeated experiments."""
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scored import World, further
+
+from harness.analysis.comparing.operating import parse_point
+from harness.errors import TranscriptError, UsageError
+from harness.stats.replication.balanced import balanced
+from harness.stats.replication.plan import Plan
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+def rates(scores: FloatArray, positive: BoolArray, weights: FloatArray, threshold: float) -> tuple[float, float]:
+    """fpr and fnr by counting."""
+    taken = scores >= threshold
+    fpr = weights[taken & ~positive].sum() / weights[~positive].sum()
+    return float(fpr), float(1 - weights[taken & positive].sum() / weights[positive].sum())
+
+
+def threshold_by_loop(point: str, scores: FloatArray, positive: BoolArray, weights: FloatArray) -> float:
+    """Every score is tried, from the strictest on, and a threshold above all of them first."""
+    tried = [np.inf, *sorted(set(scores.tolist()), reverse=True)]
+    errors = [rates(scores, positive, weights, threshold) for threshold in tried]
+    if point == "eer":
+        return float(tried[int(np.argmin([round(abs(fpr - fnr), 12) for fpr, fnr in errors]))])
+    kind, limit = point.split("=")
+    if kind == "fpr":
+        return float([t for t, (fpr, _) in zip(tried, errors, strict=True) if fpr <= float(limit) + 1e-12][-1])
+    return float(next(t for t, (_, fnr) in zip(tried, errors, strict=True) if fnr <= float(limit) + 1e-12))
+
+
+@pytest.mark.parametrize("point", ["eer", "fpr=0.1", "fpr=0", "fnr=0.25", "fnr=0", "fpr=1"])
+def test_thresholds_and_outcomes_are_those_of_a_loop(tmp_path: Path, point: str) -> None:
+    world = World(seed=1)
+    found, more = further(*world.runs(tmp_path), point=parse_point(point))
+    assert more.operated is not None
+    for k, scores in enumerate(found.aligned.score):
+        threshold = threshold_by_loop(point, scores, world.positive, np.ones(world.n))
+        assert more.operated.thresholds[k] == threshold
+        np.testing.assert_array_equal(found.aligned.success[k], (scores >= threshold) == world.positive)
+        expected = rates(scores, world.positive, np.ones(world.n), threshold)
+        assert (more.operated.fpr[k], more.operated.fnr[k]) == pytest.approx(expected)
+        wrong, right = found.aligned.counts[k].FP, found.aligned.counts[k].TN
+        assert wrong / (wrong + right) == pytest.approx(expected[0])
+        assert found.runs[k].value == pytest.approx(found.runs[k].rate)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "point"), [("rate", "eer"), ("fnr", "fpr=0.1"), ("mcc", "eer"), ("fpr", "fnr=0.2")]
+)
+def test_every_replicate_sets_its_own_threshold(tmp_path: Path, statistic: str, point: str) -> None:
+    """BRR by hand, the threshold found by a loop in every half-sample."""
+    from harness.stats.confusion import MEASURES
+
+    world = World(seed=2)
+    found, _ = further(*world.runs(tmp_path, (1.5, 1.0)), statistic=statistic, point=parse_point(point))
+    sample, positive = found.sampling.sample, world.positive
+
+    def value(scores: FloatArray, weights: FloatArray) -> float:
+        taken = scores >= threshold_by_loop(point, scores, positive, weights)
+        totals = [
+            weights[mask].sum() for mask in (taken & positive, ~taken & positive, taken & ~positive, ~taken & ~positive)
+        ]
+        return float(MEASURES[statistic].of(np.array(totals)))
+
+    full = np.array([value(scores, np.ones(world.n)) for scores in found.aligned.score])
+    squares = []
+    for block in balanced(sample, fay=0.5).weights():
+        for factors in block:
+            weights = factors[sample.unit_of_case]
+            squares.append((np.array([value(scores, weights) for scores in found.aligned.score]) - full) ** 2 / 0.25)
+    for run, expected in zip(found.runs, np.sqrt(np.mean(squares, axis=0)), strict=True):
+        assert run.replication is not None
+        assert run.replication.se == pytest.approx(expected, rel=1e-8)
+
+
+def test_the_interval_knows_that_the_threshold_was_set_on_the_same_cases(tmp_path: Path) -> None:
+    """In 150 repetitions the false negative rate at fpr 0.1 varies more than its own threshold's binomial error says,
+    and as replication says: both errors are estimated."""
+    values, honest, naive = [], [], []
+    for seed in range(150):
+        world = World(strata=30, size=8, seed=seed)
+        scores = np.random.default_rng(seed).normal(size=world.n) + 1.0 * world.positive
+        paths = [world.write(tmp_path / f"{k}.jsonl", scores if k == "a" else -scores) for k in "ab"]
+        found, _ = further(*paths, statistic="fnr", point=parse_point("fpr=0.1"))
+        one = found.runs[0]
+        assert one.replication is not None
+        assert one.value is not None
+        values.append(one.value)
+        honest.append(one.replication.se)
+        naive.append(np.sqrt(one.value * (1 - one.value) / world.positive.sum()))
+    spread = float(np.std(values, ddof=1))
+    # The standard deviation of 150 values is known to 6 %: 1 / sqrt(2 x 149).
+    assert np.mean(honest) == pytest.approx(spread, rel=0.2)
+    assert np.mean(naive) < 0.75 * spread
+
+
+def test_errors_are_failures_at_every_threshold(tmp_path: Path) -> None:
+    world = World(seed=3)
+    errors = ["crash" if i in (0, 1, 2, 3) else None for i in range(world.n)]
+    scores = [None if e else s for e, s in zip(errors, world.scores(0).tolist(), strict=True)]
+    paths = [world.write(tmp_path / f"{k}.jsonl", world.scores(0), score=scores, error=errors) for k in "ab"]
+    for point in ("fpr=0", "fnr=0", "eer"):
+        found, _ = further(*paths, point=parse_point(point))
+        assert not found.aligned.success[0, :4].any()
+        assert found.aligned.counts[0].ER == 4
+
+
+def test_distances_are_accepted_from_the_threshold_down(tmp_path: Path) -> None:
+    world = World(seed=4)
+    similar = [world.write(tmp_path / f"{k}.jsonl", world.scores(i)) for i, k in enumerate("ab")]
+    plain, at = further(*similar, point=parse_point("eer"))
+    far = []
+    for path in similar:
+        text = path.read_text().replace('"score": -', '"score": +').replace('"score": ', '"score": -')
+        text = text.replace('"score": -+', '"score": ').replace(
+            '"task": "score"', '"task": "score", "larger_is_better": false'
+        )
+        other = path.with_stem(f"far-{path.stem}")
+        other.write_text("\n".join(text.splitlines()[:-1]) + "\n")
+        far.append(other)
+    from made import aligned
+
+    from harness.analysis.comparing.further import Asked, compare_further
+    from harness.analysis.comparing.sampling import DesignOptions, take_sample
+
+    runs = aligned(*far, partial=True)
+    turned, at_far = compare_further(runs, take_sample(runs, DesignOptions()), Plan(), Asked(point=parse_point("eer")))
+    assert at.operated is not None
+    assert at_far.operated is not None
+    assert at_far.operated.thresholds == [-threshold for threshold in at.operated.thresholds]
+    np.testing.assert_array_equal(turned.aligned.success, plain.aligned.success)
+    assert turned.runs[0].replication == plain.runs[0].replication
+
+
+def test_an_operating_point_without_strata_is_by_the_bootstrap(tmp_path: Path) -> None:
+    from harness.analysis.comparing.sampling import DesignOptions
+
+    found, _ = further(*World().runs(tmp_path), point=parse_point("eer"), design=DesignOptions(stratum=["none"]))
+    assert {pair.replication.method for pair in found.pairs if pair.replication} == {"bootstrap"}
+
+
+@pytest.mark.parametrize("method", ["jackknife", "linearised"])
+def test_methods_that_do_not_hold_are_refused(tmp_path: Path, method: str) -> None:
+    with pytest.raises(UsageError, match="rate of success at eer"):
+        further(*World().runs(tmp_path), point=parse_point("eer"), plan=Plan(method=method))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "err", "fpr", "fpr=", "fpr=2", "fpr=-0.1", "fpr=nan", "fpr=1e", "auc=0.1", "fpr=0.1=2"]
+)
+def test_what_is_no_operating_point(text: str) -> None:
+    with pytest.raises(UsageError, match="--at"):
+        parse_point(text)
+
+
+def test_points_can_be_named_by_their_complements() -> None:
+    assert str(parse_point("tnr=0.75")) == "fpr=0.25"
+    assert str(parse_point(" tpr = 0.75 ")) == "fnr=0.25"
+    assert str(parse_point("eer")) == "eer"
+
+
+def test_curves_have_no_operating_point(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="auc is of all thresholds"):
+        further(*World().runs(tmp_path), statistic="auc", point=parse_point("eer"))
+
+
+def test_scores_are_needed(tmp_path: Path) -> None:
+    world = World()
+    paths = [world.write(tmp_path / f"{k}.jsonl", world.scores(0), score=[None] * world.n) for k in "ab"]
+    with pytest.raises(TranscriptError, match="no score"):
+        further(*paths, point=parse_point("eer"))
