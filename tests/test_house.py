@@ -36,6 +36,7 @@ ONLY_IN = {
     "pyarrow": ("files/tables.py",),
     "matplotlib": ("report/plots/",),
     "optuna": ("analysis/tuning/search.py",),
+    "cryptography": ("site/signing.py",),
     "zstandard": ("transcript/importing/inspect_archive.py",),
 }
 STATS_MAY_IMPORT = {"numpy", "scipy"} | set(sys.stdlib_module_names)

@@ -22,6 +22,7 @@ COMMANDS = {
     "diff": ("diff", "the cases on which two runs differ"),
     "compare": ("compare", "is A better than B? McNemar, replication, verdicts, from transcripts anywhere"),
     "import": ("import_", "turn results of other tools into transcripts"),
+    "publish": ("publish", "add tests and transcripts to a site, a folder that any web server can serve"),
     "check": ("check", "validate scripts, interfaces and transcripts"),
     "new": ("new", "write an example interface or test script to start from"),
     "completion": ("completion", "shell completion for bash, zsh or fish"),

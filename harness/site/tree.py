@@ -27,8 +27,9 @@ from harness.site.layout import (
 class Indexes(Protocol):
     """Where nodes are read from."""
 
-    # What to call the site in messages.
-    name: str
+    @property
+    def name(self) -> str:
+        """What to call the site in messages."""
 
     def index(self, ref: Ref) -> bytes:
         """The node with this content, checked."""

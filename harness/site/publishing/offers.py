@@ -1,0 +1,159 @@
+"""What someone wants to publish, checked before anything is touched."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from harness.errors import HateError, ScriptError, TranscriptError, UsageError
+from harness.files.digest import file_sha256
+from harness.model import Counts
+from harness.script.cases import load_cases
+from harness.script.library import find_script
+from harness.script.load import SUFFIX, Script, load_script
+from harness.site.layout import (
+    FORMAT,
+    LONGEST_SYNOPSIS,
+    MOST_FILES,
+    Ref,
+    Release,
+    ReleaseFile,
+    TranscriptName,
+)
+from harness.site.paths import check_inside
+from harness.site.provide import provide
+from harness.transcript.format import Header
+from harness.transcript.read import summarise
+
+SUFFIXES = (".gz", ".jsonl", ".out")
+# Beside a script, though no script names them: where the data is from, and what may be done with it.
+PAPERS = ("*.md", "LICENSE*", "LICENCE*", "NOTICE*", "README*", "CITATION*")
+
+
+@dataclass(frozen=True)
+class TestOffer:
+    """A valid test."""
+
+    release: Release
+    synopsis: str
+    task: str
+    cases: int
+    # Where each file of the release is.
+    sources: dict[Ref, Path]
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return f"{self.release.name} {self.release.version}"
+
+
+@dataclass(frozen=True)
+class TranscriptOffer:
+    """A valid, complete transcript."""
+
+    name: str
+    path: Path
+    ref: Ref
+    header: Header
+    counts: Counts
+    by: str = ""
+
+    @property
+    def repeat(self) -> int:
+        """How often each case was asked."""
+        return self.header.repeat if isinstance(self.header.repeat, int) else 1
+
+
+Offer = TestOffer | TranscriptOffer
+
+
+def offer(path: Path, *, name: str = "", by: str = "") -> Offer:
+    """What is at a path: a test's folder or script, or a transcript, which may be given another name."""
+    if path.is_dir() or path.suffix == ".toml":
+        if name:
+            raise UsageError("--name is for transcripts; a test has the name that its script gives it")
+        return offer_test(path)
+    return offer_transcript(path, name=name, by=by)
+
+
+def offer_test(path: Path) -> TestOffer:
+    """A test, with its data at hand and every case checked."""
+    if path.is_dir() and not any(path.glob(f"*{SUFFIX}")):
+        raise ScriptError(f"{path}: no script (*{SUFFIX}) in there; see `hate new script`")
+    script = load_script(find_script(str(path.absolute())))
+    cases = len(load_cases(script, provide(script)))
+    places = sorted(_files(script))
+    if len(places) > MOST_FILES:
+        raise ScriptError(f"{script.path}: {len(places):,} files, more than {MOST_FILES:,}; pack its data as a zip")
+    files, sources = [], {}
+    for place in places:
+        check_inside(place, str(script.path))
+        source = script.folder / place
+        ref = Ref(file_sha256(source), source.stat().st_size)
+        files.append(ReleaseFile(place, ref.sha256, ref.bytes))
+        sources[ref] = source
+    release = Release("release", FORMAT, script.name, script.version, script.digest, script.path.name, files)
+    return TestOffer(release, _short(script.file.test.synopsis), script.task.name, cases, sources)
+
+
+def _files(script: Script) -> set[str]:
+    """Every file of a test, relative to its folder; data that has a URL stays where it is."""
+    named = {script.path.name, *script.tables}
+    for data in script.file.data.values():
+        if data.path is not None:
+            named |= set(_below(script.folder, data.path))
+    papers = {path.name for pattern in PAPERS for path in script.folder.glob(pattern) if path.is_file()}
+    return {str(Path(name)) for name in named} | papers
+
+
+def _below(folder: Path, name: str) -> Iterator[str]:
+    path = folder / name
+    if path.is_dir():
+        yield from (file.relative_to(folder).as_posix() for file in path.rglob("*") if file.is_file())
+    else:
+        yield name
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_SYNOPSIS else line[: LONGEST_SYNOPSIS - 1] + "…"
+
+
+def offer_transcript(path: Path, *, name: str = "", by: str = "") -> TranscriptOffer:
+    """A transcript, every record of it checked."""
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file or folder; publish a test's folder, its script, or transcripts")
+    called = name or _stem(path.name)
+    try:
+        msgspec.convert(called, TranscriptName)
+    except msgspec.ValidationError:
+        text = f"'{called:.100}' cannot be a transcript's name: letters, digits and ._+- are; give one with --name"
+        raise UsageError(f"{path}: {text}") from None
+    summary = summarise(path)
+    if not summary.complete:
+        raise TranscriptError(f"{path}: incomplete, it has no end line; finish the run with `hate run --resume`")
+    ref = Ref(file_sha256(path), path.stat().st_size)
+    return TranscriptOffer(called, path, ref, summary.header, summary.counts, by)
+
+
+def _stem(name: str) -> str:
+    for suffix in SUFFIXES:
+        name = name.removesuffix(suffix)
+    return name
+
+
+def offers(paths: list[Path], *, name: str = "", by: str = "") -> list[Offer]:
+    """All that are offered; what is wrong with several is said together."""
+    found: list[Offer] = []
+    mistakes: list[HateError] = []
+    for path in paths:
+        try:
+            found.append(offer(path, name=name, by=by))
+        except HateError as error:
+            mistakes.append(error)
+    if len(mistakes) == 1:
+        raise mistakes[0]
+    if mistakes:
+        raise UsageError("\n  ".join([f"{len(mistakes)} of {len(paths)} cannot be published", *map(str, mistakes)]))
+    return found
