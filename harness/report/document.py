@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.report.table import Format, Table, render
-from harness.report.text import markdown, safe, tex
+from harness.report.text import html, markdown, safe, tex
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ def _heading(text: str, style: Format) -> str:
         return rf"\paragraph{{{tex(text)}}}"
     if style is Format.MD:
         return f"## {markdown(text)}"
+    if style is Format.HTML:
+        return f"<h2>{html(text)}</h2>"
     return f"{safe(text)}\n{'-' * len(safe(text))}"
 
 
@@ -63,6 +65,8 @@ def _lines(texts: Sequence[str], style: Format, width: int) -> str:
         return "\n\n".join(tex(text) for text in texts)
     if style is Format.MD:
         return "\n\n".join(markdown(text) for text in texts)
+    if style is Format.HTML:
+        return "\n".join(f"<p>{html(text)}</p>" for text in texts)
     if style is Format.PLAIN:
         return "\n".join(safe(text) for text in texts)
     return "\n".join(textwrap.fill(safe(text), max(40, min(width, 100))) for text in texts)

@@ -1,4 +1,4 @@
-"""A table, and its formats: for terminals, gnuplot and R, spreadsheets, TeX and Markdown."""
+"""A table, and its formats: for terminals, gnuplot and R, spreadsheets, TeX, Markdown and pages."""
 
 import csv
 import io
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from harness.report.text import last_words, markdown, one_word, safe, spreadsheet, tex, width
+from harness.report.text import html, last_words, markdown, one_word, safe, spreadsheet, tex, width
 
 Cell = str | int | float | None
 
@@ -20,6 +20,7 @@ class Format(StrEnum):
     CSV = "csv"
     TEX = "tex"
     MD = "md"
+    HTML = "html"
     R = "r"
     TRANSCRIPT = "transcript"
 
@@ -56,6 +57,8 @@ def render(table: Table, style: Format, *, terminal_width: int = 100) -> str:
         return _tex(table)
     if style is Format.MD:
         return _markdown(table)
+    if style is Format.HTML:
+        return _html(table)
     return _plain(table.narrow())
 
 
@@ -136,3 +139,16 @@ def _markdown(table: Table) -> str:
     lines = [[markdown(name) for name in table.columns], rule]
     lines += [[markdown(_shown(cell)) for cell in row] for row in table.rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _html(table: Table) -> str:
+    """A table in a box of its own, which scrolls where a screen is too narrow for it."""
+    kinds = [' class="number"' if table.rows and _numeric(table, i) else "" for i in range(len(table.columns))]
+    head = "".join(f"<th{kind}>{html(name)}</th>" for name, kind in zip(table.columns, kinds, strict=True))
+    body = "".join(f"<tr>{''.join(map(_html_cell, row, kinds))}</tr>\n" for row in table.rows)
+    whole = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>"
+    return f'<div class="table" tabindex="0">{whole}</div>\n'
+
+
+def _html_cell(cell: Cell, kind: str) -> str:
+    return f"<td{kind}>{html(_shown(cell))}</td>"

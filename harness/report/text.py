@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from html import escape
 
 # Control characters, line separators, what turns the direction of text around, and what cannot be encoded.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -38,6 +39,11 @@ def tex(text: str) -> str:
 def markdown(text: str) -> str:
     """Text for a cell of a Markdown table."""
     return _MARKDOWN.sub(r"\\\1", safe(text))
+
+
+def html(text: str) -> str:
+    """Text for a page, inside an element or a quoted attribute."""
+    return escape(safe(text))
 
 
 def spreadsheet(text: str) -> str:

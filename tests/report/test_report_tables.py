@@ -5,6 +5,7 @@ import io
 import re
 import shutil
 import subprocess
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from harness.model import Counts
 from harness.report.counts import Row, count_row, count_table
+from harness.report.document import Block, Heading, Lines, render_document
 from harness.report.table import Format, Table, render
 from harness.report.text import markdown, one_word, safe, spreadsheet, tex, width
 
@@ -81,7 +83,50 @@ def test_tex_is_a_tabular_with_rules() -> None:
     ]
 
 
-@pytest.mark.parametrize("style", [Format.TABLE, Format.PLAIN, Format.CSV, Format.TEX, Format.MD])
+def test_a_page_has_numbers_to_the_right_in_a_box_that_scrolls() -> None:
+    assert render(TABLE, Format.HTML).splitlines() == [
+        '<div class="table" tabindex="0"><table>',
+        '<thead><tr><th>name</th><th class="number">tests</th><th class="number">rate</th><th>note</th></tr></thead>',
+        "<tbody>",
+        '<tr><td>wisard</td><td class="number">1434</td><td class="number">0.8765</td><td>fine</td></tr>',
+        '<tr><td>witch</td><td class="number">7</td><td class="number"></td><td>not so fine</td></tr>',
+        "</tbody>",
+        "</table></div>",
+    ]
+
+
+class Seen(HTMLParser):
+    """The elements and the text that a browser would see."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        assert dict(attrs).keys() <= {"class", "tabindex"}
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def handle_comment(self, data: str) -> None:
+        self.tags.append("comment")
+
+
+@quickly
+@given(texts, texts)
+def test_no_text_is_markup_on_a_page(header: str, text: str) -> None:
+    blocks: list[Block] = [Heading(header), Lines([text]), Table([header, "x"], [[text, 1]])]
+    seen = Seen(render_document(blocks, Format.HTML))
+    assert seen.tags == ["h2", "p", "div", "table", "thead", "tr", "th", "th", "tbody", "tr", "td", "td"]
+    assert seen.text.count(safe(text)) >= 2
+    assert not ACTIVE.search(seen.text)
+
+
+@pytest.mark.parametrize("style", [Format.TABLE, Format.PLAIN, Format.CSV, Format.TEX, Format.MD, Format.HTML])
 def test_a_table_without_rows_has_its_header(style: Format) -> None:
     assert "name" in render(Table(["name", "tests"], []), style)
 
