@@ -3,10 +3,14 @@
 import queue
 import threading
 from collections.abc import Iterator
+from time import perf_counter
 
 from harness.interface.contract import Interface, Session, Setting
 from harness.interface.process import kill_all
 from harness.model import Question, Reply
+
+# A service that does not answer cannot be killed; its thread is left behind.
+CLOSING_SECONDS = 5.0
 
 _READY = "ready"
 _DONE = "done"
@@ -46,7 +50,8 @@ class Pool:
         """End all programs; after a complete run they have ended already."""
         self._closing = True
         self._questions.stop()
-        while any(thread.is_alive() for thread in self._threads):
+        give_up = perf_counter() + CLOSING_SECONDS
+        while any(thread.is_alive() for thread in self._threads) and perf_counter() < give_up:
             kill_all()
             for thread in self._threads:
                 thread.join(0.05)

@@ -5,12 +5,13 @@ import fcntl
 import os
 import resource
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from workshop import ECHO, Record, Workshop, command, errors, wait_until
+from workshop import ECHO, WAIT, Record, Workshop, command, errors, wait_until
 
 LETHAL = {
     "exit": ("import os; os._exit(3)", "exit status 3"),
@@ -145,6 +146,45 @@ def test_an_interrupted_stream_is_ended_and_can_be_resumed(jobs: str, waiting: W
     assert waiting.left_running() == []
     (waiting.folder / "go").touch()
     assert waiting.run("--resume", "-j", jobs) == good
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interrupted_command_is_ended_with_all_it_started(jobs: str, shop: Workshop) -> None:
+    shop.script(CASES)
+    shop.program("prog", "#!/bin/sh\ntest $1 = x10 && touch waiting && sleep 1000\necho $1\n")
+    shop.toml('[command]\nargv = ["./prog", "{input}"]\n')
+    code, said = stopped_by(shop, signal.SIGINT, "-o", "out.jsonl", "-j", jobs)
+    assert code == 130
+    assert "--resume" in said
+    assert shop.left_running() == []
+    assert {f"c{n}" for n in range(9)} <= {line.get("id") for line in shop.lines()}
+
+
+@pytest.mark.parametrize("words", [(), ("-j", "2"), ("--timeout", "1000")], ids=["inline", "two", "limited"])
+def test_a_silent_service_does_not_hold_up_an_interrupt(words: tuple[str, ...], shop: Workshop) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(WAIT)
+        shop.script()
+        shop.toml(f'[http]\nurl = "http://127.0.0.1:{silent.getsockname()[1]}/"\n')
+        with shop.start("run", "toy", "-o", "out.jsonl", *words) as process:
+            held = silent.accept()[0]
+            while not held.recv(1):  # only to see whether the service is there
+                held.close()
+                held = silent.accept()[0]
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=WAIT)
+            held.close()
+    assert process.returncode == 130
+    assert "0 of 6 trials are in out.jsonl" in said
+
+
+@pytest.mark.parametrize("words", [["test", "toy"], ["run", "toy", "--case", "c10"]])
+def test_other_commands_are_interrupted_too(words: list[str], waiting: Workshop) -> None:
+    with waiting.start(*words) as process:
+        wait_until("the tenth case", (waiting.folder / "waiting").exists, process)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (143, "hate: terminated\n")
 
 
 def test_an_interrupt_while_a_program_gets_ready_leaves_nothing_behind(shop: Workshop) -> None:

@@ -172,6 +172,16 @@ def test_a_program_that_is_not_ready_is_said_at_once(how: str, jobs: str, shop_w
     assert not (shop_with_six.folder / "out.jsonl").exists()
 
 
+def test_a_user_is_told_what_is_waited_for(shop_with_six: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that does not flush would be waited for without a word."""
+    monkeypatch.setattr("harness.interface.stream.HINT_SECONDS", 0.01)
+    body = STREAM.format(body=f"    {GOOD}").replace("say(ready=True)", "time.sleep(0.5); say(ready=True)")
+    shop_with_six.stream("", whole=body)
+    done = shop_with_six.call("run", "toy")
+    assert done.status == 0
+    assert 'hate: waiting for streamer to say {"ready":true}; does it flush its output?\n' in done.err
+
+
 def test_what_the_program_is_told(shop: Workshop) -> None:
     """docs/interfaces.md: test, parameters, training material; then the id first, then the input, then the rest."""
     shop.script(rows="id,input,expect,writer\n1,a,a,w\n", sections='[train]\ntable = "train.csv"\n')

@@ -1,0 +1,39 @@
+"""The questions of a run, and what several threads may do to them."""
+
+import threading
+from pathlib import Path
+
+from workshop import Workshop
+
+from harness.cli.plan import make_plan
+from harness.engine.pool import Pool
+from harness.engine.run import Feed, Options
+from harness.interface.contract import Setting
+from harness.model import Question
+
+
+def test_records_that_are_there_already_are_kept_under_the_lock(toy: Workshop) -> None:
+    """With workers, the feed runs in their threads while the main thread appends: places must stay in pairs."""
+    plan = make_plan("toy", [], None, [], Options())
+    kept: list[tuple[int, int]] = []
+
+    def keep(index: int, start: int) -> None:
+        assert feed.recording.locked()
+        kept.append((index, start))
+
+    feed = Feed(plan, {("c1", 1): 100, ("c4", 1): 50}, keep)
+    assert [question.id for question in feed] == ["c0", "c2", "c3", "c5"]
+    assert kept == [(1, 100), (4, 50)]
+    assert sorted(feed.pending) == [0, 2, 3, 5]
+
+
+def test_a_pool_that_is_closed_early_ends_its_threads(toy: Workshop) -> None:
+    plan = make_plan("toy", [], None, [], Options(jobs=2))
+    setting = Setting("toy", "1.0", "label", plan.params, train=lambda: None, work=Path())
+    before = threading.active_count()
+    pool = Pool(plan.interface.isolated(), setting, 2)
+    pool.start()
+    replies = pool.replies(iter(Question(n, f"c{n}", "x") for n in range(1000)))
+    assert next(replies).raw == "x"
+    pool.close()
+    assert threading.active_count() == before
