@@ -15,7 +15,7 @@ from harness.stats.replication.statistic import full_estimate, replicate_estimat
 
 DRAWS = 1000
 # Draws times units that are held at once.
-MANY = 1 << 28
+MANY = 1 << 27
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from harness.stats.replication.replicates import ScaledReplicates, blocks
 from harness.stats.replication.sample import Sample
 
 _BLOCK = 64
+# Factors, of units times replicates, that are held at once.
+_HELD = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,7 @@ class RescaledBootstrap(ScaledReplicates):
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
         """The factors in blocks (r, units)."""
         raised = np.repeat(self.sizes / (self.sizes - 1), self.sizes)
-        for start, stop in blocks(self.count, block):
+        for start, stop in blocks(self.count, min(block, _block(self.draws.shape[1]))):
             yield self.draws[start:stop] * raised
 
 
@@ -60,12 +62,17 @@ def rescaled_bootstrap(sample: Sample, *, rng: np.random.Generator, replicates: 
     return around_lone(sample, lambda kept: RescaledBootstrap(_draws(kept, rng, replicates), kept.stratum_sizes))
 
 
+def _block(units: int) -> int:
+    """How many replicates to have in hand: millions of units leave room for few."""
+    return min(_BLOCK, max(1, _HELD // units))
+
+
 def _draws(sample: Sample, rng: np.random.Generator, replicates: int) -> npt.NDArray[np.uint16]:
     """How often each unit is drawn, (replicates, units); strata of one size are drawn together."""
     sizes = sample.stratum_sizes
     starts = np.cumsum(sizes) - sizes
     draws = np.empty((replicates, sample.units), dtype=np.uint16)
-    for start, stop in blocks(replicates, _BLOCK):
+    for start, stop in blocks(replicates, _block(sample.units)):
         rows = np.arange(stop - start)[:, None, None] * sample.units
         cells = []
         for size in np.unique(sizes):
