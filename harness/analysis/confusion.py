@@ -94,7 +94,8 @@ def confusions(runs: Sequence[Run], choice: Choice) -> list[Confusion]:
         raise TranscriptError(f"{runs[0].source}: no case whose class is known; a confusion matrix needs truth")
     answers = [_answers(run, order, choice) for run, order in zip(runs, _orders(aligned, runs), strict=True)]
     labels = _labels([column[truths.known] for column in (truths.label, *(answer.label for answer in answers))])
-    sampling = take_sample(aligned, choice.design)
+    # One case is a matrix, but no sample.
+    sampling = take_sample(aligned, choice.design) if aligned.n > 1 else None
     return [
         _confusion(name, labels, truths, answer, _Rates(sampling, choice, len(labels)))
         for name, answer in zip(aligned.names, answers, strict=True)
@@ -207,21 +208,22 @@ def _confusion(name: str, labels: list[str], truths: _Truths, answers: _Answers,
 class _Rates:
     """Rates within a class, with the interval that fits the design."""
 
-    def __init__(self, sampling: Sampling, choice: Choice, classes: int) -> None:
-        self._sampling = sampling
+    def __init__(self, sampling: Sampling | None, choice: Choice, classes: int) -> None:
         self._plan = Plan(confidence=choice.confidence)
-        self._replicated = sampling.known and classes * sampling.sample.cases <= MOST_REPLICATED
-        self.method = ("brr" if sampling.stratum else "jackknife") if self._replicated else "wilson"
-        self.target = sampling.target if self._replicated else "new independent cases"
+        self._sample = None
+        self.method, self.target = "wilson", "new independent cases"
+        if sampling is not None and sampling.known and classes * sampling.sample.cases <= MOST_REPLICATED:
+            self._sample = sampling.sample
+            self.method, self.target = "brr" if sampling.stratum else "jackknife", sampling.target
 
     def of(self, within: BoolArray, success: BoolArray) -> ClassRate:
         cases, hits = int(np.count_nonzero(within)), int(np.count_nonzero(within & success))
         if not cases:
             return ClassRate(0, None, None)
         interval = wilson(hits, cases, confidence=self._plan.confidence)
-        if self._replicated and 0 < hits < cases:
+        if self._sample is not None and 0 < hits < cases:
             try:
-                found = replicate(self._sampling.sample, rate(success & within, within=within), self._plan)
+                found = replicate(self._sample, rate(success & within, within=within), self._plan)
                 return ClassRate(cases, found.estimate, found.interval)
             except ValueError:
                 # Units of so few that no variance can be had.

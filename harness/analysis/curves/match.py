@@ -58,6 +58,8 @@ def match_curve(matrix: Matrix, wishes: MatchWishes) -> MatchCurve:
             larger_is_better=wishes.larger_is_better,
             exclude_diagonal=wishes.exclude_diagonal,
         )
+        if not ranks.enrolled.any():
+            raise ValueError("no probe's label is in the gallery; --identity says who a label is")
         curve = _curve(matrix, ranks, wishes)
         median = median_rank(ranks.rank)
     except ValueError as error:

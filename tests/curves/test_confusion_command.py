@@ -1,0 +1,181 @@
+"""`hate confusion`: counts by hand and by scikit-learn, refusals, errors, differences, pictures."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from recorded import Record, written
+from sklearn.metrics import confusion_matrix, precision_score, recall_score
+from workshop import Workshop
+
+from harness.bundled import bundled
+from harness.stats.rates import wilson
+
+
+def claim(number: int, truth: str, actual: str | None, *, expect: str | None = None, **more: Any) -> Record:
+    """A record of a label test; the claim is the truth unless told."""
+    expect = truth if expect is None else expect
+    positive = expect == truth
+    accepted = actual == expect
+    record: Record = {"id": f"c{number}", "positive": positive, "expect": expect}
+    record["outcome"] = ("TP" if accepted else "FN") if positive else ("FP" if accepted else "TN")
+    record |= {"truth": truth} if not positive else {}
+    return record | ({"actual": actual} if actual is not None else {}) | more
+
+
+def file(shop: Workshop, records: list[Record], name: str = "t", **more: Any) -> Path:
+    return written(shop.folder / f"{name}.jsonl", records, task="label", algorithm=name, **more)
+
+
+def confusion(shop: Workshop, *words: str | Path) -> Any:
+    done = shop.call("confusion", *words, "--format", "json")
+    assert done.status == 0, done.err
+    return done.json
+
+
+RECORDS = [
+    claim(0, "a", "a"), claim(1, "a", "b"), claim(2, "a", None), claim(3, "b", "b"), claim(4, "b", "b", expect="a"),
+    claim(5, "c", None, error="crash"), claim(6, "c", "a", score=0.5), claim(7, "10", "9"), claim(8, "9", "9"),
+]  # fmt: skip
+
+
+def test_rows_are_truth_and_columns_answers(shop: Workshop) -> None:
+    found = confusion(shop, file(shop, RECORDS))
+    assert found["labels"] == ["9", "10", "a", "b", "c"]
+    assert found["matrix"] == [
+        [1, 0, 0, 0, 0, 0],
+        [1, 0, 0, 0, 0, 0],
+        [0, 0, 1, 1, 0, 1],
+        [0, 0, 0, 2, 0, 0],
+        [0, 0, 1, 0, 0, 1],
+    ]
+    assert found["transcripts"][0]["errors"] == 1
+    table = shop.call("confusion", shop.folder / "t.jsonl", "--format", "table").out
+    assert "Refusals include 1 errors." in table
+    assert "Every record counts once." in table
+
+
+def test_answers_below_the_threshold_are_refusals(shop: Workshop) -> None:
+    path = file(shop, RECORDS, params={"threshold": 0.0})
+    assert confusion(shop, path)["matrix"][4] == [0, 0, 1, 0, 0, 1]
+    found = confusion(shop, path, "--threshold", "1")
+    assert found["matrix"][4] == [0, 0, 0, 0, 0, 2]
+    assert found["transcripts"][0]["below_threshold"] == 1
+    by_run = confusion(shop, file(shop, RECORDS, "strict", params={"threshold": 1.0}))
+    assert by_run["matrix"] == found["matrix"]
+
+
+@pytest.mark.parametrize("algorithm", ["wisard", "witch"])
+def test_bundled_transcripts_against_scikit_learn(shop: Workshop, algorithm: str) -> None:
+    """Each image is asked about twice and counts twice; with --positives it counts once."""
+    path = bundled("transcripts") / "hdigits" / f"{algorithm}.jsonl"
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:-1]]
+    for words, chosen in (((), records), (("--positives",), [r for r in records if r["positive"]])):
+        truth = [r.get("truth", r["expect"]) for r in chosen]
+        answer = [r["actual"] for r in chosen]
+        found = confusion(shop, algorithm, *words)
+        assert [row[:-1] for row in found["matrix"]] == confusion_matrix(truth, answer, labels=found["labels"]).tolist()
+        own = found["transcripts"][0]
+        recall = recall_score(truth, answer, labels=found["labels"], average=None)
+        precision = precision_score(truth, answer, labels=found["labels"], average=None)
+        assert [one["rate"] for one in own["recall"]] == pytest.approx(recall.tolist())
+        assert [one["rate"] for one in own["precision"]] == pytest.approx(precision.tolist())
+        assert (own["method"], own["target"]) == ("brr", "these strata, new images")
+
+
+def test_images_that_count_twice_do_not_make_intervals_narrower(shop: Workshop) -> None:
+    twice = confusion(shop, "wisard")["transcripts"][0]["recall"]
+    once = confusion(shop, "wisard", "--positives")["transcripts"][0]["recall"]
+    for two, one in zip(twice, once, strict=True):
+        assert np.diff(two["interval"]) == pytest.approx(np.diff(one["interval"]), rel=0.02)
+
+
+def test_wilsons_intervals_without_a_design(shop: Workshop) -> None:
+    own = confusion(shop, file(shop, RECORDS))["transcripts"][0]
+    limits = wilson(1, 3)
+    of_a = next(one for one in own["recall"] if one["label"] == "a")
+    assert (of_a["cases"], of_a["rate"]) == (3, pytest.approx(1 / 3))
+    assert of_a["interval"] == pytest.approx([limits.low, limits.high])
+    assert own["method"] == "wilson"
+    never = next(one for one in own["precision"] if one["label"] == "c")
+    assert (never["cases"], never["rate"], never["interval"]) == (0, None, None)
+
+
+def test_the_most_confused_pairs(shop: Workshop) -> None:
+    records = [claim(i, "a", "b" if i < 6 else "a") for i in range(10)] + [claim(10, "b", "a"), claim(11, "b", "c")]
+    path = file(shop, records)
+    pairs = confusion(shop, path)["transcripts"][0]["confused"]
+    assert pairs[0] == {"truth": "a", "answer": "b", "count": 6, "share": 0.6}
+    assert [(p["truth"], p["answer"]) for p in pairs[1:]] == [("b", "a"), ("b", "c")]
+    shown = shop.call("confusion", path, "--pairs", "1", "--format", "table").out
+    assert shown.count("taken for") == 1
+    perfect = shop.call("confusion", file(shop, [claim(0, "a", "a")], "perfect"), "--format", "table").out
+    assert "No class was taken for another." in perfect
+
+
+def test_two_transcripts_give_the_difference(shop: Workshop) -> None:
+    other = [claim(i, *pair) for i, pair in enumerate([("a", "a"), ("a", "a"), ("a", None), ("b", "b")])]
+    paths = [file(shop, RECORDS[:4], "one"), file(shop, list(reversed(other)), "two")]
+    found = confusion(shop, *paths)
+    assert found["difference"] == {"a": "one", "b": "two", "matrix": [[-1, 1, 0], [0, 0, 0]]}
+    assert "one less two" in shop.call("confusion", *paths, "--format", "table").out
+    rows = list(csv.reader(io.StringIO(shop.call("confusion", *paths, "--format", "csv").out)))
+    assert rows[0] == ["transcript", "truth", "a", "b", "refused"]
+    assert rows[-2] == ["one less two", "a", "-1", "1", "0"]
+
+
+def test_cases_that_show_nothing_known_are_right_when_refused(shop: Workshop) -> None:
+    blank = [
+        {"id": "x", "positive": False, "outcome": "TN"},
+        {"id": "y", "positive": False, "outcome": "FP", "actual": "a"},
+        {"id": "z", "positive": False, "outcome": "TN", "truth": "noise"},
+    ]
+    found = confusion(shop, file(shop, [*RECORDS[:2], *blank]))
+    assert found["labels"] == ["a", "b", "noise", "(none)"]
+    recall = {one["label"]: one["rate"] for one in found["transcripts"][0]["recall"]}
+    assert (recall["(none)"], recall["noise"], recall["a"]) == (0.5, 1.0, 0.5)
+
+
+def test_false_claims_about_what_is_not_known_do_not_count(shop: Workshop) -> None:
+    unknown = {"id": "x", "positive": False, "outcome": "TN", "expect": "a", "actual": "b"}
+    found = confusion(shop, file(shop, [*RECORDS[:2], unknown]))
+    assert found["transcripts"][0]["left_out"] == 1
+    assert sum(map(sum, found["matrix"])) == 2
+
+
+@pytest.mark.parametrize("count", [3, 12, 40])
+def test_pictures_are_the_same_every_time(shop: Workshop, count: int) -> None:
+    records = [claim(i, f"class{i % count}", f"class{(i * 7 + i // 9) % count}") for i in range(200)]
+    paths = [file(shop, records, "one"), file(shop, records[::-1], "two")]
+    for words in (paths[:1], paths):
+        pages = []
+        for name in ("a.svg", "b.svg"):
+            done = shop.call("confusion", *words, "--plot", name)
+            assert done.status == 0, done.err
+            pages.append((shop.folder / name).read_bytes())
+        assert pages[0] == pages[1]
+    if count == 40:
+        assert "has the whole matrix" in done.out
+
+
+@pytest.mark.parametrize("style", ["tex", "md", "plain", "r"])
+def test_other_formats(shop: Workshop, style: str) -> None:
+    done = shop.call("confusion", file(shop, RECORDS), "--format", style)
+    assert done.status == 0
+    assert done.out.strip()
+
+
+def test_what_has_no_confusion_matrix(shop: Workshop) -> None:
+    score = written(shop.folder / "s.jsonl", [{"id": "a", "outcome": "TP", "score": 1.0}])
+    done = shop.call("confusion", score)
+    assert (done.status, "needs labels" in done.err) == (2, True)
+    three = [file(shop, RECORDS, name) for name in ("x", "y", "z")]
+    done = shop.call("confusion", *three, "--plot", "a.svg")
+    assert (done.status, "the difference of two" in done.err) == (2, True)
+    unknown = file(shop, [{"id": "x", "positive": False, "outcome": "TN", "expect": "a", "actual": "b"}], "u")
+    done = shop.call("confusion", unknown)
+    assert (done.status, "no case whose class is known" in done.err) == (2, True)

@@ -1,0 +1,122 @@
+"""Data for gnuplot, spreadsheets, R, TeX and people; gnuplot and R really read it."""
+
+import csv
+import io
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from recorded import drawn, scores, written
+from workshop import Workshop
+
+HOSTILE = 'it\'s `id` "q" \\n $x$ {a_b^c} \x1b[31m % #'
+needs_gnuplot = pytest.mark.skipif(shutil.which("gnuplot") is None, reason="gnuplot is not installed")
+needs_r = pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+
+
+@pytest.fixture
+def transcripts(shop: Workshop) -> list[Path]:
+    """Three algorithms, one with a name that would act if it could, and one with refusals."""
+    found = []
+    for seed, name in ((1, "first"), (2, HOSTILE), (3, "refusing")):
+        values, positive = drawn(seed, 80)
+        answers = [None if name == "refusing" and i % 5 == 0 else value for i, value in enumerate(values.tolist())]
+        found.append(written(shop.folder / f"t{seed}.jsonl", scores(answers, positive), algorithm=name))
+    return found
+
+
+def test_plain_is_a_block_a_curve(shop: Workshop, transcripts: list[Path]) -> None:
+    done = shop.call("roc", *transcripts)
+    blocks = done.out.split("\n\n\n")
+    assert len(blocks) == 3
+    assert "\x1b" not in done.out
+    for block, path in zip(blocks, transcripts, strict=True):
+        points = shop.call("roc", path, "--format", "json").json["curves"][0]["points"]
+        lines = block.splitlines()
+        header = next(line for line in lines if line.startswith("# threshold") or "threshold  " in line)
+        assert header.split()[1:] == ["threshold", "tpr", "fpr", "fnr", "precision", "low", "high"]
+        rows = [line.split() for line in lines if not line.startswith("#")]
+        assert [float(row[1]) for row in rows] == pytest.approx(points["tpr"], abs=1e-8)
+        assert rows[0][0] == "Inf"
+
+
+def test_csv_is_one_table(shop: Workshop, transcripts: list[Path]) -> None:
+    done = shop.call("det", *transcripts, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    assert list(rows[0]) == ["curve", "threshold", "tpr", "fpr", "fnr", "precision", "low", "high"]
+    assert len({row["curve"] for row in rows}) == 3
+    points = shop.call("det", transcripts[0], "--format", "json").json["curves"][0]["points"]
+    assert [float(row["fnr"]) for row in rows if row["curve"] == "first"] == points["fnr"]
+
+
+@pytest.mark.parametrize(("style", "mark"), [("tex", r"\toprule"), ("md", "| ---"), ("table", "Intervals for")])
+def test_summaries_for_people(shop: Workshop, transcripts: list[Path], style: str, mark: str) -> None:
+    done = shop.call("pr", *transcripts, "--format", style, "--cost", "fp=2", "--at", "fpr=0.1")
+    assert done.status == 0
+    assert mark in done.out
+    assert "AP" in done.out
+    assert "\x1b" not in done.out
+
+
+@needs_r
+def test_r_reads_its_format_with_dget(shop: Workshop, transcripts: list[Path]) -> None:
+    done = shop.call("roc", *transcripts, "--format", "r")
+    shop.write("curves.R", done.out)
+    program = """
+    found <- dget("curves.R")
+    stopifnot(is.data.frame(found$curves[[2]]$points), length(found$curves) == 3)
+    cat(found$curves[[2]]$name, "\\n", sep = "")
+    cat(sprintf("%.12f\\n", sapply(found$curves, function(curve) curve$auc)))
+    cat(sum(found$curves[[1]]$points$tpr), "\\n")
+    """
+    ran = subprocess.run(["Rscript", "-e", program], cwd=shop.folder, capture_output=True, text=True, check=True)
+    name, *numbers = ran.stdout.strip().splitlines()
+    curves = shop.call("roc", *transcripts, "--format", "json").json["curves"]
+    assert name == HOSTILE
+    assert [float(number) for number in numbers[:3]] == pytest.approx([curve["auc"] for curve in curves])
+    assert float(numbers[3]) == pytest.approx(sum(curves[0]["points"]["tpr"]), rel=1e-5)
+
+
+@needs_r
+def test_r_reads_plain_columns_as_they_are(shop: Workshop, transcripts: list[Path]) -> None:
+    shop.write("one.txt", shop.call("roc", transcripts[0]).out)
+    program = 'x <- read.table("one.txt"); cat(nrow(x), ncol(x), is.numeric(x$V1), max(x$V2))'
+    ran = subprocess.run(["Rscript", "-e", program], cwd=shop.folder, capture_output=True, text=True, check=True)
+    points = shop.call("roc", transcripts[0], "--format", "json").json["curves"][0]["points"]
+    assert ran.stdout.split() == [str(len(points["tpr"])), "7", "TRUE", "1"]
+
+
+SKETCHES = [("roc", "linear"), ("roc", "log"), ("det", "normal"), ("det", "log"), ("det", "linear"), ("pr", "")]
+
+
+@needs_gnuplot
+@pytest.mark.parametrize(("command", "axes"), SKETCHES, ids=[" ".join(one) for one in SKETCHES])
+def test_gnuplot_draws_the_script(shop: Workshop, transcripts: list[Path], command: str, axes: str) -> None:
+    words = ["--axes", axes] if axes else []
+    assert shop.call(command, *transcripts, *words, "--gnuplot", "curve.gp").status == 0
+    ran = subprocess.run(["gnuplot", "curve.gp"], cwd=shop.folder, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    picture = (shop.folder / "curve.svg").read_text(encoding="utf-8")
+    assert "first, " in picture
+    assert "`id`" in picture, "a name is drawn as it is, and not run"
+
+
+@needs_gnuplot
+def test_gnuplot_takes_the_plain_blocks(shop: Workshop, transcripts: list[Path]) -> None:
+    shop.write("all.txt", shop.call("roc", *transcripts).out)
+    program = 'stats "all.txt" index 1 using 3:2 nooutput; print STATS_records, " ", STATS_max_y'
+    ran = subprocess.run(["gnuplot", "-e", program], cwd=shop.folder, capture_output=True, text=True, check=True)
+    points = shop.call("roc", transcripts[1], "--format", "json").json["curves"][0]["points"]
+    assert [float(word) for word in ran.stderr.split()] == [len(points["tpr"]), 1.0]
+
+
+def test_a_script_that_cannot_be_written_is_said_before_the_work(shop: Workshop, transcripts: list[Path]) -> None:
+    done = shop.call("roc", *transcripts, "--gnuplot", "no/such/folder.gp")
+    assert (done.status, done.out) == (2, "")
+    assert "create it first" in done.err
+
+
+def test_text_of_others_never_reaches_a_terminal_raw(shop: Workshop, transcripts: list[Path]) -> None:
+    for style in ("table", "plain", "csv", "json", "tex", "md", "r"):
+        assert "\x1b" not in shop.call("roc", *transcripts, "--format", style).out

@@ -1,0 +1,127 @@
+"""Curves from the counts of a swept parameter, and mean curves of repeated tests."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from recorded import counts, scores, written
+from sklearn.metrics import auc as trapezoids
+from workshop import Workshop
+
+RNG = np.random.default_rng(4)
+POSITIVE = RNG.random(200) < 0.5
+HIDDEN = RNG.normal(size=200) + 1.5 * POSITIVE
+SIZES = (0.5, 1.0, 2.0)
+
+
+def swept(shop: Workshop) -> list[Path]:
+    return [
+        written(shop.folder / f"s{size}.jsonl", counts(size <= HIDDEN, POSITIVE), params={"size": size, "seed": 1})
+        for size in SIZES
+    ]
+
+
+def curves(shop: Workshop, *words: str | Path) -> Any:
+    done = shop.call("roc", *words, "--format", "json")
+    assert done.status == 0, done.err
+    return done.json["curves"]
+
+
+def test_each_setting_is_a_point(shop: Workshop) -> None:
+    [found] = curves(shop, *swept(shop), "--swept", "size")
+    assert (found["param"], found["values"]) == ("size", ["2", "1", "0.5"])
+    fpr = [float((size <= HIDDEN)[~POSITIVE].mean()) for size in SIZES[::-1]]
+    tpr = [float((size <= HIDDEN)[POSITIVE].mean()) for size in SIZES[::-1]]
+    assert found["points"]["fpr"] == pytest.approx(fpr)
+    assert found["points"]["tpr"] == pytest.approx(tpr)
+    assert found["points"]["threshold"] == [2.0, 1.0, 0.5]
+    assert found["auc"] == pytest.approx(trapezoids([0, *fpr, 1], [0, *tpr, 1]))
+    assert found["auc_interval"][0] < found["auc"] < found["auc_interval"][1]
+    assert found["points"]["low"][0] < tpr[0] < found["points"]["high"][0]
+    assert "closed by straight lines" in found["notes"][0]
+
+
+def test_a_setting_that_another_beats_is_shown_but_not_in_the_area(shop: Workshop) -> None:
+    paths = swept(shop)
+    before = curves(shop, *paths, "--swept", "size")[0]["auc"]
+    worse = written(shop.folder / "bad.jsonl", counts(HIDDEN < 0, POSITIVE), params={"size": 9.0})
+    [found] = curves(shop, *paths, worse, "--swept", "size")
+    assert len(found["points"]["tpr"]) == 4
+    assert found["auc"] == before
+    assert "no better in either rate" in found["notes"][1]
+
+
+def test_a_curve_for_each_algorithm(shop: Workshop) -> None:
+    other = [
+        written(shop.folder / f"o{size}.jsonl", counts(size <= HIDDEN + 1, POSITIVE), algorithm="other",
+                params={"size": size})
+        for size in SIZES
+    ]  # fmt: skip
+    found = curves(shop, *swept(shop), *other, "--swept", "size", "--at", "fpr=0.2")
+    assert [curve["name"] for curve in found] == ["mine", "other"]
+    assert found[0]["operating"][0]["fpr"] <= 0.2
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("--swept", "sise"), "did you mean 'size'?"),
+        (("--swept", "seed"), "one value of 'seed' only"),
+        (("--swept", "size", "--repeated"), "exclude one another"),
+        (("--swept", "size", "--at", "threshold=1"), "ask for fpr= or fnr="),
+        (("--repeated",), "--swept PARAM"),
+    ],
+)
+def test_sweeps_that_are_none(shop: Workshop, words: tuple[str, ...], text: str) -> None:
+    done = shop.call("roc", *swept(shop), *words)
+    assert done.status == 2
+    assert text in done.err
+
+
+def repeated(shop: Workshop, times: int) -> list[Path]:
+    paths = []
+    for i in range(times):
+        rng = np.random.default_rng(i)
+        positive = rng.random(80) < 0.5
+        values = np.round(rng.normal(size=80) + positive, 1)
+        paths.append(written(shop.folder / f"r{i}.jsonl", scores(values, positive), digest=f"1:{i:064d}"))
+    return paths
+
+
+def test_the_mean_of_repeated_tests(shop: Workshop) -> None:
+    paths = repeated(shop, 5)
+    single = curves(shop, *paths)
+    [found] = curves(shop, *paths, "--repeated")
+    assert found["repetitions"] == 5
+    areas = np.array([curve["auc"] for curve in single])
+    half = 2.7764451051977987 * areas.std(ddof=1) / np.sqrt(5)  # t with 4 degrees of freedom, from a table
+    assert found["auc"] == pytest.approx(areas.mean())
+    assert found["auc_interval"] == pytest.approx([areas.mean() - half, areas.mean() + half])
+    for threshold, fpr, tpr in zip(*(found["points"][name] for name in ("threshold", "fpr", "tpr")), strict=True):
+        if threshold is not None:
+            own = [_at(curve["points"], threshold) for curve in single]
+            assert (fpr, tpr) == pytest.approx(tuple(np.mean(own, axis=0)))
+
+
+def _at(points: Any, threshold: float) -> tuple[float, float]:
+    """The laxest point whose threshold is not below the one asked for."""
+    rows = zip(points["threshold"], points["fpr"], points["tpr"], strict=True)
+    return [(fpr, tpr) for own, fpr, tpr in rows if own is None or own >= threshold][-1]
+
+
+def test_ellipses_need_three_tests(shop: Workshop) -> None:
+    [few] = curves(shop, *repeated(shop, 2), "--repeated")
+    assert {mean["ellipse"] for mean in few["means"]} == {None}
+    assert "three tests or more" in few["notes"][1]
+    [enough] = curves(shop, *repeated(shop, 4), "--repeated")
+    ellipses = [mean["ellipse"] for mean in enough["means"]]
+    assert any(one is not None and one["half_axes"][0] >= one["half_axes"][1] > 0 for one in ellipses)
+
+
+def test_the_same_data_twice_is_said(shop: Workshop) -> None:
+    paths = repeated(shop, 2)
+    [found] = curves(shop, paths[0], paths[0], "--repeated")
+    assert any("same data" in note for note in found["notes"])
+    alone = shop.call("roc", paths[0], "--repeated")
+    assert (alone.status, "two or more" in alone.err) == (2, True)
