@@ -1,74 +1,35 @@
-"""Download one file: streamed, limited in time and size, tried again when that may help, whole or not at all."""
+"""Download one file: streamed, limited in time and size, tried again when that may help, whole or not at all.
 
-import hashlib
+What has no known SHA-256 begins anew with every attempt; the rest goes on where the last attempt ended.
+"""
+
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import requests
-from urllib3.exceptions import HTTPError
 
 from harness import __version__
 from harness.errors import DataError, Unreachable
+from harness.site.arriving import save
 from harness.site.deadline import Abandoned, within
-from harness.site.inflate import BadGzip, gunzip
 from harness.site.limits import Limits
+from harness.site.offline import is_offline
 from harness.site.reasons import connection, encryption, first_line
 from harness.site.retry import Retry, retry_after, wait_before
 from harness.site.urls import Address, masked, parse, redirected
+from harness.site.wish import Fetched, Wish
 
 MOST_REDIRECTS = 5
-BLOCK = 1 << 16
-Filter = Callable[[Iterable[bytes]], Iterator[bytes]]
-
-
-@dataclass(frozen=True)
-class Validators:
-    """What a server calls the state of a file, so that it can be asked whether that has changed."""
-
-    etag: str = ""
-    modified: str = ""
-
-    def headers(self) -> dict[str, str]:
-        """The conditions of a request."""
-        named = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
-        return {name: value for name, value in named.items() if value}
-
-
-@dataclass(frozen=True)
-class Fetched:
-    """A file that has arrived whole."""
-
-    sha256: str
-    size: int
-    validators: Validators
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What to fetch, and how."""
-
-    url: str
-    limits: Limits = field(default_factory=Limits)
-    # Of a copy that is here already.
-    known: Validators = field(default_factory=Validators)
-    # What is made of the content on its way to the file.
-    through: Filter = iter
-    # Whether the server may compress on the way.
-    compressed: bool = True
-
-    @property
-    def name(self) -> str:
-        """The address for messages."""
-        return masked(self.url)
 
 
 def fetch(wish: Wish, target: Path) -> Fetched | None:
     """The file in `target`; None when the server says that the known copy is still the right one."""
     start = parse(wish.url)
+    if is_offline():
+        raise Unreachable(f"{wish.name}: not asked for, since --offline or HATE_OFFLINE says so")
     try:
         return within(wish.limits.seconds, lambda abandoned: _attempts(wish, start, target, abandoned))
     except TimeoutError:
@@ -76,36 +37,65 @@ def fetch(wish: Wish, target: Path) -> Fetched | None:
         raise Unreachable(text) from None
 
 
-def download(url: str, target: Path, *, sha256: str, size: int | None) -> None:
-    """Data of a test; a DataError where it cannot be had or is not what the script means."""
-    wish = Wish(url, _data_limits(size), compressed=False)
+def download(url: str, target: Path, *, sha256: str, size: int | None, said_by: str = "the script") -> None:
+    """Content that is known by its SHA-256; a DataError where it cannot be had or is not that. What is in the target
+    already is taken for its beginning, and stays there when the download breaks off."""
+    begun = target.exists()
+    try:
+        _download(url, target, sha256, size, said_by)
+    except _Wrong:
+        target.unlink(missing_ok=True)
+        if not begun:
+            raise
+        # The beginning may have been wrong, not the rest.
+        download(url, target, sha256=sha256, size=size, said_by=said_by)
+
+
+class _Wrong(DataError):
+    """It came whole, and is something else."""
+
+
+def _download(url: str, target: Path, sha256: str, size: int | None, said_by: str) -> None:
+    wish = Wish(url, _data_limits(size, said_by), compressed=False, resumed=True)
     found = fetch(wish, target)
     if found is None:
         raise DataError(f"{wish.name}: HTTP 304, but nothing was here to be unchanged")
     if size is not None and found.size != size:
-        raise DataError(f"{wish.name}: {found.size:,} bytes, the script says {size:,}; try again")
+        raise _Wrong(f"{wish.name}: {found.size:,} bytes, {said_by} says {size:,}; try again")
     if found.sha256 != sha256:
-        raise DataError(f"{wish.name}: sha256 is {found.sha256}, the script says {sha256}; not the data of this test")
+        raise _Wrong(f"{wish.name}: sha256 is {found.sha256}, {said_by} says {sha256}; not the data of this test")
 
 
-def _data_limits(size: int | None) -> Limits:
+def _data_limits(size: int | None, said_by: str) -> Limits:
     """A test's data may be large, and its author has said how large; a slow line gets a day."""
     if size is None:
         return Limits(seconds=86_400.0, size=1 << 40, slow_remedy="try again", large_remedy="refused")
-    return Limits(seconds=86_400.0, size=size, slow_remedy="try again", large_remedy="the script says so; refused")
+    return Limits(seconds=86_400.0, size=size, slow_remedy="try again", large_remedy=f"{said_by} says so; refused")
 
 
 def _attempts(wish: Wish, start: Address, target: Path, abandoned: threading.Event) -> Fetched | None:
-    for attempt in range(1, wish.limits.attempts + 1):
+    attempt = 0
+    while True:
+        attempt += 1
+        begun = _begun(wish, target)
         try:
             return _attempt(wish, start, target, abandoned)
         except Retry as retry:
+            # Whoever gets on may go on, however often the connection breaks.
+            attempt = 1 if _begun(wish, target) > begun else attempt
             pause = wait_before(attempt + 1, wish.limits, asked=retry.after)
             if pause is None:
                 raise Unreachable(f"{wish.name}: {retry}") from None
             if abandoned.wait(pause):
                 raise Abandoned from None
-    raise Unreachable(f"{wish.name}: no attempt was made")
+
+
+def _begun(wish: Wish, target: Path) -> int:
+    """How many bytes are here already, and need not be asked for."""
+    try:
+        return target.stat().st_size if wish.resumed else 0
+    except OSError:
+        return 0
 
 
 class _Session(requests.Session):
@@ -122,15 +112,16 @@ def _attempt(wish: Wish, start: Address, target: Path, abandoned: threading.Even
     address = start
     with _Session() as session:
         for _ in range(MOST_REDIRECTS + 1):
-            with _ask(session, wish, address) as response:
+            with _ask(session, wish, address, _begun(wish, target)) as response:
                 if not response.is_redirect:
                     return _take(wish, response, target, abandoned)
                 address = redirected(address, response.headers["Location"])
     raise DataError(f"{wish.name}: more than {MOST_REDIRECTS} redirects, the last to {masked(address.url)}")
 
 
-def _ask(session: requests.Session, wish: Wish, address: Address) -> requests.Response:
+def _ask(session: requests.Session, wish: Wish, address: Address, begun: int) -> requests.Response:
     headers = {"User-Agent": f"hate/{__version__}", "Accept-Encoding": "gzip" if wish.compressed else "identity"}
+    headers |= {"Range": f"bytes={begun}-"} if begun else {}
     limits = wish.limits
     try:
         return session.get(
@@ -156,11 +147,14 @@ def _take(wish: Wish, response: requests.Response, target: Path, abandoned: thre
     status = response.status_code
     if status == HTTPStatus.NOT_MODIFIED and wish.known.headers():
         return None
-    if status == HTTPStatus.OK:
-        size, sha256 = _save(wish, _arriving(wish, response, abandoned), target)
-        headers = response.headers
-        return Fetched(sha256, size, Validators(headers.get("ETag", ""), headers.get("Last-Modified", "")))
+    begun = _begun(wish, target)
+    if status == HTTPStatus.OK or (status == HTTPStatus.PARTIAL_CONTENT and _continues(response, begun)):
+        start = 0 if status == HTTPStatus.OK else begun
+        return save(wish, response, target, start, abandoned)
     text = f"HTTP {status} {response.reason or ''}".rstrip()
+    if begun and status in (HTTPStatus.PARTIAL_CONTENT, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE):
+        target.unlink(missing_ok=True)
+        raise Retry(f"{text}, with another part than was asked for")
     if (
         status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
         or status >= HTTPStatus.INTERNAL_SERVER_ERROR
@@ -169,53 +163,6 @@ def _take(wish: Wish, response: requests.Response, target: Path, abandoned: thre
     raise DataError(f"{wish.name}: {text}")
 
 
-def _arriving(wish: Wish, response: requests.Response, abandoned: threading.Event) -> Iterator[bytes]:
-    """The body, unpacked if the server packed it for the way."""
-    encoding = response.headers.get("Content-Encoding", "").strip().lower()
-    blocks = _wire(wish, response, abandoned)
-    if encoding in ("", "identity"):
-        return blocks
-    if encoding in ("gzip", "x-gzip"):
-        return gunzip(blocks)
-    raise DataError(f"{wish.name}: sent as '{encoding}', which was not asked for")
-
-
-def _wire(wish: Wish, response: requests.Response, abandoned: threading.Event) -> Iterator[bytes]:
-    """The bytes as sent, as many as the server announced."""
-    announced = response.headers.get("Content-Length", "")
-    expected = int(announced) if announced.isdecimal() else None
-    _check_size(wish, expected or 0)
-    done, broken = 0, ""
-    try:
-        while block := response.raw.read(BLOCK, decode_content=False):
-            if abandoned.is_set():
-                raise Abandoned
-            done += len(block)
-            _check_size(wish, done)
-            yield block
-    except (HTTPError, OSError) as error:
-        broken = first_line(error)
-    if expected is not None and done < expected:
-        raise Retry(f"the body ends after {done:,} of {expected:,} bytes; try again")
-    if broken:
-        raise Retry(f"the connection broke after {done:,} bytes; try again")
-
-
-def _save(wish: Wish, blocks: Iterator[bytes], target: Path) -> tuple[int, str]:
-    digest, done = hashlib.sha256(), 0
-    try:
-        with target.open("wb") as file:
-            for block in wish.through(blocks):
-                done += len(block)
-                _check_size(wish, done)
-                digest.update(block)
-                file.write(block)
-    except BadGzip as error:
-        raise DataError(f"{wish.name}: {error}") from None
-    return done, digest.hexdigest()
-
-
-def _check_size(wish: Wish, size: int) -> None:
-    if size > wish.limits.size:
-        text = f"{wish.name}: larger than {wish.limits.size:,} bytes; {wish.limits.large_remedy}"
-        raise DataError(text)
+def _continues(response: requests.Response, begun: int) -> bool:
+    """Whether a part of the file begins where ours ends."""
+    return begun > 0 and response.headers.get("Content-Range", "").strip().startswith(f"bytes {begun}-")

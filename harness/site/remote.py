@@ -12,10 +12,11 @@ import msgspec
 from harness.errors import DataError, TranscriptError, Unreachable
 from harness.files.digest import file_sha256
 from harness.site.cache import cache_folder, kept
-from harness.site.download import Fetched, Validators, Wish, fetch
+from harness.site.download import fetch
 from harness.site.inflate import gunzip_if_packed
 from harness.site.limits import Limits
 from harness.site.urls import masked, parse
+from harness.site.wish import Fetched, Validators, Wish
 from harness.transcript.read import open_transcript
 
 CONTENT = "content"

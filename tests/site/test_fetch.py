@@ -13,8 +13,9 @@ import pytest
 from serving import Handler, Page, body, in_turn, redirect, self_signed, serving
 
 from harness.errors import DataError, Unreachable
-from harness.site.download import Fetched, Wish, download, fetch
+from harness.site.download import download, fetch
 from harness.site.limits import Limits
+from harness.site.wish import Fetched, Wish
 
 CONTENT = b"all of it\n" * 5000
 QUICK = Limits(pause=0.001)
