@@ -94,7 +94,9 @@ def _check_covariance(rates: npt.ArrayLike, covariance: npt.ArrayLike, df: float
     estimate, matrix = np.asarray(rates, dtype=np.float64), np.asarray(covariance, dtype=np.float64)
     if estimate.ndim != 1 or matrix.shape != (estimate.size, estimate.size):
         raise ValueError(f"{estimate.shape} rates and a covariance of {matrix.shape}: expected m and m x m")
-    if not (np.isfinite(matrix).all() and np.allclose(matrix, matrix.T, rtol=1e-8, atol=0)):
+    # Sums of many products differ from their mirror images by rounding, on the scale of the largest of them.
+    scale = float(np.abs(matrix).max(initial=0))
+    if not (np.isfinite(matrix).all() and np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-12 * scale)):
         raise ValueError("the covariance matrix is not finite and symmetric")
     if not df > 0:
         raise ValueError(f"degrees of freedom {df!r} are not above 0: more units are needed")

@@ -15,6 +15,7 @@ from harness.analysis.comparing.sampling import DesignOptions, take_sample
 from harness.analysis.comparing.statistics import STATISTICS, form_of
 from harness.cli import compare_options
 from harness.errors import TranscriptError, UsageError
+from harness.stats.cochran import equal_rates
 from harness.stats.confusion import MEASURES
 from harness.stats.curves.cases import make_cases
 from harness.stats.curves.clustered import clustered_difference
@@ -304,3 +305,11 @@ def test_several_statistics_have_the_covariance_of_their_replicates(tmp_path: Pa
     found = several(sample, [form.single(0), form.single(1)], Plan())
     plus, minus = found.variance(np.array([1.0, 1.0])), found.variance(np.array([1.0, -1.0]))
     assert plus - minus == pytest.approx(4 * found.covariance[0, 1])
+
+
+def test_a_covariance_may_be_unsymmetric_by_rounding() -> None:
+    """Covariances near zero differ from their mirror images in the last digits of the large ones."""
+    nearly = np.array([[1e-3, 1e-19, 0.0], [-1e-19, 1e-3, 0.0], [0.0, 0.0, 1e-3]])
+    exact = np.diag(np.full(3, 1e-3))
+    rates = np.array([0.5, 0.6, 0.7])
+    assert equal_rates(rates, nearly, df=50).p_value == pytest.approx(equal_rates(rates, exact, df=50).p_value)

@@ -93,6 +93,8 @@ class OutcomeForm(Form):
         self._measure: Measure = measure
         places = np.array([_ORDER.index(outcome.value) for outcome in OUTCOMES])
         self._code = places[aligned.outcome]
+        # Whether an outcome is a hit, and whether it counts, by its place.
+        self._hit, self._counts = (np.isin(range(len(_ORDER)), part) for part in measure.share or ((), ()))
 
     def single(self, run: int, inside: BoolArray | None = None) -> OfTotals:
         """A ratio where it is a share of a class, else a formula."""
@@ -112,7 +114,7 @@ class OutcomeForm(Form):
         return Smooth(columns, bounds=(-width, width), fragile=True, formula=gap(self._measure.of, len(_ORDER)))
 
     def _masks(self, run: int, inside: BoolArray | None) -> tuple[BoolArray, BoolArray]:
-        hits, within = (np.isin(self._code[run], list(places)) for places in self._measure.share or ((), ()))
+        hits, within = self._hit[self._code[run]], self._counts[self._code[run]]
         return hits, within if inside is None else within & inside
 
     def _columns(self, run: int, inside: BoolArray | None) -> FloatArray:
