@@ -21,6 +21,7 @@ COMMANDS = {
     "show": ("show", "look into the cases of a transcript"),
     "diff": ("diff", "the cases on which two runs differ"),
     "compare": ("compare", "is A better than B? McNemar, replication, verdicts, from transcripts anywhere"),
+    "permute": ("permute", "recognition rates of the same people with other choices of image, from matrices"),
     "import": ("import_", "turn results of other tools into transcripts"),
     "publish": ("publish", "add tests and transcripts to a site, a folder that any web server can serve"),
     "check": ("check", "validate scripts, interfaces and transcripts"),

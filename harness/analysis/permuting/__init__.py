@@ -1,0 +1,1 @@
+"""Other choices of gallery and probe images out of similarity matrices (`hate permute`)."""

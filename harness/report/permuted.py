@@ -1,0 +1,95 @@
+"""What `hate permute` found, for people and for programs."""
+
+from harness.analysis.permuting.experiment import PairAtRank, PermutedRates
+from harness.report.document import Block, Heading, Lines
+from harness.report.numbers import p_text, span
+from harness.report.table import Cell, Table
+
+# Ranks that a person is shown; the other formats have all.
+RANKS = (1, 5, 10)
+MOST_NAMES = 3
+
+
+def permuted_blocks(found: PermutedRates, other: PermutedRates | None = None) -> list[Block]:
+    """Rates, differences at rank 1, and what they speak of."""
+    blocks: list[Block] = [Heading("Recognition rate"), rate_table(found)]
+    if other is not None:
+        blocks += [Heading("The same with unbalanced draws"), rate_table(other)]
+    if found.pairs:
+        blocks += [Heading("Difference at rank 1, on the same draws"), pair_table(found)]
+    return [*blocks, Lines([*_facts(found), *_meaning(found)])]
+
+
+def rate_table(found: PermutedRates) -> Table:
+    """A row an algorithm, means and intervals at a few ranks."""
+    ranks = [rank for rank in RANKS if rank <= found.wishes.ranks]
+    level = f"{found.wishes.confidence * 100:g} %"
+    columns = ["algorithm", *(word for rank in ranks for word in (f"rank {rank}", level))]
+    rows: list[list[Cell]] = []
+    for name, rates in zip(found.names, found.rates, strict=True):
+        row: list[Cell] = [name]
+        for rank in ranks:
+            one = rates[rank - 1]
+            row += [one.mean, span(one.interval.low, one.interval.high, ".3f")]
+        rows.append(row)
+    return Table(columns, rows)
+
+
+def pair_table(found: PermutedRates) -> Table:
+    """A row a pair, at rank 1."""
+    columns = ["A", "B", "A - B", f"{found.wishes.confidence * 100:g} %", "A better", "tie", "B better",
+               "p, A", "p, B"]  # fmt: skip
+    return Table(columns, [_pair(pair, found) for pair in found.pairs if pair.rank == 1])
+
+
+def _pair(pair: PairAtRank, found: PermutedRates) -> list[Cell]:
+    limits = span(pair.interval.low, pair.interval.high, "+.3f")
+    return [
+        found.names[pair.a], found.names[pair.b], f"{pair.mean:+.4f}", limits, pair.a_better, pair.ties, pair.b_better,
+        p_text(pair.p_not_better), p_text(pair.p_b_not_better),
+    ]  # fmt: skip
+
+
+def long_tables(found: PermutedRates) -> list[Table]:
+    """Every rank of every algorithm, and of every pair, for programs."""
+    rates: list[list[Cell]] = [
+        [name, one.rank, one.mean, one.sd, one.interval.low, one.interval.high]
+        for name, of_one in zip(found.names, found.rates, strict=True)
+        for one in of_one
+    ]
+    pairs: list[list[Cell]] = [
+        [found.names[p.a], found.names[p.b], p.rank, p.mean, p.interval.low, p.interval.high, p.p_not_better]
+        for p in found.pairs
+    ]
+    tables = [Table(["algorithm", "rank", "mean", "sd", "low", "high"], rates)]
+    columns = ["a", "b", "rank", "difference", "low", "high", "p_not_better"]
+    return [*tables, Table(columns, pairs)] if pairs else tables
+
+
+def _facts(found: PermutedRates) -> list[str]:
+    wishes = found.wishes
+    drawn = "balanced" if wishes.balanced else "unbalanced"
+    lines = [
+        f"{wishes.experiments:,} experiments, {drawn}, seed {wishes.seed}: {found.permuted.people:,} people with one "
+        f"gallery and one probe image each, {found.pairs_of_images:,} pairs to draw from; {wishes.rule.words}. "
+        "Percentile intervals, each rank by itself."
+    ]
+    if found.left_out:
+        names = ", ".join(found.left_out[:MOST_NAMES]) + (", ..." if len(found.left_out) > MOST_NAMES else "")
+        lines.append(f"{len(found.left_out):,} people have no such pair and are left out: {names}.")
+    if wishes.balanced and found.patterns > found.permuted.people // 2:
+        lines.append("Few people have alike images, so that there is little to balance.")
+    return lines
+
+
+def _meaning(found: PermutedRates) -> list[str]:
+    lines = [
+        f"This speaks of these {found.permuted.people:,} people under other choices of image, not of new people: "
+        "for those, `hate cmc` has bands and `hate compare` tests."
+    ]
+    if found.pairs:
+        lines.append(
+            "p, A: (b + 1)/(N + 1), b the experiments in which A was not better; p, B the other way round. "
+            "Not adjusted for many pairs."
+        )
+    return lines

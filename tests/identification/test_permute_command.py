@@ -1,0 +1,89 @@
+"""`hate permute` as it is called."""
+
+from pathlib import Path
+
+import pytest
+from virtual import people_matrix, write_matrix
+from workshop import Workshop
+
+
+@pytest.fixture
+def faces(shop: Workshop) -> Workshop:
+    for number, noise in enumerate((0.6, 1.2)):
+        write_matrix(people_matrix(20, 4, noise=noise, seed=4, name="ab"[number]), shop.folder)
+    return shop
+
+
+def test_json_has_the_promised_names(faces: Workshop) -> None:
+    done = faces.call("permute", "a.npy", "b.npy", "--differ", "day", "--experiments", "200", "--format", "json")
+    assert done.status == 0, done.err
+    found = done.json
+    assert found["experiments"] == 200
+    assert found["seed"] == 0
+    assert [one["name"] for one in found["algorithms"]] == ["a", "b"]
+    assert [rate["rank"] for rate in found["algorithms"][0]["rates"]] == list(range(1, 11))
+    first = found["algorithms"][0]["rates"][0]
+    assert first["interval"][0] <= first["mean"] <= first["interval"][1]
+    pair = found["pairs"][0]
+    assert (pair["a"], pair["b"], pair["rank"]) == ("a", "b", 1)
+    assert pair["p_not_better"] == pytest.approx((pair["ties"] + pair["b_better"] + 1) / 201)
+
+
+def test_the_text_says_whom_it_speaks_of(faces: Workshop) -> None:
+    for style in ("table", "plain", "md", "tex"):
+        done = faces.call("permute", "a.npy", "b.npy", "--experiments", "50", "--format", style)
+        assert done.status == 0, done.err
+        text = " ".join(done.out.split())
+        assert "speaks of these 20 people under other choices of image, not of new people" in text
+        assert "50 experiments, balanced, seed 0" in text
+
+
+def test_csv_has_every_rank(faces: Workshop) -> None:
+    done = faces.call("permute", "a.npy", "--experiments", "50", "--format", "csv")
+    assert done.out.splitlines()[0] == "algorithm,rank,mean,sd,low,high"
+    assert len(done.out.splitlines()) == 11
+
+
+def test_a_seed_makes_it_the_same_in_another_process(faces: Workshop) -> None:
+    words = ("permute", "a.npy", "--experiments", "80", "--seed", "5", "--format", "json")
+    assert faces.call(*words).json == faces.hate(*words).json
+
+
+def test_both_ways_of_drawing_and_a_picture(faces: Workshop) -> None:
+    done = faces.call("permute", "a.npy", "b.npy", "--experiments", "300", "--sampling", "both",
+                      "--plot", "p.png", "--format", "json")  # fmt: skip
+    assert done.status == 0, done.err
+    means = [found["algorithms"][0]["rates"][0]["mean"] for found in (done.json, done.json["unbalanced"])]
+    assert means[0] == pytest.approx(means[1], abs=0.05)
+    assert (faces.folder / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_conditions_choose_gallery_and_probes(faces: Workshop) -> None:
+    done = faces.call("permute", "a.npy", "--gallery", "day=1", "--probe", "day=2", "--experiments", "10",
+                      "--format", "json")  # fmt: skip
+    assert done.json["image_pairs"] == 20 * 2 * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["missing.npy"], "missing.npy"),
+        (["a.npy", "--differ", "dya"], "no column 'dya'"),
+        (["a.npy", "--subject", "who"], "no column 'who'"),
+        (["a.npy", "--ranks", "21"], "--ranks 21"),
+        (["a.npy", "--gallery", "day"], "COLUMN=VALUE"),
+        (["a.npy", "--gallery", "day=9"], "no gallery image has day=9"),
+        (["a.npy", "--plot", "p.doc"], ".svg, .png or .pdf"),
+        (["a.npy", "--experiments", "0"], "0"),
+    ],
+)
+def test_mistakes_are_a_line(faces: Workshop, words: list[str], said: str) -> None:
+    done = faces.call("permute", *words)
+    assert done.status == 2
+    assert said in done.err
+
+
+def test_help_and_list_of_commands_need_no_numpy(shop: Workshop, tmp_path: Path) -> None:
+    done = shop.hate("permute", "--help")
+    assert done.status == 0
+    assert "--differ" in done.out
