@@ -93,7 +93,7 @@ def _cost(cost: Cost | None, scale: float) -> tuple[Cell, Cell]:
 
 def _ratios(found: Comparison, recorded: list[tuple[str, Costs]]) -> Table:
     level = f"{found.plan.confidence * 100:g} %"
-    columns = ["pair"] + [c for what, _ in recorded for c in (f"ratio of {what}", f"{level}", "p")]
+    columns = ["pair"] + [c for what, _ in recorded for c in (f"ratio of {what}", f"{what} {level}", f"p {what}")]
     rows: list[list[Cell]] = []
     for number, pair in enumerate(found.pairs):
         row: list[Cell] = [f"{found.aligned.names[pair.a]} / {found.aligned.names[pair.b]}"]
@@ -138,7 +138,7 @@ def _value_table(found: Comparison, by: ByGroup) -> Table:
     """A column for each run, with intervals where there is room for them."""
     names, level = found.aligned.names, f"{found.plan.confidence * 100:g} %"
     wide = len(names) <= MOST_WITH_INTERVALS
-    columns = [column for name in names for column in ([name, level] if wide else [name])]
+    columns = [column for name in names for column in ([name, f"{name} {level}"] if wide else [name])]
     rows: list[list[Cell]] = [
         [group.label, group.cases, *(cell for value in group.runs for cell in _value(value)[: 2 if wide else 1])]
         for group in by.groups

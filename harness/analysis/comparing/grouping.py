@@ -45,7 +45,8 @@ def _known(aligned: Aligned, name: str) -> bool:
 
 def _existing(aligned: Aligned, name: str) -> str:
     if not _known(aligned, name):
-        raise UsageError(f"--by {name}: no such column in these transcripts; {nearest(name, aligned.column_names())}")
+        there = [column for column in aligned.column_names() if _known(aligned, column)]
+        raise UsageError(f"--by {name}: no such column in these transcripts; {nearest(name, there)}")
     return name
 
 

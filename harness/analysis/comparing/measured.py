@@ -13,6 +13,7 @@ from harness.errors import UsageError
 from harness.stats.cochran import WaldTest, equal_rates
 from harness.stats.rates import Interval
 from harness.stats.replication.estimate import replicate
+from harness.stats.replication.grouped import GROUPINGS
 from harness.stats.replication.intervals import interval_without_variance, t_interval, t_p_value
 from harness.stats.replication.linearised import independent_variance
 from harness.stats.replication.plan import Method, Plan
@@ -173,9 +174,13 @@ def suitable(form: Form, sample: Sample, plan: Plan) -> Plan:
         raise UsageError(f"--method jackknife is wrong for {form.words}: leave it out, or take the bootstrap")
     if plan.method == Method.LINEARISED and not has_linear:
         raise UsageError(f"--method linear: {form.words} has no linear form; leave it out, or take the bootstrap")
-    if plan.method != Method.AUTO or (sample.stratified and sample.cases * sample.strata * 20 <= MANY):
-        return plan
-    if has_linear:
+    replicates = sample.stratified and sample.cases * sample.strata * GROUPINGS <= MANY
+    linear = plan.method == Method.LINEARISED or (plan.method == Method.AUTO and has_linear and not replicates)
+    if plan.df != "design" and not linear:
+        raise UsageError(f"--df {plan.df}: replicates of {form.words} have no such degrees of freedom; leave it out")
+    if linear:
         return replace(plan, method=Method.LINEARISED)
+    if plan.method != Method.AUTO or replicates:
+        return plan
     draws = max(100, min(BOOTSTRAP, MANY // sample.cases))
     return replace(plan, method=Method.BOOTSTRAP, replicates=plan.replicates or draws)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # They say without colour what the colours say.
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MARKERS = ("o", "s", "^", "D", "v", "P", "h")
 BLACK = COLOURS.index("#000000")
 # Differences of more pairs would hide one another.
 MOST_PAIRS = 6
