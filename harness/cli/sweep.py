@@ -1,6 +1,7 @@
 """`hate sweep`: how the counts change with the parameters."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -39,6 +40,7 @@ from harness.report.counts import count_row, count_table
 @seed_option
 @click.option("-o", "--output", type=PATH, metavar="FOLDER", help="Put a transcript of each algorithm setting there.")
 @click.option("--force", is_flag=True, help="With -o: overwrite transcripts of other runs.")
+@click.option("--plot", type=PATH, metavar="FILE.svg|png|pdf", help="Draw the rates over two parameters.")
 @running_options
 @click.option("--repeat", type=click.IntRange(1, 10_000), default=1, metavar="K",
               help="Ask each case K times, for algorithms that roll dice.")  # fmt: skip
@@ -54,6 +56,7 @@ def command(test: str, **given: Any) -> None:
     parts = load_parts(test, given["libraries"], given["interface"])
     grid = make_grid(parts.params, given["assignments"])
     numbers = _numbers(grid, given)
+    drawn_over = None if given["plot"] is None else _two_axes(grid, given["plot"])
     options = Options(given["jobs"], given["timeout"], given["repeat"], given["limit"])
     sweep = plan_sweep(parts.plan(options), grid, numbers)
     folder = None if given["output"] is None else Folder(given["output"], sweep, grid, force=given["force"])
@@ -63,8 +66,13 @@ def command(test: str, **given: Any) -> None:
         counts = _decide(sweep, kept)
         paths = [one.path for one in kept] if folder is None else folder.write(kept)
     rows = [(row.setting, count) for row, count in zip(sweep.rows, counts, strict=True)]
-    payload = {"rows": [count_row(*row) for row in rows], "transcripts": [str(path) for path in paths]}
+    payload: dict[str, Any] = {"rows": [count_row(*row) for row in rows], "transcripts": [str(path) for path in paths]}
     emit(chosen(given["style"]), count_table(rows, [axis.name for axis in grid.axes]), payload)
+    if drawn_over is not None:
+        from harness.report.plots.heat_map import heat_map
+
+        heat_map(payload["rows"], *drawn_over, given["plot"])
+        remark(f"picture: {given['plot']}")
     _tell(grid, sweep, given)
     tell_decided(grid, sweep.plans[0])
     tell_runs(runs, kept)
@@ -76,6 +84,17 @@ def _numbers(grid: Grid, given: dict[str, Any]) -> list[int]:
     if given["sample"]:
         return drawn(grid, given["sample"], given["seed"])
     return latin(grid, given["latin"], given["seed"]) if given["latin"] else every(grid)
+
+
+def _two_axes(grid: Grid, picture: Path) -> tuple[str, str]:
+    """The parameters that a heat map is drawn over; refused before anything is run."""
+    from harness.report.plots.canvas import check_picture
+
+    check_picture(picture)
+    swept = [axis.name for axis in grid.axes if len(axis.values) > 1]
+    if len(swept) != 2:
+        raise UsageError(f"--plot: {len(swept)} parameters have several values; a heat map is drawn over two")
+    return swept[0], swept[1]
 
 
 def _decide(sweep: Sweep, kept: Sequence[Kept]) -> list[Counts]:
