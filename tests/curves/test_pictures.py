@@ -145,3 +145,12 @@ def test_curves_without_a_picture_load_no_matplotlib(shop: Workshop, transcripts
     )
     assert "matplotlib" not in ran.stderr
     assert ran.stderr.strip().startswith("0 ")
+
+
+def test_sweep_draws_two_parameters_and_no_other_number(shop: Workshop) -> None:
+    words = ("sweep", "hdigits", "--interface", "witch", "--limit", "20", "--param", "ridge=1,1000")
+    done = shop.call(*words, "--param", "threshold=0,50,100", "--plot", "heat.svg")
+    assert done.status == 0, done.err
+    assert (shop.folder / "heat.svg").read_bytes().startswith(b"<?xml")
+    one = shop.call(*words, "--plot", "heat.svg")
+    assert (one.status, "1 parameters have several values" in one.err) == (2, True)
