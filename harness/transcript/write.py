@@ -68,8 +68,15 @@ class Writer:
         except OSError as error:
             raise OutputError(f"{path}: {error.strerror}; choose another place with -o") from None
         writer._lock()
-        os.ftruncate(writer._fd, 0)
-        writer._write(msgspec.json.encode(header) + b"\n")
+        try:
+            os.ftruncate(writer._fd, 0)
+            writer._write(msgspec.json.encode(header) + b"\n")
+        except OSError as error:
+            writer.close()
+            raise OutputError(f"{path}: {error.strerror}; choose another place with -o") from None
+        except OutputError:
+            writer.close()
+            raise
         writer._head = writer._offset
         return writer
 

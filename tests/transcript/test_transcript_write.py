@@ -234,3 +234,16 @@ def test_a_refused_write_keeps_the_records_before_it(tmp_path: Path) -> None:
     writer.close()
     assert (tmp_path / "t.jsonl").stat().st_size == size
     assert read(tmp_path / "t.jsonl") == [ONE]
+
+
+def test_a_header_that_cannot_be_written_leaves_the_file_free(tmp_path: Path) -> None:
+    """The full disk that stopped the first try may have room for the second; the lock must not."""
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("no /dev/full on this machine")
+    target = tmp_path / "t.jsonl"
+    target.symlink_to(full)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(OutputError):
+        Writer.create(target, HEADER, force=True)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
