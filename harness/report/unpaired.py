@@ -17,8 +17,9 @@ def unpaired_blocks(found: UnpairedComparison) -> list[Block]:
     """Every run, every pair, and what it means."""
     test = found.sides[0].aligned.headers[0].test
     sampling = found.sides[0].sampling
-    lines = [f"Nothing is matched: each run has its own cases, and variances add. {found.words[0].upper()}{found.words[1:]}, "
-             f"{sampling.target_in_words if sampling.known else 'all cases taken as independent'}."]  # fmt: skip
+    whom = sampling.target_in_words if sampling.known else "all cases taken as independent"
+    what = f"{found.words[0].upper()}{found.words[1:]}, {whom}."
+    lines = [f"Nothing is matched: each run has its own cases, and variances add. {what}"]
     return [
         Heading(f"{test.name} {test.version}: {len(found.sides)} transcripts of different inputs"),
         Lines(lines + found.notes),
