@@ -1,25 +1,29 @@
-"""Decide anew on recorded answers: any number of thresholds (or tolerances) costs one run of the program."""
+"""Decide anew on recorded answers: any number of thresholds (or tolerances) costs one run of the program.
 
-from collections.abc import Callable, Sequence
+Without numpy, whose import alone takes as long as some thousand cases.
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from harness.errors import TranscriptError
 from harness.model import Counts, ErrorKind, ErrorRule, Outcome
 from harness.params import Value
 from harness.tasks import TASKS
-from harness.tasks.task import Limits, Recorded, Rules
+from harness.tasks.task import Limits, Rules
 from harness.transcript.format import Header
 from harness.transcript.read import open_transcript
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+# A hundred thousand times `outcome.positive` would be felt.
+_TP, _FN = Outcome.TP, Outcome.FN
 
 
 class _Lean(Struct, frozen=True, gc=False):
@@ -29,6 +33,7 @@ class _Lean(Struct, frozen=True, gc=False):
     expect: str | UnsetType = UNSET
     actual: Any = UNSET
     score: float | UnsetType | None = UNSET
+    rank: int | UnsetType | None = UNSET
     error: ErrorKind | UnsetType | None = UNSET
 
 
@@ -36,65 +41,59 @@ class _Lean(Struct, frozen=True, gc=False):
 class Answers:
     """The recorded answers of a run, in its order, as limits: the strictest value at which each is still accepted."""
 
-    limit: FloatArray
-    positive: BoolArray
+    limit: Sequence[float]
+    # 1 or 0 for each.
+    positive: Sequence[int]
     errors: int
     # How many have no score: every threshold passes them, and no curve can be made of them.
     unscored: int
     # Whether values up to the limit accept (a threshold), or values from it on (a tolerance).
     falling: bool
 
-    def accepted(self, value: Value) -> BoolArray:
-        """Which answers are accepted at one value."""
-        return np.asarray(self.limit >= float(value) if self.falling else self.limit <= float(value))
-
     def counts(self, values: Sequence[Value]) -> list[Counts]:
         """The counts at many values: a search in sorted limits for each."""
-        at = np.array([float(value) for value in values], dtype=np.float64)
-        tp, fp = (self._accepted(limits, at).tolist() for limits in self._sorted)
-        positives, negatives = (len(limits) for limits in self._sorted)
-        return [
-            Counts(TP=good, FN=positives - good, FP=bad, TN=negatives - bad, ER=self.errors)
-            for good, bad in zip(tp, fp, strict=True)
-        ]
+        positives, negatives = self._sorted
+        found = []
+        for value in map(float, values):
+            tp, fp = self._accepted(positives, value), self._accepted(negatives, value)
+            found.append(Counts(TP=tp, FN=len(positives) - tp, FP=fp, TN=len(negatives) - fp, ER=self.errors))
+        return found
 
     @cached_property
-    def _sorted(self) -> tuple[FloatArray, FloatArray]:
-        return np.sort(self.limit[self.positive]), np.sort(self.limit[~self.positive])
+    def _sorted(self) -> tuple[list[float], list[float]]:
+        pairs = list(zip(self.limit, self.positive, strict=True))
+        return sorted([limit for limit, of in pairs if of]), sorted([limit for limit, of in pairs if not of])
 
-    def _accepted(self, limits: FloatArray, at: FloatArray) -> npt.NDArray[np.intp]:
-        if self.falling:
-            return np.asarray(len(limits) - np.searchsorted(limits, at, side="left"))
-        return np.searchsorted(limits, at, side="right")
+    def _accepted(self, limits: list[float], value: float) -> int:
+        return len(limits) - bisect_left(limits, value) if self.falling else bisect_right(limits, value)
 
 
-def read_answers(path: Path) -> Answers:
-    """The answers of a transcript that this harness wrote."""
-    limits: list[FloatArray] = [np.empty(0)]
-    positive: list[BoolArray] = [np.empty(0, np.bool_)]
+def read_answers(path: Path, decided: Mapping[str, Value] | None = None) -> Answers:
+    """The answers of a transcript that this harness wrote; `decided` are decision parameters that do not vary."""
+    limits, positives = array("d"), array("b")
     errors = unscored = 0
     with open_transcript(path, record=_Lean) as reader:
-        falling, limit = limits_of(reader.header).falling, deciding(reader.header)
+        header = replace(reader.header, params={**reader.header.params, **(decided or {})})
+        falling, limit = limits_of(header).falling, deciding(header)
         for block in reader.blocks():
-            limits.append(np.fromiter(map(limit, block), np.float64, len(block)))
-            positive.append(np.fromiter((trial.outcome.positive for trial in block), np.bool_, len(block)))
-            errors += sum(1 for trial in block if trial.error)
-            unscored += sum(map(_lacks_score, block))
+            for trial in block:
+                positive = trial.outcome is _TP or trial.outcome is _FN
+                positives.append(positive)
+                limits.append(limit(trial, positive))
+                if trial.error:
+                    errors += 1
+                elif trial.score is UNSET or trial.score is None:
+                    unscored += not (trial.actual is UNSET or trial.actual is None)
     if reader.end is None:
         raise TranscriptError(f"{path}: incomplete; finish it with --resume first")
-    return Answers(np.concatenate(limits), np.concatenate(positive), errors, unscored, falling)
-
-
-def _lacks_score(trial: Recorded) -> bool:
-    """An answer that is no refusal, without a score."""
-    return (trial.score is UNSET or trial.score is None) and not (trial.actual is UNSET or trial.actual is None)
+    return Answers(limits, positives, errors, unscored, falling)
 
 
 def pooled(parts: Sequence[Answers]) -> Answers:
     """The answers of several runs that are parts of one."""
     return Answers(
-        limit=np.concatenate([part.limit for part in parts]),
-        positive=np.concatenate([part.positive for part in parts]),
+        limit=array("d", [limit for part in parts for limit in part.limit]),
+        positive=array("b", [positive for part in parts for positive in part.positive]),
         errors=sum(part.errors for part in parts),
         unscored=sum(part.unscored for part in parts),
         falling=parts[0].falling,
@@ -111,13 +110,12 @@ def limits_of(header: Header) -> Limits:
     return TASKS[test.task].limits(Rules(larger_is_better=larger, relative_tolerance=relative))
 
 
-def deciding(header: Header) -> Callable[[Any], float]:
+def deciding(header: Header) -> Callable[[Any, bool], float]:
     """The limit of any record of a transcript, errors included: a failure at every value, or a refusal."""
     limits, refuse = limits_of(header), header.test.errors == ErrorRule.REFUSE.value
     of, always, never = limits.of, limits.always, limits.never
 
-    def limit(trial: Any) -> float:
-        positive = trial.outcome.positive
+    def limit(trial: Any, positive: bool) -> float:
         if trial.error:
             return never if positive or refuse else always
         return of(trial, positive)

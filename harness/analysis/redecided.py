@@ -29,6 +29,7 @@ def _redecided(sources: Sequence[Path], header: Header) -> Iterator[Trial]:
     for source in sources:
         with open_transcript(source) as reader:
             for trial in (trial for block in reader.blocks() for trial in block):
-                accepted = limit(trial) >= value if limits.falling else limit(trial) <= value
-                outcome = Outcome.of(positive=trial.outcome.positive, accepted=accepted)
+                positive = trial.outcome.positive
+                own = limit(trial, positive)
+                outcome = Outcome.of(positive=positive, accepted=own >= value if limits.falling else own <= value)
                 yield trial if outcome is trial.outcome else replace(trial, outcome=outcome)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from harness.analysis.deciding import pooled, read_answers
 from harness.analysis.redecided import write_redecided
+from harness.analysis.tuning.lead import Candidate
 from harness.engine.header import run_header
 from harness.engine.judge import Judge
 from harness.engine.run import Plan
@@ -98,8 +99,7 @@ def test_a_new_decision_is_a_new_run(tmp_path: Path, name: str, data: st.DataObj
     answers = read_answers(tmp_path / "run.jsonl")
     assert answers.counts(values) == [Counts.of(run) for run in again]
     for value, run in zip(values, again, strict=True):
-        decided = (answers.accepted(value) == answers.positive).tolist()
-        assert decided == [trial.outcome.success for trial in run]
+        assert Candidate(answers, value).success.tolist() == [trial.outcome.success for trial in run]
 
 
 @pytest.mark.parametrize("name", TESTS)

@@ -30,7 +30,11 @@ def answers(seed: int, *, falling: bool = True) -> Answers:
     rng = np.random.default_rng(seed)
     positive = np.arange(300) % 2 == 0
     scores = np.round(rng.normal(size=300) + 1.2 * positive + rng.normal(size=60)[UNITS], 1)
-    return Answers(scores if falling else -scores, positive, 0, 0, falling)
+    return recorded(scores if falling else -scores, positive, falling=falling)
+
+
+def recorded(limit: Any, positive: Any, *, unscored: int = 0, falling: bool = True) -> Answers:
+    return Answers(limit.tolist(), positive.tolist(), 0, unscored, falling)
 
 
 @pytest.fixture
@@ -43,18 +47,18 @@ def f1(totals: Any) -> Any:
 
 
 def columns(one: Candidate) -> Any:
-    accepted, positive = one.answers.accepted(one.value), one.answers.positive
+    accepted, positive = one.accepted, one.positive
     return np.stack([accepted & positive, ~accepted & positive, accepted & ~positive], axis=1).astype(float)
 
 
 def test_goals_are_what_others_compute() -> None:
     one = answers(3)
     (counts,) = one.counts([0.6])
-    accepted = one.limit >= 0.6
-    assert Goal(Kind.RATE).of_counts(counts) == (accepted == one.positive).mean()
-    assert Goal(Kind.F1).of_counts(counts) == pytest.approx(f1_score(one.positive, accepted), abs=1e-12)
-    assert Goal(Kind.AUC).of_scores(one) == pytest.approx(roc_auc_score(one.positive, one.limit), abs=1e-12)
-    cost = (10 * (accepted & ~one.positive) + 3 * (~accepted & one.positive)).mean()
+    positive, accepted = np.array(one.positive), np.array(one.limit) >= 0.6
+    assert Goal(Kind.RATE).of_counts(counts) == (accepted == positive).mean()
+    assert Goal(Kind.F1).of_counts(counts) == pytest.approx(f1_score(positive, accepted), abs=1e-12)
+    assert Goal(Kind.AUC).of_scores(one) == pytest.approx(roc_auc_score(positive, one.limit), abs=1e-12)
+    cost = (10 * (accepted & ~positive) + 3 * (~accepted & positive)).mean()
     assert Goal(Kind.COST, 10, 3).of_counts(counts) == pytest.approx(cost, abs=1e-12)
 
 
@@ -111,7 +115,7 @@ def test_a_real_lead_is_more_than_noise_and_the_best_of_many_alike_is_not(sample
 
     def skilled(skill: float) -> Candidate:
         right = rng.random(300) < skill
-        return Candidate(Answers(np.where(right == positive, 1.0, -1.0), positive, 0, 0, True), 0.0)
+        return Candidate(recorded(np.where(right == positive, 1.0, -1.0), positive), 0.0)
 
     alike = [skilled(0.7) for _ in range(40)]
     best = max(range(40), key=lambda place: alike[place].success.sum())
@@ -124,7 +128,7 @@ def test_a_real_lead_is_more_than_noise_and_the_best_of_many_alike_is_not(sample
 
 def test_nothing_is_sure_where_nothing_varies() -> None:
     sample = make_sample(8)
-    always = Candidate(Answers(np.ones(8), np.ones(8, bool), 0, 0, True), 0.0)
+    always = Candidate(recorded(np.ones(8), np.ones(8, bool)), 0.0)
     found = figure(Goal(Kind.RATE), always, sample)
     assert found.interval.high == 1
     assert found.interval.low < 0.7
@@ -146,6 +150,6 @@ def test_goals_are_written_as_they_are_read(text: str) -> None:
 def test_curves_refuse_answers_without_a_score_and_a_single_class() -> None:
     one = answers(6)
     with pytest.raises(TranscriptError, match="2 answers without a score"):
-        curve_cases(Answers(one.limit, one.positive, 0, 2, True))
+        curve_cases(recorded(np.array(one.limit), np.array(one.positive), unscored=2))
     with pytest.raises(TranscriptError, match="positive and negative"):
-        curve_cases(Answers(one.limit, np.ones(300, bool), 0, 0, True))
+        curve_cases(recorded(np.array(one.limit), np.ones(300, bool)))

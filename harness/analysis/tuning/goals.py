@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+
 from harness.analysis.deciding import Answers
 from harness.errors import TranscriptError, UsageError
 from harness.model import Counts
@@ -86,6 +88,8 @@ def curve_cases(answers: Answers) -> Cases:
     if answers.unscored:
         text = f"{answers.unscored:,} answers without a score: auc and eer need one; let the interface answer "
         raise TranscriptError(f"{text}(label, score), or tune for rate, f1 or cost")
-    if answers.positive.all() or not answers.positive.any():
+    if all(answers.positive) or not any(answers.positive):
         raise TranscriptError("auc and eer need positive and negative cases; tune for rate, f1 or cost")
-    return make_cases(answers.limit, answers.positive, larger_is_better=answers.falling)
+    return make_cases(
+        np.asarray(answers.limit), np.asarray(answers.positive, np.bool_), larger_is_better=answers.falling
+    )

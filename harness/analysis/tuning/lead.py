@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from harness.analysis.deciding import Answers, BoolArray, FloatArray
+from harness.analysis.deciding import Answers
 from harness.analysis.tuning.goals import Goal, Kind, curve_cases
 from harness.params import Value
 from harness.stats.best_of import best_of
@@ -16,6 +17,8 @@ from harness.stats.replication.intervals import t_interval, t_p_value
 from harness.stats.replication.linearised import stratum_variances
 from harness.stats.replication.sample import Sample, unit_sums
 
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 ALPHA = 0.05
 # Numbers (units x candidates) beyond which the choice among many is allowed for by Bonferroni instead.
 MOST = 50_000_000
@@ -29,9 +32,20 @@ class Candidate:
     value: Value
 
     @property
+    def positive(self) -> BoolArray:
+        """Which cases are positive."""
+        return np.asarray(self.answers.positive, dtype=np.bool_)
+
+    @property
+    def accepted(self) -> BoolArray:
+        """Which answers are accepted."""
+        limit, value = np.asarray(self.answers.limit, dtype=np.float64), float(self.value)
+        return np.asarray(limit >= value if self.answers.falling else limit <= value)
+
+    @property
     def success(self) -> BoolArray:
         """TP or TN."""
-        return np.asarray(self.answers.accepted(self.value) == self.answers.positive)
+        return np.asarray(self.accepted == self.positive)
 
 
 @dataclass(frozen=True)
@@ -143,7 +157,7 @@ def _linear(goal: Goal, candidate: Candidate) -> tuple[float, FloatArray]:
         positives = int(cases.positive.sum())
         sizes = np.where(cases.positive, positives, len(cases.positive) - positives)
         return found.estimate, np.asarray(found.deviations / sizes)
-    accepted, positive = candidate.answers.accepted(candidate.value), candidate.answers.positive
+    accepted, positive = candidate.accepted, candidate.positive
     if goal.kind is Kind.F1:
         return _linear_f1(accepted, positive)
     if goal.kind is Kind.COST:
