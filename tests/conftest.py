@@ -11,7 +11,16 @@ from workshop import Workshop
 settings.register_profile("reproducible", deadline=None, derandomize=True)
 settings.load_profile("reproducible")
 
-NOT_OURS = ("HATE_LIBRARY", "HATE_SITES", "HATE_DEBUG", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE")
+NOT_OURS = (
+    "HATE_LIBRARY",
+    "HATE_SITES",
+    "HATE_OFFLINE",
+    "HATE_DEBUG",
+    "XDG_CONFIG_HOME",
+    "XDG_STATE_HOME",
+    "PYTHONUNBUFFERED",
+    "PYTHONDONTWRITEBYTECODE",
+)
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,8 @@
-"""`hate list`: tests, interfaces and transcripts that are here."""
+"""`hate list`: tests, here and at the sites; interfaces and transcripts that are here."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,8 +15,12 @@ from harness.report.table import Table
 from harness.script.cases import load_cases
 from harness.script.library import find_all, library_folders, scripts_in
 from harness.script.load import Script, load_script
+from harness.site.config import configured_sites
 from harness.site.provide import provide
 from harness.transcript.read import summarise
+
+if TYPE_CHECKING:
+    from harness.site.layout import TestEntry
 
 
 @click.command("list")
@@ -25,7 +29,7 @@ from harness.transcript.read import summarise
 @library_option
 @format_option(*TABULAR)
 def command(what: str | None, libraries: Sequence[str], style: str | None) -> None:
-    """List the tests that are here, with their synopses."""
+    """List the tests that are here and at the configured sites, with their synopses."""
     table, payload = {"interfaces": _interfaces, "transcripts": _transcripts}.get(
         what or "", lambda: _tests(libraries)
     )()
@@ -45,11 +49,42 @@ def _tests(libraries: Sequence[str]) -> tuple[Table, dict[str, Any]]:
                 remark(f"passed over: {str(error).splitlines()[0]}")
     for entry in entries:
         del entry["path"]
+    entries += _at_sites()
     table = Table(
         ["name", "version", "task", "cases", "site", "synopsis"],
         [[e["name"], e["version"], e["task"], e["cases"], e["site"], e["synopsis"]] for e in entries],
     )
     return table, {"tests": entries}
+
+
+def _at_sites() -> list[dict[str, Any]]:
+    """The latest version of every test at the sites; a site that cannot be used is a remark."""
+    if not configured_sites():
+        return []
+    from harness.site.sites import sites
+
+    entries: list[dict[str, Any]] = []
+    among = sites()
+    for config, catalogue in among:
+        try:
+            entries += [_listed(entry, config.name) for entry in catalogue.tests()]
+        except HateError as error:
+            among.refuse(error)
+    for note in among.notes:
+        remark(f"hate: {note}")
+    return entries
+
+
+def _listed(entry: "TestEntry", site: str) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "version": entry.version,
+        "synopsis": entry.synopsis,
+        "task": entry.task,
+        "cases": entry.cases,
+        "site": site,
+        "digest": entry.digest,
+    }
 
 
 def _test(path: Path, site: str) -> dict[str, Any]:

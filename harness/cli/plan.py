@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.cli.finding import find_test
 from harness.engine.run import Options, Plan
 from harness.errors import UsageError
 from harness.interface.contract import Interface
 from harness.interface.load import load_interface
 from harness.params import Param, settings
 from harness.script.cases import CaseSet, load_cases
-from harness.script.library import find_script
-from harness.script.load import Script, load_script
+from harness.script.load import Script
 from harness.site.provide import provide
 
 
 def load_test(text: str, libraries: Sequence[str]) -> CaseSet:
-    """A test by name or path, its data at hand, its cases checked."""
-    script = load_script(find_script(text, libraries))
+    """A test by name, path or address, its data at hand, its cases checked."""
+    script = find_test(text, libraries)
     return load_cases(script, provide(script))
 
 
@@ -40,7 +40,7 @@ class Parts:
 
 def load_parts(test: str, libraries: Sequence[str], interface: str | None) -> Parts:
     """The test and the algorithm that are meant, checked."""
-    return Parts(load_script(find_script(test, libraries)), load_interface(interface))
+    return Parts(find_test(test, libraries), load_interface(interface))
 
 
 def make_plan(

@@ -10,6 +10,9 @@ from platformdirs import user_cache_path
 
 from harness.errors import DataError
 
+# What is not whole yet, or not any more.
+MAKING = ".making-"
+
 
 def cache_folder() -> Path:
     """The usual cache folder of the platform."""
@@ -36,7 +39,7 @@ def kept(kind: str, make: Callable[[Path], str]) -> Path:
     parent = cache_folder() / kind
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".making-", dir=parent, ignore_cleanup_errors=True) as outer:
+        with tempfile.TemporaryDirectory(prefix=MAKING, dir=parent, ignore_cleanup_errors=True) as outer:
             scratch = Path(outer) / "entry"
             scratch.mkdir(0o755)
             entry = parent / make(scratch)
@@ -45,6 +48,25 @@ def kept(kind: str, make: Callable[[Path], str]) -> Path:
         return entry
     except OSError as error:
         raise DataError(f"cache {parent}: {error.strerror or error}; free some space or set XDG_CACHE_HOME") from None
+
+
+def discard(kind: str, key: str) -> None:
+    """Forget an entry, for good or to make it anew."""
+    entry = cache_folder() / kind / key
+    try:
+        with FileLock(entry.parent / f"{key}.lock"):
+            away(entry)
+    except OSError as error:
+        raise DataError(f"cache {entry}: {error.strerror or error}") from None
+
+
+def away(path: Path) -> None:
+    """Remove a file or folder at once: whoever looks for it finds all of it or nothing."""
+    if not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    with tempfile.TemporaryDirectory(prefix=MAKING, dir=path.parent, ignore_cleanup_errors=True) as outer:
+        path.rename(Path(outer) / "entry")
 
 
 def _put(scratch: Path, entry: Path) -> None:
@@ -57,7 +79,7 @@ def _put(scratch: Path, entry: Path) -> None:
 
 
 def _make(entry: Path, make: Callable[[Path], None]) -> None:
-    scratch = Path(tempfile.mkdtemp(prefix=".making-", dir=entry.parent))
+    scratch = Path(tempfile.mkdtemp(prefix=MAKING, dir=entry.parent))
     try:
         make(scratch)
         scratch.chmod(0o755)

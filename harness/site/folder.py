@@ -12,6 +12,7 @@ from harness.site.layout import (
     LARGEST_TOP,
     TOP,
     Ref,
+    Top,
     decode_top,
     file_path,
     index_path,
@@ -42,6 +43,13 @@ class Folder:
         if len(data) > LARGEST_TOP:
             raise DataError(f"{self.root / TOP}: larger than {LARGEST_TOP:,} bytes; not the index of a site")
         return data
+
+    def read_top(self) -> tuple[bytes, Top]:
+        """The top index, as bytes and as what it says; a DataError where the folder is no site."""
+        data = self.top()
+        if data is None:
+            raise DataError(f"{self.root}: no site, it has no {TOP}; `hate publish PATH --to {self.root}` makes one")
+        return data, decode_top(data, str(self.root / TOP))
 
     def signature(self, sha256: str) -> bytes | None:
         """The signature of the top index with this SHA-256."""
@@ -80,7 +88,4 @@ class Folder:
 def open_folder(root: Path) -> Catalogue:
     """What a site in a folder has; a DataError where the folder is none. Ask again for what was published since."""
     folder = Folder(root)
-    data = folder.top()
-    if data is None:
-        raise DataError(f"{root}: no site, it has no {TOP}; `hate publish PATH --to {root}` makes one")
-    return Catalogue(folder, decode_top(data, str(root / TOP)))
+    return Catalogue(folder, folder.read_top()[1])

@@ -7,6 +7,7 @@ from harness.files.digest import file_sha256, path_sha256
 from harness.script.load import Script
 from harness.script.schema import Data
 from harness.site.cache import cached
+from harness.site.content import Wanted, content
 from harness.site.unpack import unpack
 
 
@@ -27,13 +28,7 @@ def _provide_one(script: Script, name: str, data: Data) -> Path:
 
 
 def _downloaded(data: Data) -> Path:
-    url, sha256 = data.url or "", data.sha256 or ""
-    from harness.site.download import download
-
-    def fetch(folder: Path) -> None:
-        download(url, folder / "content", sha256=sha256, size=data.bytes)
-
-    return cached("files", sha256, fetch) / "content"
+    return content(Wanted(data.sha256 or "", data.bytes, [data.url or ""]))
 
 
 def _local(script: Script, name: str, data: Data) -> Path:

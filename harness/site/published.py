@@ -1,4 +1,4 @@
-"""Published transcripts: TEST/NAME, or NAME when only one test has it."""
+"""Published transcripts: TEST/NAME, TEST@VERSION/NAME, or NAME when only one test has it; here, then at the sites."""
 
 import difflib
 from collections.abc import Iterator, Sequence
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from harness.bundled import bundled
 from harness.errors import UsageError
+from harness.site.config import configured_sites
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
 MOST_HINTS = 10
@@ -19,6 +20,9 @@ class Published:
     test: str
     name: str
     path: Path
+    # Where it is, for messages, and what a user should know about that.
+    place: str = ""
+    note: str = ""
 
     @property
     def full_name(self) -> str:
@@ -35,8 +39,7 @@ def published() -> list[Published]:
 
 
 def _everywhere() -> Iterator[Published]:
-    """The places in order: the working folder, then the site that ships with the harness. Sites that a user has
-    configured come after these."""
+    """The places in order: the working folder, then the site that ships with the harness."""
     for folder in (Path("transcripts"), bundled("transcripts")):
         yield from _in_folder(folder)
 
@@ -49,15 +52,31 @@ def _in_folder(folder: Path) -> Iterator[Published]:
 
 
 def find_published(text: str) -> Published:
-    """The one that is meant; a UsageError says which there are."""
+    """The one that is meant, brought here where it is at a site; a UsageError says which there are."""
     known = published()
     matches = [entry for entry in known if text in (entry.name, entry.full_name)]
+    if not matches and (found := _at_sites(text)) is not None:
+        return found
     if not matches:
         raise UsageError(f"{text}: no such file and no published transcript of that name; {_hint(text, known)}")
     if len(matches) > 1:
         names = ", ".join(entry.full_name for entry in matches)
         raise UsageError(f"{text}: several tests have a transcript of that name; say which: {names}")
     return matches[0]
+
+
+def _at_sites(text: str) -> Published | None:
+    if not configured_sites():
+        return None
+    from harness.site.shared import find_shared
+    from harness.site.sites import sites
+
+    among = sites()
+    found = find_shared(text, among)
+    if found is None:
+        return None
+    note = "; ".join(among.notes)
+    return Published(found.index.name, found.entry.name, found.path(), found.label, note)
 
 
 def _hint(text: str, known: Sequence[Published]) -> str:

@@ -1,9 +1,10 @@
-"""Transcripts at a URL: kept in the cache by content, and asked for again only if the server has a newer one."""
+"""What is at a URL and may change: kept in the cache by content, and asked for again only if the server has a newer
+one."""
 
 import contextlib
 import hashlib
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import msgspec
 from harness.errors import DataError, TranscriptError, Unreachable
 from harness.files.digest import file_sha256
 from harness.site.cache import cache_folder, kept
+from harness.site.content import CONTENT, FILES
 from harness.site.download import fetch
 from harness.site.inflate import gunzip_if_packed
 from harness.site.limits import Limits
@@ -19,13 +21,12 @@ from harness.site.urls import masked, parse
 from harness.site.wish import Fetched, Validators, Wish
 from harness.transcript.read import open_transcript
 
-CONTENT = "content"
 _SPACE = b" \t\r\n"
 
 
 @dataclass(frozen=True)
 class Remote:
-    """A transcript that is now here; `note` is what a user should know about it."""
+    """A file that is now here; `note` is what a user should know about it."""
 
     path: Path
     note: str = ""
@@ -42,36 +43,49 @@ class Visit(msgspec.Struct, frozen=True):
     @property
     def content(self) -> Path:
         """Where that is."""
-        return cache_folder() / "files" / self.sha256 / CONTENT
+        return cache_folder() / FILES / self.sha256 / CONTENT
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is expected at a URL: looked at on its way, and once more when it is whole."""
+
+    through: Callable[[str, Iterable[bytes]], Iterator[bytes]]
+    check: Callable[[str, Path], None]
 
 
 def remote_transcript(url: str, limits: Limits) -> Remote:
     """The transcript at a URL, from the cache where the server says that it is the same, or cannot be reached."""
+    return remote_file(url, limits, TRANSCRIPT)
+
+
+def remote_file(url: str, limits: Limits, kind: Kind) -> Remote:
+    """The file at a URL, from the cache where the server says that it is the same, or cannot be reached."""
     parse(url)
     visit = _last_visit(url)
     known = Validators(visit.etag, visit.modified) if visit else Validators()
-    wish = Wish(url, limits, known, through=lambda blocks: _checked(masked(url), gunzip_if_packed(blocks)))
+    wish = Wish(url, limits, known, through=lambda blocks: kind.through(masked(url), blocks))
     try:
-        return Remote(_fetched(wish, visit))
+        return Remote(_fetched(wish, visit, kind))
     except Unreachable as error:
         if visit is None:
             raise
         return Remote(visit.content, f"{error}; using the copy in the cache")
 
 
-def _fetched(wish: Wish, visit: Visit | None) -> Path:
+def _fetched(wish: Wish, visit: Visit | None, kind: Kind) -> Path:
     arrived: list[Fetched] = []
 
     def make(folder: Path) -> str:
         found = fetch(wish, folder / CONTENT)
         if found is None:
             raise _Unchanged
-        _check_header(wish.name, folder / CONTENT)
+        kind.check(wish.name, folder / CONTENT)
         arrived.append(found)
         return found.sha256
 
     try:
-        path = kept("files", make) / CONTENT
+        path = kept(FILES, make) / CONTENT
     except _Unchanged:
         if visit is None:
             raise DataError(f"{wish.name}: HTTP 304, but nothing was here to be unchanged") from None
@@ -85,9 +99,9 @@ class _Unchanged(Exception):
 
 
 def _checked(name: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same blocks; a page for people is found out at its first byte, not after gigabytes."""
+    """The content; a page for people is found out at its first byte, not after gigabytes."""
     begun = False
-    for block in blocks:
+    for block in gunzip_if_packed(blocks):
         start = b"" if begun else block.lstrip(_SPACE)[:1]
         begun = begun or bool(start)
         if start and start != b"{":
@@ -99,6 +113,9 @@ def _checked(name: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
 def _check_header(name: str, path: Path) -> None:
     with open_transcript(path, name=name):
         pass
+
+
+TRANSCRIPT = Kind(_checked, _check_header)
 
 
 def _visit_path(url: str) -> Path:

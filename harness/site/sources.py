@@ -48,7 +48,7 @@ def open_source(text: str, limits: Limits | None = None) -> Source:
     if path.name.endswith(SUFFIXES) or path.is_absolute() or len(path.parts) > 2:
         raise TranscriptError(f"{text}: no such file")
     found = find_published(text)
-    return Source(found.path, str(found.path), found.name)
+    return Source(found.path, found.place or str(found.path), found.name, found.note)
 
 
 def _from_url(url: str, limits: Limits) -> Source:
