@@ -111,6 +111,9 @@ class Answer(Struct, frozen=True, gc=False):
 
     actual: Any = None
     score: float | None = None
+    # Of an identification: the place of the right one, and the score of the best wrong one.
+    rank: int | None = None
+    best_wrong: float | None = None
 
 
 REFUSAL = Answer()
@@ -129,6 +132,8 @@ class Trial(Struct, frozen=True, gc=False):
     truth: str | UnsetType = UNSET
     actual: Any = UNSET
     score: float | UnsetType | None = UNSET
+    rank: Turn | UnsetType | None = UNSET
+    best_wrong: float | UnsetType | None = UNSET
     error: ErrorKind | UnsetType | None = UNSET
     message: str | UnsetType = UNSET
     seconds: float | UnsetType | None = UNSET

@@ -107,7 +107,7 @@ def limits_of(header: Header) -> Limits:
         raise TranscriptError(f"{test.name}: task '{test.task}' is not known here; known: {', '.join(TASKS)}")
     larger = True if test.larger_is_better is UNSET else test.larger_is_better
     relative = False if test.relative_tolerance is UNSET else test.relative_tolerance
-    return TASKS[test.task].limits(Rules(larger_is_better=larger, relative_tolerance=relative))
+    return TASKS[test.task].limits(Rules(larger_is_better=larger, relative_tolerance=relative), header.params)
 
 
 def deciding(header: Header) -> Callable[[Any, bool], float]:

@@ -27,6 +27,7 @@ from harness.engine.settings import Grid, drawn, every, latin, make_grid
 from harness.engine.sweep import Sweep, plan_sweep
 from harness.errors import UsageError
 from harness.model import Counts
+from harness.params import Value
 from harness.report.counts import count_row, count_table
 
 
@@ -99,15 +100,18 @@ def _two_axes(grid: Grid, picture: Path) -> tuple[str, str]:
 
 def _decide(sweep: Sweep, kept: Sequence[Kept]) -> list[Counts]:
     """The counts of each row, from the answers of its run."""
-    script = sweep.plans[0].cases.script
-    param = script.task.limits(script.rules).param
-    places: list[list[int]] = [[] for _ in kept]
+    script, params = sweep.plans[0].cases.script, sweep.plans[0].params
+    param = script.task.limits(script.rules, params).param
+    # A rank test may have a second decision parameter: its values are gone through, those of the first searched.
+    others = [name for name in script.task.decisions if name in params and name != param]
+    places: dict[tuple[int, tuple[Value, ...]], list[int]] = {}
     for place, row in enumerate(sweep.rows):
-        places[row.run].append(place)
+        places.setdefault((row.run, tuple(row.setting[name] for name in others)), []).append(place)
     counts: dict[int, Counts] = {}
-    for one, own in zip(kept, places, strict=True):
+    for (run, decided), own in places.items():
         values = [sweep.rows[place].setting[param] for place in own]
-        counts.update(zip(own, kept_answers(one).counts(values), strict=True))
+        answers = kept_answers(kept[run], dict(zip(others, decided, strict=True)))
+        counts.update(zip(own, answers.counts(values), strict=True))
     return [counts[place] for place in range(len(sweep.rows))]
 
 

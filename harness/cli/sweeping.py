@@ -1,6 +1,6 @@
 """What `hate sweep` and `hate tune` share: values of parameters, and runs that are kept in the cache."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,6 +12,7 @@ from harness.engine.run import Plan
 from harness.engine.settings import Grid
 from harness.engine.store import Store
 from harness.errors import TranscriptError
+from harness.params import Value
 from harness.site.cache import cache_folder
 
 if TYPE_CHECKING:
@@ -34,12 +35,12 @@ def run_store(*, fresh: bool) -> Store:
     return Store(cache_folder() / "runs", fresh)
 
 
-def kept_answers(kept: Kept) -> "Answers":
-    """The answers of a run that is kept."""
+def kept_answers(kept: Kept, decided: Mapping[str, Value] | None = None) -> "Answers":
+    """The answers of a run that is kept; `decided` are the decision parameters that do not vary."""
     from harness.analysis.deciding import read_answers
 
     try:
-        return read_answers(kept.path)
+        return read_answers(kept.path, decided)
     except TranscriptError as error:
         raise TranscriptError(f"{error}; --fresh runs it again") from None
 

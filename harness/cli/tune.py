@@ -105,7 +105,7 @@ def _tune(test: str, grid: Grid, goal: "Goal", bases: Sequence[Plan], words: str
     from harness.report.tuning import tuning_blocks
 
     script = bases[0].cases.script
-    decision = script.task.limits(script.rules).param
+    decision = script.task.limits(script.rules, bases[0].params).param
     isolated = [replace(base, interface=base.interface.isolated()) for base in bases]
     with campaign(run_store(fresh=given["fresh"]), progress()) as runs:
         tuner = Tuner(goal, grid, isolated, runs, decision)

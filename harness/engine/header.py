@@ -4,12 +4,12 @@ import platform
 import sys
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from harness import __version__
 from harness.model import ErrorRule
 from harness.script.cases import CaseSet
-from harness.transcript.format import FORMAT, AlgorithmInfo, Header, InterfaceInfo, TestInfo
+from harness.transcript.format import FORMAT, AlgorithmInfo, GalleryInfo, Header, InterfaceInfo, TestInfo
 from harness.transcript.write import now
 
 if TYPE_CHECKING:
@@ -42,13 +42,26 @@ def _test(cases: CaseSet) -> TestInfo:
     return TestInfo(
         name=script.name,
         version=script.version,
-        digest=script.digest,
+        digest=cases.digest,
         task=script.task.name,
         cases=len(cases),
         # Said only where they differ from what everyone would assume.
         errors=UNSET if errors is ErrorRule.FAILURE else errors.value,
         larger_is_better=UNSET if script.rules.larger_is_better else False,
         relative_tolerance=True if script.rules.relative_tolerance else UNSET,
+        gallery=_gallery(cases),
+    )
+
+
+def _gallery(cases: CaseSet) -> GalleryInfo | UnsetType:
+    if cases.gallery is None:
+        return UNSET
+    choice = cases.choice
+    return GalleryInfo(
+        images=len(cases.gallery),
+        identities=len(cases.gallery.names),
+        where=UNSET if choice is None or not choice.gallery_wish.words else list(choice.gallery_wish.words),
+        probes=UNSET if choice is None or not choice.probe_wish.words else list(choice.probe_wish.words),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import UNSET
 
-from harness.model import Case, ErrorKind, ErrorRule, Outcome, Reply, Trial
+from harness.model import REFUSAL, Case, ErrorKind, ErrorRule, Outcome, Reply, Trial
 from harness.params import Value
 from harness.script.cases import CaseSet
 from harness.tasks.task import AnswerError
@@ -23,9 +23,9 @@ class Judge:
 
     def __init__(self, cases: CaseSet, params: Mapping[str, Value], *, repeated: bool) -> None:
         script = cases.script
-        self._rules = script.rules
+        self._rules = cases.rules
         self._answer = script.task.answer
-        self._accepts = script.task.acceptance(script.rules, params)
+        self._accepts = script.task.acceptance(cases.rules, params)
         self._error_rule = script.file.test.errors
         self._stratum = cases.stratum
         self._psu = cases.psu
@@ -34,12 +34,11 @@ class Judge:
     def trial(self, case: Case, reply: Reply) -> Trial:
         """The record of one case."""
         error, message = reply.error, reply.message
-        actual = score = None
+        answer = REFUSAL
         if error is None:
             try:
                 answer = self._answer(reply.raw, case, self._rules)
                 accepted = self._accepts(case, answer)
-                actual, score = answer.actual, answer.score
             except AnswerError as mistake:
                 error, message = ErrorKind.ANSWER, str(mistake)
         if error is not None:
@@ -51,8 +50,10 @@ class Judge:
             case.positive,
             case.expect or UNSET,
             case.truth if case.truth and case.truth != case.expect else UNSET,
-            UNSET if actual is None else actual,
-            UNSET if score is None else score,
+            UNSET if answer.actual is None else answer.actual,
+            UNSET if answer.score is None else answer.score,
+            UNSET if answer.rank is None else answer.rank,
+            UNSET if answer.best_wrong is None else answer.best_wrong,
             UNSET if error is None else error,
             message[:LONGEST_MESSAGE] or UNSET,
             round(reply.seconds, 7),

@@ -3,7 +3,7 @@
 import contextlib
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from harness.interface.wire import to_line
 from harness.model import Case, Counts, ErrorRule, Question, Reply, Trial
 from harness.params import Value
 from harness.script.cases import CaseSet, training
+from harness.script.gallery import enrolment
 from harness.transcript.write import Writer
 
 TICK_SECONDS = 0.1
@@ -228,7 +229,8 @@ def _session(plan: Plan) -> Iterator[Session]:
             version=script.version,
             task=script.task.name,
             params=plan.params,
-            train=TrainingFile(plan.cases, Path(work)),
+            train=_training_file(plan.cases, Path(work)),
+            gallery=_gallery_file(plan.cases, Path(work)),
             work=Path(work),
             timeout=options.timeout,
         )
@@ -244,24 +246,34 @@ def _session(plan: Plan) -> Iterator[Session]:
                 session.close()
 
 
-class TrainingFile:
-    """The training cases as JSON lines with absolute paths, written when they are first asked for."""
+class LinesFile:
+    """Cases as JSON lines with absolute paths, written when they are first asked for; None where there are none."""
 
-    def __init__(self, cases: CaseSet, work: Path) -> None:
-        self._cases = cases
-        self._path = work / "train.jsonl"
+    def __init__(self, path: Path, lines: Callable[[], Iterable[Question]] | None) -> None:
+        self._path = path
+        self._lines = lines
         self._lock = threading.Lock()
 
     def __call__(self) -> Path | None:
-        """The file; None where the test has no training material."""
-        if self._cases.script.file.train is None:
+        """The file."""
+        if self._lines is None:
             return None
         with self._lock:
             if not self._path.exists():
                 with self._path.open("wb") as file:
-                    for question in training(self._cases.script, self._cases.places):
-                        file.write(to_line(question))
+                    file.writelines(map(to_line, self._lines()))
         return self._path
+
+
+def _training_file(cases: CaseSet, work: Path) -> LinesFile:
+    lines = None if cases.script.file.train is None else lambda: training(cases.script, cases.places)
+    return LinesFile(work / "train.jsonl", lines)
+
+
+def _gallery_file(cases: CaseSet, work: Path) -> LinesFile:
+    gallery = cases.gallery
+    lines = None if gallery is None else lambda: enrolment(gallery, cases.references)
+    return LinesFile(work / "gallery.jsonl", lines)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from harness.params import Param
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 # What the harness has for every case; a parameter cannot be called so.
-FILLED_IN = frozenset({"id", "input", "expect", "repeat", "work", "folder", "train"})
+FILLED_IN = frozenset({"id", "input", "expect", "repeat", "work", "folder", "train", "gallery"})
 
 _training = threading.Lock()
 
@@ -64,12 +64,13 @@ class CommandSession:
     def __init__(self, interface: CommandInterface, setting: Setting) -> None:
         self._interface = interface
         self._setting = setting
-        train = setting.train()
+        train, gallery = setting.train(), setting.gallery()
         self._values: dict[str, Any] = {
             **setting.params,
             "work": str(setting.work),
             "folder": str(interface.folder.absolute()),
             "train": "" if train is None else str(train),
+            "gallery": "" if gallery is None else str(gallery),
         }
         self._null = os.open(os.devnull, os.O_RDONLY)
 

@@ -9,6 +9,10 @@ from harness.model import Question, Reply
 from harness.params import Param, Value
 
 
+def _no_file() -> None:
+    return None
+
+
 @dataclass(frozen=True)
 class Setting:
     """What a program is started with."""
@@ -22,6 +26,8 @@ class Setting:
     # A scratch folder that lasts as long as the run.
     work: Path
     timeout: float | None = None
+    # The gallery of a rank test, as a file of the same kind.
+    gallery: Callable[[], Path | None] = _no_file
 
 
 class Session(Protocol):

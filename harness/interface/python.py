@@ -24,7 +24,13 @@ from harness.model import ErrorKind, Question, Reply
 from harness.params import Param, ParamType, Value
 
 BATCH = 32
-SIGNATURES = {"answer": "(case, params)", "answer_batch": "(cases, params)", "train": "(cases, params)", "close": "()"}
+SIGNATURES = {
+    "answer": "(case, params)",
+    "answer_batch": "(cases, params)",
+    "train": "(cases, params)",
+    "enrol": "(gallery, params)",
+    "close": "()",
+}
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,9 @@ class PythonInterface:
         if hasattr(target, "train"):
             cases = list(read_training(setting.train()))
             _calling(self.path, "train", lambda: target.train(cases, dict(setting.params)))
+        if hasattr(target, "enrol"):
+            gallery = list(read_training(setting.gallery()))
+            _calling(self.path, "enrol", lambda: target.enrol(gallery, dict(setting.params)))
         return PythonSession(target, setting.params, self.path, self.batch)
 
     def isolated(self) -> Interface:
@@ -154,7 +163,7 @@ def load_python(path: Path) -> PythonInterface:
 
 
 def read_training(path: Path | None) -> Iterator[Question]:
-    """The training cases that the harness wrote out."""
+    """The training cases, or the gallery, that the harness wrote out."""
     if path is not None:
         with path.open("rb") as file:
             for index, line in enumerate(file):

@@ -92,13 +92,14 @@ class StreamSession:
     def start(self) -> None:
         """Start the program, tell it about the test, wait until it is ready."""
         interface, setting = self._interface, self._setting
-        train = setting.train()
+        train, gallery = setting.train(), setting.gallery()
         hello = {
             "hate": "stream",
             "format": FORMAT,
             "test": {"name": setting.test, "version": setting.version, "task": setting.task},
             "params": dict(setting.params),
             "train": None if train is None else str(train),
+            **({} if gallery is None else {"gallery": str(gallery)}),
             "work": str(setting.work),
         }
         self._program = program = PipedProgram(start(interface.argv, interface.folder, subprocess.PIPE))

@@ -32,7 +32,7 @@ def serve(path: Path, source: int, out: IO[bytes]) -> None:
     """Say hello, learn, then answer until the input ends."""
     batches = _available_lines(source)
     hello = msgspec.json.decode(next(batches)[0])
-    train, test = hello["train"], hello["test"]
+    train, gallery, test = hello["train"], hello.get("gallery"), hello["test"]
     session = load_python(path).open(
         Setting(
             test=test["name"],
@@ -40,6 +40,7 @@ def serve(path: Path, source: int, out: IO[bytes]) -> None:
             task=test["task"],
             params=hello["params"],
             train=lambda: Path(train) if train else None,
+            gallery=lambda: Path(gallery) if gallery else None,
             work=Path(hello["work"]),
         )
     )

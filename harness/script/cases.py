@@ -1,23 +1,26 @@
 """The cases of a script, read anew each time they are gone through, so that memory does not grow with them."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from harness.errors import ScriptError
 from harness.files.mistakes import Mistakes
 from harness.files.tables import Delimited, Row, delimited, rows
-from harness.model import Case, Question, plain_text
+from harness.model import Case, Question
 from harness.params import nearest
+from harness.script.choice import Choice
 from harness.script.design import FIXED_COLUMNS, DesignCheck, Key, group_key
+from harness.script.gallery import load_gallery
 from harness.script.globbing import globbed
 from harness.script.load import Script
 from harness.script.references import References
+from harness.script.rows import NO_ID, TRUTH, case_of, truth_value
 from harness.script.weights import stratum_weights
+from harness.tasks.gallery import Gallery
+from harness.tasks.task import Rules, Task
 
-_TRUTH = {"true": True, "1": True, "false": False, "0": False, "": True}
-NO_ID = "a case without an id; give each its own in column id"
 # Shared by all cases that have none; nobody writes into it.
 _NO_COLUMNS: dict[str, Any] = {}
 
@@ -34,13 +37,27 @@ class CaseSet:
     stratum: Key | None
     psu: Key | None
     weights: dict[str, float] | None
+    gallery: Gallery | None = None
+    # Of a virtual experiment: which part of the gallery and of the cases is taken.
+    choice: Choice | None = None
 
     def __iter__(self) -> Iterator[Case]:
         source = _source(self.script, self.places)
-        return map(source.make, source.raws)
+        cases = map(source.make, source.raws)
+        return cases if self.choice is None else self.choice.of(cases)
 
     def __len__(self) -> int:
         return self.count
+
+    @property
+    def rules(self) -> Rules:
+        """How answers are decided on, beside the decision parameters."""
+        return replace(self.script.rules, gallery=self.gallery)
+
+    @property
+    def digest(self) -> str:
+        """The identity of the test: the script's, and what was chosen of it."""
+        return self.script.digest if self.choice is None else self.script.digest_with(self.choice.words)
 
     @property
     def references(self) -> References:
@@ -51,10 +68,11 @@ class CaseSet:
 def load_cases(script: Script, places: Mapping[str, Path]) -> CaseSet:
     """Check every case; a ScriptError with all mistakes otherwise. `places` says where each data entry is."""
     mistakes = Mistakes(str(script.path))
-    weights = None
+    weights, gallery = None, load_gallery(script, places)
     try:
         weights = stratum_weights(script)
-        check = _CaseCheck(script, References(places), DesignCheck(script.file.design, weights))
+        rules = replace(script.rules, gallery=gallery)
+        check = _CaseCheck(script.task, rules, References(places), DesignCheck(script.file.design, weights))
         check.all(_source(script, places), mistakes)
     except ScriptError as error:
         mistakes.add(str(error))
@@ -71,15 +89,16 @@ def load_cases(script: Script, places: Mapping[str, Path]) -> CaseSet:
         stratum=group_key(design.stratum),
         psu=group_key(design.psu),
         weights=weights,
+        gallery=gallery,
     )
 
 
 class _CaseCheck:
     """Goes through the cases once and remembers what a later one could contradict."""
 
-    def __init__(self, script: Script, references: References, design: DesignCheck) -> None:
-        self.task = script.task
-        self.rules = script.rules
+    def __init__(self, task: Task, rules: Rules, references: References, design: DesignCheck) -> None:
+        self.task = task
+        self.rules = rules
         self.references = references
         self.design = design
         self.ids: set[str] = set()
@@ -116,41 +135,6 @@ class _CaseCheck:
                 yield text
             elif self.design.stratum is not None:
                 self.strata.add(self.design.stratum(case))
-
-
-def case_of(row: Row) -> Case:
-    """A case from a row of a table; what is not a fixed column stays in `columns`. Takes the row for itself."""
-    case_id = row.pop("id", None)
-    if type(case_id) is not str:
-        case_id = "" if isinstance(case_id, (dict, list)) else plain_text(case_id)
-    if not case_id:
-        raise ScriptError(NO_ID)
-    return Case(
-        case_id,
-        row.pop("input", ""),
-        _text(row, "expect"),
-        _positive(row.pop("positive", True)),
-        _text(row, "truth"),
-        row,
-    )
-
-
-def _text(row: Row, name: str) -> str:
-    value = row.pop(name, "")
-    if type(value) is str:
-        return value.strip()
-    if isinstance(value, (dict, list)):
-        raise ScriptError(f"{name} {value!r:.60} is not a label or number")
-    return plain_text(value)
-
-
-def _positive(value: Any) -> bool:
-    if type(value) is bool:
-        return value
-    text = plain_text(value).strip().lower()
-    if text not in _TRUTH:
-        raise ScriptError(f"positive '{value}' is not true or false, 1 or 0")
-    return _TRUTH[text]
 
 
 @dataclass(frozen=True)
@@ -207,12 +191,12 @@ def _maker(table: Delimited) -> Callable[[list[str]], Case]:
         row.append("")
         if not row[at_id]:
             raise ScriptError(NO_ID)
-        positive = _TRUTH.get(row[at_positive])
+        positive = TRUTH.get(row[at_positive])
         return Case(
             row[at_id],
             row[at_input],
             row[at_expect].strip(),
-            _positive(row[at_positive]) if positive is None else positive,
+            truth_value(row[at_positive]) if positive is None else positive,
             row[at_truth].strip(),
             {name: row[number] for name, number in others} if others else _NO_COLUMNS,
         )

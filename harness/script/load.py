@@ -1,5 +1,7 @@
 """Load a test script: parse, validate, resolve what it names. Its cases are read later, when its data is at hand."""
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -58,7 +60,7 @@ class Script:
     @cached_property
     def params(self) -> dict[str, Param]:
         """The parameters of the test: the task's decision parameters, as the script sets and adds to them."""
-        declared = dict(self.task.decisions)
+        declared = {name: param for name, param in self.task.decisions.items() if name not in self.task.optional}
         if (tolerance := self.file.test.tolerance) is not None:
             limit = tolerance.absolute if tolerance.absolute is not None else tolerance.relative
             declared["tolerance"] = _with_default(declared["tolerance"], limit or 0.0)
@@ -78,10 +80,18 @@ class Script:
     @cached_property
     def digest(self) -> str:
         """The identity of this test: of the script and everything that it names."""
+        return digests.digest(self._digests())
+
+    def digest_with(self, texts: Mapping[str, str]) -> str:
+        """The identity of a part of this test: as if what was chosen were further files, by the options' names."""
+        more = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+        return digests.digest({**self._digests(), **more})
+
+    def _digests(self) -> dict[str, str]:
         files = {name: digests.file_sha256(self.folder / name) for name in (self.path.name, *self.tables)}
         for data in self.file.data.values():
             files[data.url or data.path or ""] = data.sha256 or digests.path_sha256(self.data_path(data))
-        return digests.digest(files)
+        return files
 
     def data_path(self, data: Data) -> Path:
         """Where data that lies beside the script is."""
@@ -119,6 +129,8 @@ def _check_decisions(script: Script, lines: Lines, mistakes: Mistakes) -> None:
             mistakes.add(f"params.{name}: {text}", place=line_place(lines, ("params", name)))
     if script.task.name == "score" and "threshold" not in script.file.params:
         mistakes.add("params.threshold: missing; a score test must say which score is high enough")
+    if script.task.name == "rank" and script.file.gallery is None:
+        mistakes.add('gallery: missing; a rank test compares probes with a gallery: [gallery] table = "gallery.csv"')
     if script.file.test.tolerance is not None and "tolerance" in script.file.params:
         text = "params.tolerance: test.tolerance says it already; leave one of them out"
         mistakes.add(text, place=line_place(lines, ("params", "tolerance")))
@@ -133,7 +145,11 @@ def _decision_mistake(script: Script, name: str, section: ParamSection) -> str |
         )
     if not section.decision:
         return f"a decision parameter of every {script.task.name} test; say decision = true"
-    return None if section.type in (ParamType.FLOAT, ParamType.INT) else 'a number to decide by; say type = "float"'
+    if section.type not in (ParamType.FLOAT, ParamType.INT):
+        return 'a number to decide by; say type = "float"'
+    if name == "rank" and (section.type is not ParamType.INT or int(section.default) < 1):
+        return 'a place in a list; say type = "int", and a default from 1 up'
+    return None
 
 
 def _check_files(script: Script, lines: Lines, mistakes: Mistakes) -> None:

@@ -42,6 +42,7 @@ class LabelTask:
     decisions: Mapping[str, Param] = {
         "threshold": Param("threshold", ParamType.FLOAT, 0.0, True, "how far the best label must lead the second")
     }
+    optional: frozenset[str] = frozenset()
 
     def answer(self, raw: object, case: Case, rules: Rules) -> Answer:
         """A label, (label, score), {"label", "score"}, {"scores": {...}}, a mapping of labels to scores, or None."""
@@ -78,7 +79,7 @@ class LabelTask:
 
         return accepts
 
-    def limits(self, rules: Rules) -> Limits:
+    def limits(self, rules: Rules, params: Mapping[str, Value]) -> Limits:
         """The score where the label is the claimed one; without a score, every threshold is passed."""
 
         def of(trial: Recorded, positive: bool) -> float:

@@ -23,6 +23,7 @@ class ScoreTask:
     decisions: Mapping[str, Param] = {
         "threshold": Param("threshold", ParamType.FLOAT, 0.0, True, "the score from which a claim is accepted")
     }
+    optional: frozenset[str] = frozenset()
 
     def answer(self, raw: object, case: Case, rules: Rules) -> Answer:
         """A number, {"score": number}, or None."""
@@ -40,7 +41,7 @@ class ScoreTask:
             return lambda case, answer: answer.score is not None and answer.score >= threshold
         return lambda case, answer: answer.score is not None and answer.score <= threshold
 
-    def limits(self, rules: Rules) -> Limits:
+    def limits(self, rules: Rules, params: Mapping[str, Value]) -> Limits:
         """The score itself; an answer without one is a refusal."""
         refused = -inf if rules.larger_is_better else inf
 

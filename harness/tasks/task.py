@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from harness.model import Answer, Case
 from harness.params import Param, Value
+from harness.tasks.gallery import Gallery
 
 
 class AnswerError(Exception):
@@ -19,6 +20,8 @@ class Rules:
 
     larger_is_better: bool = True
     relative_tolerance: bool = False
+    # Rank tests: whom a probe is compared with.
+    gallery: Gallery | None = None
 
 
 # Whether an answer accepts the claim of its case.
@@ -39,6 +42,10 @@ class Recorded(Protocol):
     @property
     def score(self) -> Any:
         """The number that is decided by."""
+
+    @property
+    def rank(self) -> Any:
+        """The place of the right one."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,8 @@ class Task(Protocol):
     # Whether `mistake` finds any.
     checks_cases: bool
     decisions: Mapping[str, Param]
+    # Decision parameters that a test has only where its script declares them.
+    optional: frozenset[str]
 
     def answer(self, raw: object, case: Case, rules: Rules) -> Answer:
         """An answer as the program gave it, in the terms of this task; AnswerError where it is none."""
@@ -83,8 +92,11 @@ class Task(Protocol):
     def acceptance(self, rules: Rules, params: Mapping[str, Value]) -> Accepts:
         """The decision for these decision parameters."""
 
-    def limits(self, rules: Rules) -> Limits:
-        """The same decision for all values at once, from what was recorded; it must agree with `acceptance`."""
+    def limits(self, rules: Rules, params: Mapping[str, Value]) -> Limits:
+        """The same decision for all values at once, from what was recorded; it must agree with `acceptance`.
+
+        Where there are several decision parameters, `params` has the values of the others.
+        """
 
     def mistake(self, case: Case, rules: Rules) -> str | None:
         """What is wrong with a case for this task, if anything."""

@@ -27,6 +27,7 @@ class ValueTask:
     decisions: Mapping[str, Param] = {
         "tolerance": Param("tolerance", ParamType.FLOAT, 0.0, True, "the largest error that is still right")
     }
+    optional: frozenset[str] = frozenset()
 
     def answer(self, raw: object, case: Case, rules: Rules) -> Answer:
         """A number, {"value": number}, or None."""
@@ -46,7 +47,7 @@ class ValueTask:
 
         return accepts
 
-    def limits(self, rules: Rules) -> Limits:
+    def limits(self, rules: Rules, params: Mapping[str, Value]) -> Limits:
         """The recorded error; an answer to a case without a claim has none, and every tolerance accepts it."""
 
         def of(trial: Recorded, positive: bool) -> float:

@@ -10,6 +10,15 @@ from harness.model import Counts
 FORMAT = 1
 
 
+class GalleryInfo(Struct, frozen=True):
+    """What the probes of a rank test were compared with; conditions where it is a part of the test's."""
+
+    images: int = 0
+    identities: int = 0
+    where: list[str] | UnsetType = UNSET
+    probes: list[str] | UnsetType = UNSET
+
+
 class TestInfo(Struct, frozen=True):
     """Which test was run, and how it decides."""
 
@@ -21,6 +30,7 @@ class TestInfo(Struct, frozen=True):
     errors: str | UnsetType = UNSET
     larger_is_better: bool | UnsetType = UNSET
     relative_tolerance: bool | UnsetType = UNSET
+    gallery: GalleryInfo | UnsetType = UNSET
 
 
 class AlgorithmInfo(Struct, frozen=True):

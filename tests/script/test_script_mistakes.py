@@ -27,7 +27,7 @@ def changed(old: str, new: str) -> str:
         (changed('"t"', "5"), "line 4: test.name: should be text in quotes, not 5"),
         (changed('version = "1.0"', ""), "line 3: test.version: missing"),
         (changed('"1.0"', "1.0"), "line 5: test.version: should be text in quotes, not 1.0"),
-        (changed('"label"', '"lable"'), "line 7: test.task: 'lable' is not one of label, score, value"),
+        (changed('"label"', '"lable"'), "line 7: test.task: 'lable' is not one of label, score, rank, value"),
         (changed('"label"', '"label"\nauthor = []'), "line 8: test.author: unknown key; did you mean 'authors'?"),
         (changed('"label"', '"label"\nauthors = "me"'), "line 8: test.authors: should be a list in [ ], not 'me'"),
         (changed('"label"', '"label"\nerrors = "ignore"'), "test.errors: should be 'failure', 'refuse' or 'abort'"),
