@@ -14,6 +14,7 @@ def command(words: Sequence[str], **given: Any) -> None:
     """DET curves of transcripts, or of a test, which is run first.
 
     A transcript is a file, a URL, TEST/NAME or NAME of a published one, or -; running nothing, any number of them.
+    On a terminal a summary is printed, elsewhere the points.
 
     \b
     hate det wisard witch --plot det.svg

@@ -117,3 +117,18 @@ def test_many_crossings_are_a_table(shop: Workshop) -> None:
     assert "above before" in done.out
     pairs = {(c["a"], c["b"]) for c in curves(shop, *paths)["crossings"]}
     assert len(pairs) > 3
+
+
+@pytest.mark.parametrize("values", [[1.0] * 40, [None] * 40, [float(i % 2) for i in range(40)]], ids=str)
+@pytest.mark.parametrize("command", ["roc", "det", "pr"])
+def test_curves_that_are_hardly_any(shop: Workshop, command: str, values: list[float | None]) -> None:
+    """All equal, all refused, all right, and two cases only: no interval may fail, no picture either."""
+    positive = [i % 2 == 1 for i in range(40)]
+    words = ("--at", "fpr=0.1", "--at", "fnr=0.1", "--at", "threshold=0", "--cost", "fp=2", "--plot", "a.png")
+    for n in (2, 40):
+        path = written(shop.folder / "t.jsonl", scores(values[:n], positive[:n]))
+        done = shop.call(command, path, *words, "--format", "json")
+        assert done.status == 0, done.err
+        found = done.json["curves"][0]
+        assert 0 <= found["eer"] <= 0.5
+        assert found["auc"] in (0.5, 1.0)

@@ -112,17 +112,20 @@ def sure_equal_error(ground: Ground, estimate: float) -> Sure:
 
 
 def sure_summary(ground: Ground, summary: Summary) -> tuple[Interval, str] | None:
-    """A summary by replication, with the method; None where that would take too long.
-
-    Independent cases are units of their own.
-    """
-    plan = ground.plan
-    if not ground.sample.stratified:
+    """A summary by replication, with the method; None where that would take too long, or the sample is too small."""
+    plan, sample = ground.plan, ground.sample
+    if not sample.stratified:
         # The delete-one jackknife is wrong where a curve meets a line.
         plan = replace(plan, method=Method.BOOTSTRAP)
-    if not _affordable(ground, plan):
+    if not ground.sampling.known:
+        # Independent cases are drawn within their class, as DeLong's variance has it: no resample lacks one.
+        sample = make_sample(ground.cases.better.size, strata=ground.cases.positive, weights=sample.weights)
+    if replicates_of(sample, plan) * ground.cases.better.size > MOST_REPLICATED:
         return None
-    found = replicated_summary(summary, ground.cases, ground.sample, plan=plan).estimate
+    try:
+        found = replicated_summary(summary, ground.cases, sample, plan=plan).estimate
+    except ValueError:
+        return None
     return found.interval, str(found.method)
 
 
