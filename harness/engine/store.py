@@ -1,6 +1,8 @@
 """Runs that are kept: a transcript for every algorithm setting, so that only what is new is run."""
 
+import contextlib
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,19 +40,30 @@ class Store:
         """Run, or carry on with a run that was killed; the same run elsewhere is waited for."""
         path = self.path(plan)
         part = path.with_suffix(".part.jsonl")
-        try:
+        with _in_cache(path):
             self.folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(path.with_suffix(".lock")):
-                if self.fresh:
-                    part.unlink(missing_ok=True)
-                elif path.is_file():  # another sweep has made it since
-                    return run(plan, Output(path, resume=True), progress)
-                result = _carried_on(plan, part, progress)
+            lock = FileLock(path.with_suffix(".lock"))
+            lock.acquire()
+        try:
+            if self.fresh:
+                part.unlink(missing_ok=True)
+            elif path.is_file():  # another sweep has made it since
+                return run(plan, Output(path, resume=True), progress)
+            result = _carried_on(plan, part, progress)
+            with _in_cache(path):
                 part.replace(path)
-        except OSError as error:
-            text = f"cache {path}: {error.strerror or error}; free some space or set XDG_CACHE_HOME"
-            raise OutputError(text) from None
+        finally:
+            lock.release()
         return Result(result.counts, path, result.asked, result.first_error)
+
+
+@contextlib.contextmanager
+def _in_cache(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        text = f"cache {path}: {error.strerror or error}; free some space or set XDG_CACHE_HOME"
+        raise OutputError(text) from None
 
 
 def _carried_on(plan: Plan, part: Path, progress: Progress) -> Result:

@@ -123,6 +123,23 @@ def test_a_killed_sweep_carries_on(counting: Workshop) -> None:
     assert fresh.json["rows"] == done.json["rows"]
 
 
+def test_two_sweeps_at_once_run_everything_once(counting: Workshop) -> None:
+    counting.interface(COUNTING.replace("    number", "    import time\n    time.sleep(0.05)\n    number", 1))
+    both = [counting.start("sweep", "toy", "--param", "threshold=0,1,2") for _ in range(2)]
+    outputs = [running.communicate() for running in both]
+    assert [running.returncode for running in both] == [0, 0], outputs
+    assert outputs[0][0] == outputs[1][0]
+    assert calls(counting) == 12
+
+
+def test_a_cache_that_cannot_be_written_is_named(counting: Workshop, cache: Path) -> None:
+    (cache / "hate").mkdir(parents=True)
+    (cache / "hate" / "runs").write_text("in the way")
+    done = counting.call("sweep", "toy", "--param", "threshold=0")
+    assert done.status == 2
+    assert "set XDG_CACHE_HOME" in done.err
+
+
 def test_an_interrupted_sweep_says_how_to_carry_on(counting: Workshop) -> None:
     counting.interface(COUNTING.replace("    number", "    import time\n    time.sleep(0.05)\n    number", 1))
     log = counting.folder / "calls.log"
