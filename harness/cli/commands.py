@@ -7,7 +7,7 @@ import click
 
 # Name: (module, what it does).
 COMMANDS = {
-    "list": ("list", "tests that are here, with their synopses; interfaces; transcripts"),
+    "list": ("list", "tests, here and at the sites, with their synopses; interfaces; transcripts"),
     "describe": ("describe", "what a test is about: data, training, parameters, design, cases"),
     "run": ("run", "run a test, print TP, TN, FP, FN, leave a transcript"),
     "test": ("test", "regression testing: print only the unexpected, exit 1 when a case failed"),
@@ -24,6 +24,10 @@ COMMANDS = {
     "permute": ("permute", "recognition rates of the same people with other choices of image, from matrices"),
     "import": ("import_", "turn results of other tools into transcripts"),
     "publish": ("publish", "add tests and transcripts to a site, a folder that any web server can serve"),
+    "serve": ("serve", "serve a site over HTTP, with pages for people"),
+    "token": ("token", "who may submit transcripts to a site that is served"),
+    "fetch": ("fetch", "download tests and transcripts ahead of time"),
+    "cache": ("cache", "what was downloaded: list, verify, clear"),
     "check": ("check", "validate scripts, interfaces and transcripts"),
     "new": ("new", "write an example interface or test script to start from"),
     "completion": ("completion", "shell completion for bash, zsh or fish"),

@@ -37,12 +37,17 @@ def complete_transcript(_ctx: click.Context, _param: click.Parameter, incomplete
     return found or [CompletionItem(incomplete, type="file")]
 
 
+def size_option(name: str, default: str, text: str) -> Callable[[F], F]:
+    """A size as people write it."""
+    return click.option(name, default=default, callback=_size, metavar="SIZE", show_default=True, help=text)
+
+
 def http_options(command: F) -> F:
     """--http-timeout and --http-limit, for commands that take transcripts from anywhere."""
     defaults = Limits()
     for option in (
-        click.option("--http-limit", default=f"{defaults.size >> 30}G", callback=_size, metavar="SIZE",
-                     show_default=True, help="Refuse a download that is larger, or unpacks to more: 500M, 2G."),
+        size_option("--http-limit", f"{defaults.size >> 30}G",
+                    "Refuse a download that is larger, or unpacks to more: 500M, 2G."),
         click.option("--http-timeout", type=float, default=defaults.seconds, callback=_seconds, metavar="SECONDS",
                      show_default=True, help="Give up on a download that takes longer."),
     ):  # fmt: skip

@@ -1,0 +1,190 @@
+"""Sites that are served: by `hate serve` in a process of its own, and by nginx from the same folder."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from harness.bundled import bundled
+from harness.site.folder import open_folder
+from harness.site.publishing.offers import offer_test, offer_transcript
+from harness.site.publishing.publish import publish
+
+WAIT = 60
+DIGITS = ("wisard", "warlock", "witch")
+
+NGINX = """\
+daemon off;
+{user}
+worker_processes 1;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+events {{ worker_connections 512; }}
+http {{
+  access_log off;
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+  types {{ application/json json; }}
+  default_type application/octet-stream;
+  sendfile on;
+  gzip on; gzip_types application/json; gzip_min_length 512; gzip_vary on;
+  server {{
+    listen 127.0.0.1:{port};
+    root {root};
+    add_header X-Content-Type-Options nosniff;
+    location ~ /\\. {{ return 404; }}
+    location = /hate-site.json {{ add_header Cache-Control no-cache; }}
+    location ~ ^/(index|files|signatures)/ {{ add_header Cache-Control "public, max-age=31536000, immutable"; }}
+  }}
+}}
+"""
+
+
+@dataclass
+class Served:
+    """A server that runs, and what to ask it."""
+
+    url: str
+    process: "subprocess.Popen[str]"
+    # What it wrote to stderr.
+    log: list[str] = field(default_factory=list)
+
+    def get(self, path: str, **more: Any) -> requests.Response:
+        return requests.get(self.url + path, timeout=WAIT, allow_redirects=False, **more)
+
+    def head(self, path: str, **more: Any) -> requests.Response:
+        return requests.head(self.url + path, timeout=WAIT, **more)
+
+    def put(self, path: str, data: Any, token: str = "", **more: Any) -> requests.Response:
+        headers = {"Authorization": f"Bearer {token}"} | more.pop("headers", {})
+        return requests.put(self.url + path, data=data, headers=headers, timeout=WAIT, **more)
+
+    def raw(self, request: bytes) -> bytes:
+        """An answer to bytes that no client would send."""
+        host, _, port = self.url.removeprefix("http://").rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=WAIT) as connection:
+            connection.sendall(request)
+            answer = b""
+            while block := connection.recv(65536):
+                answer += block
+            return answer
+
+
+def published_site(root: Path) -> Path:
+    """The bundled digits with their three transcripts, and the blanks with none."""
+    scripts, runs = bundled("test_scripts"), bundled("transcripts") / "hdigits"
+    publish(root, [offer_test(scripts / "hdigits"), offer_test(scripts / "blank")], title="Some tests")
+    publish(root, [offer_transcript(runs / f"{name}.jsonl") for name in DIGITS])
+    return root
+
+
+def toy_script(folder: Path, *, name: str = "toy", cases: int = 20, **keys: str) -> Path:
+    """A small test; every second case is a false claim."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [f"c{n},x{n},{'y' if n % 2 else 'x'}{n % 3},{'false' if n % 2 else 'true'}" for n in range(cases)]
+    (folder / "cases.csv").write_text("\n".join(["id,input,expect,positive", *rows, ""]), encoding="utf-8")
+    known = {"synopsis": "a toy", "version": "1.0", "description": "", "license": ""} | keys
+    lines = [f"{key} = {json.dumps(value)}" for key, value in known.items()]
+    text = "\n".join(
+        ["format = 1", "[test]", f'name = "{name}"', 'task = "label"', *lines, "[cases]", 'table = "cases.csv"']
+    )
+    (folder / f"{name}.hate.toml").write_text(text + "\n", encoding="utf-8")
+    return folder
+
+
+def toy_transcript(site: Path, *, name: str = "toy", wrong: Sequence[int] = (), ids: str = "c", **more: Any) -> bytes:
+    """A run of a published toy that is right but for some cases; `more` are keys of its header, or of all records."""
+    index = open_folder(site).test(name)
+    assert index is not None
+    version = index.latest
+    test = {"name": name, "version": version.version, "digest": version.digest, "task": "label", "cases": version.cases}
+    record = more.pop("record", {})
+    header = {"hate": "transcript", "format": 1, "test": test, "algorithm": {"name": "a", "version": "1"}} | more
+    lines, counts = [json.dumps(header)], dict.fromkeys(("TP", "TN", "FP", "FN", "ER"), 0)
+    for n in range(version.cases or 0):
+        positive, good = n % 2 == 0, n not in wrong
+        outcome = ("TP" if good else "FN") if positive else ("TN" if good else "FP")
+        counts[outcome] += 1
+        said = {"actual": f"x{n % 3}" if good else "?", "expect": f"{'x' if positive else 'y'}{n % 3}", "score": 1.0}
+        lines.append(json.dumps({"id": f"{ids}{n}", "outcome": outcome, "positive": positive} | said | record))
+    body = "\n".join(lines) + "\n"
+    end = {"end": True, "tests": len(lines) - 1, **counts, "sha256": hashlib.sha256(body.encode()).hexdigest()}
+    return (body + json.dumps(end) + "\n").encode()
+
+
+@contextmanager
+def hate_serve(root: Path, *words: str | Path, env: dict[str, str] | None = None) -> Iterator[Served]:
+    """`hate serve` on a free port; ended by a signal, as a person would."""
+    command = [sys.executable, "-P", "-m", "harness.cli.main", "serve", str(root), "--port", "0", *map(str, words)]
+    process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    found = re.search(r"at (http://\S+:\d+)/", first)
+    if found is None:
+        pytest.fail(f"no server: {first}{process.stderr.read()}")
+    served = Served(found[1], process)
+    reader = threading.Thread(target=lambda: served.log.extend(process.stderr or ()))
+    reader.start()
+    try:
+        yield served
+    finally:
+        process.terminate()
+        process.wait(WAIT)
+        reader.join()
+        process.stderr.close()
+
+
+@contextmanager
+def nginx(root: Path, folder: Path) -> Iterator[Served]:
+    """nginx, configured as docs/serving.md has it."""
+    program = shutil.which("nginx") or "/usr/sbin/nginx"
+    if not Path(program).exists():
+        pytest.skip("nginx is not installed")
+    folder.mkdir(parents=True, exist_ok=True)
+    port = free_port()
+    user = "user root;" if os.geteuid() == 0 else ""
+    config = folder / "nginx.conf"
+    config.write_text(NGINX.format(folder=folder, root=root, port=port, user=user), encoding="utf-8")
+    process = subprocess.Popen(
+        [program, "-c", str(config), "-e", str(folder / "error.log")], stderr=subprocess.DEVNULL, text=True
+    )
+    try:
+        wait_for(port, process)
+        yield Served(f"http://127.0.0.1:{port}", process)
+    finally:
+        process.terminate()
+        process.wait(WAIT)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_for(port: int, process: "subprocess.Popen[str]") -> None:
+    for _ in range(WAIT * 50):
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            if process.poll() is not None:
+                pytest.fail(f"the server ended: {process.returncode}")
+            time.sleep(0.02)
+        else:
+            return
+    pytest.fail("the server never came")
