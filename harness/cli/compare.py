@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from harness.cli.baseline import baseline_remark
-from harness.cli.compare_options import CURVES, asked_for, check_together, further_options
+from harness.cli.compare_options import OF_OUTCOMES, asked_for, check_together, further_options
 from harness.cli.options import TABULAR, format_option
 from harness.cli.output import chosen, emit_document, remark
 from harness.cli.sources import complete_transcript, http_options, opened
@@ -91,7 +91,7 @@ def _runs(transcripts: Sequence[str], given: dict[str, Any]) -> list[Any]:
     from harness.transcript.columns import read_columns
 
     sources = opened(transcripts, given["http_timeout"], given["http_limit"])
-    wanted = any(given.get(option) for option in NEEDS_COLUMNS) or given["statistic"] in CURVES
+    wanted = any(given.get(option) for option in NEEDS_COLUMNS) or given["statistic"] not in OF_OUTCOMES
     lean = not wanted and not _weighs_by_column(sources[0].path)
     return [Run(read_columns(s.path, name=s.name, lean=lean), s.name, s.stem) for s in sources]
 

@@ -1,5 +1,6 @@
 """Options of `hate compare` beyond the rate of success and the design, and what may not be asked for together."""
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -14,7 +15,18 @@ STATISTICS = (
     "rate", "tpr", "tnr", "fpr", "fnr", "precision", "npv", "balanced", "informedness", "f1", "mcc", "kappa",
     "auc", "eer",
 )  # fmt: skip
-CURVES = ("auc", "eer")
+# What a record's outcome is enough for.
+OF_OUTCOMES = STATISTICS[:-2]
+
+
+def _statistic(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    if value not in STATISTICS and not re.fullmatch(r"rank[1-9]\d{0,8}", value, re.ASCII):
+        raise click.BadParameter(f"'{value}' is not one of {', '.join(STATISTICS)}, rank1, rank5 ...")
+    return value
+
+
+def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in (*STATISTICS, "rank1") if name.startswith(incomplete)]
 
 
 def further_options(command: F) -> F:
@@ -28,8 +40,8 @@ def further_options(command: F) -> F:
         click.option("--margin", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="M",
                      help="Is one as good as another, within this difference?"),
         click.option("--at", metavar="eer|fpr=RATE", help="First set each threshold there, on the recorded scores."),
-        click.option("--statistic", type=click.Choice(STATISTICS), default="rate", show_default=True,
-                     metavar="NAME", help=f"What to compare: {', '.join(STATISTICS)}."),
+        click.option("--statistic", default="rate", show_default=True, metavar="NAME", callback=_statistic,
+                     shell_complete=_complete, help=f"What to compare: {', '.join(STATISTICS)}, rank1, rank5 ..."),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -41,8 +53,6 @@ def check_together(given: dict[str, Any]) -> None:
         for option in ("baseline", "margin", "by", "items", "intersect"):
             if given[option]:
                 raise UsageError(f"--unpaired matches no cases, so --{option} has nothing to work on")
-    if given["at"] is not None and given["statistic"] in CURVES:
-        raise UsageError(f"--statistic {given['statistic']} is of all thresholds: leave out --at {given['at']}")
     if given["plot"] is not None:
         if given["by"] is None:
             raise UsageError("--plot draws what --by shows: name a column, such as --by truth")

@@ -44,6 +44,7 @@ class Columns:
     score: npt.NDArray[np.float64]
     seconds: npt.NDArray[np.float64]
     memory: npt.NDArray[np.float64]
+    rank: npt.NDArray[np.float64]
     repeat: npt.NDArray[np.int32]
     expect: Coded
     truth: Coded
@@ -71,7 +72,7 @@ class Columns:
 def read_columns(path: Path, *, name: str | None = None, lean: bool = False) -> Columns:
     """Read a transcript, plain or gzipped; whether it is complete is told, not judged. `name` is for messages.
 
-    `lean` leaves out what only some analyses need: expect, truth, actual and the columns of the cases.
+    `lean` leaves out what only some analyses need: expect, truth, actual, rank and the columns of the cases.
     """
     with open_transcript(path, name=name, record=_Lean if lean else Trial) as reader:
         return collect(reader, lean=lean)
@@ -140,7 +141,8 @@ class _Building:
     def __init__(self, keys: Sequence[str]) -> None:
         self.ids: list[str] = []
         self.outcome = [np.empty(0, np.int8)]
-        self.numbers: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in ("score", "seconds", "memory")}
+        numbers = ("score", "seconds", "memory", *(["rank"] if "actual" in keys else []))
+        self.numbers: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in numbers}
         self.repeat = [np.empty(0, np.int32)]
         self.texts = {name: _Texts() for name in keys}
         self.columns: dict[str, _Texts] = {}
@@ -169,6 +171,7 @@ class _Building:
 
     def finish(self, reader: TranscriptReader) -> Columns:
         named: dict[str, Any] = {name: np.concatenate([np.empty(0), *p]) for name, p in self.numbers.items()}
+        named.setdefault("rank", np.full(len(self.ids), np.nan))
         absent = Coded(np.full(len(self.ids), -1, np.int32), [])
         named |= {name: self.texts[name].finish() if name in self.texts else absent for name in _TEXT_KEYS}
         return Columns(

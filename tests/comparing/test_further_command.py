@@ -153,7 +153,7 @@ def test_a_missing_library_is_a_hint(shop: Workshop, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (["--statistic", "auc", "--at", "eer"], "is of all thresholds"),
+    (["--statistic", "auc", "--at", "eer"], "is not of the outcomes at a threshold"),
     (["--at", "fpr=2"], "--at fpr=2: write eer, or fpr=0.01"),
     (["--statistic", "accuracy"], "'accuracy' is not one of"),
     (["--statistic", "eer", "--method", "jackknife"], "jackknife is wrong for equal error rate"),

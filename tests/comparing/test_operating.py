@@ -167,7 +167,7 @@ def test_points_can_be_named_by_their_complements() -> None:
 
 
 def test_curves_have_no_operating_point(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="auc is of all thresholds"):
+    with pytest.raises(UsageError, match="auc is not of the outcomes at a threshold"):
         further(*World().runs(tmp_path), statistic="auc", point=parse_point("eer"))
 
 

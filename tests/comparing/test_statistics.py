@@ -23,8 +23,9 @@ from harness.stats.curves.replicated import AREA, EQUAL_ERROR, replicated_differ
 from harness.stats.replication.balanced import balanced
 from harness.stats.replication.estimate import replicate
 from harness.stats.replication.plan import Plan
+from harness.stats.replication.sample import make_sample
 from harness.stats.replication.several import several
-from harness.stats.replication.statistic import full_estimate
+from harness.stats.replication.statistic import difference, full_estimate
 
 FloatArray = npt.NDArray[np.float64]
 OUTCOME_STATISTICS = [name for name in STATISTICS if name in MEASURES]
@@ -68,7 +69,7 @@ def eer_by_loop(positive: npt.NDArray[np.bool_], scores: FloatArray, weights: Fl
 
 def test_the_command_offers_what_there_is() -> None:
     assert compare_options.STATISTICS == STATISTICS
-    assert set(compare_options.CURVES) == set(STATISTICS) - set(MEASURES)
+    assert tuple(MEASURES) == compare_options.OF_OUTCOMES
 
 
 @pytest.mark.parametrize("name", [name for name in STATISTICS if name != "eer"])
@@ -313,3 +314,32 @@ def test_a_covariance_may_be_unsymmetric_by_rounding() -> None:
     exact = np.diag(np.full(3, 1e-3))
     rates = np.array([0.5, 0.6, 0.7])
     assert equal_rates(rates, nearly, df=50).p_value == pytest.approx(equal_rates(rates, exact, df=50).p_value)
+
+
+def test_rates_at_a_rank_are_the_share_of_probes_found_there(tmp_path: Path) -> None:
+    """Probes of people who are not in the gallery have no rank and do not count; who was not found was not found."""
+    ranks = [[1, 3, None, 2, 7, None], [2, 2, 1, 1, None, None]]
+    positive = [True] * 5 + [False]
+    paths = [
+        transcript(
+            tmp_path / f"{k}.jsonl", [rank == 1 for rank in own], positive=positive, rank=own, test={"task": "rank"}
+        )
+        for k, own in zip("ab", ranks, strict=True)
+    ]
+    for most, rates in ((1, (1 / 5, 2 / 5)), (2, (2 / 5, 4 / 5)), (7, (4 / 5, 4 / 5))):
+        found, _ = further(*paths, statistic=f"rank{most}")
+        assert [run.value for run in found.runs] == pytest.approx(rates)
+        pair = found.pairs[0].replication
+        assert pair is not None
+        twin = difference([(r or 99) <= most for r in ranks[0][:5]], [(r or 99) <= most for r in ranks[1][:5]])
+        alone = replicate(make_sample(5), twin, Plan(method="linearised"))
+        linear, _ = further(*paths, statistic=f"rank{most}", plan=Plan(method="linearised"))
+        assert pair.estimate == pytest.approx(alone.estimate)
+        assert linear.pairs[0].replication is not None
+        # All six cases are drawn, five of them count: a factor (6/5) (4/5) to the variance of a sample of the five.
+        assert linear.pairs[0].replication.se == pytest.approx(alone.se * np.sqrt(0.96))
+
+
+def test_ranks_are_needed_for_rates_at_a_rank(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--statistic rank5: a has no ranks"):
+        further(*World().runs(tmp_path), statistic="rank5")

@@ -14,7 +14,7 @@ from harness.analysis.comparing.align import BoolArray
 from harness.analysis.comparing.comparison import Comparison
 from harness.analysis.comparing.grouping import groups_of
 from harness.analysis.comparing.measured import Measured, gaps_together, measure
-from harness.analysis.comparing.statistics import Form, OutcomeForm
+from harness.analysis.comparing.statistics import Form, outcome_form
 from harness.errors import UsageError
 from harness.stats.cochran import equal_rates
 from harness.stats.differences import paired_difference
@@ -77,7 +77,7 @@ def by_group(found: Comparison, asked: str) -> ByGroup:
     if len(found.pairs) > MOST_PAIRS:
         raise UsageError(f"--by with {len(found.pairs):,} pairs is more than anyone reads; choose one: --baseline NAME")
     groups = groups_of(found.aligned, asked)
-    form = OutcomeForm("rate", found.aligned) if found.measured is None else found.measured.form
+    form = outcome_form("rate", found.aligned) if found.measured is None else found.measured.form
     replicated = found.sampling.known or found.measured is not None
     members = [groups.codes == code for code in range(len(groups.labels))]
     rows = [

@@ -7,7 +7,7 @@ import numpy as np
 
 from harness.analysis.comparing.align import BoolArray, FloatArray, IntArray
 from harness.analysis.comparing.comparison import Comparison
-from harness.analysis.comparing.statistics import Form, OutcomeForm
+from harness.analysis.comparing.statistics import Form, outcome_form
 from harness.errors import UsageError
 from harness.stats.replication.bootstrap import rescaled_bootstrap
 from harness.stats.replication.sample import Sample
@@ -59,7 +59,7 @@ def look_at_items(found: Comparison) -> Items:
     telling = np.flatnonzero((solved > 0) & (solved < len(aligned.names)))
     power = discrimination(aligned.success)[telling]
     order = np.lexsort((telling, -np.where(np.isnan(power), -2.0, power)))
-    form = OutcomeForm("rate", aligned) if found.measured is None else found.measured.form
+    form = outcome_form("rate", aligned) if found.measured is None else found.measured.form
     standings, draws = _standings(found, form)
     return Items(
         all_solve=int((solved == len(aligned.names)).sum()),

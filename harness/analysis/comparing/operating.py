@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.analysis.comparing.align import Aligned, BoolArray, FloatArray
-from harness.analysis.comparing.statistics import CURVES, Form, cases_of, check_classes, difference_of, form_of
+from harness.analysis.comparing.statistics import Form, cases_of, check_classes, difference_of, form_of
 from harness.errors import UsageError
 from harness.model import Counts
 from harness.stats.confusion import MEASURES
@@ -143,8 +143,8 @@ def chosen_form(statistic: str, point: Point | None, aligned: Aligned) -> Form:
     """The statistic, at the operating point if there is one; curves have all points in them."""
     if point is None:
         return form_of(statistic, aligned)
-    if statistic in CURVES:
-        raise UsageError(f"--statistic {statistic} is of all thresholds: leave out --at {point}")
+    if statistic not in MEASURES:
+        raise UsageError(f"--statistic {statistic} is not of the outcomes at a threshold: leave out --at {point}")
     return OperatingForm(statistic, aligned, point)
 
 

@@ -1,12 +1,13 @@
 """Statistics beyond the rate of success: of one run and of two, as functions of the weights of the cases."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from harness.analysis.comparing.align import Aligned, BoolArray, FloatArray
+from harness.analysis.comparing.align import Aligned, BoolArray, FloatArray, IntArray
 from harness.analysis.curves.scores import curve_scores
 from harness.errors import TranscriptError, UsageError
 from harness.stats.confusion import MEASURES, Measure
@@ -24,6 +25,7 @@ CURVES = {
     "eer": (EQUAL_ERROR, "equal error rate", False),
 }
 STATISTICS = (*MEASURES, *CURVES)
+RANKS = re.compile(r"rank([1-9]\d{0,8})", re.ASCII)
 # Outcomes in the order of a measure's totals.
 _ORDER = ("TP", "FN", "FP", "TN")
 
@@ -71,7 +73,9 @@ def difference_of(one: OfWeights, other: OfWeights) -> OfWeights:
 
 def form_of(name: str, aligned: Aligned) -> Form:
     """The statistic of that name; a UsageError where these transcripts cannot have it."""
-    return CurveForm(name, aligned) if name in CURVES else OutcomeForm(name, aligned)
+    if found := RANKS.fullmatch(name):
+        return rank_form(int(found[1]), aligned)
+    return CurveForm(name, aligned) if name in CURVES else outcome_form(name, aligned)
 
 
 def check_classes(what: str, classes: Sequence[str], positive: BoolArray) -> None:
@@ -82,44 +86,77 @@ def check_classes(what: str, classes: Sequence[str], positive: BoolArray) -> Non
             raise UsageError(f"{what} needs {kind} cases; this test has none")
 
 
-class OutcomeForm(Form):
-    """A measure of the outcomes: a function of the totals TP, FN, FP and TN."""
+class ShareForm(Form):
+    """The share of hits among the cases that count, from (runs, cases) each."""
 
-    def __init__(self, name: str, aligned: Aligned) -> None:
-        measure = MEASURES[name]
-        check_classes(f"--statistic {name}", measure.classes, aligned.positive)
-        self.name, self.words, self.bounds = name, measure.words, measure.bounds
-        self.larger_is_better, self.needs = measure.larger_is_better, measure.needs
-        self._measure: Measure = measure
-        places = np.array([_ORDER.index(outcome.value) for outcome in OUTCOMES])
-        self._code = places[aligned.outcome]
-        # Whether an outcome is a hit, and whether it counts, by its place.
-        self._hit, self._counts = (np.isin(range(len(_ORDER)), part) for part in measure.share or ((), ()))
+    bounds = (0.0, 1.0)
+
+    def __init__(self, name: str, words: str, hits: BoolArray, counts: BoolArray, *, larger_is_better: bool) -> None:
+        self.name, self.words, self.larger_is_better = name, words, larger_is_better
+        self._hits, self._counts = hits, counts
 
     def single(self, run: int, inside: BoolArray | None = None) -> OfTotals:
-        """A ratio where it is a share of a class, else a formula."""
-        if self._measure.share is not None:
-            hits, within = self._masks(run, inside)
-            return rate(hits) if within.all() else rate(hits & within, within=within)
-        return Smooth(self._columns(run, inside), bounds=self.bounds, fragile=True, formula=self._measure.of)
+        """A ratio."""
+        within = self._within(run, inside)
+        return rate(self._hits[run]) if within.all() else rate(self._hits[run] & within, within=within)
 
     def paired(self, a: int, b: int, inside: BoolArray | None = None) -> OfTotals:
         """Shares of one class differ case by case, so that even without variance something can be said."""
-        width = self.bounds[1] - self.bounds[0]
-        if self._measure.share is not None:
-            (one, within), (other, _) = self._masks(a, inside), self._masks(b, inside)
-            columns = np.stack([one & ~other & within, other & ~one & within, within], axis=1).astype(np.float64)
-            return Difference(columns, bounds=(-1.0, 1.0), fragile=not within.all())
-        columns = np.hstack([self._columns(a, inside), self._columns(b, inside)])
-        return Smooth(columns, bounds=(-width, width), fragile=True, formula=gap(self._measure.of, len(_ORDER)))
+        one, other, within = self._hits[a], self._hits[b], self._within(a, inside)
+        columns = np.stack([one & ~other & within, other & ~one & within, within], axis=1).astype(np.float64)
+        return Difference(columns, bounds=(-1.0, 1.0), fragile=not within.all())
 
-    def _masks(self, run: int, inside: BoolArray | None) -> tuple[BoolArray, BoolArray]:
-        hits, within = self._hit[self._code[run]], self._counts[self._code[run]]
-        return hits, within if inside is None else within & inside
+    def _within(self, run: int, inside: BoolArray | None) -> BoolArray:
+        counts: BoolArray = self._counts[run]
+        return counts if inside is None else counts & inside
+
+
+class FormulaForm(Form):
+    """A measure of the outcomes: a formula of the totals TP, FN, FP and TN."""
+
+    def __init__(self, name: str, measure: Measure, codes: IntArray) -> None:
+        self.name, self.words, self.bounds = name, measure.words, measure.bounds
+        self.larger_is_better, self.needs = measure.larger_is_better, measure.needs
+        self._formula, self._codes = measure.of, codes
+
+    def single(self, run: int, inside: BoolArray | None = None) -> OfTotals:
+        """Of the four totals."""
+        return Smooth(self._columns(run, inside), bounds=self.bounds, fragile=True, formula=self._formula)
+
+    def paired(self, a: int, b: int, inside: BoolArray | None = None) -> OfTotals:
+        """Of eight totals."""
+        width = self.bounds[1] - self.bounds[0]
+        columns = np.hstack([self._columns(a, inside), self._columns(b, inside)])
+        return Smooth(columns, bounds=(-width, width), fragile=True, formula=gap(self._formula, len(_ORDER)))
 
     def _columns(self, run: int, inside: BoolArray | None) -> FloatArray:
-        columns: FloatArray = np.eye(len(_ORDER))[self._code[run]]
+        columns: FloatArray = np.eye(len(_ORDER))[self._codes[run]]
         return columns if inside is None else columns * inside[:, None]
+
+
+def outcome_form(name: str, aligned: Aligned) -> Form:
+    """A measure of the outcomes by name."""
+    measure = MEASURES[name]
+    check_classes(f"--statistic {name}", measure.classes, aligned.positive)
+    places = np.array([_ORDER.index(outcome.value) for outcome in OUTCOMES])
+    codes = places[aligned.outcome]
+    if measure.share is None:
+        return FormulaForm(name, measure, codes)
+    hits, counts = (np.isin(range(len(_ORDER)), part)[codes] for part in measure.share)
+    return ShareForm(name, measure.words, hits, counts, larger_is_better=measure.larger_is_better)
+
+
+def rank_form(most: int, aligned: Aligned) -> Form:
+    """The share of probes of people in the gallery that are found among the first so many."""
+    what = f"--statistic rank{most}"
+    ranks = np.stack([run.rank[order] for run, order in zip(aligned.runs, aligned.orders, strict=True)])
+    for name, own in zip(aligned.names, ranks, strict=True):
+        if np.isnan(own).all():
+            raise UsageError(f"{what}: {name} has no ranks; they are recorded in rank tests")
+    check_classes(what, ("positive",), aligned.positive)
+    # A probe without a rank was not found: refused, in error, or not on a list that ended before.
+    counts = np.broadcast_to(aligned.positive, ranks.shape)
+    return ShareForm(f"rank{most}", f"rate at rank {most}", ranks <= most, counts, larger_is_better=True)
 
 
 class CurveForm(Form):
