@@ -22,6 +22,7 @@ COMMANDS = {
     "diff": ("diff", "the cases on which two runs differ"),
     "compare": ("compare", "is A better than B? McNemar, replication, verdicts, from transcripts anywhere"),
     "permute": ("permute", "recognition rates of the same people with other choices of image, from matrices"),
+    "urn": ("urn", "which way of sampling explains how a rate varies from trial to trial"),
     "import": ("import_", "turn results of other tools into transcripts"),
     "publish": ("publish", "add tests and transcripts to a site, a folder that any web server can serve"),
     "serve": ("serve", "serve a site over HTTP, with pages for people"),

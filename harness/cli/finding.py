@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from harness.cli.output import remark
-from harness.errors import UsageError
-from harness.script.library import find_script
+from harness.errors import HateError, UsageError
+from harness.script.library import find_all, find_script
 from harness.script.load import Script, load_script
 from harness.site.config import configured_sites
+from harness.site.published import published
 from harness.site.urls import is_url
 
 
@@ -47,3 +48,19 @@ def _at_sites(text: str) -> Script | None:
     finally:
         for note in among.notes:
             remark(f"hate: {note}")
+
+
+def is_known(text: str, libraries: Sequence[str]) -> bool:
+    """Whether a NAME or NAME@VERSION is that of a test, here or at a site; transcripts that are here come before
+    tests that are elsewhere."""
+    if text.partition("@")[0] in {found.name for found in find_all(libraries)}:
+        return True
+    if not configured_sites() or text in {entry.name for entry in published()}:
+        return False
+    from harness.site.releases import find_release
+    from harness.site.sites import sites
+
+    try:
+        return find_release(text, sites()) is not None
+    except HateError:
+        return False

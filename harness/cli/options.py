@@ -27,9 +27,30 @@ def complete_interface(_ctx: click.Context, _param: click.Parameter, incomplete:
 
 test_argument = click.argument("test", shell_complete=complete_test)
 
-library_option = click.option(
-    "--library", "libraries", multiple=True, metavar="FOLDER", help="A further folder to find tests in."
-)
+
+def _offline(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value:
+        from harness.site.offline import go_offline, go_online
+
+        go_offline()
+        ctx.call_on_close(go_online)
+
+
+def offline_option(command: F) -> F:
+    """--offline, once, for commands that may ask a site or download something."""
+    if any(param.name == "offline" for param in getattr(command, "__click_params__", [])):
+        return command
+    option = click.option("--offline", is_flag=True, expose_value=False, is_eager=True, callback=_offline,
+                          help="Ask nobody: only what is here and in the cache.")  # fmt: skip
+    return option(command)
+
+
+def library_option(command: F) -> F:
+    """--library and --offline, for commands that take a test."""
+    library = click.option(
+        "--library", "libraries", multiple=True, metavar="FOLDER", help="A further folder to find tests in."
+    )
+    return library(offline_option(command))
 
 
 def format_option(*formats: Format) -> Callable[[F], F]:
@@ -51,7 +72,7 @@ interface_option = click.option(
     "interface",
     metavar="NAME|PATH",
     shell_complete=complete_interface,
-    help="A bundled interface, a file or a folder; else interface.py or interface.toml here.",
+    help="A bundled interface, a file or a folder, or matrix:FILE; else interface.py or interface.toml here.",
 )
 
 
@@ -61,6 +82,14 @@ def interface_options(command: F) -> F:
         "--param", "assignments", multiple=True, metavar="NAME=VALUE", help="Set a parameter; may be repeated."
     )
     return interface_option(parameter(command))
+
+
+def choice_options(command: F) -> F:
+    """Virtual experiments of a rank test: --gallery, --probe."""
+    for name, what in (("--probe", "probes"), ("--gallery", "gallery images")):
+        text = f"Rank tests: only the {what} for which this holds, session=1; may be repeated."
+        command = click.option(name, multiple=True, metavar="CONDITION", help=text)(command)
+    return command
 
 
 def _positive(_ctx: click.Context, _param: click.Parameter, value: float | None) -> float | None:

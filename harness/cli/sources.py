@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from harness.cli.options import offline_option
 from harness.cli.output import remark
 from harness.site.limits import Limits
 from harness.site.published import published
@@ -52,7 +53,7 @@ def http_options(command: F) -> F:
                      show_default=True, help="Give up on a download that takes longer."),
     ):  # fmt: skip
         command = option(command)
-    return command
+    return offline_option(command)
 
 
 def opened(texts: Iterable[str], http_timeout: float, http_limit: int) -> list[Source]:

@@ -42,16 +42,17 @@ def read_runs(words: Sequence[str], given: dict[str, Any]) -> list[Any]:
 
 def is_test(word: str, libraries: Sequence[str]) -> bool:
     """Whether a test is meant, and not a transcript."""
-    from harness.script.library import find_all
+    from harness.cli.finding import is_known
+    from harness.site.releases import is_test_address
 
     path = Path(word)
     if word == "-" or "://" in word:
-        return False
+        return is_test_address(word)
     if path.is_dir() or word.endswith(".toml"):
         return True
     if path.exists() or "/" in word:
         return False
-    return word.partition("@")[0] in {found.name for found in find_all(libraries)}
+    return is_known(word, libraries)
 
 
 def _check(words: Sequence[str], tests: Sequence[bool], given: dict[str, Any]) -> None:

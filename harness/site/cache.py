@@ -78,11 +78,20 @@ def _put(scratch: Path, entry: Path) -> None:
         file.replace(entry / file.name)
 
 
+def _into_place(scratch: Path, entry: Path) -> None:
+    try:
+        scratch.rename(entry)
+    except OSError:
+        # Its lock was cleared away with the cache, and another has made it in the meantime.
+        if not entry.exists():
+            raise
+
+
 def _make(entry: Path, make: Callable[[Path], None]) -> None:
     scratch = Path(tempfile.mkdtemp(prefix=MAKING, dir=entry.parent))
     try:
         make(scratch)
         scratch.chmod(0o755)
-        scratch.rename(entry)
+        _into_place(scratch, entry)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -17,6 +17,7 @@ from harness.site.content import CONTENT, FILES
 from harness.site.download import fetch
 from harness.site.inflate import gunzip_if_packed
 from harness.site.limits import Limits
+from harness.site.offline import is_offline
 from harness.site.urls import masked, parse
 from harness.site.wish import Fetched, Validators, Wish
 from harness.transcript.read import open_transcript
@@ -70,7 +71,8 @@ def remote_file(url: str, limits: Limits, kind: Kind) -> Remote:
     except Unreachable as error:
         if visit is None:
             raise
-        return Remote(visit.content, f"{error}; using the copy in the cache")
+        # Whoever went offline knows it.
+        return Remote(visit.content, "" if is_offline() else f"{error}; using the copy in the cache")
 
 
 def _fetched(wish: Wish, visit: Visit | None, kind: Kind) -> Path:

@@ -1,5 +1,6 @@
 """Transcripts at sites: found by TEST/NAME, TEST@VERSION/NAME or NAME, brought into the cache."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,3 +71,15 @@ def _alone(catalogue: Catalogue, name: str) -> Shared | None:
         names = ", ".join(f"{test}/{name}" for test in known.tests)
         raise UsageError(f"{name}: several tests have a transcript of that name; say which: {names}{more}")
     return _named(catalogue, known.tests[0], name)
+
+
+def transcripts_of(test: str, digest: str, among: Sites) -> Iterator[Shared]:
+    """Every transcript of a test at the sites."""
+    for _, catalogue in among:
+        try:
+            index = catalogue.test(test)
+            if index is not None:
+                entries = catalogue.transcripts(index)
+                yield from (Shared(catalogue, index, entry) for entry in entries if entry.digest == digest)
+        except HateError as error:
+            among.refuse(error)

@@ -101,7 +101,7 @@ def test_an_unforeseen_error_is_a_line_too_and_debugging_shows_where(
     def fail(*_: object) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(plan, "load_script", fail)
+    monkeypatch.setattr(plan, "find_test", fail)
     assert main.call(["describe", "toy"]) == 2
     assert capsys.readouterr().err.startswith("hate: internal error: RuntimeError: boom; HATE_DEBUG=1 shows where")
     monkeypatch.setenv("HATE_DEBUG", "1")

@@ -1,0 +1,76 @@
+"""A bar for downloads that take longer than a second; nothing where output is piped."""
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+PATIENCE = 1.0
+
+
+class DownloadBar:
+    """Bytes done, speed, time left, for each download; gone when none is under way."""
+
+    def __init__(self) -> None:
+        self._begun: dict[str, float] = {}
+        self._sizes: dict[str, tuple[int | None, int]] = {}
+        self._tasks: dict[str, TaskID] = {}
+        self._bar: Progress | None = None
+
+    def begin(self, name: str, total: int | None, done: int) -> None:
+        """Nothing is shown yet."""
+        self._begun[name] = time.monotonic()
+        self._sizes[name] = (total, done)
+
+    def advance(self, name: str, count: int) -> None:
+        """Draw it, or redraw it."""
+        total, done = self._sizes[name]
+        self._sizes[name] = (total, done + count)
+        if name in self._tasks and self._bar is not None:
+            self._bar.update(self._tasks[name], completed=done + count)
+        elif time.monotonic() - self._begun[name] > PATIENCE:
+            self._show(name)
+
+    def end(self, name: str) -> None:
+        """Take it away."""
+        self._sizes.pop(name, None)
+        task = self._tasks.pop(name, None)
+        if self._bar is not None and task is not None:
+            self._bar.remove_task(task)
+            if not self._tasks:
+                self._bar.stop()
+                self._bar = None
+
+    def _show(self, name: str) -> None:
+        if self._bar is None:
+            self._bar = _bar()
+            self._bar.start()
+        total, done = self._sizes[name]
+        self._tasks[name] = self._bar.add_task(_short(name), total=total, completed=done)
+
+
+def _bar() -> "Progress":
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=None), DownloadColumn())
+    return Progress(
+        *columns, TransferSpeedColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True
+    )
+
+
+def _short(name: str) -> str:
+    from harness.report.text import safe
+
+    end = name.rpartition("/")[2] or name
+    return safe(end if len(end) <= 20 else f"{end[:17]}...")
+
+
+def show_downloads() -> None:
+    """From now on, where stderr is a terminal."""
+    if sys.stderr.isatty():
+        from harness.site.watch import watch
+
+        watch(DownloadBar())
