@@ -52,7 +52,7 @@ def command(words: Sequence[str], **given: Any) -> None:
 
 
 def _print(style: Format, found: Sequence[Any], given: dict[str, Any]) -> None:
-    from harness.analysis.confusion import as_json
+    from harness.analysis.confusing.as_json import as_json
     from harness.report.confusion import confusion_blocks, long_table
 
     if style in (Format.JSON, Format.R):

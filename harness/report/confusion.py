@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from harness.analysis.confusion import ClassRate, Confusion, difference
+from harness.analysis.confusing.rates import ClassRate
+from harness.analysis.confusion import Confusion, difference
 from harness.report.document import Block, Heading, Lines
 from harness.report.table import Cell, Table
 

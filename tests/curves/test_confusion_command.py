@@ -176,6 +176,9 @@ def test_what_has_no_confusion_matrix(shop: Workshop) -> None:
     three = [file(shop, RECORDS, name) for name in ("x", "y", "z")]
     done = shop.call("confusion", *three, "--plot", "a.svg")
     assert (done.status, "the difference of two" in done.err) == (2, True)
+    essays = file(shop, [claim(i, "a", f"essay {i}") for i in range(2001)], "essays")
+    done = shop.call("confusion", essays)
+    assert (done.status, "2,002 different labels" in done.err) == (2, True)
     unknown = file(shop, [{"id": "x", "positive": False, "outcome": "TN", "expect": "a", "actual": "b"}], "u")
     done = shop.call("confusion", unknown)
     assert (done.status, "no case whose class is known" in done.err) == (2, True)

@@ -1,0 +1,1 @@
+"""Parts of confusion matrices: truths and answers, rates of classes, JSON."""
