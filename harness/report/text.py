@@ -62,6 +62,8 @@ def json_text(text: str) -> str:
 
 def width(text: str) -> int:
     """Columns that text takes on a terminal."""
+    if text.isascii():  # nearly all is, and a sweep can have a million rows
+        return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
