@@ -68,7 +68,8 @@ def confusions(runs: Sequence[Run], choice: Choice) -> list[Confusion]:
     labels = all_labels([column[truths.known] for column in (truths.label, *(answer.label for answer in answers))])
     if len(labels) > MOST_LABELS:
         raise TranscriptError(
-            f"{runs[0].source}: {len(labels):,} different labels; a confusion matrix is for classes, {MOST_LABELS:,} at most"
+            f"{runs[0].source}: {len(labels):,} different labels; "
+            f"a confusion matrix is for classes, {MOST_LABELS:,} at most"
         )
     # One case is a matrix, but no sample.
     sampling = take_sample(aligned, choice.design) if aligned.n > 1 else None
