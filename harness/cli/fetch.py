@@ -66,9 +66,9 @@ def _transcripts(script: Script) -> list[Part]:
     from harness.site.sites import sites
 
     among = sites()
-    found = [
-        (f"{script.name}/{one.entry.name}", one.path()) for one in transcripts_of(script.name, script.digest, among)
-    ]
+    label = f"{script.name}@{script.version}"
+    shared = transcripts_of(script.name, script.digest, among)
+    found = [(label, f"transcript {one.entry.name}", one.path()) for one in shared]
     for note in among.notes:
         remark(f"hate: {note}")
     return found
