@@ -12,6 +12,8 @@ from harness.cli.sources import complete_transcript, http_options, opened
 from harness.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
+# Options that say nothing of a transcript.
+OF_RUNS = (("interface", "--interface"), ("assignments", "--param"), ("timeout", "--timeout"), ("limit", "--limit"))
 
 
 def sources_argument(command: F) -> F:
@@ -48,7 +50,7 @@ def is_test(word: str, libraries: Sequence[str]) -> bool:
     path = Path(word)
     if word == "-" or "://" in word:
         return is_test_address(word)
-    if path.is_dir() or word.endswith(".toml"):
+    if word.endswith(".toml") or (path.is_dir() and any(path.glob(f"*{SUFFIX}"))):
         return True
     if path.exists() or "/" in word:
         return False
@@ -60,7 +62,7 @@ def _check(words: Sequence[str], tests: Sequence[bool], given: dict[str, Any]) -
         raise UsageError("-o FILE is where the transcript of a test goes; name one test")
     if any(tests):
         return
-    for option, name in (("interface", "--interface"), ("assignments", "--param"), ("timeout", "--timeout")):
+    for option, name in OF_RUNS:
         if given[option]:
             raise UsageError(f"{name} is for a test that is run; {words[0]} is a transcript, or no test of that name")
 
