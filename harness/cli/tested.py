@@ -45,6 +45,7 @@ def read_runs(words: Sequence[str], given: dict[str, Any]) -> list[Any]:
 def is_test(word: str, libraries: Sequence[str]) -> bool:
     """Whether a test is meant, and not a transcript."""
     from harness.cli.finding import is_known
+    from harness.script.load import SUFFIX
     from harness.site.releases import is_test_address
 
     path = Path(word)
