@@ -41,6 +41,13 @@ class Tuner:
         axes = [axis for axis in self.grid.axes if axis.name == self.decision]
         return list(axes[0].values) if axes else [self.grid.defaults[self.decision]]
 
+    @property
+    def others(self) -> list[Setting]:
+        """The combinations of further decision parameters, such as the rank of an open-set test."""
+        axes = [axis for axis in self.grid.part(decision=True).axes if axis.name != self.decision]
+        grid = Grid({}, tuple(axes))
+        return [grid.at(number) for number in every(grid)]
+
     def announce(self, method: str, trials: int) -> None:
         """Tell the bar how much there is to do, at most."""
         size = self.algorithms.size
@@ -49,30 +56,37 @@ class Tuner:
 
     def default(self) -> int:
         """Try the default, which everything is compared with; parameters of one value have that. Returns its place."""
+        decisions = [axis.name for axis in self.grid.part(decision=True).axes]
         fixed = {axis.name: axis.values[0] for axis in self.grid.axes if len(axis.values) == 1}
         own = {**self.grid.defaults, **fixed}
-        decided = own[self.decision]
-        self.attempt({**own, self.decision: self.grid.defaults[self.decision]})
-        same = [place for place, one in enumerate(self.tried) if one.params[self.decision] == decided]
-        if same:
-            return same[0]
-        first = self.tried[0]
-        deciding = (self.decision, [decided])
-        self.tried += try_setting(self.goal, first.params, first.candidate.answers, deciding, first.transcripts)
+        run = {**own, **{name: self.grid.defaults[name] for name in decisions}}
+        self.attempt(run)
+        for place, one in enumerate(self.tried):
+            if all(one.params[name] == own[name] for name in decisions):
+                return place
+        others = {name: own[name] for name in decisions if name != self.decision}
+        self.tried += self._decided(run, self.kept, others, [own[self.decision]])
         return len(self.tried) - 1
 
     def attempt(self, setting: Setting) -> float:
-        """The best value of an algorithm setting over all thresholds."""
+        """The best value of an algorithm setting over all decisions."""
         key = tuple(setting.values())
         if key not in self._known:
             taken = [self.runs.take(replace(base, params=setting)) for base in self.bases]
             self.kept += taken
-            answers = pooled([kept_answers(one) for one in taken])
-            deciding = (self.decision, self.thresholds)
-            found = try_setting(self.goal, setting, answers, deciding, [one.path for one in taken])
+            thresholds = self.thresholds
+            found = [one for others in self.others for one in self._decided(setting, taken, others, thresholds)]
             self.tried += found
             self._known[key] = (max if self.goal.maximised else min)(one.value for one in found)
         return self._known[key]
+
+    def _decided(
+        self, setting: Setting, taken: Sequence[Kept], others: Setting, thresholds: Sequence[Value]
+    ) -> list[Tried]:
+        """A setting with some values of the decision parameters, from its answers."""
+        answers = pooled([kept_answers(one, others) for one in taken])
+        paths = [one.path for one in taken]
+        return try_setting(self.goal, {**setting, **others}, answers, (self.decision, thresholds), paths)
 
     def search(self, method: str, trials: int, seed: int) -> None:
         """Go through the grid, a random part of it, or where an optimiser leads."""

@@ -51,6 +51,11 @@ class Material:
 def training_material(cases: CaseSet) -> Material:
     """What a test offers to learn from; a ScriptError where that is nothing, or has no labels."""
     script = cases.script
+    if script.file.gallery is not None:
+        text = (
+            "a test with a gallery: people who are held out would not be in it; --on-test tunes on the test's own cases"
+        )
+        raise ScriptError(f"{script.path}: {text}")
     items = [
         Case(item.id, cases.references.resolve(item.input), item.expect, item.positive, item.truth, item.columns)
         for item in training_cases(script, cases.places)

@@ -217,3 +217,25 @@ def test_every_format_has_the_winner(nearest: Workshop, style: str) -> None:
     done = nearest.call("tune", "toy", "--param", "bias=0,6", "--folds", "2", "--format", style)
     assert done.status == 0
     assert "1.0" in done.out
+
+
+def test_a_test_with_a_gallery_is_tuned_on_its_own_cases_only(shop: Workshop) -> None:
+    gallery = "id,input,expect\ng1,a,ann\ng2,b,bob\ng3,c,cat\n"
+    probes = "id,input,expect,positive\nq1,0.9 0.3 0.1,ann,true\nq2,0.8 0.7 0.2,bob,true\nq3,0.6 0.5 0.4,dan,false\n"
+    sections = '[params.threshold]\ntype = "float"\ndefault = 0.5\ndecision = true\n[train]\ntable = "train.csv"\n'
+    shop.write("toy/gallery.csv", gallery)
+    shop.write("toy/train.csv", "id,input,expect\nt1,a,eve\nt2,b,fay\n")
+    shop.script(task="rank", rows=probes, sections=sections + '[gallery]\ntable = "gallery.csv"\n')
+    shop.interface("def answer(case, params):\n    return [float(score) for score in case.input.split()]\n")
+    done = shop.call("tune", "toy", "--param", "rank=1,2")
+    assert done.status == 2
+    assert "would not be in it; --on-test" in done.err
+    words = ("--param", "rank=1,2", "--param", "threshold=0.5,0.65,0.75,0.95")
+    found = tune(shop, *words, "--on-test")
+    swept = shop.call("sweep", "toy", *words, "--format", "json").json["rows"]
+    assert sorted(str(row["params"]) for row in found["rows"]) == sorted(str(row["params"]) for row in swept)
+    for row in found["rows"]:
+        (same,) = [one for one in swept if one["params"] == row["params"]]
+        assert {**same, "value": same["rate"]} == row
+    assert found["winner"]["value"] == max(row["rate"] for row in swept) == 1.0
+    assert found["winner"]["params"] == {"rank": 2, "threshold": 0.65}
