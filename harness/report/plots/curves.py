@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Place = Callable[[Sequence[float]], list[float]]
-# A legend of more lines stands beside the curves, not on them.
-MOST_INSIDE = 6
+# A legend of more lines stands below the curves, not on them; on other axes than plain ones they take more room.
+MOST_INSIDE = {"linear": 6, "normal": 3, "log": 3}
 SEGMENTS = 100
+HOLLOW = {"markerfacecolor": "white", "markeredgecolor": "#666666", "markeredgewidth": 0.7}
 
 
 def plot_roc(curves: Sequence[Curve], path: Path, *, axes: str = "linear") -> None:
     """True- over false-positive rate."""
-    with _sheet(curves, path) as (_, sheet):
+    with _sheet(curves, path, axes) as (_, sheet):
         floor = smallest_rate(curves)
         place: Place = (lambda v: _above(v, floor)) if axes == "log" else _same
         for number, curve in enumerate(curves):
@@ -35,12 +36,12 @@ def plot_roc(curves: Sequence[Curve], path: Path, *, axes: str = "linear") -> No
         if axes == "linear":
             sheet.plot([0, 1], [0, 1], color=GREY, linewidth=0.6, zorder=0)
         _roc_axes(sheet, axes, floor)
-        _legend(sheet, len(curves), "lower right")
+        _legend(sheet, len(curves), axes, "lower right")
 
 
 def plot_det(curves: Sequence[Curve], path: Path, *, axes: str = "normal") -> None:
     """Both errors against each other, with the line on which they are equal."""
-    with _sheet(curves, path) as (_, sheet):
+    with _sheet(curves, path, axes) as (_, sheet):
         floor = smallest_rate(curves)
         place: Place = {
             "normal": lambda v: deviates(v, floor),
@@ -58,12 +59,12 @@ def plot_det(curves: Sequence[Curve], path: Path, *, axes: str = "normal") -> No
         ends = place([floor, 1 - floor])
         sheet.plot(ends, ends, color=GREY, linewidth=0.6, zorder=0)
         _det_axes(sheet, axes, floor, curves)
-        _legend(sheet, len(curves), "best")
+        _legend(sheet, len(curves), axes, "best")
 
 
 def plot_pr(curves: Sequence[Curve], path: Path, *, axes: str = "linear") -> None:
     """Precision over recall, in steps: a straight line would promise what no threshold gives."""
-    with _sheet(curves, path) as (_, sheet):
+    with _sheet(curves, path, axes) as (_, sheet):
         for number, curve in enumerate(curves):
             recall, precision = curve.points.tpr.tolist(), curve.points.precision.tolist()
             first, last = reached(curve)
@@ -78,11 +79,11 @@ def plot_pr(curves: Sequence[Curve], path: Path, *, axes: str = "linear") -> Non
         chance = curves[0].positives / (curves[0].positives + curves[0].negatives)
         sheet.axhline(chance, color=GREY, linewidth=0.6, zorder=0)
         sheet.set(xlim=(0, 1), ylim=(0, 1.005), xlabel="recall", ylabel="precision")
-        _legend(sheet, len(curves), "lower left")
+        _legend(sheet, len(curves), axes, "lower left")
 
 
-def _sheet(curves: Sequence[Curve], path: Path) -> "AbstractContextManager[tuple[Figure, Axes]]":
-    rows = len(curves) if len(curves) > MOST_INSIDE else 0
+def _sheet(curves: Sequence[Curve], path: Path, axes: str) -> "AbstractContextManager[tuple[Figure, Axes]]":
+    rows = len(curves) if len(curves) > MOST_INSIDE[axes] else 0
     return picture(path, height=3.3 + 0.135 * rows)
 
 
@@ -100,8 +101,11 @@ def _line(sheet: "Axes", number: int, curve: Curve, place: tuple[Place, Place], 
     x, y = curve.points.fpr.tolist(), curve.points.tpr.tolist()
     first, last = reached(curve)
     if curve.param is not None:
-        look |= {"marker": "o", "markersize": 3.0}
-        x, y, first, last = [0.0, *x, 1.0], [0.0, *y, 1.0], 1, len(x) + 1
+        # The line that the area is of; a setting that another one beats is a hollow mark beside it.
+        sheet.plot(place[0](x), place[1](y), marker="o", markersize=3.2, **(_dot(number) | HOLLOW))
+        look |= {"marker": "o", "markersize": 3.2}
+        x, y = curve.counts.fpr.tolist(), curve.counts.tpr.tolist()
+        first, last = 1, len(x) - 1
     sheet.plot(place[0](x[first:last]), place[1](y[first:last]), label=label, **look)
     for start, there in ((0, first > 0), (last - 1, last < len(x))):
         if there:
@@ -126,6 +130,10 @@ def _dot(number: int) -> dict[str, Any]:
 def _band(
     sheet: "Axes", number: int, curve: Curve, x: Sequence[float], low: Sequence[float], high: Sequence[float]
 ) -> None:
+    if curve.bands and curve.param is not None:
+        # Settings are points of their own, with nothing known between them.
+        sheet.vlines(x, low, high, color=line(number)["color"], linewidth=0.8, alpha=0.6)
+        return
     # Where there are ellipses, they say it better.
     if curve.bands and not any(mean.ellipse for mean in curve.means):
         part = slice(*reached(curve))
@@ -183,8 +191,8 @@ def _value(value: float, interval: Interval | None) -> str:
     return text if interval is None else f"{text} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
-def _legend(sheet: "Axes", lines: int, place: Any) -> None:
-    if lines <= MOST_INSIDE:
-        sheet.legend(loc=place)
+def _legend(sheet: "Axes", lines: int, axes: str, place: Any) -> None:
+    if lines <= MOST_INSIDE[axes]:
+        sheet.legend(loc=place if axes == "linear" else "best")
     else:
         sheet.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16))
