@@ -102,9 +102,20 @@ class Tuner:
             Choices(axis.name, len(axis.values), axis.param.type in (ParamType.FLOAT, ParamType.INT))
             for axis in grid.axes
         ]
-        optimiser = Optimiser(choices, maximise=self.goal.maximised, seed=seed)
+        optimiser = Optimiser(choices, maximise=self.goal.maximised, seed=seed, first=_default_places(grid))
         known = len(self._known)
         for _ in range(trials * ASKS_A_TRIAL):
             optimiser.tell(self.attempt(grid.at(grid.number(optimiser.ask()))))
             if len(self._known) - known >= trials:
                 break
+
+
+def _default_places(grid: Grid) -> tuple[int, ...] | None:
+    """Where the default is on the grid: an optimiser should know what is known already."""
+    places = []
+    for axis in grid.axes:
+        default = grid.defaults[axis.name]
+        if default not in axis.values:
+            return None
+        places.append(list(axis.values).index(default))
+    return tuple(places)
