@@ -39,12 +39,12 @@ class Condition:
         return text(found) == self.wanted
 
 
-def parse_condition(given: str) -> Condition:
-    """A condition as it is written on a command line."""
+def parse_condition(given: str, option: str = "--where") -> Condition:
+    """A condition as it is written on a command line, after this option."""
     match = _PATTERN.fullmatch(given.strip())
     if match is None:
-        raise UsageError(f"--where {given}: write COLUMN=VALUE (or !=, and <, <=, >, >= for numbers)")
+        raise UsageError(f"{option} {given}: write COLUMN=VALUE (or !=, and <, <=, >, >= for numbers)")
     condition = Condition(match[1].strip(), match[2], match[3])
     if condition.relation in _ORDER and number(condition.wanted) is None:
-        raise UsageError(f"--where {given}: '{condition.wanted}' is not a number; texts have only = and !=")
+        raise UsageError(f"{option} {given}: '{condition.wanted}' is not a number; texts have only = and !=")
     return condition

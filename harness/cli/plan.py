@@ -13,6 +13,10 @@ from harness.script.cases import CaseSet, load_cases
 from harness.script.load import Script
 from harness.site.provide import provide
 
+MATRIX = "matrix:"
+# Conditions on the gallery and on the probes of a virtual experiment.
+Chosen = tuple[Sequence[str], Sequence[str]]
+
 
 def load_test(text: str, libraries: Sequence[str]) -> CaseSet:
     """A test by name, path or address, its data at hand, its cases checked."""
@@ -26,6 +30,7 @@ class Parts:
 
     script: Script
     interface: Interface
+    choice: Chosen = ((), ())
 
     @property
     def params(self) -> dict[str, Param]:
@@ -35,19 +40,38 @@ class Parts:
     def plan(self, options: Options, assignments: Sequence[str] = ()) -> Plan:
         """A run of them."""
         params = settings(self.params, assignments)
-        return Plan(load_cases(self.script, provide(self.script)), self.interface, params, options)
+        cases, interface = load_cases(self.script, provide(self.script)), self.interface
+        if any(self.choice):
+            from harness.analysis.choosing import chosen
+
+            cases = chosen(cases, *self.choice)
+        if interface.kind == "matrix":
+            from harness.analysis.matrices.interface import answering
+
+            interface = answering(interface, cases)
+        return Plan(cases, interface, params, options)
 
 
-def load_parts(test: str, libraries: Sequence[str], interface: str | None) -> Parts:
+def load_parts(test: str, libraries: Sequence[str], interface: str | None, choice: Chosen = ((), ())) -> Parts:
     """The test and the algorithm that are meant, checked."""
-    return Parts(find_test(test, libraries), load_interface(interface))
+    script = find_test(test, libraries)
+    if interface is not None and interface.startswith(MATRIX):
+        from harness.analysis.matrices.interface import load_matrix  # numpy is slow to import
+
+        return Parts(script, load_matrix(interface.removeprefix(MATRIX), script), choice)
+    return Parts(script, load_interface(interface), choice)
 
 
 def make_plan(
-    test: str, libraries: Sequence[str], interface: str | None, assignments: Sequence[str], options: Options
+    test: str,
+    libraries: Sequence[str],
+    interface: str | None,
+    assignments: Sequence[str],
+    options: Options,
+    choice: Chosen = ((), ()),
 ) -> Plan:
     """Everything that a run needs, checked; cheap checks come first."""
-    return load_parts(test, libraries, interface).plan(options, assignments)
+    return load_parts(test, libraries, interface, choice).plan(options, assignments)
 
 
 def all_params(script: Script, interface: Interface) -> dict[str, Param]:

@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from harness.cli.options import PATH, TABULAR, format_option, interface_options, library_option, running_options
+from harness.cli.options import (
+    PATH,
+    TABULAR,
+    choice_options,
+    format_option,
+    interface_options,
+    library_option,
+    running_options,
+)
 from harness.cli.options import test_argument as test_arg
 from harness.cli.output import chosen, emit, remark
 from harness.cli.plan import make_plan
@@ -22,6 +30,7 @@ from harness.report.table import Format
 @click.command("run")
 @test_arg
 @interface_options
+@choice_options
 @click.option("-o", "--output", type=PATH, metavar="FILE", help="The transcript; .gz packs it.")
 @running_options
 @click.option("--repeat", type=click.IntRange(1, 10_000), default=1, metavar="K",
@@ -42,7 +51,8 @@ def command(test: str, **given: Any) -> int:
     options = Options(given["jobs"], given["timeout"], given["repeat"], given["limit"])
     output = Output(given["output"], given["force"], given["resume"], given["retry_errors"])
     _check(given, output)
-    plan = make_plan(test, given["libraries"], given["interface"], given["assignments"], options)
+    choice = given["gallery"], given["probe"]
+    plan = make_plan(test, given["libraries"], given["interface"], given["assignments"], options, choice)
     if given["ids"]:
         from harness.cli.one_case import show_cases
 
@@ -76,6 +86,8 @@ def _report(plan: Plan, result: Result, style: Format) -> None:
         found = transcript_repeats(result.path, plan.options.repeat)
         payload["repeats"] = as_json(found)
         remarks.append(sentence(found))
+    if plan.cases.gallery is not None and result.path is not None:
+        remarks += _identified(plan, result.path, payload)
     emit(style, count_table([(plan.params, result.counts)]), payload)
     for text in remarks:
         remark(text)
@@ -85,6 +97,17 @@ def _report(plan: Plan, result: Result, style: Format) -> None:
         error = result.first_error
         remark(f"{result.counts.ER:,} errors; the first, case {error.id}: {error.error}: {error.message}")
     remark(f"transcript: {result.path}")
+
+
+def _identified(plan: Plan, path: Path, payload: dict[str, Any]) -> list[str]:
+    """What is said of a rank test beside its counts."""
+    from harness.analysis.identifying import as_json, identification, sentences
+
+    found = identification(path)
+    payload["identification"] = as_json(found)
+    choice = plan.cases.choice
+    left_out = 0 if choice is None else choice.left_out
+    return sentences(found) + ([f"left out: {left_out:,} probes of nobody in the gallery"] if left_out else [])
 
 
 def _copy(path: Path | None) -> None:

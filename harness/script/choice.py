@@ -31,6 +31,8 @@ class Choice:
     probe_wish: Wish
     gallery: Gallery
     open_set: bool
+    # How many of the probes wished for are of nobody in the gallery, in a test that has no place for them.
+    left_out: int = 0
 
     @property
     def words(self) -> dict[str, str]:
@@ -47,12 +49,6 @@ class Choice:
                 yield case
             elif self.open_set:
                 yield replace(case, positive=False, truth=case.real_class)
-
-    def left_out(self, cases: Iterable[Case]) -> int:
-        """How many chosen probes are of nobody in the gallery, in a test that has no place for them."""
-        if self.open_set:
-            return 0
-        return sum(self.probe_wish.keeps(case) and case.positive and self.gallery.own(case) < 0 for case in cases)
 
 
 def chosen_gallery(gallery: Gallery, wish: Wish) -> Gallery:

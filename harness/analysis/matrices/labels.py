@@ -54,6 +54,14 @@ class Labels:
         return self.columns[name]
 
 
+def places(wanted: TextArray, known: TextArray) -> IntArray:
+    """Where each of these is among the known ones; -1 where it is not."""
+    order = np.argsort(known, kind="stable")
+    at = np.minimum(np.searchsorted(known, wanted, sorter=order), known.size - 1)
+    found = order[at]
+    return np.asarray(np.where(known[found] == wanted, found, -1), dtype=np.intp)
+
+
 def read_labels(path: Path) -> Labels:
     """A table (CSV, TSV, JSON lines or Parquet) with a column `id`, a row for each row or column of a matrix."""
     found: dict[str, list[Any]] = {}

@@ -2,20 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from harness.analysis.conditions import Condition
-from harness.analysis.matrices.labels import IntArray, Labels, TextArray
-from harness.errors import DataError, UsageError
-from harness.stats.ranks import Ranks, rank_matrix
+from harness.analysis.matrices.labels import IntArray, Labels, places
+from harness.analysis.matrices.ranking import Scores, Who, rank_probes
+from harness.errors import UsageError
+from harness.stats.ranks import Ranks
 
 SUBJECT = "subject"
 # Scores worked on at a time, unless a row has more: 4 MiB of single precision, which a processor's cache holds.
 BLOCK = 1 << 20
-Scores = npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,55 +78,10 @@ class Matrix:
 
     def same(self) -> IntArray:
         """For each probe the place of the gallery image that is the same image, by its id; -1 where there is none."""
-        return _places(self.rows.ids, self.columns.ids)
+        return places(self.rows.ids, self.columns.ids)
 
     def ranks(self, identity: str = SUBJECT, *, exclude_same: bool = True) -> Ranks:
         """Rank every probe. The column `identity` says who is who; an image is not compared with itself."""
         probes, gallery = self.rows.column(identity), self.columns.column(identity)
         same = self.same() if exclude_same else np.full(len(probes), -1)
-        parts = [self._rank(at, part, (probes[at], gallery, same[at])) for at, part in self.blocks()]
-        joined = [np.concatenate([getattr(part, name) for part in parts]) for name in _JOINED]
-        return Ranks(joined[0], joined[1], joined[2], joined[3], parts[0].gallery)
-
-    def _rank(self, at: slice, part: Scores, who: tuple[TextArray, TextArray, IntArray]) -> Ranks:
-        probes, gallery, same = who
-        twins = np.flatnonzero(same >= 0)
-        if twins.size:
-            part = np.array(part, dtype=np.result_type(part.dtype, np.float16))
-            part[twins, same[twins]] = self.worst
-        try:
-            ranks = rank_matrix(part, probes, gallery, larger_is_better=self.larger_is_better)
-        except ValueError as error:
-            raise DataError(f"{self.name}: {self._lacking(at, part) or error}") from None
-        return ranks if not twins.size else _without(ranks, _alone(probes, gallery, same))
-
-    def _lacking(self, at: slice, part: Scores) -> str:
-        """Name the pair that has no score, if one has none."""
-        lacking = np.argwhere(np.isnan(part))
-        if not lacking.size:
-            return ""
-        probe, image = self.rows.ids[at.start + lacking[0][0]], self.columns.ids[lacking[0][1]]
-        return f"the score of '{probe}' and '{image}' is not a number; give the worst score instead"
-
-
-_JOINED = ("rank", "enrolled", "best_right", "best_wrong")
-
-
-def _places(wanted: TextArray, known: TextArray) -> IntArray:
-    order = np.argsort(known, kind="stable")
-    at = np.minimum(np.searchsorted(known, wanted, sorter=order), known.size - 1)
-    found = order[at]
-    return np.asarray(np.where(known[found] == wanted, found, -1), dtype=np.intp)
-
-
-def _alone(probes: TextArray, gallery: TextArray, same: IntArray) -> npt.NDArray[np.bool_]:
-    """Probes whose person has no other image in the gallery than the probe itself."""
-    names, counts = np.unique(gallery, return_counts=True)
-    at = np.minimum(np.searchsorted(names, probes), names.size - 1)
-    images = np.where(names[at] == probes, counts[at], 0)
-    return np.asarray((images == 1) & (same >= 0) & (gallery[same] == probes))
-
-
-def _without(ranks: Ranks, alone: npt.NDArray[np.bool_]) -> Ranks:
-    rank, right = np.where(alone, np.nan, ranks.rank), np.where(alone, np.nan, ranks.best_right)
-    return Ranks(rank, ranks.enrolled & ~alone, right, ranks.best_wrong, ranks.gallery)
+        return rank_probes(self, Who(probes, gallery, same))

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from harness.analysis.curves.matrix import read_matrix as read_delimited
 from harness.analysis.matrices.labels import Labels, read_labels
-from harness.analysis.matrices.matrix import SUBJECT, Matrix, Scores
+from harness.analysis.matrices.matrix import SUBJECT, Matrix
+from harness.analysis.matrices.ranking import Scores
 from harness.errors import DataError, ScriptError, UsageError
 from harness.files.tables import numbers_by_column
 
