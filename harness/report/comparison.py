@@ -84,7 +84,7 @@ def summary_table(found: Comparison) -> Table:
     columns = ["name", "tests", "TP", "TN", "FP", "FN", "ER", "rate", f"Wilson {level}"]
     # The replicated estimate is the rate itself, unless cases weigh differently.
     weighted = found.sampling.known and found.sampling.weights != "cases"
-    beyond = found.measured is not None
+    beyond = found.form is not None
     weighted = weighted or found.statistic != "rate"
     columns += [found.statistic if found.statistic != "rate" else "weighted"] if weighted else []
     columns += [f"by design {level}"] if found.sampling.known or beyond else []

@@ -23,7 +23,7 @@ _MEGABYTE = 1e6
 
 def statistic_blocks(found: Comparison) -> list[Block]:
     """What is compared, where it is not the rate of success."""
-    return [Lines(statistic_lines(found))] if any(pair.beyond for pair in found.pairs) else []
+    return [Lines(statistic_lines(found))] if found.form is not None else []
 
 
 def further_blocks(found: Comparison, further: Further, *, pairs: bool) -> list[Block]:
@@ -148,16 +148,16 @@ def _value_table(found: Comparison, by: ByGroup) -> Table:
 
 def _value(value: Value | None) -> list[Cell]:
     if value is None:
-        return ["-", "-"]
+        return [None, "-"]
     interval = value.interval
-    return [f"{value.estimate:.4f}", "-" if interval is None else span(interval.low, interval.high)]
+    return [value.estimate, "-" if interval is None else span(interval.low, interval.high)]
 
 
 def _gap(gap: Gap | None) -> list[Cell]:
     if gap is None:
-        return ["-", "-", "-", "-"]
+        return [None, "-", "-", "-"]
     limits = "-" if gap.interval is None else span(gap.interval.low, gap.interval.high)
-    return [f"{gap.estimate:.4f}", limits, p_text(gap.p_value), p_text(gap.p_adjusted)]
+    return [gap.estimate, limits, p_text(gap.p_value), p_text(gap.p_adjusted)]
 
 
 def _interactions(found: Comparison, by: ByGroup) -> list[str]:

@@ -203,3 +203,32 @@ def test_json_is_json(shop: Workshop) -> None:
         done = shop.call("compare", *paths, *wish, "--by", "noise:2", "--items", "--margin", "0.1", "--format", "json")
         assert done.status == 0, done.err
         json.loads(done.out, parse_constant=pytest.fail)
+
+
+@pytest.mark.parametrize("style", ["json", "table", "csv", "tex", "md"])
+def test_runs_that_all_lack_the_statistic_are_shown_without_it(shop: Workshop, style: str) -> None:
+    made = World()
+    paths = [made.write(shop.folder / f"{k}.jsonl", np.full(made.n, -9.0)) for k in "ab"]
+    words = ("--statistic", "precision", "--by", "noise:2", "--items", "--margin", "0.1", "--format", style)
+    done = shop.call("compare", *paths, *words)
+    assert done.status == 0, done.err
+    if style == "json":
+        assert [one["value"] for one in done.json["transcripts"]] == [None, None]
+        assert done.json["pairs"][0]["replication"] is None
+        assert done.json["by"]["groups"][0]["transcripts"][0]["value"] is None
+        assert done.json["items"]["ranks"] == []
+    if style == "table":
+        text = " ".join(done.out.split())
+        assert "a and b cannot be compared: neither has a precision, which needs accepted cases." in text
+
+
+def test_a_sample_in_which_half_weighs_nothing_is_one_line(shop: Workshop) -> None:
+    strata, weights = ["s", "s", "t", "t"], [{"w": w} for w in (1, 0, 1, 0)]
+    paths = [
+        transcript(shop.folder / f"{k}.jsonl", [True, k == "a", True, False], stratum=strata, columns=weights)
+        for k in "abc"
+    ]
+    done = shop.call("compare", *paths, "--weights", "w")
+    assert done.status == 2
+    assert "too many cases weigh nothing" in done.err
+    assert shop.call("compare", *paths, "--weights", "w", "--method", "fay").status == 0

@@ -241,3 +241,15 @@ def test_less_error_is_a_better_rank(tmp_path: Path) -> None:
         _, more = further(*paths, items=True, statistic=statistic)
         assert more.items is not None
         assert [one.rank for one in more.items.standings] == [1, 2, 3]
+
+
+def test_draws_without_the_statistic_are_left_out(tmp_path: Path) -> None:
+    """Two positives in ten units: some draws have none of them, and no true positive rate."""
+    positive = [i < 2 for i in range(10)]
+    paths = [
+        transcript(tmp_path / f"{k}.jsonl", [k == "a" or i > 0 for i in range(10)], positive=positive) for k in "ab"
+    ]
+    _, more = further(*paths, items=True, statistic="tpr")
+    assert more.items is not None
+    assert 100 < more.items.draws < 1000
+    assert [one.rank for one in more.items.standings] == [1, 2]

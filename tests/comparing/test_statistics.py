@@ -343,3 +343,16 @@ def test_rates_at_a_rank_are_the_share_of_probes_found_there(tmp_path: Path) -> 
 def test_ranks_are_needed_for_rates_at_a_rank(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--statistic rank5: a has no ranks"):
         further(*World().runs(tmp_path), statistic="rank5")
+
+
+def test_where_replicates_have_no_value_the_linear_form_is_taken(tmp_path: Path) -> None:
+    """A single unit has all accepted cases: the jackknife without it has no precision."""
+    world = World(strata=1, units=6, size=4)
+    scores = np.where(world.unit == 2, 1.0, -1.0)
+    paths = [world.write(tmp_path / f"{k}.jsonl", scores) for k in "ab"]
+    found, _ = further(*paths, statistic="precision", design=DesignOptions(stratum=["none"]))
+    assert found.runs[0].replication is not None
+    assert found.runs[0].replication.method == "linearised"
+    plan = Plan(method="jackknife")
+    with pytest.raises(UsageError, match="replicate 2 of 6 has no estimate"):
+        further(*paths, statistic="precision", design=DesignOptions(stratum=["none"]), plan=plan)

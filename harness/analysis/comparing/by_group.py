@@ -77,8 +77,8 @@ def by_group(found: Comparison, asked: str) -> ByGroup:
     if len(found.pairs) > MOST_PAIRS:
         raise UsageError(f"--by with {len(found.pairs):,} pairs is more than anyone reads; choose one: --baseline NAME")
     groups = groups_of(found.aligned, asked)
-    form = outcome_form("rate", found.aligned) if found.measured is None else found.measured.form
-    replicated = found.sampling.known or found.measured is not None
+    form = found.form or outcome_form("rate", found.aligned)
+    replicated = found.sampling.known or found.form is not None
     members = [groups.codes == code for code in range(len(groups.labels))]
     rows = [
         _replicated(found, form, label, inside) if replicated else _independent(found, label, inside)
@@ -89,7 +89,11 @@ def by_group(found: Comparison, asked: str) -> ByGroup:
 
 def _replicated(found: Comparison, form: Form, label: str, inside: BoolArray) -> Group:
     sample, runs = found.sampling.sample, len(found.aligned.names)
-    measured = measure(form, runs, sample, found.plan, inside)
+    try:
+        measured = measure(form, runs, sample, found.plan, inside)
+    except UsageError:
+        # Replicates of all cases have the statistic, those of this small group do not.
+        return Group(label, int(inside.sum()), [None] * runs, [None] * len(found.pairs))
     df = group_df(sample, inside)
     if measured is not None and df >= 1:
         measured = replace(measured, group_df=min(df, measured.found.design_df))

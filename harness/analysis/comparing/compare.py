@@ -58,8 +58,8 @@ def compare(
         letters=letters,
         oracle=float((votes > 0).mean()),
         majority=float((2 * votes > len(runs)).mean()) if len(runs) > 2 else None,
+        form=form,
         measured=measured,
-        statistic="rate" if form is None else form.name,
     )
 
 

@@ -8,6 +8,7 @@ from harness.analysis.comparing.align import Aligned
 from harness.analysis.comparing.measured import Measured
 from harness.analysis.comparing.replicated import Replicated
 from harness.analysis.comparing.sampling import Sampling
+from harness.analysis.comparing.statistics import Form
 from harness.stats.cochran import CochranQ, WaldTest
 from harness.stats.rates import Interval
 from harness.stats.replication.plan import Plan
@@ -82,14 +83,19 @@ class Comparison:
     oracle: float
     majority: float | None = None
     notes: list[str] = field(default_factory=list)
-    # What is compared where it is not the rate of success.
+    # What is compared where it is not the rate of success, and what was found of it if any run has it.
+    form: Form | None = None
     measured: Measured | None = None
-    statistic: str = "rate"
+
+    @property
+    def statistic(self) -> str:
+        """The name of what is compared."""
+        return "rate" if self.form is None else self.form.name
 
     @property
     def larger_is_better(self) -> bool:
         """Of the statistic that is compared."""
-        return self.measured is None or self.measured.form.larger_is_better
+        return self.form is None or self.form.larger_is_better
 
     def leader(self, pair: Pair) -> int | None:
         """The one that the estimate speaks for; None on a tie."""

@@ -12,6 +12,7 @@ from harness.analysis.comparing.items import Items, look_at_items
 from harness.analysis.comparing.margins import Margin, margins
 from harness.analysis.comparing.operating import Operated, Point, chosen_form, operate
 from harness.analysis.comparing.sampling import Sampling
+from harness.errors import TranscriptError
 from harness.stats.replication.plan import Plan
 
 
@@ -45,7 +46,11 @@ def compare_further(aligned: Aligned, sampling: Sampling, plan: Plan, asked: Ask
     form = chosen_form(asked.statistic, asked.point, aligned) if beyond else None
     operated = None if asked.point is None else operate(aligned, asked.point, sampling.sample.weights)
     decided = aligned if operated is None else operated.aligned
-    found = compare(decided, sampling, plan, baseline=asked.baseline, form=form)
+    try:
+        found = compare(decided, sampling, plan, baseline=asked.baseline, form=form)
+    except ValueError as error:
+        # What the statistics refuse is the sample, such as one in which half of the units weigh nothing.
+        raise TranscriptError(f"{aligned.headers[0].test.name}: {error}") from None
     return found, Further(
         operated=operated,
         margins=None if asked.margin is None else margins(found, asked.margin),

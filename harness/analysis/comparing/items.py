@@ -10,10 +10,12 @@ from harness.analysis.comparing.comparison import Comparison
 from harness.analysis.comparing.statistics import Form, outcome_form
 from harness.errors import UsageError
 from harness.stats.replication.bootstrap import rescaled_bootstrap
-from harness.stats.replication.sample import Sample
-from harness.stats.replication.statistic import full_estimate, replicate_estimates
+from harness.stats.replication.replicates import Replicates
+from harness.stats.replication.sample import Sample, unit_sums
+from harness.stats.replication.statistic import OfTotals, Statistic, full_estimate
 
 DRAWS = 1000
+LEAST = 100
 # Draws times units that are held at once.
 MANY = 1 << 27
 
@@ -59,7 +61,7 @@ def look_at_items(found: Comparison) -> Items:
     telling = np.flatnonzero((solved > 0) & (solved < len(aligned.names)))
     power = discrimination(aligned.success)[telling]
     order = np.lexsort((telling, -np.where(np.isnan(power), -2.0, power)))
-    form = outcome_form("rate", aligned) if found.measured is None else found.measured.form
+    form = found.form or outcome_form("rate", aligned)
     standings, draws = _standings(found, form)
     return Items(
         all_solve=int((solved == len(aligned.names)).sum()),
@@ -96,9 +98,11 @@ def discrimination(success: BoolArray) -> FloatArray:
 def _standings(found: Comparison, form: Form) -> tuple[list[Standing], int]:
     """By the bootstrap over the units of each stratum: what is best in how many draws."""
     names, sample = found.aligned.names, found.sampling.sample
-    runs = [i for i in range(len(names)) if found.measured is None or i in found.measured.place]
+    runs = [i for i in range(len(names)) if found.runs[i].value is not None]
     draws = max(100, min(DRAWS, MANY // sample.units))
     sign = 1.0 if form.larger_is_better else -1.0
+    if not runs:
+        return [], 0
     values = sign * _drawn(form, runs, sample, draws, found.plan.seed)
     whole = sign * np.array([full_estimate(sample, form.single(run)) for run in runs])
     ranks, best = ranks_of(values), values == values.max(axis=1, keepdims=True)
@@ -108,18 +112,25 @@ def _standings(found: Comparison, form: Form) -> tuple[list[Standing], int]:
     own = ranks_of(whole[None])[0]
     return [
         Standing(names[run], int(own[k]), int(low[k]), int(high[k]), float(first[k])) for k, run in enumerate(runs)
-    ], draws
+    ], len(values)
 
 
 def _drawn(form: Form, runs: list[int], sample: Sample, draws: int, seed: int) -> FloatArray:
-    """The statistic (draws, runs) of every run in every draw."""
+    """The statistic (draws, runs) of every run in every draw that has it for all of them."""
     replicates = rescaled_bootstrap(sample, rng=np.random.default_rng(seed), replicates=draws)
-    try:
-        columns = [replicate_estimates(replicates, sample, form.single(run)) for run in runs]
-    except ValueError as error:
-        raise UsageError(f"--items: {error}") from None
+    values = np.stack([_values(replicates, sample, form.single(run)) for run in runs], axis=1)
+    kept = values[np.isfinite(values).all(axis=1)]
+    if len(kept) < LEAST:
+        raise UsageError(f"--items: {len(kept)} of {draws:,} draws have a {form.words}: there are too few cases for it")
     # Sums of the same weights in another order differ in their last digits; ties must stay ties.
-    return np.asarray(np.round(np.stack(columns, axis=1), 12), dtype=np.float64)
+    return np.asarray(np.round(kept, 12), dtype=np.float64)
+
+
+def _values(replicates: Replicates, sample: Sample, statistic: Statistic) -> FloatArray:
+    if isinstance(statistic, OfTotals):
+        return statistic.combine(replicates.totals(unit_sums(sample, statistic.columns)))
+    weights = (factors[sample.unit_of_case] * sample.weights for block in replicates.weights() for factors in block)
+    return np.array([statistic.function(one) for one in weights])
 
 
 def ranks_of(values: FloatArray) -> IntArray:

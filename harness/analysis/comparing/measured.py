@@ -118,11 +118,21 @@ def measure(form: Form, runs: int, sample: Sample, plan: Plan, inside: BoolArray
     if not place:
         return None
     suited = suitable(form, sample, plan)
+    found = _or_linear(form, suited, lambda chosen: _replicate(form, sample, chosen, list(place), inside))
+    return Measured(form, sample, suited, found, place, inside)
+
+
+def _or_linear(form: Form, plan: Plan, replicated: Callable[[Plan], Several]) -> Several:
+    """Where a part of the sample has no value, such as half of few positives, the linear form is left."""
     try:
-        found = _replicate(form, sample, suited, list(place), inside)
+        try:
+            return replicated(plan)
+        except ValueError:
+            if plan.method != Method.AUTO or not form.linearises:
+                raise
+            return replicated(replace(plan, method=Method.LINEARISED))
     except ValueError as error:
         raise UsageError(f"--statistic {form.name}: {error}") from None
-    return Measured(form, sample, suited, found, place, inside)
 
 
 def _replicate(form: Form, sample: Sample, plan: Plan, runs: Sequence[int], inside: BoolArray | None) -> Several:
@@ -138,19 +148,20 @@ def gaps_together(
     form: Form, sample: Sample, plan: Plan, pair: tuple[int, int], insides: Sequence[BoolArray]
 ) -> Several:
     """The difference of two runs in several groups of cases, with the covariance of the groups."""
-    a, b = pair
     suited = suitable(form, sample, plan)
+    return _or_linear(form, suited, lambda chosen: _gaps(form, sample, chosen, pair, insides))
+
+
+def _gaps(form: Form, sample: Sample, plan: Plan, pair: tuple[int, int], insides: Sequence[BoolArray]) -> Several:
+    a, b = pair
     statistics = [form.paired(a, b, inside) for inside in insides]
-    if suited.method == Method.LINEARISED and not isinstance(statistics[0], OfTotals):
-        forms = [(form.linear(a, sample, inside), form.linear(b, sample, inside)) for inside in insides]
-        known = [(one, other) for one, other in forms if one is not None and other is not None]
-        estimates = np.array([one.estimate - other.estimate for one, other in known])
-        deviations = np.stack([one.deviations - other.deviations for one, other in known], axis=1)
-        return several_linear(sample, estimates, deviations, suited)
-    try:
-        return several(sample, statistics, suited)
-    except ValueError as error:
-        raise UsageError(f"--statistic {form.name}: {error}") from None
+    if plan.method != Method.LINEARISED or isinstance(statistics[0], OfTotals):
+        return several(sample, statistics, plan)
+    forms = [(form.linear(a, sample, inside), form.linear(b, sample, inside)) for inside in insides]
+    known = [(one, other) for one, other in forms if one is not None and other is not None]
+    estimates = np.array([one.estimate - other.estimate for one, other in known])
+    deviations = np.stack([one.deviations - other.deviations for one, other in known], axis=1)
+    return several_linear(sample, estimates, deviations, plan)
 
 
 def _defined(sample: Sample, statistic: Statistic) -> bool:
@@ -169,7 +180,7 @@ def suitable(form: Form, sample: Sample, plan: Plan) -> Plan:
     statistic = form.single(0)
     if isinstance(statistic, OfTotals):
         return plan
-    has_linear = form.linear(0, sample) is not None
+    has_linear = form.linearises
     if plan.method == Method.JACKKNIFE and not form.smooth:
         raise UsageError(f"--method jackknife is wrong for {form.words}: leave it out, or take the bootstrap")
     if plan.method == Method.LINEARISED and not has_linear:

@@ -111,7 +111,7 @@ def ladders(aligned: Aligned) -> list[Ladder]:
 class OperatingForm(Form):
     """A measure of the outcomes at a threshold that is set anew for every set of weights."""
 
-    smooth = False
+    smooth = linearises = False
 
     def __init__(self, name: str, aligned: Aligned, point: Point) -> None:
         measure = MEASURES[name]

@@ -13,7 +13,8 @@ def statistic_verdict(found: Comparison, pair: Pair) -> str:
     one = pair.replication
     if one is None:
         lacking = [found.aligned.names[i] for i in (pair.a, pair.b) if found.runs[i].value is None]
-        return f"{a} and {b} cannot be compared: {' and '.join(lacking)} has no {_words(found)}{_needs(found)}."
+        who = "neither has a" if len(lacking) > 1 else f"{lacking[0]} has no"
+        return f"{a} and {b} cannot be compared: {who} {_words(found)}{_needs(found)}."
     if pair.p_decisive > found.alpha:
         return _undecided(found, a, b, one)
     winner = found.leader(pair)
@@ -37,19 +38,19 @@ def _undecided(found: Comparison, a: str, b: str, one: Replicated) -> str:
 
 
 def _words(found: Comparison) -> str:
-    return found.statistic if found.measured is None else found.measured.form.words
+    return found.statistic if found.form is None else found.form.words
 
 
 def _needs(found: Comparison) -> str:
-    needs = "" if found.measured is None else found.measured.form.needs
+    needs = "" if found.form is None else found.form.needs
     return f", which needs {needs}" if needs else ""
 
 
 def statistic_lines(found: Comparison) -> list[str]:
     """What is compared, and what that leaves to McNemar's test."""
-    if found.measured is None:
-        return [f"No run has a {found.statistic}."]
-    form = found.measured.form
+    form = found.form
+    if form is None:
+        return []
     which = "more is better" if form.larger_is_better else "less is better"
     lines = [f"Compared by {form.words} ({which}). McNemar's test and the tables above are about success."]
     lacking = [run.name for run in found.runs if run.value is None]

@@ -49,6 +49,8 @@ class Form(ABC):
     larger_is_better: bool
     bounds: Bounds
     smooth = True
+    # Whether it has a linear form; functions of totals always have.
+    linearises = True
     # Answers without which it has no value, in words.
     needs = ""
 
@@ -61,7 +63,7 @@ class Form(ABC):
         """Of a run less that of another."""
 
     def linear(self, run: int, sample: Sample, inside: BoolArray | None = None) -> Linear | None:
-        """The linear form, for statistics that are no functions of totals and yet have one."""
+        """The linear form of a statistic that is no function of totals."""
         return None
 
 

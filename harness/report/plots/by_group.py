@@ -51,7 +51,7 @@ def _values(found: Comparison, by: ByGroup, sheet: "Axes") -> None:
     for number, name in enumerate(names):
         column = [group.runs[number] for group in by.groups]
         _series(sheet, column, _offset(number, len(names)), number, shortened(name))
-    sheet.set_ylabel("rate of success" if found.measured is None else found.measured.form.words)
+    sheet.set_ylabel("rate of success" if found.form is None else found.form.words)
     _legend(sheet)
 
 

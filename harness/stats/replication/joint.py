@@ -40,10 +40,13 @@ def joint_rates(sample: Sample, successes: npt.ArrayLike, plan: Plan | None = No
         covariance, df = linearised_covariance(sample, influences), float(sample.units - sample.strata)
     else:
         estimates = _rates(choice.replicates.totals(sums))
+        if not np.isfinite(estimates).all():
+            raise ValueError("a replicate has no case with a weight above 0: too many cases weigh nothing; use fay=0.5")
         covariance, df = choice.replicates.covariance(estimates, full, centre=plan.centre), choice.replicates.df
     count = choice.replicates.count if choice.replicates else None
     return JointRates(full, covariance, df, choice.method, count, choice.groupings)
 
 
 def _rates(totals: FloatArray) -> FloatArray:
-    return np.asarray(totals[..., :-1] / totals[..., -1:])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(totals[..., :-1] / totals[..., -1:])
