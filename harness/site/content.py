@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import DataError
+from harness.errors import DataError, Unreachable
 from harness.files.digest import file_sha256
 from harness.site.cache import cache_folder, cached, discard
+from harness.site.urls import parse
 
 FILES = "files"
 CONTENT = "content"
 # Downloads that broke off; the next one goes on where they ended.
 PARTIAL = "partial"
+# Servers that did not answer; where others have the same content, they are asked first.
+_silent: set[tuple[str, str, int]] = set()
 
 
 @dataclass(frozen=True)
@@ -77,11 +80,13 @@ def _from_anywhere(wanted: Wanted, partial: Path) -> None:
     from harness.site.download import download
 
     errors: list[DataError] = []
-    for url in wanted.urls:
+    for url in sorted(wanted.urls, key=lambda url: parse(url).origin in _silent):
         try:
             return download(url, partial, sha256=wanted.sha256, size=wanted.size, said_by=wanted.said_by)
         except DataError as error:
             errors.append(error)
+            if isinstance(error, Unreachable):
+                _silent.add(parse(url).origin)
     # The first place is the one that users know; what its mirrors said matters less.
     if not errors:
         raise DataError(f"content {wanted.sha256}: nowhere to be had")

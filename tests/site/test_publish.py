@@ -1,0 +1,284 @@
+"""Publishing: checked first, once, whole or not at all, and never changed afterwards."""
+
+import gzip
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from published_site import make_site, ran, tiny, top_of, tree
+from workshop import Workshop, command
+
+from harness.errors import DataError, OutputError, UsageError
+from harness.script.load import load_script
+from harness.site.catalogue import Catalogue
+from harness.site.folder import open_folder
+from harness.site.publishing.offers import offers
+from harness.site.publishing.publish import publish
+
+
+@pytest.fixture
+def site(shop: Workshop, tmp_path: Path) -> Path:
+    return make_site(shop, tmp_path / "site")
+
+
+def source(site: Path) -> Path:
+    return site.parent / "source" / "tiny"
+
+
+def whole(site: Path) -> Catalogue:
+    """The site, after every file that can be reached from its top index was read and checked."""
+    found = open_folder(site)
+    for entry in found.tests():
+        index = found.index_of(entry)
+        assert [one.version for one in index.versions]
+        for version in index.versions:
+            for file in found.release(index, version).files:
+                found.place.file(file.ref)
+        for transcript in found.transcripts(index):
+            found.place.file(transcript.file)
+            named = found.tests_with(transcript.name)
+            assert named is not None
+            assert entry.name in named.tests
+    return found
+
+
+def test_what_is_published_can_be_found(site: Path) -> None:
+    found = whole(site)
+    index = found.test("tiny")
+    assert index is not None
+    entry = found.entry("tiny")
+    assert entry is not None
+    assert (entry.version, entry.synopsis, entry.cases, entry.transcripts) == ("1.0.0", "the tiny one", 6, 2)
+    assert entry.digest == load_script(source(site) / "tiny.hate.toml").digest
+    poor = found.transcript(index, "poor")
+    assert poor is not None
+    assert (poor.algorithm, poor.tests, poor.TP, poor.FN) == ("poor", 6, 5, 1)
+    release = found.release(index, index.latest)
+    assert {file.path for file in release.files} >= {"tiny.hate.toml", "cases.csv", "images/deep/0.txt"}
+    assert found.test("absent") is None
+
+
+def test_to_publish_twice_is_to_publish_once(site: Path, shop: Workshop) -> None:
+    before = tree(site)
+    done = shop.call("publish", source(site), "--to", site, "--format", "json")
+    assert done.status == 0
+    assert done.json["published"][0]["result"] == "already there"
+    assert done.json["serial"] is None
+    assert tree(site) == before
+
+
+def test_a_dry_run_says_and_writes_nothing(site: Path, shop: Workshop) -> None:
+    before = tree(site)
+    folder = tiny(shop.folder / "new", version="2.0.0")
+    done = shop.call("publish", folder, "--to", site, "--dry-run")
+    assert done.status == 0
+    assert "published" in done.out
+    assert "nothing was written" in done.err
+    assert tree(site) == before
+    assert shop.call("publish", folder, "--to", shop.folder / "nowhere", "--dry-run").status == 0
+    assert not (shop.folder / "nowhere").exists()
+
+
+def test_what_was_published_stays(site: Path, shop: Workshop) -> None:
+    before = tree(site)
+    (source(site) / "images" / "deep" / "3.txt").write_text("changed")
+    done = shop.call("publish", source(site), "--to", site)
+    assert done.status == 2
+    assert "tiny 1.0.0 is published already, and differs in images/deep/3.txt" in done.err
+    assert "new version" in done.err
+    assert tree(site) == before
+
+
+def test_a_new_version_comes_beside_the_old(site: Path, shop: Workshop) -> None:
+    old = set(tree(site))
+    for version in ("1.10.0", "1.9.0"):
+        assert shop.call("publish", tiny(shop.folder / version, version=version), "--to", site).status == 0
+    found = whole(site)
+    index = found.test("tiny")
+    assert index is not None
+    assert [one.version for one in index.versions] == ["1.0.0", "1.9.0", "1.10.0"]
+    assert old <= set(tree(site))
+    entry = found.transcript(index, "good")
+    assert entry is not None
+    assert entry.version == "1.0.0"
+
+
+def test_names_of_transcripts_lead_to_their_tests(site: Path, shop: Workshop) -> None:
+    other = tiny(shop.folder / "other", name="other")
+    run = ran(shop, other, "good")
+    assert shop.call("publish", other, run, "--to", site).status == 0
+    named = whole(site).tests_with("good")
+    assert named is not None
+    assert (named.count, named.tests) == (2, ["tiny", "other"])
+
+
+def test_damage_is_mended_by_publishing_again(site: Path, shop: Workshop) -> None:
+    before = tree(site)
+    victim = next(path for path in (site / "files").rglob("*") if path.is_file() and path.read_bytes() == b"x3")
+    victim.write_bytes(b"y3")
+    assert shop.call("publish", source(site), "--to", site).status == 0
+    assert tree(site) == before
+
+
+def refusal(shop: Workshop, site: Path, *words: str | Path) -> str:
+    before = tree(site)
+    done = shop.call("publish", *words, "--to", site)
+    assert done.status == 2
+    assert tree(site) == before
+    return done.err
+
+
+def test_what_is_not_valid_is_refused_first(site: Path, shop: Workshop) -> None:
+    good = ran(shop, source(site), "third")
+    lines = good.read_bytes().splitlines(keepends=True)
+    head = json.loads(lines[0])
+    cases = {
+        "torn.jsonl": (b"".join(lines[:-1]), "incomplete"),
+        "changed.jsonl": (good.read_bytes().replace(b'"TP"', b'"FN"', 1), "sha256 is not that of its content"),
+        "page.jsonl": (b"<html>", "not a transcript"),
+        "empty.jsonl": (b"", "empty"),
+        "odd name.jsonl": (good.read_bytes(), "cannot be a transcript's name"),
+    }
+    for key, value, text in (
+        ("name", "unknown", "test 'unknown', which is not published at"),
+        ("version", "7", "of tiny '7', which is not published there, only 1.0.0"),
+        ("digest", f"1:{'0' * 64}", "of another tiny 1.0.0"),
+    ):
+        header = head | {"test": head["test"] | {key: value}}
+        body = json.dumps(header).encode() + b"\n" + b"".join(lines[1:-1])
+        cases[f"{key}.jsonl"] = (body + b'{"end":true,"tests":6,"TP":6}\n', text)
+    for name, (content, text) in cases.items():
+        assert text in refusal(shop, site, shop.write(name, content)), name
+    assert "no such file" in refusal(shop, site, "nowhere.jsonl")
+    assert "no script" in refusal(shop, site, shop.write("folder/x", "").parent)
+    both = refusal(shop, site, shop.folder / "torn.jsonl", shop.folder / "page.jsonl", good)
+    assert "2 of 3 cannot be published" in both
+
+
+def test_a_part_of_a_run_is_no_run(site: Path, shop: Workshop) -> None:
+    shop.interface()
+    assert shop.call("run", f"{source(site)}/", "--limit", "2", "-o", "part.jsonl").status == 0
+    assert "2 records, a whole run of tiny 1.0.0 has 6" in refusal(shop, site, "part.jsonl")
+
+
+def test_one_name_one_transcript(site: Path, shop: Workshop) -> None:
+    other = ran(shop, source(site), "other", "None")
+    text = refusal(shop, site, other, "--name", "good")
+    assert "tiny 1.0.0 has another transcript of the name 'good'" in text
+    packed = shop.write("packed.jsonl.gz", gzip.compress(other.read_bytes()))
+    assert shop.call("publish", packed, "--to", site).status == 0
+    index = whole(site).test("tiny")
+    assert index is not None
+    assert {entry.name for entry in open_folder(site).transcripts(index)} == {"good", "poor", "packed"}
+
+
+def test_a_site_is_made_in_an_empty_folder_only(shop: Workshop, site: Path) -> None:
+    shop.write("full/notes.txt", "mine")
+    done = shop.call("publish", source(site), "--to", "full")
+    assert done.status == 2
+    assert "not empty (it has notes.txt)" in done.err
+    assert shop.call("publish", source(site)).status == 2
+    assert shop.call("publish", "--to", site).status == 2
+
+
+def test_two_publishers_at_once_both_succeed(site: Path, shop: Workshop) -> None:
+    folders = [tiny(shop.folder / f"t{n}", name=f"t{n}") for n in range(6)]
+    started = [shop.start("publish", folder, "--to", site) for folder in folders]
+    assert [process.wait(60) for process in started] == [0] * 6
+    for process in started:
+        process.communicate()
+    assert {entry.name for entry in whole(site).tests()} == {"tiny", *(f"t{n}" for n in range(6))}
+    assert top_of(site).serial == 1 + 6
+
+
+def test_a_killed_publisher_leaves_nothing_that_shows(shop: Workshop, tmp_path: Path) -> None:
+    """Killed at any moment: what readers see is the site before or after, whole; the next publisher succeeds."""
+    site = tmp_path / "site"
+    publish(site, offers([tiny(tmp_path / "base", name="base")]))
+    rng = random.Random(1)
+    folders = [tiny(tmp_path / f"n{n}", name=f"n{n}", count=40) for n in range(8)]
+    for number, folder in enumerate(folders):
+        before = {entry.name for entry in whole(site).tests()}
+        process = subprocess.Popen(command(["publish", folder, "--to", site]), env=shop.env, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)  # fmt: skip
+        wait = time.monotonic() + 60
+        # Wait until it is at work in the folder, then a random moment.
+        while not any((site / ".publishing").glob("*.part")) and process.poll() is None and time.monotonic() < wait:
+            time.sleep(0.0005)
+        time.sleep(rng.uniform(0, 0.02))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert {entry.name for entry in whole(site).tests()} in (before, before | {f"n{number}"})
+    publish(site, offers(folders))
+    assert len(list(whole(site).tests())) == 9
+    assert not list((site / ".publishing").glob("*.part"))
+
+
+def test_a_full_disk_is_a_line_and_the_site_stays(site: Path, shop: Workshop) -> None:
+    before = tree(site)
+    folder = tiny(shop.folder / "big", name="big")
+    (folder / "images" / "deep" / "big.bin").write_bytes(bytes(300_000))
+    done = shop.hate("publish", folder, "--to", site, preexec_fn=lambda: _limit(200_000))
+    assert done.status == 2
+    assert "File too large; nothing was published" in done.err
+    assert done.err.count("\n") == 1
+    visible = {name: data for name, data in tree(site).items() if name in before}
+    assert visible == before
+    assert {entry.name for entry in whole(site).tests()} == {"tiny"}
+    assert shop.hate("publish", folder, "--to", site).status == 0
+
+
+def _limit(size: int) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def test_no_permission_is_a_line(site: Path, shop: Workshop) -> None:
+    if os.geteuid() == 0:
+        done = shop.call("publish", source(site), "--to", "/proc/nowhere")
+        assert done.err.startswith("hate: /proc/nowhere")
+    else:
+        site.chmod(0o500)
+        done = shop.call("publish", source(site), "--to", site / "new")
+        site.chmod(0o700)
+        assert "Permission denied" in done.err
+    assert done.status == 2
+
+
+def test_a_clock_in_the_past_changes_nothing(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.site.publishing import publish as publishing
+
+    monkeypatch.setattr(publishing, "now", lambda: "1970-01-01T00:00:00Z")
+    publish(site, offers([tiny(tmp_path / "late", name="late")]))
+    assert top_of(site).serial == 2
+    assert {entry.name for entry in whole(site).tests()} == {"tiny", "late"}
+
+
+def test_what_changes_while_it_is_published_is_refused(site: Path, tmp_path: Path) -> None:
+    before = tree(site)
+    folder = tiny(tmp_path / "moving", name="moving", count=7)
+    offered = offers([folder])
+    (folder / "cases.csv").write_text("id,input,expect\n1,2,3\n")
+    with pytest.raises(OutputError, match="changed while it was published"):
+        publish(site, offered)
+    assert (site / "hate-site.json").read_bytes() == before["hate-site.json"]
+
+
+def test_names_that_other_systems_cannot_hold_are_refused(site: Path, tmp_path: Path) -> None:
+    folder = tiny(tmp_path / "odd", name="odd")
+    (folder / "images" / "a:b").write_text("")
+    with pytest.raises(DataError, match="is not the name of a file inside its folder"):
+        offers([folder])
+
+
+def test_a_transcript_cannot_name_a_test_outside(site: Path, shop: Workshop) -> None:
+    run = ran(shop, source(site), "sly")
+    text = run.read_bytes().replace(b'"name":"tiny"', b'"name":"../../x"', 1)
+    body = b"".join(text.splitlines(keepends=True)[:-1])
+    with pytest.raises(UsageError, match="not published"):
+        publish(site, offers([shop.write("sly.jsonl", body + b'{"end":true,"tests":6,"TP":6}\n')]))
