@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -127,10 +127,14 @@ def toy_transcript(site: Path, *, name: str = "toy", wrong: Sequence[int] = (), 
 
 
 @contextmanager
-def hate_serve(root: Path, *words: str | Path, env: dict[str, str] | None = None) -> Iterator[Served]:
+def hate_serve(
+    root: Path, *words: str | Path, env: dict[str, str] | None = None, before: Callable[[], None] | None = None
+) -> Iterator[Served]:
     """`hate serve` on a free port; ended by a signal, as a person would."""
     command = [sys.executable, "-P", "-m", "harness.cli.main", "serve", str(root), "--port", "0", *map(str, words)]
-    process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=before
+    )
     assert process.stderr is not None
     first = process.stderr.readline()
     found = re.search(r"at (http://\S+:\d+)/", first)
@@ -163,7 +167,7 @@ def nginx(root: Path, folder: Path) -> Iterator[Served]:
         [program, "-c", str(config), "-e", str(folder / "error.log")], stderr=subprocess.DEVNULL, text=True
     )
     try:
-        wait_for(port, process)
+        wait_for_port(port, process)
         yield Served(f"http://127.0.0.1:{port}", process)
     finally:
         process.terminate()
@@ -177,12 +181,12 @@ def free_port() -> int:
         return port
 
 
-def wait_for(port: int, process: "subprocess.Popen[str]") -> None:
+def wait_for_port(port: int, process: "subprocess.Popen[str] | None" = None) -> None:
     for _ in range(WAIT * 50):
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
         except OSError:
-            if process.poll() is not None:
+            if process is not None and process.poll() is not None:
                 pytest.fail(f"the server ended: {process.returncode}")
             time.sleep(0.02)
         else:

@@ -53,6 +53,15 @@ class _Renderer(RendererHTML):
         tokens[index].tag = _lower(tokens[index].tag)
         return self.renderToken(tokens, index, options, env)
 
+    def th_open(self, tokens: list[Token], index: int, options: Any, env: Any) -> str:
+        """Numbers to the right, by a class: the page's policy allows no style in an element."""
+        style = tokens[index].attrs.pop("style", "")
+        if style == "text-align:right":
+            tokens[index].attrSet("class", "number")
+        return self.renderToken(tokens, index, options, env)
+
+    td_open = th_open
+
     def link_open(self, tokens: list[Token], index: int, options: Any, env: Any) -> str:
         tokens[index].attrSet("rel", "nofollow ugc noopener")
         return self.renderToken(tokens, index, options, env)

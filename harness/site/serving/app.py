@@ -1,5 +1,6 @@
 """The application: which address is what, the headers that all answers have, and how errors look."""
 
+import logging
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from pathlib import Path
@@ -11,6 +12,8 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from harness.errors import HateError
+from harness.report.text import safe
 from harness.site.layout import TOP
 from harness.site.serving.pages import Pages
 from harness.site.serving.render import TEMPLATES, render_page
@@ -18,6 +21,7 @@ from harness.site.serving.site import Site
 from harness.site.serving.static import StaticFiles
 from harness.site.serving.submission import Door
 
+_log = logging.getLogger("hate")
 # No script at all, nothing from elsewhere, no frame around us.
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -50,7 +54,7 @@ def make_app(root: Path, door: Door | None = None) -> ASGIApp:
     ]
     if door is not None:
         routes.append(Route("/transcripts/{test}/{name}", door.submit, methods=["PUT"]))
-    handlers = {HTTPException: _http_error, Exception: _unforeseen}
+    handlers = {HTTPException: _http_error, HateError: _damaged, Exception: _unforeseen}
     return _with_headers(Starlette(routes=routes, exception_handlers=handlers))
 
 
@@ -80,6 +84,12 @@ async def _http_error(request: Request, error: Exception) -> Response:
     phrase = HTTPStatus(error.status_code).phrase
     text = "" if error.detail == phrase else error.detail
     return _error(request, error.status_code, phrase, text, dict(error.headers or {}))
+
+
+async def _damaged(request: Request, error: Exception) -> Response:
+    """The files are not what the indexes say: for the owner's eyes."""
+    _log.error("%s: %s", request.url.path, safe(str(error)))
+    return _error(request, 500, "Internal Server Error", "The site is damaged. Its owner can see how in the log.", {})
 
 
 async def _unforeseen(request: Request, error: Exception) -> Response:

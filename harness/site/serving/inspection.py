@@ -12,7 +12,7 @@ from harness.transcript.read import open_transcript
 BLOCK = 1 << 20
 # Of all records together: a reader keeps a column for each.
 MOST_COLUMNS = 200
-LONGEST_LINE = 1 << 20
+LONGEST_LINE = 1 << 18
 
 
 def inspected(path: Path, *, name: str, by: str, largest: int) -> TranscriptOffer:
@@ -32,10 +32,12 @@ def _check_size(path: Path, largest: int) -> None:
         try:
             for block in gunzip_if_packed(iter(lambda: file.read(BLOCK), b"")):
                 total += len(block)
-                line = len(block) - block.rfind(b"\n") - 1 if b"\n" in block else line + len(block)
+                parts = block.split(b"\n")
+                longest = max(line + len(parts[0]), *map(len, parts))
+                line = len(parts[-1]) + (line if len(parts) == 1 else 0)
                 if total > largest:
                     raise DataError(f"{path}: more than {largest:,} bytes when unpacked")
-                if line > LONGEST_LINE:
+                if longest > LONGEST_LINE:
                     raise DataError(f"{path}: a line of more than {LONGEST_LINE:,} bytes")
         except BadGzip as error:
             raise TranscriptError(f"{path}: {error}") from None

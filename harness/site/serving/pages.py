@@ -11,7 +11,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from harness import __version__
-from harness.errors import DataError
 from harness.site.serving.conditions import takes_gzip, unchanged
 from harness.site.serving.shown import ShownTests, shown_comparison, shown_test, shown_transcript
 from harness.site.serving.site import Site, State
@@ -78,10 +77,7 @@ class Pages:
             plain = self._pages.made((etag, False), lambda: make().encode())
             return self._pages.made((etag, True), lambda: gzip.compress(plain, 6, mtime=0)) if packed else plain
 
-        try:
-            return await to_thread.run_sync(work, limiter=self._workers)
-        except DataError as error:
-            raise HTTPException(500, "The site is damaged; its owner was told.") from error
+        return await to_thread.run_sync(work, limiter=self._workers)
 
 
 def _number(text: str) -> int:

@@ -166,7 +166,7 @@ def _later(seconds: float, text: str) -> HTTPException:
 
 
 def _full(error: OSError) -> HTTPException:
-    status = 507 if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS) else 500
+    status = 507 if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS) else 500
     return HTTPException(status, "The server cannot keep it; nothing was published.")
 
 

@@ -1,0 +1,309 @@
+"""Pages for people."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import pytest
+import requests
+from looked import Page
+from served import DIGITS, Served, hate_serve, toy_script, toy_transcript
+
+from harness.site.layout import file_path
+from harness.site.publishing.offers import offer_test, offer_transcript
+from harness.site.publishing.publish import publish
+
+SECURITY = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+}
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "' autofocus onfocus=alert(1) '",
+    "{{ 7 * 7 }}",
+    "{% raw %}",
+    "</textarea></title><script>alert(1)</script>",
+    "\u202egnp.exe",
+    "<!-- --!> -->",
+    "&lt;b&gt;",
+]
+MARKDOWN = """
+# Title <script>alert(1)</script>
+
+<img src=x onerror=alert(1)> **bold** [click](javascript:alert(1)) [data](data:text/html,<script>alert(1)</script>)
+[fine](https://example.org/?a=1&b=2 "a \\" title") ![picture](https://example.org/track.png)
+
+<details open ontoggle=alert(1)>
+
+| a <b> | b |
+| --- | ---: |
+| `<i>` | 2 |
+
+[ref]: javascript:alert(1)
+[ref]
+
+    <iframe src="https://example.org">
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A site that a test may change: one toy, two runs."""
+    root = tmp_path / "own"
+    publish(root, [offer_test(toy_script(tmp_path / "toy"))])
+    add(root, tmp_path, "good", wrong=[1])
+    add(root, tmp_path, "bad", wrong=range(0, 20, 2))
+    return root
+
+
+def add(root: Path, folder: Path, name: str, by: str = "", **more: Any) -> None:
+    path = folder / f"{name}.jsonl"
+    path.write_bytes(toy_transcript(root, **more))
+    publish(root, [offer_transcript(path, by=by)])
+
+
+def page(server: Served, path: str, status: int = 200) -> Page:
+    answer = server.get(path, headers={"Accept": "text/html"})
+    assert answer.status_code == status, answer.text
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    return Page(answer.text)
+
+
+def test_the_first_page_lists_the_tests(served: Served) -> None:
+    shown = page(served, "/")
+    assert shown.title == "Some tests"
+    assert {"/tests/hdigits", "/tests/blank"} <= set(shown.links)
+    assert "accept the true claim" in shown.text
+    assert "3 transcripts" in shown.text
+
+
+def test_words_find_tests(served: Served) -> None:
+    assert "/tests/hdigits" not in page(served, "/?q=uniform+IMAGES").links
+    assert "/tests/blank" in page(served, "/?q=uniform+IMAGES").links
+    assert "No test has all of these words" in page(served, "/?q=nonsense%22%3E%3Cb%3E").text
+
+
+def test_many_tests_come_page_by_page(tmp_path: Path, elsewhere: dict[str, str]) -> None:
+    offers = [offer_test(toy_script(tmp_path / f"t{n}", name=f"t{n:03d}", cases=2)) for n in range(120)]
+    publish(tmp_path / "site", offers)
+    with hate_serve(tmp_path / "site", env=elsewhere) as server:
+        seen: list[str] = []
+        path, number = "/", 0
+        while path:
+            shown = page(server, path)
+            seen += [link for link in shown.links if link.startswith("/tests/")]
+            following = f"/?q=&page={number + 2}"
+            path = following if following in shown.links else ""
+            number += 1
+        assert (number, seen) == (3, [f"/tests/t{n:03d}" for n in range(120)])
+        assert page(server, "/?page=99999999999999999999").links == page(server, "/").links
+
+
+def test_a_ranking_has_letters_and_the_intervals_of_the_design(served: Served, elsewhere: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "harness.cli.main", "compare", *(f"hdigits/{name}" for name in DIGITS)]
+    done = subprocess.run([*command, "--format", "json"], env=elsewhere, capture_output=True, check=True)
+    found = json.loads(done.stdout)
+    shown = page(served, "/tests/hdigits")
+    assert shown.boxes == ["warlock", "witch", "wisard"]
+    letters = {name: shown.row(name)[2] for name in DIGITS}
+    assert letters == {"warlock": "a", "witch": "b", "wisard": "b"}
+    assert found["groups"] == [["warlock"], ["witch", "wisard"]]
+    for run in found["transcripts"]:
+        low, high = run["replication"]["interval"]
+        assert shown.row(run["name"])[3:5] == [f"{run['rate']:.4f}", f"{low:.4f} to {high:.4f}"]
+    assert "for these strata (truth) and new images" in shown.text
+    assert "share a letter cannot be told apart" in shown.text
+
+
+def test_a_test_has_its_description_and_its_files(served: Served, site: Path) -> None:
+    shown = page(served, "/tests/hdigits@1.0.0")
+    assert "Optical Recognition of Handwritten Digits" in shown.text
+    files = [link for link in shown.links if link.startswith("/files/")]
+    assert len(files) == 5
+    assert all((site / link[1:]).is_file() for link in files)
+
+
+def test_a_transcript_has_counts_and_who_is_taken_for_whom(served: Served) -> None:
+    shown = page(served, "/transcripts/hdigits@1.0.0/wisard")
+    assert shown.row("1434") == ["1434", "647", "660", "57", "70", "0", "0.9114", "0.8956 to 0.9251"]
+    assert shown.row("truth") == ["truth", *"0123456789", "refused"]
+    assert "By the design of the test: 0.8919 to 0.9310 (BRR 95 %" in shown.text
+    assert "tuples=128" in shown.text
+
+
+def test_those_chosen_are_compared_with_the_answer_first(served: Served) -> None:
+    shown = page(served, "/compare/hdigits@1.0.0?t=witch&t=wisard&t=warlock")
+    assert shown.row("warlock better") == ["warlock better", "x", "100", "94"]
+    assert "warlock is better than witch by" in shown.text
+    assert shown.text.index("Verdicts") < shown.text.index("Z score")
+    assert "hate compare hdigits/warlock hdigits/wisard hdigits/witch" in shown.text
+
+
+def test_every_link_leads_somewhere(served: Served) -> None:
+    waiting, seen = ["/"], set()
+    while waiting:
+        path = waiting.pop()
+        if path in seen or not path.startswith("/"):
+            continue
+        seen.add(path)
+        answer = served.get(path, headers={"Accept": "text/html"})
+        assert answer.status_code == 200, path
+        if answer.headers["Content-Type"].startswith("text/html"):
+            waiting += [urljoin(path, link) for link in Page(answer.text).links]
+    assert {"/tests/blank", "/transcripts/hdigits@1.0.0/witch"} <= seen
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "text"),
+    [
+        ("/compare/hdigits", 400, "two transcripts or more"),
+        ("/compare/hdigits?t=wisard&t=wisard", 400, "two transcripts or more"),
+        ("/compare/hdigits?" + "&".join(f"t=x{n}" for n in range(13)), 400, "12 at most"),
+        ("/compare/hdigits?t=wisard&t=nobody", 404, "No such transcript"),
+        ("/compare/nothing?t=a&t=b", 404, "No such test"),
+        ("/tests/nothing", 404, "No such test"),
+        ("/tests/hdigits@9.9", 404, "No such test"),
+        ("/tests/HDIGITS", 404, "No such test"),
+        ("/tests/..%2f..%2fetc", 404, ""),
+        ("/transcripts/hdigits/nobody", 404, "No such transcript"),
+        ("/transcripts/hdigits@1.0.0/%3Cb%3E", 404, "No such transcript"),
+        ("/nowhere", 404, "Not Found"),
+        ("/?q=" + "x" * 5000, 414, ""),
+    ],
+)
+def test_mistakes_have_a_page_of_their_own(served: Served, path: str, status: int, text: str) -> None:
+    assert text in page(served, path, status).text
+    for_programs = served.get(path)
+    assert for_programs.status_code == status
+    assert for_programs.headers["Content-Type"].startswith("text/plain")
+    assert for_programs.text.count("\n") == 1
+
+
+@pytest.mark.parametrize("path", ["/", "/tests/hdigits", "/nowhere", "/hate-site.json", "/-/style.css", "/files/aa/b"])
+def test_every_answer_has_the_usual_headers(served: Served, path: str) -> None:
+    first = served.get(path)
+    answers = [first, served.head(path), requests.post(served.url + path, timeout=60)]
+    answers += [served.get(path, headers={"If-None-Match": first.headers.get("ETag", "*")})]
+    for answer in answers:
+        assert SECURITY.items() <= answer.headers.items()
+        policy = answer.headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert "script-src" not in policy
+        assert "Server" not in answer.headers
+
+
+def test_a_page_is_sent_again_only_when_something_was_published(
+    own: Path, tmp_path: Path, elsewhere: dict[str, str]
+) -> None:
+    with hate_serve(own, env=elsewhere) as server:
+        first = server.get("/tests/toy")
+        known = {"If-None-Match": first.headers["ETag"]}
+        assert server.get("/tests/toy", headers=known).status_code == 304
+        assert server.get("/tests/toy", headers={"Accept-Encoding": "identity"}).text == first.text
+        add(own, tmp_path, "third", wrong=[1, 2])
+        after = server.get("/tests/toy", headers=known)
+        assert after.status_code == 200
+        assert Page(after.text).boxes == ["good", "third", "bad"]
+
+
+def test_text_of_others_is_only_text(tmp_path: Path, elsewhere: dict[str, str]) -> None:
+    root = tmp_path / "site"
+    all_of_it = " ".join(HOSTILE)
+    script = toy_script(tmp_path / "toy", synopsis=all_of_it, description=MARKDOWN, license=all_of_it)
+    publish(root, [offer_test(script)], title=HOSTILE[0])
+    for number, text in enumerate(HOSTILE):
+        add(root, tmp_path, f"run{number}", by=text, wrong=range(number), algorithm={"name": text, "version": text},
+            params={text: text}, platform=text, started=text, record={"actual": text, "truth": text, "stratum": text},
+            design={"stratum": text})  # fmt: skip
+    with hate_serve(root, env=elsewhere) as server:
+        runs = [f"/transcripts/toy/run{n}" for n in range(len(HOSTILE))]
+        chosen = "/compare/toy?t=run0&t=run1&t=run2"
+        for path in ("/", "/tests/toy", chosen, *runs, "/?q=%3Cscript%3E", "/tests/%3Cscript%3E"):
+            answer = server.get(path, headers={"Accept": "text/html"})
+            shown = Page(answer.text)
+            assert "\u202e" not in shown.text
+            assert "49" not in shown.title
+        described = server.get("/tests/toy").text
+        assert (
+            '<a href="https://example.org/?a=1&amp;b=2" title="a &quot; title" rel="nofollow ugc noopener">'
+            in described
+        )
+        assert "<strong>bold</strong>" in described
+        assert '<td class="number">2</td>' in described
+        assert "<h3>Title &lt;script&gt;" in described
+        assert "[click](javascript:alert(1))" in Page(described).text
+
+
+def test_a_run_on_other_cases_does_not_spoil_the_ranking(own: Path, tmp_path: Path, elsewhere: dict[str, str]) -> None:
+    add(own, tmp_path, "strange", by="eve", ids="other")
+    with hate_serve(own, env=elsewhere) as server:
+        shown = page(server, "/tests/toy")
+        assert {"a", "b"} == {shown.row("good")[2], shown.row("bad")[2]}
+        assert shown.row("strange")[2] == ""
+        assert "Not compared, since their cases are not the same or cannot be read: strange." in shown.text
+        assert "cannot be compared" in page(server, "/compare/toy?t=good&t=strange", 409).text
+
+
+def test_a_header_cannot_name_files_of_the_server(own: Path, tmp_path: Path, elsewhere: dict[str, str]) -> None:
+    weights = tmp_path / "weights.csv"
+    weights.write_text("stratum,weight\ns,5\n")
+    for number in range(2):
+        more: dict[str, Any] = {"design": {"stratum": "s", "weights": str(weights)}, "record": {"stratum": "s"}}
+        add(own, tmp_path, f"sly{number}", wrong=range(number), **more)
+    with hate_serve(own, env=elsewhere) as server:
+        shown = page(server, "/compare/toy?t=sly0&t=sly1")
+        assert "weights: cases" in shown.text
+
+
+def test_too_many_classes_are_no_matrix(own: Path, tmp_path: Path, elsewhere: dict[str, str]) -> None:
+    lines = toy_transcript(own).splitlines()
+    records = [json.loads(line) | {"actual": f"label{n}"} for n, line in enumerate(lines[1:-1])]
+    body = b"\n".join([lines[0], *(json.dumps(record).encode() for record in records), b""])
+    end = json.loads(lines[-1])
+    del end["sha256"]
+    path = tmp_path / "classes.jsonl"
+    path.write_bytes(body + json.dumps(end).encode() + b"\n")
+    publish(own, [offer_transcript(path)])
+    with hate_serve(own, env=elsewhere) as server:
+        assert "taken for whom" not in page(server, "/transcripts/toy/classes").text
+        assert "taken for whom" in page(server, "/transcripts/toy/good").text
+
+
+def test_a_damaged_site_is_said_to_be_one_and_nothing_more(own: Path, elsewhere: dict[str, str]) -> None:
+    with hate_serve(own, env=elsewhere) as server:
+        assert page(server, "/tests/toy").title == "toy 1.0"
+        shutil.rmtree(own / "index")
+        shown = page(server, "/transcripts/toy/good", 500)
+        assert "The site is damaged" in shown.text
+        assert str(own) not in shown.text
+        (own / "hate-site.json").unlink()
+        assert str(own) not in page(server, "/", 500).text
+    assert any("the site is not whole" in line for line in server.log)
+
+
+def test_old_versions_stay_and_point_to_the_new(own: Path, tmp_path: Path, elsewhere: dict[str, str]) -> None:
+    publish(own, [offer_test(toy_script(tmp_path / "newer", version="1.10", cases=4))])
+    with hate_serve(own, env=elsewhere) as server:
+        assert "No transcript is published yet" in page(server, "/tests/toy").text
+        old = page(server, "/tests/toy@1.0")
+        assert old.boxes == ["good", "bad"]
+        assert "There is a later version: 1.10" in old.text
+        assert "hate run toy@1.0" in old.text
+
+
+def test_the_transcript_is_a_file_away(served: Served, site: Path) -> None:
+    shown = page(served, "/transcripts/hdigits/witch")
+    (address,) = [link for link in shown.links if link.startswith("/files/")]
+    data = served.get(address).content
+    assert address == "/" + file_path(hashlib.sha256(data).hexdigest())
+    assert json.loads(data.splitlines()[0])["algorithm"]["name"] == "witch"

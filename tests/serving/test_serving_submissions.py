@@ -1,0 +1,376 @@
+"""Transcripts that come in by PUT: who may, what is taken, and that nothing is lost or replaced."""
+
+import gzip
+import hashlib
+import json
+import random
+import resource
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import requests
+import uvicorn
+from served import Served, free_port, hate_serve, published_site, toy_script, toy_transcript, wait_for_port
+from workshop import Workshop
+
+from harness.site.folder import Folder, open_folder
+from harness.site.layout import TOP, TranscriptEntry
+from harness.site.publishing.offers import offer_test
+from harness.site.publishing.publish import publish
+from harness.site.serving.app import make_app
+from harness.site.serving.submission import Door, Rules
+from harness.site.serving.tokens import Keeper, add_token, remove_token
+from harness.site.signing import check_signature, new_key
+
+PLACE = "/transcripts/toy@1.0/mine"
+
+
+class House:
+    """A site with a toy, and those who may submit to it."""
+
+    def __init__(self, folder: Path, env: dict[str, str]) -> None:
+        self.root = folder / "site"
+        self.tokens = folder / "tokens.json"
+        self.env = env
+        publish(self.root, [offer_test(toy_script(folder / "toy"))])
+        self.anna = add_token(self.tokens, "anna")
+
+    def transcripts(self) -> dict[str, TranscriptEntry]:
+        """All of them, each file checked."""
+        site = open_folder(self.root)
+        index = site.test("toy")
+        assert index is not None
+        found = list(site.transcripts(index))
+        for entry in found:
+            assert site.place.file(entry.file).is_file()
+            assert site.tests_with(entry.name) is not None
+        return {entry.name: entry for entry in found}
+
+    def left_over(self) -> list[Path]:
+        incoming = self.root / ".incoming"
+        return list(incoming.iterdir()) if incoming.is_dir() else []
+
+
+@pytest.fixture
+def house(tmp_path: Path, elsewhere: dict[str, str]) -> House:
+    return House(tmp_path, elsewhere)
+
+
+@pytest.fixture
+def door(house: House) -> Iterator[Served]:
+    with hate_serve(house.root, "--tokens", house.tokens, "--largest", "1M", env=house.env) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory, elsewhere: dict[str, str]) -> Iterator[tuple[House, Served]]:
+    """For what is refused, and so leaves everything as it was."""
+    house = House(tmp_path_factory.mktemp("shared"), elsewhere)
+    options = ("--tokens", house.tokens, "--largest", "1M", "--an-hour", "1000")
+    with hate_serve(house.root, *options, env=house.env) as running:
+        yield house, running
+
+
+def test_a_transcript_comes_in_and_is_there_for_all(house: House, door: Served) -> None:
+    data = toy_transcript(house.root, wrong=[3])
+    answer = door.put(PLACE, data, house.anna)
+    assert answer.status_code == 201, answer.text
+    said = answer.json()
+    assert answer.headers["Location"] == said["page"] == PLACE
+    assert (said["result"], said["sha256"], said["bytes"]) == ("published", hashlib.sha256(data).hexdigest(), len(data))
+    entry = house.transcripts()["mine"]
+    assert (entry.by, entry.tests, entry.FP) == ("anna", 20, 1)
+    assert door.get(said["file"]).content == data
+    assert "mine" in door.get("/tests/toy").text
+    assert "by anna" in door.get(PLACE).text
+    assert house.left_over() == []
+
+
+def test_once_more_is_no_mistake_and_something_else_is_refused(house: House, door: Served) -> None:
+    first, other = toy_transcript(house.root), toy_transcript(house.root, wrong=[1])
+    assert door.put(PLACE, first, house.anna).status_code == 201
+    again = door.put(PLACE, first, house.anna)
+    assert (again.status_code, again.json()["result"]) == (200, "already there")
+    for token in (house.anna, add_token(house.tokens, "ben")):
+        refused = door.put(PLACE, other, token)
+        assert refused.status_code == 409
+        assert "has another transcript of the name 'mine'" in refused.text
+    assert house.transcripts()["mine"].file.sha256 == hashlib.sha256(first).hexdigest()
+
+
+def test_nobody_takes_what_is_anothers(house: House, door: Served) -> None:
+    data = toy_transcript(house.root)
+    assert door.put(PLACE, data, house.anna).status_code == 201
+    assert door.put(PLACE, data, add_token(house.tokens, "ben")).status_code == 409
+    assert house.transcripts()["mine"].by == "anna"
+
+
+def test_only_those_with_a_token_may(house: House, door: Served) -> None:
+    data = toy_transcript(house.root)
+    bare = requests.put(door.url + PLACE, data=data, timeout=60)
+    assert (bare.status_code, bare.headers["WWW-Authenticate"]) == (401, "Bearer")
+    for token in ("", "anna", "anna:x", "nobody:" + house.anna.partition(":")[2], house.anna + "x"):
+        assert door.put(PLACE, data, token).status_code == 401
+    basic = {"Authorization": f"Basic {house.anna}"}
+    assert requests.put(door.url + PLACE, data=data, headers=basic, timeout=60).status_code == 401
+    assert door.put(PLACE, data, house.anna).status_code == 201
+    remove_token(house.tokens, "anna")
+    assert door.put("/transcripts/toy@1.0/more", data, house.anna).status_code == 401
+    assert list(house.transcripts()) == ["mine"]
+
+
+def test_without_tokens_nobody_may(house: House, served: Served) -> None:
+    assert served.put("/transcripts/hdigits@1.0.0/mine", b"x", house.anna).status_code == 405
+
+
+def changed(data: bytes, change: Callable[[dict[str, object]], object], line: int = 0) -> bytes:
+    """With a line that says something else; the digest is left out, as others do."""
+    lines = data.splitlines()
+    found = json.loads(lines[line])
+    change(found)
+    lines[line] = json.dumps(found).encode()
+    end = json.loads(lines[-1])
+    end.pop("sha256", None)
+    return b"\n".join([*lines[:-1], json.dumps(end).encode()]) + b"\n"
+
+
+def of_test(**keys: object) -> Callable[[bytes], bytes]:
+    return lambda data: changed(data, lambda header: header["test"].update(keys))  # type: ignore[attr-defined]
+
+
+BAD: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "empty": (lambda data: b"", "empty"),
+    "not a transcript": (lambda data: b"<html>hello</html>\n", "not a transcript"),
+    "binary": (lambda data: bytes(range(256)) * 10, "not a transcript"),
+    "without an end": (lambda data: data[: data.rindex(b'{"end"')], "incomplete"),
+    "torn": (lambda data: data[: len(data) // 2], "incomplete"),
+    "damaged": (lambda data: data.replace(b'"score": 1.0', b'"score": 2.0', 1), "changed or damaged"),
+    "wrong counts": (lambda data: changed(data, lambda end: end.update(TP=20, TN=0), -1), "its last line counts"),
+    "no outcome": (lambda data: changed(data, lambda one: one.update(outcome="XP"), 3), "is not one of TP"),
+    "another digest": (of_test(digest="1:" + "0" * 64), "digest"),
+    "an unknown version": (of_test(version="2.0"), "sent to toy@1.0"),
+    "an unknown test": (of_test(name="other"), "sent to toy@1.0"),
+    "too few cases": (lambda data: fewer(data), "a whole run of toy 1.0 has 20"),
+    "with a limit": (lambda data: changed(data, lambda header: header.update(limit=20)), "--limit"),
+    "a case twice": (lambda data: changed(data, lambda one: one.update(id="c0"), 2), "'c0' is there twice"),
+    "many columns": (lambda data: changed(data, many_columns, 2), "more than 200 columns"),
+    "deep": (lambda data: changed(data, lambda one: one.update(id="c0"), 2).replace(b'"c0"', b"[" * 5000, 1), ""),
+    "a long line": (lambda data: changed(data, lambda one: one.update(message="x" * 300_000), 2), "a line of more"),
+    "a bomb": (lambda data: gzip.compress(data + b" \n" * 2_000_000), "when unpacked"),
+    "torn gzip": (lambda data: gzip.compress(data)[:-20], "ends early"),
+}  # fmt: skip
+
+
+def many_columns(record: dict[str, object]) -> None:
+    record["columns"] = {f"k{n}": n for n in range(201)}
+
+
+def fewer(data: bytes) -> bytes:
+    lines = changed(data, lambda end: end.update(tests=19, TN=9), -1).splitlines()
+    return b"\n".join([*lines[:-2], lines[-1]]) + b"\n"
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_what_is_not_a_whole_run_of_the_test_is_refused(shared: tuple[House, Served], kind: str) -> None:
+    house, door = shared
+    make, text = BAD[kind]
+    before = (house.root / TOP).read_bytes()
+    answer = door.put(PLACE, make(toy_transcript(house.root)), house.anna)
+    assert answer.status_code == 422, answer.text
+    assert text in answer.text
+    assert answer.text.count("\n") == 1
+    assert str(house.root) not in answer.text
+    assert (house.root / TOP).read_bytes() == before
+    assert house.left_over() == []
+
+
+@pytest.mark.parametrize("name", [".hidden", "-x", "a b", "ä", "x" * 101, "a%00b", "%2e%2e"])
+def test_a_name_that_is_none_is_refused(shared: tuple[House, Served], name: str) -> None:
+    house, door = shared
+    answer = door.put(f"/transcripts/toy@1.0/{name}", toy_transcript(house.root), house.anna)
+    assert answer.status_code in (404, 405, 422)
+    assert house.transcripts() == {}
+
+
+def test_a_packed_one_is_taken_as_it_is(house: House, door: Served) -> None:
+    data = gzip.compress(toy_transcript(house.root))
+    assert door.put(PLACE, data, house.anna).status_code == 201
+    assert door.get(PLACE).status_code == 200
+    assert house.transcripts()["mine"].file.bytes == len(data)
+
+
+def test_what_is_too_large_is_refused_as_soon_as_that_is_known(house: House, door: Served) -> None:
+    large = b" " * ((1 << 20) + 1)
+    told = door.put(PLACE, large, house.anna)
+    assert told.status_code == 413
+    untold = door.put(PLACE, (large[i : i + 65536] for i in range(0, len(large), 65536)), house.anna)
+    assert untold.status_code == 413
+    assert house.left_over() == []
+
+
+def test_a_connection_that_is_cut_leaves_nothing(house: House, door: Served) -> None:
+    host, port = door.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        head = f"PUT {PLACE} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {house.anna}\r\nContent-Length: 5000\r\n\r\n"
+        connection.sendall(head.encode() + toy_transcript(house.root)[:1000])
+        wait_for(lambda: house.left_over() != [])
+    wait_for(lambda: house.left_over() == [])
+    assert house.transcripts() == {}
+
+
+def wait_for(is_true: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if is_true():
+            return
+        time.sleep(0.02)
+    pytest.fail("never came")
+
+
+@pytest.mark.parametrize("rules", [Rules(silent_seconds=0.2), Rules(seconds=0.2)], ids=["silent", "endless"])
+def test_whoever_falls_silent_is_hung_up_on(house: House, rules: Rules) -> None:
+    app = make_app(house.root, Door(house.root, Keeper(house.tokens), rules))
+    server = uvicorn.Server(uvicorn.Config(app, port=free_port(), log_config=None, lifespan="off"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        wait_for_port(server.config.port)
+        with socket.create_connection(("127.0.0.1", server.config.port), timeout=60) as connection:
+            head = (
+                f"PUT {PLACE} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {house.anna}\r\nContent-Length: 50\r\n\r\n"
+            )
+            connection.sendall(head.encode())
+            answer = b""
+            while block := connection.recv(4096):
+                answer += block
+        assert answer.startswith(b"HTTP/1.1 408")
+        assert house.left_over() == []
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def test_so_many_an_hour(house: House) -> None:
+    with hate_serve(house.root, "--tokens", house.tokens, "--an-hour", "2", env=house.env) as door:
+        data = toy_transcript(house.root)
+        answers = [door.put(f"/transcripts/toy@1.0/m{n}", data, house.anna) for n in range(3)]
+        assert [answer.status_code for answer in answers] == [201, 201, 429]
+        assert 0 < int(answers[2].headers["Retry-After"]) <= 1800
+        ben = add_token(house.tokens, "ben")
+        assert door.put("/transcripts/toy@1.0/b", data, ben).status_code == 201
+
+
+def test_whoever_guesses_is_slowed_down(house: House, door: Served) -> None:
+    codes = [door.put(PLACE, b"", "anna:guess").status_code for _ in range(25)]
+    assert codes[:20] == [401] * 20
+    assert 429 in codes[20:]
+    assert door.get("/").status_code == 200
+
+
+def test_many_at_once_are_all_published(house: House, door: Served) -> None:
+    def submit(number: int) -> int:
+        data = toy_transcript(house.root, wrong=range(number))
+        return door.put(f"/transcripts/toy@1.0/run{number}", data, house.anna).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        codes = list(pool.map(submit, range(16)))
+    assert codes == [201] * 16
+    assert len(house.transcripts()) == 16
+    assert open_folder(house.root).top.serial == 17
+
+
+def test_one_name_at_once_is_had_by_one(house: House, door: Served) -> None:
+    with ThreadPoolExecutor(6) as pool:
+        answers = pool.map(
+            lambda n: door.put(PLACE, toy_transcript(house.root, wrong=range(n)), house.anna).status_code, range(6)
+        )
+        assert sorted(answers) == [201] + [409] * 5
+    assert list(house.transcripts()) == ["mine"]
+
+
+def test_a_killed_server_loses_nothing_that_it_promised(house: House) -> None:
+    """kill -9 at moments that chance chooses: what was answered with 201 is there, and the site is whole."""
+    chance = random.Random(1)
+    promised: list[str] = []
+    for turn in range(4):
+        with hate_serve(house.root, "--tokens", house.tokens, "--an-hour", "1000", env=house.env) as door:
+
+            def submit(door: Served = door, turn: int = turn) -> None:
+                for number in range(1000):
+                    name = f"t{turn}n{number}"
+                    data = toy_transcript(house.root, wrong=range(number % 20), platform=name)
+                    try:
+                        if door.put(f"/transcripts/toy@1.0/{name}", data, house.anna).status_code == 201:
+                            promised.append(name)
+                    except requests.RequestException:
+                        return
+
+            putting = threading.Thread(target=submit)
+            enough = len(promised) + 2
+            putting.start()
+            wait_for(lambda enough=enough: len(promised) >= enough)  # type: ignore[misc]
+            time.sleep(chance.random() * 0.05)
+            door.process.kill()
+            putting.join()
+        assert set(promised) <= set(house.transcripts())
+    with hate_serve(house.root, "--tokens", house.tokens, env=house.env) as door:
+        assert door.put(PLACE, toy_transcript(house.root), house.anna).status_code == 201
+        assert door.get("/tests/toy").status_code == 200
+
+
+def test_a_full_disk_is_told_and_changes_nothing(house: House) -> None:
+    def small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+
+    data = toy_transcript(house.root, platform="x" * 20_000)
+    before = (house.root / TOP).read_bytes()
+    with hate_serve(house.root, "--tokens", house.tokens, env=house.env, before=small_files) as door:
+        answer = door.put(PLACE, data, house.anna)
+        assert answer.status_code == 507
+        assert "nothing was published" in answer.text
+        assert door.get("/").status_code == 200
+    assert (house.root / TOP).read_bytes() == before
+    assert house.left_over() == []
+
+
+def test_a_signed_site_stays_signed(house: House, tmp_path: Path) -> None:
+    signer = new_key(tmp_path / "key.pem")
+    publish(house.root, [offer_test(toy_script(tmp_path / "more", name="more"))], signer=signer)
+    with hate_serve(house.root, "--tokens", house.tokens, "--key", tmp_path / "key.pem", env=house.env) as door:
+        assert door.put(PLACE, toy_transcript(house.root), house.anna).status_code == 201
+    folder = Folder(house.root)
+    top = folder.top()
+    assert top is not None
+    check_signature(top, folder.signature(hashlib.sha256(top).hexdigest()), signer.key, "site")
+
+
+def test_what_cannot_be_served_is_told_in_a_line(shop: Workshop) -> None:
+    published_site(shop.folder / "site")
+    signer = shop.folder / "key.pem"
+    new_key(signer)
+    shop.write("broken.json", "[")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for words, text in (
+            (["nowhere"], "no site"),
+            (["site", "--tokens", "broken.json"], "not a file of tokens"),
+            (["site", "--tokens", "t.json", "--key", str(signer)], "is not signed"),
+            (["site", "--port", port], "Address already in use"),
+            (["site", "--host", "192.0.2.1"], "--host 192.0.2.1"),
+        ):
+            done = shop.call("serve", *words)
+            assert (done.status, done.err.count("\n")) == (2, 1), done.err
+            assert text in done.err
+
+
+def test_ctrl_c_ends_it(house: House) -> None:
+    with hate_serve(house.root, env=house.env) as server:
+        assert server.get("/").status_code == 200
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(60) in (0, 130, -2)
+    assert not any("Traceback" in line for line in server.log)
