@@ -42,7 +42,7 @@ class Store:
         part = path.with_suffix(".part.jsonl")
         with _in_cache(path):
             self.folder.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(path.with_suffix(".lock"))
+            lock = FileLock(path.with_name(f"{path.name}.lock"))
             lock.acquire()
         try:
             if self.fresh:

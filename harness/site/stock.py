@@ -21,6 +21,7 @@ KINDS = {
     FILES: "downloaded files and indexes",
     "unpacked": "unpacked archives",
     "folds": "folds for tuning",
+    "runs": "runs of sweeps and of tuning",
     PARTIAL: "downloads that broke off",
     "urls": "notes on addresses",
 }

@@ -256,3 +256,12 @@ def test_a_program_that_is_given_the_threshold_is_told_of(shop: Workshop) -> Non
     done = shop.call("sweep", "toy", "--param", "threshold=0,1", "--format", "json")
     assert done.status == 0
     assert "given threshold = 0, its default; the harness decides" in done.err
+
+
+def test_kept_runs_are_in_the_cache_that_a_user_can_clear(counting: Workshop) -> None:
+    sweep(counting, "--param", "threshold=0")
+    calls(counting)
+    assert "runs" in counting.call("cache", "list").out
+    assert counting.call("cache", "clear", "runs").status == 0
+    sweep(counting, "--param", "threshold=0")
+    assert calls(counting) == 12
