@@ -1,0 +1,62 @@
+"""The paper's figures 1 to 4: the sample variance beside what each design predicts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.analysis.urns.experiment import Row, Urn
+from harness.report.plots.canvas import COLOURS, GREY, logarithmic, picture
+from harness.report.text import safe
+
+# As the paper draws them: cluster dotted, simple random dashed, stratified dots and dashes.
+LOOKS = {
+    "cl": ("cluster", COLOURS[2], (0, (1, 1))),
+    "srs": ("simple random", GREY, (0, (5, 1.5))),
+    "st": ("stratified", COLOURS[0], (0, (5, 1.5, 1, 1.5))),
+}
+SAMPLE = COLOURS[1]
+MOST_TICKS = 8
+
+
+def plot_urn(found: Urn, path: Path) -> None:
+    """Over the runs where there are several, else over the thresholds."""
+    by_run = found.wishes.runs > 1
+    rows = [row for row in found.rows if row.threshold == found.rows[0].threshold] if by_run else list(found.rows)
+    x = [float(row.run) if by_run else _place(row, number) for number, row in enumerate(rows)]
+    with picture(path, height=2.8) as (_, sheet):
+        marker = "o" if len(rows) < 4 else None
+        for design, (name, colour, dashes) in LOOKS.items():
+            y = _above([row.mixing.predicted[design] for row in rows])
+            sheet.plot(x, y, label=name, color=colour, linestyle=dashes, marker=marker, markersize=3)
+        y = _above([row.mixing.sample_variance for row in rows])
+        sheet.plot(x, y, label="sample variance", color=SAMPLE, marker=marker, markersize=4, linewidth=1.5)
+        logarithmic(sheet, "y", dense=True)
+        if by_run or rows[0].threshold is None:
+            sheet.set_xticks([] if not by_run else [one for one in x if len(x) <= MOST_TICKS or one % 5 == 0])
+        sheet.set(xlabel=_what(found, by_run), ylabel="variance of the rate")
+        sheet.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, title=safe(_title(found)), alignment="left",
+                     title_fontsize=7)  # fmt: skip
+
+
+def _place(row: Row, number: int) -> float:
+    return float(number) if row.threshold is None else row.threshold
+
+
+def _above(values: Sequence[float]) -> list[float]:
+    """A logarithmic axis has no place for 0."""
+    return [value if value > 0 else float("nan") for value in values]
+
+
+def _what(found: Urn, by_run: bool) -> str:
+    if by_run:
+        return "run"
+    return "threshold" if found.rows[0].threshold is not None else ""
+
+
+def _title(found: Urn) -> str:
+    wishes = found.wishes
+    parts = [f"groups by {wishes.group}"]
+    if wishes.resample is not None:
+        parts.append("others in every trial")
+    if wishes.shuffle:
+        parts.append(f"{', '.join(wishes.shuffle)} shuffled")
+    return "; ".join(parts)

@@ -1,0 +1,104 @@
+"""Trials out of a table of groups and repetitions: pool repetitions, shuffle them within groups, draw other groups.
+
+After "Is the Urn Well-Mixed?" (2004), section 4.1: rows are groups, columns repetitions (data collections); an
+experiment takes the columns in random order, a trial some of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+
+__all__ = ["Trials", "fresh_trials", "make_trials", "shuffle_within"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trials:
+    """Which elements take part, and their group and trial, numbered from 0; `alone` were left out with their cells."""
+
+    at: IntArray
+    group: IntArray
+    trial: IntArray
+    count: int
+    alone: int = 0
+
+
+def make_trials(
+    group: IntArray,
+    repetition: IntArray,
+    *,
+    rng: np.random.Generator,
+    elements: int = 1,
+    share: float = 1.0,
+    resample: int | None = None,
+) -> Trials:
+    """Pool `elements` repetitions, taken in random order, into a trial; what is left over is not used.
+
+    `share`: of the repetitions, for experiments that are themselves repeated. `resample`: so many groups for each
+    trial, others every time. A group with a single element in a trial says nothing about its variance and is left out
+    of that trial.
+    """
+    values = rng.permutation(np.unique(repetition))
+    values = values[: max(1, round(share * values.size))]
+    count = values.size // elements
+    if count < 2:
+        raise ValueError(f"{values.size} repetitions make {count} trials of {elements}: two are needed at least")
+    trial_of = np.full(int(repetition.max()) + 1, -1, dtype=np.intp)
+    trial_of[values[: count * elements]] = np.repeat(np.arange(count), elements)
+    trial = trial_of[repetition]
+    within = trial >= 0
+    if resample is not None:
+        drawn, count = _other_groups(group, count, resample, rng)
+        within &= drawn[group] == trial
+    return _complete(np.flatnonzero(within), group, trial, count)
+
+
+def shuffle_within(group: IntArray, repetition: IntArray, unit: IntArray, *, rng: np.random.Generator) -> IntArray:
+    """Repetitions dealt anew within every group; elements of a unit (one level of a cofactor) stay together.
+
+    Units must lie within one group and one repetition.
+    """
+    first, inverse = np.unique(unit, return_index=True, return_inverse=True)[1:]
+    owner, label = group[first], repetition[first]
+    shuffled = np.empty_like(label)
+    shuffled[np.argsort(owner, kind="stable")] = label[np.lexsort((rng.random(owner.size), owner))]
+    return np.asarray(shuffled[inverse])
+
+
+def fresh_trials(group: IntArray, *, rng: np.random.Generator, elements: int, groups: int) -> Trials:
+    """Other groups for every trial, and of each of them some elements at random, where nothing else is repeated."""
+    order = np.lexsort((rng.random(group.size), group))
+    sizes = np.bincount(group)
+    number = np.empty_like(order)
+    number[order] = np.arange(group.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    drawn, count = _other_groups(group, group.size, groups, rng)
+    trial = drawn[group]
+    return _complete(np.flatnonzero((number < elements) & (trial >= 0)), group, trial, count)
+
+
+def _other_groups(group: IntArray, trials: int, size: int, rng: np.random.Generator) -> tuple[IntArray, int]:
+    """The trial of each group, -1 for none: no group is in two."""
+    names = rng.permutation(np.unique(group))
+    count = min(trials, names.size // size)
+    if count < 2:
+        raise ValueError(f"{names.size} groups, {size} of them for a trial, others for the next: two trials are needed")
+    drawn = np.full(int(group.max()) + 1, -1, dtype=np.intp)
+    drawn[names[: count * size]] = np.repeat(np.arange(count), size)
+    return drawn, count
+
+
+def _complete(at: IntArray, group: IntArray, trial: IntArray, count: int) -> Trials:
+    cell = group[at] * count + trial[at]
+    sizes = np.bincount(cell)
+    kept = sizes[cell] > 1
+    alone = int(np.count_nonzero(~kept))
+    if not kept.any() or np.unique(trial[at[kept]]).size < 2:
+        raise ValueError("no group has two elements in a trial: let a trial take more of them")
+    at = at[kept]
+    numbers = [np.unique(labels[at], return_inverse=True)[1] for labels in (group, trial)]
+    return Trials(at, numbers[0], numbers[1], int(numbers[1].max()) + 1, alone)

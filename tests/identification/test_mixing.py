@@ -1,0 +1,242 @@
+"""The permutation tests of the three designs: exact on small cases, and at their stated error rates over many seeds."""
+
+from collections.abc import Callable
+from itertools import permutations, product
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from weather import Weather
+
+from harness.stats.cofactors import added_between_trials, share_within_groups
+from harness.stats.designs import design_variances
+from harness.stats.mixing import DESIGNS, Mixing, mixing
+from harness.stats.trials import Trials, fresh_trials, make_trials, shuffle_within
+
+SEEDS = 200
+# The fewest with which a two-sided test at 5 % has exactly that level.
+PERMUTATIONS = 39
+# Three standard errors of a share of 5 % in so many seeds: what chance may add to a nominal 5 %.
+MOST = 0.05 + 3 * np.sqrt(0.05 * 0.95 / SEEDS)
+IntArray = npt.NDArray[np.intp]
+
+
+def table(groups: int, trials: int, elements: int) -> Trials:
+    """The same groups in every trial, with so many elements each."""
+    group, trial, _ = (part.ravel() for part in np.indices((groups, trials, elements)))
+    return Trials(np.arange(group.size), group, trial, trials)
+
+
+def test_the_estimates_are_those_of_each_trial_averaged() -> None:
+    rng = np.random.default_rng(0)
+    trials = table(5, 3, 4)
+    success = rng.random((60, 2)) < 0.6
+    found = mixing(success, trials, rng=rng, permutations=19)
+    for k, one in enumerate(found):
+        parts = [design_variances(success[trials.trial == t, k], trials.group[trials.trial == t]) for t in range(3)]
+        for design in DESIGNS:
+            assert one.predicted[design] == pytest.approx(np.mean([getattr(part, design) for part in parts]))
+        assert one.sample_variance == pytest.approx(np.var([part.mean for part in parts], ddof=1))
+        assert one.ratio(design) == pytest.approx(one.sample_variance / one.predicted[design])
+
+
+def variance(values: npt.NDArray[np.bool_], trials: Trials) -> float:
+    rates = np.bincount(trials.trial, weights=values) / np.bincount(trials.trial)
+    return float(rates.var(ddof=1))
+
+
+def two_sided(drawn: list[float], found: float) -> float:
+    above, below = (
+        np.mean([f(one) for one in drawn]) for f in (lambda v: v >= found - 1e-12, lambda v: v <= found + 1e-12)
+    )
+    return float(min(1.0, 2 * min(above, below)))
+
+
+def test_p_values_are_those_of_all_exchanges() -> None:
+    trials = table(2, 2, 2)
+    success = np.array([1, 1, 0, 0, 1, 0, 0, 0], dtype=np.bool_)
+    found = mixing(success[:, None], trials, rng=np.random.default_rng(0), permutations=4000)[0]
+    halves = [success[:4], success[4:]]
+    within = [
+        variance(np.concatenate([half[list(order)] for half, order in zip(halves, orders, strict=True)]), trials)
+        for orders in product(permutations(range(4)), repeat=2)
+    ]
+    everything = [variance(success[list(order)], trials) for order in permutations(range(8))]
+    cells = success.reshape(4, 2)
+    whole = [variance(cells[list(order)].ravel(), trials) for order in permutations(range(4))]
+    for design, drawn in zip(DESIGNS, (within, everything, whole), strict=True):
+        # Four standard errors of twice a share of 4,000 draws.
+        assert found.p_values[design] == pytest.approx(two_sided(drawn, variance(success, trials)), abs=0.06)
+
+
+def test_groups_and_cells_may_be_of_any_size() -> None:
+    rng = np.random.default_rng(3)
+    group, trial = rng.integers(0, 12, 900), rng.integers(0, 8, 900)
+    made = make_trials(group, trial, rng=rng)
+    found = mixing(rng.random((900, 3)) < 0.7, made, rng=rng, permutations=99)
+    assert all(np.isfinite(list(one.predicted.values())).all() for one in found)
+    assert all(0 < p <= 1 for one in found for p in one.p_values.values())
+
+
+def test_many_kinds_of_groups_are_moved_one_by_one() -> None:
+    rng = np.random.default_rng(4)
+    trials = table(400, 4, 6)
+    thresholds = np.linspace(0.05, 0.95, 30)
+    success = rng.random((trials.at.size, 1)) < thresholds
+    found = mixing(success, trials, rng=rng, permutations=39)
+    assert np.mean([one.p_values["cl"] > 0.05 for one in found]) > 0.5
+
+
+def test_no_variance_at_all_rejects_nothing() -> None:
+    trials = table(5, 4, 3)
+    found = mixing(np.ones((60, 1), np.bool_), trials, rng=np.random.default_rng(0), permutations=PERMUTATIONS)[0]
+    assert found.compatible() == list(DESIGNS)
+    assert np.isnan(found.ratio("st"))
+
+
+def rejected(draw: Callable[[np.random.Generator], Mixing]) -> dict[str, float]:
+    """How often each design is rejected at 5 %."""
+    counts = dict.fromkeys(DESIGNS, 0)
+    for seed in range(SEEDS):
+        found = draw(np.random.default_rng(seed))
+        for design in DESIGNS:
+            counts[design] += design not in found.compatible(0.05)
+    return {design: count / SEEDS for design, count in counts.items()}
+
+
+def test_error_rates_where_groups_are_strata() -> None:
+    """Groups differ (0.1 or 0.9) and are the same in every trial: stratified stands, the others fall."""
+    trials = table(20, 30, 4)
+    rates = np.where(trials.group % 2, 0.1, 0.9)
+
+    def draw(rng: np.random.Generator) -> Mixing:
+        return mixing((rng.random(rates.size) < rates)[:, None], trials, rng=rng, permutations=PERMUTATIONS)[0]
+
+    found = rejected(draw)
+    assert found["st"] <= MOST
+    assert found["cl"] >= 0.99
+    assert found["srs"] >= 0.8
+
+
+def test_error_rates_where_there_are_no_groups() -> None:
+    trials = table(30, 15, 4)
+
+    def draw(rng: np.random.Generator) -> Mixing:
+        return mixing(rng.random((trials.at.size, 1)) < 0.7, trials, rng=rng, permutations=PERMUTATIONS)[0]
+
+    assert max(rejected(draw).values()) <= MOST
+
+
+def test_error_rates_where_groups_are_clusters() -> None:
+    """Other groups in every trial: cluster stands, stratified falls."""
+    group = np.repeat(np.arange(400), 6)
+
+    def draw(rng: np.random.Generator) -> Mixing:
+        rates = rng.beta(0.5, 0.5, 400)[group]
+        trials = fresh_trials(group, rng=rng, elements=4, groups=20)
+        return mixing((rng.random(rates.size) < rates)[:, None], trials, rng=rng, permutations=PERMUTATIONS)[0]
+
+    found = rejected(draw)
+    assert found["cl"] <= MOST
+    assert found["st"] >= 0.95
+    assert found["srs"] >= 0.7
+
+
+def test_error_rates_where_trials_share_something() -> None:
+    trials = table(30, 15, 4)
+
+    def draw(rng: np.random.Generator) -> Mixing:
+        rates = np.clip(0.6 + 0.2 * rng.normal(size=15), 0, 1)[trials.trial]
+        return mixing((rng.random(rates.size) < rates)[:, None], trials, rng=rng, permutations=PERMUTATIONS)[0]
+
+    assert min(rejected(draw).values()) >= 0.99
+
+
+def step(drawn: tuple[npt.NDArray[np.bool_], IntArray, IntArray], rng: np.random.Generator, **options: int) -> Mixing:
+    success, group, repetition = drawn
+    return mixing(success, make_trials(group, repetition, rng=rng, **options), rng=rng, permutations=PERMUTATIONS)[0]
+
+
+def test_the_papers_three_steps_and_its_figure_4() -> None:
+    """All reject; shuffling over time helps, but too little variance; groups by image agree; new groups: clusters."""
+    stands: dict[str, list[Mixing]] = {name: [] for name in ("1", "2", "3", "4")}
+    for seed in range(40):
+        drawn, rng = Weather().draw(seed), np.random.default_rng(seed)
+        s, i, t = drawn.subject, drawn.image, drawn.time
+        stands["1"].append(step((drawn.success, s, t), rng))
+        shuffled = shuffle_within(s, t, s * 1000 + t, rng=rng)
+        stands["2"].append(step((drawn.success, s, shuffled), rng))
+        shuffled = shuffle_within(i, t, i * 1000 + t, rng=rng)
+        stands["3"].append(step((drawn.success, i, shuffled), rng, elements=4))
+        stands["4"].append(step((drawn.success, i, shuffled), rng, elements=4, resample=10))
+    share = {
+        name: {design: np.mean([design in one.compatible() for one in found]) for design in DESIGNS}
+        for name, found in stands.items()
+    }
+    assert max(share["1"].values()) <= 0.05
+    assert all(one.ratio("st") > 2 for one in stands["1"])
+    assert all(one.ratio("st") < 1 for one in stands["2"])
+    assert share["2"]["st"] <= 0.2
+    nearer = [
+        abs(np.log(b.ratio("st"))) < abs(np.log(a.ratio("st"))) for a, b in zip(stands["1"], stands["2"], strict=True)
+    ]
+    assert np.mean(nearer) >= 0.85
+    assert share["3"]["st"] >= 0.85
+    assert share["3"]["cl"] <= 0.1
+    assert share["4"]["cl"] >= 0.85
+    assert share["4"]["st"] <= 0.2
+
+
+def test_shuffling_keeps_cells_together_and_the_number_of_each() -> None:
+    drawn = Weather(subjects=5, images=3, times=7).draw(0)
+    unit = drawn.subject * 7 + drawn.time
+    shuffled = shuffle_within(drawn.subject, drawn.time, unit, rng=np.random.default_rng(0))
+    assert (shuffled != drawn.time).any()
+    for one in np.unique(unit):
+        assert np.unique(shuffled[unit == one]).size == 1
+    counts = np.bincount(drawn.subject * 7 + shuffled)
+    assert (counts == 3).all()
+
+
+def test_trials_take_each_repetition_once() -> None:
+    drawn = Weather(subjects=3, images=2, times=11).draw(0)
+    made = make_trials(drawn.image, drawn.time, rng=np.random.default_rng(0), elements=4)
+    assert made.count == 2
+    used = [set(drawn.time[made.at[made.trial == t]].tolist()) for t in range(2)]
+    assert [len(one) for one in used] == [4, 4]
+    assert not used[0] & used[1]
+
+
+def test_other_groups_for_every_trial_are_never_the_same() -> None:
+    drawn = Weather(subjects=20, images=1, times=12).draw(0)
+    made = make_trials(drawn.subject, drawn.time, rng=np.random.default_rng(0), elements=4, resample=5)
+    groups = [set(drawn.subject[made.at[made.trial == t]].tolist()) for t in range(made.count)]
+    assert [len(one) for one in groups] == [5, 5, 5]
+    assert len(set().union(*groups)) == 15
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [({"elements": 7}, "make 1 trials"), ({"elements": 1}, "two elements"), ({"elements": 2, "resample": 9}, "groups")],
+)
+def test_too_little_to_make_trials_of_is_refused(options: dict[str, int], said: str) -> None:
+    drawn = Weather(subjects=10, images=1, times=12).draw(0)
+    with pytest.raises(ValueError, match=said):
+        make_trials(drawn.subject, drawn.time, rng=np.random.default_rng(0), **options)
+
+
+def test_cofactors_explain_what_they_added() -> None:
+    """Trials share a time: it explains all of the excess; images are within groups and explain none of it."""
+    shares, within = [], []
+    for seed in range(10):
+        drawn, rng = Weather().draw(seed), np.random.default_rng(seed)
+        trials = make_trials(drawn.subject, drawn.time, rng=rng)
+        found = mixing(drawn.success, trials, rng=rng, permutations=19)[0]
+        success = drawn.success[trials.at, 0]
+        excess = found.sample_variance - found.predicted["srs"]
+        shares.append(added_between_trials(success, trials, drawn.time[trials.at]) / excess)
+        assert added_between_trials(success, trials, drawn.image[trials.at]) < 0.05 * excess
+        within.append(share_within_groups(success, trials, drawn.image[trials.at]))
+        assert share_within_groups(success, trials, np.arange(success.size) % 3) < 0.05
+    assert np.mean(shares) == pytest.approx(1, abs=0.1)
+    assert 0.4 < np.mean(within) < 0.8
