@@ -1,0 +1,299 @@
+"""Whom to believe: keys, signatures, serial numbers; and what a hostile site can say."""
+
+import base64
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from published_site import make_site, put_index, put_top, served, tiny, top_of
+from workshop import Workshop
+
+from harness.errors import DataError
+from harness.site.config import config_path
+from harness.site.folder import open_folder
+from harness.site.layout import decode_release, encode, signature_path
+from harness.site.paths import check_inside
+from harness.site.publishing.offers import offers
+from harness.site.publishing.publish import publish
+from harness.site.signing import Signer, check_signature, new_key, read_key
+
+DESCRIBE = ("describe", "tiny", "--format", "json")
+
+
+@pytest.fixture
+def site(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A site that is read from its folder, and somebody's own cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own-cache"))
+    root = make_site(shop, tmp_path / "site")
+    monkeypatch.setenv("HATE_SITES", str(root))
+    return root
+
+
+@pytest.fixture
+def signer(tmp_path: Path) -> Signer:
+    return new_key(tmp_path / "key.pem")
+
+
+def refusal(shop: Workshop, *words: str) -> str:
+    done = shop.call(*(words or DESCRIBE))
+    assert done.status == 2
+    return done.err
+
+
+def sign(site: Path, signer: Signer) -> None:
+    publish(site, [], signer=signer)
+
+
+def test_a_signed_site_is_read_and_its_key_pinned(site: Path, shop: Workshop, signer: Signer) -> None:
+    sign(site, signer)
+    assert top_of(site).key == signer.key
+    assert shop.call(*DESCRIBE).status == 0
+    publish(site, offers([tiny(shop.folder.parent / "v2", version="2.0.0")]), signer=signer)
+    assert shop.call(*DESCRIBE).json["version"] == "2.0.0"
+
+
+def test_a_changed_key_is_refused(site: Path, shop: Workshop, signer: Signer, tmp_path: Path) -> None:
+    sign(site, signer)
+    assert shop.call(*DESCRIBE).status == 0
+    other = new_key(tmp_path / "other.pem")
+    top = {**json.loads((site / "hate-site.json").read_bytes()), "key": other.key, "serial": 9}
+    resign(site, encode(top), other)
+    text = refusal(shop)
+    assert f"signed by another key, {other.key}, not {signer.key}; refused" in text
+    assert f"hate cache forget {site}" in text
+    assert "forgotten" in shop.call("cache", "forget", str(site)).err
+    assert shop.call(*DESCRIBE).status == 0
+    assert "nothing was known" in shop.call("cache", "forget", "http://elsewhere.example/x").err
+
+
+def resign(site: Path, data: bytes, signer: Signer) -> None:
+    """What an owner of another key would write."""
+    (site / "hate-site.json").write_bytes(data)
+    path = site / signature_path(hashlib.sha256(data).hexdigest())
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(signer.sign(data))
+
+
+def test_a_changed_index_is_refused(site: Path, shop: Workshop, signer: Signer) -> None:
+    sign(site, signer)
+    good = (site / "hate-site.json").read_bytes()
+    changed = good.replace(b'"title":""', b'"title":"!"')
+    (site / "hate-site.json").write_bytes(changed)
+    assert "signature is missing; refused" in refusal(shop)
+    old = site / signature_path(hashlib.sha256(good).hexdigest())
+    new = site / signature_path(hashlib.sha256(changed).hexdigest())
+    shutil.copy(old, new)
+    assert "the index was changed, refused" in refusal(shop)
+    for nonsense in (b"", b"{}", b"[" * 100_000, b'{"hate":"signature","format":1,"key":"","signature":"?"}'):
+        new.write_bytes(nonsense)
+        assert shop.call(*DESCRIBE).status == 2
+
+
+def test_a_site_that_is_no_longer_signed_is_refused(site: Path, shop: Workshop, signer: Signer) -> None:
+    sign(site, signer)
+    assert shop.call(*DESCRIBE).status == 0
+    put_top(site, lambda top: top.update(key="", serial=99))
+    assert f"no longer signed, and it was by {signer.key}; refused" in refusal(shop)
+
+
+def test_a_key_in_the_configuration_counts_from_the_first_time(site: Path, shop: Workshop, signer: Signer) -> None:
+    config_path().parent.mkdir(parents=True)
+    config_path().write_text(f'[keys]\n"{site}" = "{signer.key}"\n')
+    assert "no longer signed" in refusal(shop)
+    sign(site, signer)
+    assert shop.call(*DESCRIBE).status == 0
+    config_path().write_text(f'[keys]\n"{site}" = "ed25519:nonsense"\n')
+    assert "signed by another key" in refusal(shop)
+
+
+def test_an_older_index_is_refused(site: Path, shop: Workshop, tmp_path: Path) -> None:
+    old = (site / "hate-site.json").read_bytes()
+    publish(site, offers([tiny(tmp_path / "late", name="late")]))
+    assert shop.call(*DESCRIBE).status == 0
+    new = (site / "hate-site.json").read_bytes()
+    (site / "hate-site.json").write_bytes(old)
+    assert "its index has number 1, number 2 was seen before; refused" in refusal(shop)
+    done = shop.call("list")
+    assert done.status == 0
+    assert "site passed over" in done.err
+    (site / "hate-site.json").write_bytes(new.replace(b'"title":""', b'"title":"x"'))
+    assert "two different indexes with the number 2; refused" in refusal(shop)
+    (site / "hate-site.json").write_bytes(new)
+    assert shop.call(*DESCRIBE).status == 0
+
+
+def test_a_cleared_cache_forgets_no_key(site: Path, shop: Workshop, tmp_path: Path) -> None:
+    old = (site / "hate-site.json").read_bytes()
+    publish(site, offers([tiny(tmp_path / "late", name="late")]))
+    assert shop.call(*DESCRIBE).status == 0
+    assert shop.call("cache", "clear").status == 0
+    (site / "hate-site.json").write_bytes(old)
+    assert "was seen before" in refusal(shop)
+
+
+def test_signatures_over_http(site: Path, shop: Workshop, signer: Signer, monkeypatch: pytest.MonkeyPatch) -> None:
+    sign(site, signer)
+    with served(site) as server:
+        monkeypatch.setenv("HATE_SITES", server.url(""))
+        assert shop.call(*DESCRIBE).status == 0
+        assert shop.call(*DESCRIBE).status == 0
+        assert len([path for path, _ in server.seen if path.startswith("/signatures/")]) == 1
+        shutil.rmtree(site / "signatures")
+        publish(site, offers([tiny(shop.folder.parent / "v2", version="2.0.0")]), signer=signer)
+        shutil.rmtree(site / "signatures")
+        assert "its signature is missing" in refusal(shop)
+
+
+def test_a_signed_site_is_published_to_with_its_key_only(site: Path, shop: Workshop, tmp_path: Path) -> None:
+    done = shop.call("publish", "--new-key", tmp_path / "a.pem", "--title", "signed", "--to", site)
+    assert done.status == 0
+    folder = tiny(tmp_path / "v2", version="2.0.0")
+    assert "give that key with --key FILE" in refusal(shop, "publish", str(folder), "--to", str(site))
+    other = new_key(tmp_path / "b.pem")
+    text = refusal(shop, "publish", str(folder), "--to", str(site), "--key", str(tmp_path / "b.pem"))
+    assert f"the key given is {other.key}" in text
+    assert shop.call("publish", folder, "--to", site, "--key", tmp_path / "a.pem").status == 0
+    assert "never overwritten" in refusal(shop, "publish", "--new-key", str(tmp_path / "a.pem"))
+    assert "not an Ed25519 key" in refusal(
+        shop, "publish", str(folder), "--to", "x", "--key", str(folder / "cases.csv")
+    )
+    assert (tmp_path / "a.pem").stat().st_mode & 0o077 == 0
+
+
+def test_openssl_makes_and_checks_the_same_signatures(tmp_path: Path) -> None:
+    """RFC 8032 by another hand."""
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl on this machine")
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", tmp_path / "k.pem"], check=True)
+    signer = read_key(tmp_path / "k.pem")
+    said = json.loads(signer.sign(b"an index\n"))
+    (tmp_path / "data").write_bytes(b"an index\n")
+    (tmp_path / "sig").write_bytes(base64.b64decode(said["signature"]))
+    verify = ["openssl", "pkeyutl", "-verify", "-rawin", "-inkey", "k.pem", "-in", "data", "-sigfile", "sig"]
+    assert subprocess.run(verify, cwd=tmp_path, capture_output=True).returncode == 0
+    check_signature(b"an index\n", signer.sign(b"an index\n"), signer.key, "x")
+
+
+def test_without_the_library_a_hint_is_given(site: Path, shop: Workshop, signer: Signer,
+                                             monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    sign(site, signer)
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    assert "pip install 'hate-harness[sign]'" in refusal(shop)
+
+
+Change = Callable[[dict[str, Any]], None]
+
+
+@pytest.mark.parametrize(("change", "text"), [
+    (lambda top: top.update(format=2), "a newer hate may read it"),
+    (lambda top: top.update(hate="page"), "not the index of a site"),
+    (lambda top: top.update(serial=-1), "not an index of a site"),
+    (lambda top: top.update(serial=10**30), "not an index of a site"),
+    (lambda top: top.update(serial="7"), "not an index of a site"),
+    (lambda top: top.update(tests=[]), "not an index of a site"),
+    (lambda top: top["tests"].update(sha256="../../../etc/passwd"), "not an index of a site"),
+    (lambda top: top["tests"].update(sha256="0" * 64), "the site is not whole"),
+    (lambda top: top["tests"].update(bytes=1 << 49), "refused"),
+    (lambda top: top["tests"].update(bytes=top["tests"]["bytes"] + 1), "damaged"),
+    (lambda top: top["tests"].update(count=10**6), "does not belong there"),
+    (lambda top: top.update(mirrors=["x" * 2000]), "not an index of a site"),
+])  # fmt: skip
+def test_a_hostile_top_index_is_refused(site: Path, shop: Workshop, change: Change, text: str) -> None:
+    put_top(site, change)
+    assert text in refusal(shop)
+    assert refusal(shop).count("\n") <= 2
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff", b"[" * 200_000, b"{" * 200_000, b"<html>", b"null", b" " * (2 << 20)],
+                         ids=["empty", "binary", "deep", "deep objects", "page", "null", "large"])  # fmt: skip
+def test_a_top_index_that_is_none(site: Path, shop: Workshop, data: bytes) -> None:
+    (site / "hate-site.json").write_bytes(data)
+    assert "not an index of a site" in (said := refusal(shop)) or "not the index of a site" in said
+
+
+def replace_release(site: Path, change: Change) -> None:
+    """A release, and all indexes above it, as a hostile site would write them."""
+    found = open_folder(site)
+    entry = next(found.tests())
+    index = json.loads(encode(found.index_of(entry)))
+    release = json.loads(found.place.index(found.index_of(entry).latest.release))
+    change(release)
+    index["versions"][0]["release"] = put_index(site, release)
+    new = json.loads(encode(entry)) | {"index": put_index(site, index)}
+    leaf = put_index(site, {"node": "leaf", "entries": [new]})
+    put_top(site, lambda top: top.update(tests=leaf | {"count": 1}, serial=top["serial"] + 1))
+
+
+def elsewhere(folder: Path) -> set[Path]:
+    """All but the cache and what is remembered of sites."""
+    return {path for path in folder.rglob("*") if not {"own-cache", "home"} & set(path.parts)}
+
+
+@pytest.mark.parametrize("path", [
+    "../x", "a/../../x", "/tmp/x", "a//b", "a/", ".", "..", "a\\b", "C:x", "a\0b", "a\nb", "nul", "aux.txt", "x" * 300,
+    "a/./b", " a", "a.", "",
+])  # fmt: skip
+def test_no_file_of_a_release_lands_elsewhere(site: Path, shop: Workshop, path: str, tmp_path: Path) -> None:
+    replace_release(site, lambda release: release["files"][1].update(path=path))
+    before = elsewhere(tmp_path)
+    refusal(shop)
+    assert elsewhere(tmp_path) == before
+    with pytest.raises(DataError):
+        check_inside(path, "x")
+
+
+@pytest.mark.parametrize(("change", "text"), [
+    (lambda r: r["files"].append(r["files"][0]), "two files in one place"),
+    (lambda r: r["files"].append(r["files"][0] | {"path": "cases.csv/x"}), "two files in one place"),
+    (lambda r: r.update(script="other.hate.toml"), "no script 'other.hate.toml'"),
+    (lambda r: r.update(name="other"), "not the release of tiny 1.0.0"),
+    (lambda r: r.update(files=r["files"] * 10_000), "not an index of a site"),
+    (lambda r: r["files"][0].update(bytes=1 << 60), "not an index of a site"),
+    (lambda r: r["files"].pop(0), "digest"),
+    (lambda r: r["files"][0].update(sha256=r["files"][1]["sha256"], bytes=r["files"][1]["bytes"]), "digest"),
+])  # fmt: skip
+def test_a_hostile_release_is_refused(site: Path, shop: Workshop, change: Change, text: str) -> None:
+    replace_release(site, change)
+    assert text in refusal(shop)
+
+
+def test_a_release_is_a_release(site: Path) -> None:
+    with pytest.raises(DataError, match="not an index of a site"):
+        decode_release(b'{"hate":"release"}', "x")
+
+
+def test_a_transcript_of_another_test_is_refused(site: Path, shop: Workshop) -> None:
+    """The index says what it likes; the transcript's own header must agree."""
+    found = open_folder(site)
+    entry = next(found.tests())
+    index = json.loads(encode(found.index_of(entry)))
+    poor = found.transcript(found.index_of(entry), "poor")
+    assert poor is not None
+    lying = json.loads(encode(poor)) | {"version": "1.0.0", "digest": f"1:{'0' * 64}"}
+    index["transcripts"] = put_index(site, {"node": "leaf", "entries": [lying]}) | {"count": 1}
+    new = json.loads(encode(entry)) | {"index": put_index(site, index)}
+    leaf = put_index(site, {"node": "leaf", "entries": [new]})
+    put_top(site, lambda top: top.update(tests=leaf | {"count": 1}, serial=2))
+    assert "not what the index says; refused" in refusal(shop, "show", "tiny/poor")
+
+
+def test_text_from_a_site_cannot_act_on_the_terminal(site: Path, shop: Workshop) -> None:
+    entry = json.loads(encode(next(open_folder(site).tests()))) | {"synopsis": "\x1b[2Jgone", "task": "\x1b]0;x\x07"}
+    leaf = put_index(site, {"node": "leaf", "entries": [entry]})
+    put_top(site, lambda top: top.update(tests=leaf | {"count": 1}, serial=2))
+    done = shop.call("list")
+    assert "\\x1b[2Jgone" in done.out
+    assert "\x1b" not in done.out + done.err
+
+
+def test_a_script_of_a_site_that_names_files_elsewhere_is_refused(shop: Workshop, tmp_path: Path) -> None:
+    folder = tiny(tmp_path / "sly", name="sly")
+    script = folder / "sly.hate.toml"
+    script.write_text(script.read_text().replace('path = "images"', 'path = "../../../etc"'))
+    assert "leaves the script's folder" in refusal(shop, "publish", str(folder), "--to", "new")
