@@ -18,12 +18,13 @@ from harness.stats.curves.cases import IntArray, make_cases
 from harness.stats.curves.counts import Counts, counts_of
 from harness.stats.curves.equal_error import equal_error
 from harness.stats.curves.points import average_precision, points, thinned
+from harness.stats.replication.balanced import balanced_size
 
 # A curve of so many points is given whole, a longer one at a thousand places.
 LONGEST = 5000
 THINNED = 1000
 # Units times points beyond which bands by replication take longer than anyone likes to wait.
-MOST_REPLICATED = 1 << 23
+MOST_REPLICATED = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +92,17 @@ def places(counts: Counts, ground: Ground) -> IntArray:
     if limit == 0:
         return np.arange(size)
     if limit is None:
-        slow = ground.bands in (Bands.BRR, Bands.BOOTSTRAP) and ground.sample.units * size > MOST_REPLICATED
-        limit = THINNED if size > LONGEST or (slow and ground.sampling.known) else size
+        slow = _replicated(ground) and ground.sample.units * size > MOST_REPLICATED
+        limit = THINNED if size > LONGEST or slow else size
     return thinned(counts, max(limit, 2))
+
+
+def _replicated(ground: Ground) -> bool:
+    """Whether bands need every unit at every point: the textbook variance, where nothing is balanced, does not."""
+    if not ground.sampling.known or ground.bands not in (Bands.BRR, Bands.BOOTSTRAP):
+        return False
+    textbook = ground.bands is Bands.BRR and ground.sample.stratified and balanced_size(ground.sample) is None
+    return not textbook
 
 
 def _summaries(ground: Ground, area: float, error: float) -> tuple[Sure, Sure, list[str]]:
