@@ -1,25 +1,24 @@
 """The user's configuration: which sites there are, whose keys they have, where copies of them are."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from platformdirs import user_config_path
 
 from harness.errors import HateError, UsageError
-from harness.files.mistakes import Mistakes
-from harness.files.strict_toml import Section, read_toml, validate
 from harness.site.urls import is_url, masked, parse
 
 SITES = "HATE_SITES"
 
 
-class ConfigFile(Section):
+@dataclass(frozen=True)
+class Config:
     """config.toml."""
 
-    sites: list[str] = []
-    keys: dict[str, str] = {}
-    mirrors: dict[str, list[str]] = {}
+    sites: list[str] = field(default_factory=list)
+    keys: dict[str, str] = field(default_factory=dict)
+    mirrors: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -47,13 +46,16 @@ def config_path() -> Path:
     return user_config_path("hate", appauthor=False) / "config.toml"
 
 
-def read_config() -> ConfigFile:
+def read_config() -> Config:
     """The configuration; an empty one where there is no file."""
     path = config_path()
     if not path.is_file():
-        return ConfigFile()
-    parsed, text = read_toml(path)
-    return validate(ConfigFile, parsed, text, Mistakes(str(path)))
+        return Config()
+    # Here, because most users have none and it takes long to import.
+    from harness.site.config_file import read_config_file
+
+    found = read_config_file(path)
+    return Config(found.sites, found.keys, found.mirrors)
 
 
 def configured_sites() -> list[SiteConfig]:
@@ -63,7 +65,7 @@ def configured_sites() -> list[SiteConfig]:
     return [site_config(address, config) for address in dict.fromkeys(named)]
 
 
-def site_config(address: str, config: ConfigFile | None = None) -> SiteConfig:
+def site_config(address: str, config: Config | None = None) -> SiteConfig:
     """A site, with what the configuration says of it."""
     known = read_config() if config is None else config
     plain = _plain(address)
