@@ -96,7 +96,7 @@ def test_counts_at_a_threshold_are_those_of_a_run_with_it(toy: Workshop) -> None
 
 
 MISTAKES = [
-    ([label(0, True, score=None), label(1, False)], {}, "case 'c0' has an answer without a score"),
+    ([label(0, True, score=None), label(1, False)], {}, "no score in the answer to case 'c0'"),
     ([label(0, True), label(1, False, actual="9", score=None), label(2, True, score=None)], {}, "'c1' and 1 more"),
     ([label(0, True)], {}, "no negative case"),
     ([label(0, False)], {}, "no positive case"),

@@ -68,7 +68,7 @@ def _require_scores(columns: Columns, given: BoolArray, source: str) -> None:
         first = columns.ids[int(lacking.argmax())]
         more = f" and {count - 1:,} more" if count > 1 else ""
         remedy = "a curve needs one: let the interface answer (label, score)"
-        raise TranscriptError(f"{source}: case '{first}'{more} has an answer without a score; {remedy}")
+        raise TranscriptError(f"{source}: no score in the answer to case '{first}'{more}; {remedy}")
 
 
 def _claimed(columns: Columns) -> BoolArray:
