@@ -159,12 +159,23 @@ BAD: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "too few cases": (lambda data: fewer(data), "a whole run of toy 1.0 has 20"),
     "with a limit": (lambda data: changed(data, lambda header: header.update(limit=20)), "--limit"),
     "a case twice": (lambda data: changed(data, lambda one: one.update(id="c0"), 2), "'c0' is there twice"),
+    "a case of another test": (lambda data: data_of(data, id="z9"), "the test has no case 'z9'"),
+    "a claim turned around": (lambda data: data_of(data, outcome="TN"), "'c0' is positive in the test, TN here"),
+    "a group of its own": (lambda data: data_of(data, stratum="s"), "'c0' has another stratum in the test"),
+    "an answer too many": (lambda data: data_of(data, repeat=2), "'c0' is there twice"),
     "many columns": (lambda data: changed(data, many_columns, 2), "more than 200 columns"),
     "deep": (lambda data: changed(data, lambda one: one.update(id="c0"), 2).replace(b'"c0"', b"[" * 5000, 1), ""),
     "a long line": (lambda data: changed(data, lambda one: one.update(message="x" * 300_000), 2), "a line of more"),
     "a bomb": (lambda data: gzip.compress(data + b" \n" * 2_000_000), "when unpacked"),
     "torn gzip": (lambda data: gzip.compress(data)[:-20], "ends early"),
 }  # fmt: skip
+
+
+def data_of(data: bytes, **keys: object) -> bytes:
+    """With another first record, and the counts of it."""
+    outcome = keys.get("outcome", "TP")
+    counted = {"TP": 10, "TN": 10} | ({"TP": 9, "TN": 11} if outcome == "TN" else {})
+    return changed(changed(data, lambda one: one.update(keys), 1), lambda end: end.update(counted), -1)
 
 
 def many_columns(record: dict[str, object]) -> None:

@@ -7,6 +7,7 @@ from msgspec import UNSET
 from harness.errors import DataError, TranscriptError
 from harness.site.inflate import BadGzip, gunzip_if_packed
 from harness.site.publishing.offers import TranscriptOffer, offer_transcript
+from harness.site.serving.binding import Cases, check_bound
 from harness.transcript.read import open_transcript
 
 BLOCK = 1 << 20
@@ -21,7 +22,6 @@ def inspected(path: Path, *, name: str, by: str, largest: int) -> TranscriptOffe
     offer = offer_transcript(path, name=name, by=by)
     if isinstance(offer.header.limit, int):
         raise TranscriptError(f"{path}: a run with --limit; submit a whole one")
-    _check_records(path)
     return offer
 
 
@@ -43,16 +43,18 @@ def _check_size(path: Path, largest: int) -> None:
             raise TranscriptError(f"{path}: {error}") from None
 
 
-def _check_records(path: Path) -> None:
-    """Every case once, and no more columns than a table can have."""
+def check_records(path: Path, repeat: int, cases: Cases | None) -> None:
+    """Every case once, or as often as the run says; those of the test; no more columns than a table can have."""
     seen: set[tuple[str, int]] = set()
     columns: set[str] = set()
     with open_transcript(path) as reader:
         for block in reader.blocks():
             for trial in block:
                 key = (trial.id, trial.repeat if isinstance(trial.repeat, int) else 1)
-                if key in seen:
+                if key in seen or key[1] > repeat:
                     raise TranscriptError(f"{path}: case '{trial.id[:100]}' is there twice")
+                if cases is not None:
+                    check_bound(trial, cases, str(path))
                 seen.add(key)
                 columns.update(() if trial.columns is UNSET else trial.columns)
             if len(columns) > MOST_COLUMNS:

@@ -22,7 +22,8 @@ from harness.site.publishing.decide import Fate
 from harness.site.publishing.offers import TranscriptOffer
 from harness.site.publishing.publish import publish
 from harness.site.serving.allowance import Allowance
-from harness.site.serving.inspection import inspected
+from harness.site.serving.binding import Binder
+from harness.site.serving.inspection import check_records, inspected
 from harness.site.serving.site import Site, find_test
 from harness.site.serving.tokens import Keeper
 from harness.site.signing import Signer
@@ -58,6 +59,7 @@ class Door:
         self._allowed = Allowance(self.rules.an_hour, 60 * MINUTE)
         # Wrong tokens, by the address that they come from.
         self._guesses = Allowance(20, MINUTE)
+        self._binder = Binder()
         self._checkers = CapacityLimiter(2)
         clear_old(self.root / INCOMING)
 
@@ -131,11 +133,15 @@ class Door:
         try:
             offer = inspected(path, name=name, by=who, largest=self.rules.largest)
             self._check_test(offer, test)
+            own = offer.header.test
+            check_records(path, offer.repeat, self._binder.cases(self._site.state().catalogue, own.name, own.version))
             decision = publish(self.root, [offer], signer=self.signer)
         except OutputError as error:
             raise HTTPException(507, "The server cannot keep it; nothing was published.") from error
         except HateError as error:
+            # Where the files are is nobody's business.
             text = str(error).splitlines()[0].replace(f"{path}: ", "").replace(str(path), name)
+            text = text.replace(str(self.root), "this site")
             raise HTTPException(409 if self._taken(test, name) else 422, text) from None
         return _answer(offer, decision.verdicts[0].fate)
 

@@ -1,0 +1,104 @@
+"""`hate` as a client of a site: the same whoever serves it, and as if it were a folder."""
+
+import json
+from pathlib import Path
+
+import pytest
+from served import hate_serve, nginx, toy_script, toy_transcript
+from workshop import Done, Workshop
+
+from harness.site.publishing.offers import offer_test, offer_transcript
+from harness.site.publishing.publish import publish
+from harness.site.serving.tokens import add_token
+
+
+def made(folder: Path) -> Path:
+    root = folder / "site"
+    publish(root, [offer_test(toy_script(folder / "far", name="far"))], title="Far away")
+    for name, wrong in {"alpha": [1], "beta": range(0, 20, 2), "gamma": [0, 1, 2, 3]}.items():
+        path = folder / f"{name}.jsonl"
+        path.write_bytes(toy_transcript(root, name="far", wrong=list(wrong), algorithm={"name": name}))
+        publish(root, [offer_transcript(path)])
+        path.unlink()
+    return root
+
+
+def everything(shop: Workshop, site: str, cache: Path) -> list[Done]:
+    """What a user does with a site, from an empty cache, and what they see."""
+    shop.env |= {"HATE_SITES": site, "XDG_CACHE_HOME": str(cache)}
+    shop.interface("def answer(case, params):\n    return case.input[0] + '0'\n")
+    return [
+        shop.hate("list", "--format", "json"),
+        shop.hate("describe", "far", "--format", "json"),
+        shop.hate("run", "far", "--format", "json", "-o", "mine.jsonl", "--force"),
+        shop.hate("compare", "far/alpha", "beta", "mine.jsonl", "--format", "json"),
+        shop.hate("show", "gamma"),
+        shop.hate("run", "elsewhere"),
+    ]
+
+
+@pytest.mark.parametrize("by", ["hate serve", "nginx"])
+def test_a_site_is_the_same_whoever_serves_it(
+    shop: Workshop, tmp_path: Path, elsewhere: dict[str, str], by: str
+) -> None:
+    root = made(tmp_path)
+    expected = everything(shop, str(root), tmp_path / "cache-folder")
+    assert [done.status for done in expected] == [0, 0, 0, 0, 0, 2], [done.err for done in expected]
+    with hate_serve(root, env=elsewhere) if by == "hate serve" else nginx(root, tmp_path / "nginx") as server:
+        check_same(everything(shop, server.url, tmp_path / "cache-served"), expected)
+
+
+def check_same(found: list[Done], expected: list[Done]) -> None:
+    for one, other in zip(found, expected, strict=True):
+        assert one.status == other.status, one.err
+    names = [{entry["name"]: entry["digest"] for entry in done[0].json["tests"]} for done in (found, expected)]
+    assert names[0] == names[1]
+    assert found[1].json["digest"] == expected[1].json["digest"]
+    assert found[2].json["rows"] == expected[2].json["rows"]
+    assert _without_costs(found[3]) == _without_costs(expected[3])
+    assert found[4].out == expected[4].out
+
+
+def _without_costs(done: Done) -> object:
+    """What a comparison says, but for the time that the run took."""
+    found = json.loads(done.out)
+    return [found["better"], found["groups"], [(pair["a"], pair["b"], pair["z"]) for pair in found["pairs"]]]
+
+
+def test_the_address_of_a_page_is_that_of_the_test(shop: Workshop, tmp_path: Path, elsewhere: dict[str, str]) -> None:
+    root = made(tmp_path)
+    shop.interface("def answer(case, params):\n    return None\n")
+    with hate_serve(root, env=elsewhere) as server:
+        for address in (f"{server.url}/tests/far", f"{server.url}/tests/far@1.0"):
+            done = shop.hate("run", address, "--format", "json", "-o", "mine.jsonl", "--force")
+            assert (done.status, done.row["tests"]) == (0, 20), done.err
+
+
+def test_what_is_submitted_is_found_by_others(shop: Workshop, tmp_path: Path, elsewhere: dict[str, str]) -> None:
+    root = made(tmp_path)
+    token = add_token(tmp_path / "tokens.json", "anna")
+    shop.interface('NAME = "anna-1"\ndef answer(case, params):\n    return case.input[0] + "0"\n')
+    with hate_serve(root, "--tokens", tmp_path / "tokens.json", env=elsewhere) as server:
+        shop.env["HATE_SITES"] = server.url
+        assert shop.hate("run", "far", "-o", "mine.jsonl").status == 0
+        data = (shop.folder / "mine.jsonl").read_bytes()
+        answer = server.put("/transcripts/far@1.0/anna-1", data, token)
+        assert answer.status_code == 201, answer.text
+        compared = shop.hate("compare", "anna-1", "far/alpha", "--format", "json")
+        assert [run["name"] for run in compared.json["transcripts"]] == ["anna-1", "alpha"], compared.err
+
+
+@pytest.mark.parametrize("kind", ["files", "index"])
+def test_damage_on_the_server_is_noticed_by_the_client(
+    shop: Workshop, tmp_path: Path, elsewhere: dict[str, str], kind: str
+) -> None:
+    root = made(tmp_path)
+    for path in (root / kind).rglob("*"):
+        if path.is_file():
+            path.write_bytes(path.read_bytes()[:-2] + b"!\n")
+    with hate_serve(root, env=elsewhere) as server:
+        shop.env |= {"HATE_SITES": server.url, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        shop.interface()
+        done = shop.hate("run", "far")
+        assert done.status == 2
+        assert "sha256" in done.err
