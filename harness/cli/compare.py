@@ -49,6 +49,7 @@ def command(transcripts: Sequence[str], **given: Any) -> int:
     if len(transcripts) < 2:
         raise UsageError(f"{transcripts[0]}: one transcript is not a comparison; name two or more")
     check_together(given)
+    from harness.analysis.comparing.align import metric_remark
     from harness.analysis.comparing.further import compare_further
     from harness.analysis.comparing.sampling import take_sample
     from harness.report.comparison import comparison_blocks
@@ -71,8 +72,9 @@ def command(transcripts: Sequence[str], **given: Any) -> int:
         emit_document(style, [], as_json(found, further))
     else:
         emit_document(style, comparison_blocks(found, further, alone=baseline is not None), None)
-        if text := baseline_remark(aligned.headers[0].test, aligned.names):
-            remark(text)
+        for text in (metric_remark(aligned), baseline_remark(aligned.headers[0].test, aligned.names)):
+            if text:
+                remark(text)
     return 1 if given["fail_if_worse"] and _first_is_worse(found) else 0
 
 

@@ -25,6 +25,7 @@ def transcript(
     test: Record | None = None,
     name: str | None = None,
     design: Record | None = None,
+    params: Record | None = None,
     **fields: Sequence[Any],
 ) -> Path:
     """Each of `fields` gives a key of the records its values, one a case."""
@@ -34,6 +35,7 @@ def transcript(
         "test": {"name": "toy", "version": "1.0", "digest": "1:00", "task": "label"} | (test or {}),
         "algorithm": {"name": name or path.stem},
         "design": design or {},
+        "params": params or {},
     }
     lines = [json.dumps(header)]
     counts = dict.fromkeys(("TP", "TN", "FP", "FN"), 0)

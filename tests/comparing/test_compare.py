@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made import aligned, clustered, figure_5, transcript
 
+from harness.analysis.comparing.align import metric_remark
 from harness.analysis.comparing.as_json import as_json
 from harness.analysis.comparing.compare import compare
 from harness.analysis.comparing.comparison import Comparison
@@ -242,3 +243,22 @@ def test_oracle_and_majority(tmp_path: Path) -> None:
     paths = [transcript(tmp_path / f"{n}.jsonl", [bool(v) for v in row]) for n, row in enumerate(votes)]
     found = compared(*paths)
     assert (found.oracle, found.majority) == (0.75, 0.25)
+
+
+def test_cases_that_are_too_few_are_called_so(tmp_path: Path) -> None:
+    """No difference, however large, is seen four times in five with five cases of which four are discordant."""
+    a = transcript(tmp_path / "a.jsonl", [True, True, False, False, True])
+    b = transcript(tmp_path / "b.jsonl", [False, False, True, True, True])
+    found = compared(a, b)
+    assert (
+        verdict(found, found.pairs[0])[0] == "a and b cannot be told apart: 5 cases are too few to show any difference."
+    )
+
+
+def test_marks_by_different_metrics_are_pointed_out(tmp_path: Path) -> None:
+    one, other, same = (
+        transcript(tmp_path / f"{name}.jsonl", [True, False], params={"metric": metric})
+        for name, metric in (("a", "acc"), ("b", "acc_norm"), ("c", "acc"))
+    )
+    assert metric_remark(aligned(one, same)) == ""
+    assert metric_remark(aligned(one, other)) == "not marked by the same metric: a by acc, b by acc_norm"

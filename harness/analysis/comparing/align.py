@@ -182,3 +182,12 @@ def _counts(columns: Columns, order: IntArray) -> Counts:
     tally = np.bincount(columns.outcome[order], minlength=len(OUTCOMES)).tolist()
     named = {outcome.value: count for outcome, count in zip(OUTCOMES, tally, strict=True)}
     return Counts(**named, ER=int((columns.error.codes[order] >= 0).sum()))
+
+
+def metric_remark(aligned: Aligned) -> str:
+    """Imported runs of one test may have been marked by different metrics, which is not part of its identity."""
+    metrics = [header.params.get("metric") for header in aligned.headers]
+    if len(set(map(str, metrics))) < 2:
+        return ""
+    how = ", ".join(f"{name} by {metric or 'another'}" for name, metric in zip(aligned.names, metrics, strict=True))
+    return f"not marked by the same metric: {how}"

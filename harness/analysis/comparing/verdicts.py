@@ -76,6 +76,8 @@ def _undecided(found: Comparison, pair: Pair) -> str:
     effect = pair.replication.design_effect if pair.replication is not None else None
     plan = PowerPlan(alpha=found.alpha, design_effect=effect if effect else 1.0)
     missed = detectable_difference(n, discordant / n, plan=plan)
+    if not missed < 1:
+        return f"{a} and {b} cannot be told apart{whom}: {n:,} cases are too few to show any difference."
     return (
         f"{a} and {b} cannot be told apart{whom}: with these {n:,} cases a difference below "
         f"{_points(missed)} points would be missed more than one time in five."
