@@ -130,7 +130,7 @@ def group_blocks(found: Comparison, by: ByGroup) -> list[Block]:
         Heading(f"By {by.column}"),
         _value_table(found, by),
         Table([by.column, "cases", "pair", "difference", f"{level} interval", "p", "p Holm"], gaps),
-        Lines([*_interactions(found, by), "p Holm is corrected for all groups and pairs."]),
+        Lines([*_lacking(found, by), *_interactions(found, by), "p Holm is corrected for all groups and pairs."]),
     ]
 
 
@@ -158,6 +158,11 @@ def _gap(gap: Gap | None) -> list[Cell]:
         return [None, "-", "-", "-"]
     limits = "-" if gap.interval is None else span(gap.interval.low, gap.interval.high)
     return [gap.estimate, limits, p_text(gap.p_value), p_text(gap.p_adjusted)]
+
+
+def _lacking(found: Comparison, by: ByGroup) -> list[str]:
+    empty = [group.label for group in by.groups if not any(group.runs)]
+    return [f"Without a {found.statistic} by themselves: {', '.join(empty)}."] if empty else []
 
 
 def _interactions(found: Comparison, by: ByGroup) -> list[str]:

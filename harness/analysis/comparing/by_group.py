@@ -84,6 +84,8 @@ def by_group(found: Comparison, asked: str) -> ByGroup:
         _replicated(found, form, label, inside) if replicated else _independent(found, label, inside)
         for label, inside in zip(groups.labels, members, strict=True)
     ]
+    if not any(value for row in rows for value in row.runs):
+        raise UsageError(f"--by {asked}: no group by itself has a value of {form.words}; group by something else")
     return ByGroup(groups.column, _with_holm(rows), _interactions(found, form, members, rows))
 
 
