@@ -21,6 +21,7 @@ from harness.errors import UsageError
     "--mirror", "mirrors", multiple=True, metavar="URL", help="Where else the site's files are; replaces all."
 )
 @click.option("--title", metavar="TEXT", help="What the site is called.")
+@click.option("--tidy", is_flag=True, help="Remove what the site's index does not lead to any more, after a day.")
 @format_option(*TABULAR)
 def command(paths: tuple[Path, ...], **given: Any) -> None:
     """Add tests and transcripts to a site, a folder that any web server can serve.
@@ -34,12 +35,23 @@ def command(paths: tuple[Path, ...], **given: Any) -> None:
         if paths or given["new_key"] is None:
             raise UsageError("say where: --to FOLDER")
         return
-    settles = given["mirrors"] or given["title"] is not None
-    if not paths and not settles:
-        raise UsageError("nothing to publish; name a test's folder or transcripts")
     if given["name"] and len(paths) != 1:
         raise UsageError("--name is for one transcript; name one")
-    _publish(paths, given)
+    if paths or given["mirrors"] or given["title"] is not None:
+        _publish(paths, given)
+    elif not given["tidy"]:
+        raise UsageError("nothing to publish; name a test's folder or transcripts")
+    if given["tidy"]:
+        _tidy(given["site"], dry=given["dry_run"])
+
+
+def _tidy(site: Path, *, dry: bool) -> None:
+    from harness.site.publishing.tidy import tidy
+
+    if dry:
+        raise UsageError("--tidy and --dry-run exclude one another")
+    removed = tidy(site)
+    remark(f"{site}: {removed.files:,} files removed, {removed.size:,} bytes")
 
 
 def _new_key(path: Path) -> None:

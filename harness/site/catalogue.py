@@ -1,6 +1,6 @@
 """What a site has: tests, their versions and transcripts, found by name or gone through."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -31,6 +31,9 @@ class Place(Protocol):
 
     def index(self, ref: Ref) -> bytes:
         """An index, checked."""
+
+    def ahead(self, refs: Sequence[Ref]) -> None:
+        """All of these indexes will be asked for."""
 
     def file(self, ref: Ref) -> Path:
         """Content, checked, as a file of this machine."""

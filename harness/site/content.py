@@ -27,6 +27,7 @@ class Wanted:
     size: int | None
     urls: Sequence[str]
     said_by: str = "the script"
+    small: bool = False
 
 
 def content(wanted: Wanted) -> Path:
@@ -77,12 +78,13 @@ def _check_room(wanted: Wanted, partial: Path) -> None:
 
 def _from_anywhere(wanted: Wanted, partial: Path) -> None:
     # Here, because most commands never need it and it takes long to import.
-    from harness.site.download import download
+    from harness.site.download import Known, download
 
+    known = Known(wanted.sha256, wanted.size, wanted.said_by, wanted.small)
     errors: list[DataError] = []
     for url in sorted(wanted.urls, key=lambda url: parse(url).origin in _silent):
         try:
-            return download(url, partial, sha256=wanted.sha256, size=wanted.size, said_by=wanted.said_by)
+            return download(url, partial, known)
         except DataError as error:
             errors.append(error)
             if isinstance(error, Unreachable):

@@ -5,6 +5,7 @@ What has no known SHA-256 begins anew with every attempt; the rest goes on where
 
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from harness.site.urls import Address, masked, parse, redirected
 from harness.site.wish import Fetched, Wish
 
 MOST_REDIRECTS = 5
+PACKING = 1024
 
 
 def fetch(wish: Wish, target: Path) -> Fetched | None:
@@ -37,40 +39,57 @@ def fetch(wish: Wish, target: Path) -> Fetched | None:
         raise Unreachable(text) from None
 
 
-def download(url: str, target: Path, *, sha256: str, size: int | None, said_by: str = "the script") -> None:
-    """Content that is known by its SHA-256; a DataError where it cannot be had or is not that. What is in the target
-    already is taken for its beginning, and stays there when the download breaks off."""
+@dataclass(frozen=True)
+class Known:
+    """Content that is known by its SHA-256, and who said so, for the messages."""
+
+    sha256: str
+    size: int | None
+    said_by: str = "the script"
+    # Worth packing for the way; what is large is not, so that a download can be taken up where it broke off.
+    small: bool = False
+
+    def wish(self, url: str) -> Wish:
+        """What to ask for."""
+        return Wish(url, self._limits(), compressed=self.small, resumed=not self.small)
+
+    def _limits(self) -> Limits:
+        """A test's data may be large, and its author has said how large; a slow line gets a day."""
+        if self.size is None:
+            return Limits(seconds=86_400.0, size=1 << 40, slow_remedy="try again", large_remedy="refused")
+        # What is tiny grows when it is packed.
+        room = self.size + (PACKING if self.small else 0)
+        remedy = f"{self.said_by} says so; refused"
+        return Limits(seconds=86_400.0, size=room, slow_remedy="try again", large_remedy=remedy)
+
+
+def download(url: str, target: Path, known: Known) -> None:
+    """Known content; a DataError where it cannot be had or is something else. What is in the target already is taken
+    for its beginning, and stays there when the download breaks off."""
     begun = target.exists()
     try:
-        _download(url, target, sha256, size, said_by)
+        _download(known.wish(url), target, known)
     except _Wrong:
         target.unlink(missing_ok=True)
         if not begun:
             raise
         # The beginning may have been wrong, not the rest.
-        download(url, target, sha256=sha256, size=size, said_by=said_by)
+        download(url, target, known)
 
 
 class _Wrong(DataError):
     """It came whole, and is something else."""
 
 
-def _download(url: str, target: Path, sha256: str, size: int | None, said_by: str) -> None:
-    wish = Wish(url, _data_limits(size, said_by), compressed=False, resumed=True)
+def _download(wish: Wish, target: Path, known: Known) -> None:
     found = fetch(wish, target)
     if found is None:
         raise DataError(f"{wish.name}: HTTP 304, but nothing was here to be unchanged")
-    if size is not None and found.size != size:
-        raise _Wrong(f"{wish.name}: {found.size:,} bytes, {said_by} says {size:,}; try again")
-    if found.sha256 != sha256:
-        raise _Wrong(f"{wish.name}: sha256 is {found.sha256}, {said_by} says {sha256}; not the data of this test")
-
-
-def _data_limits(size: int | None, said_by: str) -> Limits:
-    """A test's data may be large, and its author has said how large; a slow line gets a day."""
-    if size is None:
-        return Limits(seconds=86_400.0, size=1 << 40, slow_remedy="try again", large_remedy="refused")
-    return Limits(seconds=86_400.0, size=size, slow_remedy="try again", large_remedy=f"{said_by} says so; refused")
+    if known.size is not None and found.size != known.size:
+        raise _Wrong(f"{wish.name}: {found.size:,} bytes, {known.said_by} says {known.size:,}; try again")
+    if found.sha256 != known.sha256:
+        text = f"sha256 is {found.sha256}, {known.said_by} says {known.sha256}; not the data of this test"
+        raise _Wrong(f"{wish.name}: {text}")
 
 
 def _attempts(wish: Wish, start: Address, target: Path, abandoned: threading.Event) -> Fetched | None:

@@ -1,6 +1,7 @@
 """A site in a folder of this machine."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,6 +73,9 @@ class Folder:
         if len(data) != ref.bytes or hashlib.sha256(data).hexdigest() != ref.sha256:
             raise DataError(f"{path}: not what the index says; damaged")
         return data
+
+    def ahead(self, refs: Sequence[Ref]) -> None:
+        """They are here."""
 
     def file(self, ref: Ref) -> Path:
         """Content, checked."""

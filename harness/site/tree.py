@@ -3,7 +3,7 @@
 The shape follows from the entries alone, so the same entries always make the same tree.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol
 
@@ -34,6 +34,9 @@ class Indexes(Protocol):
     def index(self, ref: Ref) -> bytes:
         """The node with this content, checked."""
 
+    def ahead(self, refs: Sequence[Ref]) -> None:
+        """All of these will be asked for."""
+
 
 @dataclass(frozen=True)
 class Tree(Generic[Entry]):
@@ -55,13 +58,19 @@ class Tree(Generic[Entry]):
 
     def walk(self, indexes: Indexes) -> Iterator[Entry]:
         """All entries, node after node."""
+        for _, node in self.nodes(indexes):
+            if isinstance(node, Leaf):
+                yield from node.entries
+
+    def nodes(self, indexes: Indexes) -> Iterator[tuple[Ref, Node[Entry]]]:
+        """All nodes, from the root down."""
         waiting = [("", self.root)] if self.root is not None else []
         while waiting:
             prefix, place = waiting.pop()
             node = self.node(indexes, place, prefix)
-            if isinstance(node, Leaf):
-                yield from node.entries
-            else:
+            yield place.ref, node
+            if isinstance(node, Branch):
+                indexes.ahead([child.ref for child in node.children.values()])
                 below = sorted(node.children.items(), reverse=True)
                 waiting += [(prefix + digit, child) for digit, child in below]
 

@@ -1,6 +1,7 @@
 """A site at an address: its files come through the cache, from the site or from a mirror of it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from harness.site.remote import Kind, Remote, remote_file
 from harness.site.trust import check_top
 from harness.site.urls import is_url
 
+AT_ONCE = 8
 # An index is small: whoever needs longer has gone.
 _TOP_LIMITS = Limits(
     seconds=60.0, size=LARGEST_TOP, attempts=3, slow_remedy="try again", large_remedy="not the index of a site"
@@ -40,17 +42,25 @@ class Web:
 
     def index(self, ref: Ref) -> bytes:
         """An index, checked."""
+        return self._index(ref).read_bytes()
+
+    def ahead(self, refs: Sequence[Ref]) -> None:
+        """Bring several indexes here at once, for whoever will ask for them one after the other."""
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(self._index, refs))
+
+    def _index(self, ref: Ref) -> Path:
         if ref.bytes > LARGEST_INDEX:
             raise DataError(f"{self.name}: an index of {ref.bytes:,} bytes; refused")
-        return self._get(ref, index_path(ref.sha256)).read_bytes()
+        return self._get(ref, index_path(ref.sha256), small=True)
 
     def file(self, ref: Ref) -> Path:
         """Content, checked."""
-        return self._get(ref, file_path(ref.sha256))
+        return self._get(ref, file_path(ref.sha256), small=False)
 
-    def _get(self, ref: Ref, path: str) -> Path:
+    def _get(self, ref: Ref, path: str, *, small: bool) -> Path:
         urls = [f"{base}/{path}" for base in self.bases]
-        return checked_content(Wanted(ref.sha256, ref.bytes, urls, "the site's index"))
+        return checked_content(Wanted(ref.sha256, ref.bytes, urls, "the site's index", small))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pytest
 from serving import Handler, Page, body, in_turn, redirect, self_signed, serving
 
 from harness.errors import DataError, Unreachable
-from harness.site.download import download, fetch
+from harness.site.download import Known, download, fetch
 from harness.site.limits import Limits
 from harness.site.wish import Fetched, Wish
 
@@ -249,7 +249,7 @@ def made(page: Page, tmp_path: Path, size: int | None) -> Callable[[], None]:
     def run() -> None:
         with serving({"/f": page}) as server:
             sha256 = hashlib.sha256(CONTENT).hexdigest()
-            download(server.url("/f"), tmp_path / "data", sha256=sha256, size=size)
+            download(server.url("/f"), tmp_path / "data", Known(sha256, size))
 
     return run
 

@@ -20,6 +20,7 @@ from harness.site.catalogue import Catalogue
 from harness.site.folder import open_folder
 from harness.site.publishing.offers import offers
 from harness.site.publishing.publish import publish
+from harness.site.publishing.tidy import tidy
 
 
 @pytest.fixture
@@ -267,6 +268,23 @@ def test_what_changes_while_it_is_published_is_refused(site: Path, tmp_path: Pat
     with pytest.raises(OutputError, match="changed while it was published"):
         publish(site, offered)
     assert (site / "hate-site.json").read_bytes() == before["hate-site.json"]
+
+
+def test_what_nothing_leads_to_is_tidied_away(site: Path, shop: Workshop, tmp_path: Path) -> None:
+    publish(site, offers([tiny(tmp_path / "v2", version="2.0.0")]))
+    assert tidy(site).files == 0
+    (site / "files" / "left.by.somebody").write_bytes(b"1234")
+    removed = tidy(site, grace=-60.0)
+    # The leaf of the tests and the index of the test as they were, and what somebody left.
+    assert removed.files == 3
+    needed = tree(site)
+    assert {entry.name for entry in whole(site).tests()} == {"tiny"}
+    assert tidy(site, grace=-60.0).files == 0
+    assert tree(site) == needed
+    done = shop.call("publish", "--to", site, "--tidy")
+    assert done.status == 0
+    assert "0 files removed" in done.err
+    assert shop.call("publish", "--to", tmp_path / "v2", "--tidy").status == 2
 
 
 def test_names_that_other_systems_cannot_hold_are_refused(site: Path, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Trees of entries: the same as a dictionary, small nodes at any size, nothing hostile gets through."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -44,6 +44,9 @@ class Memory:
     def index(self, ref: Ref) -> bytes:
         self.asked += 1
         return self.nodes[ref]
+
+    def ahead(self, refs: Sequence[Ref]) -> None:
+        """They are here."""
 
     def write(self, data: bytes) -> Ref:
         ref = ref_of(data)

@@ -1,5 +1,6 @@
 """A site as it will be: what it has, and beside it what is to be written, all in memory until it is decided."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +24,9 @@ class Shelf:
     def index(self, ref: Ref) -> bytes:
         """An index, new or old."""
         return self.indexes[ref] if ref in self.indexes else self.folder.index(ref)
+
+    def ahead(self, refs: Sequence[Ref]) -> None:
+        """They are here."""
 
     def file(self, ref: Ref) -> Path:
         """Content, new or old."""
