@@ -169,6 +169,15 @@ def test_a_score_that_is_not_a_number_is_refused() -> None:
         permuted_rates([Matrix("m", scores, matrix.rows, matrix.columns)], PermuteWishes(ranks=2))
 
 
+def test_an_image_needs_no_score_against_itself() -> None:
+    matrix = people_matrix(6, 3)
+    scores = matrix.scores.copy()
+    np.fill_diagonal(scores, np.nan)
+    wishes = PermuteWishes(experiments=50, ranks=3)
+    found = permuted_rates([matrix, Matrix("blank", scores, matrix.rows, matrix.columns)], wishes)
+    assert (found.permuted.found[:, 0] == found.permuted.found[:, 1]).all()
+
+
 def test_nothing_to_draw_is_refused() -> None:
     none = np.empty(0, np.intp)
     with pytest.raises(ValueError, match="no pair"):

@@ -7,6 +7,7 @@ import numpy as np
 
 from harness.analysis.matrices.labels import IntArray, TextArray
 from harness.analysis.matrices.matrix import Matrix
+from harness.analysis.matrices.ranking import Scores
 from harness.errors import DataError
 
 
@@ -14,6 +15,17 @@ def alike(matrices: Sequence[Matrix]) -> list[Matrix]:
     """The matrices with rows and columns in the order of the first; an error where one has other images."""
     first = matrices[0]
     return [first, *(_in_order(matrix, first) for matrix in matrices[1:])]
+
+
+def scores_of(matrix: Matrix) -> Scores:
+    """All scores, in memory unless it is the whole; an image against itself, which is never used, may have none."""
+    scores, same = matrix.scores, matrix.same()
+    twins = np.flatnonzero(same >= 0)
+    lacking = twins[np.isnan(scores[twins, same[twins]])]
+    if lacking.size:
+        scores = np.array(scores)
+        scores[lacking, same[lacking]] = matrix.worst
+    return scores
 
 
 def _in_order(matrix: Matrix, first: Matrix) -> Matrix:

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from harness.analysis.matrices.alike import alike
+from harness.analysis.matrices.alike import alike, scores_of
 from harness.analysis.matrices.matrix import SUBJECT, Matrix
 from harness.analysis.names import run_names
 from harness.analysis.permuting.exchange import Exchange, Rule, exchangeable
@@ -81,7 +81,7 @@ def permuted_rates(matrices: Sequence[Matrix], wishes: PermuteWishes) -> Permute
 def _permuted(matrices: Sequence[Matrix], exchange: Exchange, wishes: PermuteWishes) -> Permuted:
     try:
         return permute(
-            [matrix.scores for matrix in matrices],
+            [scores_of(matrix) for matrix in matrices],
             exchange.choices,
             larger_is_better=[matrix.larger_is_better for matrix in matrices],
             rng=np.random.default_rng(wishes.seed),

@@ -26,4 +26,5 @@ def plot_cmc(curves: Sequence[MatchCurve], path: Path) -> None:
         logarithmic(sheet, "x", dense=True)
         sheet.set(xlim=(1, max(2, *(int(c.curve.ranks[-1]) for c in curves))), xlabel="rank")
         sheet.set(ylim=(max(0.0, lowest - 0.05), 1.005), ylabel="identification rate")
-        sheet.legend(loc="lower right")
+        # A few lines leave room in the corner; more may not.
+        sheet.legend(loc="lower right" if len(curves) < 4 else "best")

@@ -1,0 +1,1 @@
+"""The gallery effect: does the result hang on which images are enrolled (`hate cmc --galleries`)."""
