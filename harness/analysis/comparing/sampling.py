@@ -89,8 +89,9 @@ def _shares(stratum: "_Grouping", weights: FloatArray) -> dict[str, float]:
 
 def _named(text: str, stratum: "_Grouping | None", psu: "_Grouping | None") -> str:
     """A message of the statistics, which know groups by number, with what the groups are."""
-    groups = [f"stratum {stratum.name}" if stratum else "", f"PSU {psu.name}" if psu else ""]
-    return f"{text} (groups are numbered; {', '.join(filter(None, groups))})"
+    groups = [f"stratum {stratum.name}"] if stratum else []
+    groups += [f"PSU {psu.name}"] if psu else []
+    return f"{text} (groups are numbered; {', '.join(groups)})" if groups else text
 
 
 @dataclass(frozen=True)
