@@ -76,7 +76,8 @@ def _run(test: str, given: dict[str, Any]) -> str:
     from harness.engine.target import Output
 
     options = Options(given["jobs"], given["timeout"], 1, given["limit"])
-    plan = make_plan(test, given["libraries"], given["interface"], given["assignments"], options)
+    choice = given.get("gallery", ()), given.get("probes", ())
+    plan = make_plan(test, given["libraries"], given["interface"], given["assignments"], options, choice)
     result = run(plan, Output(given["output"]), progress())
     remark(f"transcript: {result.path}")
     return str(result.path)

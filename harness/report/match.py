@@ -1,6 +1,7 @@
 """Cumulative match curves for people."""
 
 from collections.abc import Sequence
+from math import isfinite
 
 from harness.analysis.curves.match import MatchCurve
 from harness.report.document import Block, Lines
@@ -12,6 +13,7 @@ RANKS = (1, 5, 10, 20)
 def match_blocks(curves: Sequence[MatchCurve], confidence: float) -> list[Block]:
     """Rates at a few ranks, and what a reader must know."""
     lines = list(dict.fromkeys(f"Bands: {c.bands}, pointwise, for {c.target}." for c in curves if c.bands))
+    lines += [f"{curve.name}: {_median(curve)}." for curve in curves]
     lines += [f"{curve.name}: {note}." for curve in curves for note in curve.notes]
     return [match_table(curves, confidence), *([Lines(lines)] if lines else [])]
 
@@ -20,12 +22,23 @@ def match_table(curves: Sequence[MatchCurve], confidence: float) -> Table:
     """A row a curve."""
     longest = max(int(curve.curve.ranks[-1]) for curve in curves)
     ranks = [rank for rank in RANKS[1:] if rank <= longest]
-    columns = ["name", "probes", "gallery", "rank 1", f"rank 1, {confidence * 100:g} %"]
+    columns = ["name", "probes", "gallery", "rank 1", f"{confidence * 100:g} %"]
     rows: list[list[Cell]] = []
     for curve in curves:
         first, low, high = curve.rank_one
         row: list[Cell] = [curve.name, curve.curve.probes, curve.gallery, first]
         row.append(f"{low:.4f} to {high:.4f}" if curve.bands else "-")
         rates = curve.curve.bands.rate
-        rows.append([*row, *(float(rates[min(rank, rates.size) - 1]) for rank in ranks), f"{curve.median:g}"])
-    return Table([*columns, *(f"rank {rank}" for rank in ranks), "median rank"], rows)
+        rows.append([*row, *(float(rates[min(rank, rates.size) - 1]) for rank in ranks)])
+    return Table([*columns, *(f"rank {rank}" for rank in ranks)], rows)
+
+
+def _median(curve: MatchCurve) -> str:
+    found = curve.median
+    words = "median rank" if found.censored_at is None else f"median rank, censored at {found.censored_at},"
+    if not isfinite(found.value):
+        return f"half of the probes were not found: no {words.removesuffix(',')}"
+    limits = f" ({found.interval.low:.3g} to {found.interval.high:.3g}, {found.method})" if found.interval else ""
+    return (
+        f"{words} {found.value:g}{limits}, relative rank {found.value / curve.gallery:.3g} of {curve.gallery:,} people"
+    )

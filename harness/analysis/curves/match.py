@@ -1,4 +1,4 @@
-"""Cumulative match curves from similarity matrices: the share of probes found at each rank or better."""
+"""Cumulative match curves: the share of probes found at each rank or better."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from harness.analysis.curves.as_json import numbers
-from harness.analysis.curves.matrix import Matrix
+from harness.analysis.curves.median import Median, median_json, sure_median
+from harness.analysis.curves.ranked import FloatArray, Ranked
 from harness.analysis.curves.wishes import Bands
 from harness.errors import DataError, UsageError
 from harness.stats.cmc import Cmc, bootstrap_cmc, cmc, replicated_cmc
-from harness.stats.ranks import Ranks, median_rank, rank_matrix
-from harness.stats.replication.plan import Plan
-from harness.stats.replication.sample import make_sample
+from harness.stats.replication.plan import Method, Plan
 
 
 @dataclass(frozen=True)
@@ -23,9 +22,9 @@ class MatchWishes:
     bands: Bands = Bands.AUTO
     confidence: float = 0.95
     seed: int = 0
-    larger_is_better: bool = True
-    exclude_diagonal: bool = False
     limit: int | None = None
+    # The rank from which on one miss is as bad as another, for the median.
+    censor: int | None = None
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class MatchCurve:
     curve: Cmc
     gallery: int
     people: int
-    median: float
+    median: Median
     bands: str
     target: str
     notes: list[str] = field(default_factory=list)
@@ -47,56 +46,39 @@ class MatchCurve:
         bands = self.curve.bands
         return float(bands.rate[0]), float(bands.low[0]), float(bands.high[0])
 
+    @property
+    def relative(self) -> FloatArray:
+        """Ranks over the size of the gallery: comparable between galleries."""
+        return np.asarray(self.curve.ranks / self.gallery)
 
-def match_curve(matrix: Matrix, wishes: MatchWishes) -> MatchCurve:
-    """Rank every probe, and cumulate."""
+
+def match_curve(ranked: Ranked, wishes: MatchWishes) -> MatchCurve:
+    """Cumulate the ranks of the probes."""
     try:
-        ranks = rank_matrix(
-            matrix.scores,
-            np.array(matrix.probes),
-            np.array(matrix.gallery),
-            larger_is_better=wishes.larger_is_better,
-            exclude_diagonal=wishes.exclude_diagonal,
-        )
-        if not ranks.enrolled.any():
-            raise ValueError("no probe's label is in the gallery; --identity says who a label is")
-        curve = _curve(matrix, ranks, wishes)
-        median = median_rank(ranks.rank)
+        curve, median = _curve(ranked, wishes), sure_median(ranked, wishes.censor, _plan(wishes))
     except ValueError as error:
-        raise DataError(f"{matrix.name}: {error}") from None
-    several = len(set(matrix.probes)) < len(matrix.probes)
+        raise DataError(f"{ranked.name}: {error}") from None
     method = "" if wishes.bands is Bands.NONE else curve.bands.method
-    target = "new people" if several and method != "wilson" else "new probes"
-    notes = _notes(matrix, ranks, several)
-    return MatchCurve(matrix.name, curve, ranks.gallery, len(set(matrix.probes)), median, method, target, notes)
+    target = ranked.target if method != "wilson" else "new probes"
+    return MatchCurve(ranked.name, curve, ranked.gallery, ranked.people, median, method, target, ranked.notes)
 
 
-def _curve(matrix: Matrix, ranks: Ranks, wishes: MatchWishes) -> Cmc:
-    """Probes of one person are not independent: then people are what was drawn."""
-    several = len(set(matrix.probes)) < len(matrix.probes)
-    limit = wishes.limit or ranks.gallery
-    kind = wishes.bands
+def _plan(wishes: MatchWishes) -> Plan:
+    method = Method.BOOTSTRAP if wishes.bands is Bands.BOOTSTRAP else Method.AUTO
+    return Plan(method=method, confidence=wishes.confidence, seed=wishes.seed)
+
+
+def _curve(ranked: Ranked, wishes: MatchWishes) -> Cmc:
+    limit, kind, known = wishes.limit or ranked.gallery, wishes.bands, ranked.sampling.known
     if kind is Bands.TWO_WAY:
         raise UsageError("--bands two-way: for curves over a threshold; a rank has one probe: wilson, brr or bootstrap")
-    if kind is Bands.BOOTSTRAP and not several:
+    if kind is Bands.BOOTSTRAP and not known:
         rng = np.random.default_rng(wishes.seed)
-        return bootstrap_cmc(ranks.rank, rng=rng, limit=limit, confidence=wishes.confidence)
-    if kind in (Bands.BRR, Bands.BOOTSTRAP) or (several and kind is Bands.AUTO):
-        method = "bootstrap" if kind is Bands.BOOTSTRAP else "auto"
-        sample = make_sample(len(matrix.probes), units=np.array(matrix.probes) if several else None)
-        plan = Plan(method=method, confidence=wishes.confidence, seed=wishes.seed)
-        return replicated_cmc(ranks.rank, sample, limit=limit, plan=plan)
-    return cmc(ranks.rank, limit=limit, confidence=wishes.confidence)
-
-
-def _notes(matrix: Matrix, ranks: Ranks, several: bool) -> list[str]:
-    notes = []
-    missing = int(np.count_nonzero(~ranks.enrolled))
-    if missing:
-        notes.append(f"{missing:,} probes are of nobody in the gallery: they have no rank and are left out")
-    if several:
-        notes.append(f"{len(matrix.probes):,} probes of {len(set(matrix.probes)):,} people")
-    return notes
+        return bootstrap_cmc(ranked.rank, rng=rng, limit=limit, confidence=wishes.confidence)
+    if kind in (Bands.BRR, Bands.BOOTSTRAP) or (known and kind is Bands.AUTO):
+        return replicated_cmc(ranked.rank, ranked.sampling.sample, limit=limit, plan=_plan(wishes))
+    weights = None if ranked.sampling.weights == "cases" else ranked.sampling.sample.weights
+    return cmc(ranked.rank, limit=limit, weights=weights, confidence=wishes.confidence)
 
 
 def as_json(curves: Sequence[MatchCurve], confidence: float) -> dict[str, Any]:
@@ -117,7 +99,8 @@ def _json(found: MatchCurve) -> dict[str, Any]:
         "high": numbers(high),
         "gallery": found.gallery,
         "people": found.people,
-        "median_rank": found.median if np.isfinite(found.median) else None,
+        "relative_ranks": found.relative.tolist(),
+        **median_json(found.median, found.gallery),
         "bands": found.bands or None,
         "target": found.target if found.bands else None,
         "notes": found.notes,

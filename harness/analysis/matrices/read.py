@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.analysis.curves.matrix import read_matrix as read_delimited
+from harness.analysis.matrices.delimited import read_delimited
 from harness.analysis.matrices.labels import Labels, read_labels
 from harness.analysis.matrices.matrix import SUBJECT, Matrix
 from harness.analysis.matrices.ranking import Scores
@@ -74,8 +74,7 @@ def _scores(path: Path) -> Named:
         return _mapped(path), None, None
     if kind == ".parquet":
         return _parquet(path)
-    table = read_delimited(path)
-    return table.scores, table.probes, table.gallery
+    return read_delimited(path)
 
 
 def _mapped(path: Path) -> Scores:

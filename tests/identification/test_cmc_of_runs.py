@@ -1,0 +1,152 @@
+"""Cumulative match curves of rank tests and of matrices with labels."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matrix_files import write_faces
+from rank_tests import PROBES, SCORES, STRANGER, THRESHOLD, identification
+from workshop import Workshop
+
+from harness.analysis.comparing.sampling import Sampling
+from harness.analysis.conditions import parse_condition
+from harness.analysis.curves.match import MatchWishes, match_curve
+from harness.analysis.curves.ranked import Ranked
+from harness.analysis.matrices.read import read_matrix
+from harness.stats.cmc import replicated_cmc
+from harness.stats.ranks import median_rank
+from harness.stats.replication.estimate import replicate
+from harness.stats.replication.plan import Plan
+from harness.stats.replication.sample import make_sample
+from harness.stats.replication.statistic import rate
+
+FACES = Path(__file__).parents[2] / "test_scripts" / "faces"
+SECOND = ["--gallery", "image=1", "--probe", "image=2"]
+
+
+def curve(shop: Workshop, *words: str | Path) -> Any:
+    done = shop.call("cmc", *words, "--format", "json")
+    assert done.status == 0, done.err
+    return done.json["curves"][0]
+
+
+def test_the_papers_example(shop: Workshop) -> None:
+    """000: 235 of 256 probes found at rank 3 or better is a rate of 0.918."""
+    ranks = np.repeat([1.0, 2.0, 3.0, 9.0], [200, 20, 15, 21])
+    sampling = Sampling(make_sample(256, strata=np.arange(256) // 2), "subject", None, "cases")
+    found = match_curve(Ranked("arlo", ranks, 256, 256, sampling, "these strata, new cases"), MatchWishes(limit=10))
+    assert found.curve.bands.rate[2] == pytest.approx(0.918, abs=5e-4)
+    assert found.curve.bands.method == "brr"
+    # For a mean with two units a stratum BRR is the textbook variance: sum of W^2 s^2 / n.
+    hits = (ranks <= 3).reshape(-1, 2)
+    textbook = np.sqrt(np.sum((hits[:, 0] != hits[:, 1]) * 0.5 / 2) / 128**2)
+    estimate = replicate(sampling.sample, rate(ranks <= 3), Plan())
+    assert estimate.se == pytest.approx(textbook)
+    assert found.curve.bands.high[2] - found.curve.bands.low[2] == pytest.approx(
+        estimate.interval.high - estimate.interval.low
+    )
+
+
+def test_a_matrix_a_run_and_its_transcript_have_one_curve(shop: Workshop) -> None:
+    name = "eigenfaces_l1.npy"
+    whole = ["--distance", "--stratum", "subject"]
+    by_matrix = curve(shop, FACES / name, *whole, "--gallery", "image=1", "--probe", "image>1")
+    run = curve(
+        shop, "faces", "--interface", f"matrix:{name}", "--gallery", "image=1", "--probe", "image>1", "-o", "t.jsonl"
+    )
+    again = curve(shop, "t.jsonl")
+    for key in (
+        "rates",
+        "low",
+        "high",
+        "probes",
+        "gallery",
+        "people",
+        "median_rank",
+        "median_interval",
+        "bands",
+        "target",
+    ):
+        assert run[key] == by_matrix[key] == again[key], key
+    assert (run["probes"], run["people"], run["bands"]) == (358, 40, "brr")
+    assert run["relative_ranks"][:2] == [1 / 40, 2 / 40]
+
+
+def test_strata_and_people_give_the_bands_of_their_samples(shop: Workshop) -> None:
+    matrix = read_matrix(FACES / "eigenfaces_mahalanobis.npy", larger_is_better=False)
+    chosen = matrix.select([parse_condition("image>8")], [parse_condition("image=1")])
+    ranks, who = chosen.ranks().rank, chosen.rows.column("subject")
+    words = [FACES / "eigenfaces_mahalanobis.npy", "--distance", "--gallery", "image=1", "--probe", "image>8"]
+    for options, sample, target in (
+        (["--stratum", "subject"], make_sample(79, strata=who), "these strata, new cases"),
+        ([], make_sample(79, units=who), "new people"),
+        (["--psu", "subject"], make_sample(79, units=who), "new subjects"),
+    ):
+        found = curve(shop, *words, *options)
+        expected = replicated_cmc(ranks, sample, limit=40)
+        np.testing.assert_allclose(found["low"], expected.bands.low)
+        np.testing.assert_allclose(found["high"], expected.bands.high)
+        assert found["target"] == target
+
+
+def test_censored_ranks_have_a_median_of_their_own(shop: Workshop) -> None:
+    words = [FACES / "eigenfaces_mahalanobis.npy", "--distance", *SECOND]
+    ranks = (
+        read_matrix(FACES / "eigenfaces_mahalanobis.npy", larger_is_better=False)
+        .select([parse_condition("image=2")], [parse_condition("image=1")])
+        .ranks()
+        .rank
+    )
+    found = curve(shop, *words, "--censor", "3")
+    assert found["median_rank"] == median_rank(ranks, limit=3)
+    assert found["censored_at"] == 3
+    low, high = found["median_interval"]
+    assert 1 <= low <= found["median_rank"] <= high <= 3
+    assert found["median_relative_rank"] == found["median_rank"] / 40
+
+
+def test_who_gave_no_answer_was_not_found(shop: Workshop) -> None:
+    identification(shop, sections=THRESHOLD, probes=PROBES + STRANGER)
+    shop.interface(f"S = {SCORES!r} | {{'q1': None}}\ndef answer(case, params):\n    return S[case.id]\n")
+    found = curve(shop, "toy")
+    assert found["rates"] == pytest.approx([0, 2 / 3, 2 / 3])
+    assert found["probes"] == 3
+    assert "1 probes are of nobody in the gallery" in found["notes"][0]
+    assert "1 probes have no answer (failures to acquire)" in found["notes"][1]
+    assert shop.call("cmc", "toy", "--format", "table").status == 0
+
+
+def test_when_half_is_not_found_there_is_no_median(shop: Workshop) -> None:
+    identification(shop)
+    shop.interface("def answer(case, params):\n    return ['ann']\n")
+    found = curve(shop, "toy", "-o", "t.jsonl")
+    assert (found["median_rank"], found["median_interval"]) == (None, None)
+    assert "half of the probes were not found: no median rank" in shop.call("cmc", "t.jsonl", "--format", "table").out
+
+
+def test_two_algorithms_side_by_side(shop: Workshop) -> None:
+    words = [FACES / f"eigenfaces_{name}.npy" for name in ("l1", "mahalanobis")]
+    done = shop.call("cmc", *words, "--distance", *SECOND, "--format", "table", "--plot", "a.svg")
+    assert done.status == 0, done.err
+    assert "0.7500" in done.out
+    assert "0.5750" in done.out
+    assert (shop.folder / "a.svg").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["t.jsonl", "--distance"], "--distance is for a similarity matrix; t.jsonl is a transcript or a test"),
+        (["t.jsonl", "--labels", "x.csv"], "--labels is for a similarity matrix"),
+        (["t.jsonl"], "toy is a label test; ranks are for rank tests"),
+        (["faces.npy", "--stratum", "sesion"], "no column 'sesion' among the labels; did you mean 'session'?"),
+        (["faces.npy", "--weights", "equal"], "--weights: for transcripts"),
+    ],
+)
+def test_mistakes(toy: Workshop, words: list[str], said: str) -> None:
+    write_faces(toy.folder)
+    assert toy.call("run", "toy", "-o", "t.jsonl").status == 0
+    done = toy.call("cmc", *words)
+    assert done.status == 2
+    assert said in done.err
