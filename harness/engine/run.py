@@ -1,9 +1,7 @@
 """Run a test: start the program, ask every case, judge, record."""
 
-import contextlib
-import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -12,17 +10,14 @@ from typing import Protocol
 
 from harness.engine.header import run_header
 from harness.engine.judge import Judge
-from harness.engine.pool import Pool
+from harness.engine.session import open_session
 from harness.engine.signals import Latch, interruptible
-from harness.engine.stdout import kept_clean
 from harness.engine.target import Complete, Output, prepare
 from harness.errors import HateError, Interrupted, RunAborted
-from harness.interface.contract import Interface, Session, Setting
-from harness.interface.wire import to_line
+from harness.interface.contract import Interface, Session
 from harness.model import Case, Counts, ErrorRule, Question, Reply, Trial
 from harness.params import Value
-from harness.script.cases import CaseSet, training
-from harness.script.gallery import enrolment
+from harness.script.cases import CaseSet
 from harness.transcript.write import Writer
 
 TICK_SECONDS = 0.1
@@ -107,7 +102,7 @@ def run(plan: Plan, output: Output, progress: Progress) -> Result:
     opening = prepare(output, header)
     if isinstance(opening, Complete):
         return Result(opening.counts, opening.path, 0)
-    with interruptible() as latch, _session(plan) as session:
+    with interruptible() as latch, open_session(plan) as session:
         opened = opening()
         feed = Feed(plan, opened.done, opened.writer.keep)
         loop = Loop(plan, feed, opened.writer, latch)
@@ -132,7 +127,7 @@ def _note(writer: Writer, total: int) -> str:
 def watch(plan: Plan, each: Callable[[Trial], None], progress: Progress) -> Result:
     """Run without a transcript, and see each trial."""
     tally = Tally(each)
-    with interruptible() as latch, _session(plan) as session:
+    with interruptible() as latch, open_session(plan) as session:
         loop = Loop(plan, Feed(plan), tally, latch)
         loop.go(session, progress)
     return Result(tally.counts, None, loop.asked, loop.first_error)
@@ -218,64 +213,6 @@ class Loop:
             raise RunAborted(f"case {trial.id}: {trial.error}: {trial.message}; this test ends at the first error")
 
 
-@contextlib.contextmanager
-def _session(plan: Plan) -> Iterator[Session]:
-    """The program, ready to answer: in this process, in one of its own where time is limited, or in several."""
-    options = plan.options
-    script = plan.cases.script
-    with tempfile.TemporaryDirectory(prefix="hate-", ignore_cleanup_errors=True) as work:
-        setting = Setting(
-            test=script.name,
-            version=script.version,
-            task=script.task.name,
-            params=plan.params,
-            train=_training_file(plan.cases, Path(work)),
-            gallery=_gallery_file(plan.cases, Path(work)),
-            work=Path(work),
-            timeout=options.timeout,
-        )
-        inside = options.jobs == 1 and options.timeout is None
-        interface = plan.interface if inside else plan.interface.isolated()
-        with kept_clean() if interface.kind == "python" and inside else contextlib.nullcontext():
-            session = interface.open(setting) if options.jobs == 1 else Pool(interface, setting, options.jobs)
-            try:
-                if isinstance(session, Pool):
-                    session.start()
-                yield session
-            finally:
-                session.close()
-
-
-class LinesFile:
-    """Cases as JSON lines with absolute paths, written when they are first asked for; None where there are none."""
-
-    def __init__(self, path: Path, lines: Callable[[], Iterable[Question]] | None) -> None:
-        self._path = path
-        self._lines = lines
-        self._lock = threading.Lock()
-
-    def __call__(self) -> Path | None:
-        """The file."""
-        if self._lines is None:
-            return None
-        with self._lock:
-            if not self._path.exists():
-                with self._path.open("wb") as file:
-                    file.writelines(map(to_line, self._lines()))
-        return self._path
-
-
-def _training_file(cases: CaseSet, work: Path) -> LinesFile:
-    lines = None if cases.script.file.train is None else lambda: training(cases.script, cases.places)
-    return LinesFile(work / "train.jsonl", lines)
-
-
-def _gallery_file(cases: CaseSet, work: Path) -> LinesFile:
-    gallery = cases.gallery
-    lines = None if gallery is None else lambda: enrolment(gallery, cases.references)
-    return LinesFile(work / "gallery.jsonl", lines)
-
-
 @dataclass(frozen=True)
 class Asked:
     """Everything about one case: for whoever wants to see why."""
@@ -289,7 +226,7 @@ def ask(plan: Plan, ids: set[str]) -> Iterator[Asked]:
     """Run only the named cases, and tell everything about them."""
     feed = Feed(plan)
     judge = Judge(plan.cases, plan.params, repeated=plan.options.repeat > 1)
-    with interruptible(), _session(plan) as session:
+    with interruptible(), open_session(plan) as session:
         chosen = (question for question in feed if question.id in ids)
         for reply in session.replies(chosen):
             case = feed.pending[reply.question.index]

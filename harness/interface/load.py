@@ -14,7 +14,7 @@ def load_interface(text: str | None) -> Interface:
     """The interface that is meant, loaded and checked."""
     path = find_interface(text)
     if path.suffix == ".py":
-        from harness.interface.python import load_python
+        from harness.interface.python_file import load_python
 
         return load_python(path)
     from harness.interface.toml import load_toml

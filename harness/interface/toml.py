@@ -15,7 +15,7 @@ from harness.files.strict_toml import Section, read_toml, validate
 from harness.interface.command import FILLED_IN, READERS, CommandInterface, read_pattern
 from harness.interface.contract import Interface
 from harness.interface.process import resolve_program
-from harness.interface.python import own_params
+from harness.interface.python_file import own_params
 from harness.interface.scores import ScoresInterface
 from harness.interface.stream import StreamInterface
 

@@ -11,7 +11,7 @@ import msgspec
 
 from harness.errors import InterfaceError
 from harness.interface.contract import Setting
-from harness.interface.python import load_python
+from harness.interface.python_file import load_python
 from harness.interface.wire import from_line
 from harness.model import Reply
 

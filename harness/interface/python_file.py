@@ -1,0 +1,152 @@
+"""Load an `interface.py`: import it, find what answers, check everything that can be checked before a run."""
+
+import importlib.machinery
+import importlib.util
+import inspect
+import math
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from harness.errors import InterfaceError
+from harness.files.digest import file_sha256
+from harness.interface.python import PythonInterface, calling
+from harness.params import Param, ParamType
+
+BATCH = 32
+SIGNATURES = {
+    "answer": "(case, params)",
+    "answer_batch": "(cases, params)",
+    "train": "(cases, params)",
+    "enrol": "(gallery, params)",
+    "close": "()",
+}
+
+
+def load_python(path: Path) -> PythonInterface:
+    """Import an interface file and check it."""
+    module = calling(path, "import", lambda: _import(path))
+    make, shape = _target(module, path)
+    _check_functions(shape, path)
+    return PythonInterface(
+        path=path,
+        name=_text(module, shape, "NAME", path) or _folder_name(path),
+        version=_text(module, shape, "VERSION", path),
+        sha256=file_sha256(path),
+        params=_own_params(module, shape, path),
+        batch=_batch_size(shape, path),
+        make=make,
+    )
+
+
+class _FromSource(importlib.machinery.SourceFileLoader):
+    """Reads the source each time: cached bytecode can be older than an interface that was just edited."""
+
+    def path_stats(self, path: Any) -> Mapping[str, Any]:
+        """Without them, bytecode is neither read nor written."""
+        raise OSError(path)
+
+
+def _import(path: Path) -> ModuleType:
+    folder = str(path.absolute().parent)
+    if folder not in sys.path:  # so that an interface can import its neighbours
+        sys.path.insert(0, folder)
+    loader = _FromSource("hate_interface", str(path.absolute()))
+    spec = importlib.util.spec_from_file_location("hate_interface", path.absolute(), loader=loader)
+    if spec is None or spec.loader is None:
+        raise InterfaceError(f"{path}: not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["hate_interface"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _target(module: ModuleType, path: Path) -> tuple[Callable[[], Any], Any]:
+    """How to get the object that answers, and the shape to check: the module, or its one class."""
+    if _answers(module):
+        return (lambda: module), module
+    own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
+    classes = [c for c in own if _answers(c)]
+    named = [c for c in classes if c.__name__ == "Interface"] or classes
+    if not named:
+        raise InterfaceError(f"{path}: no function answer(case, params); `hate new interface` writes an example")
+    if len(named) > 1:
+        names = ", ".join(c.__name__ for c in named)
+        raise InterfaceError(f"{path}: which class is the interface, {names}? Call one of them Interface")
+    _check_call(path, named[0].__name__, named[0], 0, "()")
+    return named[0], named[0]
+
+
+def _answers(shape: Any) -> bool:
+    return any(getattr(shape, name, None) is not None for name in ("answer", "answer_batch"))
+
+
+def _check_functions(shape: Any, path: Path) -> None:
+    bound = 1 if inspect.isclass(shape) else 0
+    for name, signature in SIGNATURES.items():
+        function = getattr(shape, name, None)
+        if function is None:
+            continue
+        if not callable(function):
+            raise InterfaceError(f"{path}: {name} is not a function; write def {name}{signature}")
+        if inspect.iscoroutinefunction(function):
+            raise InterfaceError(f"{path}: {name} is async; write a plain def {name}{signature}")
+        static = inspect.isclass(shape) and isinstance(inspect.getattr_static(shape, name), (staticmethod, classmethod))
+        wanted = 0 if name == "close" else 2
+        _check_call(path, name, function, wanted + (0 if static else bound), signature)
+
+
+def _check_call(path: Path, name: str, function: Any, wanted: int, signature: str) -> None:
+    try:
+        found = inspect.signature(function)
+    except (TypeError, ValueError):  # built-in functions may not tell
+        return
+    try:
+        found.bind(*range(wanted))
+    except TypeError:
+        raise InterfaceError(f"{path}: {name}{found} does not take {signature}") from None
+
+
+def _text(module: ModuleType, shape: Any, name: str, path: Path) -> str:
+    value = getattr(shape, name, getattr(module, name, ""))
+    if not isinstance(value, (str, int, float)):
+        raise InterfaceError(f"{path}: {name} is {value!r}; make it text")
+    return str(value)
+
+
+def _batch_size(shape: Any, path: Path) -> int:
+    if not hasattr(shape, "answer_batch"):
+        return 1
+    size = getattr(shape, "BATCH", BATCH)
+    if not isinstance(size, int) or size < 1:
+        raise InterfaceError(f"{path}: BATCH is {size!r}; make it a whole number from 1 up")
+    return size
+
+
+def _own_params(module: ModuleType, shape: Any, path: Path) -> dict[str, Param]:
+    declared = getattr(shape, "PARAMS", getattr(module, "PARAMS", {}))
+    if not isinstance(declared, Mapping):
+        raise InterfaceError(f"{path}: PARAMS is not a mapping of names to default values")
+    return own_params(declared, str(path))
+
+
+def own_params(declared: Mapping[str, Any], place: str) -> dict[str, Param]:
+    """An algorithm's parameters from a mapping of names to default values."""
+    params = {}
+    for name, default in declared.items():
+        if not isinstance(name, str) or not name.isidentifier():
+            raise InterfaceError(f"{place}: parameter {name!r} is not a name; use letters, digits and _")
+        if not isinstance(default, (bool, int, float, str)) or (
+            isinstance(default, float) and not math.isfinite(default)
+        ):
+            raise InterfaceError(
+                f"{place}: parameter {name}: default {default!r} is not a finite number, text or truth value"
+            )
+        params[name] = Param(name, ParamType.of(default), default)
+    return params
+
+
+def _folder_name(path: Path) -> str:
+    return path.absolute().parent.name if path.name == "interface.py" else path.stem
