@@ -27,11 +27,16 @@ def find_test(text: str, libraries: Sequence[str]) -> Script:
 
 def _at_address(url: str) -> Script:
     from harness.site.releases import release_at
+    from harness.site.script_at import is_script_address, script_at
 
-    found, note = release_at(url)
+    if is_script_address(url):
+        script, note = script_at(url)
+    else:
+        found, note = release_at(url)
+        script = found.script()
     if note:
         remark(f"hate: {note}")
-    return found.script()
+    return script
 
 
 def _at_sites(text: str) -> Script | None:

@@ -1,26 +1,23 @@
-"""`hate list`: tests, here and at the sites; interfaces and transcripts that are here."""
+"""`hate list`: tests and transcripts, here and at the sites; interfaces that are here."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from harness.bundled import bundled
 from harness.cli.options import TABULAR, format_option, library_option
 from harness.cli.output import chosen, emit, remark
+from harness.cli.site_lists import tests_at_sites, transcripts_at_sites
 from harness.errors import HateError
 from harness.interface.load import FILES, bundled_interfaces, load_interface
 from harness.report.table import Table
 from harness.script.cases import load_cases
 from harness.script.library import find_all, library_folders, scripts_in
 from harness.script.load import Script, load_script
-from harness.site.config import configured_sites
 from harness.site.provide import provide
 from harness.transcript.read import summarise
-
-if TYPE_CHECKING:
-    from harness.site.layout import TestEntry
 
 
 @click.command("list")
@@ -49,42 +46,12 @@ def _tests(libraries: Sequence[str]) -> tuple[Table, dict[str, Any]]:
                 remark(f"passed over: {str(error).splitlines()[0]}")
     for entry in entries:
         del entry["path"]
-    entries += _at_sites()
+    entries += tests_at_sites()
     table = Table(
         ["name", "version", "task", "cases", "site", "synopsis"],
         [[e["name"], e["version"], e["task"], e["cases"], e["site"], e["synopsis"]] for e in entries],
     )
     return table, {"tests": entries}
-
-
-def _at_sites() -> list[dict[str, Any]]:
-    """The latest version of every test at the sites; a site that cannot be used is a remark."""
-    if not configured_sites():
-        return []
-    from harness.site.sites import sites
-
-    entries: list[dict[str, Any]] = []
-    among = sites()
-    for config, catalogue in among:
-        try:
-            entries += [_listed(entry, config.name) for entry in catalogue.tests()]
-        except HateError as error:
-            among.refuse(error)
-    for note in among.notes:
-        remark(f"hate: {note}")
-    return entries
-
-
-def _listed(entry: "TestEntry", site: str) -> dict[str, Any]:
-    return {
-        "name": entry.name,
-        "version": entry.version,
-        "synopsis": entry.synopsis,
-        "task": entry.task,
-        "cases": entry.cases,
-        "site": site,
-        "digest": entry.digest,
-    }
 
 
 def _test(path: Path, site: str) -> dict[str, Any]:
@@ -132,7 +99,7 @@ def _settings(params: dict[str, Any]) -> str:
 
 
 def _transcripts() -> tuple[Table, dict[str, Any]]:
-    """Those below the working folder's `transcripts`, and the published ones that ship with the harness."""
+    """Those below the working folder's `transcripts`, those that ship with the harness, and those at the sites."""
     entries: list[dict[str, Any]] = []
     for site, root in ((".", Path("transcripts")), ("bundled", bundled("transcripts"))):
         for path in sorted(root.glob("*/*.jsonl*")):
@@ -151,6 +118,7 @@ def _transcripts() -> tuple[Table, dict[str, Any]]:
                 "site": site,
                 "path": str(path),
             })  # fmt: skip
+    entries += transcripts_at_sites()
     columns = ["test", "version", "algorithm", "tests", "rate", "complete", "site", "path"]
     rows = [["yes" if e[c] is True else "no" if e[c] is False else e[c] for c in columns] for e in entries]
     return Table(columns, rows), {"transcripts": entries}

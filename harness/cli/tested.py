@@ -47,10 +47,11 @@ def is_test(word: str, libraries: Sequence[str]) -> bool:
     from harness.cli.finding import is_known
     from harness.script.load import SUFFIX
     from harness.site.releases import is_test_address
+    from harness.site.script_at import is_script_address
 
     path = Path(word)
     if word == "-" or "://" in word:
-        return is_test_address(word)
+        return is_test_address(word) or is_script_address(word)
     if word.endswith(".toml") or (path.is_dir() and any(path.glob(f"*{SUFFIX}"))):
         return True
     if path.exists() or "/" in word:

@@ -79,8 +79,7 @@ def find_release(text: str, among: Sites) -> Released | None:
         others += [entry.version for entry in index.versions]
     if others:
         raise UsageError(f"test '{name}' has no version {version}; there is {', '.join(dict.fromkeys(others))}")
-    if among.refusals:
-        raise among.refusals[0]
+    among.raise_refusal()
     return None
 
 

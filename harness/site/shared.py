@@ -49,8 +49,7 @@ def find_shared(text: str, among: Sites) -> Shared | None:
             continue
         if found is not None:
             return found
-    if among.refusals:
-        raise among.refusals[0]
+    among.raise_refusal()
     return None
 
 

@@ -40,6 +40,13 @@ class Sites:
         if not isinstance(error, Unreachable):
             self.refusals.append(error)
 
+    def raise_refusal(self) -> None:
+        """End with the first refusal, if there was one: what is not to be found may have been there."""
+        if self.refusals:
+            first = self.refusals[0]
+            self.notes[:] = [note for note in self.notes if str(first) not in note]
+            raise first
+
     def _open_one(self, config: SiteConfig) -> Catalogue:
         catalogue, note = open_site(config)
         if note:

@@ -20,6 +20,7 @@ KINDS = {
     RELEASES: "tests of sites",
     FILES: "downloaded files and indexes",
     "unpacked": "unpacked archives",
+    "scripts": "scripts of web servers",
     "folds": "folds for tuning",
     "runs": "runs of sweeps and of tuning",
     PARTIAL: "downloads that broke off",

@@ -21,7 +21,7 @@ from harness.site.layout import (
     signature_path,
 )
 from harness.site.limits import Limits
-from harness.site.remote import Kind, Remote, remote_file
+from harness.site.remote import AS_IT_IS, Remote, remote_file
 from harness.site.trust import check_top
 from harness.site.urls import is_url
 
@@ -88,7 +88,7 @@ def _top(site: SiteConfig) -> Remote:
     waiting = [site.address, *site.mirrors]
     for base in waiting:
         try:
-            found = remote_file(f"{base}/{TOP}", _TOP_LIMITS, _JSON)
+            found = remote_file(f"{base}/{TOP}", _TOP_LIMITS, AS_IT_IS)
         except Unreachable as error:
             refusal = refusal or error
             continue
@@ -113,18 +113,7 @@ def _own_mirrors(site: SiteConfig, top: Top) -> Iterator[str]:
 def _signature(bases: Iterable[str], sha256: str) -> bytes | None:
     for base in bases:
         try:
-            return remote_file(f"{base}/{signature_path(sha256)}", _TOP_LIMITS, _JSON).path.read_bytes()
+            return remote_file(f"{base}/{signature_path(sha256)}", _TOP_LIMITS, AS_IT_IS).path.read_bytes()
         except DataError:
             continue
     return None
-
-
-def _as_it_is(_name: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
-    return iter(blocks)
-
-
-def _unchecked(_name: str, _path: Path) -> None:
-    """Whoever reads it checks it."""
-
-
-_JSON = Kind(_as_it_is, _unchecked)

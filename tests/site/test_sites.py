@@ -11,6 +11,7 @@ from published_site import cut, make_site, put_top, ran, served, tiny
 from serving import Handler, Server, body, in_turn, redirect
 from workshop import Workshop, command
 
+from harness.script.load import load_script
 from harness.site.cache import cache_folder
 from harness.site.config import config_path
 from harness.site.layout import file_path
@@ -81,6 +82,20 @@ def test_transcripts_are_found_by_name(away: Workshop, server: Server) -> None:
         assert (pair["n_sf"], pair["n_fs"]) == (1, 0)
     assert "no published transcript of that name" in refusal(away, "compare", "out.jsonl", "tiny/absent")
     assert "no published transcript of that name" in refusal(away, "compare", "out.jsonl", "tiny@2/poor")
+
+
+def test_transcripts_are_listed_by_the_names_that_find_them(
+    away: Workshop, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = away.call("list", "--transcripts", "--format", "json").json["transcripts"]
+    ours = [one for one in entries if one["site"] == server.url("")]
+    assert {(one["algorithm"], one["path"]) for one in ours} == {
+        ("good", "tiny@1.0.0/good"),
+        ("poor", "tiny@1.0.0/poor"),
+    }
+    assert away.call("show", ours[0]["path"], "--limit", "1").status == 0
+    monkeypatch.setattr("harness.cli.site_lists.MOST_TRANSCRIPTS", 1)
+    assert "only the first 1 transcripts" in away.call("list", "--transcripts").err
 
 
 def test_a_name_of_two_tests_is_asked_about(away: Workshop, server: Server, root: Path) -> None:
@@ -169,6 +184,33 @@ def test_sites_are_configured_in_a_file(away: Workshop, root: Path, tmp_path: Pa
     assert "line 1: site: unknown key; did you mean 'sites'?" in refusal(away, "list")
     path.write_text('sites = ["ftp://x/"]\n')
     assert "only http:// and https:// addresses" in refusal(away, "list")
+
+
+def test_a_script_on_any_web_server(away: Workshop, tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    (folder / "cases.csv").write_text("id,input,expect\n1,{d},x\n2,b,y\n")
+    (folder / "data.bin").write_bytes(b"x")
+    script = folder / "plain.hate.toml"
+    script.write_text(
+        'format = 1\n[test]\nname = "plain"\nversion = "1"\nsynopsis = "s"\ntask = "label"\n'
+        '[cases]\ntable = "cases.csv"\n[data.d]\npath = "data.bin"\n'
+    )
+    away.interface("def answer(case, params):\n    return 'x'\n")
+    with served(folder) as server:
+        url = server.url("/plain.hate.toml")
+        assert away.call("run", url, "-o", "a.jsonl", "--format", "json").row["TP"] == 1
+        assert away.call("describe", url, "--format", "json").json["digest"] == load_script(script).digest
+        (folder / "cases.csv").write_text("id,input,expect\n1,a,x\n")
+        assert away.call("run", url, "-o", "b.jsonl", "--format", "json").row["tests"] == 1
+        assert away.call("run", url, "-o", "c.jsonl", "--offline", "--format", "json").row["tests"] == 1
+        (folder / "data.bin").unlink()
+        assert "data.bin: HTTP 404" in refusal(away, "run", url)
+        script.write_text(script.read_text().replace("data.bin", "../data.bin"))
+        assert "is not the name of a file inside its folder" in refusal(away, "run", url)
+        script.write_text("format = 7")
+        assert "format 7 is not known here" in refusal(away, "run", url)
+        assert "not the address of a test" in refusal(away, "run", server.url("/other"))
 
 
 def test_mirrors_have_what_a_site_has_not(away: Workshop, server: Server, root: Path) -> None:
