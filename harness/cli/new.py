@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from harness.cli.new_matrix import new_matrix
 from harness.cli.output import remark
 from harness.errors import OutputError, UsageError
 from harness.interface.load import FILES
@@ -77,7 +78,10 @@ id,input,expect,positive
 
 @click.group("new", no_args_is_help=False)
 def command() -> None:
-    """Write an example interface or test script to start from."""
+    """Write an example interface, test script or similarity matrix to start from."""
+
+
+command.add_command(new_matrix)
 
 
 @command.command("interface")
