@@ -1,7 +1,6 @@
 """`hate cmc --galleries` and `--methods`: the gallery effect, and methods of replication side by side."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -47,7 +46,7 @@ def draw_galleries(words: Sequence[str], wishes: Any, given: dict[str, Any]) -> 
     from harness.analysis.galleries.effect import galleries
     from harness.report.galleries import effect_table, gallery_blocks
 
-    matrices = read_matrices([Path(word) for word in words], given)
+    matrices = read_matrices(words, given)
     column, design = given["galleries"], design_of(given)
     options = {"mix": given["mix"], "permutations": given["permutations"]}
     found = [galleries(matrix, column, wishes, design, **options) for matrix in matrices]

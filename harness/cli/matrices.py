@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from harness.cli.options import PATH
+from harness.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,14 +28,36 @@ def matrix_options(command: F) -> F:
     return command
 
 
-def read_matrices(paths: Sequence[Path], given: dict[str, Any]) -> list[Any]:
-    """The matrices, with the gallery and the probes that were asked for."""
+def read_matrices(words: Sequence[str | Path], given: dict[str, Any]) -> list[Any]:
+    """The matrices, with the gallery and the probes that were asked for.
+
+    A word is a file, or a test that has matrices beside its script: NAME for all of them, NAME/FILE for one.
+    """
     from harness.analysis.conditions import parse_condition
     from harness.analysis.matrices.read import read_matrix
 
     probes, gallery = ([parse_condition(text) for text in given[name]] for name in ("probes", "gallery"))
-    read = [
-        read_matrix(path, given["labels"], larger_is_better=not given["distance"], identity=given["identity"])
-        for path in paths
-    ]
+    read = []
+    for path, distance in (found for word in words for found in _found(Path(word))):
+        larger = not (given["distance"] or distance)
+        read.append(read_matrix(path, given["labels"], larger_is_better=larger, identity=given["identity"]))
     return [matrix.select(probes, gallery) for matrix in read]
+
+
+def _found(path: Path) -> list[tuple[Path, bool]]:
+    """Files, and whether the test that they belong to says that they are distances."""
+    from harness.files.strict_toml import read_toml
+    from harness.script.library import find_all
+
+    if path.exists() or path.is_absolute() or len(path.parts) > 2:
+        return [(path, False)]
+    script = next((found.path for found in find_all() if found.name == path.parts[0]), None)
+    if script is None:
+        return [(path, False)]
+    distance = read_toml(script)[0]["test"].get("larger_is_better") is False
+    if len(path.parts) == 2:
+        return [(script.parent / path.name, distance)]
+    beside = sorted(script.parent.glob("*.npy"))
+    if not beside:
+        raise UsageError(f"{path}: a test without similarity matrices (.npy) beside its script")
+    return [(file, distance) for file in beside]

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -16,7 +15,7 @@ SAMPLING = ("balanced", "unbalanced", "both")
 
 
 @click.command("permute")
-@click.argument("matrices", nargs=-1, required=True, metavar="MATRIX...", type=PATH)
+@click.argument("matrices", nargs=-1, required=True, metavar="MATRIX|TEST...")
 @matrix_options
 @click.option("--subject", default="subject", show_default=True, metavar="COLUMN", help="Who is on an image.")
 @click.option("--differ", metavar="COLUMN,...", help="Gallery and probe image of a person differ in it: day.")
@@ -32,13 +31,14 @@ SAMPLING = ("balanced", "unbalanced", "both")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--plot", type=PATH, metavar="FILE.svg|png|pdf", help="Draw the distributions.")
 @format_option(*TABULAR)
-def command(matrices: Sequence[Path], **given: Any) -> None:
+def command(matrices: Sequence[str], **given: Any) -> None:
     """Permute gallery and probe images: the recognition rate of these people with other choices of image.
 
     In every experiment each person has one image in the gallery and another as the probe. Two or more matrices
     (algorithms) are compared on the same draws.
 
     \b
+    hate permute faces
     hate permute pca.npy lda.npy --labels images.csv --differ day --plot permuted.svg
     """
     if given["plot"] is not None:

@@ -1,7 +1,6 @@
 """`hate urn`: which way of sampling explains how much a rate varies?"""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -84,7 +83,7 @@ def _elements(sources: Sequence[str], given: dict[str, Any]) -> Any:
     if kinds == {True, False}:
         raise UsageError(f"{sources[0]}, {sources[-1]}: transcripts and matrices together; give one kind")
     if True in kinds:
-        matrices = read_matrices([Path(source) for source in sources], given)
+        matrices = read_matrices(sources, given)
         return from_matrices(matrices, values, on=given["on"], identity=given["subject"])
     _only_for_matrices(given)
     found = opened(sources, given["http_timeout"], given["http_limit"])

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from harness.analysis.galleries.effect import Galleries, Tested
 from harness.report.document import Block, Heading, Lines
-from harness.report.match import match_blocks
+from harness.report.match import match_table
 from harness.report.numbers import p_text
 from harness.report.table import Cell, Table
 
@@ -16,7 +16,9 @@ MOST_NAMES = 3
 def gallery_blocks(found: Sequence[Galleries], confidence: float) -> list[Block]:
     """Curves of all galleries, and the tests."""
     curves = [curve for one in found for curve in one.curves]
-    blocks = [*match_blocks(curves, confidence), Heading("Do the galleries differ?"), effect_table(found)]
+    bands = list(dict.fromkeys(f"Bands: {c.bands}, pointwise, for {c.target}." for c in curves if c.bands))
+    blocks: list[Block] = [match_table(curves, confidence), *([Lines(bands)] if bands else [])]
+    blocks += [Heading("Do the galleries differ?"), effect_table(found)]
     return [*blocks, Lines([line for one in found for line in _lines(one)] + _meaning(found))]
 
 

@@ -37,15 +37,15 @@ def rate_table(found: PermutedRates) -> Table:
 
 def pair_table(found: PermutedRates) -> Table:
     """A row a pair, at rank 1."""
-    columns = ["A", "B", "A - B", f"{found.wishes.confidence * 100:g} %", "A better", "tie", "B better",
-               "p, A", "p, B"]  # fmt: skip
+    columns = ["A", "B", "A - B", f"{found.wishes.confidence * 100:g} %", "A, tie, B", "p, A", "p, B"]
     return Table(columns, [_pair(pair, found) for pair in found.pairs if pair.rank == 1])
 
 
 def _pair(pair: PairAtRank, found: PermutedRates) -> list[Cell]:
     limits = span(pair.interval.low, pair.interval.high, "+.3f")
+    draws = f"{pair.a_better}, {pair.ties}, {pair.b_better}"
     return [
-        found.names[pair.a], found.names[pair.b], f"{pair.mean:+.4f}", limits, pair.a_better, pair.ties, pair.b_better,
+        found.names[pair.a], found.names[pair.b], f"{pair.mean:+.4f}", limits, draws,
         p_text(pair.p_not_better), p_text(pair.p_b_not_better),
     ]  # fmt: skip
 
@@ -89,7 +89,7 @@ def _meaning(found: PermutedRates) -> list[str]:
     ]
     if found.pairs:
         lines.append(
-            "p, A: (b + 1)/(N + 1), b the experiments in which A was not better; p, B the other way round. "
-            "Not adjusted for many pairs."
+            "A, tie, B: experiments in which A was better, neither, B. p, A: (b + 1)/(N + 1), b the experiments in "
+            "which A was not better; p, B the other way round. Not adjusted for many pairs."
         )
     return lines

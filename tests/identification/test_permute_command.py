@@ -64,10 +64,23 @@ def test_conditions_choose_gallery_and_probes(faces: Workshop) -> None:
     assert done.json["image_pairs"] == 20 * 2 * 2
 
 
+def test_matrices_of_a_bundled_test_by_name(shop: Workshop) -> None:
+    done = shop.call("permute", "faces", "--experiments", "200", "--format", "json")
+    assert done.status == 0, done.err
+    assert [one["name"] for one in done.json["algorithms"]] == ["eigenfaces_l1", "eigenfaces_mahalanobis"]
+    assert done.json["people"] == 40
+    # Distances, as the test says: taken for similarities nobody would be found.
+    assert done.json["algorithms"][0]["rates"][0]["mean"] > 0.5
+    one = shop.call("permute", "faces/eigenfaces_l1.npy", "--experiments", "200", "--format", "json").json
+    assert one["algorithms"] == done.json["algorithms"][:1]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["missing.npy"], "missing.npy"),
+        (["hdigits"], "without similarity matrices"),
+        (["faces/none.npy"], "none.npy"),
         (["a.npy", "--differ", "dya"], "no column 'dya'"),
         (["a.npy", "--subject", "who"], "no column 'who'"),
         (["a.npy", "--ranks", "21"], "--ranks 21"),

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 # Differences of more pairs would hide one another.
 MOST_PAIRS = 6
-MOST_INSIDE = 4
-PANEL = 2.1
+PANEL = 2.3
+# Letters of a label that leave room for another one beside it.
+HALF = 24
 # About as many bars in a histogram as the paper has; a bar is a whole number of people wide.
 BARS = 25
 
@@ -38,7 +39,7 @@ def _rates(sheet: "Axes", found: PermutedRates) -> None:
     found_at_one = found.permuted.found[:, :, 0]
     counts = [found_at_one[:, number].tolist() for number in range(len(found.names))]
     _histograms(sheet, found.permuted.people, counts, [shortened(name) for name in found.names], 0)
-    _labels(sheet, "recognition rate at rank 1", len(found.names))
+    _labels(sheet, "recognition rate at rank 1")
 
 
 def _over_rank(sheet: "Axes", found: PermutedRates) -> None:
@@ -50,8 +51,6 @@ def _over_rank(sheet: "Axes", found: PermutedRates) -> None:
     sheet.set_xticks([one.rank for one in found.rates[0]] if found.wishes.ranks <= 12 else sheet.get_xticks())
     sheet.set(xlabel="rank", ylabel=f"rate, {found.wishes.confidence * 100:g} % interval")
     sheet.set_xlim(1 - 0.1, found.wishes.ranks + 0.1)
-    if len(found.names) <= MOST_INSIDE:
-        sheet.legend(loc="lower right")
 
 
 def _differences(sheet: "Axes", found: PermutedRates, pairs: Sequence[tuple[int, int]]) -> None:
@@ -61,14 +60,14 @@ def _differences(sheet: "Axes", found: PermutedRates, pairs: Sequence[tuple[int,
     # A pair is neither of its two algorithms, and has a look of its own.
     _histograms(sheet, found.permuted.people, counts, labels, len(found.names))
     sheet.axvline(0, color=GREY, linewidth=0.8, zorder=0)
-    _labels(sheet, "difference of rates at rank 1", len(pairs))
+    _labels(sheet, "difference of rates at rank 1")
 
 
 def _both(sheet: "Axes", found: PermutedRates, other: PermutedRates) -> None:
     name = shortened(found.names[0])
     counts = [one.permuted.found[:, 0, 0].tolist() for one in (found, other)]
     _histograms(sheet, found.permuted.people, counts, [f"{name}, balanced", f"{name}, unbalanced"], 0)
-    _labels(sheet, "recognition rate at rank 1", 2)
+    _labels(sheet, "recognition rate at rank 1")
 
 
 def _histograms(sheet: "Axes", people: int, counts: Sequence[Sequence[int]], labels: Sequence[str], look: int) -> None:
@@ -81,10 +80,10 @@ def _histograms(sheet: "Axes", people: int, counts: Sequence[Sequence[int]], lab
         sheet.plot(x, [bars[place] / len(one) for place in places], label=label, **line(look + number))
 
 
-def _labels(sheet: "Axes", what: str, lines: int) -> None:
+def _labels(sheet: "Axes", what: str) -> None:
+    """The legend stands above the axes, where it hides nothing."""
     sheet.set(xlabel=what, ylabel="share of experiments")
     sheet.set_ylim(bottom=0)
-    if lines <= MOST_INSIDE:
-        sheet.legend(loc="best")
-    else:
-        sheet.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+    labels = sheet.get_legend_handles_labels()[1]
+    columns = 2 if max(map(len, labels)) <= HALF else 1
+    sheet.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2)
