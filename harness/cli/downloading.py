@@ -2,6 +2,8 @@
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ class DownloadBar:
         self._sizes: dict[str, tuple[int | None, int]] = {}
         self._tasks: dict[str, TaskID] = {}
         self._bar: Progress | None = None
+        self._closed = False
 
     def begin(self, name: str, total: int | None, done: int) -> None:
         """Nothing is shown yet."""
@@ -26,11 +29,11 @@ class DownloadBar:
 
     def advance(self, name: str, count: int) -> None:
         """Draw it, or redraw it."""
-        total, done = self._sizes[name]
+        total, done = self._sizes.get(name, (None, 0))
         self._sizes[name] = (total, done + count)
         if name in self._tasks and self._bar is not None:
             self._bar.update(self._tasks[name], completed=done + count)
-        elif time.monotonic() - self._begun[name] > PATIENCE:
+        elif not self._closed and time.monotonic() - self._begun[name] > PATIENCE:
             self._show(name)
 
     def end(self, name: str) -> None:
@@ -42,6 +45,13 @@ class DownloadBar:
             if not self._tasks:
                 self._bar.stop()
                 self._bar = None
+
+    def close(self) -> None:
+        """Take all away: nobody waits any more, though a download may still be on its way."""
+        self._closed = True
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
 
     def _show(self, name: str) -> None:
         if self._bar is None:
@@ -68,9 +78,18 @@ def _short(name: str) -> str:
     return safe(end if len(end) <= 20 else f"{end[:17]}...")
 
 
-def show_downloads() -> None:
-    """From now on, where stderr is a terminal."""
-    if sys.stderr.isatty():
-        from harness.site.watch import watch
+@contextmanager
+def shown_downloads() -> Iterator[None]:
+    """Where stderr is a terminal, downloads are shown meanwhile."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from harness.site.watch import unwatch, watch
 
-        watch(DownloadBar())
+    bar = DownloadBar()
+    watch(bar)
+    try:
+        yield
+    finally:
+        unwatch()
+        bar.close()

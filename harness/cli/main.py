@@ -9,7 +9,7 @@ import click
 from harness import __version__
 from harness.cli.classic import command_hint, modern
 from harness.cli.commands import COMMANDS, LazyGroup
-from harness.cli.downloading import show_downloads
+from harness.cli.downloading import shown_downloads
 from harness.errors import HateError, Interrupted, UsageError
 
 INTERRUPTED = 130
@@ -70,8 +70,7 @@ def _invoke(args: list[str]) -> object:
     """Not by `hate.main`, except for a shell that completes a word: it has its own ideas about broken pipes."""
     if "_HATE_COMPLETE" in os.environ:
         return hate.main(args, prog_name="hate")
-    show_downloads()
-    with hate.make_context("hate", args) as context:
+    with shown_downloads(), hate.make_context("hate", args) as context:
         return hate.invoke(context)
 
 

@@ -62,14 +62,14 @@ def _watched(wish: Wish, response: requests.Response, start: int, abandoned: thr
     if seen is None:
         yield from blocks
         return
-    announced = _announced(response)
-    seen.begin(wish.name, None if announced is None else start + announced, start)
+    announced, name = _announced(response), wish.label or wish.name
+    seen.begin(name, None if announced is None else start + announced, start)
     try:
         for block in blocks:
-            seen.advance(wish.name, len(block))
+            seen.advance(name, len(block))
             yield block
     finally:
-        seen.end(wish.name)
+        seen.end(name)
 
 
 def save(wish: Wish, response: requests.Response, target: Path, start: int, abandoned: threading.Event) -> Fetched:

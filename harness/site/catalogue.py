@@ -35,8 +35,8 @@ class Place(Protocol):
     def ahead(self, refs: Sequence[Ref]) -> None:
         """All of these indexes will be asked for."""
 
-    def file(self, ref: Ref) -> Path:
-        """Content, checked, as a file of this machine."""
+    def file(self, ref: Ref, label: str = "") -> Path:
+        """Content, checked, as a file of this machine; `label` is what people call it."""
 
 
 @dataclass(frozen=True)

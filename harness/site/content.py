@@ -28,6 +28,8 @@ class Wanted:
     urls: Sequence[str]
     said_by: str = "the script"
     small: bool = False
+    # What people call it.
+    label: str = ""
 
 
 def content(wanted: Wanted) -> Path:
@@ -80,7 +82,7 @@ def _from_anywhere(wanted: Wanted, partial: Path) -> None:
     # Here, because most commands never need it and it takes long to import.
     from harness.site.download import Known, download
 
-    known = Known(wanted.sha256, wanted.size, wanted.said_by, wanted.small)
+    known = Known(wanted.sha256, wanted.size, wanted.said_by, wanted.small, wanted.label)
     errors: list[DataError] = []
     for url in sorted(wanted.urls, key=lambda url: parse(url).origin in _silent):
         try:

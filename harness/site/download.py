@@ -48,10 +48,11 @@ class Known:
     said_by: str = "the script"
     # Worth packing for the way; what is large is not, so that a download can be taken up where it broke off.
     small: bool = False
+    label: str = ""
 
     def wish(self, url: str) -> Wish:
         """What to ask for."""
-        return Wish(url, self._limits(), compressed=self.small, resumed=not self.small)
+        return Wish(url, self._limits(), compressed=self.small, resumed=not self.small, label=self.label)
 
     def _limits(self) -> Limits:
         """A test's data may be large, and its author has said how large; a slow line gets a day."""

@@ -77,7 +77,7 @@ class Folder:
     def ahead(self, refs: Sequence[Ref]) -> None:
         """They are here."""
 
-    def file(self, ref: Ref) -> Path:
+    def file(self, ref: Ref, label: str = "") -> Path:
         """Content, checked."""
         path = self.root / file_path(ref.sha256)
         try:

@@ -57,7 +57,7 @@ class Released:
 
     def _fill(self, folder: Path, release: Release) -> None:
         for file in release.files:
-            put(self.catalogue.place.file(file.ref), folder / FOLDER / file.path)
+            put(self.catalogue.place.file(file.ref, file.path), folder / FOLDER / file.path)
         (folder / MANIFEST).write_bytes(encode(release))
 
 

@@ -26,7 +26,7 @@ class Shared:
 
     def path(self) -> Path:
         """The file in the cache; a DataError where it is one of another test than the index says."""
-        path = self.catalogue.place.file(self.entry.file)
+        path = self.catalogue.place.file(self.entry.file, self.entry.name)
         with open_transcript(path, name=self.label) as reader:
             test = reader.header.test
         if (test.name, test.version, test.digest) != (self.index.name, self.entry.version, self.entry.digest):

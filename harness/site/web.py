@@ -54,13 +54,13 @@ class Web:
             raise DataError(f"{self.name}: an index of {ref.bytes:,} bytes; refused")
         return self._get(ref, index_path(ref.sha256), small=True)
 
-    def file(self, ref: Ref) -> Path:
+    def file(self, ref: Ref, label: str = "") -> Path:
         """Content, checked."""
-        return self._get(ref, file_path(ref.sha256), small=False)
+        return self._get(ref, file_path(ref.sha256), label=label)
 
-    def _get(self, ref: Ref, path: str, *, small: bool) -> Path:
+    def _get(self, ref: Ref, path: str, *, small: bool = False, label: str = "") -> Path:
         urls = [f"{base}/{path}" for base in self.bases]
-        return checked_content(Wanted(ref.sha256, ref.bytes, urls, "the site's index", small))
+        return checked_content(Wanted(ref.sha256, ref.bytes, urls, "the site's index", small, label))
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,8 @@ class Wish:
     through: Filter = iter
     # Whether the server may compress on the way.
     compressed: bool = True
+    # What people call it, for a bar.
+    label: str = ""
     # Whether what is in the target already is its beginning; whoever says so checks the SHA-256 of the whole.
     resumed: bool = False
 

@@ -28,7 +28,7 @@ class Shelf:
     def ahead(self, refs: Sequence[Ref]) -> None:
         """They are here."""
 
-    def file(self, ref: Ref) -> Path:
+    def file(self, ref: Ref, label: str = "") -> Path:
         """Content, new or old."""
         return self.files[ref] if ref in self.files else self.folder.file(ref)
 
