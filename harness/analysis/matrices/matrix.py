@@ -12,8 +12,8 @@ from harness.errors import UsageError
 from harness.stats.ranks import Ranks
 
 SUBJECT = "subject"
-# Scores worked on at a time, unless a row has more: 4 MiB of single precision, which a processor's cache holds.
-BLOCK = 1 << 20
+# Scores worked on at a time, unless a row has more.
+BLOCK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)

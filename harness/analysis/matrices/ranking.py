@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from harness.analysis.matrices.labels import BoolArray, IntArray, Labels
+from harness.analysis.matrices.labels import IntArray, Labels
 from harness.errors import DataError
 from harness.stats.ranks import Ranks, rank_matrix
 
@@ -53,22 +53,26 @@ class Who:
     gallery: npt.NDArray[Any]
     same: IntArray
 
+    def coded(self) -> "Who":
+        """The same with people as numbers, which are quicker to compare: -1 for probes of nobody else there.
+
+        A person whose only image in the gallery is the probe itself is nobody else.
+        """
+        names, gallery, images = np.unique(self.gallery, return_inverse=True, return_counts=True)
+        at = np.minimum(np.searchsorted(names, self.probes), names.size - 1)
+        known = names[at] == self.probes
+        alone = (images[at] == 1) & (self.same >= 0) & (gallery[self.same] == at)
+        return Who(np.where(known & ~alone, at, -1), gallery, self.same)
+
     def at(self, rows: slice) -> "Who":
         """Some of the probes."""
         return Who(self.probes[rows], self.gallery, self.same[rows])
 
-    @property
-    def alone(self) -> BoolArray:
-        """Probes whose person has no other image in the gallery than the probe itself."""
-        names, counts = np.unique(self.gallery, return_counts=True)
-        at = np.minimum(np.searchsorted(names, self.probes), names.size - 1)
-        images = np.where(names[at] == self.probes, counts[at], 0)
-        return np.asarray((images == 1) & (self.same >= 0) & (self.gallery[self.same] == self.probes))
-
 
 def rank_probes(matrix: Blocks, who: Who) -> Ranks:
     """Rank every probe."""
-    parts = [_rank(matrix, at, part, who.at(at)) for at, part in matrix.blocks()]
+    coded = who.coded()
+    parts = [_rank(matrix, at, part, coded.at(at)) for at, part in matrix.blocks()]
     joined = [np.concatenate([getattr(part, name) for part in parts]) for name in _JOINED]
     return Ranks(joined[0], joined[1], joined[2], joined[3], parts[0].gallery)
 
@@ -90,14 +94,9 @@ def first_candidates(matrix: Blocks, who: Who, barred: npt.NDArray[Any]) -> IntA
 def _rank(matrix: Blocks, at: slice, part: Scores, who: Who) -> Ranks:
     own = _without_twins(part, who.same, matrix.worst)
     try:
-        ranks = rank_matrix(own, who.probes, who.gallery, larger_is_better=matrix.larger_is_better)
+        return rank_matrix(own, who.probes, who.gallery, larger_is_better=matrix.larger_is_better)
     except ValueError as error:
         raise DataError(f"{matrix.name}: {_lacking(matrix, at, part) or error}") from None
-    if own is part:
-        return ranks
-    alone = who.alone
-    rank, right = np.where(alone, np.nan, ranks.rank), np.where(alone, np.nan, ranks.best_right)
-    return Ranks(rank, ranks.enrolled & ~alone, right, ranks.best_wrong, ranks.gallery)
 
 
 def _without_twins(part: Scores, same: IntArray, worst: float) -> Scores:
