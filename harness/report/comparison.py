@@ -8,7 +8,7 @@ from harness.analysis.comparing.further import Further
 from harness.analysis.comparing.verdicts import classic, sampling_lines, verdict
 from harness.report.document import Block, Heading, Lines
 from harness.report.further import further_blocks, margin_blocks, operating_blocks, statistic_blocks
-from harness.report.numbers import p_text, span
+from harness.report.numbers import p_is, p_text, span
 from harness.report.table import Cell, Table
 
 # Beyond these, a table for each pair, or a line for each, is more than anyone reads.
@@ -106,11 +106,9 @@ def _joint(found: Comparison) -> list[Block]:
     if len(found.runs) < 3:
         return []
     q = found.cochran
-    lines = [
-        f"Cochran's Q = {q.statistic:.3f}, {q.df} degrees of freedom, p = {p_text(q.p_value)} (cases independent)."
-    ]
+    lines = [f"Cochran's Q = {q.statistic:.3f}, {q.df} degrees of freedom, {p_is(q.p_value)} (cases independent)."]
     if found.wald is not None:
-        lines.append(f"With the design: chi-square {found.wald.statistic:.3f}, p = {p_text(found.wald.p_value)}.")
+        lines.append(f"With the design: chi-square {found.wald.statistic:.3f}, {p_is(found.wald.p_value)}.")
     lines.append("Algorithms that share a letter cannot be told apart.")
     combined = f"Whoever always picked an algorithm that is right would reach {found.oracle:.4f}"
     lines.append(f"{combined}, a majority vote {found.majority:.4f}.")

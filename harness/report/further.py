@@ -11,7 +11,7 @@ from harness.analysis.comparing.margins import margin_verdict
 from harness.analysis.comparing.operating import Operated
 from harness.analysis.comparing.statistic_verdicts import statistic_lines
 from harness.report.document import Block, Heading, Lines
-from harness.report.numbers import p_text, span
+from harness.report.numbers import p_is, p_text, span
 from harness.report.table import Cell, Table
 
 # Cases at either end of the list that are shown; JSON has all.
@@ -172,9 +172,7 @@ def _interactions(found: Comparison, by: ByGroup) -> list[str]:
         if one is None:
             continue
         said = "changes with" if one.p_adjusted <= found.alpha else "was not shown to change with"
-        lines.append(
-            f"The difference between {a} and {b} {said} {by.column} (Wald's test, p = {p_text(one.p_adjusted)})."
-        )
+        lines.append(f"The difference between {a} and {b} {said} {by.column} (Wald's test, {p_is(one.p_adjusted)}).")
     return lines
 
 

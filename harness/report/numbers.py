@@ -11,3 +11,9 @@ def p_text(value: float | None) -> str:
     if value is None or value != value:
         return "-"
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def p_is(value: float | None) -> str:
+    """A p-value in a sentence: p = 0.0123, p < 0.0001."""
+    text = p_text(value)
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"

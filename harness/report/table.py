@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from harness.report.terminal import terminal_table
 from harness.report.text import html, last_words, markdown, one_word, safe, spreadsheet, tex, width
 
 Cell = str | int | float | None
@@ -95,20 +96,9 @@ def _aligned(lines: list[list[str]], right: list[bool]) -> str:
 
 
 def _terminal(table: Table, terminal_width: int) -> str:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    rich_table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-    for number, name in enumerate(table.columns):
-        rich_table.add_column(Text(safe(name)), justify="right" if _numeric(table, number) else "left", overflow="fold")
-    for row in table.rows:
-        rich_table.add_row(*(Text(safe(_shown(cell))) for cell in row))
-    console = Console(file=io.StringIO(), width=terminal_width, color_system=None, highlight=False)
-    console.print(rich_table)
-    file = console.file
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n" if hasattr(file, "getvalue") else ""
+    header = [safe(name) for name in table.columns]
+    body = [[safe(_shown(cell)) for cell in row] for row in table.rows]
+    return terminal_table([header, *body], [_numeric(table, i) for i in range(len(table.columns))], terminal_width)
 
 
 def _csv(table: Table) -> str:
