@@ -16,7 +16,7 @@ COMMANDS = {
     "roc": ("roc", "ROC curves with areas, bands, operating points, from a test or transcripts"),
     "det": ("det", "DET curves: both errors against each other, equal error rates"),
     "pr": ("pr", "precision over recall"),
-    "cmc": ("cmc", "cumulative match curves from similarity matrices"),
+    "cmc": ("cmc", "cumulative match curves of rank tests, transcripts and similarity matrices"),
     "confusion": ("confusion", "confusion matrices: who is taken for whom"),
     "show": ("show", "look into the cases of a transcript"),
     "diff": ("diff", "the cases on which two runs differ"),
@@ -30,7 +30,7 @@ COMMANDS = {
     "fetch": ("fetch", "download tests and transcripts ahead of time"),
     "cache": ("cache", "what was downloaded: list, verify, clear"),
     "check": ("check", "validate scripts, interfaces and transcripts"),
-    "new": ("new", "write an example interface or test script to start from"),
+    "new": ("new", "write an example interface, test script or matrix to start from"),
     "completion": ("completion", "shell completion for bash, zsh or fish"),
 }
 
