@@ -38,7 +38,7 @@ http {{
   access_log off;
   client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
   uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-  types {{ application/json json; }}
+  types {{ application/json json; text/html html; }}
   default_type application/octet-stream;
   sendfile on;
   gzip on; gzip_types application/json; gzip_min_length 512; gzip_vary on;
@@ -152,11 +152,16 @@ def hate_serve(
         process.stderr.close()
 
 
+def nginx_program() -> str | None:
+    """Where nginx is; Debian has it where only root looks."""
+    return shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+
+
 @contextmanager
 def nginx(root: Path, folder: Path) -> Iterator[Served]:
     """nginx, configured as docs/serving.md has it."""
-    program = shutil.which("nginx") or "/usr/sbin/nginx"
-    if not Path(program).exists():
+    program = nginx_program()
+    if program is None:
         pytest.skip("nginx is not installed")
     folder.mkdir(parents=True, exist_ok=True)
     port = free_port()

@@ -57,7 +57,7 @@ class Pages:
     async def _page(self, request: Request, make: Make) -> Response:
         if len(request.url.query) > LONGEST_QUERY:
             raise HTTPException(414)
-        state = await to_thread.run_sync(self._site.state)
+        state = self._site.state()
         asked = f"{self._salt}\0{state.sha256}\0{request.url.path}\0{request.url.query}"
         etag = f'W/"{hashlib.sha256(asked.encode()).hexdigest()[:32]}"'
         headers = {"etag": etag, "cache-control": "no-cache", "vary": "Accept-Encoding"}
