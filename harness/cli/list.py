@@ -84,7 +84,8 @@ def _interfaces() -> tuple[Table, dict[str, Any]]:
         try:
             loaded = load_interface(str(path))
         except HateError as error:
-            remark(f"passed over: {error}")
+            # What ships with the harness is right, but may have to be compiled first, in a folder of one's own.
+            remark(f"passed over: {error}" if name == "here" else f"{name} must be built first: copy {path.parent}")
             continue
         own = {key: param.default for key, param in loaded.params.items()}
         entries.append(

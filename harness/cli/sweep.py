@@ -75,6 +75,8 @@ def command(test: str, **given: Any) -> None:
         heat_map(payload["rows"], *drawn_over, given["plot"])
         remark(f"picture: {given['plot']}")
     _tell(grid, sweep, given)
+    if len(rows) > 1 and len(set(map(str, counts))) == 1:
+        remark("all rows are alike: these values change nothing; does the interface give scores?")
     tell_decided(grid, sweep.plans[0])
     tell_runs(runs, kept)
 
@@ -94,7 +96,7 @@ def _two_axes(grid: Grid, picture: Path) -> tuple[str, str]:
     check_picture(picture)
     swept = [axis.name for axis in grid.axes if len(axis.values) > 1]
     if len(swept) != 2:
-        raise UsageError(f"--plot: {len(swept)} parameters have several values; a heat map is drawn over two")
+        raise UsageError(f"--plot: a heat map is drawn over two parameters with several values, not over {len(swept)}")
     return swept[0], swept[1]
 
 

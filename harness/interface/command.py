@@ -14,7 +14,7 @@ from harness.errors import InterfaceError
 from harness.interface.contract import Interface, Session, Setting
 from harness.interface.process import LARGEST_OUTPUT, Finished, describe_status, last_lines, run_to_end
 from harness.model import ErrorKind, Question, Reply, plain_text
-from harness.params import Param
+from harness.params import Param, nearest
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -97,8 +97,8 @@ class CommandSession:
     def _ask(self, question: Question) -> Reply:
         # A column cannot take the place of a parameter or of what the harness fills in.
         case = {"id": question.id, "input": question.input, "expect": question.expect, "repeat": question.repeat}
-        argv = self._argv(self._interface.argv, {**question.columns, **self._values, **case})
         try:
+            argv = self._argv(self._interface.argv, {**question.columns, **self._values, **case})
             finished = run_to_end(argv, self._interface.folder, timeout=self._setting.timeout, stdin=self._null)
         except InterfaceError as error:
             return Reply(question, None, ErrorKind.INTERFACE, str(error))
@@ -127,12 +127,19 @@ class CommandSession:
             if whole is not None and isinstance(known.get(whole[1]), list):
                 argv += [_argument(item) for item in known[whole[1]]]
             else:
-                argv.append(_PLACEHOLDER.sub(lambda found: _argument(known.get(found[1], found[0])), part))
+                argv.append(_PLACEHOLDER.sub(lambda found: _argument(_filled(found[1], known)), part))
         return argv
 
     def close(self) -> None:
         """Nothing is left running."""
         os.close(self._null)
+
+
+def _filled(name: str, known: Mapping[str, Any]) -> Any:
+    """What a placeholder stands for. One that stands for nothing is a misspelling, or a column the case lacks."""
+    if name not in known:
+        raise InterfaceError(f"nothing to fill in for {{{name}}}; {nearest(name, known)}")
+    return known[name]
 
 
 def _argument(value: Any) -> str:

@@ -128,7 +128,6 @@ def test_placeholders(shop: Workshop) -> None:
         "{threshold}",
         "{day}",
         "{id2}",
-        "{unknown}",
         "{print $1}",
         "{repeat}",
     ]
@@ -138,9 +137,16 @@ def test_placeholders(shop: Workshop) -> None:
     records = shop.run("--param", "threshold=2.5")
     assert errors(records) == {}
     assert (shop.folder / "seen").read_text().splitlines() == [
-        "[a b][one][two words][3][][n=3,w x][2.5][mon][true][{unknown}][{print $1}][1]",
-        '[$(id)][{"k":[1]}][][n=3,w x][2.5][][][{unknown}][{print $1}][1]',
+        "[a b][one][two words][3][][n=3,w x][2.5][mon][true][{print $1}][1]",
+        '[$(id)][{"k":[1]}][][n=3,w x][2.5][][][{print $1}][1]',
     ]
+
+
+def test_a_misspelt_placeholder_is_an_error_of_every_case(shop: Workshop) -> None:
+    command(shop, "echo $1", words=["{inptu}"])
+    records = run(shop)
+    assert {record["error"] for record in records} == {"interface"}
+    assert records[0]["message"] == "nothing to fill in for {inptu}; did you mean 'input'?"
 
 
 def test_training_comes_first_and_once(shop: Workshop) -> None:

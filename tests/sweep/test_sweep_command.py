@@ -265,3 +265,13 @@ def test_kept_runs_are_in_the_cache_that_a_user_can_clear(counting: Workshop) ->
     assert counting.call("cache", "clear", "runs").status == 0
     sweep(counting, "--param", "threshold=0")
     assert calls(counting) == 12
+
+
+def test_values_that_change_nothing_are_pointed_out(shop: Workshop) -> None:
+    """An answer without a score passes every threshold: the rows are alike, and a newcomer wonders why."""
+    shop.script()
+    shop.interface()
+    alike = shop.call("sweep", "toy", "--param", "threshold=0,1,2")
+    assert "all rows are alike" in alike.err
+    shop.interface("def answer(case, params):\n    return case.input, 1.5\n")
+    assert "all rows are alike" not in shop.call("sweep", "toy", "--param", "threshold=0,1,2").err
