@@ -153,4 +153,4 @@ def test_sweep_draws_two_parameters_and_no_other_number(shop: Workshop) -> None:
     assert done.status == 0, done.err
     assert (shop.folder / "heat.svg").read_bytes().startswith(b"<?xml")
     one = shop.call(*words, "--plot", "heat.svg")
-    assert (one.status, "1 parameters have several values" in one.err) == (2, True)
+    assert (one.status, "a heat map is drawn over two parameters" in one.err) == (2, True)
