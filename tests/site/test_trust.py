@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -290,6 +291,25 @@ def test_text_from_a_site_cannot_act_on_the_terminal(site: Path, shop: Workshop)
     done = shop.call("list")
     assert "\\x1b[2Jgone" in done.out
     assert "\x1b" not in done.out + done.err
+
+
+def test_a_hostile_archive_of_a_site_is_refused(
+    site: Path, shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its author cannot publish it; a site that has it all the same cannot do harm with it."""
+    folder = tiny(tmp_path / "bad", name="bad")
+    with zipfile.ZipFile(folder / "evil.zip", "w") as archive:
+        archive.writestr("../../../escaped", b"!")
+    with (folder / "bad.hate.toml").open("a") as script:
+        script.write('[data.evil]\npath = "evil.zip"\nunpack = true\n')
+    assert "would land outside its folder" in refusal(shop, "publish", str(folder), "--to", str(site))
+    with monkeypatch.context() as patch:
+        patch.setattr("harness.site.publishing.offers.provide", lambda script: {"images": script.folder / "images"})
+        publish(site, offers([folder]))
+    before = elsewhere(tmp_path)
+    assert "would land outside its folder" in refusal(shop, "describe", "bad")
+    assert elsewhere(tmp_path) == before
+    assert not list(tmp_path.rglob("escaped"))
 
 
 def test_a_script_of_a_site_that_names_files_elsewhere_is_refused(shop: Workshop, tmp_path: Path) -> None:
