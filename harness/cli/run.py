@@ -20,6 +20,7 @@ from harness.cli.options import test_argument as test_arg
 from harness.cli.output import chosen, emit, remark
 from harness.cli.plan import make_plan
 from harness.cli.progress import progress
+from harness.cli.train_folds import run_folds, train_folds_options
 from harness.engine.run import Options, Plan, Result, run
 from harness.engine.target import Output
 from harness.errors import UsageError
@@ -35,6 +36,7 @@ from harness.report.table import Format
 @running_options
 @click.option("--repeat", type=click.IntRange(1, 10_000), default=1, metavar="K",
               help="Ask each case K times, for algorithms that roll dice.")  # fmt: skip
+@train_folds_options
 @click.option("--resume", is_flag=True, help="Carry on with a run that was stopped.")
 @click.option("--retry-errors", is_flag=True, help="Run again only the cases in error.")
 @click.option("--force", is_flag=True, help="Overwrite an existing transcript.")
@@ -53,10 +55,12 @@ def command(test: str, **given: Any) -> int:
     _check(given, output)
     choice = given["gallery"], given["probe"]
     plan = make_plan(test, given["libraries"], given["interface"], given["assignments"], options, choice)
-    if given["ids"]:
+    if given["ids"] and given["train_folds"] is None:
         from harness.cli.one_case import show_cases
 
         return show_cases(plan, given["ids"], verbose=given["verbose"])
+    if given["train_folds"] is not None:
+        return run_folds(plan, output, given)
     result = run(plan, output, progress())
     _report(plan, result, chosen(given["style"]))
     return 1 if given["strict"] and result.counts.ER else 0

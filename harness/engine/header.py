@@ -29,11 +29,17 @@ def run_header(plan: "Plan") -> Header:
         design=_design(plan.cases),
         repeat=options.repeat if options.repeat > 1 else UNSET,
         limit=UNSET if options.limit is None else options.limit,
+        train=_train(plan),
         harness=__version__,
         python=platform.python_version(),
         platform=f"{sys.platform}-{platform.machine()}",
         started=now(),
     )
+
+
+def _train(plan: "Plan") -> dict[str, int] | UnsetType:
+    part = plan.held_back
+    return UNSET if part is None else {"without_fold": part.fold, "folds": part.folds, "seed": part.seed}
 
 
 def _test(cases: CaseSet) -> TestInfo:

@@ -18,6 +18,7 @@ from harness.interface.contract import Interface, Session
 from harness.model import Case, Counts, ErrorRule, Question, Reply, Trial
 from harness.params import Value
 from harness.script.cases import CaseSet
+from harness.script.teaching import HeldBack
 from harness.transcript.write import Writer
 
 TICK_SECONDS = 0.1
@@ -41,6 +42,8 @@ class Plan:
     interface: Interface
     params: Mapping[str, Value]
     options: Options = Options()
+    # What of the training part is not learned from; None for nothing.
+    held_back: HeldBack | None = None
 
     @property
     def total(self) -> int:

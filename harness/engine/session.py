@@ -30,7 +30,7 @@ def open_session(plan: "Plan") -> Iterator[Session]:
             version=script.version,
             task=script.task.name,
             params=plan.params,
-            train=_training_file(plan.cases, Path(work)),
+            train=_training_file(plan, Path(work)),
             gallery=_gallery_file(plan.cases, Path(work)),
             work=Path(work),
             timeout=options.timeout,
@@ -66,9 +66,14 @@ class LinesFile:
         return self._path
 
 
-def _training_file(cases: CaseSet, work: Path) -> LinesFile:
-    lines = None if cases.script.file.train is None else lambda: training(cases.script, cases.places)
+def _training_file(plan: "Plan", work: Path) -> LinesFile:
+    lines = None if plan.cases.script.file.train is None else lambda: _taught(plan)
     return LinesFile(work / "train.jsonl", lines)
+
+
+def _taught(plan: "Plan") -> Iterator[Question]:
+    withheld = plan.held_back.places if plan.held_back is not None else frozenset()
+    return (one for one in training(plan.cases.script, plan.cases.places) if one.index not in withheld)
 
 
 def _gallery_file(cases: CaseSet, work: Path) -> LinesFile:

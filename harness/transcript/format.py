@@ -59,6 +59,8 @@ class Header(Struct, frozen=True):
     design: dict[str, Any] = {}
     repeat: int | UnsetType = UNSET
     limit: int | UnsetType = UNSET
+    # Which fold of the training part was not learned from.
+    train: dict[str, int] | UnsetType = UNSET
     harness: str = ""
     python: str = ""
     platform: str = ""
@@ -87,7 +89,7 @@ class End(Struct, frozen=True):
 def differences(ours: Header, theirs: Header) -> list[str]:
     """What keeps two headers from being of the same run: test, algorithm, interface, parameters, extent."""
     found = []
-    for what in ("test", "algorithm", "interface", "params", "repeat", "limit"):
+    for what in ("test", "algorithm", "interface", "params", "repeat", "limit", "train"):
         mine, other = (_plain(getattr(header, what)) for header in (ours, theirs))
         if mine != other:
             found.append(f"{what} ({_first_difference(mine, other)})")
