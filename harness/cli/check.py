@@ -9,7 +9,7 @@ import click
 from harness.errors import HateError, TranscriptError, UsageError
 from harness.interface.load import load_interface
 from harness.report.text import safe
-from harness.script.cases import load_cases, training
+from harness.script.cases import CaseSet, load_cases, training
 from harness.script.design import FIXED_COLUMNS
 from harness.script.load import SUFFIX, load_script
 from harness.site.provide import provide
@@ -87,7 +87,23 @@ def _check_script(file: Path) -> Iterator[str]:
             yield f"warning: column '{column}' is one of your own; did you mean '{near[0]}'?"
     if seen:
         yield f"warning: {len(seen):,} test inputs are training material too, such as that of case '{seen[0]}'"
+    if cases.gallery is not None:
+        yield from _overlaps(cases, trained)
     yield f"a valid test: {script.name} {script.version}, {len(cases):,} cases, {script.digest}"
+
+
+def _overlaps(cases: CaseSet, trained: set[str]) -> Iterator[str]:
+    """Images of a rank test that are there for two purposes."""
+    if cases.gallery is None:
+        return
+    twins = [case.id for case in cases if cases.gallery.twin(case) >= 0]
+    if twins:
+        text = f"warning: {len(twins):,} probes are in the gallery too, such as '{twins[0]}'"
+        yield f"{text}; none is compared with itself"
+    resolve = cases.references.resolve
+    learned = [entry.id for entry in cases.gallery.entries if _key(resolve(entry.input)) in trained]
+    if learned:
+        yield f"warning: {len(learned):,} gallery images are training material too, such as '{learned[0]}'"
 
 
 def _key(value: object) -> str:

@@ -57,6 +57,9 @@ def describe(cases: CaseSet) -> dict[str, Any]:
         "train": None if trained is None else str((script.folder / trained.table).absolute()),
         "train_cases": sum(1 for _ in training(script, cases.places)),
         "cases": {"total": len(cases), "positive": cases.positives, "negative": len(cases) - cases.positives},
+        "gallery": None
+        if cases.gallery is None
+        else {"images": len(cases.gallery), "identities": len(cases.gallery.names)},
         "params": {
             name: {"type": p.type, "default": p.default, "decision": p.decision, "help": p.help}
             for name, p in script.params.items()
@@ -99,6 +102,8 @@ def as_markdown(facts: dict[str, Any]) -> str:
     lines += [f"- data `{name}`: {place}" for name, place in facts["data"].items()]
     if facts["train"] is not None:
         lines.append(f"- training material: {facts['train_cases']:,} cases in {facts['train']}")
+    if facts["gallery"] is not None:
+        lines.append("- gallery: {images:,} images of {identities:,} identities".format(**facts["gallery"]))
     lines += ["", "## Parameters", ""]
     lines += [
         f"- `{name}` ({p['type']}{', a decision' if p['decision'] else ''}, {p['default']} by default): {p['help']}"

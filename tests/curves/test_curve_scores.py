@@ -100,7 +100,7 @@ MISTAKES = [
     ([label(0, True), label(1, False, actual="9", score=None), label(2, True, score=None)], {}, "'c1' and 1 more"),
     ([label(0, True)], {}, "no negative case"),
     ([label(0, False)], {}, "no positive case"),
-    ([label(0, True), label(1, False)], {"task": "rank"}, "is a rank test"),
+    ([label(0, True), label(1, False)], {"task": "mask"}, "is a mask test"),
 ]
 
 

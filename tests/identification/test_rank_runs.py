@@ -144,3 +144,25 @@ def test_enrol_is_checked_when_it_is_loaded(shop: Workshop, tmp_path: Path) -> N
     assert "enrol(gallery) does not take (gallery, params)" in shop.call("run", "toy").err
     shop.interface("def enrol(gallery, params):\n    1 / 0\ndef answer(case, params):\n    return None\n")
     assert "cannot enrol: ZeroDivisionError" in shop.call("run", "toy").err
+
+
+def test_check_and_describe_know_the_gallery(shop: Workshop) -> None:
+    script = identification(shop, gallery=GALLERY + "g5,p2_3,bob,3\n")
+    shop.write("toy/train.csv", "id,input,expect\nt1,p3_1,cat\n")
+    script.write_text(script.read_text(encoding="utf-8") + '[train]\ntable = "train.csv"\n', encoding="utf-8")
+    said = shop.call("check", script).out
+    assert "warning: 1 probes are in the gallery too, such as 'q2'; none is compared with itself" in said
+    assert "warning: 1 gallery images are training material too, such as 'g3'" in said
+    assert "gallery: 5 images of 3 identities" in shop.call("describe", "toy").out
+
+
+def test_an_open_set_has_a_curve_over_the_threshold(shop: Workshop) -> None:
+    open_set(shop)
+    shop.interface(ENROLLING)
+    done = shop.call("roc", "toy", "--param", "rank=2", "--format", "json", "--bands", "none")
+    assert done.status == 0, done.err
+    points = done.json["curves"][0]["points"]
+    # Right ones at 0.9, 0.7, 0.6; the stranger's best at 0.55.
+    assert points["threshold"][1:] == [0.9, 0.7, 0.6, 0.55]
+    assert points["tpr"] == pytest.approx([0, 1 / 3, 2 / 3, 1, 1])
+    assert points["fpr"] == [0, 0, 0, 0, 1]

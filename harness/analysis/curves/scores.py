@@ -11,7 +11,7 @@ from harness.transcript.columns import Columns
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
-TASKS = ("label", "score", "value")
+TASKS = ("label", "score", "rank", "value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +42,10 @@ def curve_scores(columns: Columns, source: str) -> Scored:
     larger = _larger_is_better(columns, source)
     error = columns.error.codes >= 0
     given = ~error & ((columns.actual.codes >= 0) | ~np.isnan(columns.score))
-    _require_scores(columns, given, source)
-    counts = given & _claimed(columns)
+    claimed = _claimed(columns)
+    # Whom a rank test did not find has no score to be looked at.
+    _require_scores(columns, given & claimed if columns.header.test.task == "rank" else given, source)
+    counts = given & claimed
     never, always = (-np.inf, np.inf) if larger else (np.inf, -np.inf)
     scores = np.where(counts, columns.score, never)
     if columns.header.test.errors != ErrorRule.REFUSE:
@@ -57,7 +59,7 @@ def _larger_is_better(columns: Columns, source: str) -> bool:
     if test.task not in TASKS:
         raise TranscriptError(f"{source}: {test.name} is a {test.task} test; curves over a threshold need a score test")
     # The recorded score of a value test is its error, which the tolerance bounds from above.
-    return test.task == "label" or (test.task == "score" and test.larger_is_better is not False)
+    return test.task == "label" or (test.task in ("score", "rank") and test.larger_is_better is not False)
 
 
 def _require_scores(columns: Columns, given: BoolArray, source: str) -> None:
@@ -72,8 +74,10 @@ def _require_scores(columns: Columns, given: BoolArray, source: str) -> None:
 
 
 def _claimed(columns: Columns) -> BoolArray:
-    """Whether the label is the claimed one; tests without labels have only the score."""
+    """Whether the label is the claimed one, or the right one's rank good enough; other tests have only the score."""
     everything = np.ones(columns.score.size, dtype=np.bool_)
+    if columns.header.test.task == "rank":
+        return np.asarray(~columns.positive | (columns.rank <= columns.header.params.get("rank", 1)))
     if columns.header.test.task != "label" or (columns.actual.codes < 0).all():
         return everything
     code = {label: number for number, label in enumerate(columns.expect.labels) if label}
