@@ -1,14 +1,13 @@
 """The site that is served, in its latest state, and what pages ask of it again and again."""
 
-import hashlib
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.errors import DataError
 from harness.site.catalogue import Catalogue, find_version
 from harness.site.folder import Folder
 from harness.site.layout import TOP, Release, TestEntry, TestIndex, TranscriptEntry, VersionEntry, decode_top
+from harness.site.serving.top import TopFile
 
 # A test with more transcripts is listed up to here: the best ones.
 MOST_TRANSCRIPTS = 10_000
@@ -54,14 +53,14 @@ class Site:
     _listed: tuple[str, list[TestEntry]] = ("", [])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def __post_init__(self) -> None:
+        self._top = TopFile(self.root)
+
     def state(self) -> State:
         """What is published now."""
-        data = Folder(self.root).top()
-        if data is None:
-            raise DataError(f"{self.root}: its {TOP} is gone")
-        sha256, state = hashlib.sha256(data).hexdigest(), self._state
-        if state is None or state.sha256 != sha256:
-            state = State(sha256, Catalogue(Folder(self.root), decode_top(data, str(self.root / TOP))))
+        top, state = self._top.read(), self._state
+        if state is None or state.sha256 != top.sha256:
+            state = State(top.sha256, Catalogue(Folder(self.root), decode_top(top.data, str(self.root / TOP))))
             self._state = state
         return state
 

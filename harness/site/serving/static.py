@@ -1,8 +1,6 @@
 """The files of a site, as a plain web server would serve them: nothing but the layout, so nothing else can be had."""
 
 import gzip
-import hashlib
-import os
 import re
 import stat
 from collections.abc import AsyncIterator
@@ -15,9 +13,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from harness.site.layout import LARGEST_TOP, TOP
+from harness.errors import DataError
+from harness.site.layout import TOP
 from harness.site.serving.conditions import Unsatisfiable, takes_gzip, unchanged, wanted_range
 from harness.site.serving.stock import Stock
+from harness.site.serving.top import TopFile
 
 _NAMED = re.compile(
     r"(?:index/(?P<i>[0-9a-f]{2})/(?=(?P=i))[0-9a-f]{64}\.json"
@@ -60,6 +60,7 @@ class StaticFiles:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._top = TopFile(root)
         self._stock = Stock(ROOM)
         # Packing takes a core; whoever else asks must not wait for all of them.
         self._packers = CapacityLimiter(2)
@@ -75,13 +76,15 @@ class StaticFiles:
 
     async def top(self, request: Request) -> Response:
         """The top index, which changes."""
-        data, modified = _read_top(self._root / TOP)
-        etag = f'"{hashlib.sha256(data).hexdigest()}"'
-        found = _Found(self._root / TOP, len(data), modified, etag, "application/json")
+        try:
+            top = self._top.read()
+        except DataError:
+            raise HTTPException(404) from None
+        found = _Found(self._root / TOP, len(top.data), top.modified, f'"{top.sha256}"', "application/json")
         headers = found.headers(immutable=False)
-        if unchanged(request.headers, etag, modified):
+        if unchanged(request.headers, found.etag, found.modified):
             return Response(status_code=304, headers=headers)
-        return _part(request, found, data, headers)
+        return _part(request, found, top.data, headers)
 
     async def _respond(self, request: Request, found: _Found) -> Response:
         headers = found.headers(immutable=True)
@@ -120,14 +123,6 @@ def _look(path: Path) -> _Found:
         raise HTTPException(404)
     media_type = "application/json" if path.suffix == ".json" else "application/octet-stream"
     return _Found(path, found.st_size, found.st_mtime, f'"{path.stem}"', media_type)
-
-
-def _read_top(path: Path) -> tuple[bytes, float]:
-    try:
-        with path.open("rb") as file:
-            return file.read(LARGEST_TOP), os.fstat(file.fileno()).st_mtime
-    except OSError:
-        raise HTTPException(404) from None
 
 
 def _pack(found: _Found) -> bytes:
