@@ -7,7 +7,15 @@ from typing import Any
 import click
 
 from harness.cli.keeping import Folder
-from harness.cli.options import PATH, TABULAR, format_option, interface_option, library_option, running_options
+from harness.cli.options import (
+    PATH,
+    TABULAR,
+    choice_options,
+    format_option,
+    interface_option,
+    library_option,
+    running_options,
+)
 from harness.cli.options import test_argument as test_arg
 from harness.cli.output import chosen, emit, remark
 from harness.cli.plan import load_parts
@@ -34,6 +42,7 @@ from harness.report.counts import count_row, count_table
 @click.command("sweep")
 @test_arg
 @interface_option
+@choice_options
 @values_option
 @click.option("--sample", type=click.IntRange(1, 1_000_000), metavar="N", help="Only N combinations, at random.")
 @click.option("--latin", type=click.IntRange(1, 1_000_000), metavar="N",
@@ -54,7 +63,8 @@ def command(test: str, **given: Any) -> None:
     A decision parameter, such as threshold, never runs the program again. Runs are kept: only what is new is run,
     and a sweep that was stopped carries on.
     """
-    parts = load_parts(test, given["libraries"], given["interface"])
+    choice = given["gallery"], given["probe"]
+    parts = load_parts(test, given["libraries"], given["interface"], choice)
     grid = make_grid(parts.params, given["assignments"])
     numbers = _numbers(grid, given)
     drawn_over = None if given["plot"] is None else _two_axes(grid, given["plot"])

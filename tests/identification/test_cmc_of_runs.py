@@ -77,7 +77,14 @@ def test_strata_and_people_give_the_bands_of_their_samples(shop: Workshop) -> No
     matrix = read_matrix(FACES / "eigenfaces_mahalanobis.npy", larger_is_better=False)
     chosen = matrix.select([parse_condition("image>8")], [parse_condition("image=1")])
     ranks, who = chosen.ranks().rank, chosen.rows.column("subject")
-    words = [FACES / "eigenfaces_mahalanobis.npy", "--distance", "--gallery", "image=1", "--probe", "image>8"]
+    words: list[str | Path] = [
+        FACES / "eigenfaces_mahalanobis.npy",
+        "--distance",
+        "--gallery",
+        "image=1",
+        "--probe",
+        "image>8",
+    ]
     for options, sample, target in (
         (["--stratum", "subject"], make_sample(79, strata=who), "these strata, new cases"),
         ([], make_sample(79, units=who), "new people"),
@@ -91,7 +98,7 @@ def test_strata_and_people_give_the_bands_of_their_samples(shop: Workshop) -> No
 
 
 def test_censored_ranks_have_a_median_of_their_own(shop: Workshop) -> None:
-    words = [FACES / "eigenfaces_mahalanobis.npy", "--distance", *SECOND]
+    words: list[str | Path] = [FACES / "eigenfaces_mahalanobis.npy", "--distance", *SECOND]
     ranks = (
         read_matrix(FACES / "eigenfaces_mahalanobis.npy", larger_is_better=False)
         .select([parse_condition("image=2")], [parse_condition("image=1")])
@@ -126,7 +133,7 @@ def test_when_half_is_not_found_there_is_no_median(shop: Workshop) -> None:
 
 
 def test_two_algorithms_side_by_side(shop: Workshop) -> None:
-    words = [FACES / f"eigenfaces_{name}.npy" for name in ("l1", "mahalanobis")]
+    words: list[str | Path] = [FACES / f"eigenfaces_{name}.npy" for name in ("l1", "mahalanobis")]
     done = shop.call("cmc", *words, "--distance", *SECOND, "--format", "table", "--plot", "a.svg")
     assert done.status == 0, done.err
     assert "0.7500" in done.out
@@ -150,3 +157,18 @@ def test_mistakes(toy: Workshop, words: list[str], said: str) -> None:
     done = toy.call("cmc", *words)
     assert done.status == 2
     assert said in done.err
+
+
+def test_bands_cover_the_rate_of_these_people_in_new_images() -> None:
+    """Each of 40 people has a chance of its own to be found at rank 1, of which two images are drawn, 400 times."""
+    rng = np.random.default_rng(5)
+    chance = rng.beta(4, 2, 40)
+    who = np.repeat(np.arange(40), 2)
+    sampling = Sampling(make_sample(80, strata=who), "subject", None, "cases")
+    inside = 0
+    for _ in range(400):
+        ranks = np.where(rng.random(80) < chance[who], 1.0, 2.0)
+        bands = match_curve(Ranked("a", ranks, 40, 40, sampling, ""), MatchWishes(limit=1)).curve.bands
+        inside += bool(bands.low[0] <= chance.mean() <= bands.high[0])
+    # 95 % of 400, give or take three standard errors of 1.1 %.
+    assert 0.917 <= inside / 400 <= 0.983

@@ -153,3 +153,13 @@ def test_rows_and_columns_that_are_missing(shop: Workshop) -> None:
     done = shop.call("run", "toy", "--interface", "matrix:m/faces.npy", "--format", "json")
     assert done.row["ER"] == 3
     assert "faces has no row for it; its labels have other ids" in done.err
+
+
+def test_a_sweep_has_choices_too(shop: Workshop) -> None:
+    faces(shop)
+    chosen = ("--interface", "matrix:m/faces.npy", "--gallery", "session=1", "--probe", "session=2", "--format", "json")
+    rows = shop.call("sweep", "toy", "--param", "rank=1,2,6", *chosen).json["rows"]
+    for row in rows:
+        run = shop.call("run", "toy", "--param", f"rank={row['params']['rank']}", *chosen)
+        assert run.row["TP"] == row["TP"]
+    assert rows[-1]["TP"] == rows[-1]["tests"] == 6
