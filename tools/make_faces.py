@@ -17,7 +17,7 @@ import numpy.typing as npt
 from bundle_files import write_table
 
 from harness.interface.load import bundled_interfaces
-from harness.interface.python import load_python
+from harness.interface.python_file import load_python
 from harness.model import Question
 
 DISTANCES = ("l1", "mahalanobis")

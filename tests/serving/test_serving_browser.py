@@ -11,6 +11,9 @@ from served import Served, hate_serve, toy_script, toy_transcript
 from harness.site.publishing.offers import offer_test, offer_transcript
 from harness.site.publishing.publish import publish
 
+# Not a conftest.py: type checkers take two modules of one name for one.
+pytest_plugins = ["site_fixtures"]
+
 PAGES = [
     "/",
     "/?q=nothing+of+the+kind",

@@ -11,6 +11,9 @@ from harness.site.publishing.offers import offer_test, offer_transcript
 from harness.site.publishing.publish import publish
 from harness.site.serving.tokens import add_token
 
+# Not a conftest.py: type checkers take two modules of one name for one.
+pytest_plugins = ["site_fixtures"]
+
 
 def made(folder: Path) -> Path:
     root = folder / "site"

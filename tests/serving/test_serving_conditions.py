@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 
 from harness.site.serving.conditions import Unsatisfiable, takes_gzip, unchanged, wanted_range
 
+# Not a conftest.py: type checkers take two modules of one name for one.
+pytest_plugins = ["site_fixtures"]
+
 ETAG, MODIFIED = '"abc"', 1_700_000_000.7
 DATE = formatdate(MODIFIED, usegmt=True)
 

@@ -11,6 +11,9 @@ from served import Served
 from harness.site.folder import open_folder
 from harness.site.layout import TOP, Ref, file_path, index_path
 
+# Not a conftest.py: type checkers take two modules of one name for one.
+pytest_plugins = ["site_fixtures"]
+
 PLAIN = {"Accept-Encoding": "identity"}
 
 

@@ -18,6 +18,9 @@ from harness.site.layout import file_path
 from harness.site.publishing.offers import offer_test, offer_transcript
 from harness.site.publishing.publish import publish
 
+# Not a conftest.py: type checkers take two modules of one name for one.
+pytest_plugins = ["site_fixtures"]
+
 SECURITY = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",

@@ -7,6 +7,8 @@ import random
 import resource
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +29,9 @@ from harness.site.serving.app import make_app
 from harness.site.serving.submission import Door, Rules
 from harness.site.serving.tokens import Keeper, add_token, remove_token
 from harness.site.signing import check_signature, new_key
+
+# Not a conftest.py: type checkers take two modules of one name for one.
+pytest_plugins = ["site_fixtures"]
 
 PLACE = "/transcripts/toy@1.0/mine"
 
@@ -385,3 +390,15 @@ def test_ctrl_c_ends_it(house: House) -> None:
         server.process.send_signal(signal.SIGINT)
         assert server.process.wait(60) in (0, 130, -2)
     assert not any("Traceback" in line for line in server.log)
+
+
+@pytest.mark.parametrize("library", ["starlette", "uvicorn", "jinja2", "markdown_it"])
+def test_a_missing_library_is_named_with_the_remedy(house: House, tmp_path: Path, library: str) -> None:
+    absent = tmp_path / "absent" / library
+    absent.mkdir(parents=True)
+    (absent / "__init__.py").write_text(f"raise ModuleNotFoundError('gone', name={library!r})\n")
+    command = [sys.executable, "-m", "harness.cli.main", "serve", str(house.root)]
+    env = house.env | {"PYTHONPATH": str(absent.parent)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr == f"hate: serving needs {library}: pip install 'hate-harness[serve]'\n"

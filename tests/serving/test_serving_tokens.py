@@ -9,6 +9,9 @@ from workshop import Workshop
 from harness.site.serving.allowance import MOST_KEYS, Allowance
 from harness.site.serving.tokens import Keeper, add_token, read_tokens, remove_token
 
+# Not a conftest.py: type checkers take two modules of one name for one.
+pytest_plugins = ["site_fixtures"]
+
 
 def test_a_token_is_printed_once_and_kept_as_a_hash(shop: Workshop) -> None:
     done = shop.call("token", "add", "anna", "--tokens", "tokens.json")
