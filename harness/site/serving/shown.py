@@ -1,5 +1,6 @@
 """What each page shows."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -37,7 +38,7 @@ class ShownTests:
     def page(self, site: Site, state: State) -> str:
         """The page."""
         everything = site.tests(state)
-        found = [entry for entry in everything if self._fits(entry)]
+        found = [entry for entry in everything if self._fits(entry)] if self.words.strip() else everything
         pages = max(1, -(-len(found) // TESTS_A_PAGE))
         number = min(max(1, self.number), pages)
         return render_page(
@@ -86,7 +87,8 @@ def shown_test(state: State, text: str, stock: Stock) -> str:
 
 def _key(kind: str, test: Test, entries: Sequence[TranscriptEntry]) -> tuple[str, ...]:
     """What a comparison follows from: a test, and content."""
-    return (kind, test.full_name, *(f"{entry.name} {entry.file.sha256} {entry.by}" for entry in entries))
+    parts = [f"{entry.name}\0{entry.file.sha256}\0{entry.by}\0{entry.published}" for entry in entries]
+    return kind, test.full_name, hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _ranking(state: State, test: Test, entries: Sequence[TranscriptEntry], stock: Stock) -> Markup:
