@@ -1,0 +1,90 @@
+"""What is kept while there is room, and made once for all who ask."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from looked import Page
+from served import hate_serve, toy_script, toy_transcript
+
+from harness.site.publishing.offers import offer_test, offer_transcript
+from harness.site.publishing.publish import publish
+from harness.site.serving.stock import Stock
+
+pytest_plugins = ["site_fixtures"]
+
+
+def test_what_was_not_asked_for_the_longest_goes_first() -> None:
+    stock = Stock(10_000)
+    for name in "abcde":
+        stock.put(name, b"x" * 1500)
+    assert stock.get("a") is not None
+    for name in "fg":
+        stock.put(name, b"x" * 1500)
+    assert [name for name in "abcdefg" if stock.get(name) is not None] == ["a", "d", "e", "f", "g"]
+
+
+def test_nothing_alone_takes_all_the_room() -> None:
+    stock = Stock(1000)
+    stock.put("large", b"x" * 300)
+    assert stock.get("large") is None
+
+
+def test_empty_values_take_room_too() -> None:
+    stock = Stock(10_000)
+    for number in range(1000):
+        stock.put(number, b"")
+    assert sum(stock.get(number) is not None for number in range(1000)) == 20
+
+
+def test_ten_who_ask_at_once_make_it_once() -> None:
+    stock, made, gate = Stock(10_000), [], threading.Barrier(10)
+
+    def make() -> bytes:
+        made.append(1)
+        return b"costly"
+
+    def ask(_: int) -> bytes:
+        gate.wait(60)
+        return stock.made("key", make)
+
+    with ThreadPoolExecutor(10) as pool:
+        assert set(pool.map(ask, range(10))) == {b"costly"}
+    assert len(made) == 1
+
+
+def test_who_fails_to_make_it_lets_the_next_one_try() -> None:
+    stock = Stock(10_000)
+
+    def fail() -> bytes:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        stock.made("key", fail)
+    assert stock.made("key", lambda: b"now") == b"now"
+
+
+@pytest.mark.parametrize("cases", [1, 2, 3])
+def test_the_smallest_tests_have_pages_too(tmp_path: Path, elsewhere: dict[str, str], cases: int) -> None:
+    root = tmp_path / "site"
+    publish(root, [offer_test(toy_script(tmp_path / "toy", cases=cases))])
+    for number in range(3):
+        path = tmp_path / f"r{number}.jsonl"
+        grouped = (
+            {"design": {"stratum": "s", "psu": "u"}, "record": {"stratum": "s", "psu": "u"}} if number == 2 else {}
+        )
+        path.write_bytes(toy_transcript(root, wrong=range(number), **grouped))  # type: ignore[arg-type]
+        publish(root, [offer_transcript(path)])
+    with hate_serve(root, env=elsewhere) as server:
+        for page, codes in {
+            "/tests/toy": {200},
+            "/compare/toy?t=r0&t=r1": {200} if cases > 1 else {409},
+            "/compare/toy?t=r0&t=r2": {200, 409},
+            "/compare/toy?t=r1&t=r2": {200, 409},
+            "/transcripts/toy/r0": {200},
+            "/transcripts/toy/r2": {200},
+        }.items():
+            answer = server.get(page, headers={"Accept": "text/html"})
+            assert answer.status_code in codes, (page, server.log)
+            assert "Something went wrong" not in Page(answer.text).text
