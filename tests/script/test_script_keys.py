@@ -143,7 +143,8 @@ def test_training_material_has_labels_and_paths(tmp_path: Path) -> None:
     path = script_in(tmp_path, EVERYTHING, FILES)
     (question,) = training(script(path), provide(script(path)))
     assert (question.id, question.input, question.expect) == ("9", str(tmp_path / "images" / "1.pgm"), "x")
-    assert question.columns == {"day": "mon"}
+    # A score test: whether the claim is true is told beside it.
+    assert question.columns == {"day": "mon", "positive": True}
 
 
 def test_the_label_of_a_training_case_is_its_real_class(tmp_path: Path) -> None:
