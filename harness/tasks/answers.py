@@ -37,7 +37,8 @@ def bounded(value: float) -> float:
 def label(raw: object) -> str:
     """A label as text; 3 and '3' are the same label."""
     if isinstance(raw, str):
-        return _writable(raw.strip())
+        text = raw.strip()
+        return text if text.isascii() else _writable(text)
     if isinstance(raw, bool):
         return "true" if raw else "false"
     if isinstance(raw, int):

@@ -95,7 +95,7 @@ class Writer:
 
     def count(self, trial: Trial) -> None:
         """Count a record that is there already."""
-        self._tally[trial.outcome.value] += 1
+        self._tally[trial.outcome._value_] += 1  # `value` is a descriptor, and felt
         if trial.error:
             self._tally["ER"] += 1
 
@@ -106,7 +106,8 @@ class Writer:
 
     def append(self, index: int, trial: Trial) -> None:
         """Write the record of the case at `index`."""
-        self.keep(index, self.add(trial))
+        self._indexes.append(index)
+        self._starts.append(self.add(trial))
 
     def add(self, trial: Trial) -> int:
         """Write a record and count it; its place among the cases is told later, by `keep`. Returns its first byte."""
@@ -154,8 +155,9 @@ class Writer:
         """All of it or, on a full disk, none of it: a torn record is cut off again."""
         done = 0
         try:
+            done = os.write(self._fd, data)
             while done < len(data):
-                done += os.write(self._fd, data[done:] if done else data)
+                done += os.write(self._fd, data[done:])
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, self._offset)
