@@ -106,8 +106,8 @@ class Writer:
 
     def append(self, index: int, trial: Trial) -> None:
         """Write the record of the case at `index`."""
-        self._indexes.append(index)
         self._starts.append(self.add(trial))
+        self._indexes.append(index)
 
     def add(self, trial: Trial) -> int:
         """Write a record and count it; its place among the cases is told later, by `keep`. Returns its first byte."""
