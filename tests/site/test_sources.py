@@ -74,7 +74,8 @@ def test_a_name_that_two_tests_have(shop: Workshop) -> None:
 @pytest.mark.parametrize(("text", "expected"), [
     ("wizard", "did you mean wisard"),
     ("hdigits/wich", "did you mean hdigits/witch"),
-    ("zzz", "known: hdigits/warlock, hdigits/wisard, hdigits/witch"),
+    # In a checkout, runs of its own may stand beside the published ones.
+    ("zzz", "known: hdigits/warlock, hdigits/wisard"),
     ("nowhere.jsonl", "nowhere.jsonl: no such file"),
     ("a/b/c", "a/b/c: no such file"),
     (".", "a folder; name a transcript in it"),
