@@ -13,7 +13,6 @@ from harness.model import Trial, plain_text
 from harness.params import nearest
 
 OWN = Trial.__struct_fields__[:-1]
-Getter = Callable[[Any], Any]
 
 
 def value(trial: Trial, name: str) -> Any:

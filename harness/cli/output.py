@@ -26,20 +26,28 @@ def _number(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
+def _print_json(payload: Any) -> None:
+    print(json_text(msgspec.json.format(msgspec.json.encode(payload, enc_hook=_number), indent=1).decode()))
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size((100, 24)).columns
+
+
 def emit(style: Format, table: Table, payload: Any) -> None:
     """Print a table, or the payload as JSON."""
     if style is Format.JSON:
-        print(json_text(msgspec.json.format(msgspec.json.encode(payload, enc_hook=_number), indent=1).decode()))
+        _print_json(payload)
     else:
-        print(render(table, style, terminal_width=shutil.get_terminal_size((100, 24)).columns), end="")
+        print(render(table, style, terminal_width=_columns()), end="")
 
 
 def emit_document(style: Format, blocks: Sequence[Block], payload: Any) -> None:
     """Print a report of several parts, or the payload as JSON."""
     if style is Format.JSON:
-        print(json_text(msgspec.json.format(msgspec.json.encode(payload, enc_hook=_number), indent=1).decode()))
+        _print_json(payload)
     else:
-        print(render_document(blocks, style, terminal_width=shutil.get_terminal_size((100, 24)).columns), end="")
+        print(render_document(blocks, style, terminal_width=_columns()), end="")
 
 
 def remark(text: str) -> None:

@@ -1,6 +1,6 @@
 """What the sites have, for `hate list`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -18,24 +18,16 @@ MOST_TRANSCRIPTS = 1000
 
 def tests_at_sites() -> list[dict[str, Any]]:
     """The latest version of every test at the sites; a site that cannot be used is a remark."""
-    if not configured_sites():
-        return []
-    from harness.site.sites import sites
-
-    entries: list[dict[str, Any]] = []
-    among = sites()
-    for config, catalogue in among:
-        try:
-            entries += [_listed(entry, config.name) for entry in catalogue.tests()]
-        except HateError as error:
-            among.refuse(error)
-    for note in among.notes:
-        remark(f"hate: {note}")
-    return entries
+    return _from_all(lambda catalogue, site: [_listed(entry, site) for entry in catalogue.tests()])
 
 
 def transcripts_at_sites() -> list[dict[str, Any]]:
     """The transcripts at the sites, each with the name by which other commands know it; of large sites, the first."""
+    return _from_all(_first_transcripts)
+
+
+def _from_all(look: Callable[["Catalogue", str], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """What is found at all sites together."""
     if not configured_sites():
         return []
     from harness.site.sites import sites
@@ -44,18 +36,19 @@ def transcripts_at_sites() -> list[dict[str, Any]]:
     among = sites()
     for config, catalogue in among:
         try:
-            found = [
-                _shared(test, entry, config.name) for test, entry in islice(_each(catalogue), MOST_TRANSCRIPTS + 1)
-            ]
+            entries += look(catalogue, config.name)
         except HateError as error:
             among.refuse(error)
-            continue
-        if len(found) > MOST_TRANSCRIPTS:
-            remark(f"{config.name}: only the first {MOST_TRANSCRIPTS:,} transcripts are listed")
-        entries += found[:MOST_TRANSCRIPTS]
     for note in among.notes:
         remark(f"hate: {note}")
     return entries
+
+
+def _first_transcripts(catalogue: "Catalogue", site: str) -> list[dict[str, Any]]:
+    found = [_shared(test, entry, site) for test, entry in islice(_each(catalogue), MOST_TRANSCRIPTS + 1)]
+    if len(found) > MOST_TRANSCRIPTS:
+        remark(f"{site}: only the first {MOST_TRANSCRIPTS:,} transcripts are listed")
+    return found[:MOST_TRANSCRIPTS]
 
 
 def _each(catalogue: "Catalogue") -> Iterator[tuple[str, "TranscriptEntry"]]:

@@ -1,6 +1,5 @@
 """A comparison for people: figure 5 of the tutorial, and beneath it what the tutorial could not say."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.analysis.comparing.comparison import Comparison, Pair, best_first
@@ -155,8 +154,3 @@ def _pair_name(found: Comparison, pair: Pair) -> str:
 
 def _two(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
-
-
-def tables_only(blocks: Sequence[Block]) -> list[Table]:
-    """The tables of a report, for formats that have no room for sentences."""
-    return [block for block in blocks if isinstance(block, Table)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from harness.report.terminal import terminal_table
+from harness.report.terminal import padded, terminal_table
 from harness.report.text import html, last_words, markdown, one_word, safe, spreadsheet, tex, width
 
 Cell = str | int | float | None
@@ -85,13 +85,7 @@ def _numeric(table: Table, column: int) -> bool:
 
 def _aligned(lines: list[list[str]], right: list[bool]) -> str:
     widths = [max(width(line[i]) for line in lines) for i in range(len(right))]
-    text = []
-    for line in lines:
-        cells = [
-            " " * (widths[i] - width(cell)) + cell if right[i] else cell + " " * (widths[i] - width(cell))
-            for i, cell in enumerate(line)
-        ]
-        text.append("  ".join(cells).rstrip())
+    text = ["  ".join(padded(line, widths, right)).rstrip() for line in lines]
     return "\n".join(text) + "\n"
 
 

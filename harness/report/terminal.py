@@ -73,12 +73,16 @@ def _row(cells: Sequence[str], right: Sequence[bool], widths: Sequence[int]) -> 
     lines = []
     for number in range(max(map(len, folded))):
         texts = [cell[number] if number < len(cell) else "" for cell in folded]
-        padded = [
-            " " * (size - width(text)) + text if aligned else text + " " * (size - width(text))
-            for text, aligned, size in zip(texts, right, widths, strict=True)
-        ]
-        lines.append((" " + GAP.join(padded)).rstrip())
+        lines.append((" " + GAP.join(padded(texts, widths, right))).rstrip())
     return lines
+
+
+def padded(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> list[str]:
+    """Each text filled up to its width, on its left where it is aligned to the right."""
+    return [
+        " " * (size - width(text)) + text if aligned else text + " " * (size - width(text))
+        for text, size, aligned in zip(texts, widths, right, strict=True)
+    ]
 
 
 def _lines(cell: str, size: int) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.analysis.comparing.align import Aligned, FloatArray
+from harness.analysis.comparing.align import FloatArray
 from harness.stats.rates import Interval
 from harness.stats.replication.intervals import t_interval, t_p_value
 from harness.stats.replication.plan import Plan
@@ -60,16 +60,6 @@ def costs(values: FloatArray, pairs: Sequence[tuple[int, int]], sample: Sample, 
         ],
         pairs=[_ratio(found, place[a], place[b], plan) if a in place and b in place else None for a, b in pairs],
     )
-
-
-def seconds_of(aligned: Aligned, pairs: Sequence[tuple[int, int]], sample: Sample, plan: Plan) -> Costs | None:
-    """Time a case."""
-    return costs(aligned.seconds, pairs, sample, plan)
-
-
-def memory_of(aligned: Aligned, pairs: Sequence[tuple[int, int]], sample: Sample, plan: Plan) -> Costs | None:
-    """Peak memory of the program a case, for programs in a process of their own."""
-    return costs(aligned.memory, pairs, sample, plan)
 
 
 def _mean(found: Several, place: int, cases: int, plan: Plan) -> Cost:
