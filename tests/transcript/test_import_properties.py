@@ -62,7 +62,7 @@ def test_any_document_is_a_transcript_or_an_error(documents: list[object], alone
         assert again.id == trial.id
         # No number was lost on the way, as one that is not finite would be.
         assert again.values == trial.values
-        assert trial.values is UNSET or None not in again.values.values()
+        assert again.values is UNSET or None not in again.values.values()
 
 
 @given(st.data())
