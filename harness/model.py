@@ -142,6 +142,8 @@ class Trial(Struct, frozen=True, gc=False):
     stratum: str | UnsetType = UNSET
     psu: str | UnsetType = UNSET
     columns: dict[str, Any] | UnsetType = UNSET
+    # Further numbers of the answer by name, such as the marks of another tool.
+    values: dict[str, float | None] | UnsetType = UNSET
 
 
 class Counts(Struct, frozen=True):

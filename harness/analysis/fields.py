@@ -12,7 +12,9 @@ from harness.errors import UsageError
 from harness.model import Trial, plain_text
 from harness.params import nearest
 
-OWN = Trial.__struct_fields__[:-1]
+# Numbers and columns are told by their own names.
+OWN = tuple(name for name in Trial.__struct_fields__ if name not in ("values", "columns"))
+VALUES = "values."
 
 
 def value(trial: Trial, name: str) -> Any:
@@ -22,8 +24,16 @@ def value(trial: Trial, name: str) -> Any:
     elif name in OWN:
         found = getattr(trial, name)
     else:
-        found = None if trial.columns is UNSET else trial.columns.get(name)
+        found = _further(trial, name)
     return None if found is UNSET else found
+
+
+def _further(trial: Trial, name: str) -> Any:
+    """A column of the case, else a value by name; `values.NAME` is always the value."""
+    if trial.columns and name in trial.columns:
+        return trial.columns[name]
+    values = trial.values or {}
+    return values.get(name, values.get(name.removeprefix(VALUES)))
 
 
 def text(found: Any) -> str:

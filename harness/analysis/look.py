@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from harness.analysis.conditions import Condition
-from harness.analysis.fields import OWN, check_known, ordered, value
+from harness.analysis.fields import OWN, VALUES, check_known, ordered, value
 from harness.model import Counts, Trial
 from harness.transcript.format import Header
 from harness.transcript.read import TranscriptReader, open_transcript
@@ -50,6 +50,8 @@ class Run:
     counts: Counts = field(default_factory=Counts)
     # The columns of its cases, in the order of their first appearance.
     columns: dict[str, None] = field(default_factory=dict)
+    # The names of the values, likewise.
+    values: dict[str, None] = field(default_factory=dict)
 
     def see(self, block: list[Trial]) -> None:
         """Count some more records, and learn their columns."""
@@ -58,6 +60,8 @@ class Run:
         for trial in block:
             if trial.columns:
                 self.columns.update(dict.fromkeys(trial.columns))
+            if trial.values:
+                self.values.update(dict.fromkeys(trial.values))
 
     def blocks(self, reader: TranscriptReader) -> Iterable[list[Trial]]:
         """The records of a transcript, seen as they go by."""
@@ -88,7 +92,7 @@ def look(path: Path, name: str, choice: Choice) -> View:
             found = [trial for trial in block if choice.wants(trial) and _holds(trial, choice)]
             matching += len(found)
             kept += found if room is None else found[: max(room - len(kept), 0)]
-    choice.check([*OWN, *run.columns])
+    choice.check([*OWN, *run.columns, *run.values, *(VALUES + name for name in run.values)])
     return View(run, matching, choice.arrange(kept, value))
 
 

@@ -19,6 +19,7 @@ from harness.transcript.importing.convert import Converted, convert
 from harness.transcript.importing.recognise import read
 from harness.transcript.importing.results import Fields, Wishes
 from harness.transcript.importing.store import store
+from harness.transcript.importing.values import values_note
 from harness.transcript.write import Writer
 
 COUNTS = ("tests", "TP", "TN", "FP", "FN", "ER", "rate")
@@ -41,6 +42,13 @@ def _column(name: str, text: str) -> Callable[[F], F]:
 @_column("success", "Tables: whether it was right.")
 @_column("positive", "Tables: whether the claim is true and should be accepted (true where not named).")
 @_column("repeat", "Tables: which of several answers to the same case.")
+@click.option(
+    "--value",
+    "values",
+    multiple=True,
+    metavar="NAME",
+    help="Tables: a column of numbers to keep; other tools: a metric (all, unless told). Several with commas.",
+)
 @click.option("--positive-label", metavar="LABEL", help="Predictions: the class to detect, the others are negative.")
 @_column("stratum", "Groups that are fixed; several with commas between them.")
 @_column("psu", "Groups that were drawn: subjects, documents, repositories.")
@@ -95,5 +103,7 @@ def _report(converted: Sequence[Converted], paths: Sequence[Path], style: str | 
         lines.append([*names.values(), *(row[name] for name in COUNTS), str(path)])
     payload = {"rows": rows, "transcripts": [str(path) for path in paths]}
     emit(chosen(style), Table(["test", "algorithm", *COUNTS, "transcript"], lines), payload)
-    for note in dict.fromkeys(note for item in converted for note in item.notes):
+    notes = [note for item in converted for note in item.notes]
+    notes.append(values_note(trial for item in converted for trial in item.trials))
+    for note in filter(None, dict.fromkeys(notes)):
         remark(note)

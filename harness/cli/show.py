@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from harness.analysis.fields import value
+from harness.analysis.fields import OWN, VALUES, value
 from harness.analysis.look import Run, View, look
 from harness.cli.looking import choice_of, choice_options, of_design, present, print_cases
 from harness.cli.options import TABULAR, format_option
@@ -91,6 +91,9 @@ def _table(view: View) -> Table:
     columns += [(name, False) for name in of_design(view.run.header, shown)]
     # A column of the case by a name that a record has of its own could not be told from it.
     columns += [(name, False) for name in view.run.columns if name not in COLUMNS]
+    columns += [
+        (VALUES + name if name in OWN else name, False) for name in view.run.values if name not in view.run.columns
+    ]
     return present(columns, view.trials, value)
 
 

@@ -1,7 +1,7 @@
 """A whole transcript as columns: numpy arrays, texts by code, ready to be compared."""
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -11,15 +11,16 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, Struct, UnsetType
 
+from harness.errors import TranscriptError
 from harness.model import Outcome, Trial, plain_text
-from harness.transcript.format import Header
+from harness.transcript.format import MOST_VALUES, Header
 from harness.transcript.read import TranscriptReader, open_transcript
 
 OUTCOMES = tuple(Outcome)
 _TEXTS = {str, UnsetType, type(None)}
 _MISSING = {UnsetType, type(None)}
 _TEXT_KEYS = ("expect", "truth", "actual", "error", "stratum", "psu")
-_NO_COLUMNS: dict[str, Any] = {}
+_NONE: dict[str, Any] = {}
 _CODE = {outcome.value: code for code, outcome in enumerate(OUTCOMES)}
 
 
@@ -53,6 +54,8 @@ class Columns:
     stratum: Coded
     psu: Coded
     columns: dict[str, Coded] = field(default_factory=dict)
+    # Further numbers by name, likewise not-a-number where a record has none.
+    values: dict[str, npt.NDArray[np.float64]] = field(default_factory=dict)
 
     @property
     def success(self) -> npt.NDArray[np.bool_]:
@@ -72,7 +75,8 @@ class Columns:
 def read_columns(path: Path, *, name: str | None = None, lean: bool = False) -> Columns:
     """Read a transcript, plain or gzipped; whether it is complete is told, not judged. `name` is for messages.
 
-    `lean` leaves out what only some analyses need: expect, truth, actual, rank and the columns of the cases.
+    `lean` leaves out what only some analyses need: expect, truth, actual, rank, the values, and the columns of the
+    cases.
     """
     with open_transcript(path, name=name, record=_Lean if lean else Trial) as reader:
         return collect(reader, lean=lean)
@@ -80,7 +84,7 @@ def read_columns(path: Path, *, name: str | None = None, lean: bool = False) -> 
 
 def collect(reader: TranscriptReader, *, lean: bool = False) -> Columns:
     """The columns of an open transcript."""
-    building = _Building(("error", "stratum", "psu") if lean else _TEXT_KEYS)
+    building = _Building(("error", "stratum", "psu") if lean else _TEXT_KEYS, reader.name)
     # Millions of small objects and no cycle among them: looking for cycles would take as long as all the rest.
     collecting = gc.isenabled()
     gc.disable()
@@ -138,7 +142,8 @@ class _Building:
     A million records pass through here, so that what can is done by map, attrgetter and dict alone.
     """
 
-    def __init__(self, keys: Sequence[str]) -> None:
+    def __init__(self, keys: Sequence[str], source: str) -> None:
+        self.source = source
         self.ids: list[str] = []
         self.outcome = [np.empty(0, np.int8)]
         numbers = ("score", "seconds", "memory", *(["rank"] if "actual" in keys else []))
@@ -146,6 +151,7 @@ class _Building:
         self.repeat = [np.empty(0, np.int32)]
         self.texts = {name: _Texts() for name in keys}
         self.columns: dict[str, _Texts] = {}
+        self.values: dict[str, list[npt.NDArray[np.float64]]] = {}
 
     def add(self, block: Sequence[Trial]) -> None:
         values = map(attrgetter("outcome._value_"), block)
@@ -157,17 +163,32 @@ class _Building:
             texts.add(list(map(attrgetter(name), block)), typed=name != "actual")
         if "actual" in self.texts:
             self._add_columns(block)
+            self._add_values(block)
         self.ids += map(attrgetter("id"), block)
 
     def _add_columns(self, block: Sequence[Trial]) -> None:
         """Any columns of the cases; a record may lack some, and a later one may bring new ones."""
-        given = [_NO_COLUMNS if columns is UNSET else columns for columns in map(attrgetter("columns"), block)]
+        given = [_NONE if columns is UNSET else columns for columns in map(attrgetter("columns"), block)]
         kinds = dict.fromkeys(map(tuple, given))
         for name in dict.fromkeys(name for names in kinds for name in names):
             self.columns.setdefault(name, _Texts(len(self.ids)))
         for name, texts in self.columns.items():
-            everywhere = all(name in names for names in kinds)
-            texts.add(list(map(itemgetter(name), given) if everywhere else (columns.get(name) for columns in given)))
+            texts.add(_by_name(given, kinds, name))
+
+    def _add_values(self, block: Sequence[Trial]) -> None:
+        """Any values by name; like columns they may come and go, and most transcripts have none at all."""
+        given = list(map(attrgetter("values"), block))
+        if not self.values and given.count(UNSET) == len(given):
+            return
+        given = [_NONE if values is UNSET else values for values in given]
+        kinds = dict.fromkeys(map(tuple, given))
+        names = dict.fromkeys(name for names in kinds for name in names)
+        if len(self.values.keys() | names) > MOST_VALUES:
+            raise TranscriptError(f"{self.source}: values by more than {MOST_VALUES} names; leave some out")
+        for name in names:
+            self.values.setdefault(name, [np.full(len(self.ids), np.nan)])
+        for name, parts in self.values.items():
+            parts.append(_numbers(_by_name(given, kinds, name), np.nan))
 
     def finish(self, reader: TranscriptReader) -> Columns:
         named: dict[str, Any] = {name: np.concatenate([np.empty(0), *p]) for name, p in self.numbers.items()}
@@ -181,8 +202,15 @@ class _Building:
             outcome=np.concatenate(self.outcome),
             repeat=np.concatenate(self.repeat),
             columns={name: texts.finish() for name, texts in self.columns.items()},
+            values={name: np.concatenate(parts) for name, parts in self.values.items()},
             **named,
         )
+
+
+def _by_name(given: Sequence[dict[str, Any]], kinds: Iterable[tuple[str, ...]], name: str) -> list[Any]:
+    """What each mapping has by a name, None where it has nothing; `kinds` are the names that they have."""
+    everywhere = all(name in names for names in kinds)
+    return list(map(itemgetter(name), given) if everywhere else (found.get(name) for found in given))
 
 
 def _numbers(values: list[Any], missing: float) -> npt.NDArray[np.float64]:

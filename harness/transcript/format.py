@@ -8,6 +8,8 @@ from msgspec import UNSET, Struct, UnsetType
 from harness.model import Counts
 
 FORMAT = 1
+# Names of values in one transcript: each is a measure, and an array when it is read.
+MOST_VALUES = 100
 
 
 class GalleryInfo(Struct, frozen=True):

@@ -17,12 +17,14 @@ from harness.transcript.format import FORMAT, End, Header
 
 LONGEST_LINE = 64 << 20
 BLOCK = 4 << 20
+LONGEST_SHOWN = 60
 # What msgspec raises for text that is not the JSON that was expected.
 UNUSABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 
 _trial = msgspec.json.Decoder(Trial)
 _header = msgspec.json.Decoder(Header)
 _end = msgspec.json.Decoder(End)
+_number = msgspec.json.Decoder(float | None)
 
 
 @dataclass(frozen=True)
@@ -196,7 +198,30 @@ def _explain(line: bytes, error: Exception) -> str:
                 return f"outcome {outcome!r} is not one of TP, TN, FP, FN"
         except (*UNUSABLE, AttributeError):
             pass
+        if "`$.values" in str(error):
+            return _explain_values(line) or _text(error)
     return _text(error)
+
+
+def _explain_values(line: bytes) -> str:
+    """Which of the values cannot be used: msgspec does not say. Empty where the rest of the line is no better."""
+    try:
+        given = msgspec.json.decode(line, type=dict[str, msgspec.Raw])["values"]
+    except UNUSABLE:
+        return ""
+    if not bytes(given).startswith(b"{"):
+        return f"values {_cut(given)} is not a mapping of names to numbers; leave it out where there are none"
+    for name, raw in msgspec.json.decode(given, type=dict[str, msgspec.Raw]).items():
+        try:
+            _number.decode(raw)
+        except UNUSABLE:
+            return f"values: {name!r} is {_cut(raw)}, not a finite number; leave it out where there is none"
+    return ""
+
+
+def _cut(raw: msgspec.Raw) -> str:
+    text = bytes(raw).decode(errors="replace")
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
 
 def open_transcript(path: Path, *, name: str | None = None, record: Any = Trial) -> TranscriptReader:

@@ -10,6 +10,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 from imports import INSPECT, document
+from msgspec import UNSET
 
 from harness.errors import HateError
 from harness.model import Trial
@@ -36,6 +37,8 @@ WISHES = [
     Wishes(),
     Wishes(metric="acc", success_at=0.5, partial=True),
     Wishes(fields=Fields(success="success"), psu="id"),
+    Wishes(fields=Fields(success="success"), values=("y_score", "value,epoch")),
+    Wishes(values=("acc",)),
 ]
 
 
@@ -55,7 +58,11 @@ def test_any_document_is_a_transcript_or_an_error(documents: list[object], alone
     found = outcome(json.dumps(documents[0], indent=1) if alone else "\n".join(map(json.dumps, documents)), wishes)
     assert found
     for trial in [] if isinstance(found, str) else found:
-        assert msgspec.json.decode(msgspec.json.encode(trial), type=Trial).id == trial.id
+        again = msgspec.json.decode(msgspec.json.encode(trial), type=Trial)
+        assert again.id == trial.id
+        # No number was lost on the way, as one that is not finite would be.
+        assert again.values == trial.values
+        assert again.values is UNSET or None not in again.values.values()
 
 
 @given(st.data())

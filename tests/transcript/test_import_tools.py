@@ -58,6 +58,7 @@ def test_lm_eval_names_task_version_and_model(shop: Workshop) -> None:
     assert records["1"] == {
         "id": "1", "outcome": "FN", "positive": True, "expect": "1", "actual": "0", "stratum": "nature",
         "columns": {"question": "The clear sky is", "answer": 1, "subject": "nature"},
+        "values": {"acc": 0.0, "acc_norm": 0.0},
     }  # fmt: skip
 
 
@@ -71,7 +72,7 @@ def test_lm_eval_reads_the_answer_of_the_chosen_filter(shop: Workshop) -> None:
 
 def test_lm_eval_asks_which_metric_counts(shop: Workshop) -> None:
     line = refused(shop, sample_file(TOY, "colours"))
-    assert line.endswith("has the metrics 'acc', 'acc_norm'; choose one with --metric")
+    assert line.endswith("has the metrics 'acc', 'acc_norm'; choose one with --metric (all are kept as values)")
     assert "did you mean 'acc_norm'?" in refused(shop, sample_file(TOY, "colours"), "--metric", "acc_nrm")
 
 
@@ -117,6 +118,7 @@ def test_inspect_archive_with_zstd_and_two_epochs(shop: Workshop) -> None:
     assert records["peru#2"] | {"repeat": 0} == {
         "id": "peru", "outcome": "FN", "positive": True, "expect": "Lima", "actual": "I do not know", "repeat": 0,
         "psu": "Americas", "columns": {"continent": "Americas", "words.n": 3},
+        "values": {"includes": 0.0, "match": 0.0},
     }  # fmt: skip
 
 

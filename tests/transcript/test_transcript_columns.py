@@ -49,6 +49,10 @@ def test_columns_equal_the_records(tmp_path_factory: pytest.TempPathFactory, giv
     assert set(columns.columns) == {key for given_columns in dicts for key in given_columns}
     for name, coded in columns.columns.items():
         assert texts(coded) == [text(given_columns.get(name)) for given_columns in dicts]
+    values = [{} if trial.values is UNSET else trial.values for trial in given_trials]
+    assert set(columns.values) == {name for given_values in values for name in given_values}
+    for name, numbers in columns.values.items():
+        np.testing.assert_array_equal(numbers, [number(given_values.get(name)) for given_values in values])
 
 
 @quickly
@@ -63,13 +67,24 @@ def test_columns_that_come_and_go_between_blocks(tmp_path: Path) -> None:
     """Blocks are some megabytes: a column may begin in a later one, or be missing there."""
     long = "x" * 100_000
     given_trials = [
-        Trial(str(i), Outcome.TP, message=long, columns={"early": "a"} if i < 60 else {"late": i % 3, "flag": True})
+        Trial(
+            str(i),
+            Outcome.TP,
+            message=long,
+            columns={"early": "a"} if i < 60 else {"late": i % 3, "flag": True},
+            values=UNSET if i < 20 or i >= 100 else {"f1": i / 8} if i < 60 else {"rouge": i / 4},
+        )
         for i in range(120)
     ]
     columns = read_columns(write(tmp_path / "t.jsonl", given_trials))
     assert texts(columns.columns["early"]) == ["a"] * 60 + [None] * 60
     assert texts(columns.columns["late"]) == [None] * 60 + [str(i % 3) for i in range(60, 120)]
     assert set(columns.columns["flag"].labels) == {"true"}
+    nothing = [math.nan]
+    f1 = nothing * 20 + [i / 8 for i in range(20, 60)] + nothing * 60
+    rouge = nothing * 60 + [i / 4 for i in range(60, 100)] + nothing * 20
+    np.testing.assert_array_equal(columns.values["f1"], f1)
+    np.testing.assert_array_equal(columns.values["rouge"], rouge)
 
 
 def test_errors_of_the_program_are_told_by_name(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ trials = st.builds(
     stratum=st.text(max_size=5) | st.just(UNSET),
     psu=st.text(max_size=5) | st.just(UNSET),
     columns=st.dictionaries(st.sampled_from(["a", "b", "ü", ""]), _json, max_size=3) | st.just(UNSET),
+    values=st.dictionaries(st.sampled_from(["a", "f1", "ü"]), _finite | st.none(), max_size=3) | st.just(UNSET),
 )
 
 

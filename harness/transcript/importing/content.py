@@ -160,6 +160,19 @@ def as_mark(value: object, place: str) -> float | None:
     return number
 
 
+def as_metric(value: object, place: str) -> float | None:
+    """One of several marks, of which perhaps another decides: one that is not finite is nobody's mistake yet."""
+    return value if isinstance(value, float) else as_mark(value, place)
+
+
+def as_value(value: object, place: str) -> float | None:
+    """A cell as a number to keep; None where there is none, which libraries write in several ways."""
+    empty = isinstance(value, str) and value.strip().lower() in ("", "nan")
+    return (
+        None if empty or value is NOWHERE or (isinstance(value, float) and math.isnan(value)) else as_mark(value, place)
+    )
+
+
 def is_mark(value: object) -> bool:
     """Whether a JSON value can be a mark as it is: a number or a truth value."""
     return isinstance(value, bool | int | float)

@@ -15,6 +15,7 @@ from harness.transcript.importing.grouping import Design
 from harness.transcript.importing.header import transcript_header
 from harness.transcript.importing.judge import Judge
 from harness.transcript.importing.results import Imported, Result, Wishes
+from harness.transcript.importing.values import Values
 from harness.transcript.importing.verdict import settle
 
 
@@ -32,11 +33,13 @@ def convert(imported: Imported, wishes: Wishes) -> Converted:
     results = _keyed(imported, wishes.fields.id)
     _check(imported, results, partial=wishes.partial)
     verdict = settle(imported, wishes)
+    values = Values.of(imported, wishes, verdict)
     design = Design.of(results, wishes)
     ordered = _ordered(results)
     repeats = max(Counter(result.id for result in results).values())
-    trials = list(Judge(verdict, design, repeated=repeats > 1).trials(ordered))
-    notes = [*imported.notes, *([f"incomplete: {imported.missing}"] if imported.missing else [])]
+    trials = list(Judge(verdict, values, design, repeated=repeats > 1).trials(ordered))
+    missing = f"incomplete: {imported.missing}" if imported.missing else ""
+    notes = [note for note in (*imported.notes, missing, verdict.note) if note]
     header = transcript_header(replace(imported, results=ordered), wishes, verdict, design, repeats)
     return Converted(header, trials, notes)
 

@@ -8,6 +8,7 @@ from msgspec import UNSET
 from harness.model import ErrorKind, Outcome, Trial
 from harness.transcript.importing.grouping import Consistency, Design
 from harness.transcript.importing.results import Result
+from harness.transcript.importing.values import Values
 from harness.transcript.importing.verdict import Verdict
 
 # A text this long is a document, not a group; kept only where it was asked for.
@@ -17,8 +18,9 @@ LONGEST_COLUMN = 200
 class Judge:
     """Turns results into trials."""
 
-    def __init__(self, verdict: Verdict, design: Design, *, repeated: bool) -> None:
+    def __init__(self, verdict: Verdict, values: Values, design: Design, *, repeated: bool) -> None:
         self._verdict = verdict
+        self._values = values
         self._design = design
         self._repeated = repeated
         self._kept = design.names
@@ -52,6 +54,7 @@ class Judge:
             repeat=turn if self._repeated else UNSET,
             stratum=_given(stratum),
             psu=_given(psu),
+            values=self._values.of_result(result) or UNSET,
             columns=self._columns(result) or UNSET,
         )
 
@@ -65,10 +68,12 @@ class Judge:
         return result.score if self._verdict.at is None else result.marks.get(self._verdict.metric)
 
     def _columns(self, result: Result) -> dict[str, Any]:
+        """Those of the case, not of the answer; texts that are not too long."""
         return {
             name: value
             for name, value in result.columns.items()
-            if name in self._kept or not isinstance(value, str) or len(value) <= LONGEST_COLUMN
+            if name in self._kept
+            or (name not in result.values and (not isinstance(value, str) or len(value) <= LONGEST_COLUMN))
         }
 
 

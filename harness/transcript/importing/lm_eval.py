@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.errors import ForeignError
-from harness.transcript.importing.content import Source, as_mark, as_text, decode, flat, is_mark
+from harness.transcript.importing.content import Source, as_metric, as_text, decode, flat, is_mark
 from harness.transcript.importing.results import Imported, Mark, Result, Wishes
 
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.:+-]+))?")
@@ -80,7 +80,7 @@ def _result(source: Source, doc_id: str, lines: list[tuple[int, dict[str, Any]]]
             name = metric if len(filters) == 1 else f"{metric},{_filter(line)}"
             if name in marks:
                 raise ForeignError(f"{place}: doc_id {doc_id} is there twice; a file holds one run of one task")
-            marks[name] = as_mark(value, f"{place}: {metric}")
+            marks[name] = as_metric(value, f"{place}: {metric}")
             answers[name] = _answer(line.get("filtered_resps", line.get("resps")), metric)
     number, line = lines[0]
     doc = line.get("doc")

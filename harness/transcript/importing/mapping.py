@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.errors import ForeignError
 from harness.model import ErrorKind
-from harness.transcript.importing.content import Source, as_mark, decode, flat, is_mark
+from harness.transcript.importing.content import Source, as_metric, decode, flat, is_mark
 from harness.transcript.importing.results import Imported, Mark, Result, Wishes
 
 UNNAMED = "imported"
@@ -98,7 +98,7 @@ def read_mapping(source: Source, _wishes: Wishes) -> list[Imported]:
         place = f"{source.name}: {name}"
         columns = flat(value) if isinstance(value, Mapping) else {}
         given = {key: part for key, part in columns.items() if is_mark(part)} or {RESOLVED: value}
-        marks: dict[str, Mark] = {key: as_mark(part, f"{place}: {key}") for key, part in given.items()}
+        marks: dict[str, Mark] = {key: as_metric(part, f"{place}: {key}") for key, part in given.items()}
         results.append(Result(name, place, marks, columns=columns | _repository(name)))
     names = {key for result in results for key in result.marks}
     return [_imported(source, results, next((key for key in _VERDICTS if key in names), None), [])]

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from harness.errors import ForeignError
 from harness.model import ErrorKind
-from harness.transcript.importing.content import Source, as_mark, as_text, decode, flat
+from harness.transcript.importing.content import Source, as_metric, as_text, decode, flat
 from harness.transcript.importing.results import Imported, Mark, Result, Wishes
 
 PASS = "pass"  # noqa: S105 - the verdict, not a secret
@@ -170,8 +170,8 @@ def _result(source: Source, row: Row, case: int, turn: int) -> Result:
 def _marks(row: Row, place: str) -> dict[str, Mark]:
     marks: dict[str, Mark] = {PASS: float(row.success)}
     if row.score is not None:
-        marks["score"] = as_mark(row.score, f"{place}: score")
-    return marks | {name: as_mark(value, f"{place}: {name}") for name, value in (row.named_scores or {}).items()}
+        marks["score"] = as_metric(row.score, f"{place}: score")
+    return marks | {name: as_metric(value, f"{place}: {name}") for name, value in (row.named_scores or {}).items()}
 
 
 def _expected(test: Test) -> str:

@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from harness.model import ErrorKind
 
-# A mark is a number (true is 1, false is 0); None where the tool gave none for an answer.
+# A mark is a number (true is 1, false is 0); None where the tool gave none for an answer. It may be infinite or not a
+# number, for not every mark counts: what decides is checked, and what is kept has only finite ones.
 Mark = float | None
 
 
@@ -19,6 +20,8 @@ class Result(Struct, frozen=True):
     # Where it stands in its file, for messages.
     place: str
     marks: Mapping[str, Mark] = {}
+    # Further numbers that were asked for, which never decide.
+    values: Mapping[str, Mark] = {}
     expect: str = ""
     actual: Any = None
     # Where the answer was read differently for each metric (filters, scorers).
@@ -84,6 +87,8 @@ class Wishes:
     fields: Fields = Fields()
     metric: str | None = None
     success_at: float | None = None
+    # Columns of a table to keep as values; of other tools, which metrics to keep (all, unless told).
+    values: Sequence[str] = ()
     positive_label: str | None = None
     stratum: str | None = None
     psu: str | None = None

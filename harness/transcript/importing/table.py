@@ -1,6 +1,6 @@
 """Any table, CSV or JSON lines: a row an answer, its columns named on the command line or by their usual names."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,10 +9,22 @@ from harness.files.mistakes import Mistakes
 from harness.files.tables import Delimited
 from harness.params import nearest
 from harness.transcript.importing.columns import guessed, probabilities
-from harness.transcript.importing.content import NOWHERE, Source, as_mark, as_text, decode, find, flat, look_up, shown
+from harness.transcript.importing.content import (
+    NOWHERE,
+    Source,
+    as_mark,
+    as_text,
+    as_value,
+    decode,
+    find,
+    flat,
+    look_up,
+    shown,
+)
 from harness.transcript.importing.mapping import UNNAMED
 from harness.transcript.importing.predictions import CORRECT, Predictions
 from harness.transcript.importing.results import Fields, Imported, Result, Wishes
+from harness.transcript.importing.values import wished_names
 
 Row = dict[str, Any]
 Rows = list[tuple[str, Row]]
@@ -68,8 +80,9 @@ def _table(source: Source, rows: Rows, wishes: Wishes) -> Imported:
             f"{source.name}: cannot tell which column says what; name them with --success, "
             f"or --expect and --actual; columns: {', '.join(flat(rows[0][1])) or 'none'}"
         )
-    _check_answers(source, rows, fields)
-    reader = Reader(source, fields, wishes)
+    values = wished_names(wishes.values, lambda name: _is_column(rows, name))
+    _check_columns(source, rows, [fields.actual, fields.score, *values])
+    reader = Reader(source, fields, wishes, values)
     results = list(reader.results(rows))
     notes = [] if fields.id is not None else ["no column of ids: rows are matched by their number; --id names one"]
     imported = Imported(source.name, UNNAMED, source.stem, results, tool="a table", keyed=True, notes=notes)
@@ -78,10 +91,14 @@ def _table(source: Source, rows: Rows, wishes: Wishes) -> Imported:
     return reader.finish(imported)
 
 
-def _check_answers(source: Source, rows: Rows, fields: Fields) -> None:
-    """A row may lack its answer or its score, a refusal; not all of them."""
-    for name in (fields.actual, fields.score):
-        if name is not None and all(find(row, name) is NOWHERE for _, row in rows):
+def _is_column(rows: Rows, name: str) -> bool:
+    return any(find(row, name) is not NOWHERE for _, row in rows)
+
+
+def _check_columns(source: Source, rows: Rows, names: Sequence[str | None]) -> None:
+    """A row may lack its answer or its score, a refusal, or a value; not all of them."""
+    for name in names:
+        if name is not None and not _is_column(rows, name):
             raise ForeignError(f"{source.name}: no column '{name}'; {nearest(name, flat(rows[0][1]))}")
 
 
@@ -92,6 +109,8 @@ class Reader:
     source: Source
     fields: Fields
     wishes: Wishes
+    # Columns to keep as values.
+    values: Sequence[str]
 
     def results(self, rows: Rows) -> Iterator[Result]:
         """A result a row."""
@@ -115,6 +134,7 @@ class Reader:
             id=str(number) if fields.id is None else as_text(values["id"]),
             place=place,
             marks=self._marks(values, positive, place),
+            values={name: as_value(find(row, name), f"{place}: {name}") for name in self.values},
             expect=as_text(values["expect"]),
             actual=None if values["actual"] in (None, "") else values["actual"],
             positive=positive,
