@@ -111,14 +111,19 @@ def bounded_limits(
 def auc_end_limit(positives: npt.ArrayLike, negatives: npt.ArrayLike, *, confidence: float = 0.95) -> FloatArray:
     """The lower limit of an area under the curve when the classes do not overlap.
 
-    With exponential scores (Lehmann alternatives, which Hanley and McNeil's variance rests on too) all negatives lie
-    below all positives with chance 1 / C(n + m r, n), r = 1 / AUC - 1: the area at which that is the tail, for
-    whichever class has the longer tail. The numbers are what each class is worth (`cases_without_variance`).
+    Newcombe's method 5 (2006): the area from which 1 is z standard errors away, with Hanley and McNeil's variance for
+    that area. It is below what normal, uniform and exponential scores allow, and far above the bound of all scores
+    (Clopper and Pearson's with the smaller class). Numbers are what each class is worth (`cases_without_variance`).
     """
     m, n = _floats(positives, negatives)
-    normal_quantile(confidence)  # refuses what is no confidence
-    tail = (1 - confidence) / 2
-    return np.minimum(_separated_area(m, n, tail), _separated_area(n, m, tail))
+    z, more = normal_quantile(confidence), np.maximum((m + n) / 2 - 1, 0.0)
+    low, high = np.zeros(m.shape), np.ones(m.shape)
+    for _ in range(52):
+        area = (low + high) / 2
+        # Both sides of (1 - A)^2 = z^2 V(A) divided by 1 - A.
+        far = (1 - area) * m * n > z * z * area * (1 + more * ((1 - area) / (2 - area) + area / (1 + area)))
+        low, high = np.where(far, area, low), np.where(far, high, area)
+    return np.asarray(low)
 
 
 def difference_limits(
@@ -227,20 +232,6 @@ def _size_of(end: FloatArray, confidence: float) -> FloatArray:
     """The number of cases, all of them right, whose exact lower limit this is."""
     inside = np.clip(end, 1e-12, 1 - 1e-12)
     return np.asarray(np.log((1 - confidence) / 2) / np.log(inside))
-
-
-def _separated_area(positives: FloatArray, negatives: FloatArray, tail: float) -> FloatArray:
-    """The r at which the chance is the tail, by bisection on its logarithm: the chance falls as r grows."""
-    from scipy.special import betaln
-
-    low, high = np.full(positives.shape, -40.0), np.full(positives.shape, 40.0)
-    for _ in range(60):
-        middle = (low + high) / 2
-        odds = np.exp(middle) * positives
-        # 1 / C(n + x, n) = x B(x, n + 1)
-        above = np.log(odds) + betaln(odds, negatives + 1) > np.log(tail)
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return np.asarray(1 / (1 + np.exp(low)))
 
 
 def _squares_added(of_a: FloatArray, of_b: FloatArray, r: FloatArray) -> FloatArray:
