@@ -26,6 +26,7 @@ __all__ = [
     "end_limit",
     "paired_limits",
     "share_limits",
+    "stretched_wilson",
 ]
 
 FloatArray = npt.NDArray[np.float64]
@@ -167,9 +168,18 @@ def paired_limits(
     """
     a, b, error, freedom, n, m = _floats(for_a, for_b, se, df, cases, units)
     size = np.minimum(_effective(a + b - (a - b) ** 2, error, _worth(n, m, design_effect)), _MOST * n)
-    stretch = _t_quantile(freedom, confidence) / normal_quantile(confidence)
-    limits_a, limits_b = (_stretched(share, size, stretch, confidence) for share in (a, b))
+    limits_a, limits_b = (stretched_wilson(share, size, freedom, confidence=confidence) for share in (a, b))
     return difference_limits(a, limits_a, b, limits_b, correlation=_of_a_whole(a, b))
+
+
+def stretched_wilson(
+    share: npt.ArrayLike, size: npt.ArrayLike, df: npt.ArrayLike, *, confidence: float = 0.95
+) -> Intervals:
+    """Wilson's limits with an effective number of cases, both t / z times as far from the share as his."""
+    v, n, freedom = _floats(share, size, df)
+    by = _t_quantile(freedom, confidence) / normal_quantile(confidence)
+    limits = wilson_all(v * n, n, confidence=confidence)
+    return Intervals(np.asarray(v - by * (v - limits.low)), np.asarray(v + by * (limits.high - v)))
 
 
 def _floats(*values: npt.ArrayLike) -> list[FloatArray]:
@@ -236,11 +246,6 @@ def _size_of(end: FloatArray, confidence: float) -> FloatArray:
 
 def _squares_added(of_a: FloatArray, of_b: FloatArray, r: FloatArray) -> FloatArray:
     return np.sqrt(np.maximum(of_a**2 - 2 * r * of_a * of_b + of_b**2, 0.0))
-
-
-def _stretched(share: FloatArray, size: FloatArray, by: FloatArray, confidence: float) -> Intervals:
-    limits = wilson_all(share * size, size, confidence=confidence)
-    return Intervals(share - by * (share - limits.low), share + by * (limits.high - share))
 
 
 def _of_a_whole(a: FloatArray, b: FloatArray) -> FloatArray:
