@@ -1,0 +1,178 @@
+"""The true-positive rate at a fixed false-positive rate, with a band that knows that the threshold is estimated too.
+
+A band at a threshold takes the threshold for given; read at a false-positive rate it covers far too little. Here the
+limits come from two sources, squares added: those of the true-positive rate at the threshold, and where the curve is
+at the false-positive rates that the negatives allow there (Woodruff 1952, who had quantiles). No slope is estimated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.stats.curves.bands import places_of
+from harness.stats.curves.cases import BoolArray, Cases, FloatArray, IntArray
+from harness.stats.curves.counts import Counts, counts_of
+from harness.stats.curves.cumulative import with_weights_of
+from harness.stats.curves.entries import binned, column_blocks
+from harness.stats.limits import cases_without_variance, difference_limits, share_limits, stretched_wilson
+from harness.stats.rates import Intervals, normal_quantile
+from harness.stats.replication.linearised import stratum_variances
+from harness.stats.replication.sample import Sample, unit_sums
+
+__all__ = ["FixedFprBands", "fixed_fpr_bands"]
+
+_ROUNDING = 1e-12
+# Curves steepen towards no false positives; their power there is taken for this times that of the first few, at most 1.
+_STEEPER, _FIRST = 1.5, 4
+_LEAST_POWER = 0.05
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FixedFprBands:
+    """True-positive rates at given false-positive rates, with pointwise limits.
+
+    `tpr` is that of the laxest threshold whose false-positive rate is within the given one, as `fnmr_at_fmr` has it:
+    the next negative is just below it, so that it flatters a little. The limits are those of the strictest threshold
+    with the same rate, whose false-positive rate is right on average, and contain both.
+    """
+
+    fpr: FloatArray
+    tpr: FloatArray
+    low: FloatArray
+    high: FloatArray
+    confidence: float
+    df: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Errors:
+    """Standard errors of both rates at some thresholds, and the correlation of the two."""
+
+    tpr: FloatArray
+    fpr: FloatArray
+    correlation: FloatArray
+    df: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """Kish's numbers of cases and of units in a class."""
+
+    cases: float
+    units: float
+
+
+def fixed_fpr_bands(
+    cases: Cases, sample: Sample | None, fpr: npt.ArrayLike, *, confidence: float = 0.95
+) -> FixedFprBands:
+    """Bands at some false-positive rates, under a design, or for independent cases where there is no sample."""
+    wanted = _checked(fpr)
+    normal_quantile(confidence)  # refuses what is no confidence
+    weighted = cases if sample is None else with_weights_of(cases, sample)
+    counts = counts_of(weighted)
+    laxest = np.searchsorted(counts.fpr, wanted + _ROUNDING, side="right") - 1
+    at = _strictest(counts)[_fpr_rank(counts, laxest)]
+    errors = _independent(counts, at) if sample is None else _by_design(weighted, counts, sample, at)
+    positives, negatives = (_size(weighted, of, sample) for of in (cases.positive, ~cases.positive))
+    rates = share_limits(
+        counts.tpr[at], errors.tpr, errors.df, cases=positives.cases, units=positives.units, confidence=confidence
+    )
+    moved = _at_moved_thresholds(counts, wanted, at, errors, negatives, confidence)
+    limits = _put_together(np.minimum(counts.tpr[at], 1.0), rates, moved, errors.correlation)
+    tpr = np.minimum(counts.tpr[laxest], 1.0)
+    return FixedFprBands(wanted, tpr, limits.low, np.maximum(limits.high, tpr), confidence, errors.df)
+
+
+def _put_together(tpr: FloatArray, rates: Intervals, moved: Intervals, correlation: FloatArray) -> Intervals:
+    """The rate at the fixed fpr is that at the threshold less what a move of the threshold takes away."""
+    taken = Intervals(np.minimum(tpr - moved.high, 0.0), np.maximum(tpr - moved.low, 0.0))
+    return difference_limits(tpr, rates, 0.0, taken, correlation=correlation, bounds=(0.0, 1.0))
+
+
+def _strictest(counts: Counts) -> IntArray:
+    """The first place of the curve with each false-positive rate; with none, the last."""
+    rises = np.flatnonzero(np.diff(counts.fpr) > 0)
+    return np.append(rises[:1], rises + 1)
+
+
+def _fpr_rank(counts: Counts, at: IntArray) -> IntArray:
+    """How many other false-positive rates come before that of a place."""
+    rank = np.concatenate(([0], np.cumsum(np.diff(counts.fpr) > 0)))
+    return np.asarray(rank[at])
+
+
+def _checked(fpr: npt.ArrayLike) -> FloatArray:
+    wanted = np.atleast_1d(np.asarray(fpr, dtype=np.float64))
+    if wanted.ndim != 1 or not ((wanted >= 0) & (wanted <= 1)).all():
+        raise ValueError(f"false-positive rates {fpr!r}: expected rates between 0 and 1")
+    return wanted
+
+
+def _independent(counts: Counts, at: IntArray) -> _Errors:
+    def error(rates: FloatArray, size: float) -> FloatArray:
+        return np.asarray(np.sqrt(np.clip(rates * (1 - rates), 0, None) / size))
+
+    tpr, fpr = error(counts.tpr[at], counts.positives.effective), error(counts.fpr[at], counts.negatives.effective)
+    return _Errors(tpr, fpr, np.zeros(at.size), np.inf)
+
+
+def _by_design(cases: Cases, counts: Counts, sample: Sample, at: IntArray) -> _Errors:
+    """Linearised over units, at each place once."""
+    places, back = np.unique(at, return_inverse=True)
+    entered = places_of(cases, counts, places)
+    tpr, fpr, both = np.empty((3, places.size))
+    for columns in column_blocks(sample.units, places.size):
+        part = slice(*columns)
+        a, b = (_linear(sample, entered, of, columns) for of in (cases.positive, ~cases.positive))
+        tpr[part], fpr[part], both[part] = (stratum_variances(sample, unit).sum(axis=0) for unit in (a, b, a + b))
+    error = np.sqrt(tpr * fpr)
+    correlation = np.divide((both - tpr - fpr) / 2, error, out=np.zeros(places.size), where=error > _ROUNDING**2)
+    return _Errors(np.sqrt(tpr)[back], np.sqrt(fpr)[back], correlation[back], float(sample.units - sample.strata))
+
+
+def _linear(sample: Sample, entered: IntArray, of: BoolArray, columns: tuple[int, int]) -> FloatArray:
+    """What each unit adds to the rate of a class at some places, (units, places)."""
+    weights = np.where(of, sample.weights, 0.0)
+    sums = binned(sample.unit_of_case, sample.units, entered, weights, columns)
+    whole = unit_sums(sample, of)
+    return np.asarray((sums - whole[:, None] * (sums.sum(axis=0) / whole.sum())) / whole.sum())
+
+
+def _size(cases: Cases, of: BoolArray, sample: Sample | None) -> _Size:
+    effective = cases.size(of).effective
+    return _Size(effective, effective if sample is None else _kish(unit_sums(sample, of)))
+
+
+def _kish(weights: FloatArray) -> float:
+    return float(weights.sum() ** 2 / (weights @ weights))
+
+
+def _at_moved_thresholds(
+    counts: Counts, fpr: FloatArray, at: IntArray, errors: _Errors, negatives: _Size, confidence: float
+) -> Intervals:
+    """The curve at the false-positive rates that the threshold may have."""
+    seen = counts.fpr[at]
+    without = float(cases_without_variance(negatives.cases, negatives.units))
+    moves = errors.fpr > _ROUNDING
+    effective = np.where(moves, seen * (1 - seen) / np.where(moves, errors.fpr, 1.0) ** 2, without)
+    limits = stretched_wilson(fpr, np.minimum(effective, negatives.cases), errors.df, confidence=confidence)
+    low = _curve_at(counts, np.clip(limits.low, 0.0, 1.0), negatives.cases)
+    return Intervals(low, _curve_at(counts, np.clip(limits.high, 0.0, 1.0), negatives.cases))
+
+
+def _curve_at(counts: Counts, fpr: FloatArray, negatives: float) -> FloatArray:
+    """The curve, straight between its points; before the first negative, where it says nothing, a power of the fpr.
+
+    No threshold above all negatives is known to have a false-positive rate: the highest negative has 1 / n on
+    average, and a curve goes to 0 from there, as the power of its first few negatives says, made somewhat steeper.
+    """
+    places, first = _strictest(counts), 1 / negatives
+    x, y = counts.fpr[places], counts.tpr[places]
+    curve = np.interp(fpr, x, y)
+    one, few = np.interp([first, min(_FIRST * first, 1.0)], x, y)
+    half = 0.5 / counts.positives.effective
+    power = np.clip(_STEEPER * np.log(max(few, half) / max(one, half)) / np.log(_FIRST), _LEAST_POWER, 1.0)
+    return np.asarray(np.where(fpr < first, np.minimum(curve, one * (fpr / first) ** power), curve))
