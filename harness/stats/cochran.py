@@ -28,9 +28,9 @@ class CochranQ:
 class WaldTest:
     """Wald test that all rates are equal.
 
-    `p_value` is from F with `df` and `df_error` degrees of freedom, which knows that the covariance was estimated; it
-    is not a number when `df_error` is not above 0 (too few units for so many algorithms). `p_chi2` does not know it and
-    is too small with few units.
+    `f` is the statistic scaled to F with `df` and `df_error` degrees of freedom, and `p_value` is its p: it knows that
+    the covariance was estimated, with about `eta` degrees of freedom. It is not a number when `df_error` is not above 0
+    (too few units for so many algorithms). `p_chi2` is that of `statistic`, and too small with few units.
     """
 
     statistic: float
@@ -39,6 +39,7 @@ class WaldTest:
     df_error: float
     p_value: float
     p_chi2: float
+    eta: float = math.nan
 
 
 def cochran_q(successes: npt.ArrayLike) -> CochranQ:
@@ -55,25 +56,83 @@ def cochran_q(successes: npt.ArrayLike) -> CochranQ:
     return CochranQ(statistic, max(m - 1, 0), float(chdtrc(m - 1, statistic)) if m > 1 else 1.0)
 
 
-def equal_rates(rates: npt.ArrayLike, covariance: npt.ArrayLike, *, df: float = math.inf) -> WaldTest:
+def equal_rates(
+    rates: npt.ArrayLike, covariance: npt.ArrayLike, *, df: float = math.inf, unit_values: npt.ArrayLike | None = None
+) -> WaldTest:
     """The same question from rates and their covariance matrix, which replication gives for clustered cases.
 
     `df` are the degrees of freedom of the covariance (units minus strata). Algorithms that agree on every case count
-    once. F as in Korn and Graubard (1990): (df - q + 1)/(df q) times the Wald statistic, on q and df - q + 1.
-    """
-    from scipy.special import chdtrc, fdtrc
+    once. F = (eta - q + 1)/(eta q) times the Wald statistic, on q and eta - q + 1, as if the covariance had a Wishart
+    distribution with eta degrees of freedom: `df` (Korn and Graubard 1990), or fewer, estimated from `unit_values`
+    (units, m), each unit's linearised contributions as deviations from their stratum's mean, on any common scale (the
+    approximate Hotelling T^2 of Zhang 2012, and Pustejovsky and Tipton 2018). With one contrast, eta is `df`, and F
+    the square of the pair's own t.
 
+    A difference that is the same in every unit has no variance, so that the statistic is infinite. That is not a
+    certainty: units that toss coins agree so well with probability 2^-df, which is then the p-value.
+    """
     estimate, matrix = _check_covariance(rates, covariance, df)
+    units = None if unit_values is None else _check_units(unit_values, estimate.size)
     statistic, q = _quadratic(estimate, matrix)
     if q == 0:
-        return WaldTest(0.0, 0, 0.0, df, 1.0, 1.0)
-    df_error = df - q + 1
+        return WaldTest(0.0, 0, 0.0, df, 1.0, 1.0, df)
+    if math.isinf(statistic):
+        return WaldTest(statistic, q, statistic, df - q + 1, _coin_p(df), math.nan, df)
+    return _f_test(statistic, q, df if units is None or q == 1 else _eta(units, q, df))
+
+
+def _f_test(statistic: float, q: int, eta: float) -> WaldTest:
+    from scipy.special import chdtrc, fdtrc
+
     p_chi2 = float(chdtrc(q, statistic))
-    if math.isinf(df):
-        return WaldTest(statistic, q, statistic / q, df, p_chi2, p_chi2)
-    f = statistic * df_error / (df * q) if df_error > 0 else math.nan
-    p_value = float(fdtrc(q, df_error, f)) if df_error > 0 else math.nan
-    return WaldTest(statistic, q, f, df_error, p_value, p_chi2)
+    if math.isinf(eta):
+        return WaldTest(statistic, q, statistic / q, eta, p_chi2, p_chi2, eta)
+    df_error = eta - q + 1
+    if df_error <= 0:
+        return WaldTest(statistic, q, math.nan, df_error, math.nan, p_chi2, eta)
+    f = statistic * df_error / (eta * q)
+    return WaldTest(statistic, q, f, df_error, float(fdtrc(q, df_error, f)), p_chi2, eta)
+
+
+def _coin_p(df: float) -> float:
+    """Of all ways to turn whole units round, the share that leaves every stratum without variance."""
+    return math.nan if math.isinf(df) else 2.0**-df
+
+
+def _eta(unit_values: FloatArray, q: int, df: float) -> float:
+    """Degrees of freedom of the covariance from fourth moments of its terms, never above `df`.
+
+    Were unit i's terms normal with covariance a_i V, the a_i adding up to 1, eta would be 1 / sum a_i^2, and both
+    estimates below would be of it: `own` from the length of the contrasts, `cross` from the products of different
+    algorithms. Where errors are rare, single units make an algorithm's own fourth moment large, and the cross one not.
+    Such a unit moves the difference as well as its error, so that `own` alone is too strict (sizes of 0 to 2 % for 5 %
+    in benchmarks/bench_wald.py, where `df` has up to 17 %): the harmonic mean is taken.
+    """
+    units = len(unit_values)
+    contrasts = unit_values - unit_values.mean(axis=1, keepdims=True)
+    excess = (_own_excess(contrasts) + _cross_excess(unit_values)) / 2
+    # Deviations from means, and moments that were divided by estimated ones: exact for units of one normal shape.
+    small = df / (df + 2) * df / units if math.isfinite(df) else 1.0
+    # One degree of freedom is left where `df` has one: a large p-value says more than none.
+    return min(df, max(small / excess, q)) if excess > 0 else df
+
+
+def _own_excess(values: FloatArray) -> float:
+    squares, spread = (values**2).sum(axis=1), values.T @ values
+    return _ratio((squares**2).sum(), np.trace(spread) ** 2 + 2 * (spread**2).sum())
+
+
+def _cross_excess(values: FloatArray) -> float:
+    squares, spread = values**2, values.T @ values
+    products = squares.sum(axis=1) ** 2 - (squares**2).sum(axis=1)
+    own = np.diagonal(spread)
+    # Of C_aa C_bb + 2 C_ab^2, summed over a and b that differ.
+    expected = own.sum() ** 2 + 2 * (spread**2).sum() - 3 * (own**2).sum()
+    return _ratio(products.sum(), expected)
+
+
+def _ratio(above: float, below: float) -> float:
+    return float(above / below) if below > 0 else 0.0
 
 
 def _quadratic(rates: FloatArray, covariance: FloatArray) -> tuple[float, int]:
@@ -84,10 +143,19 @@ def _quadratic(rates: FloatArray, covariance: FloatArray) -> tuple[float, int]:
     contrast = vectors.T @ (centre @ rates)
     scale = max(float(np.abs(covariance).max(initial=0)), np.finfo(float).tiny)
     kept = values > 1e-10 * scale * m
-    # A difference that never varies is certain; one that is 0 and never varies says nothing.
+    # A difference that is 0 and never varies says nothing.
     if (np.abs(contrast[~kept]) > 1e-8).any():
         return math.inf, m - 1
     return float((contrast[kept] ** 2 / values[kept]).sum()), int(kept.sum())
+
+
+def _check_units(unit_values: npt.ArrayLike, m: int) -> FloatArray:
+    values = np.asarray(unit_values, dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] != m or not len(values):
+        raise ValueError(f"unit values have shape {values.shape}: expected (units, {m})")
+    if not np.isfinite(values).all():
+        raise ValueError("a unit's value is not a finite number: leave such units out first")
+    return values
 
 
 def _check_covariance(rates: npt.ArrayLike, covariance: npt.ArrayLike, df: float) -> tuple[FloatArray, FloatArray]:

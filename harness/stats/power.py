@@ -3,16 +3,39 @@
 For McNemar's test (Connor 1987): with psi the share of discordant cases and d the difference of rates,
 n = (z_a sqrt(psi) + z_b sqrt(psi - d^2))^2 / d^2, times the design effect. A difference cannot be larger than the
 discordance, so |d| <= psi throughout.
+
+Where an estimate has a standard error and degrees of freedom, as replication gives them, `detectable` says what its t
+test could have seen: with few units far less than the normal formula says.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from harness.stats.rates import normal_quantile
 
-__all__ = ["Plan", "cases_needed", "detectable_difference", "independent_discordance", "paired_power"]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    FloatArray = npt.NDArray[np.float64]
+
+__all__ = [
+    "Plan",
+    "cases_needed",
+    "detectable",
+    "detectable_difference",
+    "independent_discordance",
+    "paired_power",
+    "student_power",
+]
+
+# From here on the chi of the standard error is narrow, below it is wide: what is integrated over must be smooth.
+_MANY_DF = 30.0
+_NODES = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +110,87 @@ def independent_discordance(rate_a: float, rate_b: float) -> float:
         if not 0 <= rate <= 1:
             raise ValueError(f"rate {rate!r} is not between 0 and 1")
     return rate_a * (1 - rate_b) + rate_b * (1 - rate_a)
+
+
+def detectable(se: float, df: float, *, alpha: float = 0.05, power: float = 0.8, comparisons: int = 1) -> float:
+    """The smallest true difference that a two-sided t test with this standard error and df finds with this power.
+
+    With several comparisons it is for the hardest of them, which Holm tests at alpha / comparisons. Infinite where
+    there is no degree of freedom, 0 without error.
+    """
+    plan = Plan(alpha=alpha, power=power)
+    if not (comparisons >= 1 and se >= 0):
+        raise ValueError(f"standard error {se!r}, {comparisons!r} comparisons: expected 0 or more, and 1 or more")
+    if not df > 0:
+        return math.inf
+    return se * _noncentrality(df, plan.alpha / comparisons, plan.power)
+
+
+def student_power(noncentrality: float, df: float, *, alpha: float = 0.05) -> float:
+    """Probability that a two-sided t test at alpha finds a difference of so many standard errors."""
+    if not df > 0:
+        raise ValueError(f"degrees of freedom {df!r} are not above 0: more units are needed")
+    return _two_sided(abs(noncentrality), df, alpha)
+
+
+# Pairs of one comparison mostly share their degrees of freedom.
+@lru_cache(maxsize=256)
+def _noncentrality(df: float, alpha: float, power: float) -> float:
+    """The number of standard errors that is found with this power, by halving: power rises with it."""
+    left, right = 0.0, 1.0
+    while _two_sided(right, df, alpha) < power:
+        left, right = right, 2 * right
+    while right - left > 1e-8 * right:
+        middle = (left + right) / 2
+        left, right = (middle, right) if _two_sided(middle, df, alpha) < power else (left, middle)
+    return right
+
+
+def _two_sided(nc: float, df: float, alpha: float) -> float:
+    """P(|T| > c) of noncentral t: the normal Z + nc passes c S, with S the chi of the standard error.
+
+    By the integral over Z or over S. scipy.special.nctdtr is not a number for some arguments of this kind.
+    """
+    from scipy.special import ndtr, ndtri, stdtrit
+
+    if math.isinf(df):
+        c = -float(ndtri(alpha / 2))
+        return float(ndtr(nc - c) + ndtr(-nc - c))
+    c = -float(stdtrit(df, alpha / 2))
+    return _over_error(nc, df, c) if df >= _MANY_DF else _over_normal(nc, df, c)
+
+
+def _over_normal(nc: float, df: float, c: float) -> float:
+    """E[P(S < |Z + nc| / c)], in two pieces, since the absolute value has a corner at Z = -nc."""
+    import numpy as np
+    from scipy.special import chdtr
+
+    x, weights = _legendre()
+    corner, total = max(-nc, -9.0), 0.0
+    for low, high in ((-9.0, corner), (corner, 9.0)):
+        z = (low + high) / 2 + (high - low) / 2 * x
+        density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+        total += (high - low) / 2 * float(weights @ (density * chdtr(df, df * ((z + nc) / c) ** 2)))
+    return total
+
+
+def _over_error(nc: float, df: float, c: float) -> float:
+    """E[P(|Z + nc| > c S | S)] on an even grid, which is as exact as its spacing is fine for so smooth a density."""
+    import numpy as np
+    from scipy.special import ndtr
+
+    half = 10 / math.sqrt(2 * df)
+    s = np.linspace(max(1 - half, 1e-9), 1 + half, _NODES)
+    density = np.exp((df - 1) * np.log(s) - df * (s**2 - 1) / 2)
+    density /= density.sum()
+    return float(density @ (ndtr(nc - c * s) + ndtr(-nc - c * s)))
+
+
+@lru_cache(maxsize=1)
+def _legendre() -> tuple[FloatArray, FloatArray]:
+    import numpy as np
+
+    return np.polynomial.legendre.leggauss(_NODES)
 
 
 def _difference_at(size: float, psi: float, plan: Plan) -> float:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from harness.stats.repeats import Crossed, crossed, satterthwaite
+
 __all__ = ["TrainingVariance", "training_variance"]
 
 
@@ -20,13 +22,16 @@ __all__ = ["TrainingVariance", "training_variance"]
 class TrainingVariance:
     """Variance components of a single answer, unbiased (below 0 by chance), and standard errors of the rate.
 
-    `case`: cases differ in difficulty. `interaction`: another training succeeds on other cases. `run`: the same case
+    `case`: cases differ in difficulty, within their stratum; `unit` is the part of it that the cases of a unit share.
+    `interaction`: another training succeeds on other cases. `run`: the same case
     and training get another answer; not a number with one answer, and then a part of `interaction`. `training`: what a
     training sample of this size has in common over all cases, from `between_folds`, the component that is seen between
     trainings on overlapping material, times (K - 1)^2 / K.
 
-    `se_cases` is for new cases with these trainings; `se_training`, by the jackknife, for another training sample and
-    these cases; `se` for both. With one answer a case the dice cannot be told from the training and are taken for it.
+    `se_cases` is for new units with these trainings, on `df_cases` degrees of freedom (units minus strata);
+    `se_training`, by the jackknife, for another training sample and these cases, on `df_training`, K - 1; `se` for
+    both, on `df`, Satterthwaite's of the two. With one answer a case the dice cannot be told from the training and are
+    taken for it.
     """
 
     cases: int
@@ -42,39 +47,60 @@ class TrainingVariance:
     se_cases: float
     se_training: float
     se: float
+    units: int
+    strata: int
+    unit: float
+    df_cases: int
+    df_training: int
+    df: float
 
 
-def training_variance(successes: npt.ArrayLike) -> TrainingVariance:
-    """Analyse an array (cases, trainings, runs) of successes."""
+def training_variance(
+    successes: npt.ArrayLike, *, units: npt.ArrayLike | None = None, strata: npt.ArrayLike | None = None
+) -> TrainingVariance:
+    """Analyse an array (cases, trainings, runs) of successes.
+
+    `units` and `strata` are labels, one a case: cases of a unit were sampled together, strata would be the same in a
+    repetition. Without `units`, each case is one.
+    """
     y = np.asarray(successes, dtype=np.float64)
     if y.ndim != 3 or y.shape[0] < 2 or y.shape[1] < 2 or y.shape[2] < 1:
         raise ValueError(f"successes have shape {y.shape}: expected two cases, two trainings and a run at least")
     n, k, r = y.shape
-    cell, mean = y.mean(axis=2), float(y.mean())
-    of_fold, of_case = cell.mean(axis=0), cell.mean(axis=1)
-    ms_fold = n * r * float(((of_fold - mean) ** 2).sum()) / (k - 1)
-    ms_case = k * r * float(((of_case - mean) ** 2).sum()) / (n - 1)
-    rest = cell - of_fold - of_case[:, None] + mean
-    ms_both = r * float((rest**2).sum()) / ((n - 1) * (k - 1))
+    cell = y.mean(axis=2)
+    found = crossed(cell, units=units, strata=strata)
+    if math.isnan(found.of_mean):
+        raise ValueError("all cases are of one unit: expected two units at least")
     run = float(((y - cell[:, :, None]) ** 2).sum()) / (n * k * (r - 1)) if r > 1 else math.nan
-    both = (ms_both - (run if r > 1 else 0.0)) / r
-    folds, case = (ms_fold - ms_both) / (n * r), (ms_case - ms_both) / (k * r)
     dice = run / (n * r) if r > 1 else 0.0
     # The delete-a-group jackknife of the rate: (K - 1)/K times the sum of squares, the dice taken out of it.
-    seen = max(float(of_fold.var(ddof=1)) - dice, 0.0)
-    other_training = seen * (k - 1) ** 2 / k + dice
+    other_training = max(found.of_run - dice, 0.0) * (k - 1) ** 2 / k + dice
     return TrainingVariance(
         cases=n,
         folds=k,
         runs=r,
-        rate=mean,
-        rates=tuple(of_fold.tolist()),
-        between_folds=folds,
-        training=folds * (k - 1) ** 2 / k,
-        case=case,
-        interaction=both,
+        rate=float(y.mean()),
+        rates=tuple(cell.mean(axis=0).tolist()),
+        between_folds=found.run_effect,
+        training=found.run_effect * (k - 1) ** 2 / k,
+        case=found.case,
+        interaction=found.case_by_run - (run / r if r > 1 else 0.0),
         run=run,
-        se_cases=math.sqrt(float(of_case.var(ddof=1)) / n),
+        se_cases=math.sqrt(found.of_mean),
         se_training=math.sqrt(other_training),
-        se=math.sqrt(other_training + max(case, 0.0) / n),
+        se=math.sqrt(other_training + max(found.of_cases, 0.0)),
+        units=found.units,
+        strata=found.strata,
+        unit=found.unit,
+        df_cases=found.df,
+        df_training=k - 1,
+        df=_df(found, other_training),
     )
+
+
+def _df(found: Crossed, other_training: float) -> float:
+    k = found.runs
+    if not found.of_cases > 0:
+        return float(k - 1)
+    cases, left = (found.of_mean, found.df), (-found.left / k, found.df * (k - 1))
+    return satterthwaite((other_training, k - 1), cases, left)

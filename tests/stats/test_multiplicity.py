@@ -1,17 +1,21 @@
-"""Adjusted p-values against R's p.adjust, and against the definitions as closed tests."""
+"""Adjusted p-values against R's p.adjust, and against the definitions as closed tests; max-t against Dunnett, Tukey."""
 
 from __future__ import annotations
 
 import json
+import math
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import dunnett, norm, studentized_range
+from scipy.stats import t as student
 
-from harness.stats.multiplicity import benjamini_hochberg, hochberg, holm
+from harness.stats.multiplicity import MaxT, Multiplicity, adjusted, benjamini_hochberg, hochberg, holm, max_t
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "data/paired/reference.json").read_text())
 p_lists = st.lists(st.floats(0, 1), min_size=1, max_size=7)
@@ -58,3 +62,177 @@ def test_refuses() -> None:
         holm([0.1, 1.5])
     with pytest.raises(ValueError, match="shape"):
         benjamini_hochberg([[0.1]])
+
+
+def all_pairs(m: int) -> list[tuple[int, int]]:
+    return list(combinations(range(m), 2))
+
+
+def with_baseline(m: int) -> list[tuple[int, int]]:
+    return [(0, other) for other in range(1, m)]
+
+
+def of_seed(
+    covariance: npt.ArrayLike, pairs: list[tuple[int, int]], t: npt.ArrayLike, df: float = math.inf, seed: int = 1
+) -> MaxT:
+    return max_t(covariance, pairs, t, df, rng=np.random.default_rng(seed))
+
+
+def random_covariance(seed: int, m: int) -> npt.NDArray[np.float64]:
+    root = np.random.default_rng(seed).normal(size=(m, m + 2))
+    return np.asarray(root @ root.T / 1e4)
+
+
+@pytest.mark.parametrize("method", [Multiplicity.HOLM, Multiplicity.HOCHBERG, Multiplicity.BH])
+def test_adjusted_by_name(method: Multiplicity) -> None:
+    function = {"holm": holm, "hochberg": hochberg, "bh": benjamini_hochberg}[method]
+    np.testing.assert_array_equal(adjusted([0.01, 0.04, 0.03, np.nan], method), function([0.01, 0.04, 0.03, np.nan]))
+
+
+def test_max_t_needs_more_than_p_values() -> None:
+    with pytest.raises(ValueError, match="covariance"):
+        adjusted([0.1], Multiplicity("max-t"))
+
+
+# Dunnett (1964), table II: two-sided 5 %, for 2 to 5 comparisons with a control of the same size.
+@pytest.mark.parametrize(
+    ("df", "row"),
+    [(10, [2.57, 2.76, 2.89, 2.99]), (20, [2.38, 2.54, 2.65, 2.73]), (math.inf, [2.21, 2.35, 2.44, 2.51])],
+)
+def test_pairs_of_a_baseline_are_dunnetts_test(df: float, row: list[float]) -> None:
+    got = [of_seed(np.eye(m), with_baseline(m), np.zeros(m - 1), df).critical for m in range(3, 7)]
+    # Half of the last digit, and the draws.
+    assert got == pytest.approx(row, abs=0.012)
+
+
+def test_p_values_of_scipys_dunnett() -> None:
+    rng = np.random.default_rng(31)
+    control, *others = (rng.normal(mean, 1, 12) for mean in (0.0, 0.4, 0.9, 1.2))
+    wanted = dunnett(*others, control=control, rng=np.random.default_rng(0))
+    got = of_seed(np.eye(4), with_baseline(4), wanted.statistic, 44)
+    # Both are drawn.
+    np.testing.assert_allclose(got.p_values, wanted.pvalue, atol=0.002)
+
+
+@pytest.mark.parametrize(("m", "df"), [(3, 5), (5, 10), (10, 30), (20, math.inf)])
+def test_all_pairs_are_tukeys_test(m: int, df: float) -> None:
+    limits = [studentized_range.ppf(1 - p, m, min(df, 1e5)) / math.sqrt(2) for p in (0.2, 0.05, 0.01)]
+    pairs = all_pairs(m)
+    t = np.resize(limits, len(pairs))
+    got = of_seed(np.eye(m), pairs, t, df)
+    np.testing.assert_allclose(got.p_values, np.resize([0.2, 0.05, 0.01], len(pairs)), atol=0.0025)
+    np.testing.assert_allclose(got.p_values[1], 0.05, atol=0.001)
+    assert got.critical == pytest.approx(limits[1], abs=0.008)
+
+
+@pytest.mark.parametrize("df", [1, 7, math.inf])
+def test_one_pair_is_the_plain_t_test(df: float) -> None:
+    got = of_seed(random_covariance(2, 4), [(3, 1)], [2.3], df)
+    assert got.p_values[0] == pytest.approx(2 * student.sf(2.3, df), rel=1e-9)
+    assert got.critical == pytest.approx(student.ppf(0.975, df), rel=1e-5)
+
+
+def test_perfectly_correlated_pairs_are_one() -> None:
+    # Run 1 moves, the others never do, or with it: all differences that vary are the same.
+    covariance = np.zeros((4, 4))
+    covariance[1, 1] = 0.01
+    got = of_seed(covariance, all_pairs(4), [1.0, np.nan, np.nan, 2.5, -2.5, np.nan], 9)
+    np.testing.assert_allclose(got.p_values[[0, 3, 4]], 2 * student.sf([1.0, 2.5, 2.5], 9), rtol=1e-9)
+    assert np.isnan(got.p_values[[1, 2, 5]]).all()
+    assert got.pairs == 3
+
+
+def test_independent_pairs_are_sidaks() -> None:
+    t = norm.isf(np.array([0.2, 0.05, 0.01, 0.001]) / 2)
+    got = of_seed(np.diag([1.0, 2, 3, 4, 5, 6, 7, 8]), [(0, 1), (2, 3), (4, 5), (6, 7)], t)
+    plain = np.array([0.2, 0.05, 0.01, 0.001])
+    np.testing.assert_allclose(got.p_values, 1 - (1 - plain) ** 4, atol=0.0015)
+
+
+@given(seed=st.integers(0, 10_000), m=st.integers(2, 6), df=st.sampled_from([2.0, 15.0, math.inf]))
+def test_bounds_and_order(seed: int, m: int, df: float) -> None:
+    pairs, rng = all_pairs(m), np.random.default_rng(seed)
+    t = rng.normal(size=len(pairs)) * 2
+    got = max_t(random_covariance(seed, m), pairs, t, df, rng=rng, draws=500)
+    plain = 2 * student.sf(np.abs(t), df)
+    assert (got.p_values >= plain - 1e-12).all()
+    assert (got.p_values <= np.minimum(len(pairs) * plain, 1) + 1e-12).all()
+    assert (np.diff(got.p_values[np.argsort(np.abs(t))]) <= 1e-12).all()
+
+
+def test_bounds_hold_without_being_forced() -> None:
+    # Far from the ends the drawn values themselves lie between Bonferroni's and the plain p, and below Sidak's.
+    covariance, pairs = random_covariance(3, 6), all_pairs(6)
+    got = of_seed(covariance, pairs, np.full(15, 2.9), 20)
+    plain = 2 * student.sf(2.9, 20)
+    assert 3 * plain < got.p_values[0] < 1 - (1 - plain) ** 15
+
+
+@pytest.mark.parametrize("df", [6, math.inf])
+def test_brute_force_twin(df: float) -> None:
+    # Whole draws of the multivariate t, each pair by itself: standard error of a share of 5 % in 200,000: 0.05 %.
+    covariance, pairs, rng = random_covariance(4, 5), [(0, 1), (4, 2), (1, 3)], np.random.default_rng(32)
+    y = rng.multivariate_normal(np.zeros(5), covariance, size=200_000)
+    error = [math.sqrt(covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]) for i, j in pairs]
+    largest = np.max([np.abs(y[:, i] - y[:, j]) / e for (i, j), e in zip(pairs, error, strict=True)], axis=0)
+    if df < math.inf:
+        largest = largest / np.sqrt(rng.chisquare(df, size=200_000) / df)
+    t = np.array([1.5, 2.4, -3.5])
+    got = of_seed(covariance, pairs, t, df)
+    np.testing.assert_allclose(got.p_values, [(largest > abs(x)).mean() for x in t], atol=0.003)
+    assert (largest > got.critical).mean() == pytest.approx(0.05, abs=0.002)
+
+
+def test_scale_and_what_all_runs_share_do_not_matter() -> None:
+    covariance, pairs = random_covariance(5, 4), all_pairs(4)
+    t = np.linspace(0.5, 3, 6)
+    here = of_seed(covariance, pairs, t, 12)
+    for other in (1e6 * covariance, covariance + 0.3):
+        there = of_seed(other, pairs, -t, 12)
+        np.testing.assert_allclose(there.p_values, here.p_values, atol=0.002)
+        assert there.critical == pytest.approx(here.critical, abs=0.01)
+
+
+def test_many_pairs_are_interpolated_and_agree() -> None:
+    # 435 p-values, and 9 of the same 435 pairs, which are few enough to be worked out one by one.
+    pairs, t = all_pairs(30), np.linspace(0, 9, 435)
+    few = np.where(np.arange(435) % 50 == 0, t, np.nan)
+    many, exact = (of_seed(np.eye(30), pairs, values, 25).p_values for values in (t, few))
+    np.testing.assert_allclose(many[::50], exact[::50], rtol=0.002)
+    far = of_seed(np.eye(30), pairs, np.where(t > 5, np.inf, t), 25).p_values
+    assert (far[t > 5] == 0).all()
+    np.testing.assert_allclose(far[t <= 5], many[t <= 5], rtol=0.002)
+
+
+def test_simultaneous_intervals_cover_together() -> None:
+    # 8 runs on 30 units, a covariance that is estimated: all 28 intervals hold in 95 %; 250 experiments, error 1.4 %.
+    rng, pairs = np.random.default_rng(33), np.array(all_pairs(8))
+    root, held = rng.normal(size=(8, 8)), 0
+    for _ in range(250):
+        values = rng.normal(size=(30, 8)) @ root.T
+        means, covariance = values.mean(axis=0), np.cov(values.T) / 30
+        d = means[pairs[:, 0]] - means[pairs[:, 1]]
+        own = np.diagonal(covariance)
+        se = np.sqrt(own[pairs[:, 0]] + own[pairs[:, 1]] - 2 * covariance[pairs[:, 0], pairs[:, 1]])
+        held += bool((np.abs(d) <= max_t(covariance, pairs, d / se, 29, rng=rng, draws=1_000).critical * se).all())
+    assert held / 250 == pytest.approx(0.95, abs=0.045)
+
+
+def test_nothing_varies() -> None:
+    got = of_seed(np.zeros((3, 3)), all_pairs(3), [np.inf, np.nan, 0.0], 5)
+    assert np.isnan(got.p_values).all()
+    assert math.isnan(got.critical)
+    assert of_seed(np.eye(2), [], [], 5).p_values.size == 0
+
+
+def test_max_t_refuses() -> None:
+    for covariance, pairs, t, df, message in [
+        (np.ones((2, 3)), [(0, 1)], [1.0], 5, "as many rows as columns"),
+        (np.eye(2), [(0, 1)], [1.0, 2.0], 5, "one for each pair"),
+        (np.eye(2), [(0, 2)], [1.0], 5, "expected 0 to 1"),
+        (np.eye(2), [(0, 1)], [1.0], 0, "degrees of freedom"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            of_seed(covariance, pairs, t, df)
+    with pytest.raises(ValueError, match="confidence"):
+        max_t(np.eye(2), [(0, 1)], [1.0], 5, rng=np.random.default_rng(0), confidence=95)

@@ -1,4 +1,4 @@
-"""Power of McNemar's test: published sizes, exact sums over all outcomes, a simulation with clusters, inversion."""
+"""Power of McNemar's test and of the t test: published sizes, sums over all outcomes, simulations, inversion."""
 
 from __future__ import annotations
 
@@ -9,10 +9,20 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom, norm
+from scipy.stats import binom, nct, norm
+from scipy.stats import t as student
+from statsmodels.stats.power import TTestPower
 
 from harness.stats.paired import mcnemar_all
-from harness.stats.power import Plan, cases_needed, detectable_difference, independent_discordance, paired_power
+from harness.stats.power import (
+    Plan,
+    cases_needed,
+    detectable,
+    detectable_difference,
+    independent_discordance,
+    paired_power,
+    student_power,
+)
 
 discordances = st.floats(0.01, 1)
 
@@ -142,3 +152,82 @@ def test_refuses_plans_and_sizes() -> None:
         paired_power(0, 0.1, 0.2)
     with pytest.raises(ValueError, match="rate"):
         independent_discordance(1.2, 0.5)
+
+
+def test_two_units_show_28_points_and_not_5() -> None:
+    # 2 units of 500 cases, of which 29 % tell the algorithms apart: as independent cases they would show 4.8 points,
+    # but the error of a mean of two units has a single degree of freedom.
+    n, psi = 1_000, 0.293
+    assert detectable_difference(n, psi) == pytest.approx(0.048, abs=0.0005)
+    assert detectable(math.sqrt(psi / n), 1) == pytest.approx(0.28, abs=0.002)
+
+
+def test_two_units_by_simulation() -> None:
+    # Two units' differences around the detectable one: 40,000 experiments, standard error 0.2 %.
+    se, rng = 0.017, np.random.default_rng(16)
+    d = rng.normal(detectable(se, 1), se * math.sqrt(2), size=(40_000, 2))
+    t = d.mean(axis=1) / (np.abs(d[:, 0] - d[:, 1]) / 2)
+    assert float((np.abs(t) > student.ppf(0.975, 1)).mean()) == pytest.approx(0.8, abs=0.008)
+
+
+def test_published_power_of_a_paired_t_test() -> None:
+    # G*Power 3 (Faul et al. 2007): dz = 0.5, two-sided 5 %, 80 % asked for: 34 pairs, actual power 0.8078.
+    assert student_power(0.5 * math.sqrt(34), 33) == pytest.approx(0.8078, abs=0.00005)
+    assert student_power(0.5 * math.sqrt(33), 32) < 0.8
+
+
+@pytest.mark.parametrize("n", [5, 10, 31, 40, 200, 5_000])
+@pytest.mark.parametrize("power", [0.3, 0.8, 0.95])
+def test_detectable_matches_statsmodels(n: int, power: float) -> None:
+    twin = TTestPower()
+    found = detectable(1 / math.sqrt(n), n - 1, power=power)
+    # Its solver stops a little early, its power does not.
+    assert found == pytest.approx(twin.solve_power(nobs=n, alpha=0.05, power=power, alternative="two-sided"), rel=1e-4)
+    assert twin.power(found, n, 0.05, alternative="two-sided") == pytest.approx(power, abs=1e-7)
+
+
+@pytest.mark.parametrize("df", [1.0, 1.5, 2.0, 9.0, 29.9, 30.0, 400.0, 1e6])
+@pytest.mark.parametrize("nc", [0.0, 0.2, 1.5, 3.0, 9.0])
+def test_student_power_matches_scipy(df: float, nc: float) -> None:
+    c = student.ppf(0.975, df)
+    # Below -c there is nothing left for nc = 9, and scipy has no number for it.
+    wanted = nct.sf(c, df, nc) + (nct.cdf(-c, df, nc) if nc < 6 else 0.0)
+    assert student_power(nc, df) == student_power(-nc, df) == pytest.approx(wanted, abs=1e-9)
+
+
+def test_power_at_no_difference_is_alpha() -> None:
+    for df in (0.5, 1.0, 4.0, 30.0, 1e9, math.inf):
+        for alpha in (0.05, 1e-5):
+            assert student_power(0.0, df, alpha=alpha) == pytest.approx(alpha, rel=1e-6)
+
+
+def test_infinite_degrees_of_freedom_are_the_normal_formula() -> None:
+    wanted = norm.ppf(0.975) + norm.ppf(0.8)
+    assert detectable(2.0, math.inf) == pytest.approx(2 * wanted, rel=1e-5)
+    assert detectable(2.0, 1e8) == pytest.approx(detectable(2.0, math.inf), rel=1e-6)
+
+
+@given(df=st.floats(1, 500), comparisons=st.integers(1, 5_000), power=st.floats(0.1, 0.99))
+def test_detectable_is_found_with_its_power(df: float, comparisons: int, power: float) -> None:
+    found = detectable(1.0, df, power=power, comparisons=comparisons)
+    assert student_power(found, df, alpha=0.05 / comparisons) == pytest.approx(power, abs=1e-6)
+
+
+def test_detectable_grows_with_comparisons_and_falls_with_units() -> None:
+    many = [detectable(0.01, 9, comparisons=m) for m in (1, 3, 10, 45)]
+    assert many == sorted(many)
+    assert many[0] < many[1]
+    assert detectable(0.01, 9, comparisons=10) == detectable(0.01, 9, alpha=0.005)
+    units = [detectable(0.01, df) for df in (1, 2, 9, 29, 30, 99, math.inf)]
+    assert units == sorted(units, reverse=True)
+    assert detectable(0.03, 9) == pytest.approx(3 * detectable(0.01, 9))
+
+
+def test_nothing_can_be_seen_without_a_degree_of_freedom() -> None:
+    assert detectable(0.01, 0) == math.inf
+    assert detectable(0.0, 3) == 0.0
+    for options in ({"comparisons": 0}, {"se": -1.0}, {"se": math.nan}):
+        with pytest.raises(ValueError, match="comparisons"):
+            detectable(**{"se": 0.1, "df": 3} | options)
+    with pytest.raises(ValueError, match="degrees of freedom"):
+        student_power(1.0, 0.0)

@@ -1,17 +1,23 @@
-"""Repeated answers: unbiased over all outcomes of a small experiment, identities, a simulation with shared seeds."""
+"""Repeated answers: unbiased over all outcomes of a small experiment, identities, anova tables, simulations."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from itertools import product
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import t as student
+from statsmodels.formula.api import ols
+from statsmodels.stats.anova import anova_lm
 
-from harness.stats.designs import design_variances
-from harness.stats.repeats import repeats
+from harness.stats.designs import design_variances, linearised_cluster_variance
+from harness.stats.repeats import Crossed, crossed, repeats, satterthwaite
 
 
 def test_components_are_unbiased_over_all_outcomes() -> None:
@@ -105,3 +111,170 @@ def test_refuses() -> None:
         repeats(np.zeros((0, 3)))
     with pytest.raises(ValueError, match="other than 0 and 1"):
         repeats([[0.5, 1]])
+    with pytest.raises(ValueError, match="one label for each case"):
+        repeats([[0, 1], [1, 1]], units=["a"])
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(2, 9), k=st.integers(1, 5))
+def test_a_case_as_its_own_unit_changes_nothing(seed: int, n: int, k: int) -> None:
+    table = np.random.default_rng(seed).random((n, k)) < 0.6
+    plain, labelled = repeats(table), repeats(table, units=[f"u{i}" for i in range(n)], strata=["all"] * n)
+    assert asdict(labelled) == pytest.approx(asdict(plain), abs=1e-12, nan_ok=True)
+    assert (plain.units, plain.strata, plain.df) == (n, 1, n - 1)
+    if k > 1:
+        assert plain.between_units == pytest.approx(plain.between_cases, abs=1e-12)
+
+
+def twin(y: npt.NDArray[np.float64], units: npt.NDArray[np.int64], strata: npt.NDArray[np.int64]) -> dict[str, float]:
+    """The same by loops over strata, units and cases."""
+    n, k = y.shape
+    shape = [[y[units == u] for u in np.unique(units[strata == h])] for h in np.unique(strata)]
+    count, rest = sum(map(len, shape)), y - y.mean(axis=1)[:, None] - y.mean(axis=0) + y.mean()
+
+    def variance(column: npt.NDArray[np.float64]) -> float:
+        total = 0.0
+        for h in np.unique(strata):
+            sums = np.array([(column[units == u] - column.mean()).sum() / n for u in np.unique(units[strata == h])])
+            total += len(sums) / (len(sums) - 1) * ((sums - sums.mean()) ** 2).sum()
+        return total
+
+    def components(column: npt.NDArray[np.float64]) -> tuple[float, float]:
+        between = within = 0.0
+        size = float(n)
+        for h in np.unique(strata):
+            inside = strata == h
+            for u in np.unique(units[inside]):
+                values = column[units == u]
+                between += len(values) * (values.mean() - column[inside].mean()) ** 2
+                within += ((values - values.mean()) ** 2).sum()
+                size -= len(values) ** 2 / inside.sum()
+        ms_within = within / (n - count)
+        return (between / (count - len(shape)) - ms_within) / (size / (count - len(shape))), ms_within
+
+    left = sum(variance(column) for column in rest.T) / (k - 1)
+    unit_by_run = sum(components(column)[0] for column in rest.T) / (k - 1)
+    effect = y.mean(axis=0).var(ddof=1) - left
+    case_by_run = y.var(axis=1, ddof=1).mean() - effect
+    unit, within = components(y.mean(axis=1))
+    return {
+        "of_mean": variance(y.mean(axis=1)),
+        "run_effect": effect,
+        "unit": unit - unit_by_run / k,
+        "case": unit + within - case_by_run / k,
+        "case_by_run": case_by_run,
+    }
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_units_and_strata_by_loops(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    units = rng.permutation(np.repeat(np.arange(9), [1, 2, 3, 4, 5, 6, 2, 1, 3]))
+    strata, y = np.array([0, 0, 0, 0, 1, 1, 2, 2, 2])[units], rng.normal(size=(27, 4)) + units[:, None]
+    got = crossed(y, units=units, strata=strata)
+    for name, wanted in twin(y, units, strata).items():
+        assert getattr(got, name) == pytest.approx(wanted, rel=1e-9), name
+    assert (got.units, got.strata, got.df) == (9, 3, 6)
+
+
+def test_one_run_of_units_is_the_cluster_variance() -> None:
+    rng = np.random.default_rng(4)
+    units, table = np.repeat(np.arange(8), [1, 2, 3, 4, 5, 6, 7, 8]), rng.random((36, 1)) < 0.7
+    got = repeats(table, units=units)
+    assert got.se**2 == pytest.approx(linearised_cluster_variance(table[:, 0], units))
+    assert math.isnan(got.se_new_runs)
+    assert math.isnan(got.df_new_runs)
+
+
+def test_balanced_units_and_runs_are_the_anova_table() -> None:
+    # Six units of five cases, four runs; statsmodels parts the sum of squares.
+    rng, b, k = np.random.default_rng(5), 5, 4
+    units = np.repeat(np.arange(6), b)
+    y = rng.normal(size=(6, 1, 1)) + 0.3 * rng.normal(size=(1, 1, k)) + rng.normal(size=(6, b, k))
+    y = y.reshape(30, k)
+    frame = pd.DataFrame({"y": y.ravel(), "unit": np.repeat(units, k), "run": np.tile(np.arange(k), 30)})
+    table = anova_lm(ols("y ~ C(unit) * C(run)", frame).fit())["mean_sq"]
+    got = crossed(y, units=units)
+    assert got.of_mean == pytest.approx(table["C(unit)"] / (30 * k))
+    assert got.of_run == pytest.approx(table["C(run)"] / 30)
+    assert got.left == pytest.approx(table["C(unit):C(run)"] / 30)
+    # Cases within units and what is left of them: the residual of units by runs, parted by hand.
+    means = y.reshape(6, b, k).mean(axis=1, keepdims=True)
+    inside = (y.reshape(6, b, k) - means).reshape(30, k)
+    ms_case = k * (inside.mean(axis=1) ** 2).sum() / (30 - 6)
+    ms_rest = ((inside - inside.mean(axis=1)[:, None]) ** 2).sum() / ((30 - 6) * (k - 1))
+    assert got.unit == pytest.approx((table["C(unit)"] - ms_case - table["C(unit):C(run)"] + ms_rest) / (b * k))
+
+
+SD = {"unit": 0.5, "case": 0.7, "run": 0.2, "unit_by_run": 0.4, "rest": 0.6}
+
+
+def drawn(
+    rng: np.random.Generator, sizes: list[int], k: int, stratum: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    unit = np.repeat(np.arange(len(sizes)), sizes)
+    n = len(unit)
+    y = (stratum + SD["unit"] * rng.normal(size=len(sizes)))[unit][:, None] + SD["case"] * rng.normal(size=(n, 1))
+    y = y + SD["run"] * rng.normal(size=(1, k)) + SD["unit_by_run"] * rng.normal(size=(len(sizes), k))[unit]
+    return np.asarray(y + SD["rest"] * rng.normal(size=(n, k)))
+
+
+def test_components_of_units_are_unbiased() -> None:
+    # 24 units of 2 to 6 cases in two strata that differ by 1; means of 400 within four standard errors.
+    rng, sizes = np.random.default_rng(6), [2, 3, 6] * 8
+    stratum = np.repeat([0.0, 1.0], 12)
+    labels = np.repeat(np.arange(24), sizes)
+    found = [crossed(drawn(rng, sizes, 3, stratum), units=labels, strata=stratum[labels]) for _ in range(400)]
+    both = SD["unit_by_run"] ** 2 + SD["rest"] ** 2
+    truths = {"unit": SD["unit"] ** 2, "case": SD["unit"] ** 2 + SD["case"] ** 2, "case_by_run": both}
+    for name, truth in (truths | {"run_effect": SD["run"] ** 2}).items():
+        values = np.array([getattr(one, name) for one in found])
+        assert abs(values.mean() - truth) < 4 * values.std(ddof=1) / 20, name
+
+
+def test_cases_taken_as_units_are_too_sure() -> None:
+    # Units of 8 alike cases, no dice: the rates vary as `se` of units says and not as that of cases.
+    rng, units = np.random.default_rng(7), np.repeat(np.arange(30), 8)
+    tables = [rng.random((240, 2)) < np.repeat(rng.beta(1, 1, 30), 8)[:, None] for _ in range(400)]
+    spread = np.var([table.mean() for table in tables], ddof=1)
+    # A variance of 400 values is known to 7 %.
+    assert np.mean([repeats(table, units=units).se ** 2 for table in tables]) == pytest.approx(spread, rel=0.28)
+    assert np.mean([repeats(table).se ** 2 for table in tables]) < 0.5 * spread
+
+
+def test_few_runs_that_matter_need_the_t_of_few() -> None:
+    # Three runs whose own rates differ by 0.1: 95 % intervals for new cases and new runs, of 1,500 experiments.
+    rng, units = np.random.default_rng(8), np.repeat(np.arange(40), 5)
+    held = normal = 0
+    for _ in range(1_500):
+        p = 0.5 + np.repeat(rng.uniform(-0.2, 0.2, 40), 5)[:, None] + rng.normal(0, 0.08, size=(1, 3))
+        got = repeats(rng.random((200, 3)) < p, units=units)
+        off = abs(got.rate - 0.5) / got.se_new_runs
+        held += off <= student.ppf(0.975, got.df_new_runs)
+        normal += off <= 1.96
+    assert 0.93 < held / 1_500 < 0.98
+    assert normal / 1_500 < 0.9
+
+
+def test_degrees_of_freedom_lie_between_units_and_runs() -> None:
+    rng, units = np.random.default_rng(9), np.repeat(np.arange(50), 4)
+    alike = repeats(np.repeat(rng.random((200, 1)) < 0.6, 4, axis=1), units=units)
+    assert (alike.df, alike.df_new_runs) == (49, 49)
+    # One run that always fails beside three that never do.
+    seeds = repeats(np.tile([0, 1, 1, 1], (200, 1)), units=units)
+    assert (seeds.se, seeds.df_new_runs) == (0.0, 3.0)
+
+
+def test_satterthwaite() -> None:
+    # Welch's degrees of freedom of two means (NIST handbook's formula), and a part that is subtracted.
+    assert satterthwaite((4.0, 9), (1.0, 4)) == pytest.approx(25 / (16 / 9 + 1 / 4))
+    assert satterthwaite((4.0, 9), (2.0, 4), (-1.0, 36)) == pytest.approx(25 / (16 / 9 + 1 + 1 / 36))
+    assert satterthwaite((1.0, 20), (1.0, 2), (-1.9, 40)) == 2
+    assert satterthwaite((0.0, 9), (3.0, 4)) == 4
+
+
+def test_one_unit_is_not_enough() -> None:
+    got = repeats([[1, 0], [0, 1], [1, 1]], units=["a", "a", "a"])
+    assert isinstance(crossed(np.zeros((3, 2)), units=[1, 1, 1]), Crossed)
+    assert (got.units, got.df) == (1, 0)
+    assert all(math.isnan(v) for v in (got.se, got.se_new_runs, got.df_new_runs, got.between_units))
+    assert got.between_runs == pytest.approx(1 / 3)

@@ -1,7 +1,10 @@
 """Variance of trainings: against its definition, known components, and the delete-a-group jackknife."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from harness.stats.training_variance import training_variance
 
@@ -54,3 +57,63 @@ def test_what_is_too_little_is_refused() -> None:
     for shape in ((1, 5, 1), (5, 1, 1), (5, 5, 0), (5, 5)):
         with pytest.raises(ValueError, match="expected two cases"):
             training_variance(np.zeros(shape))
+    with pytest.raises(ValueError, match="one unit"):
+        training_variance(np.zeros((5, 5, 1)), units=["a"] * 5)
+
+
+@pytest.mark.parametrize("shape", [(7, 3, 1), (12, 5, 3)])
+def test_a_case_as_its_own_unit_changes_nothing(shape: tuple[int, int, int]) -> None:
+    y = np.random.default_rng(2).random(shape) < 0.7
+    plain = training_variance(y)
+    labelled = training_variance(y, units=np.arange(shape[0])[::-1], strata=np.zeros(shape[0]))
+    for name, value in asdict(plain).items():
+        assert getattr(labelled, name) == pytest.approx(value, abs=1e-12, nan_ok=True), name
+    assert plain.unit == pytest.approx(plain.case, abs=1e-12)
+    assert (plain.units, plain.strata, plain.df_cases, plain.df_training) == (shape[0], 1, shape[0] - 1, shape[1] - 1)
+
+
+def test_a_unit_of_copies_is_one_case() -> None:
+    # Every case three times: as units they say what the cases said by themselves; as cases they seem thrice as many.
+    y = np.random.default_rng(3).random((20, 4, 2)) < 0.6
+    alone, copies = training_variance(y), training_variance(np.repeat(y, 3, axis=0), units=np.repeat(np.arange(20), 3))
+    names = ("rate", "se_cases", "between_folds", "training", "unit", "df_cases", "df_training")
+    assert [getattr(copies, name) for name in names] == pytest.approx([getattr(alone, name) for name in names])
+    assert training_variance(np.repeat(y, 3, axis=0)).se_cases < 0.6 * alone.se_cases
+
+
+def test_components_of_units_in_strata_are_unbiased() -> None:
+    # 30 units of 4 cases in two strata; dice, trainings, cases, and what cases of a unit share.
+    sd, units = {"case": 0.5, "fold": 0.2, "both": 0.3, "run": 0.4}, np.repeat(np.arange(30), 4)
+    rng, found = np.random.default_rng(4), []
+    for _ in range(200):
+        shared = 0.6 * rng.normal(size=30) + np.repeat([0.0, 2.0], 15)
+        y = made(rng, (120, 5, 2), **sd) + shared[units][:, None, None]
+        found.append(training_variance(y, units=units, strata=units // 15))
+    truths = {"unit": 0.36, "case": 0.36 + 0.25, "between_folds": 0.04, "interaction": 0.09, "run": 0.16}
+    for name, truth in truths.items():
+        values = np.array([getattr(one, name) for one in found])
+        # Four standard errors of the mean of 200.
+        assert abs(values.mean() - truth) < 4 * values.std(ddof=1) / np.sqrt(200), name
+    spread = np.var([one.rate for one in found], ddof=1)
+    expected = np.mean([one.se_cases**2 + one.between_folds / 5 for one in found])
+    assert spread == pytest.approx(expected, rel=0.4)
+
+
+def test_few_trainings_have_few_degrees_of_freedom() -> None:
+    # Trainings that differ much: near K - 1; that do not: near units - strata. Intervals hold with t and not with z.
+    rng, units = np.random.default_rng(5), np.repeat(np.arange(40), 3)
+    sd = {"case": 0.3, "fold": 0.2, "both": 0.1, "run": 0.1}
+    held = normal = 0
+    for _ in range(1_000):
+        y = made(rng, (120, 4, 1), **sd)
+        got = training_variance(y, units=units)
+        # The jackknife takes trainings to share all but two folds, and makes their variance (K - 1)^2 times as large;
+        # these trainings are independent.
+        off = abs(got.rate) * 3 / got.se
+        held += off <= student.ppf(0.975, got.df)
+        normal += off <= 1.96
+        assert 3 <= got.df <= 43
+    assert 0.93 < held / 1_000 < 0.985
+    assert normal / 1_000 < 0.9
+    alike = training_variance(made(rng, (120, 4, 1), case=0.3, fold=0.0, both=0.001, run=0.001), units=units)
+    assert alike.df == pytest.approx(39, rel=0.05)
