@@ -35,9 +35,10 @@ def run_folds(plan: Plan, parts: Sequence[HeldBack], output: Output, bar: Callab
     results: list[Result] = []
     with interruptible():
         for number, one in enumerate(plans, 1):
-            path = None if place is None else fold_path(place, number)
+            # Where no fold was run yet there is nothing to resume, least of all a run of the whole.
+            mine = Output(fold=number) if place is None else replace(output, path=fold_path(place, number))
             try:
-                results.append(run(one, replace(output, path=path, fold=number), bar()))
+                results.append(run(one, mine, bar()))
             except (HateError, Interrupted) as error:
                 error.note = _note(error.note, number - 1, len(plans), output)
                 raise

@@ -166,6 +166,7 @@ def test_a_campaign_finds_its_own_files_behind_newer_ones(learner: Workshop) -> 
 
 
 def test_without_a_campaign_one_is_begun(learner: Workshop) -> None:
+    assert learner.call("run", "toy").status == 0  # of the whole, which is not what is carried on with
     assert names(folds(learner, "--resume")[0]) == [f"work-fold-{fold}.jsonl" for fold in (1, 2, 3)]
 
 
