@@ -10,6 +10,7 @@ from harness.cli.options import PATH, interface_options, library_option, running
 from harness.cli.output import remark
 from harness.cli.sources import complete_transcript, http_options, opened
 from harness.errors import UsageError
+from harness.site.sources import Source
 
 F = TypeVar("F", bound=Callable[..., Any])
 # Options that say nothing of a transcript.
@@ -35,11 +36,16 @@ def read_runs(words: Sequence[str], given: dict[str, Any]) -> list[Any]:
     from harness.analysis.comparing.align import Run
     from harness.transcript.columns import read_columns
 
+    sources = find_sources(words, given)
+    return [Run(read_columns(source.path, name=source.name), source.name, source.stem) for source in sources]
+
+
+def find_sources(words: Sequence[str], given: dict[str, Any]) -> list[Source]:
+    """Where the transcripts are; tests are run first."""
     tests = [is_test(word, given["libraries"]) for word in words]
     _check(words, tests, given)
     texts = [_run(word, given) if test else word for word, test in zip(words, tests, strict=True)]
-    sources = opened(texts, given["http_timeout"], given["http_limit"])
-    return [Run(read_columns(source.path, name=source.name), source.name, source.stem) for source in sources]
+    return opened(texts, given["http_timeout"], given["http_limit"])
 
 
 def is_test(word: str, libraries: Sequence[str]) -> bool:

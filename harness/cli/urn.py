@@ -8,7 +8,7 @@ import click
 from harness.cli.matrices import matrix_options, read_matrices
 from harness.cli.options import PATH, TABULAR, format_option
 from harness.cli.output import chosen, emit_document, remark
-from harness.cli.sources import complete_transcript, http_options, opened
+from harness.cli.tested import OF_RUNS, find_sources, is_test, sources_argument
 from harness.errors import UsageError
 from harness.report.table import Format
 
@@ -17,7 +17,7 @@ MATRICES = (".npy", ".csv", ".tsv", ".parquet")
 
 
 @click.command("urn")
-@click.argument("sources", nargs=-1, required=True, metavar="T|MATRIX...", shell_complete=complete_transcript)
+@sources_argument
 @click.option("--group", required=True, metavar="COLUMN", help="The partition that is proposed: subject, image.")
 @click.option("--trial", metavar="COLUMN", help="What is repeated: a day, a data collection; 'source' for files.")
 @click.option("--elements", type=click.IntRange(min=1), metavar="M",
@@ -38,23 +38,23 @@ MATRICES = (".npy", ".csv", ".tsv", ".parquet")
               help="Reject a design whose p is at most this.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @matrix_options
-@http_options
 @click.option("--plot", type=PATH, metavar="FILE.svg|png|pdf", help="Draw the variances.")
 @format_option(*TABULAR)
-def command(sources: Sequence[str], **given: Any) -> None:
+def command(words: Sequence[str], **given: Any) -> None:
     """Is the urn well mixed? Compare how a rate varies from trial to trial with what three designs predict.
 
-    Elements are the records of transcripts or the probes of matrices; groups may be strata (st), clusters (cl) or
-    nothing (srs).
+    T is a transcript, a test, which is run first, or a similarity matrix. Elements are the records of transcripts or
+    the probes of matrices; groups may be strata (st), clusters (cl) or nothing (srs).
 
     \b
+    hate urn hdigits --interface wisard --group truth --resample groups --groups 2
     hate urn weather.jsonl --group subject --trial time
     hate urn weather.jsonl --group image --trial time --shuffle time --plot urn.svg
     """
     _check(given)
     from harness.analysis.urns.experiment import draw_from_urn
 
-    found = draw_from_urn(_elements(sources, given), _wishes(given))
+    found = draw_from_urn(_elements(words, given), _wishes(given))
     _print(chosen(given["style"]), found)
     if given["plot"] is not None:
         from harness.report.plots.urn import plot_urn
@@ -66,36 +66,54 @@ def command(sources: Sequence[str], **given: Any) -> None:
 def _check(given: dict[str, Any]) -> None:
     if given["groups"] is not None and given["resample"] is None:
         raise UsageError("--groups N is how many --resample groups draws; give both")
+    from harness.stats.mixing import permutations_needed
+
+    alpha, needed = given["alpha"], permutations_needed(given["alpha"])
+    if given["permutations"] < needed:
+        raise UsageError(
+            f"--permutations {given['permutations']}: too few to reject anything at --alpha {alpha:g}; "
+            f"give {needed:,} or more"
+        )
     if given["plot"] is not None:
         from harness.report.plots.canvas import check_picture
 
         check_picture(given["plot"])
 
 
-def _elements(sources: Sequence[str], given: dict[str, Any]) -> Any:
+def _elements(words: Sequence[str], given: dict[str, Any]) -> Any:
     """The elements of transcripts, or of matrices; not of both."""
     from harness.analysis.comparing.align import Run
     from harness.analysis.urns.elements import from_matrices, from_runs
     from harness.transcript.columns import read_columns
 
     values = _thresholds(given["threshold"])
-    kinds = {source.lower().endswith(MATRICES) and "://" not in source for source in sources}
+    kinds = {word.lower().endswith(MATRICES) and "://" not in word for word in words}
     if kinds == {True, False}:
-        raise UsageError(f"{sources[0]}, {sources[-1]}: transcripts and matrices together; give one kind")
+        raise UsageError(f"{words[0]}, {words[-1]}: transcripts and matrices together; give one kind")
     if True in kinds:
-        matrices = read_matrices(sources, given)
+        _only_for_tests(words, given)
+        matrices = read_matrices(words, given)
         return from_matrices(matrices, values, on=given["on"], identity=given["subject"])
-    _only_for_matrices(given)
-    found = opened(sources, given["http_timeout"], given["http_limit"])
+    _only_for_matrices(words, given)
+    found = find_sources(words, given)
     runs = [Run(read_columns(source.path, name=source.name), source.name, source.stem) for source in found]
     return from_runs(runs, [source.path for source in found], values)
 
 
-def _only_for_matrices(given: dict[str, Any]) -> None:
-    for name, option in (("labels", "--labels"), ("distance", "--distance"), ("identity", "--identity"),
-                         ("gallery", "--gallery"), ("probes", "--probe")):  # fmt: skip
+def _only_for_tests(words: Sequence[str], given: dict[str, Any]) -> None:
+    for name, option in (*OF_RUNS, ("output", "-o")):
+        if given[name]:
+            raise UsageError(f"{option} is for a test that is run; {words[0]} is a similarity matrix")
+
+
+def _only_for_matrices(words: Sequence[str], given: dict[str, Any]) -> None:
+    """A rank test that is run takes a choice of gallery and probes too."""
+    for name, option in (("labels", "--labels"), ("distance", "--distance"), ("identity", "--identity")):
         if given[name]:
             raise UsageError(f"{option} is for similarity matrices; transcripts say themselves what they have")
+    for name, option in (("gallery", "--gallery"), ("probes", "--probe")):
+        if given[name] and not any(is_test(word, given["libraries"]) for word in words):
+            raise UsageError(f"{option} is for similarity matrices, and for rank tests that are run")
 
 
 def _thresholds(text: str | None) -> list[float]:

@@ -1,7 +1,7 @@
 """Where a run's transcript goes: chosen, numbered, resumed or retried; never overwritten by accident."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,12 +17,13 @@ MOST_NUMBERED = 100_000
 
 @dataclass(frozen=True)
 class Output:
-    """Where the user wants the transcript."""
+    """Where the user wants the transcript; `fold` is which of `--train-folds` it is, for the name that nobody chose."""
 
     path: Path | None = None
     force: bool = False
     resume: bool = False
     retry_errors: bool = False
+    fold: int | None = None
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,21 @@ def default_path(test: str, algorithm: str, number: int = 1) -> Path:
     return ROOT / test / (f"{name}.jsonl" if number == 1 else f"{name}-{number}.jsonl")
 
 
+def fold_path(path: Path, fold: int) -> Path:
+    """FILE-fold-1.jsonl for FILE.jsonl, and FILE-fold-1.jsonl.gz for FILE.jsonl.gz."""
+    packed = path.suffix if path.suffix == ".gz" else ""
+    plain = path.with_suffix("") if packed else path
+    return plain.with_name(f"{plain.stem}-fold-{fold}{plain.suffix}{packed}")
+
+
+def fold_numbers(test: str, algorithm: str) -> list[int]:
+    """The numbers of the default paths that folds have been run under, the newest first."""
+    first = default_path(test, algorithm)
+    pattern = re.compile(rf"{re.escape(first.stem)}(?:-(\d+))?-fold-\d+{re.escape(first.suffix)}")
+    names = [path.name for path in first.parent.glob(f"*{first.suffix}")]
+    return sorted({int(found[1] or 1) for found in map(pattern.fullmatch, names) if found}, reverse=True)
+
+
 def newest_path(test: str, algorithm: str) -> Path:
     """The last of the numbered transcripts that exists; the first where none does."""
     number = 1
@@ -62,16 +78,16 @@ def prepare(output: Output, header: Header) -> Callable[[], Opened] | Complete:
     """
     existing = output.path or newest_path(header.test.name, header.algorithm.name)
     if output.retry_errors:
-        complete = _complete(existing, header)
+        complete = complete_transcript(existing, header)
         return (lambda: retry(existing, header)) if complete.counts.ER else complete
-    if output.resume and _is_empty(existing):
+    if output.resume and is_empty(existing):
         return lambda: create(existing, header, force=True)
     if output.resume and has_begun(existing):
         opened = resume(existing, header)
         return opened if isinstance(opened, Complete) else lambda: opened
     if output.path is not None and not output.force and has_begun(output.path):
-        raise _exists(output.path)
-    return lambda: create(output.path, header, force=output.force)
+        raise exists(output.path)
+    return lambda: create(output.path, header, force=output.force, fold=output.fold)
 
 
 def has_begun(path: Path) -> bool:
@@ -79,38 +95,49 @@ def has_begun(path: Path) -> bool:
     return path.exists() or working_path(path).exists()
 
 
-def _is_empty(path: Path) -> bool:
+def is_empty(path: Path) -> bool:
     """Whether a run ended before it could write its first line, on a full disk for example."""
     return working_path(path).is_file() and working_path(path).stat().st_size == 0
 
 
-def _exists(path: Path) -> OutputError:
+def exists(path: Path) -> OutputError:
+    """What is said of a file in the way."""
     return OutputError(f"{path}: exists; --resume carries on with it, --force overwrites it")
 
 
-def create(path: Path | None, header: Header, *, force: bool) -> Opened:
+def create(path: Path | None, header: Header, *, force: bool, fold: int | None = None) -> Opened:
     """A new transcript: at the path, or at the first default one that is free, also when two runs start at once."""
     if path is not None:
         try:
             return Opened(Writer.create(path, header, force=force))
         except FileExistsError:
-            raise _exists(path) from None
-    for number in range(1, MOST_NUMBERED):
+            raise exists(path) from None
+    for free in _default_paths(header.test.name, header.algorithm.name, fold):
         try:
-            return Opened(Writer.create(default_path(header.test.name, header.algorithm.name, number), header))
+            return Opened(Writer.create(free, header))
         except FileExistsError:
             continue
     raise OutputError(f"{ROOT}: {MOST_NUMBERED:,} transcripts of {header.algorithm.name}; choose a name with -o")
 
 
+def _default_paths(test: str, algorithm: str, fold: int | None) -> Iterator[Path]:
+    """In their order; a number under which any fold was run is no name for another set of folds."""
+    if fold is None:
+        yield from (default_path(test, algorithm, number) for number in range(1, MOST_NUMBERED))
+        return
+    taken = set(fold_numbers(test, algorithm))
+    free = (number for number in range(1, MOST_NUMBERED) if number not in taken)
+    yield from (fold_path(default_path(test, algorithm, number), fold) for number in free)
+
+
 def resume(path: Path, header: Header) -> Opened | Complete:
     """Carry on with a transcript of the very same run; a torn last line is cut off."""
     if path.exists() and not working_path(path).exists():
-        return _complete(path, header)
+        return complete_transcript(path, header)
     done: dict[tuple[str, int], int] = {}
     trials: list[Trial] = []
     with open_transcript(working_path(path)) as reader:
-        _check_same(path, header, reader.header)
+        check_same(path, header, reader.header)
         stop = reader.head
         for line in reader.lines():
             done.setdefault(_key(line.trial), line.start)
@@ -124,11 +151,12 @@ def resume(path: Path, header: Header) -> Opened | Complete:
     return Opened(writer, done)
 
 
-def _complete(path: Path, header: Header) -> Complete:
+def complete_transcript(path: Path, header: Header) -> Complete:
+    """A transcript of the very same run, which must have ended."""
     if working_path(path) != path and working_path(path).exists():
         raise TranscriptError(f"{working_path(path)}: incomplete; finish it with --resume first")
     with open_transcript(path) as reader:
-        _check_same(path, header, reader.header)
+        check_same(path, header, reader.header)
         counts = Counts.of(trial for block in reader.blocks() for trial in block)
     if reader.end is None and working_path(path) != path:
         raise TranscriptError(f"{path}: incomplete and compressed; unpack it to resume it")
@@ -141,7 +169,7 @@ def retry(path: Path, header: Header) -> Opened:
     """A new file with all records but those in error; it takes the old one's place when it is finished."""
     scratch = path.with_name(f"{path.name.partition('.')[0]}.retry{''.join(path.suffixes)}")
     with open_transcript(path) as reader:
-        _check_same(path, header, reader.header)
+        check_same(path, header, reader.header)
         writer = Writer.create(scratch, reader.header, force=True)
         writer.replaces = path
         done: dict[tuple[str, int], int] = {}
@@ -151,7 +179,8 @@ def retry(path: Path, header: Header) -> Opened:
     return Opened(writer, done)
 
 
-def _check_same(path: Path, ours: Header, theirs: Header) -> None:
+def check_same(path: Path, ours: Header, theirs: Header) -> None:
+    """Refuse a transcript of another run."""
     if found := differences(ours, theirs):
         raise TranscriptError(f"{path}: of another run: {'; '.join(found)}; choose another file with -o")
 

@@ -43,6 +43,11 @@ class CommandInterface:
     any_status: bool = False
     kind: str = "command"
 
+    @property
+    def learns(self) -> bool:
+        """By a command of its own, or from the training file with every case."""
+        return self.train is not None or any("{train}" in word for word in self.argv)
+
     def open(self, setting: Setting) -> Session:
         """Train the program, if it can be."""
         session = CommandSession(self, setting)

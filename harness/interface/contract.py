@@ -63,6 +63,10 @@ class Interface(Protocol):
     def params(self) -> Mapping[str, Param]:
         """The algorithm's own parameters."""
 
+    @property
+    def learns(self) -> bool:
+        """Whether it is handed the training part; if not, no training can change its answers."""
+
     def open(self, setting: Setting) -> Session:
         """Start the program; an InterfaceError where it does not start."""
 

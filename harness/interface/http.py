@@ -38,6 +38,7 @@ class HttpInterface:
     url: str
     headers: Mapping[str, str]
     kind: str = "http"
+    learns: bool = False
 
     def open(self, setting: Setting) -> Session:
         """A connection to the service, which must be there."""

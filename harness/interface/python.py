@@ -32,6 +32,8 @@ class PythonInterface:
     # The module, or a new object of its class.
     make: Callable[[], Any] = field(repr=False)
     kind: str = "python"
+    # It has a function `train`.
+    learns: bool = False
 
     def open(self, setting: Setting) -> Session:
         """The algorithm in this process, trained."""

@@ -38,6 +38,7 @@ def load_python(path: Path) -> PythonInterface:
         params=_own_params(module, shape, path),
         batch=_batch_size(shape, path),
         make=make,
+        learns=hasattr(shape, "train"),
     )
 
 

@@ -25,6 +25,7 @@ class ScoresInterface:
     path: Path
     matrix: bool
     kind: str = "scores"
+    learns: bool = False
 
     def open(self, setting: Setting) -> Session:
         """Read the file."""

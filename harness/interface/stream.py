@@ -51,6 +51,8 @@ class StreamInterface:
     # Our own workers measure their time themselves: without the pipes.
     own_clock: bool = False
     kind: str = "stream"
+    # The first message names the training file; whether the program reads it, it does not say.
+    learns: bool = True
 
     def open(self, setting: Setting) -> Session:
         """The program, started and ready."""

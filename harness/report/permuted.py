@@ -2,7 +2,7 @@
 
 from harness.analysis.permuting.experiment import PairAtRank, PermutedRates
 from harness.report.document import Block, Heading, Lines
-from harness.report.numbers import p_text, span
+from harness.report.numbers import span
 from harness.report.table import Cell, Table
 
 # Ranks that a person is shown; the other formats have all.
@@ -37,7 +37,7 @@ def rate_table(found: PermutedRates) -> Table:
 
 def pair_table(found: PermutedRates) -> Table:
     """A row a pair, at rank 1."""
-    columns = ["A", "B", "A - B", f"{found.wishes.confidence * 100:g} %", "A, tie, B", "p, A", "p, B"]
+    columns = ["A", "B", "A - B", f"{found.wishes.confidence * 100:g} %", "A, tie, B", "A <= B", "B <= A"]
     return Table(columns, [_pair(pair, found) for pair in found.pairs if pair.rank == 1])
 
 
@@ -46,8 +46,13 @@ def _pair(pair: PairAtRank, found: PermutedRates) -> list[Cell]:
     draws = f"{pair.a_better}, {pair.ties}, {pair.b_better}"
     return [
         found.names[pair.a], found.names[pair.b], f"{pair.mean:+.4f}", limits, draws,
-        p_text(pair.p_not_better), p_text(pair.p_b_not_better),
+        _share(pair.p_not_better), _share(pair.p_b_not_better),
     ]  # fmt: skip
+
+
+def _share(value: float) -> str:
+    """Never 0: no number of experiments shows that."""
+    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def long_tables(found: PermutedRates) -> list[Table]:
@@ -68,28 +73,30 @@ def long_tables(found: PermutedRates) -> list[Table]:
 
 def _facts(found: PermutedRates) -> list[str]:
     wishes = found.wishes
-    drawn = "balanced" if wishes.balanced else "unbalanced"
+    drawn, level = "balanced" if wishes.balanced else "unbalanced", f"{wishes.confidence * 100:g} %"
     lines = [
-        f"{wishes.experiments:,} experiments, {drawn}, seed {wishes.seed}: {found.permuted.people:,} people with one "
-        f"gallery and one probe image each, {found.pairs_of_images:,} pairs to draw from; {wishes.rule.words}. "
-        "Percentile intervals, each rank by itself."
+        f"{wishes.experiments:,} virtual experiments, {drawn}, seed {wishes.seed}: {found.permuted.people:,} people, "
+        f"each with one gallery and one probe image, {found.pairs_of_images:,} pairs of images to draw from; "
+        f"{wishes.rule.words}. The {level} columns hold the middle {level} of the experiments, each rank by itself."
     ]
     if found.left_out:
         names = ", ".join(found.left_out[:MOST_NAMES]) + (", ..." if len(found.left_out) > MOST_NAMES else "")
-        lines.append(f"{len(found.left_out):,} people have no such pair and are left out: {names}.")
+        who = "1 person has" if len(found.left_out) == 1 else f"{len(found.left_out):,} people have"
+        lines.append(f"Left out: {who} no such pair of images ({names}).")
     if wishes.balanced and found.patterns > found.permuted.people // 2:
-        lines.append("Few people have alike images, so that there is little to balance.")
+        lines.append("Few people have images of the same pattern, so there is little to balance.")
     return lines
 
 
 def _meaning(found: PermutedRates) -> list[str]:
     lines = [
-        f"This speaks of these {found.permuted.people:,} people under other choices of image, not of new people: "
-        "for those, `hate cmc` has bands and `hate compare` tests."
+        f"All of this speaks of these {found.permuted.people:,} people under other choices of image, not of new "
+        "people: for those, `hate cmc` has bands and `hate compare` tests."
     ]
     if found.pairs:
         lines.append(
-            "A, tie, B: experiments in which A was better, neither, B. p, A: (b + 1)/(N + 1), b the experiments in "
-            "which A was not better; p, B the other way round. Not adjusted for many pairs."
+            "A, tie, B: experiments in which A was better, neither was, B was. A <= B: the share of the experiments in "
+            "which A was not better than B, as (b + 1)/(N + 1) with b such experiments of N; B <= A: the other way "
+            "round. Neither is a p-value: images were drawn, people were not."
         )
     return lines

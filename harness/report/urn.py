@@ -1,12 +1,14 @@
 """What `hate urn` found, for people."""
 
 import math
+from collections.abc import Sequence
 
 from harness.analysis.urns.experiment import Row, Urn
 from harness.report.document import Block, Heading, Lines
-from harness.report.numbers import p_text
+from harness.report.numbers import p_is, p_text
 from harness.report.table import Cell, Exact, Table
 from harness.stats.mixing import DESIGNS
+from harness.stats.urn import variance_interval
 
 NAMES = {"st": "stratified", "srs": "simple random", "cl": "cluster"}
 
@@ -51,52 +53,106 @@ def long_table(found: Urn) -> Table:
 
 
 def _verdict(found: Urn) -> list[str]:
-    wishes, total = found.wishes, len(found.rows)
-    name = NAMES[wishes.proposed]
-    failed = [row for row in found.rows if wishes.proposed not in row.compatible]
-    if not failed:
-        text = f"{name.capitalize()} sampling with groups by {wishes.group} is compatible with the sample variance."
-        return [text]
-    where = "" if total == 1 else f" in {len(failed)} of {total} rows"
-    directions = {row.mixing.direction[wishes.proposed] for row in failed}
+    """What the test of the proposed design says, and no more."""
+    design = found.wishes.proposed
+    name = f"{NAMES[design].capitalize()} sampling"
+    name += "" if design == "srs" else f" with groups by {found.wishes.group}"
+    if {row.mixing.rate for row in found.rows} <= {0.0, 1.0}:
+        return [f"{name} cannot be tested: every element succeeds, or every one fails, so that nothing varies."]
+    tested = [row for row in found.rows if not math.isnan(row.mixing.p_values[design])]
+    if not tested:
+        return [f"{name} cannot be tested: a trial has a single group, which does not show how groups differ."]
+    rejected = [row for row in tested if row.rejects(design)]
+    if not rejected:
+        return _not_rejected(found, name, [row.mixing.p_values[design] for row in tested])
+    return _rejected(found, name, rejected) + _others(found) + _next(found)
+
+
+def _not_rejected(found: Urn, name: str, p_values: Sequence[float]) -> list[str]:
+    """After the paper: a partition that is not rejected is supported by the data, not proved."""
+    p = p_is(min(p_values)) if len(p_values) == 1 else f"smallest {p_is(min(p_values))} of {len(p_values)} rows"
+    limits = variance_interval(1.0, found.trials - 1)
+    return [
+        f"{name} is not rejected: from trial to trial the rate varied no more, and no less, than chance allows under "
+        f"this design ({p}).",
+        "That is no proof that the design holds or that nothing else makes the rate vary: "
+        f"{found.trials:,} trials leave the real variance anywhere from {limits.low:.2f} to {limits.high:,.2f} times "
+        "the sample variance (95 %, chi-square).",
+    ]
+
+
+def _rejected(found: Urn, name: str, rejected: Sequence[Row]) -> list[str]:
+    design, total = found.wishes.proposed, len(found.rows)
+    where = "" if total == 1 else f" in {len(rejected)} of {total} rows"
+    directions = {row.mixing.direction[design] for row in rejected}
     how = {1: "varies more than it predicts", -1: "varies less than it predicts"}
     text = " or ".join(how[one] for one in sorted(directions, reverse=True) if one in how) or "does not fit"
-    lines = [f"{name.capitalize()} sampling with groups by {wishes.group} is rejected{where}: the rate {text}."]
-    return lines + _others(found) + _next(found)
+    p = min(row.mixing.p_values[design] for row in rejected)
+    return [f"{name} is rejected{where}: the rate {text} ({'smallest ' if len(rejected) > 1 else ''}{p_is(p)})."]
+
+
+def _fitting(found: Urn) -> list[str]:
+    return [d for d in DESIGNS if d != found.wishes.proposed and all(d in row.compatible for row in found.rows)]
 
 
 def _others(found: Urn) -> list[str]:
-    fits = [d for d in DESIGNS if d != found.wishes.proposed and all(d in row.compatible for row in found.rows)]
-    return [f"Compatible throughout: {' and '.join(NAMES[design] for design in fits)} sampling."] if fits else []
+    names = " and ".join(f"{NAMES[design]} sampling" for design in _fitting(found))
+    return [f"Not rejected{' in any row' if len(found.rows) > 1 else ''}: {names}."] if names else []
 
 
 def _next(found: Urn) -> list[str]:
+    """What to try; of the first run, on which the search was made."""
     if found.next is None:
-        if all(found.wishes.proposed in row.compatible for row in found.rows if row.run == 1):
-            return [f"In {found.wishes.alpha * 100:g} of 100 runs that happens by chance."]
-        return ["No column explains a tenth of the difference; an unrecorded cofactor may."]
+        return _nothing_found(found)
     share = f"{found.next.share * 100:.0f} %"
     if found.next.action == "shuffle":
-        return [f"Try next: --shuffle {found.next.column}, which explains {share} of the excess variance."]
-    return [f"Try next: --group {found.next.column}, which holds {share} of the variance within groups."]
+        return [f"Try next: --shuffle {found.next.column}, which explains about {share} of the excess variance."]
+    return [f"Try next: --group {found.next.column}, which holds about {share} of the variance within groups."]
+
+
+def _nothing_found(found: Urn) -> list[str]:
+    design = found.wishes.proposed
+    rejected = [row.mixing.direction for row in found.rows if row.run == 1 and row.rejects(design)]
+    if not rejected:
+        return [f"By chance alone, a design that holds is rejected in {found.wishes.alpha * 100:g} of 100 runs."]
+    # Columns are searched for excess variance, or for what stratified sampling predicts too much.
+    searched = any(direction[design] > 0 or direction["st"] < 0 for direction in rejected)
+    if _fitting(found) or not searched:
+        return []
+    return ["No column explains a tenth of the difference; something that was not recorded may."]
 
 
 def _facts(found: Urn) -> list[str]:
-    wishes = found.wishes
-    fixed = "others in every trial" if wishes.resample is not None else "the same in every trial"
+    wishes, rows = found.wishes, len(found.rows)
     mixed = f", {', '.join(wishes.shuffle)} shuffled within groups" if wishes.shuffle else ""
+    nested = " (st: by chi-square, since no group is in two trials)" if found.cells == found.groups else ""
     lines = [
-        f"{found.trials:,} trials of about {found.per_trial:,} elements, {found.groups:,} groups, {fixed}{mixed}; "
-        f"success: {found.rule}. Seed {wishes.seed}, {wishes.permutations:,} permutations, two-sided p, "
-        f"rejected at {wishes.alpha:g}.",
-        "st: the groups are strata, srs: no groups, cl: clusters. A ratio is the sample variance over the mean "
-        "estimate of it, and wanders by chance; p does not. The test is meant for the partition that you end with, "
-        "not for each one on the way.",
+        f"{found.trials:,} trials of about {found.per_trial:,} elements, {found.groups:,} groups, {_presence(found)}"
+        f"{mixed}; success: {found.rule}. Seed {wishes.seed}; p is two-sided, from {wishes.permutations:,} permutations"
+        f"{nested}; a design is rejected where p is at most {wishes.alpha:g}.",
+        "st: the groups are strata; srs: they do not matter; cl: they are clusters. A ratio (/ st) is the sample "
+        "variance over what the design predicts from within the trials; it strays from 1 by chance, the further the "
+        "fewer the trials. p is how often chance alone gives a sample variance so far off where the design holds"
+        f"{', each row by itself' if rows > 1 else ''}; p, too, would be another in another experiment. The test is "
+        "meant for the partition that you end with, not for each one on the way.",
     ]
-    for count, what in (
-        (found.alone, "elements were alone in their group and trial"),
-        (found.left_out, "probes have nobody to find"),
-    ):
-        if count:
-            lines.append(f"{count:,} {what} and are left out.")
+    if wishes.runs > 1:
+        lines.append("Each run has a random half of the repetitions: runs share data, and do not confirm one another.")
+    return lines + _left_out(found)
+
+
+def _presence(found: Urn) -> str:
+    if found.cells == found.groups:
+        return "others in every trial"
+    return "the same in every trial" if found.cells == found.groups * found.trials else "not all of them in every trial"
+
+
+def _left_out(found: Urn) -> list[str]:
+    lines = []
+    if found.alone:
+        what = "element that was alone in its" if found.alone == 1 else "elements that were alone in their"
+        lines.append(f"Left out: {found.alone:,} {what} group and trial.")
+    if found.left_out:
+        what = "probe that has" if found.left_out == 1 else "probes that have"
+        lines.append(f"Left out: {found.left_out:,} {what} nobody to find.")
     return lines

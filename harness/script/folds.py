@@ -49,21 +49,28 @@ class Material:
 
 
 def training_material(cases: CaseSet) -> Material:
-    """What a test offers to learn from; a ScriptError where that is nothing, or has no labels."""
+    """What a test offers to tune on; a ScriptError where that is nothing, or has no labels."""
     script = cases.script
     if script.file.gallery is not None:
         text = (
             "a test with a gallery: people who are held out would not be in it; --on-test tunes on the test's own cases"
         )
         raise ScriptError(f"{script.path}: {text}")
+    material = training_part(cases)
+    if not material.items:
+        raise ScriptError(f"{script.path}: no training part to tune on; --on-test tunes on the test's own cases")
+    if not any(_can_be_held_out(script, item) for item in material.items):
+        raise ScriptError(f"{script.path}: train: no case has a label in column expect; there is nothing to tune by")
+    return material
+
+
+def training_part(cases: CaseSet) -> Material:
+    """What a test offers to learn from, whatever it is."""
+    script = cases.script
     items = [
         Case(item.id, cases.references.resolve(item.input), item.expect, item.positive, item.truth, item.columns)
         for item in training_cases(script, cases.places)
     ]
-    if not items:
-        raise ScriptError(f"{script.path}: no training part to tune on; --on-test tunes on the test's own cases")
-    if not any(_can_be_held_out(script, item) for item in items):
-        raise ScriptError(f"{script.path}: train: no case has a label in column expect; there is nothing to tune by")
     if len({item.id for item in items}) < len(items):
         items = [msgspec.structs.replace(item, id=f"{n}:{item.id}") for n, item in enumerate(items, 1)]
     shown = frozenset(next(iter(cases)).columns)

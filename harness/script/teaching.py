@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from harness.errors import UsageError
 from harness.script.cases import CaseSet
-from harness.script.folds import deal, training_material
+from harness.script.folds import deal, training_part
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,11 @@ def held_back(cases: CaseSet, folds: int, seed: int) -> list[HeldBack]:
     """Every fold in turn; units stay together, and every fold has its share of each class."""
     script = cases.script
     if script.file.train is None:
-        raise UsageError(f"--train-folds {folds}: {script.name} has no training part to hold anything back from")
-    fold_of = deal(training_material(cases), folds, seed)
+        raise UsageError(
+            f"--train-folds {folds}: {script.name} has no training part ([train] in its script) to hold a fold back "
+            "from; leave --train-folds out"
+        )
+    fold_of = deal(training_part(cases), folds, seed)
     return [
         HeldBack(fold + 1, folds, seed, frozenset(place for place, of in enumerate(fold_of) if of == fold))
         for fold in range(folds)

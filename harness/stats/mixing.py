@@ -1,13 +1,14 @@
 """Which designs explain how much a rate varies from trial to trial: ratios, and a permutation test for each design.
 
 After "Is the Urn Well-Mixed?" (2004), section 3.3. The paper compares by eye; but with 45 trials the ratio of the
-sample variance to its estimate wanders from 0.6 to 1.5 by chance. Under each design some things can be exchanged
+sample variance to its estimate lies anywhere from 0.6 to 1.5 by chance. Under each design some things can be exchanged
 between trials: elements within their groups (stratified), whole groups (cluster), everything (simple random). How the
 sample variance is distributed over such exchanges is what the design predicts.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ from harness.stats.trials import IntArray, Trials
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-__all__ = ["DESIGNS", "Mixing", "mixing"]
+__all__ = ["DESIGNS", "Mixing", "mixing", "permutations_needed"]
 
 DESIGNS = ("st", "srs", "cl")
 MOST_THRESHOLDS = 60
@@ -75,8 +76,8 @@ def mixing(success: BoolArray, trials: Trials, *, rng: np.random.Generator, perm
         raise ValueError(
             f"success has shape {success.shape}: expected (elements, thresholds), {MOST_THRESHOLDS} at most"
         )
-    if permutations < 19:
-        raise ValueError(f"{permutations} permutations: 19 are needed at least to reject anything at 5 %")
+    if permutations < 1:
+        raise ValueError(f"{permutations} permutations: expected one or more")
     kept = np.asarray(success, dtype=np.bool_)[trials.at]
     coded = _coded(kept, trials)
     rates = coded.rates(coded.code)
@@ -86,6 +87,11 @@ def mixing(success: BoolArray, trials: Trials, *, rng: np.random.Generator, perm
     p_values = {design: _p_values(draw, variance, permutations) for design, draw in drawn.items() if draw is not None}
     p_values.setdefault("st", _chi_square(variance, predicted["st"], trials.count - 1))
     return [_one(k, float(kept[:, k].mean()), variance, predicted, p_values) for k in range(kept.shape[1])]
+
+
+def permutations_needed(alpha: float) -> int:
+    """The fewest with which a design can be rejected: the smallest p of N permutations, two-sided, is 2 / (N + 1)."""
+    return math.ceil(2 / alpha - _ROUNDING) - 1
 
 
 def _one(
@@ -127,8 +133,8 @@ def _p_values(draw: Callable[[], FloatArray], variance: FloatArray, permutations
 
 def _within_groups(coded: _Coded, rng: np.random.Generator) -> Callable[[], FloatArray] | None:
     """Elements of a group change places; groups of one size at once. None where each group is in one trial only."""
-    group, trial = coded.trials.group, coded.trials.trial
-    if len(np.unique(group * coded.trials.count + trial)) == int(group.max()) + 1:
+    group = coded.trials.group
+    if coded.trials.nested:
         return None
     order = np.argsort(group, kind="stable")
     sizes = np.bincount(group)
@@ -154,7 +160,7 @@ def _everything(coded: _Coded, rng: np.random.Generator) -> Callable[[], FloatAr
 def _whole_groups(coded: _Coded, rng: np.random.Generator) -> Callable[[], FloatArray]:
     """What a group has in a trial stays together and changes places with that of any other group and trial."""
     trials, patterns = coded.trials, len(coded.patterns)
-    groups = int(trials.group.max()) + 1
+    groups = trials.groups
     names, cell = np.unique(trials.trial * groups + trials.group, return_inverse=True)
     counts = np.bincount(cell.reshape(-1) * patterns + coded.code, minlength=names.size * patterns)
     cells, kind = np.unique(counts.reshape(names.size, patterns), axis=0, return_inverse=True)

@@ -27,6 +27,21 @@ class Trials:
     count: int
     alone: int = 0
 
+    @property
+    def groups(self) -> int:
+        """Number of groups."""
+        return int(self.group.max()) + 1
+
+    @property
+    def cells(self) -> int:
+        """In how many trials each group is, summed over the groups."""
+        return int(np.unique(self.group * self.count + self.trial).size)
+
+    @property
+    def nested(self) -> bool:
+        """Whether every group is in one trial only: then nothing can be exchanged between trials within groups."""
+        return self.cells == self.groups
+
 
 def make_trials(
     group: IntArray,
@@ -47,7 +62,7 @@ def make_trials(
     values = values[: max(1, round(share * values.size))]
     count = values.size // elements
     if count < 2:
-        raise ValueError(f"{values.size} repetitions make {count} trials of {elements}: two are needed at least")
+        raise ValueError(f"{values.size} repetitions are too few for two trials of {elements}")
     trial_of = np.full(int(repetition.max()) + 1, -1, dtype=np.intp)
     trial_of[values[: count * elements]] = np.repeat(np.arange(count), elements)
     trial = trial_of[repetition]
@@ -86,7 +101,7 @@ def _other_groups(group: IntArray, trials: int, size: int, rng: np.random.Genera
     names = rng.permutation(np.unique(group))
     count = min(trials, names.size // size)
     if count < 2:
-        raise ValueError(f"{names.size} groups, {size} of them for a trial, others for the next: two trials are needed")
+        raise ValueError(f"{names.size} groups are too few for two trials of {size} groups each, none of them in both")
     drawn = np.full(int(group.max()) + 1, -1, dtype=np.intp)
     drawn[names[: count * size]] = np.repeat(np.arange(count), size)
     return drawn, count

@@ -58,6 +58,15 @@ class Columns:
     values: dict[str, npt.NDArray[np.float64]] = field(default_factory=dict)
 
     @property
+    def real_class(self) -> Coded:
+        """The truth, or the claim where it is true: a record of a true claim need not say both."""
+        labels = list(dict.fromkeys([*self.truth.labels, *self.expect.labels]))
+        place = {label: code for code, label in enumerate(labels)}
+        tables = [np.array([*map(place.get, one.labels), -1], dtype=np.int32) for one in (self.truth, self.expect)]
+        claimed = np.where(self.positive, tables[1][self.expect.codes], -1)
+        return Coded(np.where(self.truth.codes >= 0, tables[0][self.truth.codes], claimed), labels)
+
+    @property
     def success(self) -> npt.NDArray[np.bool_]:
         """TP or TN."""
         good = np.array([outcome.success for outcome in OUTCOMES])

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from workshop import Workshop
+from workshop import ECHO, STREAM, Workshop
 
 # Answers with what it learned last, and leaves a list of all that it was taught.
 LEARNER = """\
@@ -67,7 +67,6 @@ def test_another_seed_deals_other_folds(taught: Workshop) -> None:
     [
         (["--train-folds", "13"], "too few for 13 folds"),
         (["--train-folds", "1"], "1"),
-        (["--train-folds", "2", "--resume"], "--resume"),
         (["--train-folds", "2", "--format", "transcript"], "--format transcript"),
         (["--train-folds", "2", "--case", "c0"], "--case"),
     ],
@@ -81,4 +80,118 @@ def test_mistakes_are_a_line(taught: Workshop, words: list[str], said: str) -> N
 def test_a_test_without_training_is_refused(toy: Workshop) -> None:
     done = toy.call("run", "toy", "--train-folds", "2")
     assert done.status == 2
-    assert "no training part" in done.err
+    assert done.err == (
+        "hate: --train-folds 2: toy has no training part ([train] in its script) to hold a fold back from; "
+        "leave --train-folds out\n"
+    )
+
+
+PROGRAM = "#!/bin/sh\ntouch ran\necho $1\n"
+# Interfaces that are handed nothing to learn from: the file, its text, and what would mend it.
+UNTAUGHT = {
+    "a function": ("interface.py", ECHO, "train(cases, params)"),
+    "a class": (
+        "interface.py",
+        "class Interface:\n    def answer(self, case, params):\n        raise SystemExit\n",
+        "train(cases, params)",
+    ),
+    "a command": ("interface.toml", '[command]\nargv = ["./prog", "{input}"]\n', "{train}"),
+    "a service": ("interface.toml", '[http]\nurl = "http://127.0.0.1:9/"\n', "leave --train-folds out"),
+    "scores": ("interface.toml", '[scores]\ntable = "toy/cases.csv"\n', "leave --train-folds out"),
+    "a matrix of scores": ("interface.toml", '[scores]\nmatrix = "toy/cases.csv"\n', "leave --train-folds out"),
+}
+
+
+@pytest.mark.parametrize("which", UNTAUGHT)
+@pytest.mark.parametrize("words", [[], ["--resume"], ["-j", "2"]], ids=["", "resume", "two"])
+def test_an_interface_that_cannot_learn_is_refused(which: str, words: list[str], taught: Workshop) -> None:
+    name, text, remedy = UNTAUGHT[which]
+    (taught.folder / "interface.py").unlink()
+    taught.write(name, text)
+    taught.program("prog", PROGRAM)
+    done = taught.call("run", "toy", "--train-folds", "2", *words)
+    assert done.status == 2
+    assert done.err.startswith("hate: --train-folds 2: work (")
+    assert "does not learn, so every fold would give the same answers" in done.err
+    assert remedy in done.err
+    assert done.err.count("\n") == 1
+    assert not (taught.folder / "ran").exists()
+    assert not (taught.folder / "transcripts").exists()
+
+
+# Finds people by what it was taught of them.
+FINDER = """\
+class Interface:
+    def train(self, cases, params):
+        self.known = {case.expect for case in cases}
+    def enrol(self, gallery, params):
+        self.names = [image.expect for image in gallery]
+    def answer(self, case, params):
+        return [float(name in self.known) for name in self.names]
+"""
+
+
+@pytest.fixture
+def people(shop: Workshop) -> Workshop:
+    """A rank test that has something to learn from."""
+    shop.write("toy/people.csv", "id,input,expect\na,a,ann\nb,b,bob\n")
+    sections = '[gallery]\ntable = "people.csv"\n[train]\ntable = "people.csv"\n'
+    shop.script(task="rank", rows="id,input,expect\nc,c,ann\nd,d,bob\n", sections=sections)
+    shop.write("m.csv", "id,a,b\nc,1,0\nd,0,1\n")
+    shop.interface(FINDER)
+    return shop
+
+
+def test_a_matrix_cannot_learn(people: Workshop) -> None:
+    done = people.call("run", "toy", "--interface", "matrix:m.csv", "--train-folds", "2")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "m (matrix) does not learn" in done.err
+
+
+def test_the_gallery_of_a_rank_test_stays_whole(people: Workshop) -> None:
+    """Unlike a held-out case that is asked about, a held-back one is missed by nobody."""
+    done = people.call("run", "toy", "--train-folds", "2", "-o", "out.jsonl", "--format", "json")
+    assert done.status == 0, done.err
+    found = [[line["outcome"] for line in people.lines(f"out-fold-{fold}.jsonl")[1:-1]] for fold in (1, 2)]
+    assert sorted(found) == [["FN", "TP"], ["TP", "FN"]]
+
+
+def test_training_without_labels_is_held_back_too(taught: Workshop) -> None:
+    rows = [f"t{n},i{n}" for n in range(12)]
+    taught.write("toy/train.csv", "\n".join(["id,input", *rows, ""]))
+    assert taught.call("run", "toy", "--train-folds", "3").status == 0
+    taught.write("toy/train.csv", "id,input\n")
+    done = taught.call("run", "toy", "--train-folds", "3")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "0 units (training cases) are too few for 3 folds" in done.err
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        '[command]\nargv = ["cat", "{work}/net"]\ntrain = ["cp", "{train}", "{work}/net"]\n',
+        '[command]\nargv = ["head", "-c", "20", "{train}"]\n',
+    ],
+)
+def test_a_command_learns_by_itself_or_from_the_training_file(section: str, taught: Workshop) -> None:
+    (taught.folder / "interface.py").unlink()
+    taught.toml(section)
+    done = taught.call("run", "toy", "--train-folds", "2", "-o", "out.jsonl")
+    assert done.status == 0, done.err
+    said = [{line["actual"] for line in taught.lines(f"out-fold-{fold}.jsonl")[1:-1]} for fold in (1, 2)]
+    assert said[0] != said[1]  # what was held back was not to be seen
+
+
+def test_a_stream_that_reads_nothing_is_asked_about_it(taught: Workshop) -> None:
+    """It is told where the training part is, and only its answers show whether it looked."""
+    (taught.folder / "interface.py").unlink()
+    taught.stream("say(id=id, label=given)")
+    remark = "all trainings have the same outcome in every case; does streamer learn what it is given?"
+    done = taught.call("run", "toy", "--train-folds", "2")
+    assert done.status == 0, done.err
+    assert remark in done.err
+    learning = STREAM.replace("n = -1", 'n = -1\ntaught = open(hello["train"]).read()')
+    taught.write("program.py", learning.format(body="    say(id=id, label=given if '\"t1\"' in taught else 'z')"))
+    done = taught.call("run", "toy", "--train-folds", "2")
+    assert done.status == 0, done.err
+    assert remark not in done.err

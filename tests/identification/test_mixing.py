@@ -10,7 +10,7 @@ from weather import Weather
 
 from harness.stats.cofactors import added_between_trials, share_within_groups
 from harness.stats.designs import design_variances
-from harness.stats.mixing import DESIGNS, Mixing, mixing
+from harness.stats.mixing import DESIGNS, Mixing, mixing, permutations_needed
 from harness.stats.trials import Trials, fresh_trials, make_trials, shuffle_within
 
 SEEDS = 200
@@ -216,7 +216,11 @@ def test_other_groups_for_every_trial_are_never_the_same() -> None:
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"elements": 7}, "make 1 trials"), ({"elements": 1}, "two elements"), ({"elements": 2, "resample": 9}, "groups")],
+    [
+        ({"elements": 7}, "12 .* two trials of 7"),
+        ({"elements": 1}, "two elements"),
+        ({"elements": 2, "resample": 9}, "groups"),
+    ],
 )
 def test_too_little_to_make_trials_of_is_refused(options: dict[str, int], said: str) -> None:
     drawn = Weather(subjects=10, images=1, times=12).draw(0)
@@ -239,3 +243,25 @@ def test_cofactors_explain_what_they_added() -> None:
         assert share_within_groups(success, trials, np.arange(success.size) % 3) < 0.05
     assert np.mean(shares) == pytest.approx(1, abs=0.1)
     assert 0.4 < np.mean(within) < 0.8
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.1, 0.05, 0.02, 0.01, 0.001, 1 / 3, 0.07])
+def test_as_many_permutations_as_a_rejection_takes(alpha: float) -> None:
+    """The trials of each half agree and the halves do not: no exchange has a larger variance, so p is the smallest."""
+    number = permutations_needed(alpha)
+    assert 2 / (number + 1) <= alpha * (1 + 1e-12) < 2 / number
+    trials = table(40, 8, 4)
+    success = (trials.trial < 4)[:, None]
+    few, enough = (
+        mixing(success, trials, rng=np.random.default_rng(0), permutations=n)[0] for n in (max(number - 1, 1), number)
+    )
+    assert enough.p_values["srs"] == pytest.approx(min(2 / (number + 1), 1))
+    assert enough.compatible(alpha * (1 + 1e-12)) == []
+    assert few.compatible(alpha) == list(DESIGNS)
+
+
+def test_which_groups_are_in_one_trial_only_is_known() -> None:
+    crossed = table(5, 3, 2)
+    assert (crossed.groups, crossed.cells, crossed.nested) == (5, 15, False)
+    fresh = fresh_trials(np.repeat(np.arange(12), 4), rng=np.random.default_rng(0), elements=4, groups=3)
+    assert (fresh.groups, fresh.cells, fresh.nested) == (12, 12, True)

@@ -35,7 +35,36 @@ def test_the_text_says_whom_it_speaks_of(faces: Workshop) -> None:
         assert done.status == 0, done.err
         text = " ".join(done.out.split())
         assert "speaks of these 20 people under other choices of image, not of new people" in text
-        assert "50 experiments, balanced, seed 0" in text
+        assert "50 virtual experiments, balanced, seed 0" in text
+
+
+@pytest.mark.parametrize("style", ["table", "plain", "md", "tex"])
+def test_a_share_of_experiments_is_not_called_a_p_value(faces: Workshop, style: str) -> None:
+    words = ("permute", "a.npy", "b.npy", "--experiments", "50")
+    pair = faces.call(*words, "--format", "json").json["pairs"][0]
+    text = " ".join(faces.call(*words, "--format", style).out.replace("\\", "").split())
+    assert "the share of the experiments in which A was not better than B" in text
+    assert "Neither is a p-value" in text
+    assert "p, A" not in text
+    for share in (pair["p_not_better"], pair["p_b_not_better"]):
+        assert f"{share:.4f}" in text
+    # The two shares count ties twice, and each counts one experiment more than there was.
+    both = pair["p_not_better"] + pair["p_b_not_better"]
+    assert both * 51 == pytest.approx(50 + pair["ties"] + 2)
+
+
+def test_people_who_are_left_out_are_named(faces: Workshop) -> None:
+    table = faces.folder / "a.labels.csv"
+    header, *rows = table.read_text().splitlines()
+    subject, day = header.split(",").index("subject"), header.split(",").index("day")
+    cells = [row.split(",") for row in rows]
+    alone = cells[0][subject]
+    for row in cells:
+        row[day] = "1" if row[subject] == alone else row[day]
+    table.write_text("\n".join([header, *map(",".join, cells), ""]))
+    done = faces.call("permute", "a.npy", "--differ", "day", "--experiments", "20")
+    assert f"Left out: 1 person has no such pair of images ({alone})." in " ".join(done.out.split())
+    assert "of these 19 people" in " ".join(done.out.split())
 
 
 def test_csv_has_every_rank(faces: Workshop) -> None:

@@ -153,7 +153,7 @@ def test_people_without_a_pair_are_left_out_and_named() -> None:
     found = permuted_rates([chosen], PermuteWishes(experiments=10, ranks=2))
     assert found.left_out == ["p001"]
     assert found.permuted.people == 4
-    with pytest.raises(UsageError, match="0 people have such a pair"):
+    with pytest.raises(UsageError, match=r"that leaves 0 of .* people, and two are needed"):
         permuted_rates([matrix], PermuteWishes(Rule(differ=["subject"])))
     with pytest.raises(UsageError, match="a gallery has 5 people"):
         permuted_rates([matrix], PermuteWishes())

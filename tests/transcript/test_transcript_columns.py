@@ -27,6 +27,11 @@ def text(value: Any) -> str | None:
     return None if value is UNSET or value is None else plain_text(value)
 
 
+def real_class(trial: Trial) -> str | None:
+    claim = text(trial.expect) if trial.outcome.positive else None
+    return claim if text(trial.truth) is None else text(trial.truth)
+
+
 def number(value: Any) -> float:
     return math.nan if value is UNSET or value is None else float(value)
 
@@ -35,6 +40,7 @@ def number(value: Any) -> float:
 @given(st.lists(trials, max_size=15))
 def test_columns_equal_the_records(tmp_path_factory: pytest.TempPathFactory, given_trials: Sequence[Trial]) -> None:
     columns = read_columns(write(tmp_path_factory.mktemp("t") / "t.jsonl", given_trials))
+    assert texts(columns.real_class) == [real_class(trial) for trial in given_trials]
     assert columns.complete
     assert columns.ids == [trial.id for trial in given_trials]
     assert [OUTCOMES[code] for code in columns.outcome] == [trial.outcome for trial in given_trials]

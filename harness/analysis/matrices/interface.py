@@ -37,6 +37,7 @@ class MatrixInterface:
     params: Mapping[str, Param] = field(default_factory=dict)
     version: str = ""
     kind: str = "matrix"
+    learns: bool = False
 
     @property
     def name(self) -> str:

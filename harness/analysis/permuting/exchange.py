@@ -22,7 +22,7 @@ class Rule:
     def words(self) -> str:
         """For people."""
         parts = [f"differ in {name}" for name in self.differ] + [f"agree in {name}" for name in self.agree]
-        return "gallery and probe image of a person " + (" and ".join(parts) if parts else "are two images")
+        return "gallery and probe image of a person " + (" and ".join(parts) if parts else "are different images")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,10 @@ def exchangeable(matrix: Matrix, rule: Rule, identity: str = SUBJECT) -> Exchang
         pairs.append((rows[row], columns[column]))
         codes.append(patterns.setdefault(np.array(allowed.shape).tobytes() + allowed.tobytes(), len(patterns)))
     if len(pairs) < 2:
-        raise UsageError(f"{matrix.name}: {rule.words}: {len(pairs)} people have such a pair; expected two or more")
+        raise UsageError(
+            f"{matrix.name}: {rule.words}: that leaves {len(pairs)} of {len(people)} people, and two are needed; ask "
+            "less with --differ and --agree, or name who is on an image with --subject"
+        )
     return Exchange(_choices(pairs, codes), left_out)
 
 

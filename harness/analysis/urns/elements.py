@@ -44,11 +44,10 @@ def from_runs(runs: Sequence[Run], paths: Sequence[Path], thresholds: Sequence[f
         raise TranscriptError(f"{incomplete[0]}: incomplete; finish it with --resume first")
     if thresholds:
         success = np.concatenate([_decided(path, thresholds) for path in paths])
-        limits = limits_of(runs[0].columns.header)
-        rule = f"{limits.param} {'at least' if limits.falling else 'at most'} what is given accepts"
+        rule = f"decided anew at each {limits_of(runs[0].columns.header).param}"
     else:
         success = np.concatenate([run.columns.success for run in runs])[:, None]
-        rule = "outcomes as recorded"
+        rule = "outcome TP or TN, as recorded"
     return Elements(success, list(thresholds) or [None], _columns_of_runs(runs), rule)
 
 
@@ -61,10 +60,10 @@ def _decided(path: Path, thresholds: Sequence[float]) -> BoolArray:
 
 def _columns_of_runs(runs: Sequence[Run]) -> dict[str, IntArray]:
     names = dict.fromkeys(name for run in runs for name in run.columns.columns)
-    own = ("expect", "truth", "stratum", "psu")
+    own = {"expect": "expect", "truth": "real_class", "stratum": "stratum", "psu": "psu"}
     found = {name: _joined([run.columns.columns.get(name) for run in runs], runs) for name in names}
-    for name in own:
-        coded: list[Coded] = [getattr(run.columns, name) for run in runs]
+    for name, attribute in own.items():
+        coded: list[Coded] = [getattr(run.columns, attribute) for run in runs]
         if name not in found and any((one.codes >= 0).any() for one in coded):
             found[name] = _joined(coded, runs)
     sizes = [len(run.columns.ids) for run in runs]
@@ -102,7 +101,7 @@ def from_matrices(
     names = [name for name in labels[0].columns if all(name in one.columns for one in labels)]
     columns = {name: _numbered(np.concatenate([one.column(name) for one in labels])[known]) for name in names}
     columns.setdefault(SOURCE, np.repeat(np.arange(len(labels)), [len(one) for one in labels])[known])
-    rule = f"{'score' if on == 'score' else 'rank'} {'at least' if above else 'at most'} what is given"
+    rule = f"{on} {'at least' if above else 'at most'} the threshold"
     return Elements(success, limits.tolist(), columns, rule, int(np.count_nonzero(~known)))
 
 

@@ -48,6 +48,11 @@ class Row:
     mixing: Mixing
     compatible: Sequence[str]
 
+    def rejects(self, design: str) -> bool:
+        """Whether the design was tested and does not fit; one that could not be tested (no p) is neither."""
+        p = self.mixing.p_values[design]
+        return p == p and design not in self.compatible
+
 
 @dataclass(frozen=True)
 class Urn:
@@ -57,6 +62,8 @@ class Urn:
     rule: str
     groups: int
     trials: int
+    # In how many trials each group is, summed over the groups.
+    cells: int
     per_trial: int
     elements: int
     alone: int
@@ -123,7 +130,8 @@ class _Table:
                 self.group, repetition, rng=rng, elements=self.elements, share=share, resample=self.resample
             )
         except ValueError as error:
-            raise UsageError(f"--elements {self.elements}: {error}") from None
+            drawn = "" if self.resample is None else f", --groups {self.resample}"
+            raise UsageError(f"--elements {self.elements}{drawn}: {error}") from None
 
 
 def _default_elements(group: IntArray, repetition: IntArray | None) -> int:
@@ -145,8 +153,9 @@ def _wrapped(elements: Elements, wishes: UrnWishes, table: _Table, trials: Trial
     return Urn(
         wishes=wishes,
         rule=elements.rule,
-        groups=int(trials.group.max()) + 1,
+        groups=trials.groups,
         trials=trials.count,
+        cells=trials.cells,
         per_trial=round(trials.at.size / trials.count),
         elements=table.elements,
         alone=trials.alone,
@@ -158,7 +167,7 @@ def _wrapped(elements: Elements, wishes: UrnWishes, table: _Table, trials: Trial
 
 def _next(elements: Elements, wishes: UrnWishes, trials: Trials, rows: Sequence[Row]) -> Suggestion | None:
     """For the threshold at which the proposed design fails most clearly, if it does."""
-    failed = [number for number, row in enumerate(rows) if wishes.proposed not in row.compatible]
+    failed = [number for number, row in enumerate(rows) if row.rejects(wishes.proposed)]
     if not failed:
         return None
     worst = min(failed, key=lambda number: rows[number].mixing.p_values[wishes.proposed])
