@@ -38,7 +38,8 @@ def read_runs(words: Sequence[str], given: dict[str, Any]) -> list[Any]:
     tests = [is_test(word, given["libraries"]) for word in words]
     _check(words, tests, given)
     texts = [_run(word, given) if test else word for word, test in zip(words, tests, strict=True)]
-    sources = opened(texts, given["http_timeout"], given["http_limit"])
+    one_curve = bool(given.get("swept") or given.get("repeated"))
+    sources = opened(texts, given["http_timeout"], given["http_limit"], one_curve=one_curve)
     return [Run(read_columns(source.path, name=source.name), source.name, source.stem) for source in sources]
 
 
