@@ -52,31 +52,48 @@ def open_sources(texts: Sequence[str], limits: Limits | None = None) -> list[Sou
 
 
 def _direct(text: str, limits: Limits) -> Source | None:
-    """What is not a name."""
+    """What is not a name; a bare word is none if something else has it, such as the program that was run."""
     if text == "-":
         return Source(_spooled(sys.stdin.buffer, "standard input"), "standard input", "stdin")
     if is_url(text):
         return _from_url(text, limits)
     path = Path(text)
-    if path.is_dir():
-        raise TranscriptError(f"{text}: a folder; name a transcript in it")
+    source = _at_path(path, text)
+    if source is None and (path.name.endswith(SUFFIXES) or path.is_absolute() or len(path.parts) > 2):
+        raise TranscriptError(f"{text}: no such file")
+    if source is not None and path.name == text and path.is_file() and not _test_of(source):
+        return None
+    return source
+
+
+def _at_path(path: Path, text: str) -> Source | None:
+    """A file or a pipe; None where there is nothing."""
+    if path.is_dir() and path.name != text:
+        raise _a_folder(text)
     if path.is_file():
         return Source(path, text, _stem(path.name))
-    if path.exists():
-        return _from_pipe(path)
-    if path.name.endswith(SUFFIXES) or path.is_absolute() or len(path.parts) > 2:
-        raise TranscriptError(f"{text}: no such file")
-    return None
+    return _from_pipe(path) if path.exists() and not path.is_dir() else None
+
+
+def _a_folder(text: str) -> TranscriptError:
+    return TranscriptError(f"{text}: a folder; name a transcript in it")
 
 
 def _named(text: str, known: Known) -> Source | Named:
     """TEST/NAME, which is a published one always, or all that a NAME may mean."""
     named = known.named(text)
     if "/" not in text:
-        return named
+        return named if named.tests or not Path(text).exists() else _no_name(text)
     found = the_one(text, list(named.published.values())) if named.published else at_sites(text)
     # An algorithm may have a slash in its name, as models do.
     return named if found is None else _from_published(found)
+
+
+def _no_name(text: str) -> Source:
+    """A file that is no transcript, and whose name nothing else has: whoever reads it says what is wrong with it."""
+    if Path(text).is_dir():
+        raise _a_folder(text)
+    return Source(Path(text), text, _stem(text))
 
 
 def _settled(found: Sequence[Source | Named]) -> list[Source]:
@@ -106,9 +123,11 @@ def _test_of(source: Source) -> set[str]:
 
 def _taken(named: Named, test: str | None) -> Source:
     taken = named.take(test)
+    # Said also where the name leaves no choice: a damaged transcript may have been meant.
+    other = f"the file {named.text} is no transcript" if Path(named.text).is_file() else ""
     if taken.published is not None:
-        return _from_published(taken.published, taken.note)
-    return Source(taken.path, str(taken.path), taken.stem, taken.note)
+        return _from_published(taken.published, taken.note, other)
+    return Source(taken.path, str(taken.path), taken.stem, "; ".join(filter(None, [taken.note, other])))
 
 
 def _elsewhere(named: Named, test: str | None) -> Source:
