@@ -29,7 +29,7 @@ def command(words: Sequence[str], **given: Any) -> None:
     """Confusion matrices of transcripts: rows the truth, columns the answer, refusals last.
 
     Recall and precision of each class with intervals, and the most confused pairs. Two transcripts give the
-    difference too. T is a file, a URL, TEST/NAME or NAME of a published transcript, or a test, which is run first.
+    difference too. T is a file, a URL, NAME of a run, TEST/NAME of a published one, or a test, which is run first.
     """
     if given["plot"] is not None:
         from harness.report.plots.canvas import check_picture

@@ -13,7 +13,7 @@ from harness.cli.curves import curve_options, draw_curves
 def command(words: Sequence[str], **given: Any) -> None:
     """DET curves of transcripts, or of a test, which is run first.
 
-    A transcript is a file, a URL, TEST/NAME or NAME of a published one, or -; running nothing, any number of them.
+    A transcript is a file, a URL, NAME of a run, TEST/NAME of a published one, or -; as many as you like.
     On a terminal a summary is printed, elsewhere the points.
 
     \b

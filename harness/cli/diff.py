@@ -40,7 +40,7 @@ def command(
 ) -> None:
     """The cases on which two runs of a test, A and B, differ.
 
-    Each is a file, a URL, TEST/NAME or NAME of a published transcript, or - for standard input. In --where and
+    Each is a file, a URL, NAME of a run, TEST/NAME of a published one, or - for standard input. In --where and
     --sort, score_a is A's score and score_b is B's; --where score=1 holds when it does for either.
 
     \b

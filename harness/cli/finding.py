@@ -7,7 +7,7 @@ from harness.errors import HateError, UsageError
 from harness.script.library import find_all, find_script
 from harness.script.load import Script, load_script
 from harness.site.config import configured_sites
-from harness.site.published import published
+from harness.site.naming import known_here
 from harness.site.urls import is_url
 
 
@@ -60,7 +60,7 @@ def is_known(text: str, libraries: Sequence[str]) -> bool:
     tests that are elsewhere."""
     if text.partition("@")[0] in {found.name for found in find_all(libraries)}:
         return True
-    if not configured_sites() or text in {entry.name for entry in published()}:
+    if not configured_sites() or text in known_here().names():
         return False
     from harness.site.releases import find_release
     from harness.site.sites import sites

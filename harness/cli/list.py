@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from harness.bundled import bundled
 from harness.cli.options import TABULAR, format_option, library_option
 from harness.cli.output import chosen, emit, remark
-from harness.cli.site_lists import tests_at_sites, transcripts_at_sites
+from harness.cli.site_lists import tests_at_sites
+from harness.cli.transcript_list import transcript_list
 from harness.errors import HateError
 from harness.interface.load import FILES, bundled_interfaces, load_interface
 from harness.report.table import Table
@@ -17,7 +17,6 @@ from harness.script.cases import load_cases
 from harness.script.library import find_all, library_folders, scripts_in
 from harness.script.load import Script, load_script
 from harness.site.provide import provide
-from harness.transcript.read import summarise
 
 
 @click.command("list")
@@ -27,10 +26,12 @@ from harness.transcript.read import summarise
 @format_option(*TABULAR)
 def command(what: str | None, libraries: Sequence[str], style: str | None) -> None:
     """List the tests that are here and at the configured sites, with their synopses."""
-    table, payload = {"interfaces": _interfaces, "transcripts": _transcripts}.get(
-        what or "", lambda: _tests(libraries)
-    )()
-    emit(chosen(style), table, payload)
+    form = chosen(style)
+    if what == "transcripts":
+        table, payload = transcript_list(form)
+    else:
+        table, payload = _interfaces() if what == "interfaces" else _tests(libraries)
+    emit(form, table, payload)
 
 
 def _tests(libraries: Sequence[str]) -> tuple[Table, dict[str, Any]]:
@@ -97,29 +98,3 @@ def _interfaces() -> tuple[Table, dict[str, Any]]:
 
 def _settings(params: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in params.items())
-
-
-def _transcripts() -> tuple[Table, dict[str, Any]]:
-    """Those below the working folder's `transcripts`, those that ship with the harness, and those at the sites."""
-    entries: list[dict[str, Any]] = []
-    for site, root in ((".", Path("transcripts")), ("bundled", bundled("transcripts"))):
-        for path in sorted(root.glob("*/*.jsonl*")):
-            try:
-                summary = summarise(path)
-            except HateError as error:
-                remark(f"passed over: {error}")
-                continue
-            entries.append({
-                "test": summary.header.test.name,
-                "version": summary.header.test.version,
-                "algorithm": summary.header.algorithm.name,
-                "tests": summary.counts.tests,
-                "rate": summary.counts.rate,
-                "complete": summary.complete,
-                "site": site,
-                "path": str(path),
-            })  # fmt: skip
-    entries += transcripts_at_sites()
-    columns = ["test", "version", "algorithm", "tests", "rate", "complete", "site", "path"]
-    rows = [["yes" if e[c] is True else "no" if e[c] is False else e[c] for c in columns] for e in entries]
-    return Table(columns, rows), {"transcripts": entries}

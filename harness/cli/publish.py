@@ -26,8 +26,8 @@ from harness.errors import UsageError
 def command(paths: tuple[Path, ...], **given: Any) -> None:
     """Add tests and transcripts to a site, a folder that any web server can serve.
 
-    PATH is the folder or script of a test, or a transcript of a test that is published there. All of it is checked
-    first; readers see all of it or nothing. What was published before stays as it is.
+    PATH is the folder or script of a test, or a transcript of a test that is published there, by file or NAME. All of
+    it is checked first; readers see all of it or nothing. What was published before stays as it is.
     """
     if given["new_key"] is not None:
         _new_key(given["new_key"])
@@ -65,7 +65,9 @@ def _publish(paths: tuple[Path, ...], given: dict[str, Any]) -> None:
     from harness.site.publishing.publish import publish, rehearse
     from harness.site.signing import read_key
 
-    offered = offers(list(paths), name=given["name"])
+    named = _by_name(paths)
+    called = {file: text.rpartition("/")[2] for text, file in named.items()}
+    offered = offers([named.get(str(path), path) for path in paths], name=given["name"], called=called)
     key = given["key"] or given["new_key"]
     signer = read_key(key) if key is not None else None
     site: Path = given["site"]
@@ -75,6 +77,19 @@ def _publish(paths: tuple[Path, ...], given: dict[str, Any]) -> None:
         mirrors = _addresses(given["mirrors"]) if given["mirrors"] else None
         decision = publish(site, offered, signer=signer, mirrors=mirrors, title=given["title"])
     _report(decision, site, dry=given["dry_run"], style=given["style"])
+
+
+def _by_name(paths: tuple[Path, ...]) -> dict[str, Path]:
+    """The files of transcripts that were given by a name that is known here."""
+    from harness.cli.sources import opened
+    from harness.site.limits import Limits
+    from harness.site.naming import known_here
+
+    missing = [str(path) for path in paths if not path.exists()]
+    known = known_here().names() if missing else set()
+    names = [text for text in missing if text in known]
+    found = opened(names, Limits().seconds, Limits().size)
+    return {text: source.path for text, source in zip(names, found, strict=True)}
 
 
 def _addresses(mirrors: tuple[str, ...]) -> list[str]:

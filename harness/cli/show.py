@@ -36,7 +36,7 @@ def command(
 ) -> None:
     """Look into the cases of a TRANSCRIPT.
 
-    It is a file, a URL, TEST/NAME or NAME of a published one, or - for standard input.
+    It is a file, a URL, NAME of a run, TEST/NAME of a published one, or - for standard input.
 
     \b
     hate show wisard --outcome FP --where truth=4 --sort -score

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from harness.cli.output import remark
 from harness.errors import HateError
 from harness.site.config import configured_sites
+from harness.site.own import moment
 
 if TYPE_CHECKING:
     from harness.site.catalogue import Catalogue
@@ -60,6 +61,8 @@ def _each(catalogue: "Catalogue") -> Iterator[tuple[str, "TranscriptEntry"]]:
 
 def _shared(test: str, entry: "TranscriptEntry", site: str) -> dict[str, Any]:
     return {
+        # When it was published: the index of a site does not say when it was run, or with which parameters.
+        "when": moment(entry.published) or 0.0,
         "test": test,
         "version": entry.version,
         "algorithm": entry.algorithm,
@@ -68,6 +71,11 @@ def _shared(test: str, entry: "TranscriptEntry", site: str) -> dict[str, Any]:
         "complete": True,
         "site": site,
         "path": f"{test}@{entry.version}/{entry.name}",
+        "started": None,
+        "params": None,
+        "changed": None,
+        "extent": {},
+        "part": "",
     }
 
 

@@ -45,7 +45,8 @@ def find_sources(words: Sequence[str], given: dict[str, Any]) -> list[Source]:
     tests = [is_test(word, given["libraries"]) for word in words]
     _check(words, tests, given)
     texts = [_run(word, given) if test else word for word, test in zip(words, tests, strict=True)]
-    return opened(texts, given["http_timeout"], given["http_limit"])
+    one_curve = bool(given.get("swept") or given.get("repeated"))
+    return opened(texts, given["http_timeout"], given["http_limit"], one_curve=one_curve)
 
 
 def is_test(word: str, libraries: Sequence[str]) -> bool:

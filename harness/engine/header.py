@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from harness import __version__
 from harness.model import ErrorRule
 from harness.script.cases import CaseSet
-from harness.transcript.format import FORMAT, AlgorithmInfo, GalleryInfo, Header, InterfaceInfo, TestInfo
+from harness.transcript.format import FORMAT, AlgorithmInfo, GalleryInfo, Header, InterfaceInfo, TestInfo, extent
 from harness.transcript.write import now
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def run_header(plan: "Plan") -> Header:
     """Test, algorithm, interface, parameters, design and machine of a run that starts now."""
-    options = plan.options
+    options, train = plan.options, _train(plan)
     return Header(
         hate="transcript",
         format=FORMAT,
@@ -26,15 +26,22 @@ def run_header(plan: "Plan") -> Header:
         algorithm=AlgorithmInfo(plan.interface.name, plan.interface.version),
         interface=InterfaceInfo(plan.interface.kind, plan.interface.sha256),
         params=dict(plan.params),
+        defaults=_defaults(plan),
         design=_design(plan.cases),
         repeat=options.repeat if options.repeat > 1 else UNSET,
         limit=UNSET if options.limit is None else options.limit,
-        train=_train(plan),
+        train=train,
+        extent=extent(len(plan.cases), options.limit, train) or UNSET,
         harness=__version__,
         python=platform.python_version(),
         platform=f"{sys.platform}-{platform.machine()}",
         started=now(),
     )
+
+
+def _defaults(plan: "Plan") -> dict[str, Any]:
+    declared = {**plan.cases.script.params, **plan.interface.params}
+    return {name: param.default for name, param in declared.items() if name in plan.params}
 
 
 def _train(plan: "Plan") -> dict[str, int] | UnsetType:

@@ -58,15 +58,43 @@ class Header(Struct, frozen=True):
     algorithm: AlgorithmInfo
     interface: InterfaceInfo = InterfaceInfo()
     params: dict[str, Any] = {}
+    # What the parameters are unless they are set; older transcripts and imported ones do not say.
+    defaults: dict[str, Any] | UnsetType = UNSET
     design: dict[str, Any] = {}
     repeat: int | UnsetType = UNSET
     limit: int | UnsetType = UNSET
     # Which fold of the training part was not learned from.
     train: dict[str, int] | UnsetType = UNSET
+    # What of the test was run, where that is not the whole: `limit`, `without_fold`.
+    extent: dict[str, Any] | UnsetType = UNSET
     harness: str = ""
     python: str = ""
     platform: str = ""
     started: str = ""
+
+    @property
+    def part(self) -> dict[str, Any]:
+        """The extent, also of transcripts that are older than that key; empty for the whole test."""
+        if not isinstance(self.extent, UnsetType):
+            return self.extent
+        return extent(self.test.cases, self.limit, self.train)
+
+    @property
+    def changed(self) -> dict[str, Any] | None:
+        """The parameters that do not have their default; None where the defaults are not known."""
+        if isinstance(self.defaults, UnsetType):
+            return None
+        return {name: value for name, value in self.params.items() if value != self.defaults.get(name, value)}
+
+
+def extent(
+    cases: int | None, limit: int | UnsetType | None, train: dict[str, int] | UnsetType | None
+) -> dict[str, Any]:
+    """What of a test is run with a limit, or without a fold of the training part; empty for all of it."""
+    found: dict[str, Any] = {}
+    if isinstance(limit, int) and (cases is None or limit < cases):
+        found["limit"] = limit
+    return found | (train if isinstance(train, dict) else {})
 
 
 class End(Struct, frozen=True):
@@ -92,10 +120,19 @@ def differences(ours: Header, theirs: Header) -> list[str]:
     """What keeps two headers from being of the same run: test, algorithm, interface, parameters, extent."""
     found = []
     for what in ("test", "algorithm", "interface", "params", "repeat", "limit", "train"):
-        mine, other = (_plain(getattr(header, what)) for header in (ours, theirs))
+        mine, other = (_named(header, what) for header in (ours, theirs))
         if mine != other:
             found.append(f"{what} ({_first_difference(mine, other)})")
     return found
+
+
+def _named(header: Header, what: str) -> Any:
+    """A part of a header; a limit that is above the number of cases is none."""
+    if what == "limit":
+        return header.part.get("limit")
+    if what == "train":
+        return {key: value for key, value in header.part.items() if key != "limit"} or None
+    return _plain(getattr(header, what))
 
 
 def _plain(value: Any) -> Any:

@@ -16,6 +16,8 @@ from harness.model import Counts, Trial
 from harness.transcript.format import FORMAT, End, Header
 
 LONGEST_LINE = 64 << 20
+# More than any last line has.
+TAIL = 1 << 16
 BLOCK = 4 << 20
 LONGEST_SHOWN = 60
 # What msgspec raises for text that is not the JSON that was expected.
@@ -255,6 +257,29 @@ def summarise(path: Path) -> Summary:
     if reader.end is not None and _fields(reader.end.counts) != _fields(tally):
         raise TranscriptError(f"{path}: its last line counts {reader.end.counts}, its records are {tally}")
     return Summary(reader.header, tally, reader.end is not None)
+
+
+def glance(path: Path) -> Summary:
+    """Header and counts by the first and the last line alone; an incomplete transcript is read as by `summarise`."""
+    with open_transcript(path) as reader:
+        header = reader.header
+    try:
+        last = _tail(path).rstrip().rpartition(b"\n")[2]
+        return Summary(header, _end.decode(last).counts, complete=True) if _is_end(last) else summarise(path)
+    except (OSError, EOFError, zlib.error, *UNUSABLE) as error:
+        raise TranscriptError(f"{path}: cannot be read: {error}") from None
+
+
+def _tail(path: Path) -> bytes:
+    """The last bytes of a transcript; a packed one has to be unpacked for them."""
+    with _open(path) as stream:
+        if not isinstance(stream, gzip.GzipFile):
+            stream.seek(max(0, path.stat().st_size - TAIL))
+            return stream.read()
+        tail = b""
+        while block := stream.read(BLOCK):
+            tail = (tail + block)[-TAIL:]
+        return tail
 
 
 def _fields(counts: Counts) -> tuple[int, ...]:

@@ -45,7 +45,7 @@ def test_each_setting_is_a_point(shop: Workshop) -> None:
 def test_a_setting_that_another_beats_is_shown_but_not_in_the_area(shop: Workshop) -> None:
     paths = swept(shop)
     before = curves(shop, *paths, "--swept", "size")[0]["auc"]
-    worse = written(shop.folder / "bad.jsonl", counts(HIDDEN < 0, POSITIVE), params={"size": 9.0})
+    worse = written(shop.folder / "bad.jsonl", counts(HIDDEN < 0, POSITIVE), params={"size": 9.0, "seed": 1})
     [found] = curves(shop, *paths, worse, "--swept", "size")
     assert len(found["points"]["tpr"]) == 4
     assert found["auc"] == before
@@ -125,3 +125,34 @@ def test_the_same_data_twice_is_said(shop: Workshop) -> None:
     assert any("same data" in note for note in found["notes"])
     alone = shop.call("roc", paths[0], "--repeated")
     assert (alone.status, "two or more" in alone.err) == (2, True)
+
+
+def test_settings_of_other_parameters_are_curves_of_their_own(shop: Workshop) -> None:
+    paths = swept(shop)
+    more = [
+        written(shop.folder / f"t{size}.jsonl", counts(size <= HIDDEN + 1, POSITIVE), params={"size": size, "seed": 2})
+        for size in SIZES
+    ]
+    found = curves(shop, *paths, *more, "--swept", "size")
+    assert [curve["name"] for curve in found] == ["mine seed=1", "mine seed=2"]
+    assert found[0]["points"] == curves(shop, *paths, "--swept", "size")[0]["points"]
+    assert found[1]["points"] == curves(shop, *more, "--swept", "size")[0]["points"]
+
+
+def test_a_stray_setting_is_refused_by_file_and_parameter(shop: Workshop) -> None:
+    stray = written(shop.folder / "stray.jsonl", counts(HIDDEN > 0, POSITIVE), params={"size": 3.0, "seed": 2})
+    done = shop.call("roc", *swept(shop), stray, "--swept", "size")
+    assert done.status == 2
+    [line] = done.err.splitlines()
+    assert "stray.jsonl: mine seed=2 has one value of 'size' only" in line
+
+
+def test_long_values_that_begin_alike_are_not_joined(shop: Workshop) -> None:
+    paths = [
+        written(shop.folder / f"l{size}{prompt[-1]}.jsonl", counts(size <= HIDDEN, POSITIVE),
+                params={"size": size, "prompt": prompt})
+        for prompt in ("x" * 100 + "a", "x" * 100 + "b") for size in SIZES
+    ]  # fmt: skip
+    found = curves(shop, *paths, "--swept", "size")
+    assert [len(curve["values"]) for curve in found] == [3, 3]
+    assert len({curve["name"] for curve in found}) == 2

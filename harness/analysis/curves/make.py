@@ -1,6 +1,9 @@
-"""Curves of transcripts: one for each, one for each algorithm that was swept, or one for each that was repeated."""
+"""Curves of transcripts: one for each, one for each setting that was swept, or one for each algorithm repeated."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
 
 from harness.analysis.comparing.align import Run
 from harness.analysis.curves.curve import Curve
@@ -10,6 +13,7 @@ from harness.analysis.curves.swept import curve_of_sweep
 from harness.analysis.curves.wishes import Wishes
 from harness.analysis.names import run_names
 from harness.errors import TranscriptError, UsageError
+from harness.transcript.settings import differing, in_words
 
 
 def make_curves(
@@ -19,7 +23,7 @@ def make_curves(
     if swept is not None and repeated:
         raise UsageError("--swept and --repeated exclude one another")
     if swept is not None:
-        return _by_algorithm(runs, lambda own, name: curve_of_sweep(own, name, swept, wishes))
+        return [curve_of_sweep(own, name, swept, wishes) for name, own in _settings(runs, swept).items()]
     if repeated:
         return _by_algorithm(runs, lambda own, name: _repeated(own, name, wishes))
     names = run_names([run.columns.header.algorithm.name for run in runs], [run.stem for run in runs])
@@ -37,8 +41,29 @@ def _repeated(runs: Sequence[Run], name: str, wishes: Wishes) -> Curve:
     return curve_of_repeats(runs, name, wishes)
 
 
+def _settings(runs: Sequence[Run], swept: str) -> dict[str, list[Run]]:
+    """The runs of each algorithm that differ in nothing but the swept parameter; the others are in the name."""
+    found: dict[str, list[Run]] = {}
+    for algorithm, own in _of_algorithms(runs).items():
+        groups: dict[bytes, list[Run]] = {}
+        for run in own:
+            groups.setdefault(msgspec.json.encode(_others(run, swept), order="sorted"), []).append(run)
+        apart = differing([_others(group[0], swept) for group in groups.values()])
+        names = run_names([algorithm] * len(apart), [f"{algorithm} {in_words(params)}".rstrip() for params in apart])
+        found |= dict(zip(names, groups.values(), strict=True))
+    return found
+
+
+def _others(run: Run, swept: str) -> dict[str, Any]:
+    return {name: value for name, value in run.columns.header.params.items() if name != swept}
+
+
 def _by_algorithm(runs: Sequence[Run], curve: Callable[[Sequence[Run], str], Curve]) -> list[Curve]:
+    return [curve(own, name) for name, own in _of_algorithms(runs).items()]
+
+
+def _of_algorithms(runs: Sequence[Run]) -> dict[str, list[Run]]:
     groups: dict[str, list[Run]] = {}
     for run in runs:
         groups.setdefault(run.columns.header.algorithm.name, []).append(run)
-    return [curve(own, name) for name, own in groups.items()]
+    return groups

@@ -1,6 +1,6 @@
 """What someone wants to publish, checked before anything is touched."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,13 +143,13 @@ def _stem(name: str) -> str:
     return name
 
 
-def offers(paths: list[Path], *, name: str = "", by: str = "") -> list[Offer]:
-    """All that are offered; what is wrong with several is said together."""
+def offers(paths: list[Path], *, name: str = "", by: str = "", called: Mapping[Path, str] | None = None) -> list[Offer]:
+    """All that are offered; what is wrong with several is said together. `called` are names other than the files'."""
     found: list[Offer] = []
     mistakes: list[HateError] = []
     for path in paths:
         try:
-            found.append(offer(path, name=name, by=by))
+            found.append(offer(path, name=name or (called or {}).get(path, ""), by=by))
         except HateError as error:
             mistakes.append(error)
     if len(mistakes) == 1:

@@ -20,8 +20,8 @@ def inspected(path: Path, *, name: str, by: str, largest: int) -> TranscriptOffe
     """A transcript that can be published; a HateError says what is wrong with it."""
     _check_size(path, largest)
     offer = offer_transcript(path, name=name, by=by)
-    if isinstance(offer.header.limit, int):
-        raise TranscriptError(f"{path}: a run with --limit; submit a whole one")
+    if isinstance(offer.header.limit, int) or offer.header.part:
+        raise TranscriptError(f"{path}: a run with --limit or --train-folds; submit a whole one")
     return offer
 
 

@@ -1,0 +1,120 @@
+"""`hate list --transcripts`: newest first, what was set, how much was run, and no wider than a terminal."""
+
+import pytest
+from own_transcripts import ago, own
+from workshop import Record, Workshop
+
+from harness.errors import TranscriptError
+from harness.report.text import width
+from harness.transcript.read import glance, summarise
+
+DEFAULTS = {"bits": 10, "tuples": 128}
+KEYS = {"test", "version", "algorithm", "tests", "rate", "complete", "site", "path"}
+
+
+def several(shop: Workshop) -> None:
+    own(shop, "toy/mine.jsonl", started=ago(4000), params=DEFAULTS, defaults=DEFAULTS)
+    own(shop, "toy/mine-2.jsonl", started=ago(3000), params=DEFAULTS | {"bits": 2}, defaults=DEFAULTS, right=3)
+    own(shop, "toy/mine-3.jsonl", started=ago(2000), count=2, extent={"limit": 2})
+    own(shop, "toy/mine-fold-1.jsonl", started=ago(1000), extent={"without_fold": 1, "folds": 2, "seed": 0})
+    own(shop, "toy/mine-4.jsonl.gz", started=ago(500), complete=False, count=4)
+
+
+def listed(shop: Workshop) -> list[Record]:
+    done = shop.call("list", "--transcripts", "--format", "json")
+    assert done.status == 0, done.err
+    found: list[Record] = [one for one in done.json["transcripts"] if one["site"] == "."]
+    return found
+
+
+def test_newest_first_with_what_was_set_and_run(shop: Workshop) -> None:
+    several(shop)
+    found = listed(shop)
+    assert [one["path"].rpartition("/")[2] for one in found] == [
+        "mine-4.jsonl.gz", "mine-fold-1.jsonl", "mine-3.jsonl", "mine-2.jsonl", "mine.jsonl",
+    ]  # fmt: skip
+    assert all(set(one) >= KEYS | {"started", "params", "changed", "extent"} for one in found)
+    assert [one["complete"] for one in found] == [False, True, True, True, True]
+    assert [one["extent"] for one in found] == [{}, {"without_fold": 1, "folds": 2, "seed": 0}, {"limit": 2}, {}, {}]
+    assert [one["changed"] for one in found] == [None, None, None, {"bits": 2}, {}]
+    assert [one["tests"] for one in found] == [4, 6, 2, 6, 6]
+    assert found[3]["rate"] == 0.5
+    assert found[3]["params"] == {"bits": 2, "tuples": 128}
+
+
+def test_a_terminal_has_room_for_it(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    several(shop)
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = shop.call("list", "--transcripts", "--format", "table").out.splitlines()
+    assert max(map(width, lines)) <= 80
+    rows = [" ".join(line.split()) for line in lines if " toy " in line]
+    assert rows == [
+        "8 min toy mine 4 incomplete 1.0000 mine-4.jsonl.gz",
+        "16 min toy mine without fold 1 1.0000 mine-fold-1.jsonl",
+        "33 min toy mine 2 of 6 1.0000 mine-3.jsonl",
+        "50 min toy mine bits=2 6 0.5000 mine-2.jsonl",
+        "66 min toy mine 6 1.0000 mine.jsonl",
+    ]
+    assert any(line.endswith(" hdigits/wisard") for line in lines)
+
+
+@pytest.mark.parametrize("columns", [80, 60])
+def test_long_names_fit_too(columns: int, shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = {f"parameter{number}": "a long value" for number in range(9)}
+    own(shop, "a-test-with-a-name/a-file-with-a-rather-long-name.jsonl", "an algorithm of many words " * 3,
+        test="a-test-with-a-name", params=many, defaults=dict.fromkeys(many, ""))  # fmt: skip
+    own(shop, "elsewhere/日本語.jsonl", "日本語の名前")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = shop.call("list", "--transcripts", "--format", "table").out.splitlines()
+    assert max(map(width, lines)) <= columns
+
+
+@pytest.mark.parametrize("style", ["plain", "csv"])
+def test_programs_find_the_old_columns_where_they_were(style: str, shop: Workshop) -> None:
+    several(shop)
+    header = shop.call("list", "--transcripts", "--format", style).out.splitlines()[0]
+    names = header.removeprefix("# ").replace(",", " ").split()
+    assert names[:7] == ["test", "version", "algorithm", "tests", "rate", "complete", "site"]
+    assert names[-1] == "path"
+    assert {"started", "parameters", "extent"} < set(names)
+
+
+def test_what_is_no_transcript_is_a_remark(shop: Workshop) -> None:
+    several(shop)
+    shop.write("transcripts/toy/bad.jsonl", b"\0\1\2")
+    shop.write("transcripts/toy/notes.txt", "mine")
+    done = shop.call("list", "--transcripts")
+    assert done.status == 0
+    assert "passed over: transcripts/toy/bad.jsonl:1: not a transcript" in done.err
+    assert "notes.txt" not in done.out + done.err
+
+
+# The first and the last line
+
+
+@pytest.mark.parametrize("file", ["toy/a.jsonl", "toy/a.jsonl.gz"])
+@pytest.mark.parametrize("complete", [True, False])
+def test_a_glance_sees_what_a_reading_finds(file: str, complete: bool, shop: Workshop) -> None:
+    path = shop.folder / own(shop, file, right=4, complete=complete)
+    assert glance(path) == summarise(path)
+
+
+@pytest.mark.parametrize("ending", [b"", b"\n", b"\n\n"])
+def test_a_last_line_however_it_ends(ending: bytes, shop: Workshop) -> None:
+    path = shop.folder / own(shop, "toy/a.jsonl")
+    path.write_bytes(path.read_bytes().rstrip(b"\n") + ending)
+    assert glance(path).complete
+
+
+@pytest.mark.parametrize("last", [b'{"end":true,"TP":"many"}\n', b'{"end":true}\n{}\n', b"\xff\n", b"[" * 5000 + b"\n"])
+def test_a_last_line_that_is_none(last: bytes, shop: Workshop) -> None:
+    path = shop.folder / own(shop, "toy/a.jsonl", complete=False)
+    path.write_bytes(path.read_bytes() + last)
+    with pytest.raises(TranscriptError, match=r"a\.jsonl"):
+        glance(path)
+
+
+def test_a_case_is_no_last_line_whatever_it_says(shop: Workshop) -> None:
+    path = shop.folder / own(shop, "toy/a.jsonl", complete=False)
+    path.write_bytes(path.read_bytes() + b'{"id":"x","outcome":"TP","end":true}\n')
+    assert not glance(path).complete
