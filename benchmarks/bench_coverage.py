@@ -17,15 +17,11 @@ import numpy as np
 
 from harness.stats.curves.bands import replicated_bands, wilson_bands
 from harness.stats.curves.cases import Cases, make_cases
-from harness.stats.curves.clustered import clustered_summary
 from harness.stats.curves.counts import counts_of
-from harness.stats.curves.delong import auc_interval, delong, delong_test
 from harness.stats.curves.fixed_fpr import fixed_fpr_bands
-from harness.stats.curves.replicated import fnr_at_fpr, replicated_summary
+from harness.stats.curves.summaries import AREA, fnr_at_fpr, summary_difference, summary_estimate
+from harness.stats.estimate import Estimate
 from harness.stats.limits import (
-    auc_end_limit,
-    bounded_limits,
-    cases_without_variance,
     difference_limits,
     paired_limits,
     share_limits,
@@ -33,7 +29,7 @@ from harness.stats.limits import (
 from harness.stats.rates import Intervals, wilson_all
 from harness.stats.replication.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.replication.linearised import stratum_variances
-from harness.stats.replication.sample import Sample, make_sample, unit_sums
+from harness.stats.replication.sample import Sample, make_sample
 
 SLOW, SLOWEST = 4, 20
 
@@ -233,39 +229,43 @@ def pair(limits: Intervals) -> tuple[float, float]:
 
 
 def independent_area(area: float, scores: Scores) -> Callable[[np.random.Generator, int], Trials]:
-    end = auc_end_limit(scores.positives, scores.negatives)
-
-    def run(rng: np.random.Generator, trials: int) -> Trials:
-        found = [auc_interval(scores.draw(rng)) for _ in range(trials)]
-        before = stacked([(x.interval.low, x.interval.high) for x in found])
-        value, se = np.array([x.auc for x in found]), np.array([x.se for x in found])
-        return Trials(area, before, bounded_limits(value, se, np.inf, end=end))
-
-    return run
+    return estimated_area(area, scores, None)
 
 
 def clustered_area(area: float, scores: Scores) -> Callable[[np.random.Generator, int], Trials]:
-    sample = scores.sample()
-    end = auc_end_limit(*(worth(sample, of) for of in (scores.positive, ~scores.positive)))
+    return estimated_area(area, scores, scores.sample())
+
+
+def estimated_area(area: float, scores: Scores, sample: Sample | None) -> Callable[[np.random.Generator, int], Trials]:
+    """The t interval on the raw scale, and the interval as a user gets it."""
 
     def run(rng: np.random.Generator, trials: int) -> Trials:
-        found = [clustered_summary("auc", scores.draw(rng), sample) for _ in range(trials)]
-        before = stacked([(x.interval.low, x.interval.high) for x in found])
-        value, se = np.array([x.estimate for x in found]), np.array([x.se for x in found])
-        return Trials(area, before, bounded_limits(value, se, found[0].df, end=end))
+        found = [summary_estimate(AREA, scores.draw(rng), sample) for _ in range(trials)]
+        smaller = min(scores.positives, scores.negatives)
+        before = stacked([raw_t(one, smaller, (0.0, 1.0)) for one in found])
+        return Trials(area, before, stacked([as_given(one) for one in found]))
 
     return run
 
 
-def worth(sample: Sample, of: BoolArray) -> float:
-    by_unit = unit_sums(sample, of)
-    return float(cases_without_variance(of.sum(), by_unit.sum() ** 2 / (by_unit @ by_unit)))
+def as_given(one: Estimate) -> tuple[float, float]:
+    return (-np.inf, np.inf) if one.interval is None else (one.interval.low, one.interval.high)
+
+
+def raw_t(one: Estimate, cases: float, bounds: tuple[float, float]) -> tuple[float, float]:
+    """Student-t, clipped; Wilson's limits with some number of cases where there is no variance."""
+    from scipy.special import stdtrit
+
+    if one.se == 0:
+        limits = wilson_all(one.value * cases, cases)
+        return float(limits.low), float(limits.high)
+    half = float(stdtrit(min(one.df, 1e9), 0.975)) * one.se
+    return max(one.value - half, bounds[0]), min(one.value + half, bounds[1])
 
 
 def paired_areas(areas: tuple[float, float], scores: Scores, r: float) -> Callable[[np.random.Generator, int], Trials]:
     """Two areas on the same cases, noise correlated by r."""
     shifts = [Scores.of_area(area, 1, 1).shift for area in areas]
-    end = auc_end_limit(scores.positives, scores.negatives)
 
     def run(rng: np.random.Generator, trials: int) -> Trials:
         before, after = [], []
@@ -273,20 +273,12 @@ def paired_areas(areas: tuple[float, float], scores: Scores, r: float) -> Callab
             one, other = scores.noise(rng), scores.noise(rng)
             noises = one, r * one + np.sqrt(1 - r * r) * other
             a, b = (make_cases(x + s * scores.positive, scores.positive) for x, s in zip(noises, shifts, strict=True))
-            test = delong_test(a, b)
-            before.append((test.interval.low, test.interval.high))
-            after.append(pair(area_difference(a, b, end)))
+            gap = summary_difference(AREA, a, b)
+            before.append(raw_t(gap, 1.0, (-1.0, 1.0)) if gap.se > 0 else (-1.0, 1.0))
+            after.append(as_given(gap))
         return Trials(areas[0] - areas[1], stacked(before), stacked(after))
 
     return run
-
-
-def area_difference(a: Cases, b: Cases, end: FloatArray) -> Intervals:
-    found = delong([a, b])
-    se = np.sqrt(np.diag(found.covariance))
-    limits = [bounded_limits(v, e, np.inf, end=end) for v, e in zip(found.auc, se, strict=True)]
-    r = found.covariance[0, 1] / max(se.prod(), 1e-300)
-    return difference_limits(found.auc[0], limits[0], found.auc[1], limits[1], correlation=r)
 
 
 def curve_at(fpr: float, scores: Scores) -> Callable[[np.random.Generator, int], Trials]:
@@ -317,8 +309,8 @@ def bootstrap_at(fpr: float, scores: Scores) -> Callable[[np.random.Generator, i
     sample = scores.sample()
 
     def run(rng: np.random.Generator, trials: int) -> Trials:
-        found = [replicated_summary(fnr_at_fpr(fpr), scores.draw(rng), sample).estimate for _ in range(trials)]
-        return Trials(1 - true_tpr(scores, fpr), None, stacked([(x.interval.low, x.interval.high) for x in found]))
+        found = [summary_estimate(fnr_at_fpr(fpr), scores.draw(rng), sample) for _ in range(trials)]
+        return Trials(1 - true_tpr(scores, fpr), None, stacked([raw_t(one, 1.0, (0.0, 1.0)) for one in found]))
 
     return run
 

@@ -16,12 +16,11 @@ from sklearn.metrics import roc_auc_score, roc_curve
 from harness.stats.curves.auc import auc
 from harness.stats.curves.bands import replicated_bands
 from harness.stats.curves.cases import BoolArray, FloatArray, make_cases
-from harness.stats.curves.clustered import clustered_summary
 from harness.stats.curves.counts import threshold_counts
-from harness.stats.curves.delong import auc_interval
 from harness.stats.curves.equal_error import equal_error
 from harness.stats.curves.hull import convex_hull
 from harness.stats.curves.subjects import Subjects
+from harness.stats.curves.summaries import AREA, summary_estimate
 from harness.stats.curves.two_way_bands import two_way_bands
 from harness.stats.ranks import rank_matrix
 from harness.stats.replication.plan import Plan, choose
@@ -75,7 +74,7 @@ def bench_million() -> list[Line]:
         lambda: full_curve(coarse, positive),
         lambda: full_curve(scores, positive, weights),
         lambda: sklearn_curve(scores, positive),
-        lambda: auc_interval(make_cases(scores, positive)),
+        lambda: summary_estimate(AREA, make_cases(scores, positive)),
     )
     counts = threshold_counts(scores, positive)
     (hull,) = best(lambda: convex_hull(counts), repeats=3)
@@ -132,7 +131,7 @@ def bench_large_bands() -> list[Line]:
     sort, bands, area, lone = best(
         lambda: np.argsort(scores),
         lambda: replicated_bands(make_cases(scores, positive), sample),
-        lambda: clustered_summary("auc", make_cases(scores, positive), sample),
+        lambda: summary_estimate(AREA, make_cases(scores, positive), sample, Plan(method="linearised")),
         lambda: replicated_bands(make_cases(scores, positive), lone_cases),
         repeats=3,
     )

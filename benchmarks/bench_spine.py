@@ -47,6 +47,7 @@ def main() -> None:
         os.chdir(folder)
         print(f"{'what':<34}{'harness':>14}{'bare loop':>14}{'ratio':>8}   mark")
         python_function(200_000)
+        design_of_a_run(200_000)
         stream_program(200_000)
         command_program(1_000)
         million_cases()
@@ -56,13 +57,13 @@ def report(what: str, harness: float, bare: float, mark: str) -> None:
     print(f"{what:<34}{harness:>11.2f} us{bare:>11.2f} us{harness / bare:>8.2f}   {mark}")
 
 
-def write_test(count: int) -> Path:
+def write_test(count: int, design: str = "") -> Path:
     folder = Path("many")
     folder.mkdir(exist_ok=True)
     rows = (f"c{i:07d},{i},{i % 10},true\n" for i in range(count))
     (folder / "cases.csv").write_text("id,input,expect,positive\n" + "".join(rows))
     path = folder / "many.hate.toml"
-    path.write_text(SCRIPT)
+    path.write_text(SCRIPT + (f"[design]\n{design}" if design else ""))
     return path
 
 
@@ -93,6 +94,21 @@ def python_function(count: int) -> None:
     (start,) = best(3, lambda: hate())
     report("python function, whole command", whole / count * 1e6, bare / count * 1e6, "at most 2")
     report("python function, without start-up", (whole - start) / count * 1e6, bare / count * 1e6, "at most 10 us")
+
+
+def design_of_a_run(count: int) -> None:
+    """The interval by design, sums by unit while recording and one estimate at the end, beside a run without."""
+    Path("interface.py").write_text("def answer(case, params):\n    return '3'\n")
+    figures = []
+    for design in ('psu = "expect"\n', ""):
+        write_test(count, design)
+        (whole,) = best(3, lambda: hate())
+        write_test(20, design)
+        (start,) = best(3, lambda: hate())
+        figures.append(((whole - start) / count * 1e6, start))
+    (designed, late), (plain, early) = figures
+    report("with a PSU, beside a run without", designed, plain, "nothing a case")
+    print(f"  and {late - early:.2f} s once, at the end, for what makes the estimate")
 
 
 def bare_python() -> None:

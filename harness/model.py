@@ -185,6 +185,11 @@ class Counts(Struct, frozen=True):
         return Counts(**tally)
 
 
+def plural(name: str) -> str:
+    """The name of a column for several of what it holds: images."""
+    return name if name.endswith("s") else f"{name}s"
+
+
 def plain_text(value: object) -> str:
     """A JSON scalar as a table would have it: true and false in lower case, nothing for null, 3.0 as 3."""
     if value is None:

@@ -15,12 +15,13 @@ PACKAGE = ROOT / "harness"
 FLOORS = (
     {"cli"},
     {"report", "analysis", "engine", "site"},
-    {"transcript", "script", "interface", "tasks", "stats"},
+    {"measures", "transcript", "script", "interface", "tasks", "stats"},
     {"files", "params", "bundled", "model", "errors"},
 )
 NEIGHBOURS = {
     "report": {"analysis"},  # a report is about what an analysis found
     "site/serving": {"report", "analysis"},  # its pages show reports
+    "measures": {"stats"},  # a measure says which statistic it is
     "script": {"tasks"},
     "files": {"params", "errors", "model"},
     "params": {"errors"},
@@ -33,7 +34,7 @@ ONLY_IN = {
     "click": ("cli/",),
     "pydantic": ("script/", "interface/toml.py", "files/strict_toml.py"),
     "scipy": ("stats/",),
-    "numpy": ("stats/", "analysis/", "transcript/columns.py"),
+    "numpy": ("stats/", "measures/", "analysis/", "transcript/columns.py"),
     "pyarrow": ("files/tables.py",),
     "matplotlib": ("report/plots/",),
     "optuna": ("analysis/tuning/search.py",),

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from harness.analysis.comparing.align import Run, align
 from harness.analysis.comparing.sampling import take_sample
-from harness.analysis.confusing.answers import Answers, Truths, all_labels, find_answers, find_orders, find_truths
+from harness.analysis.confusing.answers import Answers, IntArray, Truths, all_labels, find_answers, find_truths
 from harness.analysis.confusing.answers import Choice as Choice
 from harness.analysis.confusing.rates import ClassRate, Rates
 from harness.errors import TranscriptError
@@ -64,7 +64,7 @@ def confusions(runs: Sequence[Run], choice: Choice) -> list[Confusion]:
     truths = find_truths(aligned, choice)
     if not truths.known.any():
         raise TranscriptError(f"{runs[0].source}: no case whose class is known; a confusion matrix needs truth")
-    answers = [find_answers(run, order, choice) for run, order in zip(runs, find_orders(aligned, runs), strict=True)]
+    answers = [find_answers(run, order, choice) for run, order in zip(runs, aligned.orders, strict=True)]
     labels = all_labels([column[truths.known] for column in (truths.label, *(answer.label for answer in answers))])
     if len(labels) > MOST_LABELS:
         raise TranscriptError(
@@ -74,9 +74,14 @@ def confusions(runs: Sequence[Run], choice: Choice) -> list[Confusion]:
     # One case is a matrix, but no sample.
     sampling = take_sample(aligned, choice.design) if aligned.n > 1 else None
     return [
-        _confusion(name, labels, truths, answer, Rates(sampling, choice, len(labels)))
-        for name, answer in zip(aligned.names, answers, strict=True)
+        _confusion(name, labels, truths, answer, Rates(sampling, choice, len(labels), _copies(order)))
+        for name, answer, order in zip(aligned.names, answers, aligned.orders, strict=True)
     ]
+
+
+def _copies(order: IntArray) -> int:
+    """How often each answer of a run was matched: more than once where others have more answers a case."""
+    return len(order) // len(np.unique(order))
 
 
 def _confusion(name: str, labels: list[str], truths: Truths, answers: Answers, rates: Rates) -> Confusion:
@@ -93,10 +98,10 @@ def _confusion(name: str, labels: list[str], truths: Truths, answers: Answers, r
     return Confusion(
         name=name,
         labels=labels,
-        matrix=matrix,
-        errors=int(np.count_nonzero(answers.error & known)),
-        below=int(np.count_nonzero(answers.below & known)),
-        left_out=int(np.count_nonzero(~known)),
+        matrix=matrix // rates.copies,
+        errors=rates.count(answers.error & known),
+        below=rates.count(answers.below & known),
+        left_out=rates.count(~known),
         recall=recall,
         precision=precision,
         method=rates.method,

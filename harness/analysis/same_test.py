@@ -23,6 +23,15 @@ def check_same_test(names: Sequence[str], headers: Sequence[Header]) -> None:
         raise TranscriptError("\n".join(other))
 
 
+def check_same_version(names: Sequence[str], headers: Sequence[Header]) -> None:
+    """The same for runs whose data may differ: name and version must agree."""
+    first = headers[0].test
+    for name, header in zip(names[1:], headers[1:], strict=True):
+        if (header.test.name, header.test.version) != (first.name, first.version):
+            how = difference(first, header.test)
+            raise TranscriptError(f"{name}: not of the same test as {names[0]}: {how}")
+
+
 def difference(first: TestInfo, other: TestInfo) -> str:
     """How two tests differ, in words; empty when they are the same."""
     if first.name != other.name:

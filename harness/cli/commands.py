@@ -20,6 +20,7 @@ COMMANDS = {
     "confusion": ("confusion", "confusion matrices: who is taken for whom"),
     "show": ("show", "look into the cases of a transcript"),
     "diff": ("diff", "the cases on which two runs differ"),
+    "rate": ("rate", "one algorithm by itself: measures with errors by design, groups, worst group, gap"),
     "compare": ("compare", "is A better than B? McNemar, replication, verdicts, from transcripts anywhere"),
     "permute": ("permute", "recognition rates of the same people with other choices of image, from matrices"),
     "urn": ("urn", "which way of sampling explains how a rate varies from trial to trial"),

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from harness.cli.baseline import baseline_remark
-from harness.cli.compare_options import OF_OUTCOMES, asked_for, check_together, further_options
+from harness.cli.compare_options import asked_for, check_together, further_options
 from harness.cli.options import TABULAR, format_option
 from harness.cli.output import chosen, emit_document, remark
 from harness.cli.sources import complete_transcript, http_options, opened
@@ -47,7 +47,7 @@ def command(transcripts: Sequence[str], **given: Any) -> int:
     Prints who was better on how many cases, McNemar's test, and replication that knows how the cases were sampled.
     """
     if len(transcripts) < 2:
-        raise UsageError(f"{transcripts[0]}: one transcript is not a comparison; name two or more")
+        raise UsageError(f"{transcripts[0]}: one transcript is not a comparison; `hate rate` looks at one by itself")
     check_together(given)
     from harness.analysis.comparing.align import metric_remark
     from harness.analysis.comparing.further import compare_further
@@ -64,14 +64,15 @@ def command(transcripts: Sequence[str], **given: Any) -> int:
     if given["plot"] is not None and further.by is not None:
         from harness.report.plots.by_group import draw_groups
 
-        draw_groups(found, further.by, given["plot"])
+        pairs = [(pair.a, pair.b) for pair in found.pairs]
+        draw_groups(further.by, found.aligned.names, pairs, found.measure, found.plan.confidence, given["plot"])
     style = chosen(given["style"])
     if style is Format.JSON:
         from harness.analysis.comparing.as_json import as_json
 
         emit_document(style, [], as_json(found, further))
     else:
-        emit_document(style, comparison_blocks(found, further, alone=baseline is not None), None)
+        emit_document(style, comparison_blocks(found, further), None)
         for text in (metric_remark(aligned), baseline_remark(aligned.headers[0].test, aligned.names)):
             if text:
                 remark(text)
@@ -90,21 +91,33 @@ def _aligned(transcripts: Sequence[str], given: dict[str, Any]) -> Any:
 
 def _runs(transcripts: Sequence[str], given: dict[str, Any]) -> list[Any]:
     from harness.analysis.comparing.align import Run
+    from harness.measures import MEASURES, Reads
     from harness.transcript.columns import read_columns
 
     sources = opened(transcripts, given["http_timeout"], given["http_limit"])
-    wanted = any(given.get(option) for option in NEEDS_COLUMNS) or given["statistic"] not in OF_OUTCOMES
+    measure = MEASURES.get(given["statistic"])
+    wanted = any(given.get(option) for option in NEEDS_COLUMNS)
+    wanted = wanted or measure is None or measure.reads not in (Reads.OUTCOME, Reads.COST)
     lean = not wanted and not _weighs_by_column(sources[0].path)
     return [Run(read_columns(s.path, name=s.name, lean=lean), s.name, s.stem) for s in sources]
 
 
 def _unpaired(transcripts: Sequence[str], given: dict[str, Any]) -> int:
-    from harness.analysis.comparing.unpaired import Wish, compare_unpaired
-    from harness.report.unpaired import unpaired_blocks, unpaired_json
+    from harness.analysis.comparing.as_json import unpaired_json
+    from harness.analysis.comparing.unpaired import UnpairedOptions, compare_unpaired
+    from harness.report.unpaired import unpaired_blocks
 
     asked = asked_for(given, None)
-    wish = Wish(_design(given), _plan(given), asked.statistic, asked.point, given["partial"])
-    found = compare_unpaired(_runs(transcripts, given), wish)
+    options = UnpairedOptions(
+        _design(given), _plan(given), asked.statistic, asked.point, given["partial"], asked.margin, asked.by,
+        asked.multiplicity,
+    )  # fmt: skip
+    found = compare_unpaired(_runs(transcripts, given), options)
+    if given["plot"] is not None and found.by is not None:
+        from harness.report.plots.by_group import draw_groups
+
+        names, pairs = [side.name for side in found.sides], [(one.a, one.b) for one in found.contrasts]
+        draw_groups(found.by, names, pairs, found.measure, found.plan.confidence, given["plot"])
     style = chosen(given["style"])
     as_json = style is Format.JSON
     emit_document(style, [] if as_json else unpaired_blocks(found), unpaired_json(found) if as_json else None)

@@ -1,6 +1,5 @@
 """Options of `hate compare` beyond the rate of success and the design, and what may not be asked for together."""
 
-import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -8,25 +7,24 @@ import click
 
 from harness.cli.options import PATH
 from harness.errors import UsageError
+from harness.measures import MEASURES, goals, spelled
 
 F = TypeVar("F", bound=Callable[..., Any])
-# By name here, so that `--help` needs no numpy; a test holds them to those that there are.
-STATISTICS = (
-    "rate", "tpr", "tnr", "fpr", "fnr", "precision", "npv", "balanced", "informedness", "f1", "mcc", "kappa",
-    "auc", "eer",
-)  # fmt: skip
-# What a record's outcome is enough for.
-OF_OUTCOMES = STATISTICS[:-2]
-
-
-def _statistic(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
-    if value not in STATISTICS and not re.fullmatch(r"rank[1-9]\d{0,8}", value, re.ASCII):
-        raise click.BadParameter(f"'{value}' is not one of {', '.join(STATISTICS)}, rank1, rank5 ...")
-    return value
+MULTIPLICITY = ("holm", "max-t", "hochberg", "bh")
 
 
 def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in (*STATISTICS, "rank1") if name.startswith(incomplete)]
+    return [name for name in (*MEASURES, "rank1") if name.startswith(incomplete)]
+
+
+def complete_goal(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Measures that can be tuned for, for the shell."""
+    return [name for name in goals() if name.startswith(incomplete)]
+
+
+def statistic_option(**more: Any) -> Callable[[F], F]:
+    """--statistic, from the registry of measures."""
+    return click.option("--statistic", metavar="NAME", shell_complete=_complete, **more)
 
 
 def further_options(command: F) -> F:
@@ -40,8 +38,9 @@ def further_options(command: F) -> F:
         click.option("--margin", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="M",
                      help="Is one as good as another, within this difference?"),
         click.option("--at", metavar="eer|fpr=RATE", help="First set each threshold there, on the recorded scores."),
-        click.option("--statistic", default="rate", show_default=True, metavar="NAME", callback=_statistic,
-                     shell_complete=_complete, help=f"What to compare: {', '.join(STATISTICS)}, rank1, rank5 ..."),
+        click.option("--multiplicity", type=click.Choice(MULTIPLICITY), default="holm", show_default=True,
+                     help="How p-values of several pairs are corrected; max-t gives intervals for all at once."),
+        statistic_option(default="rate", show_default=True, help=f"What to compare: {spelled()}."),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -50,7 +49,7 @@ def further_options(command: F) -> F:
 def check_together(given: dict[str, Any]) -> None:
     """A UsageError for options that do not go together."""
     if given["unpaired"]:
-        for option in ("baseline", "margin", "by", "items", "intersect"):
+        for option in ("baseline", "items", "intersect"):
             if given[option]:
                 raise UsageError(f"--unpaired matches no cases, so --{option} has nothing to work on")
     if given["plot"] is not None:
@@ -67,4 +66,7 @@ def asked_for(given: dict[str, Any], baseline: int | None) -> Any:
     from harness.analysis.comparing.operating import parse_point
 
     point = None if given["at"] is None else parse_point(given["at"])
-    return Asked(given["statistic"], point, given["margin"], given["by"], given["items"], baseline)
+    from harness.stats.multiplicity import Multiplicity
+
+    method = Multiplicity(given["multiplicity"])
+    return Asked(given["statistic"], point, given["margin"], given["by"], given["items"], baseline, method)

@@ -13,7 +13,7 @@ from harness.errors import OutputError
 from harness.report.table import Format, Table
 
 F = TypeVar("F", bound=Callable[..., Any])
-BANDS = ("auto", "wilson", "brr", "bootstrap", "two-way", "none")
+BANDS = ("auto", "wilson", "brr", "bootstrap", "two-way", "simultaneous", "none")
 LONE = ("collapse", "fail", "remove", "certainty", "adjust", "average")
 AXES = {"roc": ("linear", "log"), "det": ("normal", "log", "linear"), "pr": ("linear",)}
 FORMATS = (*TABULAR, Format.R)
@@ -29,7 +29,7 @@ def certainty_options(bands: Sequence[str] = BANDS) -> Callable[[F], F]:
             click.option("--confidence", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.95,
                          show_default=True),
             click.option("--bands", type=click.Choice(list(bands)), default="auto", show_default=True,
-                         help="Pointwise bands; auto takes what the sampling design calls for."),
+                         help="Bands; auto takes pointwise ones that fit the sampling design."),
         ):  # fmt: skip
             command = option(command)
         return command

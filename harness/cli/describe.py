@@ -113,7 +113,7 @@ def as_markdown(facts: dict[str, Any]) -> str:
     strata = f" ({design['strata']} strata)" if design["strata"] else ""
     named = {key: _names(design[key]) for key in ("stratum", "psu", "cofactors")}
     named["stratum"] += strata if named["stratum"] else ""
-    lines += _items(named | {"an interval speaks of": design["target"]})
+    lines += _items(named | {"results are for": design["target"]})
     return safe_lines("\n".join(lines)) + "\n"
 
 

@@ -2,17 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.cli.options import PATH, TABULAR, F, format_option
-from harness.cli.output import chosen, emit, remark
+from harness.cli.output import chosen, emit, remark, tell_design
 from harness.engine.signals import interruptible
 from harness.engine.target import create, has_begun
+from harness.engine.units import UnitTally, has_design
 from harness.errors import OutputError, UsageError
 from harness.model import Counts
-from harness.report.counts import count_row
+from harness.report.counts import count_row, interval_cell
 from harness.report.table import Table
 from harness.transcript.importing.content import Source
 from harness.transcript.importing.convert import Converted, convert
@@ -21,6 +22,9 @@ from harness.transcript.importing.results import Fields, Wishes
 from harness.transcript.importing.store import store
 from harness.transcript.importing.values import values_note
 from harness.transcript.write import Writer
+
+if TYPE_CHECKING:
+    from harness.analysis.rates import DesignRate
 
 COUNTS = ("tests", "TP", "TN", "FP", "FN", "ER", "rate")
 
@@ -95,15 +99,29 @@ def _write(item: Converted, path: Path | None, *, force: bool) -> Path:
 
 
 def _report(converted: Sequence[Converted], paths: Sequence[Path], style: str | None) -> None:
-    rows, lines = [], []
+    rows, lines, designs = [], [], []
     for item, path in zip(converted, paths, strict=True):
-        row = count_row(item.header.params, Counts.of(item.trials))
+        counts, design = Counts.of(item.trials), _design_rate(item)
+        row = count_row(item.header.params, counts, design)
         names = {"test": item.header.test.name, "algorithm": item.header.algorithm.name}
         rows.append({**names, **row})
-        lines.append([*names.values(), *(row[name] for name in COUNTS), str(path)])
+        designs.append(design)
+        lines.append([*names.values(), *(row[name] for name in COUNTS), interval_cell(counts, design), str(path)])
     payload = {"rows": rows, "transcripts": [str(path) for path in paths]}
-    emit(chosen(style), Table(["test", "algorithm", *COUNTS, "transcript"], lines), payload)
+    columns = ["test", "algorithm", *COUNTS, "95 % interval", "transcript"]
+    emit(chosen(style), Table(columns, lines, wide=frozenset({"95 % interval"})), payload)
+    tell_design(chosen(style), designs)
     notes = [note for item in converted for note in item.notes]
     notes.append(values_note(trial for item in converted for trial in item.trials))
     for note in filter(None, dict.fromkeys(notes)):
         remark(note)
+
+
+def _design_rate(item: Converted) -> "DesignRate | None":
+    """The rate by the design that was named; None where none was."""
+    repeated = bool(item.header.repeat)
+    if not has_design(item.header.design) and not repeated:
+        return None
+    from harness.analysis.rates import rate_of_units
+
+    return rate_of_units(UnitTally.of(item.trials, repeated=repeated).sums, item.header)

@@ -3,13 +3,21 @@
 import shutil
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from harness.engine.units import has_design, units_suffice
+from harness.model import plural
+from harness.report.counts import design_words
 from harness.report.document import Block, render_document
 from harness.report.table import Format, Table, render
 from harness.report.text import json_text
+
+if TYPE_CHECKING:
+    from harness.analysis.rates import DesignRate
+    from harness.engine.run import Result
+    from harness.transcript.format import Header
 
 
 def chosen(style: str | None) -> Format:
@@ -55,3 +63,29 @@ def remark(text: str) -> None:
     from harness.report.text import safe
 
     print(safe(text), file=sys.stderr)
+
+
+def tell_design(style: Format, designs: "Sequence[DesignRate | None]") -> None:
+    """What the intervals of a table are, where it has any."""
+    if style in (Format.TABLE, Format.MD, Format.TEX, Format.CSV):
+        for text in dict.fromkeys(design_words(design) for design in designs if design is not None):
+            remark(text)
+
+
+def psu_words(header: "Header | None") -> str:
+    """What the test's units are, in the plural; units where it does not say."""
+    name = None if header is None else header.design.get("psu")
+    return plural(name) if isinstance(name, str) else "units"
+
+
+def design_rate(result: "Result") -> "DesignRate | None":
+    """The rate of a run by the test's design; None where there is none."""
+    if result.header is None or not (has_design(result.header.design) or result.header.repeat):
+        return None
+    from harness.analysis.rates import DesignRate, rate_of_transcript, rate_of_units
+
+    if result.units is not None and units_suffice(result.header.design):
+        return rate_of_units(result.units.sums, result.header)
+    if result.path is None:
+        return DesignRate(None, None, "single cases have weights, which takes a transcript: -o FILE leaves one")
+    return rate_of_transcript(result.path)

@@ -17,7 +17,7 @@ from harness.cli.options import (
     running_options,
 )
 from harness.cli.options import test_argument as test_arg
-from harness.cli.output import chosen, emit, remark
+from harness.cli.output import chosen, design_rate, emit, psu_words, remark, tell_design
 from harness.cli.plan import make_plan
 from harness.cli.progress import progress
 from harness.cli.train_folds import run_folds, train_folds_options
@@ -81,7 +81,8 @@ def _report(plan: Plan, result: Result, style: Format) -> None:
     if style is Format.TRANSCRIPT:
         _copy(result.path)
         return
-    row = count_row(plan.params, result.counts)
+    design = design_rate(result)
+    row = count_row(plan.params, result.counts, design)
     payload: dict[str, Any] = {"rows": [row], "transcripts": [str(result.path)]}
     remarks = []
     if plan.options.repeat > 1 and result.path is not None:
@@ -89,10 +90,11 @@ def _report(plan: Plan, result: Result, style: Format) -> None:
 
         found = transcript_repeats(result.path, plan.options.repeat)
         payload["repeats"] = as_json(found)
-        remarks.append(sentence(found))
+        remarks.append(sentence(found, psu_words(result.header)))
     if plan.cases.gallery is not None and result.path is not None:
         remarks += _identified(plan, result.path, payload)
-    emit(style, count_table([(plan.params, result.counts)]), payload)
+    emit(style, count_table([(plan.params, result.counts)], designs=[design]), payload)
+    tell_design(style, [design])
     for text in remarks:
         remark(text)
     if not result.asked:

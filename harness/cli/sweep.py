@@ -1,8 +1,8 @@
 """`hate sweep`: how the counts change with the parameters."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,7 +17,7 @@ from harness.cli.options import (
     running_options,
 )
 from harness.cli.options import test_argument as test_arg
-from harness.cli.output import chosen, emit, remark
+from harness.cli.output import chosen, emit, remark, tell_design
 from harness.cli.plan import load_parts
 from harness.cli.progress import progress
 from harness.cli.sweeping import (
@@ -30,13 +30,19 @@ from harness.cli.sweeping import (
     values_option,
 )
 from harness.engine.campaign import Kept, campaign
+from harness.engine.header import run_header
 from harness.engine.run import Options
 from harness.engine.settings import Grid, drawn, every, latin, make_grid
 from harness.engine.sweep import Sweep, plan_sweep
-from harness.errors import UsageError
+from harness.engine.units import has_design
+from harness.errors import HateError, UsageError
 from harness.model import Counts
 from harness.params import Value
 from harness.report.counts import count_row, count_table
+
+if TYPE_CHECKING:
+    from harness.analysis.deciding import Answers
+    from harness.analysis.rates import DesignRate
 
 
 @click.command("sweep")
@@ -75,10 +81,16 @@ def command(test: str, **given: Any) -> None:
         runs.announce(len(sweep.plans), sum(plan.total for plan in sweep.plans))
         kept = [runs.take(plan) for plan in sweep.plans]
         counts = _decide(sweep, kept)
+        designs = _designs(sweep, kept)
         paths = [one.path for one in kept] if folder is None else folder.write(kept)
     rows = [(row.setting, count) for row, count in zip(sweep.rows, counts, strict=True)]
-    payload: dict[str, Any] = {"rows": [count_row(*row) for row in rows], "transcripts": [str(path) for path in paths]}
-    emit(chosen(given["style"]), count_table(rows, [axis.name for axis in grid.axes]), payload)
+    payload: dict[str, Any] = {
+        "rows": [count_row(*row, design) for row, design in zip(rows, designs, strict=True)],
+        "transcripts": [str(path) for path in paths],
+    }
+    style = chosen(given["style"])
+    emit(style, count_table(rows, [axis.name for axis in grid.axes], designs), payload)
+    tell_design(style, designs)
     if drawn_over is not None:
         from harness.report.plots.heat_map import heat_map
 
@@ -112,6 +124,35 @@ def _two_axes(grid: Grid, picture: Path) -> tuple[str, str]:
 
 def _decide(sweep: Sweep, kept: Sequence[Kept]) -> list[Counts]:
     """The counts of each row, from the answers of its run."""
+    return _by_row(sweep, kept, lambda _, answers, values: answers.counts(values))
+
+
+def _designs(sweep: Sweep, kept: Sequence[Kept]) -> "list[DesignRate | None]":
+    """The rate of each row by the test's design; None where there is none."""
+    if not has_design(run_header(sweep.plans[0]).design) and sweep.plans[0].options.repeat == 1:
+        return [None] * len(sweep.rows)
+    from harness.analysis.rates import DesignRate, rates_of_answers, sampling_of_transcript
+
+    samplings: dict[int, Any] = {}
+
+    def rates(run: int, answers: Any, values: Sequence[Value]) -> "list[DesignRate | None]":
+        try:
+            if run not in samplings:
+                samplings[run] = sampling_of_transcript(kept[run].path)
+        except HateError as error:
+            return [DesignRate(None, None, str(error))] * len(values)
+        return list(rates_of_answers(answers, values, samplings[run]))
+
+    return _by_row(sweep, kept, rates)
+
+
+T = TypeVar("T")
+
+
+def _by_row(
+    sweep: Sweep, kept: Sequence[Kept], of: "Callable[[int, Answers, Sequence[Value]], Sequence[T]]"
+) -> list[T]:
+    """What is made of the answers of each run, at the values of the decision parameter that its rows have."""
     script, params = sweep.plans[0].cases.script, sweep.plans[0].params
     param = script.task.limits(script.rules, params).param
     # A rank test may have a second decision parameter: its values are gone through, those of the first searched.
@@ -119,12 +160,12 @@ def _decide(sweep: Sweep, kept: Sequence[Kept]) -> list[Counts]:
     places: dict[tuple[int, tuple[Value, ...]], list[int]] = {}
     for place, row in enumerate(sweep.rows):
         places.setdefault((row.run, tuple(row.setting[name] for name in others)), []).append(place)
-    counts: dict[int, Counts] = {}
+    found: dict[int, T] = {}
     for (run, decided), own in places.items():
         values = [sweep.rows[place].setting[param] for place in own]
         answers = kept_answers(kept[run], dict(zip(others, decided, strict=True)))
-        counts.update(zip(own, answers.counts(values), strict=True))
-    return [counts[place] for place in range(len(sweep.rows))]
+        found.update(zip(own, of(run, answers, values), strict=True))
+    return [found[place] for place in range(len(sweep.rows))]
 
 
 def _tell(grid: Grid, sweep: Sweep, given: dict[str, Any]) -> None:

@@ -6,11 +6,13 @@ import click
 
 from harness.cli.options import PATH, interface_options, library_option, running_options
 from harness.cli.options import test_argument as test_arg
+from harness.cli.output import design_rate
 from harness.cli.plan import make_plan
 from harness.cli.progress import Silence, progress
-from harness.engine.run import Options, run, watch
+from harness.engine.run import Options, Result, run, watch
 from harness.engine.target import Output
-from harness.model import Counts, Trial
+from harness.model import Trial
+from harness.report.counts import rate_words
 from harness.report.text import safe
 from harness.transcript.read import open_transcript
 
@@ -37,15 +39,15 @@ def command(test: str, **given: Any) -> int:
             print(describe_trial(trial))
 
     if given["output"] is None:
-        counts = watch(plan, show, bar).counts
+        result = watch(plan, show, bar)
     else:
         result = run(plan, Output(given["output"], given["force"]), bar)
-        counts = result.counts
         with open_transcript(given["output"]) as reader:
             for trial in (trial for block in reader.blocks() for trial in block):
                 show(trial)
+    counts = result.counts
     if loudness != "silent":
-        print(_verdict(plan.cases.script.name, counts))
+        print(_verdict(plan.cases.script.name, result))
     return 0 if counts.successes == counts.tests else 1
 
 
@@ -60,9 +62,11 @@ def describe_trial(trial: Trial) -> str:
     return safe(f"{trial.id}: {trial.outcome}: {wanted}, {came}")
 
 
-def _verdict(name: str, counts: Counts) -> str:
+def _verdict(name: str, result: Result) -> str:
+    counts = result.counts
     failed = counts.tests - counts.successes
     if not failed:
         return f"{name}: all {counts.tests:,} cases passed"
     errors = f", {counts.ER:,} of them in error" if counts.ER else ""
-    return f"{name}: {failed:,} of {counts.tests:,} cases failed{errors}"
+    rate = rate_words(counts, design_rate(result))
+    return f"{name}: {failed:,} of {counts.tests:,} cases failed{errors}; {rate}"

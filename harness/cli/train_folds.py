@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from harness.cli.output import chosen, emit, remark
+from harness.cli.output import chosen, design_rate, emit, psu_words, remark, tell_design
 from harness.cli.progress import progress
 from harness.engine.run import Plan, Result
 from harness.engine.target import Output
@@ -70,13 +70,18 @@ def _report(plan: Plan, results: list[Result], style: Format) -> None:
     paths = [result.path for result in results if result.path is not None]
     found = transcripts_training(paths, plan.options.repeat)
     rows = [({"fold": number, **plan.params}, result.counts) for number, result in enumerate(results, 1)]
+    designs = [design_rate(result) for result in results]
     payload = {
-        "rows": [count_row(plan.params, counts) | {"fold": params["fold"]} for params, counts in rows],
+        "rows": [
+            count_row(plan.params, counts, design) | {"fold": params["fold"]}
+            for (params, counts), design in zip(rows, designs, strict=True)
+        ],
         "transcripts": [str(path) for path in paths],
         "training": as_json(found),
     }
-    emit(style, count_table(rows, ["fold"]), payload)
-    for text in sentences(found):
+    emit(style, count_table(rows, ["fold"], designs), payload)
+    tell_design(style, designs)
+    for text in sentences(found, psu_words(results[0].header)):
         remark(text)
     if all(result.counts == results[0].counts for result in results) and _same_outcomes(paths):
         remark(f"all trainings have the same outcome in every case; does {plan.interface.name} learn what it is given?")

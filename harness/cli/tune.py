@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.compare_options import complete_goal
 from harness.cli.keeping import shown
 from harness.cli.options import TABULAR, format_option, interface_option, library_option, running_options
 from harness.cli.options import test_argument as test_arg
@@ -17,6 +18,7 @@ from harness.engine.campaign import campaign
 from harness.engine.run import Options, Plan
 from harness.engine.settings import Grid, make_grid
 from harness.errors import UsageError
+from harness.measures import goals
 from harness.params import Value
 from harness.script.cases import load_cases
 from harness.script.load import load_script
@@ -31,8 +33,8 @@ SCHEME = 1
 @test_arg
 @interface_option
 @values_option
-@click.option("--goal", default="rate", show_default=True, metavar="rate|f1|auc|eer|cost:fp=10,fn=1",
-              help="What to tune for; f1, rate and auc are made large, eer and cost small.")  # fmt: skip
+@click.option("--goal", default="rate", show_default=True, metavar="NAME", shell_complete=complete_goal,
+              help=f"What to tune for: {', '.join(goals())}, or cost:fp=10,fn=1.")  # fmt: skip
 @click.option("--folds", type=click.IntRange(2, 100), default=5, show_default=True, metavar="K",
               help="Learn from K - 1 parts of the training material, be tested on the other, in turn.")  # fmt: skip
 @click.option("--method", type=click.Choice(["grid", "random", "optimise"]), default="grid", show_default=True,

@@ -13,12 +13,14 @@ from harness.engine.judge import Judge
 from harness.engine.session import open_session
 from harness.engine.signals import Latch, interruptible
 from harness.engine.target import Complete, Output, prepare
+from harness.engine.units import UnitTally
 from harness.errors import HateError, Interrupted, RunAborted
 from harness.interface.contract import Interface, Session
 from harness.model import Case, Counts, ErrorRule, Question, Reply, Trial
 from harness.params import Value
 from harness.script.cases import CaseSet
 from harness.script.teaching import HeldBack
+from harness.transcript.format import Header
 from harness.transcript.write import Writer
 
 TICK_SECONDS = 0.1
@@ -97,6 +99,9 @@ class Result:
     path: Path | None
     asked: int
     first_error: Trial | None = None
+    header: Header | None = None
+    # Successes by unit, where there is a design and all trials were recorded in one go.
+    units: UnitTally | None = None
 
 
 def run(plan: Plan, output: Output, progress: Progress) -> Result:
@@ -104,7 +109,7 @@ def run(plan: Plan, output: Output, progress: Progress) -> Result:
     header = run_header(plan)
     opening = prepare(output, header)
     if isinstance(opening, Complete):
-        return Result(opening.counts, opening.path, 0)
+        return Result(opening.counts, opening.path, 0, header=header)
     with interruptible() as latch, open_session(plan) as session:
         opened = opening()
         feed = Feed(plan, opened.done, opened.writer.keep)
@@ -116,7 +121,8 @@ def run(plan: Plan, output: Output, progress: Progress) -> Result:
             error.note = _note(opened.writer, plan.total)
             raise
         path = opened.writer.finish()
-    return Result(opened.writer.counts, path, loop.asked, loop.first_error)
+    units = None if opened.done else loop.units
+    return Result(opened.writer.counts, path, loop.asked, loop.first_error, header, units)
 
 
 def _note(writer: Writer, total: int) -> str:
@@ -133,7 +139,7 @@ def watch(plan: Plan, each: Callable[[Trial], None], progress: Progress) -> Resu
     with interruptible() as latch, open_session(plan) as session:
         loop = Loop(plan, Feed(plan), tally, latch)
         loop.go(session, progress)
-    return Result(tally.counts, None, loop.asked, loop.first_error)
+    return Result(tally.counts, None, loop.asked, loop.first_error, run_header(plan), loop.units)
 
 
 class Feed:
@@ -183,6 +189,9 @@ class Loop:
         self._judge = Judge(plan.cases, plan.params, repeated=plan.options.repeat > 1)
         self.asked = 0
         self.first_error: Trial | None = None
+        script = plan.cases.script.file.design
+        known = script.stratum is not None or script.psu is not None
+        self.units = UnitTally(repeated=plan.options.repeat > 1) if known or plan.options.repeat > 1 else None
 
     def go(self, session: Session, progress: Progress) -> None:
         """Run to the end; a time limit, a crash or nonsense is an error of its case only."""
@@ -195,11 +204,14 @@ class Loop:
     def _go(self, session: Session, progress: Progress) -> None:
         pending, append, judge = self._feed.pending, self._recorder.append, self._judge.trial
         latch, recording, tick = self._latch, self._feed.recording, perf_counter() + TICK_SECONDS
+        count = None if self.units is None else self.units.add
         for reply in session.replies(iter(self._feed)):
             index = reply.question.index
             trial = judge(pending.pop(index), reply)
             with recording:
                 append(index, trial)
+            if count is not None:
+                count(trial)
             self.asked += 1
             if trial.error:
                 self._note_error(trial)

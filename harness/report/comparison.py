@@ -1,14 +1,16 @@
 """A comparison for people: figure 5 of the tutorial, and beneath it what the tutorial could not say."""
 
 from dataclasses import dataclass
+from math import isinf
 
 from harness.analysis.comparing.comparison import Comparison, Pair, best_first
 from harness.analysis.comparing.further import Further
-from harness.analysis.comparing.verdicts import classic, sampling_lines, verdict
 from harness.report.document import Block, Heading, Lines
-from harness.report.further import further_blocks, margin_blocks, operating_blocks, statistic_blocks
-from harness.report.numbers import p_is, p_text, span
+from harness.report.further import further_blocks, margin_blocks, operating_blocks
+from harness.report.numbers import estimate_cells, interval_text, p_is, p_text
 from harness.report.table import Cell, Table
+from harness.report.verdicts import classic, correction_name, measure_lines, multiplicity_lines, sampling_lines, verdict
+from harness.stats.multiplicity import Multiplicity
 
 # Beyond these, a table for each pair, or a line for each, is more than anyone reads.
 MOST_TABLES = 6
@@ -23,9 +25,9 @@ class Shown:
     pairs: bool
 
 
-def comparison_blocks(found: Comparison, further: Further | None = None, *, alone: bool = False) -> list[Block]:
-    """The whole report; `alone` where a baseline makes the pairs few."""
-    further = further or Further()
+def comparison_blocks(found: Comparison, further: Further | None = None) -> list[Block]:
+    """The whole report."""
+    further, alone = further or Further(), found.baseline is not None
     names = found.aligned.names
     shown = Shown(len(names) <= MOST_TABLES, len(names) <= MOST_PAIRS or alone)
     test = found.aligned.headers[0].test
@@ -39,13 +41,15 @@ def comparison_blocks(found: Comparison, further: Further | None = None, *, alon
     for pair in found.pairs if shown.tables else []:
         blocks += [pair_table(found, pair), Lines(classic(found, pair))]
     blocks += [Heading("Each by itself"), summary_table(found), *_joint(found)]
-    blocks += statistic_blocks(found)
+    blocks += [Lines(measure_lines(found))] if found.beyond else []
     if shown.pairs:
         blocks += [Heading("Pairs"), pairs_table(found)]
-        if found.sampling.known or found.measured is not None:
+        if found.measured is not None:
             blocks.append(replication_table(found))
+        blocks += [Lines(lines)] if (lines := multiplicity_lines(found)) else []
     blocks += further_blocks(found, further, pairs=shown.pairs)
-    blocks += [Heading("How the cases were sampled"), Lines(sampling_lines(found))]
+    example = next((pair.replication for pair in found.pairs if pair.replication is not None), None)
+    blocks += [Heading("How the cases were sampled"), Lines(sampling_lines(found.sampling, example))]
     if shown.pairs:
         blocks += [Heading("Verdicts"), Lines([line for pair in found.pairs for line in verdict(found, pair)])]
         blocks += margin_blocks(found, further)
@@ -81,24 +85,21 @@ def summary_table(found: Comparison) -> Table:
     order = best_first(found.runs, larger_is_better=found.larger_is_better)
     level = f"{found.plan.confidence * 100:g} %"
     columns = ["name", "tests", "TP", "TN", "FP", "FN", "ER", "rate", f"Wilson {level}"]
-    # The replicated estimate is the rate itself, unless cases weigh differently.
-    weighted = found.sampling.known and found.sampling.weights != "cases"
-    beyond = found.form is not None
-    weighted = weighted or found.statistic != "rate"
-    columns += [found.statistic if found.statistic != "rate" else "weighted"] if weighted else []
-    columns += [f"by design {level}"] if found.sampling.known or beyond else []
+    # The estimate by design is the rate itself, unless cases weigh differently.
+    weighted = found.beyond or (found.sampling.known and found.sampling.weights != "cases")
+    columns += [found.statistic if found.beyond else "weighted"] if weighted else []
+    columns += [f"by design {level}"] if found.measured is not None else []
     rows: list[list[Cell]] = []
     for i in order:
         run, counts = found.runs[i], found.aligned.counts[i]
         row: list[Cell] = [run.name, counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, run.rate]
-        row.append(span(run.interval.low, run.interval.high))
-        if run.replication is not None:
-            row += [run.replication.estimate] if weighted else []
-            row.append(span(run.replication.interval.low, run.replication.interval.high))
-        elif beyond:
-            row += ["-", "-"] if weighted else ["-"]
-        rows.append([*row, found.letters[i]])
-    return Table([*columns, "letters"], rows)
+        row.append(interval_text(run.interval))
+        if found.measured is not None:
+            value, interval = estimate_cells(run.replication)
+            row += [value if run.replication else "-"] if weighted else []
+            row.append(interval)
+        rows.append([*row, *([found.letters[i]] if found.baseline is None else [])])
+    return Table([*columns, *(["letters"] if found.baseline is None else [])], rows)
 
 
 def _joint(found: Comparison) -> list[Block]:
@@ -106,9 +107,13 @@ def _joint(found: Comparison) -> list[Block]:
         return []
     q = found.cochran
     lines = [f"Cochran's Q = {q.statistic:.3f}, {q.df} degrees of freedom, {p_is(q.p_value)} (cases independent)."]
-    if found.wald is not None:
-        lines.append(f"With the design: chi-square {found.wald.statistic:.3f}, {p_is(found.wald.p_value)}.")
-    lines.append("Algorithms that share a letter cannot be told apart.")
+    if (wald := found.wald) is not None and wald.p_value == wald.p_value:
+        lines.append(
+            f"With the design: F = {wald.f:.3f} on {wald.df} and {wald.df_error:.1f} degrees of freedom, "
+            f"{p_is(wald.p_value)}."
+        )
+    if found.baseline is None:
+        lines.append("Algorithms that share a letter cannot be told apart.")
     combined = f"Whoever always picked an algorithm that is right would reach {found.oracle:.4f}"
     lines.append(f"{combined}, a majority vote {found.majority:.4f}.")
     return [Lines(lines)]
@@ -117,12 +122,12 @@ def _joint(found: Comparison) -> list[Block]:
 def pairs_table(found: Comparison) -> Table:
     """McNemar's test and the difference, as if cases were independent."""
     columns = ["pair", "difference", f"Newcombe {found.plan.confidence * 100:g} %"]
-    columns += ["z", "p exact", "p mid", "p one-sided", "p Holm"]
+    columns += ["z", "p exact", "p mid", "p one-sided", f"p {_correction(found, plain=True)}"]
     rows: list[list[Cell]] = [
         [
             _pair_name(found, pair),
             pair.difference,
-            span(pair.interval.low, pair.interval.high),
+            interval_text(pair.interval),
             f"{pair.z:.3f}",
             *(p_text(p) for p in (pair.p_exact, pair.p_mid, pair.p_one_sided, pair.p_adjusted)),
         ]
@@ -134,18 +139,24 @@ def pairs_table(found: Comparison) -> Table:
 def replication_table(found: Comparison) -> Table:
     """The difference with the error that the design gives it."""
     columns = ["pair", "method", "difference", "se", "df", f"{found.plan.confidence * 100:g} % interval"]
-    columns += ["p", "p Holm", "deff", "icc"]
+    columns += ["p", "p flip", f"p {_correction(found)}", "deff", "icc"]
     rows: list[list[Cell]] = []
     for pair in found.pairs:
         one = pair.replication
         if one is None:
             continue
         rows.append([
-            _pair_name(found, pair), one.method, one.estimate, one.se, f"{one.df:.0f}",
-            span(one.interval.low, one.interval.high), p_text(one.p_value), p_text(one.p_adjusted),
+            _pair_name(found, pair), one.method, one.value, one.se, "-" if isinf(one.df) else f"{one.df:.0f}",
+            interval_text(one.interval), p_text(one.p_value), p_text(one.p_sign_flip), p_text(one.p_adjusted),
             _two(one.design_effect), _two(one.icc),
         ])  # fmt: skip
     return Table(columns, rows)
+
+
+def _correction(found: Comparison, *, plain: bool = False) -> str:
+    """The correction for many pairs; McNemar's p-values have no max-t."""
+    method = found.multiplicity
+    return correction_name(Multiplicity.HOLM if plain and method is Multiplicity.MAX_T else method)
 
 
 def _pair_name(found: Comparison, pair: Pair) -> str:

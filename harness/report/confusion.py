@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from harness.analysis.confusing.rates import ClassRate
 from harness.analysis.confusion import Confusion, difference
 from harness.report.document import Block, Heading, Lines
+from harness.report.numbers import estimate_cells, method_words
 from harness.report.table import Cell, Table
 
 # A matrix of more columns is not readable on a terminal or a page.
@@ -55,17 +55,11 @@ def class_table(found: Confusion, confidence: float) -> Table:
     """Recall and precision of each class, with intervals."""
     level = f"{confidence * 100:g} %"
     rows: list[list[Cell]] = [
-        [label, recall.cases, *_cells(recall), precision.cases, *_cells(precision)]
+        [label, recall.cases, *estimate_cells(recall.estimate), precision.cases, *estimate_cells(precision.estimate)]
         for label, recall, precision in zip(found.labels, found.recall, found.precision, strict=True)
     ]
     columns = ["class", "cases", "recall", f"recall {level}", "answered", "precision", f"precision {level}"]
     return Table(columns, rows)
-
-
-def _cells(one: ClassRate) -> list[Cell]:
-    if one.rate is None or one.interval is None:
-        return [None, "-"]
-    return [one.rate, f"{one.interval.low:.4f} to {one.interval.high:.4f}"]
 
 
 def _confused(found: Confusion, most: int) -> list[Block]:
@@ -78,7 +72,11 @@ def _confused(found: Confusion, most: int) -> list[Block]:
 
 def notes(found: Confusion) -> list[str]:
     """What a reader must know."""
-    lines = [f"Intervals: {found.method}, for {found.target}. Every record counts once."]
+    how = f"Intervals by {method_words(found.method)}, for {found.target}."
+    if found.method == "none":
+        few = int(found.matrix.sum()) + found.left_out == 1
+        how = "A single case has no interval." if few else "Too many classes and cases for intervals."
+    lines = [f"{how} Every record counts once."]
     if found.errors:
         lines.append(f"Refusals include {found.errors:,} errors.")
     if found.below:

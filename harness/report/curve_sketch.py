@@ -3,42 +3,59 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.analysis.curves.curve import Curve, Sure
+from harness.analysis.curves.as_json import summary_method
+from harness.analysis.curves.curve import Curve
 from harness.analysis.curves.match import MatchCurve
 from harness.report.curve_data import Data
-from harness.report.curves import span
 from harness.report.extent import largest_rate, reached, smallest_rate
 from harness.report.gnuplot import Part, Sketch, cmc_sketch, det_sketch, pr_sketch, roc_sketch, script
+from harness.report.numbers import span
 from harness.report.text import shortened
+from harness.stats.estimate import Estimate
 
 POINTS = ("threshold", "tpr", "fpr", "fnr", "precision", "low", "high")
+# Of the tpr at that fpr, where there are such bands.
+AT_FPR = ("low_at_fpr", "high_at_fpr")
 
 
 def curve_data(curve: Curve, confidence: float = 0.95) -> Data:
     """The points of a curve; those of a sweep have the parameter's value in place of the threshold."""
-    columns: dict[str, Sequence[float | str]] = {name: getattr(curve.points, name).tolist() for name in POINTS}
+    names = POINTS + (AT_FPR if curve.points.fixed else ())
+    columns: dict[str, Sequence[float | str]] = {name: getattr(curve.points, name).tolist() for name in names}
     if curve.param is not None and curve.values is not None:
         del columns["threshold"]
         columns = {curve.param: curve.values, **columns}
     level = f"{confidence * 100:g} %"
     remarks = [
         f"{curve.positives} positives, {curve.negatives} negatives",
-        f"AUC {_with(curve.auc, level)}; EER {_with(curve.eer, level)}",
-        *([f"low and high: of the tpr, {level}, {curve.bands}, for {curve.target}"] if curve.bands else []),
+        f"AUC {_with(curve, curve.auc, level)}; EER {_with(curve, curve.eer, level)}",
+        *(
+            [f"low and high: of the tpr at that threshold, {level}, {curve.bands}, for {curve.target}"]
+            * bool(curve.bands)
+        ),
+        *([f"low_at_fpr and high_at_fpr: of the tpr at that fpr, {level}"] * curve.points.fixed),
         *curve.notes,
     ]
     return Data(curve.name, columns, remarks)
 
 
-def _with(sure: Sure, level: str) -> str:
-    if sure.interval is None:
-        return f"{sure.value:.6f}"
-    return f"{sure.value:.6f} ({level}: {span(sure.interval)}, {sure.method}, for {sure.target})"
+def _with(curve: Curve, one: Estimate, level: str) -> str:
+    if one.interval is None:
+        return f"{one.value:.6f}"
+    limits = span(one.interval.low, one.interval.high)
+    return f"{one.value:.6f} ({level}: {limits}, {summary_method(one)}, for {curve.summary_target})"
+
+
+def _band_columns(curves: Sequence[Curve]) -> tuple[int, int] | None:
+    """The columns of the data that a band is drawn from."""
+    if not any(curve.bands for curve in curves):
+        return None
+    return (8, 9) if all(curve.points.fixed for curve in curves) else (6, 7)
 
 
 def curve_script(kind: str, curves: Sequence[Curve], axes: str, path: Path) -> str:
     """A gnuplot script of curves over a threshold."""
-    bands, floor = any(curve.bands for curve in curves), smallest_rate(curves)
+    bands, floor = _band_columns(curves), smallest_rate(curves)
     sketch: Sketch = {
         "roc": lambda: roc_sketch(axes, floor, bands=bands),
         "det": lambda: det_sketch(axes, floor, largest_rate(curves), bands=bands),

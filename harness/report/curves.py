@@ -3,11 +3,12 @@
 import math
 from collections.abc import Sequence
 
+from harness.analysis.curves.as_json import summary_method
 from harness.analysis.curves.crossing import Crossed, sentence
 from harness.analysis.curves.curve import Asked, Curve
 from harness.report.document import Block, Lines
+from harness.report.numbers import interval_text
 from harness.report.table import Cell, Table
-from harness.stats.rates import Interval
 
 # More pairs that cross are a table.
 MOST_SENTENCES = 3
@@ -37,7 +38,15 @@ def summary_table(curves: Sequence[Curve], kind: str, confidence: float) -> Tabl
     for curve in curves:
         row: list[Cell] = [curve.name, curve.positives, curve.negatives]
         row += [curve.average_precision] if kind == "pr" else []
-        rows.append([*row, curve.auc.value, span(curve.auc.interval), curve.eer.value, span(curve.eer.interval)])
+        rows.append(
+            [
+                *row,
+                curve.auc.value,
+                interval_text(curve.auc.interval),
+                curve.eer.value,
+                interval_text(curve.eer.interval),
+            ]
+        )
     return Table(columns, rows)
 
 
@@ -112,19 +121,23 @@ METHODS = {
 
 def _certainty(curve: Curve) -> str:
     """By what means, and for what; once where all speak of the same."""
-    found = [(f"{what} by {METHODS.get(sure.method, sure.method)}", sure.target)
-             for what, sure in (("AUC", curve.auc), ("EER", curve.eer)) if sure.interval is not None]  # fmt: skip
+    found = [
+        (f"{what} by {METHODS.get(method, method)}", curve.summary_target)
+        for what, one, method in (
+            ("AUC", curve.auc, summary_method(curve.auc)),
+            ("EER", curve.eer, curve.eer.method),
+        )
+        if one.interval is not None
+    ]
     if curve.bands:
-        found.append((f"bands, pointwise, by {METHODS.get(curve.bands, curve.bands)}", curve.target))
+        where = "at each false positive rate" if curve.points.fixed else "at each threshold"
+        kind = f"pointwise bands {where}, {METHODS.get(curve.bands, curve.bands)}"
+        kind = f"bands {where} that hold along the whole curve" if curve.bands == "simultaneous" else kind
+        found.append((kind, curve.target))
     by_target: dict[str, list[str]] = {}
     for text, target in found:
         by_target.setdefault(target, []).append(text)
     return " ".join(f"Intervals for {target}: {', '.join(texts)}." for target, texts in by_target.items())
-
-
-def span(interval: Interval | None) -> str:
-    """An interval in words."""
-    return "-" if interval is None else f"{interval.low:.4f} to {interval.high:.4f}"
 
 
 def number(value: float) -> str:
@@ -139,4 +152,5 @@ def _setting(curves: Sequence[Curve]) -> str:
 
 
 def _of(asked: Asked) -> str:
-    return "-" if asked.interval is None else f"{asked.of} {span(asked.interval)}"
+    known = asked.estimate is not None and asked.estimate.interval is not None
+    return f"{asked.of} {interval_text(asked.estimate.interval)}" if asked.estimate is not None and known else "-"

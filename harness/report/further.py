@@ -2,17 +2,17 @@
 
 import math
 
-from harness.analysis.comparing.by_group import ByGroup, Gap, Value
 from harness.analysis.comparing.comparison import Comparison
-from harness.analysis.comparing.cost import Cost, Costs
-from harness.analysis.comparing.further import Further
+from harness.analysis.comparing.further import Costs, Further
 from harness.analysis.comparing.items import Item, Items
-from harness.analysis.comparing.margins import margin_verdict
 from harness.analysis.comparing.operating import Operated
-from harness.analysis.comparing.statistic_verdicts import statistic_lines
+from harness.analysis.curves.operating import few_errors
 from harness.report.document import Block, Heading, Lines
-from harness.report.numbers import p_is, p_text, span
+from harness.report.groups import group_blocks
+from harness.report.numbers import interval_text, p_text
 from harness.report.table import Cell, Table
+from harness.report.verdicts import margin_verdict
+from harness.stats.estimate import Estimate
 
 # Cases at either end of the list that are shown; JSON has all.
 MOST_ITEMS = 10
@@ -21,16 +21,12 @@ MOST_WITH_INTERVALS = 3
 _MEGABYTE = 1e6
 
 
-def statistic_blocks(found: Comparison) -> list[Block]:
-    """What is compared, where it is not the rate of success."""
-    return [Lines(statistic_lines(found))] if found.form is not None else []
-
-
 def further_blocks(found: Comparison, further: Further, *, pairs: bool) -> list[Block]:
     """Costs, groups and items."""
     blocks = cost_blocks(found, further, pairs=pairs)
     if further.by is not None:
-        blocks += group_blocks(found, further.by)
+        pairs_of = [(pair.a, pair.b) for pair in found.pairs]
+        blocks += group_blocks(further.by, found.aligned.names, pairs_of, found.measure, found.plan)
     if further.items is not None:
         blocks += item_blocks(found, further.items)
     return blocks
@@ -51,8 +47,9 @@ def operating_blocks(found: Comparison, operated: Operated | None) -> list[Block
         Table(["name", "threshold", "fpr", "fnr"], rows),
         Lines(
             [
-                "All outcomes were decided anew. McNemar's test takes these thresholds as given; replication sets them "
-                "anew in every replicate, so that its intervals know that they were set on the same cases."
+                "All outcomes were decided anew. McNemar's test takes these thresholds as given; intervals by design "
+                "know that they were set on the same cases.",
+                *few_errors(str(operated.point), operated.point.at, operated.point.limit, found.aligned.positive),
             ]
         ),
     ]
@@ -83,12 +80,10 @@ def cost_blocks(found: Comparison, further: Further, *, pairs: bool) -> list[Blo
     return [*blocks, _ratios(found, [(what, costs) for what, _, _, costs in recorded])] if pairs else blocks
 
 
-def _cost(cost: Cost | None, scale: float) -> tuple[Cell, Cell]:
+def _cost(cost: Estimate | None, scale: float) -> tuple[Cell, Cell]:
     if cost is None:
         return "-", "-"
-    interval = cost.interval
-    limits = "-" if interval is None else span(interval.low / scale, interval.high / scale, ".4g")
-    return f"{cost.mean / scale:.4g}", limits
+    return f"{cost.value / scale:.4g}", interval_text(cost.interval if cost.se > 0 else None, ".4g", scale)
 
 
 def _ratios(found: Comparison, recorded: list[tuple[str, Costs]]) -> Table:
@@ -99,11 +94,9 @@ def _ratios(found: Comparison, recorded: list[tuple[str, Costs]]) -> Table:
         row: list[Cell] = [f"{found.aligned.names[pair.a]} / {found.aligned.names[pair.b]}"]
         for _, costs in recorded:
             one = costs.pairs[number]
-            if one is None:
-                row += ["-", "-", "-"]
-                continue
-            limits = "-" if one.interval is None else span(one.interval.low, one.interval.high, ".3f")
-            row += [f"{one.ratio:.3f}", limits, p_text(one.p_value)]
+            value = "-" if one is None else f"{one.value:.3f}"
+            interval, p_value = (None, None) if one is None else (one.interval, one.p_value)
+            row += [value, interval_text(interval, ".3f"), p_text(p_value)]
         rows.append(row)
     return Table(columns, rows)
 
@@ -115,72 +108,14 @@ def margin_blocks(found: Comparison, further: Further) -> list[Block]:
     lines = [margin_verdict(found, pair, one) for pair, one in zip(found.pairs, further.margins, strict=True)]
     known = next((one.found for one in further.margins if one is not None), None)
     head = "As good as" if known is None else f"As good as, within {known.margin:g}"
-    return [Heading(head), Lines([*lines, "The margin is to be chosen before the data are seen."])]
-
-
-def group_blocks(found: Comparison, by: ByGroup) -> list[Block]:
-    """Every run and every pair in every group."""
-    level, names = f"{found.plan.confidence * 100:g} %", found.aligned.names
-    gaps: list[list[Cell]] = [
-        [group.label, group.cases, f"{names[pair.a]} - {names[pair.b]}", *_gap(gap)]
-        for group in by.groups
-        for pair, gap in zip(found.pairs, group.pairs, strict=True)
-    ]
-    return [
-        Heading(f"By {by.column}"),
-        _value_table(found, by),
-        Table([by.column, "cases", "pair", "difference", f"{level} interval", "p", "p Holm"], gaps),
-        Lines([*_lacking(found, by), *_interactions(found, by), "p Holm is corrected for all groups and pairs."]),
-    ]
-
-
-def _value_table(found: Comparison, by: ByGroup) -> Table:
-    """A column for each run, with intervals where there is room for them."""
-    names, level = found.aligned.names, f"{found.plan.confidence * 100:g} %"
-    wide = len(names) <= MOST_WITH_INTERVALS
-    columns = [column for name in names for column in ([name, f"{name} {level}"] if wide else [name])]
-    rows: list[list[Cell]] = [
-        [group.label, group.cases, *(cell for value in group.runs for cell in _value(value)[: 2 if wide else 1])]
-        for group in by.groups
-    ]
-    return Table([by.column, "cases", *columns], rows)
-
-
-def _value(value: Value | None) -> list[Cell]:
-    if value is None:
-        return [None, "-"]
-    interval = value.interval
-    return [value.estimate, "-" if interval is None else span(interval.low, interval.high)]
-
-
-def _gap(gap: Gap | None) -> list[Cell]:
-    if gap is None:
-        return [None, "-", "-", "-"]
-    limits = "-" if gap.interval is None else span(gap.interval.low, gap.interval.high)
-    return [gap.estimate, limits, p_text(gap.p_value), p_text(gap.p_adjusted)]
-
-
-def _lacking(found: Comparison, by: ByGroup) -> list[str]:
-    empty = [group.label for group in by.groups if not any(group.runs)]
-    return [f"Without a {found.statistic} by themselves: {', '.join(empty)}."] if empty else []
-
-
-def _interactions(found: Comparison, by: ByGroup) -> list[str]:
-    lines = []
-    for pair, one in zip(found.pairs, by.interactions, strict=True):
-        a, b = found.aligned.names[pair.a], found.aligned.names[pair.b]
-        if one is None:
-            continue
-        said = "changes with" if one.p_adjusted <= found.alpha else "was not shown to change with"
-        lines.append(f"The difference between {a} and {b} {said} {by.column} (Wald's test, {p_is(one.p_adjusted)}).")
-    return lines
+    return [Heading(head), Lines([*lines, "Choose the margin before you see the data."])]
 
 
 def item_blocks(found: Comparison, items: Items) -> list[Block]:
     """Which cases tell the runs apart, and how stable their order is."""
     level = f"{found.plan.confidence * 100:g} %"
     ranks: list[list[Cell]] = [
-        [one.name, one.rank, f"{one.low}..{one.high}", one.first]
+        [one.name, one.rank, f"{one.low} to {one.high}", one.first]
         for one in sorted(items.standings, key=lambda one: (one.rank, -one.first))
     ]
     blocks: list[Block] = [
@@ -196,14 +131,14 @@ def item_blocks(found: Comparison, items: Items) -> list[Block]:
     ]
     known = [item for item in items.items if item.discrimination is not None]
     if not known:
-        return [*blocks, Lines(["How well a single case discriminates can be told from three transcripts on."])]
+        return [*blocks, Lines(["How well a single case tells them apart takes at least three transcripts."])]
     blocks.append(_item_table("best", known[:MOST_ITEMS]))
     against = [item for item in reversed(known) if item.discrimination is not None and item.discrimination < 0]
     if against:
         blocks.append(_item_table("worst", against[:MOST_ITEMS]))
         count = len(against)
         blocks.append(
-            Lines([f"{count:,} cases are solved rather by the worse than by the better: is their ground truth right?"])
+            Lines([f"{count:,} cases are more often solved by the worse algorithms: is their ground truth right?"])
         )
     return blocks
 

@@ -87,21 +87,21 @@ def _clamped(floor: float) -> list[str]:
     return [f"floor_ = {floor:.9g}", "clamp(r) = r < floor_ ? floor_ : (r > 1 - floor_ ? 1 - floor_ : r)"]
 
 
-def roc_sketch(axes: str, floor: float, *, bands: bool) -> Sketch:
+def roc_sketch(axes: str, floor: float, *, bands: tuple[int, int] | None) -> Sketch:
     """True- over false-positive rate."""
     labels = ("false-positive rate", "true-positive rate")
     if axes == "linear":
-        return Sketch(*labels, _UNIT, "3:2", band="3:6:7" if bands else "", extra=[_DIAGONAL])
+        return Sketch(*labels, _UNIT, "3:2", band=f"3:{bands[0]}:{bands[1]}" if bands else "", extra=[_DIAGONAL])
     settings = [*_clamped(floor), "set logscale x", f"set xrange [{floor:.9g}:1]", "set yrange [0:1]"]
     settings.append("set key top left noenhanced")
-    band = "(clamp($3)):6:7" if bands else ""
+    band = f"(clamp($3)):{bands[0]}:{bands[1]}" if bands else ""
     return Sketch(*labels, settings, "(clamp($3)):2", band=band, straight=False)
 
 
-def det_sketch(axes: str, floor: float, largest: float, *, bands: bool) -> Sketch:
+def det_sketch(axes: str, floor: float, largest: float, *, bands: tuple[int, int] | None) -> Sketch:
     """Both errors, on normal-deviate, logarithmic or plain axes, with the line on which they are equal."""
     if axes == "linear":
-        band = "3:(1-$6):(1-$7)" if bands else ""
+        band = f"3:(1-${bands[0]}):(1-${bands[1]})" if bands else ""
         labels = ("false-positive rate", "false-negative rate")
         return Sketch(*labels, _UNIT, "3:4", band=band, extra=[_DIAGONAL])
     normal = axes == "normal"
@@ -115,7 +115,7 @@ def det_sketch(axes: str, floor: float, largest: float, *, bands: bool) -> Sketc
         span = f"[{floor:.9g}:1]"
     settings += [f"set xrange {span}", f"set yrange {span}"]
     per_cent = ", %" if normal else ""
-    band = "(at($3)):(at(1-$6)):(at(1-$7))" if bands else ""
+    band = f"(at($3)):(at(1-${bands[0]})):(at(1-${bands[1]}))" if bands else ""
     labels = (f"false-positive rate{per_cent}", f"false-negative rate{per_cent}")
     return Sketch(*labels, settings, "(at($3)):(at($4))", band=band, extra=[_DIAGONAL], straight=False)
 

@@ -5,6 +5,7 @@ from math import isfinite
 
 from harness.analysis.curves.match import MatchCurve
 from harness.report.document import Block, Lines
+from harness.report.numbers import interval_text, method_words, span
 from harness.report.table import Cell, Table
 
 RANKS = (1, 5, 10, 20)
@@ -12,7 +13,9 @@ RANKS = (1, 5, 10, 20)
 
 def match_blocks(curves: Sequence[MatchCurve], confidence: float) -> list[Block]:
     """Rates at a few ranks, and what a reader must know."""
-    lines = list(dict.fromkeys(f"Bands: {c.bands}, pointwise, for {c.target}." for c in curves if c.bands))
+    lines = list(
+        dict.fromkeys(f"Pointwise bands by {method_words(c.bands)}, for {c.target}." for c in curves if c.bands)
+    )
     lines += [f"{curve.name}: {_median(curve)}." for curve in curves]
     lines += [f"{curve.name}: {note}." for curve in curves for note in curve.notes]
     return [match_table(curves, confidence), *([Lines(lines)] if lines else [])]
@@ -27,18 +30,16 @@ def match_table(curves: Sequence[MatchCurve], confidence: float) -> Table:
     for curve in curves:
         first, low, high = curve.rank_one
         row: list[Cell] = [curve.name, curve.curve.probes, curve.gallery, first]
-        row.append(f"{low:.4f} to {high:.4f}" if curve.bands else "-")
+        row.append(span(low, high) if curve.bands else "-")
         rates = curve.curve.bands.rate
         rows.append([*row, *(float(rates[min(rank, rates.size) - 1]) for rank in ranks)])
     return Table([*columns, *(f"rank {rank}" for rank in ranks)], rows)
 
 
 def _median(curve: MatchCurve) -> str:
-    found = curve.median
-    words = "median rank" if found.censored_at is None else f"median rank, censored at {found.censored_at},"
-    if not isfinite(found.value):
+    one, at = curve.median.estimate, curve.median.censored_at
+    words = "median rank" if at is None else f"median rank, censored at {at},"
+    if not isfinite(one.value):
         return f"half of the probes were not found: no {words.removesuffix(',')}"
-    limits = f" ({found.interval.low:.3g} to {found.interval.high:.3g}, {found.method})" if found.interval else ""
-    return (
-        f"{words} {found.value:g}{limits}, relative rank {found.value / curve.gallery:.3g} of {curve.gallery:,} people"
-    )
+    limits = f" ({interval_text(one.interval, '.3g')}, {one.method})" if one.interval else ""
+    return f"{words} {one.value:g}{limits}, relative rank {one.value / curve.gallery:.3g} of {curve.gallery:,} people"

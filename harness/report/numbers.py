@@ -1,15 +1,36 @@
-"""Numbers as tables show them."""
+"""Numbers, intervals and estimates as people read them: each is put into words here, and nowhere else."""
+
+from collections.abc import Sequence
+from math import isfinite
+
+from harness.stats.estimate import Estimate
+from harness.stats.rates import Interval
+
+NONE = "-"
+_METHODS = {"brr": "BRR", "wilson": "Wilson", "group-jackknife": "group jackknife"}
 
 
 def span(low: float, high: float, form: str = ".4f") -> str:
-    """An interval."""
-    return f"{low:{form}}..{high:{form}}"
+    """An interval from limits."""
+    return f"{low:{form}} to {high:{form}}"
+
+
+def interval_text(interval: Interval | None, form: str = ".4f", scale: float = 1.0) -> str:
+    """An interval; a dash where there is none, or none that says anything."""
+    if interval is None or not (isfinite(interval.low) and isfinite(interval.high)):
+        return NONE
+    return span(interval.low / scale, interval.high / scale, form)
+
+
+def estimate_cells(one: Estimate | None) -> tuple[float | None, str]:
+    """An estimate in two cells of a table: the value, and its interval."""
+    return (None, NONE) if one is None else (one.value, interval_text(one.interval))
 
 
 def p_text(value: float | None) -> str:
-    """A p-value; nothing where there is none."""
+    """A p-value; a dash where there is none."""
     if value is None or value != value:
-        return "-"
+        return NONE
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
@@ -17,3 +38,38 @@ def p_is(value: float | None) -> str:
     """A p-value in a sentence: p = 0.0123, p < 0.0001."""
     text = p_text(value)
     return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
+
+
+def percent(share: float) -> str:
+    """A confidence: 95 %."""
+    return f"{share * 100:g} %"
+
+
+def distance(low: float, high: float | None = None, *, rate: bool = True) -> str:
+    """How far apart two things are: in points of a rate, or as the number it is, with the digits that it takes."""
+    if not rate:
+        return f"{low:.4f}" if high is None else f"{low:.4f} to {high:.4f}"
+    digits = 1 if low >= 0.0005 else 2 if low >= 0.00005 else 3
+    text = f"{low * 100:.{digits}f}" if high is None else f"{low * 100:.{digits}f} to {high * 100:.{digits}f}"
+    return f"{text} points"
+
+
+def method_name(method: str) -> str:
+    """A method before a noun: BRR interval, jackknife interval."""
+    return _METHODS.get(method, method)
+
+
+def method_words(method: str) -> str:
+    """A method by itself: by BRR, by the jackknife."""
+    nouns = {"linearised": "the linear form", "jackknife": "the jackknife", "bootstrap": "the bootstrap"}
+    return nouns.get(method, method_name(method))
+
+
+def freedom(df: float) -> str:
+    """Degrees of freedom in words."""
+    return f"{df:.0f} degree{'' if round(df) == 1 else 's'} of freedom"
+
+
+def listed(names: Sequence[str]) -> str:
+    """a, b and c."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

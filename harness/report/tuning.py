@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from harness.analysis.tuning.lead import Figure
 from harness.analysis.tuning.tuned import Tried, Tuned
 from harness.params import Value
 from harness.report.counts import parameter_cell
 from harness.report.document import Block, Lines
+from harness.report.numbers import interval_text, p_is
 from harness.report.table import Cell, Table
+from harness.stats.estimate import Estimate
 
 COUNTS = ("TP", "TN", "FP", "FN", "ER")
 
@@ -37,27 +38,26 @@ def setting_words(params: dict[str, Value], swept: Sequence[str]) -> str:
 
 
 def _sentences(found: Tuned, swept: Sequence[str]) -> list[str]:
-    lines = [f"Best of {len(found.tried):,}: {_words(found.winner, found.winner_figure, found.goal.name, swept)}."]
+    lines = [f"Best of {len(found.tried):,}: {_words(found.winner, found.standing.winner, found.goal.name, swept)}."]
     if found.default_wins:
         return [*lines, "That is the default: nothing that was tried is better."]
     default = found.tried[found.default]
-    lines.append(f"Default: {_words(default, found.default_figure, found.goal.name, swept)}.")
+    lines.append(f"Default: {_words(default, found.standing.default, found.goal.name, swept)}.")
     return [*lines, _lead(found), _verdict(found)]
 
 
-def _words(tried: Tried, figure: Figure, goal: str, swept: Sequence[str]) -> str:
-    low, high = figure.interval.low, figure.interval.high
-    return f"{setting_words(dict(tried.params), swept)}: {goal} {figure.estimate:.4f} (95 %: {low:.4f} to {high:.4f})"
+def _words(tried: Tried, one: Estimate, goal: str, swept: Sequence[str]) -> str:
+    return f"{setting_words(dict(tried.params), swept)}: {goal} {one.value:.4f} (95 %: {interval_text(one.interval)})"
 
 
 def _lead(found: Tuned) -> str:
-    one = found.lead
-    text = f"Lead over the default: {one.estimate:.4f} ({one.interval.low:.4f} to {one.interval.high:.4f})"
-    text += f", p {_p(one.p_value)}, and p {_p(one.p_chosen)} allowing for the choice among {one.candidates:,}."
-    if one.discordant is not None:
-        pair = one.discordant
+    one, lead = found.lead.estimate, found.lead
+    text = f"Lead over the default: {one.value:.4f} ({interval_text(one.interval)})"
+    text += f", {p_is(one.p_value)}, and {p_is(lead.p_chosen)} allowing for the choice among {lead.candidates:,}."
+    if lead.discordant is not None:
+        pair = lead.discordant
         text += f" Only the winner succeeded on {pair.winner:,} cases, only the default on {pair.default:,}"
-        text += f" (McNemar, exact: p {_p(pair.p_exact)})."
+        text += f" (McNemar, exact: {p_is(pair.p_exact)})."
     return text
 
 
@@ -65,7 +65,3 @@ def _verdict(found: Tuned) -> str:
     if found.lead.within_noise:
         return "Warning: the lead is within the noise; there is no good reason to leave the default."
     return "The lead is more than noise. The figure itself flatters: it was chosen for being the best on these cases."
-
-
-def _p(value: float) -> str:
-    return "< 0.0001" if value < 0.0001 else f"= {value:.4f}"

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from harness.stats.paired import PairTables, Table
 from harness.stats.rates import Interval, Intervals, clopper_pearson, wilson, wilson_all
 
-__all__ = ["Difference", "OddsRatio", "paired_difference", "paired_differences", "paired_odds_ratio"]
+__all__ = ["Difference", "OddsRatio", "newcombe_limits", "paired_difference", "paired_differences", "paired_odds_ratio"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class OddsRatio:
 def paired_difference(table: Table, *, confidence: float = 0.95, design_effect: float = 1.0) -> Difference:
     """Difference of rates with Newcombe's interval for paired data, his method 10 (1998)."""
     counts = [np.array([float(v)]) for v in (table.n_ff, table.n_sf, table.n_fs, table.n_ss)]
-    limits = _newcombe(*counts, confidence=confidence, design_effect=design_effect)
+    limits = newcombe_limits(*counts, confidence=confidence, design_effect=design_effect)
     return Difference(table.difference, Interval(float(limits.low[0]), float(limits.high[0])))
 
 
@@ -45,7 +45,7 @@ def paired_differences(
     """`paired_difference` for many pairs: the estimates, and their intervals."""
     counts = [np.asarray(v, dtype=np.float64) for v in (tables.n_ff, tables.n_sf, tables.n_fs, tables.n_ss)]
     n = np.maximum(sum(counts, start=np.zeros(len(tables))), 1)
-    return (counts[1] - counts[2]) / n, _newcombe(*counts, confidence=confidence, design_effect=design_effect)
+    return (counts[1] - counts[2]) / n, newcombe_limits(*counts, confidence=confidence, design_effect=design_effect)
 
 
 def paired_odds_ratio(
@@ -68,16 +68,19 @@ def _odds(for_a: float, for_b: float) -> float:
     return for_a / for_b
 
 
-def _newcombe(
+def newcombe_limits(
     n_ff: FloatArray,
     n_sf: FloatArray,
     n_fs: FloatArray,
     n_ss: FloatArray,
     *,
-    confidence: float,
-    design_effect: npt.ArrayLike,
+    confidence: float = 0.95,
+    design_effect: npt.ArrayLike = 1.0,
 ) -> Intervals:
-    """Wilson's limits of both rates, squared and added with their correlation between them."""
+    """Newcombe's method 10 from the cells of tables.
+
+    Wilson's limits of both rates are squared and added, with their correlation between them.
+    """
     deff = np.asarray(design_effect, dtype=np.float64)
     n = n_ff + n_sf + n_fs + n_ss
     size = np.where(n == 0, 1, n)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from harness.stats.paired import Table
 from harness.stats.rates import Interval
 
-__all__ = ["Equivalence", "equivalent", "paired_equivalent", "score_z"]
+__all__ = ["Equivalence", "equivalent", "equivalent_by_limits", "paired_equivalent", "score_z"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,14 @@ def equivalent(
     not_inferior, not_superior = _student_tail(difference + margin, se, df), _student_tail(margin - difference, se, df)
     half = _student_quantile(1 - alpha, df) * se
     return _wrapped(margin, alpha, not_inferior, not_superior, Interval(difference - half, difference + half))
+
+
+def equivalent_by_limits(limits: Callable[[float], Interval], *, margin: float, alpha: float = 0.05) -> Equivalence:
+    """From the limits of rate A - rate B at any confidence, for what has no standard error or no whole one."""
+    _check(margin, alpha)
+    not_inferior = _least_error(lambda error: limits(1 - 2 * error).low > -margin)
+    not_superior = _least_error(lambda error: limits(1 - 2 * error).high < margin)
+    return _wrapped(margin, alpha, not_inferior, not_superior, limits(1 - 2 * alpha))
 
 
 def paired_equivalent(table: Table, *, margin: float, alpha: float = 0.05, design_effect: float = 1.0) -> Equivalence:
@@ -97,6 +105,17 @@ def _halved(falling: Callable[[float], float], left: float, right: float) -> flo
         middle = (left + right) / 2
         left, right = (middle, right) if falling(middle) > 0 else (left, middle)
     return (left + right) / 2
+
+
+def _least_error(shown: Callable[[float], bool]) -> float:
+    """The smallest error at which something is shown; 1 where it is not shown at all."""
+    left, right = 1e-12, 0.5 - 1e-9
+    if not shown(right):
+        return 1.0
+    for _ in range(50):
+        middle = math.sqrt(left * right)
+        left, right = (left, middle) if shown(middle) else (middle, right)
+    return right
 
 
 def _student_tail(distance: float, se: float, df: float) -> float:

@@ -76,7 +76,7 @@ def share_limits(
     in the denominator. `design_effect`, if known, says what cases without variance are worth.
     """
     v, error, freedom, n, m = _floats(value, se, df, cases, units)
-    v = np.clip(v, 0.0, 1.0)
+    v = _at_ends(v)
     worth = _worth(n, m, design_effect)
     size = np.minimum(_effective(v * (1 - v), error, worth), n)
     limits = _student_wilson(v, size, _t_quantile(freedom, confidence))
@@ -104,7 +104,7 @@ def bounded_limits(
         half = np.where(error > 0, t * error, np.inf)
         return Intervals(np.maximum(v - half, low), np.minimum(v + half, high))
     width = high - low
-    share = np.clip((v - low) / width, 0.0, 1.0)
+    share = _at_ends((v - low) / width)
     limits = _with_ends(share, _logit_limits(share, error / width, t, _size_of(last, confidence)), last)
     return Intervals(low + width * limits.low, low + width * limits.high)
 
@@ -184,6 +184,11 @@ def stretched_wilson(
 
 def _floats(*values: npt.ArrayLike) -> list[FloatArray]:
     return list(np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in values)))
+
+
+def _at_ends(share: FloatArray) -> FloatArray:
+    """Sums of weights in another order miss an end by a rounding error: they are there."""
+    return np.where(share < _ROUNDING, 0.0, np.where(share > 1 - _ROUNDING, 1.0, share))
 
 
 def _worth(cases: FloatArray, units: FloatArray, design_effect: float | None) -> FloatArray:

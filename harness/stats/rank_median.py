@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 
 import numpy as np
 import numpy.typing as npt
 
+from harness.stats.estimate import Estimate
 from harness.stats.ranks import FloatArray, censored, median_rank, weighted_median
 from harness.stats.rates import Interval
 from harness.stats.replication.statistic import OfWeights
 
-__all__ = ["MedianRank", "bootstrap_median_rank", "median_rank_statistic", "medians_of_counts"]
-
-
-@dataclass(frozen=True, slots=True)
-class MedianRank:
-    """A median (censored) rank, and percentile limits over resamples of the probes."""
-
-    median: float
-    interval: Interval
-    confidence: float
-    replicates: int
-    method: str = "bootstrap"
-    target: str = "new independent probes"
+__all__ = ["bootstrap_median_rank", "median_rank_statistic", "medians_of_counts"]
 
 
 def bootstrap_median_rank(
@@ -33,7 +22,7 @@ def bootstrap_median_rank(
     limit: int | None = None,
     replicates: int = 10_000,
     confidence: float = 0.95,
-) -> MedianRank:
+) -> Estimate:
     """Median rank of independent probes with its bootstrap interval (002, section 6.2)."""
     if not 0 < confidence < 1:
         raise ValueError(f"confidence {confidence!r}: expected a number between 0 and 1")
@@ -43,7 +32,11 @@ def bootstrap_median_rank(
     medians = medians_of_counts(levels, rng.multinomial(values.size, times / values.size, size=replicates))
     tail = (1 - confidence) / 2
     low, high = np.quantile(medians, [tail, 1 - tail])
-    return MedianRank(median_rank(values), Interval(float(low), float(high)), confidence, replicates)
+    limits = Interval(float(low), float(high))
+    return Estimate(
+        median_rank(values), float(medians.std()), math.inf, limits, confidence, "bootstrap", cases=values.size,
+        units=values.size, replicates=replicates,
+    )  # fmt: skip
 
 
 def medians_of_counts(levels: FloatArray, times: npt.NDArray[np.integer]) -> FloatArray:
@@ -55,14 +48,19 @@ def medians_of_counts(levels: FloatArray, times: npt.NDArray[np.integer]) -> Flo
 
 
 def median_rank_statistic(rank: npt.ArrayLike, *, limit: int | None = None) -> OfWeights:
-    """The median as a function of the probes' weights, for `replicate`.
+    """The median as a function of the probes' weights, for `make_estimate`.
 
     By balanced replicates or the bootstrap: a median is not smooth, and the delete-one jackknife is wrong for it.
     """
     r = np.asarray(rank, dtype=np.float64)
     known = ~np.isnan(r)
     values = _known(rank, limit)
-    return OfWeights(lambda weights: weighted_median(values, weights[known]), bounds=(1.0, float(values.max())))
+    return OfWeights(
+        lambda weights: weighted_median(values, weights[known]),
+        bounds=(1.0, math.inf),
+        smooth=False,
+        words="median rank",
+    )
 
 
 def _known(rank: npt.ArrayLike, limit: int | None) -> FloatArray:

@@ -88,7 +88,8 @@ def training_variance(
         run=run,
         se_cases=math.sqrt(found.of_mean),
         se_training=math.sqrt(other_training),
-        se=math.sqrt(other_training + max(found.of_cases, 0.0)),
+        # By chance the case component may come out low; both together are never surer than one of them.
+        se=math.sqrt(max(other_training + max(found.of_cases, 0.0), found.of_mean)),
         units=found.units,
         strata=found.strata,
         unit=found.unit,

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 from workshop import ECHO, SCRIPT, Workshop, command
 
 HATE = Path(sys.executable).parent / "hate"
@@ -153,7 +154,9 @@ def test_test_prints_the_unexpected_and_its_status_tells(
         assert "c1: FP: should refuse y1, answered y1" in done.out
         assert "c2: FN: expected x2, crash: ValueError" in done.out
     if lines:
-        assert done.out.endswith("toy: 2 of 6 cases failed, 1 of them in error\n")
+        low, high = proportion_confint(4, 6, method="wilson")
+        rate = f"rate 0.6667, 95 % interval {low:.4f} to {high:.4f}"
+        assert done.out.endswith(f"toy: 2 of 6 cases failed, 1 of them in error; {rate}\n")
     assert (toy.folder / "transcripts").exists() is False
     assert (toy.folder / "out.jsonl").exists() is bool(output)
     toy.interface()

@@ -15,10 +15,10 @@ from harness.analysis.comparing.as_json import as_json
 from harness.analysis.comparing.compare import compare
 from harness.analysis.comparing.comparison import Comparison
 from harness.analysis.comparing.sampling import DesignOptions, take_sample
-from harness.analysis.comparing.verdicts import classic, verdict
 from harness.errors import TranscriptError, UsageError
+from harness.report.verdicts import classic, verdict
 from harness.stats.clustering import intraclass_correlation, intraclass_of_differences
-from harness.stats.replication.estimate import replicate
+from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.plan import Plan
 from harness.stats.replication.statistic import difference
 
@@ -60,9 +60,11 @@ def test_pairs_have_the_replication_of_their_difference(
     paths = clustered(tmp_path, 1, strata=7, units=units, size=4)
     found = compared(*paths, design=DesignOptions(weights=weights), plan=plan)
     one = found.pairs[0].replication
-    alone = replicate(found.sampling.sample, difference(*found.aligned.success), plan)
+    alone = make_estimate(found.sampling.sample, difference(*found.aligned.success), plan)
     assert one is not None
-    assert (one.estimate, one.se, one.df) == pytest.approx((alone.estimate, alone.se, alone.df), rel=1e-9)
+    assert one.interval is not None
+    assert alone.interval is not None
+    assert (one.value, one.se, one.df) == pytest.approx((alone.value, alone.se, alone.df), rel=1e-9)
     assert (one.interval.low, one.interval.high) == pytest.approx((alone.interval.low, alone.interval.high), rel=1e-9)
     assert one.p_value == pytest.approx(alone.p_value, rel=1e-6)
     assert one.design_effect == pytest.approx(alone.design_effect, rel=1e-9)
@@ -100,7 +102,7 @@ def test_swapping_the_two_turns_every_sign(tmp_path: Path) -> None:
     assert (one.interval.low, one.interval.high) == pytest.approx((-other.interval.high, -other.interval.low))
     assert one.replication is not None
     assert other.replication is not None
-    assert one.replication.estimate == pytest.approx(-other.replication.estimate)
+    assert one.replication.value == pytest.approx(-other.replication.value)
     assert one.replication.se == pytest.approx(other.replication.se)
     assert (one.p_exact, one.p_mid) == (other.p_exact, other.p_mid)
 
@@ -112,6 +114,7 @@ def test_identical_runs_cannot_be_told_apart(tmp_path: Path) -> None:
     assert (pair.z, pair.p_exact, pair.p_mid, pair.better) == (0, 1, 1, None)
     assert pair.replication is not None
     assert pair.replication.p_value == 1
+    assert pair.replication.interval is not None
     assert pair.replication.interval.low < 0 < pair.replication.interval.high
     assert found.groups == [["a", "a-2"]] or len(found.groups) == 1
     assert "same cases" in verdict(found, pair)[0]
@@ -143,7 +146,7 @@ def test_mcnemar_and_replication_disagree_and_the_reader_is_told_why(tmp_path: P
     assert pair.replication.p_value > 0.2
     first, second, *_ = verdict(found, pair)
     assert first.startswith("a and b cannot be told apart for new documents")
-    assert "Believe JACKKNIFE" in second
+    assert "Believe the jackknife" in second
     assert "intraclass correlation 1.00" in second
     assert "adjusted by the design effect" in second
 
@@ -169,7 +172,38 @@ def test_weights_of_strata_say_what_another_population_would_give(tmp_path: Path
     for chosen, rate in (("cases", 5 / 8), ("equal", 0.75), (str(weights), 0.25 * 0.5 + 0.75 * 1.0)):
         found = compare(runs, take_sample(runs, DesignOptions(weights=chosen)), Plan())
         assert found.runs[0].replication is not None
-        assert found.runs[0].replication.estimate == pytest.approx(rate), chosen
+        assert found.runs[0].replication.value == pytest.approx(rate), chosen
+
+
+def test_a_column_of_weights_counts_without_any_other_design(tmp_path: Path) -> None:
+    """One case in ten weighs 100: 9 / 109 where it fails and the others succeed; errors by leaving out each case."""
+    n = 200
+    weights = np.where(np.arange(n) % 10 == 9, 100.0, 1.0)
+    columns = [{"w": int(w)} for w in weights]
+    good = {"b": np.arange(n) % 10 < 9, "a": np.arange(n) % 10 < 5}
+    paths = [transcript(tmp_path / f"{name}.jsonl", own, columns=columns) for name, own in good.items()]
+    found = compared(*paths, design=DesignOptions(weights="w"))
+    assert (found.sampling.known, found.sampling.psu, found.sampling.stratum) == (True, None, None)
+    assert [run.value for run in found.runs] == pytest.approx([9 / 109, 5 / 109])
+    assert [run.rate for run in found.runs] == [0.9, 0.5]
+
+    def left_out(own: BoolArray) -> npt.NDArray[np.float64]:
+        return np.asarray((weights @ own - weights * own) / (weights.sum() - weights))
+
+    one, pair = found.runs[0].replication, found.pairs[0].replication
+    assert one is not None
+    assert pair is not None
+    shifts = left_out(good["b"]) - 9 / 109
+    assert one.se == pytest.approx(np.sqrt((n - 1) / n * (shifts**2).sum()))
+    shifts = left_out(good["b"]) - left_out(good["a"]) - 4 / 109
+    assert pair.se == pytest.approx(np.sqrt((n - 1) / n * (shifts**2).sum()))
+    assert pair.value == pytest.approx(4 / 109)
+    # What the header of a run declares is what an option says.
+    declared = [
+        transcript(tmp_path / f"{name}.jsonl", own, columns=columns, design={"weights": "w"})
+        for name, own in good.items()
+    ]
+    assert compared(*declared).pairs[0].replication == pair
 
 
 def test_weights_that_are_wrong_are_refused(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ PAIR_KEYS = {
 }  # fmt: skip
 REPLICATION_KEYS = {
     "method", "target", "stratum", "psu", "strata", "units", "replicates", "groupings", "collapsed", "fay", "seed",
-    "estimate", "se", "df", "interval", "p_value", "p_adjusted", "design_effect", "icc",
+    "estimate", "se", "df", "interval", "p_value", "p_adjusted", "p_sign_flip", "design_effect", "icc",
 }  # fmt: skip
 HOSTILE = "\x1b[31m$(x)_%&#{}^~\\input{x}|=1+1<b>"
 
@@ -23,7 +23,7 @@ HOSTILE = "\x1b[31m$(x)_%&#{}^~\\input{x}|=1+1<b>"
 def test_json_has_the_promised_names(shop: Workshop) -> None:
     paths = clustered(shop.folder, 1, strata=5, units=3, size=2)
     found = shop.call("compare", *paths, "--format", "json").json
-    assert {"test", "transcripts", "better", "cochran_q", "groups", "pairs"} <= set(found)
+    assert {"test", "transcripts", "better", "cochran_q", "groups", "pairs", "multiplicity"} <= set(found)
     assert set(found["pairs"][0]) >= PAIR_KEYS
     assert set(found["pairs"][0]["replication"]) >= REPLICATION_KEYS
     assert set(found["transcripts"][0]) >= {"name", "tests", "TP", "TN", "FP", "FN", "ER", "rate", "interval"}
@@ -106,11 +106,12 @@ def test_published_transcripts_are_compared_by_name(shop: Workshop) -> None:
 @pytest.mark.parametrize(
     ("words", "culprit"),
     [
-        (["a.jsonl"], "name two or more"),
+        (["a.jsonl"], "a.jsonl: one transcript is not a comparison; `hate rate` looks at one by itself"),
         (["a.jsonl", "gone.jsonl"], "gone.jsonl"),
         (["a.jsonl", "b.jsonl", "--stratum", "nowhere"], "nowhere"),
         (["a.jsonl", "b.jsonl", "--baseline", "c"], "c"),
         (["a.jsonl", "b.jsonl", "--method", "magic"], "magic"),
+        (["a.jsonl", "b.jsonl", "--multiplicity", "tukey"], "tukey"),
         (["a.jsonl", "b.jsonl", "--confidence", "2"], "2"),
     ],
 )

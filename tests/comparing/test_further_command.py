@@ -57,7 +57,7 @@ def test_an_operating_point_is_shown_with_its_thresholds(shop: Workshop) -> None
         assert one["value"] == pytest.approx(one["TP"] / (one["TP"] + one["FN"])) == pytest.approx(1 - one["fnr"])
     text = shop.call("compare", *runs(shop), "--at", "eer").out
     assert "Thresholds set at eer" in text
-    assert "anew in every replicate" in text
+    assert "intervals by design know that they were set on the same cases" in " ".join(text.split())
 
 
 def test_a_margin_gives_p_values_and_a_verdict(shop: Workshop) -> None:
@@ -91,7 +91,7 @@ def test_items_in_json_and_words(shop: Workshop) -> None:
     assert (found["draws"], found["seed"]) == (1000, 4)
     out = shop.call("compare", *runs(shop), "--items").out
     assert "carry no information about the order" in out.replace("\n", " ")
-    assert "three transcripts on" in shop.call("compare", *runs(shop)[:2], "--items").out.replace("\n", " ")
+    assert "takes at least three transcripts" in shop.call("compare", *runs(shop)[:2], "--items").out.replace("\n", " ")
 
 
 def test_runs_on_different_inputs(shop: Workshop) -> None:
@@ -111,7 +111,9 @@ def test_runs_on_different_inputs(shop: Workshop) -> None:
     assert found["transcripts"][0]["digest"] != found["transcripts"][1]["digest"]
     done = shop.call("compare", b, a, "--unpaired", "--partial", "--fail-if-worse")
     assert done.status == 1
-    assert "a is better than b in rate of success, by" in done.out
+    low, high = sorted(abs(limit) * 100 for limit in found["pairs"][0]["replication"]["interval"])
+    assert f"a is better than b in rate of success by {low:.1f} to {high:.1f} points" in done.out
+    assert "for these strata (s) and new us" in done.out
 
 
 def test_a_build_fails_by_the_statistic_that_was_asked_for(shop: Workshop) -> None:
@@ -155,9 +157,11 @@ def test_a_missing_library_is_a_hint(shop: Workshop, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(("words", "said"), [
     (["--statistic", "auc", "--at", "eer"], "is not of the outcomes at a threshold"),
     (["--at", "fpr=2"], "--at fpr=2: write eer, or fpr=0.01"),
-    (["--statistic", "accuracy"], "'accuracy' is not one of"),
+    (["--statistic", "accuracy"], "--statistic accuracy: no such measure; known: auc, balanced,"),
+    (["--statistic", "presicion"], "--statistic presicion: no such measure; did you mean 'precision'?"),
+    (["--statistic", "cost:fp=x"], "--statistic cost:fp=x: 'x' is not a number; write cost:fp=10,fn=1"),
     (["--statistic", "eer", "--method", "jackknife"], "jackknife is wrong for equal error rate"),
-    (["--at", "eer", "--method", "linear"], "has no linear form"),
+    (["--at", "eer", "--method", "jackknife"], "jackknife is wrong for rate of success at eer"),
     (["--margin", "2"], "--margin"),
     (["--margin", "0"], "--margin"),
     (["--by", "moon"], "--by moon: no such column"),
@@ -166,8 +170,9 @@ def test_a_missing_library_is_a_hint(shop: Workshop, monkeypatch: pytest.MonkeyP
     (["--plot", "p.png"], "--plot draws what --by shows"),
     (["--by", "noise:3", "--plot", "p.bmp"], "ends in .svg, .png or .pdf"),
     (["--by", "noise:3", "--plot", "no/such/p.png"], "no folder"),
-    (["--unpaired", "--margin", "0.1"], "--unpaired matches no cases, so --margin"),
-    (["--unpaired", "--by", "noise:3"], "--unpaired matches no cases, so --by"),
+    (["--unpaired", "--by", "noise:3"], "--by noise:3: bins of different inputs must have the same edges"),
+    (["--unpaired", "--multiplicity", "max-t"], "--multiplicity max-t needs runs on the same cases"),
+    (["--unpaired", "--intersect"], "--unpaired matches no cases, so --intersect"),
     (["--unpaired", "--items"], "--unpaired matches no cases, so --items"),
     (["--unpaired", "--baseline", "a"], "--unpaired matches no cases, so --baseline"),
 ])  # fmt: skip
@@ -222,13 +227,25 @@ def test_runs_that_all_lack_the_statistic_are_shown_without_it(shop: Workshop, s
         assert "a and b cannot be compared: neither has a precision, which needs accepted cases." in text
 
 
-def test_a_sample_in_which_half_weighs_nothing_is_one_line(shop: Workshop) -> None:
+def test_a_sample_in_which_half_weighs_nothing_has_values_and_no_errors(shop: Workshop) -> None:
+    """One unit of a stratum is left: nothing says how much it varies. Half a sample may have no case with a weight."""
     strata, weights = ["s", "s", "t", "t"], [{"w": w} for w in (1, 0, 1, 0)]
     paths = [
-        transcript(shop.folder / f"{k}.jsonl", [True, k == "a", True, False], stratum=strata, columns=weights)
+        transcript(shop.folder / f"{k}.jsonl", [True, k == "a", k != "c", False], stratum=strata, columns=weights)
         for k in "abc"
     ]
-    done = shop.call("compare", *paths, "--weights", "w")
+    found = shop.call("compare", *paths, "--weights", "w", "--format", "json").json
+    assert [one["value"] for one in found["transcripts"]] == [1.0, 1.0, 0.5]
+    for one in (*found["transcripts"], *found["pairs"]):
+        assert (one["replication"]["df"], one["replication"]["interval"]) == (0, None)
+    assert [pair["replication"]["p_adjusted"] for pair in found["pairs"]] == [None] * 3
+    assert found["groups"] == [["a", "b", "c"]]
+    assert found["wald"]["p_value"] is None
+    text = " ".join(shop.call("compare", *paths, "--weights", "w").out.split())
+    assert "a and c cannot be told apart for these strata (stratum) and new cases: 4 units do not show how" in text
+    done = shop.call("compare", *paths, "--weights", "w", "--method", "brr")
     assert done.status == 2
-    assert "too many cases weigh nothing" in done.err
+    assert "has no estimate (nan): part of this sample is too little for the statistic; use fay=0.5" in done.err
+    assert len(done.err.splitlines()) == 1
     assert shop.call("compare", *paths, "--weights", "w", "--method", "fay").status == 0
+    assert shop.call("compare", *paths, "--weights", "w", "--multiplicity", "max-t").status == 0

@@ -13,7 +13,7 @@ from harness.errors import UsageError
 from harness.stats.differences import paired_difference
 from harness.stats.paired import Table, mcnemar
 from harness.stats.rates import wilson
-from harness.stats.replication.estimate import replicate
+from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.plan import Plan
 from harness.stats.replication.sample import make_sample
 from harness.stats.replication.statistic import difference
@@ -25,10 +25,10 @@ def test_groups_add_up_to_the_whole(tmp_path: Path) -> None:
     n = found.aligned.n
     assert sum(group.cases for group in more.by.groups) == n
     for k, pair in enumerate(found.pairs):
-        parts = [group.cases * one.estimate for group in more.by.groups if (one := group.pairs[k])]
+        parts = [group.cases * one.value for group in more.by.groups if (one := group.pairs[k])]
         assert sum(parts) / n == pytest.approx(pair.difference)
     for k, run in enumerate(found.runs):
-        assert sum(g.cases * v.estimate for g in more.by.groups if (v := g.runs[k])) / n == pytest.approx(run.rate)
+        assert sum(g.cases * v.value for g in more.by.groups if (v := g.runs[k])) / n == pytest.approx(run.rate)
 
 
 def test_a_stratum_as_a_group_is_a_sample_of_its_own(tmp_path: Path) -> None:
@@ -39,13 +39,14 @@ def test_a_stratum_as_a_group_is_a_sample_of_its_own(tmp_path: Path) -> None:
     for number, group in enumerate(more.by.groups):
         inside = world.stratum == number
         a, b = found.aligned.success[:, inside]
-        alone = replicate(
+        alone = make_estimate(
             make_sample(int(inside.sum()), units=world.unit[inside]), difference(a, b), Plan(method="linearised")
         )
         gap = group.pairs[0]
         assert gap is not None
         assert gap.interval is not None
-        assert (gap.estimate, gap.p_value) == pytest.approx((alone.estimate, alone.p_value))
+        assert alone.interval is not None
+        assert (gap.value, gap.p_value) == pytest.approx((alone.value, alone.p_value))
         assert (gap.interval.low, gap.interval.high) == pytest.approx((alone.interval.low, alone.interval.high))
 
 
@@ -118,7 +119,7 @@ def test_groups_by_another_statistic(tmp_path: Path, statistic: str) -> None:
     ]  # fmt: skip
     alone, _ = further(*parts, statistic=statistic)
     assert [group.label for group in more.by.groups] == ["below 20", "20 and above"]
-    values = [value.estimate for value in more.by.groups[1].runs if value]
+    values = [value.value for value in more.by.groups[1].runs if value]
     assert values == pytest.approx([run.value for run in alone.runs])
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -11,24 +12,24 @@ from made import aligned, transcript
 from scored import World, further
 from sklearn import metrics
 
+from harness.analysis.comparing.align import Aligned
 from harness.analysis.comparing.sampling import DesignOptions, take_sample
-from harness.analysis.comparing.statistics import STATISTICS, form_of
-from harness.cli import compare_options
+from harness.cli.compare import command
 from harness.errors import TranscriptError, UsageError
+from harness.measures import MEASURES, Reads, find_measure
 from harness.stats.cochran import equal_rates
-from harness.stats.confusion import MEASURES
 from harness.stats.curves.cases import make_cases
-from harness.stats.curves.clustered import clustered_difference
-from harness.stats.curves.replicated import AREA, EQUAL_ERROR, replicated_difference
+from harness.stats.curves.influence import influence
+from harness.stats.curves.summaries import SUMMARIES, summary_difference
 from harness.stats.replication.balanced import balanced
-from harness.stats.replication.estimate import replicate
+from harness.stats.replication.estimates import make_estimate, make_estimates
 from harness.stats.replication.plan import Plan
-from harness.stats.replication.sample import make_sample
-from harness.stats.replication.several import several
-from harness.stats.replication.statistic import difference, full_estimate
+from harness.stats.replication.sample import Sample, make_sample
+from harness.stats.replication.statistic import OfWeights, Statistic, difference, full_estimate
 
 FloatArray = npt.NDArray[np.float64]
-OUTCOME_STATISTICS = [name for name in STATISTICS if name in MEASURES]
+OUTCOME_STATISTICS = [name for name, measure in MEASURES.items() if measure.reads is Reads.OUTCOME]
+STATISTICS = [*OUTCOME_STATISTICS, "auc", "eer"]
 
 
 def by_sklearn(name: str, truth: FloatArray, answer: FloatArray, scores: FloatArray, weights: FloatArray) -> float:
@@ -67,20 +68,30 @@ def eer_by_loop(positive: npt.NDArray[np.bool_], scores: FloatArray, weights: Fl
     raise AssertionError("the last threshold accepts all")
 
 
+def of_runs(name: str, runs: Aligned, *places: int) -> Statistic:
+    """A measure of some of the runs, on all cases."""
+    return find_measure(name).statistic(runs, [(place, None) for place in places])
+
+
 def test_the_command_offers_what_there_is() -> None:
-    assert compare_options.STATISTICS == STATISTICS
-    assert tuple(MEASURES) == compare_options.OF_OUTCOMES
+    """The curves beside the outcomes, and nothing twice; help and completion read the registry."""
+    assert {*STATISTICS, "seconds", "memory"} == set(MEASURES)
+    (option,) = [param for param in command.params if param.name == "statistic"]
+    assert isinstance(option, click.Option)
+    assert all(name in (option.help or "") for name in MEASURES)
+    offered = option.shell_complete(click.Context(command), "")
+    assert {item.value for item in offered} >= set(MEASURES)
 
 
 @pytest.mark.parametrize("name", [name for name in STATISTICS if name != "eer"])
 def test_values_are_those_of_scikit_learn(tmp_path: Path, name: str) -> None:
     world = World(seed=3)
     runs = aligned(*world.runs(tmp_path))
-    form, weights = form_of(name, runs), np.random.default_rng(1).uniform(0.1, 3, world.n)
+    weights = np.random.default_rng(1).uniform(0.1, 3, world.n)
     sample = replace(take_sample(runs, DesignOptions()).sample, weights=weights)
     for k, scores in enumerate(runs.score):
         truth, answer = world.positive.astype(float), (scores >= 0.5).astype(float)
-        assert full_estimate(sample, form.single(k)) == pytest.approx(
+        assert full_estimate(sample, of_runs(name, runs, k)) == pytest.approx(
             by_sklearn(name, truth, answer, scores, weights), abs=1e-12
         )
 
@@ -92,11 +103,16 @@ def test_equal_error_rates_are_those_of_a_loop_over_thresholds(tmp_path: Path) -
         assert run.value == pytest.approx(eer_by_loop(world.positive, scores, np.ones(world.n)), abs=1e-12)
 
 
+@pytest.mark.parametrize("complements", [False, True])
 @pytest.mark.parametrize("name", [*STATISTICS])
-def test_errors_are_those_of_a_loop_over_half_samples(tmp_path: Path, name: str) -> None:
-    """BRR by hand: every half-sample reweighted, the statistic computed by another program, deviations squared."""
+def test_errors_are_those_of_a_loop_over_half_samples(tmp_path: Path, name: str, complements: bool) -> None:
+    """BRR by hand: every half-sample reweighted, the statistic computed by another program, deviations squared.
+
+    With complements, the other half of each is taken too. They change nothing of what is linear.
+    """
     world = World(seed=5)
-    found, _ = further(*world.runs(tmp_path, (1.5, 1.0)), statistic=name, plan=Plan(fay=0.5))
+    plan = Plan(fay=0.5, complements=complements)
+    found, _ = further(*world.runs(tmp_path, (1.5, 1.0)), statistic=name, plan=plan)
     sample = found.sampling.sample
     truth, estimates = world.positive.astype(float), []
 
@@ -113,6 +129,7 @@ def test_errors_are_those_of_a_loop_over_half_samples(tmp_path: Path, name: str)
 
     for block in balanced(sample, fay=0.5).weights():
         estimates += [both(factors[sample.unit_of_case]) for factors in block]
+        estimates += [both(2 - factors[sample.unit_of_case]) for factors in block if complements]
     spread = (np.array(estimates) - both(np.ones(world.n))) / 0.5
     for run, expected in zip(found.runs, np.sqrt((spread**2).mean(axis=0)), strict=True):
         assert run.replication is not None
@@ -121,6 +138,8 @@ def test_errors_are_those_of_a_loop_over_half_samples(tmp_path: Path, name: str)
     assert pair is not None
     assert pair.se == pytest.approx(float(np.sqrt(((spread[:, 0] - spread[:, 1]) ** 2).mean())), rel=1e-7)
     assert pair.fay == 0.5
+    linear = name in ("rate", "tpr", "tnr", "fpr", "fnr")
+    assert pair.replicates == len(estimates) // (2 if complements and linear else 1)
 
 
 @pytest.mark.parametrize("method", ["brr", "jackknife", "bootstrap", "linearised"])
@@ -128,11 +147,11 @@ def test_errors_are_those_of_a_loop_over_half_samples(tmp_path: Path, name: str)
 def test_all_pairs_at_once_are_each_pair_by_itself(tmp_path: Path, name: str, method: str) -> None:
     plan = Plan(method=method, fay=0.5 if method == "brr" else None, seed=7)
     found, _ = further(*World(seed=6).runs(tmp_path), statistic=name, plan=plan)
-    form = form_of(name, found.aligned)
     for pair in found.pairs:
-        alone = replicate(found.sampling.sample, form.paired(pair.a, pair.b), plan)
+        both = of_runs(name, found.aligned, pair.a, pair.b)
+        alone = make_estimates(found.sampling.sample, both, plan).difference(0, 1)
         assert pair.replication is not None
-        assert pair.replication.estimate == pytest.approx(alone.estimate, abs=1e-12)
+        assert pair.replication.value == pytest.approx(alone.value, abs=1e-12)
         assert pair.replication.se == pytest.approx(alone.se, rel=1e-9)
         assert pair.replication.df == alone.df
 
@@ -149,23 +168,44 @@ def test_the_linear_form_is_close_to_replication(tmp_path: Path, name: str) -> N
     assert one.se == pytest.approx(other.se, rel=0.05)
 
 
-@pytest.mark.parametrize(("name", "summary"), [("auc", AREA), ("eer", EQUAL_ERROR)])
-def test_curves_are_compared_as_the_statistics_of_curves_do(tmp_path: Path, name: str, summary: object) -> None:
+def linear_by_hand(units: FloatArray, sample: Sample) -> float:
+    """The textbook: in each stratum n / (n - 1) times the squares of what units add, around their mean."""
+    parts = [units[sample.stratum_of_unit == stratum] for stratum in range(sample.strata)]
+    return float(np.sqrt(sum(len(part) * part.var(ddof=1) for part in parts)))
+
+
+def area_by_loop(positive: npt.NDArray[np.bool_], scores: FloatArray) -> FloatArray:
+    """What each case adds to the area, from all pairs of a positive and a negative case (DeLong 1988)."""
+    wins = np.sign(scores[positive][:, None] - scores[~positive]) / 2 + 0.5
+    added = np.empty(scores.size)
+    added[positive] = (wins.mean(axis=1) - wins.mean()) / positive.sum()
+    added[~positive] = (wins.mean(axis=0) - wins.mean()) / (~positive).sum()
+    return added
+
+
+@pytest.mark.parametrize("name", ["auc", "eer"])
+def test_curves_are_compared_as_the_statistics_of_curves_do(tmp_path: Path, name: str) -> None:
     world = World(seed=9)
     found, _ = further(*world.runs(tmp_path, (1.5, 1.0)), statistic=name)
+    sample = found.sampling.sample
     a, b = (make_cases(scores, world.positive) for scores in found.aligned.score)
-    twin = replicated_difference(summary, a, b, found.sampling.sample).estimate  # type: ignore[arg-type]
+    twin = summary_difference(SUMMARIES[name], a, b, sample)
     pair = found.pairs[0].replication
     assert pair is not None
     assert (pair.method, pair.fay) == ("brr", 0.5)
-    assert (pair.estimate, pair.se, pair.p_value) == pytest.approx((twin.estimate, twin.se, twin.p_value), rel=1e-9)
+    assert (pair.value, pair.se, pair.p_value) == pytest.approx((twin.value, twin.se, twin.p_value), rel=1e-9)
     linear, _ = further(*world.runs(tmp_path, (1.5, 1.0)), statistic=name, plan=Plan(method="linearised"))
-    twin_linear = clustered_difference(name, a, b, found.sampling.sample)
+    if name == "auc":
+        added = [area_by_loop(world.positive, scores) for scores in found.aligned.score]
+    else:
+        sizes = np.where(world.positive, world.positive.sum(), (~world.positive).sum())
+        added = [influence(name, cases).deviations / sizes for cases in (a, b)]
+    units = np.bincount(sample.unit_of_case, weights=added[0] - added[1]).astype(np.float64)
     pair = linear.pairs[0].replication
     assert pair is not None
-    assert (pair.estimate, pair.se, pair.df) == pytest.approx(
-        (twin_linear.estimate, twin_linear.se, twin_linear.df), rel=1e-9
-    )
+    values = [run.value or 0.0 for run in found.runs]
+    expected = (values[0] - values[1], linear_by_hand(units, sample), 8)
+    assert (pair.value, pair.se, pair.df) == pytest.approx(expected, rel=1e-9)
 
 
 def test_without_strata_curves_take_the_linear_form(tmp_path: Path) -> None:
@@ -179,7 +219,7 @@ def test_the_order_of_runs_only_turns_the_sign(tmp_path: Path, name: str) -> Non
     one, other = (further(*paths, statistic=name)[0].pairs[0].replication for paths in ((a, b), (b, a)))
     assert one is not None
     assert other is not None
-    assert (one.estimate, one.se) == pytest.approx((-other.estimate, other.se))
+    assert (one.value, one.se) == pytest.approx((-other.value, other.se))
     assert one.p_value == pytest.approx(other.p_value)
 
 
@@ -191,7 +231,7 @@ def test_curves_know_only_the_order_of_scores(tmp_path: Path, name: str) -> None
     one, other = (further(*paths, statistic=name)[0].pairs[0].replication for paths in (plain, bent))
     assert one is not None
     assert other is not None
-    assert (one.estimate, one.se) == pytest.approx((other.estimate, other.se))
+    assert (one.value, one.se) == pytest.approx((other.value, other.se))
 
 
 def test_the_order_of_cases_does_not_matter(tmp_path: Path) -> None:
@@ -201,8 +241,7 @@ def test_the_order_of_cases_does_not_matter(tmp_path: Path) -> None:
     b.write_text("".join([lines[0], *reversed(lines[1:-1])]))
     runs = aligned(a, b, partial=True)
     for name in ("f1", "auc"):
-        form = form_of(name, runs)
-        assert full_estimate(take_sample(runs, DesignOptions()).sample, form.single(1)) == pytest.approx(
+        assert full_estimate(take_sample(runs, DesignOptions()).sample, of_runs(name, runs, 1)) == pytest.approx(
             by_sklearn(name, world.positive.astype(float), (runs.score[1] >= 0.5).astype(float), runs.score[1],
                        np.ones(world.n))
         )  # fmt: skip
@@ -215,7 +254,7 @@ def test_less_is_better_for_rates_of_errors(tmp_path: Path) -> None:
         found, _ = further(*paths, statistic=name)
         pair = found.pairs[0]
         assert pair.replication is not None
-        assert np.sign(pair.replication.estimate) == sign
+        assert np.sign(pair.replication.value) == sign
         assert found.leader(pair) == 0
         assert found.groups[0] == ["a"]
 
@@ -246,6 +285,8 @@ def test_a_statistic_without_variance_has_no_point_for_an_interval(tmp_path: Pat
         one, pair = found.runs[0].replication, found.pairs[0].replication
         assert one is not None
         assert pair is not None
+        assert one.interval is not None
+        assert pair.interval is not None
         assert one.interval.low < one.interval.high
         assert pair.interval.low < 0 < pair.interval.high
         assert pair.p_value == 1.0
@@ -294,18 +335,28 @@ def test_the_jackknife_is_refused_where_it_is_wrong(tmp_path: Path) -> None:
         further(*World().runs(tmp_path), statistic="eer", plan=Plan(method="jackknife"))
 
 
-def test_satterthwaite_is_refused_where_there_is_no_linear_form(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--df satterthwaite: replicates of area under the ROC curve"):
-        further(*World().runs(tmp_path), statistic="auc", plan=Plan(df="satterthwaite"))
+def test_satterthwaite_is_by_the_linear_form_and_refused_without_one(tmp_path: Path) -> None:
+    """Areas have one: (sum of variances)^2 over the sum of squares by degrees of freedom, stratum by stratum."""
+    world = World(seed=18, units=3)
+    found, _ = further(*world.runs(tmp_path), statistic="auc", plan=Plan(df="satterthwaite"))
+    sample, one = found.sampling.sample, found.runs[0].replication
+    units = np.bincount(sample.unit_of_case, weights=area_by_loop(world.positive, found.aligned.score[0]))
+    parts = [units[sample.stratum_of_unit == stratum] for stratum in range(sample.strata)]
+    variances = np.array([len(part) * part.var(ddof=1) for part in parts])
+    assert one is not None
+    assert one.df == pytest.approx(variances.sum() ** 2 / (variances**2 / 2).sum())
+    bare = OfWeights(lambda weights: float(weights.max()))
+    with pytest.raises(ValueError, match="no linear form"):
+        make_estimate(sample, bare, Plan(df="satterthwaite"))
 
 
 def test_several_statistics_have_the_covariance_of_their_replicates(tmp_path: Path) -> None:
-    """Identity: variances of sum and difference give the covariance back."""
+    """Identity: variances of both and of the difference give the covariance back."""
     runs = aligned(*World(seed=17).runs(tmp_path, (1.5, 1.0)))
-    sample, form = take_sample(runs, DesignOptions()).sample, form_of("f1", runs)
-    found = several(sample, [form.single(0), form.single(1)], Plan())
-    plus, minus = found.variance(np.array([1.0, 1.0])), found.variance(np.array([1.0, -1.0]))
-    assert plus - minus == pytest.approx(4 * found.covariance[0, 1])
+    found = make_estimates(take_sample(runs, DesignOptions()).sample, of_runs("f1", runs, 0, 1), Plan())
+    own, minus = found.one(0).se ** 2 + found.one(1).se ** 2, found.difference(0, 1).se ** 2
+    assert own - minus == pytest.approx(2 * found.covariance[0, 1])
+    assert found.covariance[0, 1] == found.covariance[1, 0]
 
 
 def test_a_covariance_may_be_unsymmetric_by_rounding() -> None:
@@ -332,9 +383,9 @@ def test_rates_at_a_rank_are_the_share_of_probes_found_there(tmp_path: Path) -> 
         pair = found.pairs[0].replication
         assert pair is not None
         twin = difference([(r or 99) <= most for r in ranks[0][:5]], [(r or 99) <= most for r in ranks[1][:5]])
-        alone = replicate(make_sample(5), twin, Plan(method="linearised"))
+        alone = make_estimate(make_sample(5), twin, Plan(method="linearised"))
         linear, _ = further(*paths, statistic=f"rank{most}", plan=Plan(method="linearised"))
-        assert pair.estimate == pytest.approx(alone.estimate)
+        assert pair.value == pytest.approx(alone.value)
         assert linear.pairs[0].replication is not None
         # All six cases are drawn, five of them count: a factor (6/5) (4/5) to the variance of a sample of the five.
         assert linear.pairs[0].replication.se == pytest.approx(alone.se * np.sqrt(0.96))

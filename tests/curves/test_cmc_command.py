@@ -69,6 +69,51 @@ def test_bands(shop: Workshop, bands: str) -> None:
         assert all(low <= rate <= high and low < high for low, rate, high in inside)
 
 
+FACES = Path(__file__).parents[2] / "test_scripts" / "faces"
+# How 358 pictures of 40 people are sampled, and by what their bands then are.
+FACE_BANDS = {
+    "people": ((), "jackknife"),
+    "strata": (("--stratum", "subject"), "brr"),
+    "independent": (("--bands", "wilson"), "wilson"),
+    "resampled": (("--bands", "bootstrap", "--psu", "none"), "bootstrap"),
+    "resampled people": (("--bands", "bootstrap"), "bootstrap"),
+}
+
+
+@pytest.mark.parametrize("design", FACE_BANDS)
+@pytest.mark.parametrize("name", ["eigenfaces_l1.npy", "eigenfaces_mahalanobis.npy"])
+def test_bands_of_real_ranks_rise_with_the_rate_and_are_nowhere_certain(shop: Workshop, name: str, design: str) -> None:
+    words, method = FACE_BANDS[design]
+    found = curve(shop, FACES / name, "--distance", "--gallery", "image=1", "--probe", "image>1", *words)
+    assert found["bands"] == method
+    low, rates, high = (np.array(found[column]) for column in ("low", "rates", "high"))
+    assert rates[-1] == 1.0, "everybody is found at the last rank"
+    assert (np.diff(rates) >= 0).all()
+    assert (np.diff(low) >= -1e-12).all()
+    assert (np.diff(high) >= -1e-12).all()
+    assert ((low <= rates) & (rates <= high)).all()
+    assert low[-1] < 1.0
+
+
+@pytest.mark.parametrize("words", [(), ("--bands", "bootstrap"), ("--psu", "none")], ids=str)
+def test_the_first_probe_that_is_missed_does_not_narrow_the_band(shop: Workshop, words: tuple[str, ...]) -> None:
+    """40 people with two images each: all found at rank 1, then one at rank 2 only."""
+    scores = np.eye(40).repeat(2, axis=0) + 0.0
+    names = [f"p{person:02d}_{image}" for person in range(40) for image in range(2)]
+    lows = []
+    for missed in (0, 1):
+        scores[0, 1] = 2.0 * missed
+        rows = [",".join([name, *map(str, row)]) for name, row in zip(names, scores.tolist(), strict=True)]
+        header = ",".join(["", *(f"p{person:02d}" for person in range(40))])
+        path = shop.write("faces.csv", "\n".join([header, *rows, ""]))
+        found = curve(shop, path, "--identity", "^(p[0-9]+)", *words)
+        assert found["rates"][0] == pytest.approx(1 - missed / 80)
+        assert (np.diff(found["low"]) >= -1e-12).all()
+        lows.append(found["low"])
+    assert lows[1][0] <= lows[0][0] < 1.0
+    assert lows[1][1] == pytest.approx(lows[0][1]), "from rank 2 on both are right"
+
+
 def test_data_and_pictures(shop: Workshop) -> None:
     path, _, _ = random_matrix(shop)
     table = shop.call("cmc", path, "--format", "table", "--plot", "a.svg")

@@ -105,6 +105,78 @@ def test_wilsons_intervals_without_a_design(shop: Workshop) -> None:
     assert (never["cases"], never["rate"], never["interval"]) == (0, None, None)
 
 
+# Cases of classes a to d with PSUs of three and strata of fifteen; class d is always right.
+ANSWERS = np.random.default_rng(6).random(120)
+DESIGNED = [
+    claim(
+        i, truth, truth if truth == "d" or ANSWERS[i] < 0.8 else "a" if truth != "a" else "b",
+        columns={"writer": f"w{i // 3:02d}", "school": f"s{i // 15}", "weight": str(1 + i % 4)},
+    )
+    for i, truth in enumerate("abcdd" * 24)
+]  # fmt: skip
+DESIGNS: dict[str, tuple[tuple[str, ...], str]] = {
+    "none": ((), "wilson"),
+    "psu": (("--psu", "writer"), "jackknife"),
+    "stratum": (("--stratum", "school"), "brr"),
+    "stratum and psu": (("--stratum", "school", "--psu", "writer"), "brr"),
+    "weights": (("--weights", "weight"), "jackknife"),
+    "confidence": (("--psu", "writer", "--confidence", "0.8"), "jackknife"),
+}
+
+
+def groups(shop: Workshop, *words: str | Path) -> dict[str, tuple[float, list[float]]]:
+    """What `hate rate --by truth` has of each class."""
+    done = shop.call("rate", *words, "--by", "truth", "--format", "json")
+    assert done.status == 0, done.err
+    rows = done.json["by"]["groups"]
+    return {row["group"]: (row["transcripts"][0]["value"], row["transcripts"][0]["interval"]) for row in rows}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_recall_is_the_rate_of_the_class(shop: Workshop, design: str) -> None:
+    """Where all claims are true, a right answer is one of that class: one number, one interval."""
+    words, method = DESIGNS[design]
+    path = file(shop, DESIGNED)
+    own = confusion(shop, path, *words)["transcripts"][0]
+    expected = groups(shop, path, *words, "--statistic", "rate")
+    assert own["method"] == method
+    assert [one["label"] for one in own["recall"]] == sorted(expected) == ["a", "b", "c", "d"]
+    for one in own["recall"]:
+        value, interval = expected[one["label"]]
+        assert one["rate"] == pytest.approx(value, abs=1e-12)
+        assert one["interval"] == pytest.approx(interval, abs=1e-12)
+    always = own["recall"][3]
+    assert (always["cases"], always["rate"], always["interval"][1]) == (48, 1.0, 1.0)
+    assert 0.8 < always["interval"][0] < 0.99
+
+
+@pytest.mark.parametrize("words", [(), ("--stratum", "none", "--psu", "none"), ("--stratum", "none")], ids=str)
+@pytest.mark.parametrize("algorithm", ["wisard", "witch"])
+def test_recall_of_bundled_transcripts_is_the_true_positive_rate_of_the_digit(
+    shop: Workshop, algorithm: str, words: tuple[str, ...]
+) -> None:
+    recall = confusion(shop, algorithm, "--positives", *words)["transcripts"][0]["recall"]
+    expected = groups(shop, algorithm, *words, "--statistic", "tpr")
+    assert len(recall) == len(expected) == 10
+    for one in recall:
+        value, interval = expected[one["label"]]
+        assert one["rate"] == pytest.approx(value, abs=1e-12)
+        assert one["interval"] == pytest.approx(interval, abs=1e-12)
+
+
+def test_the_first_error_does_not_narrow_an_interval(shop: Workshop) -> None:
+    """An error that is seen says nothing better than none at all."""
+    lows = []
+    for wrong in (0, 1):
+        records = [
+            claim(i, "a", "b" if i < wrong else "a", columns={"writer": f"w{i // 10:02d}"}) for i in range(400)
+        ] + [claim(400, "b", "b", columns={"writer": "w00"})]
+        own = confusion(shop, file(shop, records), "--psu", "writer")["transcripts"][0]
+        lows.append(own["recall"][0]["interval"][0])
+        assert own["recall"][0]["rate"] == pytest.approx(1 - wrong / 400)
+    assert lows[1] <= lows[0] < 0.99
+
+
 def test_the_most_confused_pairs(shop: Workshop) -> None:
     records = [claim(i, "a", "b" if i < 6 else "a") for i in range(10)] + [claim(10, "b", "a"), claim(11, "b", "c")]
     path = file(shop, records)
@@ -115,6 +187,15 @@ def test_the_most_confused_pairs(shop: Workshop) -> None:
     assert shown.count("taken for") == 1
     perfect = shop.call("confusion", file(shop, [claim(0, "a", "a")], "perfect"), "--format", "table").out
     assert "No class was taken for another." in perfect
+
+
+def test_a_single_case_is_a_matrix_without_intervals(shop: Workshop) -> None:
+    path = file(shop, [claim(0, "a", "a")])
+    found = confusion(shop, path)
+    assert found["matrix"] == [[1, 0]]
+    own = found["transcripts"][0]
+    assert (own["recall"], own["method"]) == ([{"label": "a", "cases": 1, "rate": 1.0, "interval": None}], "none")
+    assert "A single case has no interval." in shop.call("confusion", path, "--format", "table").out
 
 
 def test_two_transcripts_give_the_difference(shop: Workshop) -> None:

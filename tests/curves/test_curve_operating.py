@@ -6,10 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recorded import drawn, scores, written
+from recorded import Record, drawn, scores, written
 from workshop import Workshop
 
+from harness.stats.curves.cases import make_cases
+from harness.stats.curves.fixed_fpr import fixed_fpr_bands
+from harness.stats.rates import wilson
+from harness.stats.replication.estimates import make_estimate
+from harness.stats.replication.sample import make_sample
+from harness.stats.replication.statistic import rate
+
 VALUES, POSITIVE = drawn(7, 200)
+UNIT = [f"w{i // 5:02d}" for i in range(200)]
 
 
 def rates(threshold: float) -> tuple[float, float]:
@@ -52,6 +60,115 @@ def test_the_interval_of_fpr_at_fnr_is_that_of_fnr_at_fpr_with_the_roles_exchang
     )
     assert a["interval"] == pytest.approx(b["interval"])
     assert a["fpr"] == pytest.approx(b["fnr"])
+
+
+@pytest.mark.parametrize("words", [(), ("--psu", "writer"), ("--confidence", "0.8")], ids=str)
+def test_the_interval_at_a_rate_is_the_band_at_that_rate(shop: Workshop, words: tuple[str, ...]) -> None:
+    """It knows that the threshold was set on these cases: wider than at the threshold that it happens to be."""
+    path = written(shop.folder / "t.jsonl", scores(VALUES, POSITIVE, writer=UNIT))
+    sample = make_sample(200, units=UNIT) if "--psu" in words else None
+    level = 0.8 if "--confidence" in words else 0.95
+    [point] = curves(shop, path, *words, "--at", "fpr=0.1")["curves"][0]["operating"]
+    band = fixed_fpr_bands(make_cases(VALUES, POSITIVE), sample, [0.1], confidence=level)
+    assert point["interval"] == pytest.approx([1 - band.high[0], 1 - band.low[0]], abs=1e-12)
+    assert point["fnr"] == pytest.approx(1 - band.tpr[0], abs=1e-12)
+    given = f"threshold={point['threshold']!r}"
+    [fixed] = curves(shop, path, *words, "--at", given)["curves"][0]["operating"]
+    assert fixed["fnr"] == point["fnr"]
+    assert np.diff(fixed["interval"]) < np.diff(point["interval"])
+
+
+def test_the_interval_at_a_threshold_is_that_of_a_rate(shop: Workshop) -> None:
+    path = written(shop.folder / "t.jsonl", scores(VALUES, POSITIVE, writer=UNIT))
+    [point] = curves(shop, path, "--at", "threshold=0.55")["curves"][0]["operating"]
+    missed = int((VALUES[POSITIVE] < 0.55).sum())
+    limits = wilson(missed, int(POSITIVE.sum()))
+    assert point["interval"] == pytest.approx([limits.low, limits.high], abs=1e-12)
+    [by_design] = curves(shop, path, "--at", "threshold=0.55", "--psu", "writer")["curves"][0]["operating"]
+    expected = make_estimate(make_sample(200, units=UNIT), rate(VALUES < 0.55, within=POSITIVE))
+    assert expected.interval is not None
+    assert by_design["interval"] == pytest.approx([expected.interval.low, expected.interval.high], abs=1e-12)
+    assert by_design["method"] == "jackknife"
+
+
+def made_of(positives: int, negatives: int) -> list[Record]:
+    """Scores of two classes that overlap."""
+    rng = np.random.default_rng(1)
+    positive = np.arange(positives + negatives) < positives
+    return scores(np.round(rng.normal(size=positive.size) + 3 * positive, 3).tolist(), positive)
+
+
+def remarks(shop: Workshop, path: Path, at: str) -> list[str]:
+    """What is said of one operating point."""
+    notes: list[str] = curves(shop, path, "--at", at)["curves"][0]["notes"]
+    return [note for note in notes if note.startswith("--at")]
+
+
+@pytest.mark.parametrize(
+    ("positives", "negatives", "at", "said"),
+    [
+        # The rule of three: 3 / 68 = 0.044, 3 / 0.001 = 3,000.
+        (80, 68, "fpr=0.001", ("68 negative cases allow no error", "0.044 (rule of three)", "it takes 3,000 to show")),
+        (60, 200, "fnr=0.01", ("60 positive cases allow no error", "0.05 (rule of three)", "it takes 300 to show")),
+        (60, 200, "fpr=0", ("200 negative cases", "0.015 (rule of three)")),
+        # The rule of 30: 30 / 0.05 = 600.
+        (60, 200, "fpr=0.05", ("rests on 10 false positives", "takes 30 (rule of 30)", "600 negative cases")),
+        (60, 200, "fnr=0.1", ("rests on 6 false negatives", "takes 30 (rule of 30)", "300 positive cases")),
+        (60, 200, "fpr=0.149", ("takes 30 (rule of 30)", "202 negative cases")),
+        (60, 200, "fpr=0.15", ()),
+        (60, 200, "threshold=9", ()),
+    ],
+)
+def test_a_rate_on_too_few_cases_is_remarked_on(
+    shop: Workshop, positives: int, negatives: int, at: str, said: tuple[str, ...]
+) -> None:
+    path = written(shop.folder / "t.jsonl", made_of(positives, negatives))
+    found = remarks(shop, path, at)
+    assert len(found) == bool(said)
+    for remark in found:
+        assert remark.startswith(f"--at {at}: ")
+        assert [text for text in said if text not in remark] == []
+        out = " ".join(shop.call("roc", path, "--at", at, "--format", "table").out.split())
+        assert f"mine: {remark}." in out
+
+
+def test_a_rate_on_enough_cases_is_not_remarked_on(shop: Workshop) -> None:
+    path = written(shop.folder / "t.jsonl", made_of(50, 100_000))
+    assert remarks(shop, path, "fpr=0.001") == []
+    assert len(remarks(shop, path, "fpr=0.0001")) == 1
+
+
+LINE = "the equal error rate lies on the straight line that {} the curve: no threshold reaches it"
+
+
+def test_an_equal_error_rate_that_no_threshold_reaches_is_said_to_be_one(shop: Workshop) -> None:
+    """Half of the positives refused: the curve ends at tpr 0.5, and the rates meet on the line from there."""
+    positive = [True] * 20 + [False] * 20
+    few = [*range(10, 20), *([None] * 10), *range(10)] + [None] * 10
+    path = written(shop.folder / "t.jsonl", scores(few, positive))
+    found = curves(shop, path)["curves"][0]
+    # From (0.5, 0.5) to (1, 1), where the scores say nothing: fpr = 1 - tpr at (0.5, 0.5) itself is met by a score.
+    assert (found["eer"], found["closed"]) == (pytest.approx(0.5), True)
+    assert not [note for note in found["notes"] if "equal error rate" in note]
+    fewer = [*range(10, 20), *([None] * 10), *range(5)] + [None] * 15
+    found = curves(shop, written(shop.folder / "u.jsonl", scores(fewer, positive)))["curves"][0]
+    # From (0.25, 0.5) to (1, 1) the line has tpr = 0.5 + (fpr - 0.25) 2 / 3: it meets fpr = 1 - tpr at 0.4.
+    assert found["eer"] == pytest.approx(0.4)
+    assert LINE.format("closes") in found["notes"]
+    assert LINE.format("closes") in " ".join(shop.call("det", "u.jsonl", "--format", "table").out.split())
+
+
+def test_the_line_that_opens_a_curve_has_no_equal_error_rate(shop: Workshop) -> None:
+    """Errors on negative cases are false positives at every threshold: up to fpr 0.6 nothing is accepted rightly."""
+    records = scores([*range(10, 30), *range(20)], [True] * 20 + [False] * 20)
+    for record in records[28:]:
+        del record["score"], record["actual"]
+        record |= {"error": "crash", "outcome": "FP"}
+    found = curves(shop, written(shop.folder / "t.jsonl", records))["curves"][0]
+    assert found["opened"] is True
+    # All eight others are below 8: the fpr stays at 0.6 until half of the positives are accepted, and beyond.
+    assert found["eer"] == pytest.approx(0.6)
+    assert not [note for note in found["notes"] if "equal error rate" in note]
 
 
 def test_a_point_that_no_threshold_reaches_is_said_to_be_none(shop: Workshop) -> None:

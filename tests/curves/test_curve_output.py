@@ -11,6 +11,7 @@ from recorded import drawn, scores, written
 from workshop import Workshop
 
 HOSTILE = 'it\'s `id` "q" \\n $x$ {a_b^c} \x1b[31m % #'
+COLUMNS = ["threshold", "tpr", "fpr", "fnr", "precision", "low", "high", "low_at_fpr", "high_at_fpr"]
 needs_gnuplot = pytest.mark.skipif(shutil.which("gnuplot") is None, reason="gnuplot is not installed")
 needs_r = pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
 
@@ -35,16 +36,41 @@ def test_plain_is_a_block_a_curve(shop: Workshop, transcripts: list[Path]) -> No
         points = shop.call("roc", path, "--format", "json").json["curves"][0]["points"]
         lines = block.splitlines()
         header = next(line for line in lines if line.startswith("# threshold") or "threshold  " in line)
-        assert header.split()[1:] == ["threshold", "tpr", "fpr", "fnr", "precision", "low", "high"]
+        assert header.split()[1:] == COLUMNS
         rows = [line.split() for line in lines if not line.startswith("#")]
-        assert [float(row[1]) for row in rows] == pytest.approx(points["tpr"], abs=1e-8)
+        for number, name in enumerate(COLUMNS[1:], start=1):
+            assert [float(row[number]) for row in rows] == pytest.approx(points[name], abs=1e-8), name
         assert rows[0][0] == "Inf"
+        remarks = [line for line in lines if line.startswith("#")]
+        assert "# low and high: of the tpr at that threshold, 95 %, wilson, for new independent cases" in remarks
+        assert "# low_at_fpr and high_at_fpr: of the tpr at that fpr, 95 %" in remarks
+
+
+def test_columns_that_have_no_number_are_left_out(shop: Workshop, transcripts: list[Path]) -> None:
+    """Bands at a false positive rate, where none were asked for."""
+    done = shop.call("roc", transcripts[0], "--bands", "none", "--format", "csv")
+    assert list(next(csv.DictReader(io.StringIO(done.out)))) == ["curve", *COLUMNS[:7]]
+
+
+def test_a_script_draws_the_band_at_each_false_positive_rate(shop: Workshop, transcripts: list[Path]) -> None:
+    """Its columns are the last two of the data; where there is no such band, those at thresholds."""
+    for words, band in (
+        (("roc",), "using 3:8:9"),
+        (("det", "--axes", "linear"), "using 3:(1-$8):(1-$9)"),
+        (("det",), "using (at($3)):(at(1-$8)):(at(1-$9))"),
+        (("roc", "--axes", "log"), "using (clamp($3)):8:9"),
+    ):
+        assert shop.call(*words, *transcripts, "--gnuplot", "curve.gp").status == 0
+        script = (shop.folder / "curve.gp").read_text(encoding="utf-8")
+        assert script.count(f"{band} with filledcurves") == 3
+    assert shop.call("roc", *transcripts, "--bands", "none", "--gnuplot", "curve.gp").status == 0
+    assert "filledcurves" not in (shop.folder / "curve.gp").read_text(encoding="utf-8")
 
 
 def test_csv_is_one_table(shop: Workshop, transcripts: list[Path]) -> None:
     done = shop.call("det", *transcripts, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(done.out)))
-    assert list(rows[0]) == ["curve", "threshold", "tpr", "fpr", "fnr", "precision", "low", "high"]
+    assert list(rows[0]) == ["curve", *COLUMNS]
     assert len({row["curve"] for row in rows}) == 3
     points = shop.call("det", transcripts[0], "--format", "json").json["curves"][0]["points"]
     assert [float(row["fnr"]) for row in rows if row["curve"] == "first"] == points["fnr"]
@@ -84,7 +110,7 @@ def test_r_reads_plain_columns_as_they_are(shop: Workshop, transcripts: list[Pat
     program = 'x <- read.table("one.txt"); cat(nrow(x), ncol(x), is.numeric(x$V1), max(x$V2))'
     ran = subprocess.run(["Rscript", "-e", program], cwd=shop.folder, capture_output=True, text=True, check=True)
     points = shop.call("roc", transcripts[0], "--format", "json").json["curves"][0]["points"]
-    assert ran.stdout.split() == [str(len(points["tpr"])), "7", "TRUE", "1"]
+    assert ran.stdout.split() == [str(len(points["tpr"])), str(len(COLUMNS)), "TRUE", "1"]
 
 
 SKETCHES = [("roc", "linear"), ("roc", "log"), ("det", "normal"), ("det", "log"), ("det", "linear"), ("pr", "")]

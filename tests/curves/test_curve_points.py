@@ -98,7 +98,8 @@ def test_point_lists_have_one_length_and_nulls_for_infinity(shop: Workshop) -> N
     assert "NaN" not in done.out
     assert "Infinity" not in done.out
     points = done.json["curves"][0]["points"]
-    assert list(points) == ["threshold", "tpr", "fpr", "fnr", "precision", "low", "high"]
+    names = ["threshold", "tpr", "fpr", "fnr", "precision", "low", "high", "low_at_fpr", "high_at_fpr"]
+    assert list(points) == names
     assert len({len(one) for one in points.values()}) == 1
 
 

@@ -5,6 +5,7 @@ import struct
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from recorded import counts, drawn, scores, written
 from workshop import Workshop
@@ -40,6 +41,34 @@ def test_curves_are_drawn_the_same_every_time(shop: Workshop, transcripts: list[
         assert pages[0] == pages[1]
         assert pages[0].startswith(start)
         assert b"CreationDate" not in pages[0]
+
+
+@pytest.mark.parametrize(("command", "axes"), [("roc", "linear"), ("roc", "log"), ("det", "normal"), ("det", "linear")])
+def test_the_band_drawn_is_the_one_at_each_false_positive_rate(
+    shop: Workshop, transcripts: list[Path], monkeypatch: pytest.MonkeyPatch, command: str, axes: str
+) -> None:
+    """It has no holes, contains the line, and has one width wherever the line goes straight up."""
+    drawn_bands: list[tuple[list[float], ...]] = []
+
+    def record(_: object, __: int, ___: object, *columns: list[float]) -> None:
+        drawn_bands.append(columns)
+
+    monkeypatch.setattr("harness.report.plots.curves.draw_band", record)
+    assert shop.call(command, *transcripts, "--axes", axes, "--plot", "a.svg").status == 0
+    found = shop.call(command, *transcripts, "--format", "json").json["curves"]
+    for (x, low, high), curve in zip(drawn_bands, found, strict=True):
+        points = curve["points"]
+        assert np.isfinite([x, low, high]).all()
+        assert (np.diff(x) >= 0).all()
+        assert (np.array(low) <= np.array(high)).all()
+        for column in (low, high):
+            assert len(set(zip(x, column, strict=True))) == len(set(x))
+        if command == "roc":
+            assert (low, high) == (points["low_at_fpr"], points["high_at_fpr"])
+            assert ((np.array(low) <= points["tpr"]) & (np.array(points["tpr"]) <= high)).all()
+        elif axes == "linear":
+            assert low == pytest.approx([1 - one for one in points["high_at_fpr"]])
+            assert high == pytest.approx([1 - one for one in points["low_at_fpr"]])
 
 
 def test_a_picture_is_as_wide_as_a_column(shop: Workshop, transcripts: list[Path]) -> None:

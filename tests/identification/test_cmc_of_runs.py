@@ -16,7 +16,7 @@ from harness.analysis.curves.ranked import Ranked
 from harness.analysis.matrices.read import read_matrix
 from harness.stats.cmc import replicated_cmc
 from harness.stats.ranks import median_rank
-from harness.stats.replication.estimate import replicate
+from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.plan import Plan
 from harness.stats.replication.sample import make_sample
 from harness.stats.replication.statistic import rate
@@ -41,8 +41,9 @@ def test_the_papers_example(shop: Workshop) -> None:
     # For a mean with two units a stratum BRR is the textbook variance: sum of W^2 s^2 / n.
     hits = (ranks <= 3).reshape(-1, 2)
     textbook = np.sqrt(np.sum((hits[:, 0] != hits[:, 1]) * 0.5 / 2) / 128**2)
-    estimate = replicate(sampling.sample, rate(ranks <= 3), Plan())
+    estimate = make_estimate(sampling.sample, rate(ranks <= 3), Plan())
     assert estimate.se == pytest.approx(textbook)
+    assert estimate.interval is not None
     assert found.curve.bands.high[2] - found.curve.bands.low[2] == pytest.approx(
         estimate.interval.high - estimate.interval.low
     )
@@ -111,6 +112,19 @@ def test_censored_ranks_have_a_median_of_their_own(shop: Workshop) -> None:
     low, high = found["median_interval"]
     assert 1 <= low <= found["median_rank"] <= high <= 3
     assert found["median_relative_rank"] == found["median_rank"] / 40
+
+
+def test_a_median_that_no_replicate_moves_has_no_interval(shop: Workshop) -> None:
+    """Two thirds are found at rank 1, in every half of the sample: that says nothing of an error."""
+    words: list[str | Path] = ["--distance", "--gallery", "image=1", "--probe", "image>1", "--stratum", "subject"]
+    found = curve(shop, FACES / "eigenfaces_l1.npy", *words)
+    assert found["low"][0] > 0.5
+    assert (found["median_rank"], found["median_interval"]) == (1.0, None)
+    out = shop.call("cmc", FACES / "eigenfaces_l1.npy", *words, "--format", "table").out
+    assert "median rank 1, relative rank 0.025 of 40 people" in out
+    other = curve(shop, FACES / "eigenfaces_mahalanobis.npy", *words)
+    low, high = other["median_interval"]
+    assert 1 <= low < other["median_rank"] < high < 10
 
 
 def test_who_gave_no_answer_was_not_found(shop: Workshop) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
 
 from harness.model import Counts
 from harness.report.counts import Row, count_row, count_table
@@ -219,10 +220,11 @@ def test_long_text_is_folded_and_not_lost() -> None:
 
 def test_counts_are_rows_as_the_design_page_has_them() -> None:
     row = count_row({"threshold": 0.5}, Counts(TP=5, TN=3, FP=1, FN=1, ER=1))
-    assert list(row) == ["params", "tests", "TP", "TN", "FP", "FN", "ER", "rate", "interval"]
+    assert list(row) == ["params", "tests", "TP", "TN", "FP", "FN", "ER", "rate", "interval", "replication"]
     assert (row["tests"], row["rate"], row["params"]) == (10, 0.8, {"threshold": 0.5})
-    low, high = row["interval"]
-    assert 0 <= low < 0.8 < high <= 1
+    assert row["interval"] == pytest.approx(proportion_confint(8, 10, method="wilson"))
+    assert row["replication"] is None
+    assert "0.4902 to 0.9433" in render(count_table([({}, Counts(TP=5, TN=3, FP=1, FN=1))]), Format.TABLE)
 
 
 def test_swept_values_are_shown_exactly_and_stay_apart() -> None:

@@ -126,6 +126,21 @@ def toy_transcript(site: Path, *, name: str = "toy", wrong: Sequence[int] = (), 
     return (body + json.dumps(end) + "\n").encode()
 
 
+def repeated(transcript: bytes, answers: int, wrong: Sequence[tuple[int, int]] = ()) -> bytes:
+    """The same with so many answers a case, all alike but for some: (place, answer) that are turned into failures."""
+    header, *records, _ = map(json.loads, transcript.splitlines())
+    lines, counts = [json.dumps(header | {"repeat": answers})], dict.fromkeys(("TP", "TN", "FP", "FN", "ER"), 0)
+    for place, record in enumerate(records):
+        for answer in range(1, answers + 1):
+            bad = "FN" if record["positive"] else "FP"
+            outcome = bad if (place, answer) in wrong else record["outcome"]
+            counts[outcome] += 1
+            lines.append(json.dumps(record | {"outcome": outcome, "repeat": answer}))
+    body = "\n".join(lines) + "\n"
+    end = {"end": True, "tests": len(lines) - 1, **counts, "sha256": hashlib.sha256(body.encode()).hexdigest()}
+    return (body + json.dumps(end) + "\n").encode()
+
+
 @contextmanager
 def hate_serve(
     root: Path, *words: str | Path, env: dict[str, str] | None = None, before: Callable[[], None] | None = None

@@ -11,7 +11,7 @@ from harness.stats.cmc import bootstrap_cmc, cmc, replicated_cmc
 from harness.stats.rank_median import bootstrap_median_rank, median_rank_statistic, medians_of_counts
 from harness.stats.ranks import FloatArray
 from harness.stats.rates import wilson
-from harness.stats.replication.estimate import replicate
+from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.plan import Plan
 from harness.stats.replication.sample import Sample, make_sample
 from harness.stats.replication.statistic import rate
@@ -71,11 +71,19 @@ def test_each_rank_equals_its_own_replication(units: int, method: str) -> None:
     plan = Plan(method=method)
     found = replicated_cmc(rank, sample, plan=plan)
     known = ~np.isnan(rank)
-    for r, value, se, low in zip(found.ranks, found.bands.rate, found.bands.se, found.bands.low, strict=True):
-        want = replicate(sample, rate(rank <= r, within=known), plan)
-        assert value == pytest.approx(want.estimate, abs=1e-12)
+    low, high = [], []
+    for r, value, se in zip(found.ranks, found.bands.rate, found.bands.se, strict=True):
+        want = make_estimate(sample, rate(rank <= r, within=known), plan)
+        assert value == pytest.approx(want.value, abs=1e-12)
         assert se == pytest.approx(want.se, abs=1e-12)
-        assert low == pytest.approx(want.interval.low, abs=1e-12)
+        assert want.interval is not None
+        low.append(want.interval.low)
+        high.append(want.interval.high)
+    # A rate that rises with the rank is never below what it surely was at the rank before.
+    np.testing.assert_allclose(found.bands.low, np.maximum.accumulate(low), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.bands.high, np.minimum.accumulate(high[::-1])[::-1], rtol=0, atol=1e-12)
+    assert (np.diff(found.bands.low) >= 0).all()
+    assert (np.diff(found.bands.high) >= 0).all()
     assert found.bands.target == "these strata, new units"
 
 
@@ -106,19 +114,24 @@ def test_median_rank_interval_equals_resampling() -> None:
     found = bootstrap_median_rank(rank, limit=5, rng=np.random.default_rng(3), replicates=20_000)
     rng = np.random.default_rng(4)
     resampled = np.median(known[rng.integers(0, known.size, (20_000, known.size))], axis=1)
-    assert found.median == np.median(known)
+    assert found.value == np.median(known)
+    assert found.interval is not None
     assert (found.interval.low, found.interval.high) == tuple(np.quantile(resampled, [0.025, 0.975]))
+    assert found.se == pytest.approx(resampled.std(), rel=0.05, abs=1e-9)
+    assert (found.method, found.replicates, found.confidence) == ("bootstrap", 20_000, 0.95)
 
 
 def test_median_rank_is_replicated() -> None:
     rank, sample = draw(5)
-    found = replicate(sample, median_rank_statistic(rank, limit=10), Plan(method="brr"))
+    found = make_estimate(sample, median_rank_statistic(rank, limit=10), Plan(method="brr"))
     known = ~np.isnan(rank)
     order = np.argsort(rank[known])
     below = np.cumsum(sample.weights[known][order])
-    assert found.estimate == np.minimum(rank[known][order], 10)[np.searchsorted(below, below[-1] / 2)]
-    assert found.interval.low >= 1
-    assert found.interval.high <= 10
+    assert found.value == np.minimum(rank[known][order], 10)[np.searchsorted(below, below[-1] / 2)]
+    assert found.interval is not None
+    assert 1 <= found.interval.low <= found.value < found.interval.high <= 10
+    with pytest.raises(ValueError, match="jackknife is wrong for median rank"):
+        make_estimate(sample, median_rank_statistic(rank, limit=10), Plan(method="jackknife"))
 
 
 @pytest.mark.parametrize(

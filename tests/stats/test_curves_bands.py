@@ -12,7 +12,7 @@ from harness.stats.curves.bands import CurveBands, bootstrap_bands, replicated_b
 from harness.stats.curves.cases import BoolArray, FloatArray, make_cases
 from harness.stats.curves.counts import threshold_counts
 from harness.stats.rates import wilson
-from harness.stats.replication.estimate import replicate
+from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.plan import Plan
 from harness.stats.replication.sample import Sample, make_sample
 from harness.stats.replication.statistic import rate
@@ -41,15 +41,19 @@ def test_each_point_equals_its_own_replication(units: int, plan: Plan) -> None:
     bands = replicated_bands(make_cases(scores, positive), sample, at, plan=plan)
     np.testing.assert_allclose(bands.tpr.rate, counts.tpr, rtol=0, atol=1e-12)
     np.testing.assert_allclose(bands.fpr.rate, counts.fpr, rtol=0, atol=1e-12)
-    for j in at[1:-1]:
-        accepted = scores >= counts.threshold[j]
-        for within, band in ((positive, bands.tpr), (~positive, bands.fpr)):
-            want = replicate(sample, rate(accepted, within=within), plan)
+    accepted = (scores[:, None] >= counts.threshold) & (at > 0)
+    for within, band in ((positive, bands.tpr), (~positive, bands.fpr)):
+        low, high = [], []
+        for j in at:
+            want = make_estimate(sample, rate(accepted[:, j], within=within), plan)
             assert band.se[j] == pytest.approx(want.se, abs=1e-12)
             assert band.df == want.df
-            if want.se > 0:
-                assert band.low[j] == pytest.approx(want.interval.low, abs=1e-12)
-                assert band.high[j] == pytest.approx(want.interval.high, abs=1e-12)
+            assert want.interval is not None
+            low.append(want.interval.low)
+            high.append(want.interval.high)
+        # A rate that only rises along the curve is never below what it surely was before.
+        np.testing.assert_allclose(band.low, np.maximum.accumulate(low), rtol=0, atol=1e-9)
+        np.testing.assert_allclose(band.high, np.minimum.accumulate(high[::-1])[::-1], rtol=0, atol=1e-9)
 
 
 def test_bootstrap_replicates_equal_replication_and_limits_are_percentiles() -> None:
@@ -57,13 +61,13 @@ def test_bootstrap_replicates_equal_replication_and_limits_are_percentiles() -> 
     plan = Plan(method="bootstrap", replicates=300, seed=4)
     bands = replicated_bands(make_cases(scores, positive), sample, plan=plan)
     j = int(np.argmin(np.abs(bands.tpr.rate - 0.5)))
-    want = replicate(sample, rate(scores >= bands.threshold[j], within=positive), plan)
+    want = make_estimate(sample, rate(scores >= bands.threshold[j], within=positive), plan)
     assert bands.tpr.se[j] == pytest.approx(want.se, abs=1e-12)
     assert bands.tpr.method == "bootstrap"
     assert bands.tpr.replicates == 300
     # Percentile limits agree with the normal ones to the order of the skewness.
-    assert bands.tpr.low[j] == pytest.approx(want.estimate - 1.96 * want.se, abs=0.3 * want.se)
-    assert bands.tpr.high[j] == pytest.approx(want.estimate + 1.96 * want.se, abs=0.3 * want.se)
+    assert bands.tpr.low[j] == pytest.approx(want.value - 1.96 * want.se, abs=0.3 * want.se)
+    assert bands.tpr.high[j] == pytest.approx(want.value + 1.96 * want.se, abs=0.3 * want.se)
 
 
 def test_balanced_bands_equal_all_half_samples() -> None:
@@ -110,7 +114,7 @@ def test_lone_units_are_treated_as_replication_does(lone: str) -> None:
     other = make_sample(sample.cases, strata=strata, units=sample.unit_of_case, weights=sample.weights, lone=lone)
     bands = replicated_bands(make_cases(scores, positive), other, plan=Plan("linearised"))
     for j in range(1, bands.at.size - 1):
-        want = replicate(other, rate(scores >= bands.threshold[j], within=positive), Plan("linearised"))
+        want = make_estimate(other, rate(scores >= bands.threshold[j], within=positive), Plan("linearised"))
         assert bands.tpr.se[j] == pytest.approx(want.se, abs=1e-12)
 
 

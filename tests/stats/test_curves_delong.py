@@ -8,9 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import logit
 
-from harness.stats.curves.cases import BoolArray, FloatArray, make_cases
-from harness.stats.curves.delong import auc_interval, delong, delong_test, placements
+from harness.stats.curves.cases import BoolArray, Cases, FloatArray, make_cases
+from harness.stats.curves.delong import placements
+from harness.stats.curves.summaries import AREA, summary_difference, summary_estimate, summary_statistic
+from harness.stats.estimate import Estimate
+from harness.stats.limits import auc_end_limit, difference_limits
+from harness.stats.rates import Interval, normal_quantile
+from harness.stats.replication.estimates import Estimates, make_estimates
+from harness.stats.replication.plan import Plan
+from harness.stats.replication.sample import make_sample
 
 SETS = json.loads((Path(__file__).parents[1] / "data" / "curves" / "proc.json").read_text())["sets"]
 
@@ -22,6 +30,22 @@ def draw(seed: int, n: int = 40) -> tuple[FloatArray, FloatArray, BoolArray]:
     return np.round(common + rng.normal(size=n)), np.round(common + rng.normal(size=n)), positive
 
 
+def areas_of(*columns: Cases) -> Estimates:
+    """Areas of several columns of scores on the same independent cases, with their covariance."""
+    return make_estimates(make_sample(columns[0].better.size), summary_statistic(AREA, [(c, None) for c in columns]))
+
+
+def area_of(cases: Cases) -> Estimate:
+    found = summary_estimate(AREA, cases)
+    assert (found.method, found.df) == ("linearised", np.inf)
+    return found
+
+
+def interval_of(found: Estimate) -> Interval:
+    assert found.interval is not None
+    return found.interval
+
+
 def brute_structure(scores: FloatArray, positive: BoolArray) -> tuple[float, FloatArray, FloatArray]:
     kernel = (scores[positive, None] > scores[~positive]) + 0.5 * (scores[positive, None] == scores[~positive])
     return float(kernel.mean()), kernel.mean(axis=1), kernel.mean(axis=0)
@@ -30,24 +54,30 @@ def brute_structure(scores: FloatArray, positive: BoolArray) -> tuple[float, Flo
 @pytest.mark.parametrize("stored", SETS, ids=lambda s: s["input"]["name"])
 def test_variances_and_test_equal_proc(stored: dict[str, Any]) -> None:
     scores, want = stored["input"], stored["reference"]
-    areas = delong([make_cases(scores[c], scores["label"]) for c in ("s1", "s2")])
+    columns = [make_cases(scores[c], scores["label"]) for c in ("s1", "s2")]
+    areas = areas_of(*columns)
     assert areas.covariance[0, 0] == pytest.approx(want["var1"], rel=1e-11)
     assert areas.covariance[1, 1] == pytest.approx(want["var2"], rel=1e-11)
     assert areas.covariance[0, 1] == pytest.approx(want["cov12"], rel=1e-11)
-    test = delong_test(make_cases(scores["s1"], scores["label"]), make_cases(scores["s2"], scores["label"]))
-    assert test.z == pytest.approx(want["delong_z"], rel=1e-10)
+    test = summary_difference(AREA, columns[0], columns[1])
+    assert test.value / test.se == pytest.approx(want["delong_z"], rel=1e-10)
     assert test.p_value == pytest.approx(want["delong_p"], rel=1e-10)
-    for column, key in (("s1", "ci1"), ("s2", "ci2")):
-        got = auc_interval(make_cases(scores[column], scores["label"]))
-        np.testing.assert_allclose([got.interval.low, got.auc, got.interval.high], want[key], rtol=0, atol=1e-12)
+    for column, key in zip(columns, ("ci1", "ci2"), strict=True):
+        got, half = area_of(column), normal_quantile(0.95) * area_of(column).se
+        limits = [max(got.value - half, 0.0), got.value, min(got.value + half, 1.0)]
+        np.testing.assert_allclose(limits, want[key], rtol=0, atol=1e-12)
+        # What is given out is the same interval on the logit scale: as long to first order, and within 0 and 1.
+        low, high = logit(interval_of(got).low), logit(interval_of(got).high)
+        centre, reach = logit(got.value), half / (got.value * (1 - got.value))
+        assert (low, high) == pytest.approx((centre - reach, centre + reach), rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_covariance_equals_the_kernel_written_out(seed: int) -> None:
     a, b, positive = draw(seed)
     (auc_a, p_a, n_a), (auc_b, p_b, n_b) = brute_structure(a, positive), brute_structure(b, positive)
-    areas = delong([make_cases(a, positive), make_cases(b, positive)])
-    np.testing.assert_allclose(areas.auc, [auc_a, auc_b], rtol=0, atol=1e-13)
+    areas = areas_of(make_cases(a, positive), make_cases(b, positive))
+    np.testing.assert_allclose(areas.values, [auc_a, auc_b], rtol=0, atol=1e-13)
     want = np.cov(p_a, p_b) / p_a.size + np.cov(n_a, n_b) / n_a.size
     np.testing.assert_allclose(areas.covariance, want, rtol=1e-10, atol=1e-15)
 
@@ -64,37 +94,57 @@ def test_placements_average_to_the_area_in_both_classes() -> None:
 def test_invariances(seed: int) -> None:
     a, b, positive = draw(seed, 20)
     one, other = make_cases(a, positive), make_cases(b, positive)
-    test, back = delong_test(one, other), delong_test(other, one)
-    assert (test.z, test.p_value) == pytest.approx((-back.z, back.p_value), abs=1e-9)
-    se = auc_interval(one).se
-    assert auc_interval(make_cases(np.exp(a), positive)).se == pytest.approx(se, abs=1e-12)
-    swapped = auc_interval(make_cases(a, ~positive, larger_is_better=False))
-    assert (swapped.auc, swapped.se) == pytest.approx((test.auc_a, se), abs=1e-12)
-    equal = auc_interval(make_cases(a, positive, weights=np.full(a.size, 3.5)))
-    assert equal.se == pytest.approx(se, abs=1e-12)
+    test, back = summary_difference(AREA, one, other), summary_difference(AREA, other, one)
+    assert (test.value, test.se) == pytest.approx((-back.value, back.se), abs=1e-9)
+    assert test.p_value == pytest.approx(back.p_value, abs=1e-9)
+    assert (interval_of(test).low, interval_of(test).high) == pytest.approx(
+        (-interval_of(back).high, -interval_of(back).low), abs=1e-9
+    )
+    found = area_of(one)
+    assert area_of(make_cases(np.exp(a), positive)).se == pytest.approx(found.se, abs=1e-12)
+    swapped = area_of(make_cases(a, ~positive, larger_is_better=False))
+    assert (swapped.value, swapped.se) == pytest.approx((found.value, found.se), abs=1e-12)
+    assert areas_of(one, other).values[0] == found.value
+    equal = area_of(make_cases(a, positive, weights=np.full(a.size, 3.5)))
+    assert equal.se == pytest.approx(found.se, abs=1e-12)
+    assert (interval_of(equal).low, interval_of(equal).high) == pytest.approx(
+        (interval_of(found).low, interval_of(found).high), abs=1e-9
+    )
 
 
 def test_a_column_against_itself_or_its_transform_does_not_differ() -> None:
     a, _, positive = draw(2)
     for other in (a, np.exp(a)):
-        test = delong_test(make_cases(a, positive), make_cases(other, positive))
-        assert (test.z, test.p_value, test.difference) == (0.0, 1.0, 0.0)
+        test = summary_difference(AREA, make_cases(a, positive), make_cases(other, positive))
+        assert (test.value, test.se, test.p_value) == (0.0, 0.0, 1.0)
+        assert interval_of(test).low < 0 < interval_of(test).high
 
 
 def test_perfect_separation_is_no_certainty() -> None:
-    found = auc_interval(make_cases([5.0, 6.0, 7.0, 1.0, 2.0, 3.0, 4.0], [1, 1, 1, 0, 0, 0, 0]))
-    assert found.auc == 1.0
-    assert found.bounded
-    # Wilson for 3 of 3: 3 / (3 + 1.96^2).
-    assert found.interval.low == pytest.approx(3 / (3 + 1.959963984540054**2))
-    assert found.interval.high == 1.0
+    found = area_of(make_cases([5.0, 6.0, 7.0, 1.0, 2.0, 3.0, 4.0], [1, 1, 1, 0, 0, 0, 0]))
+    assert (found.value, found.se) == (1.0, 0.0)
+    # No overlap of 3 and 4: the lower limit that the sizes of the classes allow.
+    assert interval_of(found).low == pytest.approx(float(auc_end_limit(3, 4)))
+    assert 0.3 < interval_of(found).low < 0.9
+    assert interval_of(found).high == 1.0
+    # More of either class is more certain.
+    more = area_of(make_cases([5.0, 6.0, 7.0, 8.0, 1.0, 2.0, 3.0, 4.0], [1, 1, 1, 1, 0, 0, 0, 0]))
+    assert interval_of(more).low > interval_of(found).low
 
 
-def test_perfect_against_useless_has_a_finite_z() -> None:
-    test = delong_test(make_cases([5.0, 6.0, 1.0, 2.0], [1, 1, 0, 0]), make_cases([0.0] * 4, [1, 1, 0, 0]))
-    assert test.difference == 0.5
-    assert 0 < test.z < 10
+def test_perfect_against_useless_is_no_certainty() -> None:
+    """Two areas without variance: their limits, squares added, and the p-value at which these leave out 0."""
+    one, other = make_cases([5.0, 6.0, 1.0, 2.0], [1, 1, 0, 0]), make_cases([0.0] * 4, [1, 1, 0, 0])
+    test = summary_difference(AREA, one, other)
+    assert (test.value, test.se) == (0.5, 0.0)
+    assert test.p_value is not None
     assert 0 < test.p_value < 1
+    limits = [make_estimates(make_sample(4), summary_statistic(AREA, [(cases, None)])).limits for cases in (one, other)]
+    want = difference_limits(1.0, limits[0], 0.5, limits[1])
+    assert (interval_of(test).low, interval_of(test).high) == pytest.approx((want.low[0], want.high[0]))
+    for confidence, left_out in ((1 - 1.01 * test.p_value, True), (1 - 0.99 * test.p_value, False)):
+        edge = interval_of(summary_difference(AREA, one, other, plan=Plan(confidence=confidence)))
+        assert (not edge.low <= 0 <= edge.high) == left_out
 
 
 def test_coverage_for_independent_cases() -> None:
@@ -107,21 +157,25 @@ def test_coverage_for_independent_cases() -> None:
     truth = float(ndtr(1 / np.sqrt(2)))
     inside = 0
     for _ in range(1000):
-        found = auc_interval(make_cases(rng.normal(size=120) + positive, positive))
-        inside += found.interval.low <= truth <= found.interval.high
+        found = interval_of(area_of(make_cases(rng.normal(size=120) + positive, positive)))
+        inside += found.low <= truth <= found.high
     assert 925 <= inside <= 975
 
 
 def test_cases_of_weight_0_have_no_say() -> None:
     a, _, positive = draw(3)
     keep = np.arange(a.size) % 4 > 0
-    weighted = auc_interval(make_cases(a, positive, weights=2.0 * keep))
-    part = auc_interval(make_cases(a[keep], positive[keep]))
-    assert (weighted.auc, weighted.se) == pytest.approx((part.auc, part.se), abs=1e-12)
+    weighted = summary_estimate(AREA, make_cases(a, positive, weights=2.0 * keep))
+    part = area_of(make_cases(a[keep], positive[keep]))
+    assert (weighted.value, weighted.se) == pytest.approx((part.value, part.se), abs=1e-12)
+    assert weighted.df == part.df
+    assert (interval_of(weighted).low, interval_of(weighted).high) == pytest.approx(
+        (interval_of(part).low, interval_of(part).high), abs=1e-9
+    )
     with pytest.raises(ValueError, match="no positive case"):
         placements(make_cases(a, positive, weights=1.0 * ~positive))
 
 
 def test_too_few_cases_are_refused() -> None:
     with pytest.raises(ValueError, match="1 positive cases"):
-        auc_interval(make_cases([1.0, 2.0, 3.0], [1, 0, 0]))
+        summary_estimate(AREA, make_cases([1.0, 2.0, 3.0], [1, 0, 0]))

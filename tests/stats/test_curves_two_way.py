@@ -8,13 +8,15 @@ from scipy.special import ndtr
 
 from harness.stats.curves.cases import BoolArray, FloatArray, IntArray, make_cases
 from harness.stats.curves.counts import threshold_counts
-from harness.stats.curves.delong import auc_interval
 from harness.stats.curves.equal_error import equal_error
 from harness.stats.curves.subjects import Subjects
+from harness.stats.curves.summaries import AREA, summary_estimate
 from harness.stats.curves.two_way import two_way_rate, two_way_summary
 from harness.stats.curves.two_way_bands import two_way_bands
-from harness.stats.rates import wilson
-from harness.stats.replication.estimate import replicate
+from harness.stats.estimate import Estimate
+from harness.stats.limits import share_limits
+from harness.stats.rates import Interval, clopper_pearson, wilson
+from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.plan import Plan
 from harness.stats.replication.sample import make_sample
 from harness.stats.replication.statistic import rate
@@ -34,6 +36,11 @@ def draw(seed: int, k: int = 8, spread: float = 0.5) -> tuple[FloatArray, BoolAr
     positive = a == b
     scores = np.round(3 * (level[a] + level[b] + rng.normal(size=a.size) + 1.5 * positive))
     return scores, positive, Subjects.of(a, b), rng.random(a.size) + 0.2
+
+
+def interval_of(found: Estimate) -> Interval:
+    assert found.interval is not None
+    return found.interval
 
 
 def brute_variance(y: FloatArray, w: FloatArray, a: IntArray, b: IntArray, *, sides: int) -> float:
@@ -59,7 +66,11 @@ def test_one_set_of_subjects_equals_leaving_each_out(seed: int) -> None:
     y, w = (rng.random(60) < 0.3).astype(float), rng.random(60)
     found = two_way_rate(y, Subjects.of(a, b), weights=w)
     assert found.se**2 == pytest.approx(brute_variance(y, w, a, b, sides=1), rel=1e-10)
-    assert found.df == 6
+    assert (found.df, found.units, found.cases, found.method) == (6, 7, 60, "two-way")
+    # Kish's number of comparisons, and Student's t: the limits of a share.
+    cases = w.sum() ** 2 / (w**2).sum()
+    want = share_limits(found.value, found.se, 6, cases=cases, units=cases)
+    assert (interval_of(found).low, interval_of(found).high) == pytest.approx((float(want.low), float(want.high)))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -69,17 +80,19 @@ def test_rows_and_columns_equal_leaving_each_out(seed: int) -> None:
     y, w = (rng.random(60) < 0.3).astype(float), rng.random(60)
     found = two_way_rate(y, Subjects.of(a, b), weights=w)
     assert found.se**2 == pytest.approx(brute_variance(y, w, a, b, sides=2), rel=1e-10)
-    assert found.df == 4
+    assert (found.df, found.units) == (4, 14)
 
 
 def test_each_subject_with_itself_is_the_cluster_jackknife() -> None:
     rng = np.random.default_rng(1)
     unit = np.repeat(np.arange(12), 4)
     y = (rng.random(48) < 0.6).astype(float)
-    want = replicate(make_sample(48, units=unit), rate(y), Plan(method="jackknife"))
+    want = make_estimate(make_sample(48, units=unit), rate(y), Plan(method="jackknife"))
     found = two_way_rate(y, Subjects.of(unit, unit))
     assert found.se == pytest.approx(want.se, rel=1e-10)
-    assert (found.interval.low, found.interval.high) == pytest.approx((want.interval.low, want.interval.high))
+    assert (interval_of(found).low, interval_of(found).high) == pytest.approx(
+        (interval_of(want).low, interval_of(want).high)
+    )
 
 
 def test_scores_that_share_no_subject_are_independent() -> None:
@@ -104,10 +117,16 @@ def test_bands_equal_the_rate_at_each_threshold(repeats: int) -> None:
             part = Subjects.of(subjects.first[of], subjects.second[of])
             want = two_way_rate(scores[of] >= threshold, part, weights=weights[of])
             assert band.se[j] == pytest.approx(want.se, abs=1e-12)
-            assert (band.low[j], band.high[j]) == pytest.approx((want.interval.low, want.interval.high), abs=1e-12)
+            limits = interval_of(want)
+            assert (band.low[j], band.high[j]) == pytest.approx((limits.low, limits.high), abs=1e-12)
     assert bands.fpr.target == "new subjects on both sides"
-    # Eight subjects that all agree are no more than eight independent cases.
-    assert bands.tpr.low[-1] == pytest.approx(wilson(8, 8).low)
+    # Where nothing varies, s cases a subject are alike with a correlation of s^(-1/4), subjects being all there is.
+    own = weights[positive]
+    cases = own.sum() ** 2 / (own**2).sum()
+    worth = cases / (1 + (cases / 8 - 1) * (cases / 8) ** -0.25)
+    assert bands.tpr.rate[-1] == 1
+    assert bands.tpr.low[-1] == pytest.approx(0.025 ** (1 / worth))
+    assert clopper_pearson(8, 8).low < bands.tpr.low[-1] < 0.025 ** (1 / cases)
 
 
 @given(st.integers(0, 300))
@@ -116,7 +135,7 @@ def test_invariances(seed: int) -> None:
     scores, positive, subjects, weights = draw(seed)
     area = two_way_summary("auc", make_cases(scores, positive, weights=weights), subjects)
     eer = two_way_summary("eer", make_cases(scores, positive, weights=weights), subjects)
-    assert eer.estimate == pytest.approx(equal_error(threshold_counts(scores, positive, weights=weights)).rate)
+    assert eer.value == pytest.approx(equal_error(threshold_counts(scores, positive, weights=weights)).rate)
     turned = Subjects.of(subjects.second, subjects.first)
     names = np.array([f"s{x}" for x in np.random.default_rng(seed).permutation(8)])
     renamed = Subjects.of(names[subjects.first], names[subjects.second])
@@ -128,9 +147,9 @@ def test_invariances(seed: int) -> None:
             eer.se, rel=1e-9
         )
     swapped = two_way_summary("auc", make_cases(-scores, ~positive, weights=weights), subjects)
-    assert (swapped.estimate, swapped.se) == pytest.approx((area.estimate, area.se), rel=1e-9)
+    assert (swapped.value, swapped.se) == pytest.approx((area.value, area.se), rel=1e-9)
     distance = two_way_summary("eer", make_cases(-scores, positive, weights=weights, larger_is_better=False), subjects)
-    assert (distance.estimate, distance.se) == pytest.approx((eer.estimate, eer.se), rel=1e-9)
+    assert (distance.value, distance.se) == pytest.approx((eer.value, eer.se), rel=1e-9)
 
 
 def test_false_match_rate_is_covered_where_the_usual_interval_is_not() -> None:
@@ -144,7 +163,7 @@ def test_false_match_rate_is_covered_where_the_usual_interval_is_not() -> None:
     for _ in range(1500):
         level = np.sqrt(0.02) * rng.normal(size=40)
         accepted = level[i] + level[j] + np.sqrt(0.96) * rng.normal(size=i.size) >= 1.0
-        found = two_way_rate(accepted, subjects).interval
+        found = interval_of(two_way_rate(accepted, subjects))
         inside += found.low <= truth <= found.high
         plain = wilson(int(accepted.sum()), i.size)
         usual += plain.low <= truth <= plain.high
@@ -161,7 +180,7 @@ def test_rows_and_columns_of_a_rectangle_are_covered() -> None:
     for _ in range(1000):
         level = 0.2 * rng.normal(size=15)[i] + 0.2 * rng.normal(size=60)[j]
         accepted = level + np.sqrt(0.92) * rng.normal(size=i.size) >= 0.5
-        found = two_way_rate(accepted, subjects).interval
+        found = interval_of(two_way_rate(accepted, subjects))
         inside += found.low <= truth <= found.high
         plain = wilson(int(accepted.sum()), i.size)
         usual += plain.low <= truth <= plain.high
@@ -187,12 +206,12 @@ def test_area_and_equal_error_rate_are_covered() -> None:
             two_way_summary("eer", make_cases(scores, positive), subjects),
         )
         inside += [
-            found.interval.low <= area <= found.interval.high,
-            error.interval.low <= eer <= error.interval.high,
+            interval_of(found).low <= area <= interval_of(found).high,
+            interval_of(error).low <= eer <= interval_of(error).high,
         ]
-        areas.append((found.estimate, found.se))
-        rates.append((error.estimate, error.se))
-        naive.append(auc_interval(make_cases(scores, positive)).se)
+        areas.append((found.value, found.se))
+        rates.append((error.value, error.se))
+        naive.append(summary_estimate(AREA, make_cases(scores, positive)).se)
     assert (inside >= 0.92 * 600).all()
     assert (inside <= 0.98 * 600).all()
     for drawn in (np.array(areas), np.array(rates)):

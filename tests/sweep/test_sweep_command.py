@@ -59,6 +59,29 @@ def test_every_row_is_that_of_a_run(counting: Workshop) -> None:
         assert done.row == row
 
 
+@pytest.mark.parametrize(("design", "repeat"), [
+    ('stratum = "claim"', 1), ('psu = "claim"', 1), ('stratum = "expect"\nweights = "equal"', 1), ('weights = "w"', 1),
+    ("", 3), ('psu = "claim"', 2),
+])  # fmt: skip
+def test_every_row_has_the_error_of_a_run(shop: Workshop, design: str, repeat: int) -> None:
+    """By the design, at every threshold and every setting; several answers to a case are one unit."""
+    rows = [f"c{n},{n},l{n % 4},{'false' if n % 2 else 'true'},l{n % 4},{n % 3 + 1}" for n in range(24)]
+    sections = f"[design]\n{design}\n" if design else ""
+    shop.script(rows="\n".join(["id,input,expect,positive,claim,w", *rows, ""]), sections=sections)
+    shop.interface(COUNTING)
+    found = sweep(shop, "--param", "step=1,2", "--param", "threshold=0,2.5,6", "--repeat", str(repeat))["rows"]
+    assert len(found) == 6
+    assert len({row["replication"]["estimate"] for row in found}) > 2
+    for number, row in enumerate(found):
+        words = [word for name in ("step", "threshold") for word in ("--param", f"{name}={row['params'][name]}")]
+        words += ["--repeat", str(repeat), "-o", f"{number}.jsonl"]
+        one, own = shop.call("run", "toy", "--format", "json", *words).row["replication"], row["replication"]
+        for key in ("estimate", "se", "df"):
+            assert own[key] == pytest.approx(one[key], rel=1e-12, abs=1e-12)
+        assert own["interval"] == pytest.approx(one["interval"], rel=1e-12, abs=1e-12)
+        assert (own["units"], own["psu"], own["stratum"]) == (one["units"], one["psu"], one["stratum"])
+
+
 def test_what_is_known_is_not_run_again(counting: Workshop) -> None:
     first = sweep(counting, "--param", "step=1,2", "--param", "threshold=0,1")
     assert calls(counting) == 24

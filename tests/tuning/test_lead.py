@@ -1,21 +1,22 @@
 """Goals and leads, against scikit-learn, replication and the curves' own statistics."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score, roc_auc_score
+from sklearn import metrics
 
 from harness.analysis.deciding import Answers
-from harness.analysis.tuning.goals import Goal, Kind, curve_cases, parse_goal
-from harness.analysis.tuning.lead import Candidate, figure, lead
+from harness.analysis.tuning.goals import curve_cases, parse_goal
+from harness.analysis.tuning.lead import Candidate, Lead, standing
 from harness.errors import TranscriptError, UsageError
-from harness.stats.curves.clustered import clustered_difference, clustered_summary
-from harness.stats.replication.estimate import replicate
+from harness.stats.curves.summaries import SUMMARIES, summary_difference, summary_estimate
+from harness.stats.estimate import Estimate
+from harness.stats.replication.estimates import make_estimate, make_estimates
 from harness.stats.replication.plan import Plan
 from harness.stats.replication.sample import Sample, make_sample
-from harness.stats.replication.smooth import Smooth, gap
-from harness.stats.replication.statistic import difference, rate
+from harness.stats.replication.statistic import Smooth, difference, rate
 
 LINEAR = Plan(method="linearised")
 UNITS = np.repeat(np.arange(60), 5)
@@ -42,6 +43,15 @@ def pair() -> tuple[Candidate, Candidate]:
     return Candidate(answers(1), 0.7), Candidate(answers(2), 0.5)
 
 
+def figure(goal: str, one: Candidate, sample: Sample) -> Estimate:
+    """A candidate by itself."""
+    return standing(parse_goal(goal), [one], 0, 0, sample).winner
+
+
+def lead(goal: str, candidates: Sequence[Candidate], winner: int, default: int, sample: Sample) -> Lead:
+    return standing(parse_goal(goal), candidates, winner, default, sample).lead
+
+
 def f1(totals: Any) -> Any:
     return 2 * totals[..., 0] / (2 * totals[..., 0] + totals[..., 1] + totals[..., 2])
 
@@ -55,58 +65,67 @@ def test_goals_are_what_others_compute() -> None:
     one = answers(3)
     (counts,) = one.counts([0.6])
     positive, accepted = np.array(one.positive), np.array(one.limit) >= 0.6
-    assert Goal(Kind.RATE).of_counts(counts) == (accepted == positive).mean()
-    assert Goal(Kind.F1).of_counts(counts) == pytest.approx(f1_score(positive, accepted), abs=1e-12)
-    assert Goal(Kind.AUC).of_scores(one) == pytest.approx(roc_auc_score(positive, one.limit), abs=1e-12)
+    assert parse_goal("rate").of_counts(counts) == (accepted == positive).mean()
+    assert parse_goal("f1").of_counts(counts) == pytest.approx(metrics.f1_score(positive, accepted), abs=1e-12)
+    assert parse_goal("auc").of_scores(one) == pytest.approx(metrics.roc_auc_score(positive, one.limit), abs=1e-12)
     cost = (10 * (accepted & ~positive) + 3 * (~accepted & positive)).mean()
-    assert Goal(Kind.COST, 10, 3).of_counts(counts) == pytest.approx(cost, abs=1e-12)
+    assert parse_goal("cost:fp=10,fn=3").of_counts(counts) == pytest.approx(cost, abs=1e-12)
+    # Every measure of the outcomes is a goal.
+    mcc, kappa = metrics.matthews_corrcoef(positive, accepted), metrics.cohen_kappa_score(positive, accepted)
+    assert parse_goal("mcc").of_counts(counts) == pytest.approx(mcc, abs=1e-12)
+    assert parse_goal("kappa").of_counts(counts) == pytest.approx(kappa, abs=1e-12)
+    fnr = 1 - metrics.recall_score(positive, accepted)
+    assert parse_goal("fnr").of_counts(counts) == pytest.approx(fnr, abs=1e-12)
+    assert (parse_goal("mcc").maximised, parse_goal("fnr").maximised) == (True, False)
 
 
 def test_distances_have_the_same_curve_turned_round() -> None:
-    for kind in (Kind.AUC, Kind.EER):
-        assert Goal(kind).of_scores(answers(4)) == Goal(kind).of_scores(answers(4, falling=False))
+    for name in ("auc", "eer"):
+        goal = parse_goal(name)
+        assert goal.of_scores(answers(4)) == goal.of_scores(answers(4, falling=False))
 
 
 def test_a_rate_and_its_lead_are_those_of_replication(sample: Sample, pair: tuple[Candidate, Candidate]) -> None:
-    goal = Goal(Kind.RATE)
-    own = replicate(sample, rate(pair[0].success), LINEAR)
-    found = figure(goal, pair[0], sample)
-    assert (found.estimate, found.se, found.df) == pytest.approx((own.estimate, own.se, own.df), abs=1e-12)
+    own = make_estimate(sample, rate(pair[0].success), LINEAR)
+    found = figure("rate", pair[0], sample)
+    assert (found.value, found.se, found.df) == pytest.approx((own.value, own.se, own.df), abs=1e-12)
+    assert found.interval is not None
+    assert own.interval is not None
     assert (found.interval.low, found.interval.high) == pytest.approx((own.interval.low, own.interval.high), abs=1e-12)
-    both = replicate(sample, difference(pair[0].success, pair[1].success), LINEAR)
-    ahead = lead(goal, pair, 0, pair[1], sample)
-    assert (ahead.estimate, ahead.se, ahead.p_value) == pytest.approx((both.estimate, both.se, both.p_value), abs=1e-12)
+    both = make_estimate(sample, difference(pair[0].success, pair[1].success), LINEAR)
+    ahead = lead("rate", pair, 0, 1, sample)
+    one = ahead.estimate
+    assert (one.value, one.se, one.p_value) == pytest.approx((both.value, both.se, both.p_value), abs=1e-12)
     assert ahead.discordant is not None
     assert ahead.discordant.winner == int((pair[0].success & ~pair[1].success).sum())
 
 
 def test_an_f1_and_its_lead_are_those_of_linearised_totals(sample: Sample, pair: tuple[Candidate, Candidate]) -> None:
-    goal = Goal(Kind.F1)
-    own = replicate(sample, Smooth(columns(pair[0]), formula=f1), LINEAR)
-    found = figure(goal, pair[0], sample)
-    assert (found.estimate, found.se) == pytest.approx((own.estimate, own.se), abs=1e-12)
+    own = make_estimate(sample, Smooth(columns(pair[0]), formula=f1, parts=3), LINEAR)
+    found = figure("f1", pair[0], sample)
+    assert (found.value, found.se) == pytest.approx((own.value, own.se), abs=1e-12)
     stacked = np.concatenate([columns(pair[0]), columns(pair[1])], axis=1)
-    both = replicate(sample, Smooth(stacked, formula=gap(f1, 3)), LINEAR)
-    ahead = lead(goal, pair, 0, pair[1], sample)
-    assert (ahead.estimate, ahead.se) == pytest.approx((both.estimate, both.se), abs=1e-12)
+    both = make_estimates(sample, Smooth(stacked, formula=f1, parts=3), LINEAR).difference(0, 1)
+    ahead = lead("f1", pair, 0, 1, sample).estimate
+    assert (ahead.value, ahead.se) == pytest.approx((both.value, both.se), abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", [Kind.AUC, Kind.EER])
-def test_curves_have_their_own_linear_forms(sample: Sample, pair: tuple[Candidate, Candidate], kind: Kind) -> None:
+@pytest.mark.parametrize("name", ["auc", "eer"])
+def test_curves_have_their_own_linear_forms(sample: Sample, pair: tuple[Candidate, Candidate], name: str) -> None:
     a, b = (curve_cases(one.answers) for one in pair)
-    own = clustered_summary(kind.value, a, sample)
-    found = figure(Goal(kind), pair[0], sample)
-    assert (found.estimate, found.se) == pytest.approx((own.estimate, own.se), abs=1e-12)
-    both = clustered_difference(kind.value, a, b, sample)
-    ahead = lead(Goal(kind), pair, 0, pair[1], sample)
-    sign = 1 if kind is Kind.AUC else -1
-    assert (sign * ahead.estimate, ahead.se, ahead.p_value) == pytest.approx((both.estimate, both.se, both.p_value))
+    own = summary_estimate(SUMMARIES[name], a, sample, LINEAR)
+    found = figure(name, pair[0], sample)
+    assert (found.value, found.se) == pytest.approx((own.value, own.se), abs=1e-12)
+    both = summary_difference(SUMMARIES[name], a, b, sample, LINEAR)
+    ahead = lead(name, pair, 0, 1, sample).estimate
+    sign = 1 if name == "auc" else -1
+    assert (sign * ahead.value, ahead.se, ahead.p_value) == pytest.approx((both.value, both.se, both.p_value))
 
 
 def test_a_cost_of_one_each_is_the_rate_of_failure(sample: Sample, pair: tuple[Candidate, Candidate]) -> None:
-    by_cost, by_rate = (lead(goal, pair, 0, pair[1], sample) for goal in (Goal(Kind.COST), Goal(Kind.RATE)))
-    assert by_cost.estimate == pytest.approx(by_rate.estimate, abs=1e-12)
-    assert (by_cost.se, by_cost.p_chosen) == pytest.approx((by_rate.se, by_rate.p_chosen), abs=1e-12)
+    by_cost, by_rate = (lead(goal, pair, 0, 1, sample) for goal in ("cost", "rate"))
+    assert by_cost.estimate.value == pytest.approx(by_rate.estimate.value, abs=1e-12)
+    assert (by_cost.estimate.se, by_cost.p_chosen) == pytest.approx((by_rate.estimate.se, by_rate.p_chosen), abs=1e-12)
 
 
 def test_a_real_lead_is_more_than_noise_and_the_best_of_many_alike_is_not(sample: Sample) -> None:
@@ -119,30 +138,34 @@ def test_a_real_lead_is_more_than_noise_and_the_best_of_many_alike_is_not(sample
 
     alike = [skilled(0.7) for _ in range(40)]
     best = max(range(40), key=lambda place: alike[place].success.sum())
-    lucky = lead(Goal(Kind.RATE), alike, best, skilled(0.7), sample)
-    assert lucky.p_value < 0.05 < lucky.p_chosen
+    lucky = lead("rate", [*alike, skilled(0.7)], best, 40, sample)
+    assert lucky.estimate.p_value is not None
+    assert lucky.estimate.p_value < 0.05 < lucky.p_chosen
     assert lucky.within_noise
     better = [*alike, skilled(0.9)]
-    assert not lead(Goal(Kind.RATE), better, 40, alike[0], sample).within_noise
+    assert not lead("rate", better, 40, 0, sample).within_noise
 
 
 def test_nothing_is_sure_where_nothing_varies() -> None:
     sample = make_sample(8)
     always = Candidate(recorded(np.ones(8), np.ones(8, bool)), 0.0)
-    found = figure(Goal(Kind.RATE), always, sample)
+    found = figure("rate", always, sample)
+    assert found.interval is not None
     assert found.interval.high == 1
     assert found.interval.low < 0.7
-    same = lead(Goal(Kind.RATE), [always], 0, always, sample)
-    assert (same.p_value, same.p_chosen, same.within_noise) == (1.0, 1.0, True)
+    same = lead("rate", [always], 0, 0, sample)
+    assert (same.estimate.p_value, same.p_chosen, same.within_noise) == (1.0, 1.0, True)
 
 
-@pytest.mark.parametrize("text", ["", "speed", "rate:fp=1", "cost:fp=x", "cost:tp=1", "cost:fp=-1", "cost:fp=0,fn=0"])
+@pytest.mark.parametrize(
+    "text", ["", "speed", "seconds", "rank1", "rate:fp=1", "cost:fp=x", "cost:tp=1", "cost:fp=-1", "cost:fp=0,fn=0"]
+)
 def test_what_is_no_goal_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--goal"):
         parse_goal(text)
 
 
-@pytest.mark.parametrize("text", ["rate", "f1", "auc", "eer", "cost:fp=10,fn=1", "cost:fp=0.5,fn=2"])
+@pytest.mark.parametrize("text", ["rate", "f1", "mcc", "auc", "eer", "cost:fp=10,fn=1", "cost:fp=0.5,fn=2"])
 def test_goals_are_written_as_they_are_read(text: str) -> None:
     assert parse_goal(text).name == text
 

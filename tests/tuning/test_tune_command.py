@@ -200,7 +200,8 @@ def test_runs_are_kept(nearest: Workshop) -> None:
     ("words", "says"),
     [
         (["--param", "threshold=0,1", "--goal", "auc"], "leave out --param threshold"),
-        (["--param", "bias=0", "--goal", "speed"], "not a goal"),
+        (["--param", "bias=0", "--goal", "speed"], "--goal speed: no such measure; known: auc, balanced,"),
+        (["--param", "bias=0", "--goal", "seconds"], "--goal seconds: not a goal; say rate, tpr,"),
         (["--param", "bios=0"], "did you mean 'bias'?"),
         (["--param", "bias=0", "--folds", "1"], "--folds"),
         (["--param", "bias=0", "--folds", "61"], "too few for 61 folds"),

@@ -1,5 +1,6 @@
 """Several transcripts of one test, case by case: the same cases in the same order."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from harness.analysis.curves.scores import curve_scores
 from harness.analysis.names import run_names
 from harness.analysis.same_test import check_same_test
 from harness.errors import TranscriptError
 from harness.model import Counts
+from harness.stats.curves.cases import Cases, make_cases
 from harness.transcript.columns import OUTCOMES, Coded, Columns
 from harness.transcript.format import Header
 
@@ -18,6 +21,8 @@ IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 MOST_NAMED = 5
+# Answers of a case that are matched where runs have different numbers of them: the least common multiple.
+MOST_ANSWERS = 1000
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,28 @@ class Aligned:
         """Whether a case is a positive one."""
         return self.cases.positive[self.order]
 
+    @property
+    def ranks(self) -> FloatArray:
+        """The rank of the right one, (m, n); not a number where there is none."""
+        return np.stack([run.rank[order] for run, order in zip(self.runs, self.orders, strict=True)])
+
+    def curve_cases(self) -> list[Cases]:
+        """The scores of every run, ready for curves; a TranscriptError where answers have none."""
+        found = []
+        for name, run, order in zip(self.names, self.runs, self.orders, strict=True):
+            _check_scores(name, run)
+            scored = curve_scores(run, name)
+            found.append(make_cases(scored.scores[order], self.positive, larger_is_better=scored.larger_is_better))
+        return found
+
+    def value_names(self) -> list[str]:
+        """The further numbers that records of all runs have."""
+        return [name for name in self.cases.values if all(name in run.values for run in self.runs)]
+
+    def value(self, name: str) -> FloatArray:
+        """A further number of the records, (m, n)."""
+        return np.stack([run.values[name][order] for run, order in zip(self.runs, self.orders, strict=True)])
+
     def column(self, name: str) -> Coded | None:
         """A column of the cases, by name; None where there is none."""
         fixed = {"truth": self._real_class(), "expect": self.cases.expect, "stratum": self.cases.stratum}
@@ -93,8 +120,10 @@ def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False
     if not partial:
         _check_complete(runs)
     check_same_test([run.source for run in runs], [run.columns.header for run in runs])
-    keys = [_keys(run) for run in runs]
-    orders, left_out = _orders(runs, keys, intersect=intersect or partial)
+    matched = _matched(runs)
+    keys = [own for own, _ in matched]
+    found, left_out = _orders(runs, keys, intersect=intersect or partial)
+    orders = [order if places is None else places[order] for (_, places), order in zip(matched, found, strict=True)]
     first = runs[0].columns
     outcome = np.stack([run.columns.outcome[order] for run, order in zip(runs, orders, strict=True)])
     headers = [run.columns.header for run in runs]
@@ -125,14 +154,37 @@ def _check_complete(runs: Sequence[Run]) -> None:
             raise TranscriptError(f"{run.source}: no cases")
 
 
-def _keys(run: Run) -> list[str]:
-    """What a record is matched by: the id, and which of several answers it is."""
+def _matched(runs: Sequence[Run]) -> list[tuple[list[str], IntArray | None]]:
+    """What the records of each run are matched by, and where they are; None for one after the other.
+
+    Where runs have different numbers of answers a case, each answer of a run with fewer stands for several: the mean
+    over a case stays what it was, and so does everything else, the case being a unit then.
+    """
+    answers = [int(run.columns.repeat.max(initial=1)) for run in runs]
+    if len(set(answers)) == 1:
+        return [(_keys(run), None) for run in runs]
+    common = math.lcm(*answers)
+    if common > MOST_ANSWERS:
+        many = ", ".join(map(str, sorted(set(answers))))
+        raise TranscriptError(
+            f"{runs[0].source} and the others have {many} answers a case, which do not go into {MOST_ANSWERS}; compare "
+            "runs with the same number of answers, or a multiple of it"
+        )
+    found: list[tuple[list[str], IntArray | None]] = []
+    for run, own in zip(runs, answers, strict=True):
+        copies = common // own
+        keys = [key for copy in range(copies) for key in _keys(run, copy * own)]
+        found.append((keys, np.tile(np.arange(len(run.columns.ids)), copies)))
+    return found
+
+
+def _keys(run: Run, further: int = 0) -> list[str]:
+    """The id, and which of several answers it is."""
     columns = run.columns
-    if not (columns.repeat > 1).any():
-        keys = columns.ids
-    else:
-        keys = [f"{i}\0{r}" if r > 1 else i for i, r in zip(columns.ids, columns.repeat.tolist(), strict=True)]
-    return keys
+    if not further and not (columns.repeat > 1).any():
+        return columns.ids
+    numbers = (columns.repeat + further).tolist()
+    return [f"{i}\0{r}" if r > 1 else i for i, r in zip(columns.ids, numbers, strict=True)]
 
 
 def _check_once(run: Run, keys: list[str]) -> None:
@@ -179,9 +231,22 @@ def _shown(key: str) -> str:
 
 
 def _counts(columns: Columns, order: IntArray) -> Counts:
+    if len(order) > len(columns.ids):
+        order = np.unique(order)
     tally = np.bincount(columns.outcome[order], minlength=len(OUTCOMES)).tolist()
     named = {outcome.value: count for outcome, count in zip(OUTCOMES, tally, strict=True)}
     return Counts(**named, ER=int((columns.error.codes[order] >= 0).sum()))
+
+
+def _check_scores(name: str, run: Columns) -> None:
+    """Results of other tools may say that a case was accepted, and neither why nor by how much."""
+    bare = np.flatnonzero(np.isnan(run.score) & (run.error.codes < 0) & (run.positive == run.success))
+    if bare.size:
+        first = run.ids[int(bare[0])]
+        raise TranscriptError(
+            f"{name}: {bare.size:,} accepted cases have no score ('{first}' is the first), so that no threshold can be "
+            "set; let the program answer with scores"
+        )
 
 
 def metric_remark(aligned: Aligned) -> str:

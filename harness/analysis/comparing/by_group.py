@@ -1,4 +1,4 @@
-"""The comparison broken down by a column: how runs react to changes in the properties of their inputs.
+"""Runs broken down by a column: how they react to changes in the properties of their inputs.
 
 A group is a part of one sample, not a sample of its own: its error is taken over all units of the strata that it lies
 in, so that the number of its cases may vary too.
@@ -7,51 +7,60 @@ in, so that the number of its cases may vary too.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
-from harness.analysis.comparing.align import BoolArray
-from harness.analysis.comparing.comparison import Comparison
+from harness.analysis.comparing.align import Aligned, BoolArray, FloatArray
+from harness.analysis.comparing.cells import Cells, measure_cells
 from harness.analysis.comparing.grouping import groups_of
-from harness.analysis.comparing.measured import Measured, gaps_together, measure
-from harness.analysis.comparing.statistics import Form, outcome_form
+from harness.analysis.comparing.sampling import Sampling
 from harness.errors import UsageError
-from harness.stats.cochran import equal_rates
-from harness.stats.differences import paired_difference
-from harness.stats.multiplicity import holm
-from harness.stats.paired import Table, mcnemar
-from harness.stats.rates import Interval, wilson
-from harness.stats.replication.sample import Sample, unit_sums
+from harness.measures import Measure
+from harness.stats.estimate import Estimate, t_p_values, with_adjusted
+from harness.stats.multiplicity import Multiplicity, adjusted, max_t
+from harness.stats.replication.estimates import Estimates
+from harness.stats.replication.plan import Plan
 
 MOST_PAIRS = 66
+# Cases times groups that are held at once, to compare groups with one another.
+MOST_CELLS = 1 << 27
+# What is below is left of rounding.
+_NO_VARIANCE = 1e-24
 
 
 @dataclass(frozen=True)
-class Value:
-    """A statistic of one run in one group; no interval where a single unit says nothing of its error."""
+class Basis:
+    """What is broken down: runs, how their cases were sampled, what is measured, and how."""
 
-    estimate: float
-    interval: Interval | None
-
-
-@dataclass(frozen=True)
-class Gap:
-    """One run less another in one group. `p_adjusted`: Holm over all groups and pairs."""
-
-    estimate: float
-    interval: Interval | None
-    p_value: float | None
-    p_adjusted: float | None = None
+    aligned: Aligned
+    sampling: Sampling
+    measure: Measure
+    plan: Plan
 
 
 @dataclass(frozen=True)
 class Group:
-    """Some of the cases: values of all runs and gaps of all pairs, None where there is none."""
+    """Some of the cases: estimates of all runs and of the differences of all pairs, None where there is none."""
 
     label: str
     cases: int
-    runs: list[Value | None]
-    pairs: list[Gap | None]
+    runs: list[Estimate | None]
+    pairs: list[Estimate | None]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How far the best and the worst group of one run are apart.
+
+    The interval holds for all pairs of groups at once, since the two were chosen after looking; `p_value` is of all
+    groups being equal. No estimate where fewer than two groups show how much they vary.
+    """
+
+    best: str
+    worst: str
+    estimate: Estimate
+    p_value: float | None
 
 
 @dataclass(frozen=True)
@@ -65,127 +74,156 @@ class Interaction:
 
 @dataclass(frozen=True)
 class ByGroup:
-    """All groups, in the order of their values, and for each pair whether its difference depends on them."""
+    """All groups in the order of their values; for each run its gap, for each pair whether it depends on the group."""
 
     column: str
     groups: list[Group]
+    gaps: list[Gap | None]
     interactions: list[Interaction | None]
 
 
-def by_group(found: Comparison, asked: str) -> ByGroup:
-    """Break a comparison down."""
-    if len(found.pairs) > MOST_PAIRS:
-        raise UsageError(f"--by with {len(found.pairs):,} pairs is more than anyone reads; choose one: --baseline NAME")
-    groups = groups_of(found.aligned, asked)
-    form = found.form or outcome_form("rate", found.aligned)
-    replicated = found.sampling.known or found.form is not None
-    members = [groups.codes == code for code in range(len(groups.labels))]
-    rows = [
-        _replicated(found, form, label, inside) if replicated else _independent(found, label, inside)
-        for label, inside in zip(groups.labels, members, strict=True)
-    ]
+def by_group(basis: Basis, pairs: Sequence[tuple[int, int]], asked: str) -> ByGroup:
+    """Break runs, and pairs of them, down by a column."""
+    if len(pairs) > MOST_PAIRS:
+        raise UsageError(f"--by with {len(pairs):,} pairs is more than anyone reads; choose one: --baseline NAME")
+    found = groups_of(basis.aligned, asked)
+    members = [found.codes == code for code in range(len(found.labels))]
+    rows = [_group(basis, label, inside, pairs) for label, inside in zip(found.labels, members, strict=True)]
     if not any(value for row in rows for value in row.runs):
-        raise UsageError(f"--by {asked}: no group by itself has a value of {form.words}; group by something else")
-    return ByGroup(groups.column, _with_holm(rows), _interactions(found, form, members, rows))
-
-
-def _replicated(found: Comparison, form: Form, label: str, inside: BoolArray) -> Group:
-    sample, runs = found.sampling.sample, len(found.aligned.names)
-    try:
-        measured = measure(form, runs, sample, found.plan, inside)
-    except UsageError:
-        # Replicates of all cases have the statistic, those of this small group do not.
-        return Group(label, int(inside.sum()), [None] * runs, [None] * len(found.pairs))
-    df = group_df(sample, inside)
-    if measured is not None and df >= 1:
-        measured = replace(measured, group_df=min(df, measured.found.design_df))
-    sure = df >= 1
-    return Group(
-        label,
-        int(inside.sum()),
-        [_value(measured, run, sure=sure) for run in range(runs)],
-        [_gap(measured, pair.a, pair.b, sure=sure) for pair in found.pairs],
+        words = basis.measure.words
+        raise UsageError(f"--by {asked}: no group by itself has a value of {words}; group by something else")
+    runs = range(len(basis.aligned.names))
+    return ByGroup(
+        column=found.column,
+        groups=_with_holm(rows, len(pairs)),
+        gaps=[_gap(basis, members, rows, run) for run in runs],
+        interactions=_interactions(basis, members, rows, pairs),
     )
 
 
-def group_df(sample: Sample, inside: BoolArray) -> float:
-    """Units that have cases in the group, less the strata that these are in, as R's survey package counts them."""
-    having = unit_sums(sample, inside) > 0
-    strata = np.unique(sample.stratum_of_unit[having]).size
-    return float(having.sum() - strata)
+def _group(basis: Basis, label: str, inside: BoolArray, pairs: Sequence[tuple[int, int]]) -> Group:
+    runs = len(basis.aligned.names)
+    try:
+        cells = _cells(basis, [(run, inside) for run in range(runs)])
+    except UsageError:
+        # Replicates of all cases have the measure, those of this small group do not.
+        return Group(label, int(inside.sum()), [None] * runs, [None] * len(pairs))
+    return Group(label, int(inside.sum()), [cells.one(run) for run in range(runs)], cells.differences(pairs))
 
 
-def _value(measured: Measured | None, run: int, *, sure: bool) -> Value | None:
-    one = None if measured is None else measured.run(run)
-    return None if one is None else Value(one.estimate, one.interval if sure else None)
+def _cells(basis: Basis, cells: Sequence[tuple[int, BoolArray | None]]) -> Cells:
+    return measure_cells(basis.measure, basis.aligned, cells, basis.sampling.sample, basis.plan)
 
 
-def _gap(measured: Measured | None, a: int, b: int, *, sure: bool) -> Gap | None:
-    one = None if measured is None else measured.pair(a, b)
-    if one is None:
+def _with_holm(rows: Sequence[Group], pairs: int) -> list[Group]:
+    """P-values of all groups and pairs, corrected for their number."""
+    flat = with_adjusted([gap for row in rows for gap in row.pairs])
+    return [replace(row, pairs=flat[i * pairs : (i + 1) * pairs]) for i, row in enumerate(rows)]
+
+
+def _varying(rows: Sequence[Group], members: Sequence[BoolArray], run: int) -> list[int]:
+    """Groups of which a run's value has an interval."""
+    return [i for i in range(len(members)) if (one := rows[i].runs[run]) is not None and one.interval is not None]
+
+
+def _gap(basis: Basis, members: Sequence[BoolArray], rows: Sequence[Group], run: int) -> Gap | None:
+    having = _varying(rows, members, run)
+    if len(having) < 2 or len(having) * basis.aligned.n > MOST_CELLS:
         return None
-    return Gap(one.estimate, one.interval, one.p_value) if sure else Gap(one.estimate, None, None)
+    try:
+        cells = _cells(basis, [(run, members[i]) for i in having])
+    except UsageError:
+        return None
+    if cells.found is None or len(cells.place) < len(having):
+        return None
+    values = cells.found.values if basis.measure.larger_is_better else -cells.found.values
+    best, worst = int(np.argmax(values)), int(np.argmin(values))
+    if best == worst:
+        return None
+    one = _simultaneous(cells.found, cells.found.difference(best, worst), (best, worst), basis.plan)
+    labels = [rows[i].label for i in having]
+    return Gap(labels[best], labels[worst], one, _p_equal(cells))
 
 
-def _independent(found: Comparison, label: str, inside: BoolArray) -> Group:
-    """Without a design: Wilson, Newcombe and McNemar's exact test."""
-    success, confidence = found.aligned.success[:, inside], found.plan.confidence
-    n = success.shape[1]
-    runs: list[Value | None] = [
-        Value(hits / n, wilson(hits, n, confidence=confidence)) for hits in success.sum(axis=1).tolist()
-    ]
-    pairs: list[Gap | None] = []
-    for pair in found.pairs:
-        table = Table.of(success[pair.a], success[pair.b])
-        paired = paired_difference(table, confidence=confidence)
-        pairs.append(Gap(paired.estimate, paired.interval, mcnemar(table).p_exact))
-    return Group(label, n, runs, pairs)
+def equal_groups(basis: Basis, members: Sequence[BoolArray]) -> float | None:
+    """The p-value of all groups of the first run being equal; None where too few of them show how much they vary."""
+    if len(members) * basis.aligned.n > MOST_CELLS:
+        return None
+    try:
+        cells = _cells(basis, [(0, inside) for inside in members])
+        if cells.found is not None and (cells.found.domain_df < 1).any():
+            # Groups within one unit have no error, and leave the others without replicates.
+            kept = [cell for cell, place in cells.place.items() if cells.found.domain_df[place] >= 1]
+            cells = _cells(basis, [(0, members[cell]) for cell in kept]) if kept else Cells(None, {})
+    except UsageError:
+        return None
+    return _p_equal(cells)
 
 
-def _with_holm(rows: Sequence[Group]) -> list[Group]:
-    p_values = np.array([[_known(gap) for gap in row.pairs] for row in rows])
-    adjusted = holm(p_values.ravel()).reshape(p_values.shape)
-    return [
-        replace(row, pairs=[_adjusted(gap, float(p)) for gap, p in zip(row.pairs, own, strict=True)])
-        for row, own in zip(rows, adjusted, strict=True)
-    ]
+def _p_equal(cells: Cells) -> float | None:
+    """Of all groups being equal: Wald's test of those that vary, and the ends by their limits if some do not."""
+    found = cells.found
+    if found is None:
+        return None
+    known = found.domain_df >= 1
+    varying = known & (found.se > 0)
+    p_values = []
+    if varying.sum() > 1:
+        p_values.append(found.equality(np.eye(len(found))[varying], shared=False).p_value)
+    if known.sum() > 1 and not varying[known].all():
+        most, least = (int(part(np.where(known, found.values, np.nan))) for part in (np.nanargmax, np.nanargmin))
+        p_values.append(math.comb(int(known.sum()), 2) * found.p_by_limits(most, least))
+    p_values = [p for p in p_values if not math.isnan(p)]
+    return min(1.0, len(p_values) * min(p_values)) if p_values else None
 
 
-def _known(gap: Gap | None) -> float:
-    return math.nan if gap is None or gap.p_value is None else gap.p_value
-
-
-def _adjusted(gap: Gap | None, p_value: float) -> Gap | None:
-    return gap if gap is None or math.isnan(p_value) else replace(gap, p_adjusted=p_value)
+def _simultaneous(found: Estimates, one: Estimate, pair: tuple[int, int], plan: Plan) -> Estimate:
+    """The difference with an interval that allows for the choice of the two among all groups."""
+    pairs = list(combinations(range(len(found)), 2))
+    if one.interval is None or len(pairs) < 2:
+        return one
+    level = 1 - (1 - plan.confidence) / len(pairs)
+    i, j = np.array(pairs).T
+    variances = np.diag(found.covariance)[i] + np.diag(found.covariance)[j] - 2 * found.covariance[i, j]
+    kept = variances > _NO_VARIANCE
+    if one.se > 0:
+        t = (found.values[i] - found.values[j])[kept] / np.sqrt(variances[kept])
+        largest = max_t(
+            found.covariance, np.array(pairs)[kept], t, df=one.df, confidence=plan.confidence,
+            rng=np.random.default_rng(plan.seed),
+        )  # fmt: skip
+        level = 1 - float(t_p_values(largest.critical, 1.0, one.df))
+    return replace(one, interval=found.at(level).difference(*pair).interval)
 
 
 def _interactions(
-    found: Comparison, form: Form, members: Sequence[BoolArray], rows: Sequence[Group]
+    basis: Basis, members: Sequence[BoolArray], rows: Sequence[Group], pairs: Sequence[tuple[int, int]]
 ) -> list[Interaction | None]:
-    raw = [_interaction(found, form, members, rows, k) for k in range(len(found.pairs))]
-    adjusted = holm(np.array([math.nan if one is None else one[1] for one in raw]))
+    raw = [_interaction(basis, members, rows, pairs, k) for k in range(len(pairs))]
+    p_values = np.array([math.nan if one is None else one[1] for one in raw])
+    corrected = adjusted(p_values, Multiplicity.HOLM)
     return [
-        None if one is None else Interaction(one[0], one[1], float(p)) for one, p in zip(raw, adjusted, strict=True)
+        None if one is None else Interaction(one[0], one[1], float(p)) for one, p in zip(raw, corrected, strict=True)
     ]
 
 
 def _interaction(
-    found: Comparison, form: Form, members: Sequence[BoolArray], rows: Sequence[Group], k: int
+    basis: Basis, members: Sequence[BoolArray], rows: Sequence[Group], pairs: Sequence[tuple[int, int]], k: int
 ) -> tuple[int, float] | None:
     """Wald's test that a difference is the same in all groups that show how much it varies."""
-    pair, sample = found.pairs[k], found.sampling.sample
-    having = [
-        inside
-        for inside, row in zip(members, rows, strict=True)
-        if (gap := row.pairs[k]) is not None and gap.interval is not None and group_df(sample, inside) >= 1
-    ]
-    if len(having) < 2:
+    having = [i for i in range(len(members)) if (gap := rows[i].pairs[k]) is not None and gap.se > 0 and gap.df >= 1]
+    if len(having) < 2 or 2 * len(having) * basis.aligned.n > MOST_CELLS:
         return None
-    together = gaps_together(form, sample, found.plan, (pair.a, pair.b), having)
-    varying = np.diag(together.covariance) > 1e-20
-    if varying.sum() < 2:
+    try:
+        cells = _cells(basis, [(run, members[i]) for run in pairs[k] for i in having])
+    except UsageError:
         return None
-    test = equal_rates(
-        together.estimates[varying], together.covariance[np.ix_(varying, varying)], df=together.design_df
-    )
-    return None if math.isnan(test.p_value) else (int(varying.sum()), test.p_value)
+    if cells.found is None or len(cells.place) < 2 * len(having):
+        return None
+    test = cells.found.equality(_differences(len(having)), shared=False)
+    return None if math.isnan(test.p_value) else (len(having), test.p_value)
+
+
+def _differences(groups: int) -> FloatArray:
+    """Contrasts (groups, 2 groups): the first run's value in a group less the second's."""
+    return np.hstack([np.eye(groups), -np.eye(groups)])

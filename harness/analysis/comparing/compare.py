@@ -1,6 +1,5 @@
 """Compare: McNemar and replication for every pair, with what follows from them."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,42 +7,47 @@ from typing import Any
 import numpy as np
 
 from harness.analysis.comparing.align import Aligned
+from harness.analysis.comparing.cells import Cells, measure_runs
 from harness.analysis.comparing.comparison import Comparison, Pair, RunSummary, best_first
-from harness.analysis.comparing.measured import Measured, measure
-from harness.analysis.comparing.replicated import Replicated, with_holm
 from harness.analysis.comparing.sampling import Sampling
-from harness.analysis.comparing.statistics import Form
-from harness.stats.clustering import intraclass_correlation, intraclass_of_differences
-from harness.stats.cochran import WaldTest, cochran_q, equal_rates
+from harness.errors import UsageError
+from harness.measures import MEASURES, Measure
+from harness.stats.cochran import cochran_q
 from harness.stats.differences import paired_differences
+from harness.stats.estimate import Estimate, t_p_values
 from harness.stats.letters import distinct_matrix, letter_display
-from harness.stats.multiplicity import holm
+from harness.stats.multiplicity import Multiplicity, adjusted, max_t
 from harness.stats.paired import McNemars, PairTables, mcnemar_all, pairwise_tables
 from harness.stats.rates import Interval, wilson
-from harness.stats.replication.estimate import Estimate, replicate
-from harness.stats.replication.intervals import t_interval, t_p_value
-from harness.stats.replication.joint import JointRates, joint_rates
-from harness.stats.replication.linearised import independent_variance
 from harness.stats.replication.plan import Plan
-from harness.stats.replication.statistic import difference, rate
+
+RATE = MEASURES["rate"]
 
 
 def compare(
-    aligned: Aligned, sampling: Sampling, plan: Plan, *, baseline: int | None = None, form: Form | None = None
+    aligned: Aligned,
+    sampling: Sampling,
+    plan: Plan,
+    *,
+    baseline: int | None = None,
+    measure: Measure = RATE,
+    multiplicity: Multiplicity = Multiplicity.HOLM,
 ) -> Comparison:
-    """Compare all pairs, or one with all the others; by another statistic than the rate of success where one is given.
-
-    McNemar's test is always about success.
-    """
+    """Compare all pairs, or one with all the others, by a measure; McNemar's test is always about success."""
+    if multiplicity is Multiplicity.MAX_T and not sampling.known and measure is RATE:
+        raise UsageError(
+            "--multiplicity max-t works on estimates by design: name a --psu or a --stratum, or choose another"
+        )
     tables = _chosen(pairwise_tables(aligned.success), baseline)
-    replication = _replicated_pairs(aligned, sampling, plan, tables) if sampling.known else None
-    pairs = _pairs(tables, replication, plan.confidence)
-    runs = [_summary(aligned, sampling, plan, number) for number in range(len(aligned.names))]
-    measured = None if form is None else measure(form, len(runs), sampling.sample, plan)
-    if form is not None:
-        pairs, runs = _beyond(pairs, runs, measured)
-    better_first = form is None or form.larger_is_better
-    groups, letters = _groups(aligned.names, runs, pairs, alpha=1 - plan.confidence, larger_is_better=better_first)
+    rates = measure_runs(RATE, aligned, sampling.sample, plan) if sampling.known else None
+    measured = rates if measure is RATE else measure_runs(measure, aligned, sampling.sample, plan)
+    places = list(zip(tables.first.tolist(), tables.second.tolist(), strict=True))
+    gaps = None if measured is None else _differences(measured, places, multiplicity, plan)
+    of_rates = gaps if measured is rates or rates is None else rates.differences(places)
+    pairs = _pairs(tables, gaps, of_rates if sampling.known else None, plan, multiplicity, beyond=measure is not RATE)
+    runs = [_summary(aligned, measured, plan, number) for number in range(len(aligned.names))]
+    order = best_first(runs, larger_is_better=measure.larger_is_better)
+    groups, letters = ([], [""] * len(runs)) if baseline is not None else _groups(aligned.names, pairs, order, plan)
     votes = aligned.success.sum(axis=0)
     return Comparison(
         aligned=aligned,
@@ -52,37 +56,17 @@ def compare(
         runs=runs,
         better=_better(aligned),
         cochran=cochran_q(aligned.success),
-        wald=_wald(aligned, sampling, plan) if form is None else measured.wald() if measured else None,
+        wald=None if measured is None else measured.equality(),
         pairs=pairs,
         groups=groups,
         letters=letters,
         oracle=float((votes > 0).mean()),
         majority=float((2 * votes > len(runs)).mean()) if len(runs) > 2 else None,
-        form=form,
+        measure=measure,
         measured=measured,
+        multiplicity=multiplicity,
+        baseline=baseline,
     )
-
-
-def _beyond(
-    pairs: Sequence[Pair], runs: Sequence[RunSummary], measured: Measured | None
-) -> tuple[list[Pair], list[RunSummary]]:
-    """Pairs and runs with replication of another statistic."""
-    own = [None if measured is None else measured.run(i) for i in range(len(runs))]
-    found = [None if measured is None else measured.pair(pair.a, pair.b) for pair in pairs]
-    adjusted = iter(with_holm([one for one in found if one is not None]))
-    replications = [None if one is None else next(adjusted) for one in found]
-    return (
-        [replace(p, replication=one, beyond=True) for p, one in zip(pairs, replications, strict=True)],
-        [replace(r, replication=o, value=o.estimate if o else None) for r, o in zip(runs, own, strict=True)],
-    )
-
-
-def _wald(aligned: Aligned, sampling: Sampling, plan: Plan) -> WaldTest | None:
-    """Whether any two of three or more rates differ, as the design has it."""
-    if not sampling.known or len(aligned.names) < 3:
-        return None
-    joint = joint_rates(sampling.sample, aligned.success.T, plan)
-    return equal_rates(joint.estimates, joint.covariance, df=joint.df)
 
 
 def _chosen(tables: PairTables, baseline: int | None) -> PairTables:
@@ -98,92 +82,68 @@ def _better(aligned: Aligned) -> list[list[int | None]]:
     return [[None if i == j else count for j, count in enumerate(row)] for i, row in enumerate(counts)]
 
 
-def _summary(aligned: Aligned, sampling: Sampling, plan: Plan, number: int) -> RunSummary:
-    success = aligned.success[number]
-    successes = int(success.sum())
-    replication = None
-    if sampling.known:
-        found = replicate(sampling.sample, rate(success), plan)
-        icc = intraclass_correlation(success, sampling.sample.unit_of_case).icc if sampling.psu else math.nan
-        replication = _replicated(found, icc)
-    interval = wilson(successes, aligned.n, confidence=plan.confidence)
-    value = successes / aligned.n if replication is None else replication.estimate
-    return RunSummary(aligned.names[number], successes / aligned.n, interval, replication, value)
+def _summary(aligned: Aligned, measured: Cells | None, plan: Plan, number: int) -> RunSummary:
+    counts = aligned.counts[number]
+    interval, rate = wilson(counts.successes, counts.tests, confidence=plan.confidence), counts.rate
+    one = None if measured is None else measured.one(number)
+    value = rate if measured is None else None if one is None else one.value
+    return RunSummary(aligned.names[number], rate, interval, one, value)
 
 
-def _replicated(found: Estimate, icc: float) -> Replicated:
-    return Replicated(
-        method=str(found.method),
-        estimate=found.estimate,
-        se=found.se,
-        df=found.df,
-        interval=found.interval,
-        p_value=found.p_value,
-        p_adjusted=None,
-        design_effect=found.design_effect,
-        icc=None if math.isnan(icc) else icc,
-        replicates=found.replicates,
-        groupings=found.groupings,
-        fay=found.fay,
-    )
+def _differences(
+    measured: Cells, places: Sequence[tuple[int, int]], multiplicity: Multiplicity, plan: Plan
+) -> list[Estimate | None]:
+    """What is compared of every pair, by the design."""
+    if multiplicity is Multiplicity.MAX_T:
+        return _max_t(measured.differences(places), places, measured, plan)
+    return measured.differences(places, lambda p_values: adjusted(p_values, multiplicity))
 
 
-def _replicated_pairs(aligned: Aligned, sampling: Sampling, plan: Plan, tables: PairTables) -> list[Replicated]:
-    """Replication of every difference. One covariance serves all pairs: a difference of rates is linear in them."""
-    sample = sampling.sample
-    joint = joint_rates(sample, aligned.success.T, plan)
-    iccs = intraclass_of_differences(aligned.success, sample.unit_of_case) if sampling.psu else None
-    own = plan.df == "satterthwaite"
-    found = []
-    for i, j in zip(tables.first.tolist(), tables.second.tolist(), strict=True):
-        variance = float(joint.covariance[i, i] + joint.covariance[j, j] - 2 * joint.covariance[i, j])
-        icc = math.nan if iccs is None else float(iccs[i, j])
-        if own or variance <= 1e-24:
-            # No variance: there is no t interval, and `replicate` knows what can be said instead.
-            estimate = replicate(sample, difference(aligned.success[i], aligned.success[j]), plan)
-            found.append(_replicated(estimate, icc))
-        else:
-            found.append(_from_joint(aligned, sampling, plan, joint, (i, j, variance, icc)))
-    return with_holm(found)
+def _max_t(
+    found: Sequence[Estimate | None], places: Sequence[tuple[int, int]], measured: Cells, plan: Plan
+) -> list[Estimate | None]:
+    """P-values and intervals that hold for all pairs at once; with a baseline that is Dunnett's test.
+
+    The largest t gives a confidence for each pair, and the interval is made at that as any other is. Pairs without
+    variance have no t: Bonferroni's correction holds for them.
+    """
+    together, result = measured.found, list(found)
+    known = {k: one for k, one in enumerate(found) if one is not None}
+    if together is None or not known:
+        return result
+    at = {k: [measured.place[run] for run in places[k]] for k in known}
+    varying = {k: one for k, one in known.items() if one.se > 0 and one.interval is not None}
+    p_values = {k: min(1.0, len(known) * one.p_value) for k, one in known.items() if one.p_value is not None}
+    levels = dict.fromkeys(known, 1 - (1 - plan.confidence) / len(known))
+    if varying:
+        df = min(one.df for one in varying.values())
+        largest = max_t(
+            together.covariance, [at[k] for k in varying], [one.value / one.se for one in varying.values()], df=df,
+            confidence=plan.confidence, rng=np.random.default_rng(plan.seed),
+        )  # fmt: skip
+        p_values |= zip(varying, largest.p_values.tolist(), strict=True)
+        levels |= dict.fromkeys(varying, 1 - float(t_p_values(largest.critical, 1.0, df)))
+    for level in set(levels.values()):
+        chosen = [k for k in known if levels[k] == level]
+        wider = together.at(level).differences([at[k][0] for k in chosen], [at[k][1] for k in chosen])
+        for k, wide in zip(chosen, wider, strict=True):
+            result[k] = replace(known[k], p_adjusted=p_values.get(k), interval=wide.interval)
+    return result
 
 
-def _from_joint(
-    aligned: Aligned, sampling: Sampling, plan: Plan, joint: JointRates, pair: tuple[int, int, float, float]
-) -> Replicated:
-    i, j, variance, icc = pair
-    estimate, se = float(joint.estimates[i] - joint.estimates[j]), math.sqrt(variance)
-    independent = _independent(aligned, sampling, i, j)
-    return Replicated(
-        method=str(joint.method),
-        estimate=estimate,
-        se=se,
-        df=joint.df,
-        interval=t_interval(estimate, se, joint.df, bounds=(-1.0, 1.0), confidence=plan.confidence),
-        p_value=t_p_value(estimate, se, joint.df),
-        p_adjusted=None,
-        design_effect=variance / independent if independent > 0 else None,
-        icc=None if math.isnan(icc) else icc,
-        replicates=joint.replicates,
-        groupings=joint.groupings,
-        fay=plan.fay or 0.0,
-    )
-
-
-def _independent(aligned: Aligned, sampling: Sampling, i: int, j: int) -> float:
-    """The variance of the difference if all cases were independent."""
-    if sampling.weights != "cases":
-        return independent_variance(sampling.sample, difference(aligned.success[i], aligned.success[j]))
-    n = aligned.n
-    discordant = int((aligned.success[i] != aligned.success[j]).sum())
-    gap = (int(aligned.success[i].sum()) - int(aligned.success[j].sum())) / n
-    return (discordant / n - gap * gap) / (n - 1) if n > 1 else 0.0
-
-
-def _pairs(tables: PairTables, replication: list[Replicated] | None, confidence: float) -> list[Pair]:
-    effects = np.array([_effect(one) for one in replication]) if replication is not None else np.ones(len(tables))
-    tests = mcnemar_all(tables.n_sf, tables.n_fs, design_effect=effects)
-    estimates, intervals = paired_differences(tables, confidence=confidence)
-    adjusted = holm(tests.p_exact)
+def _pairs(
+    tables: PairTables,
+    gaps: Sequence[Estimate | None] | None,
+    of_rates: Sequence[Estimate | None] | None,
+    plan: Plan,
+    multiplicity: Multiplicity,
+    *,
+    beyond: bool,
+) -> list[Pair]:
+    effects = [None] * len(tables) if of_rates is None else [_effect(one) for one in of_rates]
+    tests = mcnemar_all(tables.n_sf, tables.n_fs, design_effect=np.array([effect or 1.0 for effect in effects]))
+    estimates, intervals = paired_differences(tables, confidence=plan.confidence)
+    corrected = adjusted(tests.p_exact, Multiplicity.HOLM if multiplicity is Multiplicity.MAX_T else multiplicity)
     return [
         Pair(
             a=int(tables.first[k]),
@@ -192,32 +152,40 @@ def _pairs(tables: PairTables, replication: list[Replicated] | None, confidence:
             n_sf=int(tables.n_sf[k]),
             n_fs=int(tables.n_fs[k]),
             n_ss=int(tables.n_ss[k]),
-            p_adjusted=float(adjusted[k]),
+            p_adjusted=float(corrected[k]),
             difference=float(estimates[k]),
             interval=Interval(float(intervals.low[k]), float(intervals.high[k])),
-            replication=None if replication is None else replication[k],
-            **_of_tests(tests, k),
+            effect=effects[k],
+            replication=None if gaps is None else gaps[k],
+            beyond=beyond,
+            **named,
         )
-        for k in range(len(tables))
+        for k, named in enumerate(_of_tests(tests))
     ]
 
 
-def _effect(found: Replicated) -> float:
-    """A design effect that McNemar's z can be divided by; 1 where none is known."""
-    return found.design_effect if found.design_effect else 1.0
+def _effect(found: Estimate | None) -> float | None:
+    """A design effect that McNemar's z can be divided by; None where none is known."""
+    return found.design_effect if found is not None and found.design_effect else None
 
 
-def _of_tests(tests: McNemars, k: int) -> dict[str, Any]:
-    values = {name: getattr(tests, name)[k].item() for name in McNemars.__dataclass_fields__ if name != "better"}
-    return {name: None if isinstance(v, float) and math.isnan(v) else v for name, v in values.items()}
+def _of_tests(tests: McNemars) -> list[dict[str, Any]]:
+    """McNemar's test of every pair, by the names that a pair has for it; None where a number is none."""
+    names = [name for name in McNemars.__dataclass_fields__ if name != "better"]
+    columns = [getattr(tests, name).tolist() for name in names]
+    return [
+        {name: None if value != value else value for name, value in zip(names, row, strict=True)}
+        for row in zip(*columns, strict=True)
+    ]
 
 
 def _groups(
-    names: Sequence[str], runs: Sequence[RunSummary], pairs: Sequence[Pair], *, alpha: float, larger_is_better: bool
+    names: Sequence[str], pairs: Sequence[Pair], order: Sequence[int], plan: Plan
 ) -> tuple[list[list[str]], list[str]]:
     """Sets of algorithms that cannot be told apart, the best first."""
+    alpha = 1 - plan.confidence
     distinct: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = distinct_matrix(
         len(names), [pair.a for pair in pairs], [pair.b for pair in pairs], [p.p_decisive <= alpha for p in pairs]
     )
-    display = letter_display(distinct, order=best_first(runs, larger_is_better=larger_is_better))
+    display = letter_display(distinct, order=list(order))
     return [[names[i] for i in group] for group in display.groups], list(display.letters)

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from harness.analysis.comparing.align import Aligned
-from harness.analysis.comparing.measured import Measured
-from harness.analysis.comparing.replicated import Replicated
+from harness.analysis.comparing.cells import Cells
 from harness.analysis.comparing.sampling import Sampling
-from harness.analysis.comparing.statistics import Form
+from harness.measures import MEASURES, Measure
 from harness.stats.cochran import CochranQ, WaldTest
+from harness.stats.estimate import Estimate
+from harness.stats.multiplicity import Multiplicity
 from harness.stats.rates import Interval
 from harness.stats.replication.plan import Plan
 
@@ -21,8 +22,8 @@ class RunSummary:
     name: str
     rate: float
     interval: Interval
-    replication: Replicated | None
-    # The statistic that is compared; nothing where this run has none, such as a precision where it accepts nothing.
+    replication: Estimate | None
+    # The measure that is compared; nothing where this run has none, such as a precision where it accepts nothing.
     value: float | None
 
 
@@ -48,8 +49,10 @@ class Pair:
     confidence_better: float | None
     difference: float
     interval: Interval
-    replication: Replicated | None
-    # Whether replication is of another statistic than the rate of success, which McNemar's test is about.
+    # The design effect by which McNemar's z was divided; None where none is known.
+    effect: float | None = None
+    replication: Estimate | None = None
+    # Whether replication is of another measure than the rate of success, which McNemar's test is about.
     beyond: bool = False
 
     @property
@@ -60,10 +63,10 @@ class Pair:
     @property
     def p_decisive(self) -> float:
         """The p-value that a verdict rests on: replication's where there is a design, corrected for many pairs."""
-        adjusted = self.replication.p_adjusted if self.replication is not None else self.p_adjusted
-        if self.beyond and (self.replication is None or adjusted is None):
-            return 1.0
-        return self.p_adjusted if adjusted is None else adjusted
+        if self.replication is None:
+            return 1.0 if self.beyond else self.p_adjusted
+        # A design that says nothing of the error leaves nothing to decide by: McNemar's test does not know it.
+        return 1.0 if self.replication.p_adjusted is None else self.replication.p_adjusted
 
 
 @dataclass(frozen=True)
@@ -83,25 +86,33 @@ class Comparison:
     oracle: float
     majority: float | None = None
     notes: list[str] = field(default_factory=list)
-    # What is compared where it is not the rate of success, and what was found of it if any run has it.
-    form: Form | None = None
-    measured: Measured | None = None
+    # What is compared, and its estimates by the design; None for the rate of success without a design.
+    measure: Measure = MEASURES["rate"]
+    measured: Cells | None = None
+    multiplicity: Multiplicity = Multiplicity.HOLM
+    # The run that all others are compared with; None where all pairs are.
+    baseline: int | None = None
 
     @property
     def statistic(self) -> str:
         """The name of what is compared."""
-        return "rate" if self.form is None else self.form.name
+        return self.measure.name
+
+    @property
+    def beyond(self) -> bool:
+        """Whether something else than the rate of success is compared."""
+        return self.measure is not MEASURES["rate"]
 
     @property
     def larger_is_better(self) -> bool:
-        """Of the statistic that is compared."""
-        return self.form is None or self.form.larger_is_better
+        """Of the measure that is compared."""
+        return self.measure.larger_is_better
 
     def leader(self, pair: Pair) -> int | None:
         """The one that the estimate speaks for; None on a tie."""
         if pair.replication is None:
             return None if pair.beyond else pair.better
-        ahead = pair.replication.estimate * (1 if self.larger_is_better else -1)
+        ahead = pair.replication.value * (1 if self.larger_is_better else -1)
         return None if ahead == 0 else pair.a if ahead > 0 else pair.b
 
     @property

@@ -14,6 +14,8 @@ from harness.params import nearest
 # Groups of which a reader keeps track, and a plot.
 MOST = 60
 NO_VALUE = "(none)"
+# COLUMN:5, bins of a number.
+BINS = re.compile(r"(.+):(\d{1,3})")
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ def groups_of(aligned: Aligned, asked: str) -> Groups:
     """By `column`, `column:5` (bins of about equally many cases) or `column=0,10,20` (edges of bins)."""
     if _known(aligned, asked):
         return _checked(_by_value(aligned, asked), asked)
-    if found := re.fullmatch(r"(.+):(\d{1,3})", asked):
+    if found := BINS.fullmatch(asked):
         return _checked(_by_quantile(aligned, _existing(aligned, found[1]), int(found[2])), asked)
     if found := re.fullmatch(r"(.+?)=([^=]*)", asked):
         return _checked(_by_edges(aligned, _existing(aligned, found[1]), _edges(asked, found[2])), asked)
@@ -83,6 +85,8 @@ def _by_quantile(aligned: Aligned, name: str, bins: int) -> Groups:
         raise UsageError(f"--by {name}:{bins}: from 2 to {MOST} bins")
     values = _numbers(aligned, name)
     known = values[~np.isnan(values)]
+    if not known.size:
+        raise UsageError(f"--by {name}:{bins}: no case has a number there")
     inner = np.unique(np.quantile(known, np.arange(1, bins) / bins, method="inverted_cdf"))
     # A value on an edge belongs below it, as the quantile's own definition has it.
     codes = np.searchsorted(inner, values, side="left")

@@ -7,12 +7,9 @@ import numpy as np
 
 from harness.analysis.comparing.align import BoolArray, FloatArray, IntArray
 from harness.analysis.comparing.comparison import Comparison
-from harness.analysis.comparing.statistics import Form, outcome_form
 from harness.errors import UsageError
 from harness.stats.replication.bootstrap import rescaled_bootstrap
-from harness.stats.replication.replicates import Replicates
-from harness.stats.replication.sample import Sample, unit_sums
-from harness.stats.replication.statistic import OfTotals, Statistic, full_estimate
+from harness.stats.replication.statistic import full_values, replicate_values
 
 DRAWS = 1000
 LEAST = 100
@@ -61,8 +58,7 @@ def look_at_items(found: Comparison) -> Items:
     telling = np.flatnonzero((solved > 0) & (solved < len(aligned.names)))
     power = discrimination(aligned.success)[telling]
     order = np.lexsort((telling, -np.where(np.isnan(power), -2.0, power)))
-    form = found.form or outcome_form("rate", aligned)
-    standings, draws = _standings(found, form)
+    standings, draws = _standings(found)
     return Items(
         all_solve=int((solved == len(aligned.names)).sum()),
         none_solves=int((solved == 0).sum()),
@@ -95,16 +91,16 @@ def discrimination(success: BoolArray) -> FloatArray:
     return np.where(varies, np.clip((with_whole - var_own) / bottom, -1.0, 1.0), np.nan)
 
 
-def _standings(found: Comparison, form: Form) -> tuple[list[Standing], int]:
+def _standings(found: Comparison) -> tuple[list[Standing], int]:
     """By the bootstrap over the units of each stratum: what is best in how many draws."""
     names, sample = found.aligned.names, found.sampling.sample
     runs = [i for i in range(len(names)) if found.runs[i].value is not None]
-    draws = max(100, min(DRAWS, MANY // sample.units))
-    sign = 1.0 if form.larger_is_better else -1.0
     if not runs:
         return [], 0
-    values = sign * _drawn(form, runs, sample, draws, found.plan.seed)
-    whole = sign * np.array([full_estimate(sample, form.single(run)) for run in runs])
+    sign = 1.0 if found.larger_is_better else -1.0
+    values = sign * _drawn(found, runs)
+    statistic = found.measure.statistic(found.aligned, [(run, None) for run in runs])
+    whole = np.round(sign * full_values(sample, statistic), 12)
     ranks, best = ranks_of(values), values == values.max(axis=1, keepdims=True)
     first = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
     tail = (1 - found.plan.confidence) / 2
@@ -115,22 +111,18 @@ def _standings(found: Comparison, form: Form) -> tuple[list[Standing], int]:
     ], len(values)
 
 
-def _drawn(form: Form, runs: list[int], sample: Sample, draws: int, seed: int) -> FloatArray:
-    """The statistic (draws, runs) of every run in every draw that has it for all of them."""
-    replicates = rescaled_bootstrap(sample, rng=np.random.default_rng(seed), replicates=draws)
-    values = np.stack([_values(replicates, sample, form.single(run)) for run in runs], axis=1)
+def _drawn(found: Comparison, runs: list[int]) -> FloatArray:
+    """The measure (draws, runs) of every run in every draw that has it for all of them."""
+    sample, draws = found.sampling.sample, max(100, min(DRAWS, MANY // found.sampling.sample.units))
+    replicates = rescaled_bootstrap(sample, rng=np.random.default_rng(found.plan.seed), replicates=draws)
+    statistic = found.measure.statistic(found.aligned, [(run, None) for run in runs])
+    values = replicate_values(replicates, sample, statistic)
     kept = values[np.isfinite(values).all(axis=1)]
     if len(kept) < LEAST:
-        raise UsageError(f"--items: {len(kept)} of {draws:,} draws have a {form.words}: there are too few cases for it")
+        words = found.measure.words
+        raise UsageError(f"--items: {len(kept)} of {draws:,} draws have a {words}: there are too few cases for it")
     # Sums of the same weights in another order differ in their last digits; ties must stay ties.
     return np.asarray(np.round(kept, 12), dtype=np.float64)
-
-
-def _values(replicates: Replicates, sample: Sample, statistic: Statistic) -> FloatArray:
-    if isinstance(statistic, OfTotals):
-        return statistic.combine(replicates.totals(unit_sums(sample, statistic.columns)))
-    weights = (factors[sample.unit_of_case] * sample.weights for block in replicates.weights() for factors in block)
-    return np.array([statistic.function(one) for one in weights])
 
 
 def ranks_of(values: FloatArray) -> IntArray:

@@ -5,18 +5,22 @@ A threshold that was set on the very cases that are compared is itself an estima
 
 import math
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.analysis.comparing.align import Aligned, BoolArray, FloatArray
-from harness.analysis.comparing.statistics import Form, cases_of, check_classes, difference_of, form_of
+from harness.analysis.comparing.cells import Cell, check_classes
 from harness.errors import UsageError
+from harness.measures import Measure, Reads, Runs, find_measure
 from harness.model import Counts
-from harness.stats.confusion import MEASURES
 from harness.stats.curves.cases import Cases, Order
-from harness.stats.replication.statistic import OfWeights
+from harness.stats.curves.counts import counts_of
+from harness.stats.curves.hull import convex_hull
+from harness.stats.replication.statistic import OfWeights, Smooth
 from harness.transcript.columns import OUTCOMES
 
 Outcomes = npt.NDArray[np.int8]
@@ -40,6 +44,14 @@ class Point:
             return int(np.argmax(within)) if within.any() else len(tpr) - 1
         # Two thresholds can be equally near; which of them it is must not hang on rounding.
         return int(np.argmin(np.round(np.abs(1 - tpr - fpr), 12)))
+
+    def shift(self, slope: float) -> tuple[float, float]:
+        """How far an excess of the true and of the false positive rate moves the threshold, in false positive rate."""
+        if self.at == "fpr":
+            return 0.0, -1.0
+        if self.at == "fnr":
+            return (-1 / slope if slope > 0 else 0.0), 0.0
+        return -1 / (1 + slope), -1 / (1 + slope)
 
     def __str__(self) -> str:
         return self.at if self.at == "eer" else f"{self.at}={self.limit:g}"
@@ -102,50 +114,102 @@ class Ladder:
         return math.inf if number == 0 else float(self.order.better[number - 1])
 
 
-def ladders(aligned: Aligned) -> list[Ladder]:
+def ladders(runs: Runs) -> list[Ladder]:
     """Of every run."""
-    check_classes("--at", ("positive", "negative"), aligned.positive)
-    return [Ladder(cases, Order.of(cases.better)) for cases in cases_of(aligned)]
+    check_classes("--at", ("positive", "negative"), runs.positive)
+    return [Ladder(cases, Order.of(cases.better)) for cases in runs.curve_cases()]
 
 
-class OperatingForm(Form):
+def operating_measure(measure: Measure, point: Point) -> Measure:
     """A measure of the outcomes at a threshold that is set anew for every set of weights."""
+    formula = measure.of_totals
+    if formula is None:
+        raise UsageError(f"--statistic {measure.name} is not of the outcomes at a threshold: leave out --at {point}")
 
-    smooth = linearises = False
+    def statistic(runs: Runs, cells: Sequence[Cell]) -> OfWeights:
+        known = ladders(runs)
+        chosen = [(known[run], inside) for run, inside in cells]
+        counted = None
+        if any(inside is not None for _, inside in cells):
+            everything = np.ones(runs.positive.size, dtype=np.bool_)
+            masks = [everything if inside is None else inside for _, inside in cells]
+            counted = np.stack(masks, axis=1).astype(np.float64)
+        return OfWeights(
+            lambda weights: np.array([_value(formula, point, ladder, inside, weights) for ladder, inside in chosen]),
+            bounds=measure.bounds,
+            size=len(cells),
+            linear=lambda weights: np.stack([_linear(formula, point, *cell, weights) for cell in chosen], axis=1),
+            # A threshold jumps from score to score: half-samples overstate the error by a tenth and more.
+            linear_first=True,
+            smooth=False,
+            counted=counted,
+            words=f"{measure.words} at {point}",
+        )
 
-    def __init__(self, name: str, aligned: Aligned, point: Point) -> None:
-        measure = MEASURES[name]
-        self.name, self.bounds, self.larger_is_better = name, measure.bounds, measure.larger_is_better
-        self.words, self.needs = f"{measure.words} at {point}", measure.needs
-        self._measure, self._point, self._ladders = measure, point, ladders(aligned)
-
-    def single(self, run: int, inside: BoolArray | None = None) -> OfWeights:
-        """The threshold, and then the measure."""
-        ladder = self._ladders[run]
-
-        def of_weights(weights: FloatArray) -> float:
-            place = ladder.place(self._point, weights)
-            if place is None:
-                return math.nan
-            tp, fp = ladder.totals(weights, inside)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                totals = np.array([tp[place], tp[-1] - tp[place], fp[place], fp[-1] - fp[place]])
-                return float(self._measure.of(totals))
-
-        return OfWeights(of_weights, bounds=self.bounds)
-
-    def paired(self, a: int, b: int, inside: BoolArray | None = None) -> OfWeights:
-        """Each at its own threshold."""
-        return difference_of(self.single(a, inside), self.single(b, inside))
+    return replace(measure, words=f"{measure.words} at {point}", statistic=statistic, reads=Reads.SCORE)
 
 
-def chosen_form(statistic: str, point: Point | None, aligned: Aligned) -> Form:
-    """The statistic, at the operating point if there is one; curves have all points in them."""
-    if point is None:
-        return form_of(statistic, aligned)
-    if statistic not in MEASURES:
-        raise UsageError(f"--statistic {statistic} is not of the outcomes at a threshold: leave out --at {point}")
-    return OperatingForm(statistic, aligned, point)
+Formula = Callable[[Any], Any]
+
+
+def _value(formula: Formula, point: Point, ladder: Ladder, inside: BoolArray | None, weights: FloatArray) -> float:
+    place = ladder.place(point, weights)
+    if place is None:
+        return math.nan
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(formula(_totals(ladder, place, weights, inside)))
+
+
+def _totals(ladder: Ladder, place: int, weights: FloatArray, inside: BoolArray | None) -> FloatArray:
+    tp, fp = ladder.totals(weights, inside)
+    return np.array([tp[place], tp[-1] - tp[place], fp[place], fp[-1] - fp[place]])
+
+
+def _linear(
+    formula: Formula, point: Point, ladder: Ladder, inside: BoolArray | None, weights: FloatArray
+) -> FloatArray:
+    """What each case adds (cases,) to first order, the threshold moving with the cases that it is set by.
+
+    Along the curve the true positive rate moves by `slope` times the false positive rate. What a case adds to the rate
+    that is held still moves the threshold, and with it the other one.
+    """
+    place = ladder.place(point, weights)
+    if place is None:
+        return np.full(weights.size, np.nan)
+    positive, accepted = ladder.cases.positive, ladder.cases.better >= ladder.threshold(place)
+    slope = _slope(ladder, place, weights)
+    shift = point.shift(slope)
+    tp, fp = ladder.totals(weights)
+    # How far a case moves the threshold, in false positive rate: its own deviation from the rate that is held still.
+    pulled = np.where(
+        positive,
+        shift[0] * (accepted - tp[place] / tp[-1]) / tp[-1],
+        shift[1] * (accepted - fp[place] / fp[-1]) / fp[-1],
+    )
+    counted = np.ones(weights.size) if inside is None else inside.astype(np.float64)
+    own = np.stack([accepted & positive, ~accepted & positive, accepted & ~positive, ~accepted & ~positive], axis=1)
+    inner_tp, inner_fp = ladder.totals(weights, inside)
+    moved = np.array([slope * inner_tp[-1], -slope * inner_tp[-1], inner_fp[-1], -inner_fp[-1]])
+    columns = own * counted[:, None] + pulled[:, None] * moved
+    totals = _totals(ladder, place, weights, inside)
+    return Smooth(columns, formula=formula, parts=4).derivative(totals, columns)[:, 0]
+
+
+def _slope(ladder: Ladder, place: int, weights: FloatArray) -> float:
+    """That of the curve's convex hull where the threshold is."""
+    hull = convex_hull(counts_of(replace(ladder.cases, weights=weights)))
+    tp, fp = ladder.totals(weights)
+    along = tp[place] / tp[-1] + fp[place] / fp[-1]
+    after = int(np.searchsorted(hull.tpr + hull.fpr, along, side="left"))
+    slope = float(hull.slope[min(max(after - 1, 0), hull.slope.size - 1)])
+    # A vertical stretch of the hull is steep, not endless.
+    return min(slope, float(np.count_nonzero(ladder.cases.positive)))
+
+
+def chosen_measure(name: str, point: Point | None, aligned: Aligned) -> Measure:
+    """The measure, at the operating point if there is one; curves have all points in them."""
+    measure = find_measure(name, aligned.value_names())
+    return measure if point is None else operating_measure(measure, point)
 
 
 @dataclass(frozen=True)

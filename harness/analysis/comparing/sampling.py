@@ -1,16 +1,19 @@
 """How the compared cases were sampled: the script's design, or what the user says instead."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from harness.analysis.comparing.align import Aligned, FloatArray, IntArray
+from harness.analysis.comparing.align import Aligned, BoolArray, FloatArray, IntArray
 from harness.errors import TranscriptError, UsageError
+from harness.model import plural
 from harness.params import nearest
 from harness.stats.replication.sample import Sample, make_sample
+from harness.transcript.format import Header
 
 
 @dataclass(frozen=True)
@@ -36,24 +39,20 @@ class Sampling:
 
     @property
     def known(self) -> bool:
-        """Whether there is any design: a stratum or a PSU."""
-        return self.stratum is not None or self.psu is not None
+        """Whether there is any design: a stratum, a PSU, or weights."""
+        return self.stratum is not None or self.psu is not None or self.weights != "cases"
 
     @property
     def target(self) -> str:
         """What an interval speaks of."""
-        drawn = "new cases" if self.psu is None else f"new {_plural(self.psu)}"
+        drawn = "new cases" if self.psu is None else f"new {plural(self.psu)}"
         return drawn if self.stratum is None else f"these strata, {drawn}"
 
     @property
     def target_in_words(self) -> str:
         """The same for a sentence."""
-        drawn = "new cases" if self.psu is None else f"new {_plural(self.psu)}"
+        drawn = "new cases" if self.psu is None else f"new {plural(self.psu)}"
         return f"for {drawn}" if self.stratum is None else f"for these strata ({self.stratum}) and {drawn}"
-
-
-def _plural(name: str) -> str:
-    return name if name.endswith("s") else f"{name}s"
 
 
 def take_sample(aligned: Aligned, options: DesignOptions) -> Sampling:
@@ -63,23 +62,71 @@ def take_sample(aligned: Aligned, options: DesignOptions) -> Sampling:
     if psu is None and aligned.repeated:
         # Several answers to one case are not several cases.
         psu = _Grouping("case", *_sorted(aligned, "id"))
-    weights_name, weights = _weights(aligned, options.weights, stratum)
+    weights = _weights(aligned, options.weights, stratum)
+    return _sampled(aligned.n, stratum, psu, weights, options.lone, aligned.headers[0].test.name)
+
+
+def sample_units(sums: Mapping[tuple[Any, Any], Sequence[int]], header: Header) -> "tuple[Sampling, BoolArray]":
+    """The sample that the tally of a run is, by (stratum, PSU), and which of its cases are successes.
+
+    The cases of a unit are in no order, which no rate depends on. A unit without a PSU is as many as it has cases.
+    """
+    design = header.design
+    sizes, hits = (np.array([tally[side] for tally in sums.values()], dtype=np.intp) for side in (0, 1))
+    places = np.repeat(np.arange(len(sizes)), sizes)
+    within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    declared = {"stratum": design.get("stratum"), "psu": design.get("psu")}
+    groups: dict[str, _Grouping | None] = {}
+    for side, kind in enumerate(("stratum", "psu")):
+        labels = [key[side] for key in sums]
+        if not all(labels):
+            groups[kind] = None
+            continue
+        known = sorted(set(labels))
+        table = {label: number for number, label in enumerate(known)}
+        name = _declared_name(declared[kind], "case" if kind == "psu" and not declared[kind] else kind)
+        groups[kind] = _Grouping(name, np.array([table[label] for label in labels], dtype=np.intp)[places], known)
+    stratum = groups["stratum"]
+    weights = (
+        ("cases", None) if design.get("weights", "cases") == "cases" else _strata_weights(design["weights"], stratum)
+    )
+    sampling = _sampled(len(places), stratum, groups["psu"], weights, "collapse", header.test.name)
+    return sampling, np.asarray(within < hits[places])
+
+
+def _sampled(
+    cases: int,
+    stratum: "_Grouping | None",
+    psu: "_Grouping | None",
+    weights: "tuple[str, FloatArray | None]",
+    lone: str,
+    test: str,
+) -> Sampling:
+    if psu is not None and cases > 1 and (psu.codes == psu.codes[0]).all():
+        raise TranscriptError(
+            f"{test}: all cases are of one {psu.name}, which does not show how much it varies; --psu none treats cases "
+            "as independent"
+        )
     try:
         sample = make_sample(
-            aligned.n,
+            cases,
             strata=None if stratum is None else stratum.codes,
             units=None if psu is None else psu.codes,
-            weights=weights,
-            lone=options.lone,
+            weights=weights[1],
+            lone=lone,
         )
     except ValueError as error:
-        raise TranscriptError(f"{aligned.headers[0].test.name}: {_named(str(error), stratum, psu)}") from None
+        raise TranscriptError(f"{test}: {_named(str(error), stratum, psu)}") from None
     if stratum is not None:
         joined = tuple(tuple(stratum.labels[int(name)] for name in names) for names in sample.collapsed)
         sample = replace(sample, collapsed=joined)
     names = (None if stratum is None else stratum.name, None if psu is None else psu.name)
     shares = {} if stratum is None else _shares(stratum, sample.weights)
-    return Sampling(sample, *names, weights_name, shares)
+    return Sampling(sample, *names, weights[0], shares)
+
+
+def _declared_name(declared: Any, otherwise: str) -> str:
+    return " x ".join(declared) if isinstance(declared, list) else str(declared or otherwise)
 
 
 def _shares(stratum: "_Grouping", weights: FloatArray) -> dict[str, float]:
@@ -113,8 +160,7 @@ def _grouping(aligned: Aligned, chosen: Sequence[str] | None, kind: str) -> "_Gr
     if (recorded.codes < 0).any():
         where = aligned.ids[int((recorded.codes < 0).argmax())]
         raise TranscriptError(f"{aligned.names[0]}: case '{where}' has no {kind}, others have one")
-    declared = aligned.headers[0].design.get(kind)
-    name = " x ".join(declared) if isinstance(declared, list) else str(declared or kind)
+    name = _declared_name(aligned.headers[0].design.get(kind), kind)
     return _Grouping(name, *_sorted(aligned, kind))
 
 
@@ -144,10 +190,7 @@ def _weights(aligned: Aligned, chosen: str | None, stratum: _Grouping | None) ->
     if declared == "cases":
         return "cases", None
     if declared == "equal" or isinstance(declared, dict) or _is_file(str(declared)):
-        if stratum is None:
-            raise UsageError("weights of strata need a stratum; name one with --stratum")
-        table = declared if isinstance(declared, dict) else None if declared == "equal" else _table(Path(str(declared)))
-        return ("equal" if table is None else "table"), _of_strata(stratum, table)
+        return _strata_weights(declared, stratum)
     column = aligned.column(str(declared))
     if column is None:
         raise UsageError(f"weights '{declared}': not cases, equal, a file or a column; "
@@ -159,6 +202,14 @@ def _weights(aligned: Aligned, chosen: str | None, stratum: _Grouping | None) ->
     if not (np.isfinite(values) & (values >= 0)).all() or not values.sum() > 0:
         raise UsageError(f"weights '{declared}': every case needs a number from 0 up, and not all 0")
     return str(declared), values
+
+
+def _strata_weights(declared: Any, stratum: _Grouping | None) -> "tuple[str, FloatArray]":
+    """Weights by stratum: equal ones, or from a table that is given or in a file."""
+    if stratum is None:
+        raise UsageError("weights of strata need a stratum; name one with --stratum")
+    table = declared if isinstance(declared, dict) else None if declared == "equal" else _table(Path(str(declared)))
+    return ("equal" if table is None else "table"), _of_strata(stratum, table)
 
 
 def _is_file(text: str) -> bool:

@@ -60,23 +60,6 @@ class Answers:
     below: BoolArray
 
 
-def find_orders(aligned: Aligned, runs: Sequence[Run]) -> list[IntArray]:
-    """Where the aligned cases are in each run."""
-    orders = []
-    for run in runs:
-        if run.columns.ids == aligned.ids:
-            orders.append(np.arange(aligned.n))
-            continue
-        place = {
-            (case, turn): number
-            for number, (case, turn) in enumerate(zip(run.columns.ids, run.columns.repeat.tolist(), strict=True))
-        }
-        turns = aligned.cases.repeat[aligned.order].tolist()
-        wanted = zip(aligned.ids, turns, strict=True)
-        orders.append(np.fromiter((place[key] for key in wanted), np.intp, aligned.n))
-    return orders
-
-
 def find_answers(run: Run, order: IntArray, choice: Choice) -> Answers:
     """The answers of one run, in the order of the aligned cases."""
     columns = run.columns

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from harness.analysis.as_json import interval_json
 from harness.analysis.confusing.rates import ClassRate
 from harness.analysis.confusion import Confusion, difference
 
@@ -39,5 +40,6 @@ def _one(found: Confusion) -> dict[str, Any]:
 
 
 def _rate(label: str, one: ClassRate) -> dict[str, Any]:
-    interval = None if one.interval is None else [one.interval.low, one.interval.high]
-    return {"label": label, "cases": one.cases, "rate": one.rate, "interval": interval}
+    rate = None if one.estimate is None else one.estimate.value
+    interval = None if one.estimate is None else interval_json(one.estimate.interval)
+    return {"label": label, "cases": one.cases, "rate": rate, "interval": interval}

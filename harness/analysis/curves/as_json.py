@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from harness.analysis.as_json import finite, interval_json
 from harness.analysis.curves.crossing import Crossed
 from harness.analysis.curves.curve import Asked, Curve, CurvePoints, MeanPoint
 from harness.stats.curves.operating import DetectionCost
-from harness.stats.rates import Interval
+from harness.stats.estimate import Estimate
 
-POINTS = ("threshold", "tpr", "fpr", "fnr", "precision", "low", "high")
+POINTS = ("threshold", "tpr", "fpr", "fnr", "precision", "low", "high", "low_at_fpr", "high_at_fpr")
 
 
 def as_json(curves: Sequence[Curve], crossed: Sequence[Crossed], confidence: float) -> dict[str, Any]:
@@ -30,13 +31,15 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "positives": curve.positives,
         "negatives": curve.negatives,
         "auc": curve.auc.value,
-        "auc_interval": _interval(curve.auc.interval),
-        "auc_method": curve.auc.method or None,
-        "auc_target": curve.auc.target or None,
+        "auc_interval": interval_json(curve.auc.interval),
+        "auc_se": finite(curve.auc.se),
+        "auc_method": summary_method(curve.auc) or None,
+        "auc_target": curve.summary_target if curve.auc.interval else None,
         "eer": curve.eer.value,
-        "eer_interval": _interval(curve.eer.interval),
+        "eer_interval": interval_json(curve.eer.interval),
+        "eer_se": finite(curve.eer.se),
         "eer_method": curve.eer.method or None,
-        "eer_threshold": _finite(curve.eer_threshold),
+        "eer_threshold": finite(curve.eer_threshold),
         "average_precision": curve.average_precision,
         "closed": curve.counts.closed,
         "opened": curve.counts.opened,
@@ -55,6 +58,11 @@ def _curve(curve: Curve) -> dict[str, Any]:
     return found
 
 
+def summary_method(one: Estimate) -> str:
+    """How an area was found; the linear form of independent cases has a name of its own."""
+    return "DeLong" if one.method == "linearised" and math.isinf(one.df) else one.method
+
+
 def _points(points: CurvePoints) -> dict[str, list[float | None]]:
     return {name: numbers(getattr(points, name)) for name in POINTS}
 
@@ -71,14 +79,14 @@ def _asked(asked: Asked) -> dict[str, Any]:
     point = asked.point
     return {
         "at": asked.at.text,
-        "threshold": _finite(point.threshold),
+        "threshold": finite(point.threshold),
         "tpr": 1 - point.fnmr,
         "fpr": point.fmr,
         "fnr": point.fnmr,
         "attained": point.attained,
         "interval_of": asked.of,
-        "interval": _interval(asked.interval),
-        "method": asked.method or None,
+        "interval": interval_json(asked.estimate.interval if asked.estimate else None),
+        "method": asked.estimate.method if asked.estimate else None,
     }
 
 
@@ -86,7 +94,7 @@ def _cost(cost: DetectionCost) -> dict[str, Any]:
     return {
         "cost": cost.cost,
         "normalised": cost.normalised,
-        "threshold": _finite(cost.point.threshold),
+        "threshold": finite(cost.point.threshold),
         "fpr": cost.point.fmr,
         "fnr": cost.point.fnmr,
         "attained": cost.point.attained,
@@ -102,23 +110,15 @@ def _crossing(pair: Crossed, place: Any) -> dict[str, Any]:
         "b": pair.b,
         "fpr": place.fpr,
         "tpr": place.tpr,
-        "threshold_a": _finite(place.threshold_a),
-        "threshold_b": _finite(place.threshold_b),
+        "threshold_a": finite(place.threshold_a),
+        "threshold_b": finite(place.threshold_b),
         "above_before": pair.ahead(place),
     }
 
 
 def _mean(mean: MeanPoint) -> dict[str, Any]:
     ellipse = mean.ellipse
-    found = {"threshold": _finite(mean.threshold), "fpr": mean.fpr, "tpr": mean.tpr, "ellipse": None}
+    found = {"threshold": finite(mean.threshold), "fpr": mean.fpr, "tpr": mean.tpr, "ellipse": None}
     if ellipse is None:
         return found
     return found | {"ellipse": {"half_axes": list(ellipse.half_axes), "angle": ellipse.angle}}
-
-
-def _interval(interval: Interval | None) -> list[float] | None:
-    return None if interval is None else [interval.low, interval.high]
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -6,27 +6,22 @@ import numpy as np
 
 from harness.analysis.comparing.align import Aligned
 from harness.analysis.comparing.sampling import Sampling
-from harness.analysis.curves.curve import Sure
 from harness.analysis.curves.wishes import Bands, Wishes
 from harness.errors import UsageError
 from harness.params import nearest
 from harness.stats.curves.bands import CurveBands, bootstrap_bands, replicated_bands, wilson_bands
 from harness.stats.curves.cases import Cases, IntArray
-from harness.stats.curves.clustered import clustered_summary
 from harness.stats.curves.counts import Counts
-from harness.stats.curves.delong import auc_interval
-from harness.stats.curves.replicated import AREA, Summary, replicated_summary
+from harness.stats.curves.fixed_fpr import FixedFprBands, along_curve, fixed_fpr_bands
+from harness.stats.curves.simultaneous import simultaneous_confidence
 from harness.stats.curves.subjects import Subjects
+from harness.stats.curves.summaries import Summary, summary_estimate
 from harness.stats.curves.two_way import TARGET, two_way_summary
 from harness.stats.curves.two_way_bands import two_way_bands
-from harness.stats.rates import Interval
-from harness.stats.replication.balanced import balanced_size
-from harness.stats.replication.grouped import GROUPINGS
+from harness.stats.estimate import Estimate
 from harness.stats.replication.plan import Method, Plan
-from harness.stats.replication.sample import Sample, make_sample
+from harness.stats.replication.sample import Sample
 
-# Replicates times cases beyond which an area is not computed anew in every replicate: some seconds.
-MOST_REPLICATED = 1 << 25
 INDEPENDENT = "new independent cases"
 
 
@@ -46,9 +41,16 @@ class Ground:
 
     @property
     def plan(self) -> Plan:
-        """How to replicate: by balanced replicates with strata, by the jackknife without."""
+        """How to replicate: by what suits the statistic, or by the bootstrap where that was asked for."""
         method = Method.BOOTSTRAP if self.wishes.bands is Bands.BOOTSTRAP else Method.AUTO
         return Plan(method=method, confidence=self.wishes.confidence, seed=self.wishes.seed)
+
+    @property
+    def target(self) -> str:
+        """What area and equal error rate speak of."""
+        if self.subjects is not None:
+            return TARGET
+        return self.sampling.target if self.sampling.known else INDEPENDENT
 
     @property
     def bands(self) -> Bands:
@@ -58,6 +60,10 @@ class Ground:
             raise UsageError("--bands two-way: name the columns of the two subjects with --subjects ROW,COLUMN")
         if wanted is Bands.BRR and not self.sampling.known:
             raise UsageError("--bands brr: no stratum and no PSU is known; name one with --stratum or --psu")
+        if wanted is Bands.SIMULTANEOUS and self.subjects is not None:
+            raise UsageError(
+                "--bands simultaneous: not for scores of two subjects each; take two-way, or leave --subjects out"
+            )
         if wanted is not Bands.AUTO:
             return wanted
         if self.subjects is not None:
@@ -83,75 +89,42 @@ def find_subjects(aligned: Aligned, names: tuple[str, str] | None) -> Subjects |
         raise UsageError(f"--subjects {','.join(names)}: {error}") from None
 
 
-def sure_area(ground: Ground, estimate: float) -> Sure:
-    """The area with the interval that fits the design."""
-    confidence = ground.wishes.confidence
+def curve_estimate(ground: Ground, summary: Summary) -> Estimate:
+    """Area or equal error rate, with the error that fits the design."""
     if ground.subjects is not None:
-        two_way = two_way_summary("auc", ground.cases, ground.subjects, confidence=confidence)
-        return Sure(estimate, two_way.interval, two_way.method, TARGET)
-    if not ground.sampling.known:
-        delong = auc_interval(ground.cases, confidence=confidence)
-        return Sure(estimate, delong.interval, "DeLong", delong.target)
-    if _affordable(ground, ground.plan):
-        found = replicated_summary(AREA, ground.cases, ground.sample, plan=ground.plan).estimate
-        return Sure(estimate, found.interval, str(found.method), ground.sampling.target)
-    linear = clustered_summary("auc", ground.cases, ground.sample, confidence=confidence)
-    return Sure(estimate, linear.interval, linear.method, ground.sampling.target)
-
-
-def sure_equal_error(ground: Ground, estimate: float) -> Sure:
-    """The equal error rate with the interval of its linear form, the best there is for a point where lines meet."""
-    confidence = ground.wishes.confidence
-    if ground.subjects is not None:
-        two_way = two_way_summary("eer", ground.cases, ground.subjects, confidence=confidence)
-        return Sure(estimate, two_way.interval, two_way.method, TARGET)
-    known = ground.sampling.known
-    sample = ground.sample if known else make_sample(ground.cases.better.size, weights=ground.sample.weights)
-    linear = clustered_summary("eer", ground.cases, sample, confidence=confidence)
-    return Sure(estimate, linear.interval, linear.method, ground.sampling.target if known else INDEPENDENT)
-
-
-def sure_summary(ground: Ground, summary: Summary) -> tuple[Interval, str] | None:
-    """A summary by replication, with the method; None where that would take too long, or the sample is too small."""
-    plan, sample = ground.plan, ground.sample
-    if not sample.stratified:
-        # The delete-one jackknife is wrong where a curve meets a line.
-        plan = replace(plan, method=Method.BOOTSTRAP)
-    if not ground.sampling.known:
-        # Independent cases are drawn within their class, as DeLong's variance has it: no resample lacks one.
-        sample = make_sample(ground.cases.better.size, strata=ground.cases.positive, weights=sample.weights)
-    if replicates_of(sample, plan) * ground.cases.better.size > MOST_REPLICATED:
-        return None
-    try:
-        found = replicated_summary(summary, ground.cases, sample, plan=plan).estimate
-    except ValueError:
-        return None
-    return found.interval, str(found.method)
+        return two_way_summary(summary.name, ground.cases, ground.subjects, confidence=ground.wishes.confidence)
+    return summary_estimate(summary, ground.cases, ground.sample, ground.plan)
 
 
 def curve_bands(ground: Ground, counts: Counts, at: IntArray) -> CurveBands | None:
-    """Pointwise bands at some places of the curve; two-way ones choose the places themselves."""
+    """Bands at some places of the curve, at their thresholds; two-way ones choose the places themselves."""
     kind, confidence = ground.bands, ground.wishes.confidence
     if kind is Bands.NONE:
         return None
     if kind is Bands.TWO_WAY and ground.subjects is not None:
         return two_way_bands(ground.cases, ground.subjects, confidence=confidence)
-    if kind is Bands.WILSON:
+    if kind is Bands.SIMULTANEOUS:
+        confidence = point_confidence(ground, at)
+    if kind is Bands.WILSON or (kind is Bands.SIMULTANEOUS and not ground.sampling.known):
         return wilson_bands(counts, at, confidence=confidence)
-    if kind is Bands.BOOTSTRAP and not ground.sampling.known and ground.sampling.weights == "cases":
+    if kind is Bands.BOOTSTRAP and not ground.sampling.known:
         rng = np.random.default_rng(ground.wishes.seed)
         return bootstrap_bands(counts, at, rng=rng, confidence=confidence)
-    return replicated_bands(ground.cases, ground.sample, at, plan=ground.plan)
+    return replicated_bands(ground.cases, ground.sample, at, plan=replace(ground.plan, confidence=confidence))
 
 
-def _affordable(ground: Ground, plan: Plan) -> bool:
-    return replicates_of(ground.sample, plan) * ground.cases.better.size <= MOST_REPLICATED
+def fixed_bands(ground: Ground, counts: Counts, at: IntArray) -> FixedFprBands | None:
+    """Bands at the false positive rates of some places; None where the design has none, or none were asked for."""
+    kind = ground.bands
+    if kind in (Bands.NONE, Bands.TWO_WAY):
+        return None
+    known = ground.sampling.known and kind is not Bands.WILSON
+    confidence = point_confidence(ground, at) if kind is Bands.SIMULTANEOUS else ground.wishes.confidence
+    sample = ground.sample if known else None
+    return along_curve(fixed_fpr_bands(ground.cases, sample, counts.fpr[at], confidence=confidence))
 
 
-def replicates_of(sample: Sample, plan: Plan) -> int:
-    """About how many there would be, without forming them."""
-    if plan.method == Method.BOOTSTRAP:
-        return 1000
-    if not sample.stratified:
-        return sample.units
-    return (sample.strata + 1) * (GROUPINGS if balanced_size(sample) is None else 1)
+def point_confidence(ground: Ground, at: IntArray) -> float:
+    """The confidence that each point needs for the whole band to hold."""
+    rng = np.random.default_rng(ground.wishes.seed)
+    return simultaneous_confidence(ground.cases, ground.sample, at, rng=rng, confidence=ground.wishes.confidence)

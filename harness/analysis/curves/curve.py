@@ -10,24 +10,17 @@ from harness.analysis.curves.wishes import At
 from harness.stats.curves.counts import Counts
 from harness.stats.curves.ellipses import Ellipse
 from harness.stats.curves.operating import DetectionCost, OperatingPoint
-from harness.stats.rates import Interval
+from harness.stats.estimate import Estimate
 
 FloatArray = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Sure:
-    """An estimate with its interval, how that was found and what it speaks of; None where it cannot be had."""
-
-    value: float
-    interval: Interval | None = None
-    method: str = ""
-    target: str = ""
-
-
 @dataclass(frozen=True, eq=False)
 class CurvePoints:
-    """Columns of equal length, from the strictest threshold to the laxest; `low` and `high` of the tpr."""
+    """Columns of equal length, from the strictest threshold to the laxest; `low` and `high` of the tpr.
+
+    `low_at_fpr` and `high_at_fpr` are of the tpr at that false positive rate, whatever the threshold: the band to draw.
+    """
 
     threshold: FloatArray
     tpr: FloatArray
@@ -36,17 +29,28 @@ class CurvePoints:
     precision: FloatArray
     low: FloatArray
     high: FloatArray
+    low_at_fpr: FloatArray
+    high_at_fpr: FloatArray
+
+    @property
+    def fixed(self) -> bool:
+        """Whether there are bands at false positive rates."""
+        return bool(np.isfinite(self.low_at_fpr).any())
+
+    @property
+    def drawn(self) -> tuple[FloatArray, FloatArray]:
+        """The band over the false positive rate, else the one at thresholds."""
+        return (self.low_at_fpr, self.high_at_fpr) if self.fixed else (self.low, self.high)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """An operating point that was asked for; the interval is of the rate that was not given."""
+    """An operating point that was asked for; the estimate is of the rate that was not given, None without an error."""
 
     at: At
     point: OperatingPoint
     of: Literal["fpr", "fnr"]
-    interval: Interval | None = None
-    method: str = ""
+    estimate: Estimate | None = None
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,10 @@ class Curve:
     name: str
     positives: int
     negatives: int
-    auc: Sure
-    eer: Sure
+    auc: Estimate
+    eer: Estimate
+    # What area and equal error rate speak of.
+    summary_target: str
     eer_threshold: float
     average_precision: float
     points: CurvePoints

@@ -1,14 +1,15 @@
 """A curve from the recorded scores of a transcript."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from harness.analysis.comparing.align import Aligned, Run, align
 from harness.analysis.comparing.sampling import take_sample
-from harness.analysis.curves.certainty import Ground, curve_bands, find_subjects, sure_area, sure_equal_error
-from harness.analysis.curves.curve import Curve, CurvePoints, Sure
-from harness.analysis.curves.operating import ask, least_cost
+from harness.analysis.curves.certainty import Ground, curve_bands, curve_estimate, find_subjects, fixed_bands
+from harness.analysis.curves.curve import Curve, CurvePoints
+from harness.analysis.curves.operating import ask, few_errors, least_cost
 from harness.analysis.curves.scores import Scored, curve_scores
 from harness.analysis.curves.wishes import Bands, Wishes
 from harness.errors import TranscriptError
@@ -17,7 +18,10 @@ from harness.stats.curves.bands import CurveBands
 from harness.stats.curves.cases import IntArray, make_cases
 from harness.stats.curves.counts import Counts, counts_of
 from harness.stats.curves.equal_error import equal_error
+from harness.stats.curves.fixed_fpr import FixedFprBands
 from harness.stats.curves.points import average_precision, points, thinned
+from harness.stats.curves.summaries import AREA, EQUAL_ERROR
+from harness.stats.estimate import Estimate
 from harness.stats.replication.balanced import balanced_size
 
 # A curve of so many points is given whole, a longer one at a thousand places.
@@ -65,6 +69,8 @@ def curve_of_scores(run: Run, name: str, wishes: Wishes) -> Curve:
         equal = equal_error(counts)
         area, error, notes = _summaries(ground, auc(counts), equal.rate)
         asked = [ask(ground, counts, one) for one in wishes.at]
+        fixed = fixed_bands(ground, counts, at)
+        few = [text for one in wishes.at for text in few_errors(one.text, one.of, one.value, found.scored.positive)]
     except ValueError as mistake:
         raise TranscriptError(f"{run.source}: {mistake}") from None
     return Curve(
@@ -73,16 +79,17 @@ def curve_of_scores(run: Run, name: str, wishes: Wishes) -> Curve:
         negatives=counts.negatives.cases,
         auc=area,
         eer=error,
+        summary_target=ground.target,
         eer_threshold=equal.threshold,
         average_precision=average_precision(counts),
-        points=_points(counts, at, bands),
-        bands="" if bands is None else bands.tpr.method,
+        points=_points(counts, at, bands, fixed),
+        bands=_band_method(ground, bands),
         target=_target(ground, bands),
         counts=counts,
         whole=counts.threshold.size,
         asked=asked,
         cost=least_cost(counts, wishes.cost),
-        notes=[*_ends(found), *notes],
+        notes=[*_ends(found), *_equal_error_note(counts), *notes, *few],
     )
 
 
@@ -99,25 +106,45 @@ def places(counts: Counts, ground: Ground) -> IntArray:
 
 def _replicated(ground: Ground) -> bool:
     """Whether bands need every unit at every point: the textbook variance, where nothing is balanced, does not."""
-    if not ground.sampling.known or ground.bands not in (Bands.BRR, Bands.BOOTSTRAP):
+    if not ground.sampling.known or ground.bands not in (Bands.BRR, Bands.BOOTSTRAP, Bands.SIMULTANEOUS):
         return False
     textbook = ground.bands is Bands.BRR and ground.sample.stratified and balanced_size(ground.sample) is None
     return not textbook
 
 
-def _summaries(ground: Ground, area: float, error: float) -> tuple[Sure, Sure, list[str]]:
+def _summaries(ground: Ground, area: float, error: float) -> tuple[Estimate, Estimate, list[str]]:
     """Area and equal error rate; too few cases for a variance leave them without an interval, and that is said."""
     try:
-        return sure_area(ground, area), sure_equal_error(ground, error), []
+        found = [
+            replace(curve_estimate(ground, summary), value=value)
+            for summary, value in ((AREA, area), (EQUAL_ERROR, error))
+        ]
     except ValueError as mistake:
-        return Sure(area), Sure(error), [f"no interval: {mistake}"]
+        nothing = [Estimate(value, math.nan, math.nan, None) for value in (area, error)]
+        return nothing[0], nothing[1], [f"no interval: {mistake}"]
+    return found[0], found[1], []
 
 
-def _points(counts: Counts, at: IntArray, bands: CurveBands | None) -> CurvePoints:
+def _points(counts: Counts, at: IntArray, bands: CurveBands | None, fixed: FixedFprBands | None) -> CurvePoints:
     chosen = points(counts, at)
     none = np.full(at.size, np.nan)
     low, high = (none, none) if bands is None else (bands.tpr.low, bands.tpr.high)
-    return CurvePoints(chosen.threshold, chosen.tpr, chosen.fpr, chosen.fnr, chosen.precision, low, high)
+    at_fpr = (none, none) if fixed is None else (fixed.low, fixed.high)
+    return CurvePoints(chosen.threshold, chosen.tpr, chosen.fpr, chosen.fnr, chosen.precision, low, high, *at_fpr)
+
+
+def _equal_error_note(counts: Counts) -> list[str]:
+    """Whether the equal error rate lies on the straight line to (1, 1), which no threshold reaches."""
+    after = int(np.searchsorted(counts.fpr - counts.fnr, 0.0))
+    if counts.closed and after == counts.fpr.size - 1:
+        return ["the equal error rate lies on the straight line that closes the curve: no threshold reaches it"]
+    return []
+
+
+def _band_method(ground: Ground, bands: CurveBands | None) -> str:
+    if bands is None:
+        return ""
+    return "simultaneous" if ground.bands is Bands.SIMULTANEOUS else bands.tpr.method
 
 
 def _target(ground: Ground, bands: CurveBands | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness.analysis.curves.as_json import numbers
-from harness.analysis.curves.median import Median, median_json, sure_median
+from harness.analysis.curves.median import Median, find_median, median_json
 from harness.analysis.curves.ranked import FloatArray, Ranked
 from harness.analysis.curves.wishes import Bands
 from harness.errors import DataError, UsageError
@@ -55,7 +55,7 @@ class MatchCurve:
 def match_curve(ranked: Ranked, wishes: MatchWishes) -> MatchCurve:
     """Cumulate the ranks of the probes."""
     try:
-        curve, median = _curve(ranked, wishes), sure_median(ranked, wishes.censor, _plan(wishes))
+        curve, median = _curve(ranked, wishes), find_median(ranked, wishes.censor, _plan(wishes))
     except ValueError as error:
         raise DataError(f"{ranked.name}: {error}") from None
     method = "" if wishes.bands is Bands.NONE else curve.bands.method

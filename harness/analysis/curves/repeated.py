@@ -1,11 +1,12 @@
 """Several tests of one algorithm on different data: mean points, with the spread between the tests as their error."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from harness.analysis.comparing.align import FloatArray, Run
-from harness.analysis.curves.curve import Asked, Curve, CurvePoints, MeanPoint, Sure
+from harness.analysis.curves.curve import Asked, Curve, CurvePoints, MeanPoint
 from harness.analysis.curves.from_scores import THINNED, Judged, judged
 from harness.analysis.curves.operating import least_cost, operating_point
 from harness.analysis.curves.wishes import Bands, Wishes
@@ -16,8 +17,8 @@ from harness.stats.curves.counts import Counts, counts_of
 from harness.stats.curves.ellipses import ellipse_of_repeats
 from harness.stats.curves.equal_error import equal_error
 from harness.stats.curves.points import average_precision, thinned
+from harness.stats.estimate import Estimate, Kind, Scale, scale_limits
 from harness.stats.rates import Interval
-from harness.stats.replication.intervals import t_interval
 
 # Ellipses along a curve: more would lie on one another.
 ELLIPSES = 6
@@ -38,15 +39,17 @@ def curve_of_repeats(runs: Sequence[Run], name: str, wishes: Wishes) -> Curve:
     fpr, tpr = (np.stack(rates) for rates in zip(*(_rates(one.counts, thresholds) for one in found), strict=True))
     counts = _mean_counts(found, thresholds, fpr, tpr)
     low, high = _limits(tpr, wishes)
+    none = np.full(thresholds.size, np.nan)
     return Curve(
         name=name,
         positives=counts.positives.cases,
         negatives=counts.negatives.cases,
         auc=_mean(np.array([auc(one.counts) for one in found]), wishes),
         eer=_mean(np.array([equal_error(one.counts).rate for one in found]), wishes),
+        summary_target=TARGET,
         eer_threshold=equal_error(counts).threshold,
         average_precision=float(np.mean([average_precision(one.counts) for one in found])),
-        points=CurvePoints(thresholds, counts.tpr, counts.fpr, counts.fnr, counts.precision, low, high),
+        points=CurvePoints(thresholds, counts.tpr, counts.fpr, counts.fnr, counts.precision, low, high, none, none),
         bands="" if wishes.bands is Bands.NONE else METHOD,
         target=TARGET,
         counts=counts,
@@ -93,21 +96,24 @@ def _mean_counts(found: Sequence[Judged], thresholds: FloatArray, fpr: FloatArra
     )
 
 
-def _mean(values: FloatArray, wishes: Wishes) -> Sure:
-    return Sure(float(values.mean()), _interval(values, wishes), METHOD, TARGET)
-
-
-def _interval(values: FloatArray, wishes: Wishes) -> Interval:
-    se = float(values.std(ddof=1)) / float(np.sqrt(values.size))
-    return t_interval(float(values.mean()), se, values.size - 1.0, bounds=(0.0, 1.0), confidence=wishes.confidence)
+def _mean(values: FloatArray, wishes: Wishes) -> Estimate:
+    """The mean over tests, each of them a unit, with Student's t."""
+    se = float(values.std(ddof=1)) / math.sqrt(values.size)
+    scale, df = Scale(Kind.PLAIN, (0.0, 1.0)), values.size - 1.0
+    limits = scale_limits(scale, float(values.mean()), se, df, wishes.confidence)
+    interval = Interval(float(limits.low), float(limits.high))
+    return Estimate(float(values.mean()), se, df, interval, wishes.confidence, METHOD, units=values.size, scale=scale)
 
 
 def _limits(tpr: FloatArray, wishes: Wishes) -> tuple[FloatArray, FloatArray]:
     if wishes.bands is Bands.NONE:
         none = np.full(tpr.shape[1], np.nan)
         return none, none
-    found = [_interval(column, wishes) for column in tpr.T]
-    return np.array([one.low for one in found]), np.array([one.high for one in found])
+    se, df = tpr.std(axis=0, ddof=1) / math.sqrt(len(tpr)), len(tpr) - 1.0
+    limits = scale_limits(Scale(Kind.PLAIN, (0.0, 1.0)), tpr.mean(axis=0), se, df, wishes.confidence)
+    # Tests that agree to the last case leave a point, as their mean has no spread.
+    mean = tpr.mean(axis=0)
+    return np.where(se > 0, limits.low, mean), np.where(se > 0, limits.high, mean)
 
 
 def _means(thresholds: FloatArray, fpr: FloatArray, tpr: FloatArray, counts: Counts, wishes: Wishes) -> list[MeanPoint]:

@@ -1,14 +1,15 @@
 """A curve from a swept parameter: each transcript of one algorithm is a point, from its counts."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from harness.analysis.comparing.align import Aligned, BoolArray, FloatArray, IntArray, Run, align
 from harness.analysis.comparing.sampling import Sampling, take_sample
-from harness.analysis.curves.certainty import INDEPENDENT, MOST_REPLICATED, Ground, curve_bands, replicates_of
-from harness.analysis.curves.curve import Asked, Curve, CurvePoints, Sure
+from harness.analysis.curves.certainty import INDEPENDENT, Ground, curve_bands
+from harness.analysis.curves.curve import Asked, Curve, CurvePoints
 from harness.analysis.curves.operating import least_cost, operating_point
 from harness.analysis.curves.wishes import At, Bands, Wishes
 from harness.errors import TranscriptError, UsageError
@@ -19,7 +20,8 @@ from harness.stats.curves.cases import ClassSize, make_cases
 from harness.stats.curves.counts import Counts, counts_of
 from harness.stats.curves.equal_error import equal_error
 from harness.stats.curves.points import average_precision
-from harness.stats.replication.estimate import replicate
+from harness.stats.estimate import Estimate
+from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.plan import Plan
 from harness.stats.replication.statistic import OfWeights
 from harness.transcript.columns import OUTCOMES
@@ -62,8 +64,9 @@ def curve_of_sweep(runs: Sequence[Run], name: str, param: str, wishes: Wishes) -
         name=name,
         positives=counts.positives.cases,
         negatives=counts.negatives.cases,
-        auc=_sure_area(settings, auc(counts), wishes),
-        eer=Sure(equal_error(counts).rate),
+        auc=_area(settings, auc(counts), wishes),
+        eer=Estimate(equal_error(counts).rate, math.nan, math.nan, None),
+        summary_target=settings.sampling.target if settings.sampling.known else INDEPENDENT,
         eer_threshold=float("nan"),
         average_precision=average_precision(counts),
         points=_points(settings, order, low, high),
@@ -137,7 +140,8 @@ def _points(settings: Settings, order: IntArray, low: FloatArray, high: FloatArr
     tp, fp = settings.accepted @ within[0], settings.accepted @ within[1]
     precision = np.divide(tp, tp + fp, out=np.ones_like(tp), where=tp + fp > 0)
     threshold = np.array([_number(value) for value in settings.values])
-    columns = (threshold, tpr, fpr, 1 - tpr, precision, low, high)
+    none = np.full(threshold.size, np.nan)
+    columns = (threshold, tpr, fpr, 1 - tpr, precision, low, high, none, none)
     return CurvePoints(*(column[order] for column in columns))
 
 
@@ -161,13 +165,10 @@ def _bands(settings: Settings, wishes: Wishes) -> tuple[FloatArray, FloatArray, 
     return low, high, method, target
 
 
-def _sure_area(settings: Settings, estimate: float, wishes: Wishes) -> Sure:
-    """The area of the front, found anew in every replicate, where that does not take too long."""
-    sampling = settings.sampling
-    plan = Plan(confidence=wishes.confidence, seed=wishes.seed)
-    work = replicates_of(sampling.sample, plan) * settings.accepted.size
-    if work > 4 * MOST_REPLICATED or wishes.bands is Bands.NONE:
-        return Sure(estimate)
+def _area(settings: Settings, value: float, wishes: Wishes) -> Estimate:
+    """The area of the front, found anew in every replicate."""
+    if wishes.bands is Bands.NONE:
+        return Estimate(value, math.nan, math.nan, None)
 
     def of_weights(weights: FloatArray) -> float:
         if not ((weights * settings.positive).any() and (weights * ~settings.positive).any()):
@@ -177,8 +178,9 @@ def _sure_area(settings: Settings, estimate: float, wishes: Wishes) -> Sure:
         x, y = (np.concatenate(([0.0], rates[front], [1.0])) for rates in (fpr, tpr))
         return float(area(y, x))
 
-    found = replicate(sampling.sample, OfWeights(of_weights, bounds=(0.0, 1.0)), plan)
-    return Sure(estimate, found.interval, str(found.method), sampling.target if sampling.known else INDEPENDENT)
+    statistic = OfWeights(of_weights, bounds=(0.0, 1.0), classes=settings.positive, words="area under the front")
+    plan = Plan(confidence=wishes.confidence, seed=wishes.seed)
+    return replace(make_estimate(settings.sampling.sample, statistic, plan), value=value)
 
 
 def _asked(counts: Counts, at: At) -> Asked:

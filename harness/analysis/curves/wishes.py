@@ -17,6 +17,7 @@ class Bands(StrEnum):
     BRR = "brr"
     BOOTSTRAP = "bootstrap"
     TWO_WAY = "two-way"
+    SIMULTANEOUS = "simultaneous"
     NONE = "none"
 
 

@@ -1,27 +1,30 @@
 """The winner and the default on the same cases: how sure each figure is, and whether the lead is more than noise."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.analysis.deciding import Answers
-from harness.analysis.tuning.goals import Goal, Kind, curve_cases
+from harness.analysis.tuning.goals import Goal, curve_cases
+from harness.model import Outcome
 from harness.params import Value
 from harness.stats.best_of import best_of
-from harness.stats.curves.influence import influence
+from harness.stats.curves.cases import Cases
+from harness.stats.estimate import Estimate
 from harness.stats.paired import Table, mcnemar
-from harness.stats.rates import Interval, wilson
-from harness.stats.replication.intervals import t_interval, t_p_value
-from harness.stats.replication.linearised import stratum_variances
-from harness.stats.replication.sample import Sample, unit_sums
+from harness.stats.replication.estimates import Estimates, make_estimates
+from harness.stats.replication.plan import Method, Plan
+from harness.stats.replication.sample import Sample
+from harness.stats.replication.statistic import influences
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 ALPHA = 0.05
-# Numbers (units x candidates) beyond which the choice among many is allowed for by Bonferroni instead.
+# Numbers (cases x candidates) beyond which the choice among many is allowed for by Bonferroni instead.
 MOST = 50_000_000
+_CODES = {outcome: code for code, outcome in enumerate(Outcome)}
 
 
 @dataclass(frozen=True)
@@ -49,13 +52,39 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Figure:
-    """What a setting comes to by the goal, with a Student-t interval at 95 %."""
+class Candidates:
+    """Candidates as runs that measures can be taken of."""
 
-    estimate: float
-    se: float
-    df: float
-    interval: Interval
+    candidates: Sequence[Candidate]
+    names: list[str] = field(default_factory=list)
+
+    @property
+    def positive(self) -> BoolArray:
+        """Which cases are positive."""
+        return self.candidates[0].positive
+
+    @property
+    def outcome(self) -> npt.NDArray[np.int8]:
+        """Places among the outcomes, (m, n)."""
+        accepted, positive = np.stack([one.accepted for one in self.candidates]), self.positive
+        of_positive = np.where(accepted, _CODES[Outcome.TP], _CODES[Outcome.FN])
+        of_negative = np.where(accepted, _CODES[Outcome.FP], _CODES[Outcome.TN])
+        return np.where(positive, of_positive, of_negative).astype(np.int8)
+
+    def curve_cases(self) -> list[Cases]:
+        """The answers as a curve takes them."""
+        return [curve_cases(one.answers) for one in self.candidates]
+
+    @property
+    def seconds(self) -> FloatArray:
+        """Not looked at when tuning."""
+        return np.full((len(self.candidates), self.positive.size), np.nan)
+
+    memory = ranks = seconds
+
+    def value(self, name: str) -> FloatArray:
+        """Not looked at when tuning."""
+        return self.seconds
 
 
 @dataclass(frozen=True)
@@ -69,15 +98,12 @@ class Discordant:
 
 @dataclass(frozen=True)
 class Lead:
-    """How much better the winner is, in the goal's own unit; `p_value` as if the two had been chosen beforehand.
+    """How much better the winner is, in the goal's own unit; its p-value is as if the two had been chosen beforehand.
 
     `p_chosen` allows for the winner being the best of so many candidates on these very cases.
     """
 
-    estimate: float
-    se: float
-    interval: Interval
-    p_value: float
+    estimate: Estimate
     p_chosen: float
     candidates: int
     discordant: Discordant | None
@@ -88,91 +114,55 @@ class Lead:
         return self.p_chosen > ALPHA
 
 
-def figure(goal: Goal, candidate: Candidate, sample: Sample) -> Figure:
-    """A setting by itself."""
-    estimate, values = _linear(goal, candidate)
-    se, df = _se(sample, values), float(sample.units - sample.strata)
-    top = max(goal.fp, goal.fn) if goal.kind is Kind.COST else 1.0
-    if se > 0 and df > 0:
-        interval = t_interval(estimate, se, df, bounds=(0.0, top), confidence=1 - ALPHA)
-    else:
-        share = wilson(estimate / top * sample.units, sample.units)
-        interval = Interval(share.low * top, share.high * top)
-    return Figure(estimate, se, df, interval)
+@dataclass(frozen=True)
+class Standing:
+    """The winner and the default by themselves, and the lead of the one over the other."""
+
+    winner: Estimate
+    default: Estimate
+    lead: Lead
 
 
-def lead(goal: Goal, candidates: Sequence[Candidate], winner: int, default: Candidate, sample: Sample) -> Lead:
-    """The winner less the default, where more is better, else the default less the winner."""
-    sign = 1.0 if goal.maximised else -1.0
-    base, own = _linear(goal, default), _linear(goal, candidates[winner])
-    gap, values = sign * (own[0] - base[0]), sign * (own[1] - base[1])
-    se, df = _se(sample, values), float(sample.units - sample.strata)
-    top = max(goal.fp, goal.fn) if goal.kind is Kind.COST else 1.0
-    if se > 0 and df > 0:
-        interval, p = t_interval(gap, se, df, bounds=(-top, top), confidence=1 - ALPHA), t_p_value(gap, se, df)
-    else:
-        interval, p = Interval(-top, top), 1.0
-    return Lead(
-        estimate=gap,
-        se=se,
-        interval=interval,
-        p_value=p,
-        p_chosen=_chosen(goal, candidates, winner, base, sample) if gap > 0 and se > 0 else 1.0,
-        candidates=len(candidates),
-        discordant=_discordant(candidates[winner], default) if goal.kind is Kind.RATE else None,
-    )
+def standing(goal: Goal, candidates: Sequence[Candidate], winner: int, default: int, sample: Sample) -> Standing:
+    """Compare the winner with the default: the winner less the default, or the other way where less is better."""
+    both = _estimates(goal, [candidates[winner], candidates[default]], sample)
+    ahead = both.difference(0, 1) if goal.maximised else both.difference(1, 0)
+    luck = _p_chosen(goal, candidates, winner, default, sample) if ahead.value > 0 and ahead.se > 0 else 1.0
+    # The choice is tested to one side, the lead to both: allowing for a choice never makes it surer.
+    luck = max(luck, ahead.p_value or 0.0)
+    rate = goal.name == "rate"
+    lead = Lead(ahead, luck, len(candidates), _discordant(candidates[winner], candidates[default]) if rate else None)
+    return Standing(both.one(0), both.one(1), lead)
 
 
-def _se(sample: Sample, values: FloatArray) -> float:
-    se = float(np.sqrt(stratum_variances(sample, unit_sums(sample, values)).sum()))
-    return se if se > 1e-12 else 0.0
+def _estimates(goal: Goal, candidates: Sequence[Candidate], sample: Sample) -> Estimates:
+    runs = Candidates(candidates)
+    statistic = goal.measure.statistic(runs, [(number, None) for number in range(len(candidates))])
+    return make_estimates(sample, statistic, Plan(method=Method.LINEARISED))
 
 
-def _chosen(
-    goal: Goal, candidates: Sequence[Candidate], winner: int, base: tuple[float, FloatArray], sample: Sample
-) -> float:
+def _p_chosen(goal: Goal, candidates: Sequence[Candidate], winner: int, default: int, sample: Sample) -> float:
     """How often the best of these would lead as clearly by luck alone."""
     sign = 1.0 if goal.maximised else -1.0
-    kept = range(len(candidates)) if sample.units * len(candidates) <= MOST else [winner]
+    many = sample.cases * len(candidates) <= MOST
+    kept = list(range(len(candidates))) if many else [winner]
     columns = []
-    for number in kept:
-        estimate, values = _linear(goal, candidates[number])
+    for start in range(0, len(kept), 32):
+        part = [candidates[number] for number in kept[start : start + 32]]
+        runs = Candidates([*part, candidates[default]])
+        statistic = goal.measure.statistic(runs, [(number, None) for number in range(len(part) + 1)])
+        units, values = (
+            influences(sample, statistic),
+            make_estimates(sample, statistic, Plan(method="linearised")).values,
+        )
+        if units is None:
+            return 1.0
         # What each unit adds to the lead; their sum is the lead itself.
-        columns.append(sign * (unit_sums(sample, values - base[1]) + (estimate - base[0]) / sample.units))
-    place = list(kept).index(winner)
-    found = best_of(np.stack(columns, axis=1), rng=np.random.default_rng(0), best=place)
-    return min(1.0, found.p_value * (len(candidates) / len(columns)))
+        columns.append(sign * (units[:, :-1] - units[:, -1:] + (values[:-1] - values[-1]) / sample.units))
+    found = best_of(np.hstack(columns), rng=np.random.default_rng(0), best=kept.index(winner))
+    return min(1.0, found.p_value * (len(candidates) / len(kept)))
 
 
 def _discordant(winner: Candidate, default: Candidate) -> Discordant:
     table = Table.of(winner.success, default.success)
     return Discordant(table.n_sf, table.n_fs, mcnemar(table).p_exact)
-
-
-def _linear(goal: Goal, candidate: Candidate) -> tuple[float, FloatArray]:
-    """The goal, and what each case adds to it to first order, which sums to 0: the way to its variance."""
-    if goal.of_curve:
-        cases = curve_cases(candidate.answers)
-        found = influence(goal.kind.value, cases)
-        positives = int(cases.positive.sum())
-        sizes = np.where(cases.positive, positives, len(cases.positive) - positives)
-        return found.estimate, np.asarray(found.deviations / sizes)
-    accepted, positive = candidate.accepted, candidate.positive
-    if goal.kind is Kind.F1:
-        return _linear_f1(accepted, positive)
-    if goal.kind is Kind.COST:
-        losses = goal.fp * (accepted & ~positive) + goal.fn * (~accepted & positive)
-    else:
-        losses = (accepted == positive).astype(np.float64)
-    mean = float(losses.mean())
-    return mean, np.asarray((losses - mean) / len(losses))
-
-
-def _linear_f1(accepted: BoolArray, positive: BoolArray) -> tuple[float, FloatArray]:
-    """2 TP / (2 TP + FP + FN) and its derivative along each case."""
-    right, wrong = accepted & positive, accepted != positive
-    below = 2 * int(right.sum()) + int(wrong.sum())
-    if not below:
-        return 0.0, np.zeros(len(positive))
-    f1 = 2 * int(right.sum()) / below
-    return f1, np.asarray((2 * (1 - f1) * right - f1 * wrong) / below)

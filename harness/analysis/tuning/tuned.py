@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from harness.analysis.as_json import interval_json
 from harness.analysis.deciding import Answers
 from harness.analysis.tuning.goals import Goal
-from harness.analysis.tuning.lead import Candidate, Figure, Lead, figure, lead
+from harness.analysis.tuning.lead import Candidate, Lead, Standing, standing
 from harness.model import Counts
 from harness.params import Value
+from harness.stats.estimate import Estimate
 from harness.stats.replication.sample import Sample, make_sample
 from harness.transcript.columns import Coded, read_columns
 
@@ -35,10 +37,13 @@ class Tuned:
     tried: Sequence[Tried]
     ranking: Sequence[int]
     default: int
-    winner_figure: Figure
-    default_figure: Figure
-    lead: Lead
+    standing: Standing
     sample: Sample
+
+    @property
+    def lead(self) -> Lead:
+        """How much better the best is than the default."""
+        return self.standing.lead
 
     @property
     def winner(self) -> Tried:
@@ -83,9 +88,7 @@ def judge(goal: Goal, tried: Sequence[Tried], default: int) -> Tuned:
         tried=tried,
         ranking=ranking,
         default=default,
-        winner_figure=figure(goal, candidates[ranking[0]], sample),
-        default_figure=figure(goal, candidates[default], sample),
-        lead=lead(goal, candidates, ranking[0], candidates[default], sample),
+        standing=standing(goal, candidates, ranking[0], default, sample),
         sample=sample,
     )
 
@@ -127,15 +130,15 @@ def as_json(found: Tuned) -> dict[str, Any]:
     one, discordant = found.lead, found.lead.discordant
     return {
         "goal": found.goal.name,
-        "winner": _figure(found.winner, found.winner_figure),
-        "default": _figure(found.tried[found.default], found.default_figure),
+        "winner": _figure(found.winner, found.standing.winner),
+        "default": _figure(found.tried[found.default], found.standing.default),
         "lead": None
         if found.default_wins
         else {
-            "estimate": one.estimate,
-            "se": one.se,
-            "interval": [one.interval.low, one.interval.high],
-            "p_value": one.p_value,
+            "estimate": one.estimate.value,
+            "se": one.estimate.se,
+            "interval": interval_json(one.estimate.interval),
+            "p_value": one.estimate.p_value,
             "p_chosen": one.p_chosen,
             "candidates": one.candidates,
             "n_sf": None if discordant is None else discordant.winner,
@@ -149,10 +152,10 @@ def as_json(found: Tuned) -> dict[str, Any]:
     }
 
 
-def _figure(tried: Tried, of: Figure) -> dict[str, Any]:
+def _figure(tried: Tried, of: Estimate) -> dict[str, Any]:
     return {
         "params": dict(tried.params),
-        "value": of.estimate,
+        "value": of.value,
         "se": of.se,
-        "interval": [of.interval.low, of.interval.high],
+        "interval": interval_json(of.interval),
     }

@@ -1,13 +1,14 @@
-"""A comparison by groups: how each run fares as a property of the inputs changes, with error bars."""
+"""Runs by groups: how each run fares as a property of the inputs changes, with error bars."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.analysis.comparing.by_group import ByGroup, Gap, Value
-from harness.analysis.comparing.comparison import Comparison
+from harness.analysis.comparing.by_group import ByGroup
+from harness.measures import Measure
 from harness.report.plots.canvas import COLOURS, GREY, WIDTH, picture, shortened
 from harness.report.text import safe
+from harness.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,16 +24,18 @@ ROW = 56
 GROUP, BESIDE = 0.26, 0.8
 
 
-def draw_groups(found: Comparison, by: ByGroup, path: Path) -> None:
-    """Above the values of all runs, below the differences if they are few."""
-    few = len(found.pairs) <= MOST_PAIRS
+def draw_groups(
+    by: ByGroup, names: Sequence[str], pairs: Sequence[tuple[int, int]], measure: Measure, confidence: float, path: Path
+) -> None:
+    """Above the values of all runs, below the differences if there are any and they are few."""
+    few = 0 < len(pairs) <= MOST_PAIRS
     width = max(WIDTH, BESIDE + GROUP * len(by.groups))
     with picture(path, width=width, height=4.4 if few else 2.8) as (figure, whole):
         whole.remove()
         sheets = figure.subplots(2 if few else 1, 1, sharex=True, squeeze=False)[:, 0]
-        _values(found, by, sheets[0])
+        _values(by, names, measure, sheets[0])
         if few:
-            _gaps(found, by, sheets[1])
+            _gaps(by, names, pairs, confidence, sheets[1])
         _groups(by, sheets[-1], width)
 
 
@@ -46,25 +49,24 @@ def _groups(by: ByGroup, sheet: "Axes", width: float) -> None:
     sheet.set_xlim(-0.6, len(labels) - 0.4)
 
 
-def _values(found: Comparison, by: ByGroup, sheet: "Axes") -> None:
-    names = found.aligned.names
+def _values(by: ByGroup, names: Sequence[str], measure: Measure, sheet: "Axes") -> None:
     for number, name in enumerate(names):
         column = [group.runs[number] for group in by.groups]
         _series(sheet, column, _offset(number, len(names)), number, shortened(name))
-    sheet.set_ylabel("rate of success" if found.form is None else found.form.words)
+    sheet.set_ylabel(safe(measure.words))
     _legend(sheet)
 
 
-def _gaps(found: Comparison, by: ByGroup, sheet: "Axes") -> None:
-    names = found.aligned.names
+def _gaps(
+    by: ByGroup, names: Sequence[str], pairs: Sequence[tuple[int, int]], confidence: float, sheet: "Axes"
+) -> None:
     sheet.axhline(0, color=GREY, linewidth=0.8)
-    for number, pair in enumerate(found.pairs):
+    for number, (a, b) in enumerate(pairs):
         column = [group.pairs[number] for group in by.groups]
         # A pair is neither of its two runs, and has a look of its own.
-        look = BLACK if len(found.pairs) == 1 else len(names) + number
-        label = f"{shortened(names[pair.a])} − {shortened(names[pair.b])}"
-        _series(sheet, column, _offset(number, len(found.pairs)), look, label)
-    sheet.set_ylabel(f"difference, {found.plan.confidence * 100:g} % interval")
+        look = BLACK if len(pairs) == 1 else len(names) + number
+        _series(sheet, column, _offset(number, len(pairs)), look, f"{shortened(names[a])} − {shortened(names[b])}")
+    sheet.set_ylabel(f"difference, {confidence * 100:g} % interval")
     _legend(sheet)
 
 
@@ -73,14 +75,14 @@ def _offset(number: int, count: int) -> float:
     return (number - (count - 1) / 2) * min(0.2, 0.75 / count)
 
 
-def _series(sheet: "Axes", column: Sequence[Value | Gap | None], offset: float, look: int, label: str) -> None:
+def _series(sheet: "Axes", column: Sequence[Estimate | None], offset: float, look: int, label: str) -> None:
     known = [(place, one) for place, one in enumerate(column) if one is not None]
-    limits = [(one.estimate, one.estimate) if one.interval is None else (one.interval.low, one.interval.high)
+    limits = [(one.value, one.value) if one.interval is None else (one.interval.low, one.interval.high)
               for _, one in known]  # fmt: skip
-    below = [max(one.estimate - low, 0.0) for (_, one), (low, _) in zip(known, limits, strict=True)]
-    above = [max(high - one.estimate, 0.0) for (_, one), (_, high) in zip(known, limits, strict=True)]
+    below = [max(one.value - low, 0.0) for (_, one), (low, _) in zip(known, limits, strict=True)]
+    above = [max(high - one.value, 0.0) for (_, one), (_, high) in zip(known, limits, strict=True)]
     sheet.errorbar(
-        [place + offset for place, _ in known], [one.estimate for _, one in known], yerr=[below, above], label=label,
+        [place + offset for place, _ in known], [one.value for _, one in known], yerr=[below, above], label=label,
         color=COLOURS[look % len(COLOURS)], marker=MARKERS[look % len(MARKERS)], markersize=3.2, linestyle="none",
         elinewidth=0.9, capsize=1.6,
     )  # fmt: skip

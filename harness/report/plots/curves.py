@@ -27,8 +27,8 @@ def plot_roc(curves: Sequence[Curve], path: Path, *, axes: str = "linear") -> No
         floor = smallest_rate(curves)
         place: Place = (lambda v: _above(v, floor)) if axes == "log" else _same
         for number, curve in enumerate(curves):
-            points = curve.points
-            draw_band(sheet, number, curve, place(points.fpr.tolist()), points.low.tolist(), points.high.tolist())
+            low, high = (side.tolist() for side in curve.points.drawn)
+            draw_band(sheet, number, curve, place(curve.points.fpr.tolist()), low, high)
             draw_line(sheet, number, curve, (place, _same), _with_area(curve))
             draw_marks(sheet, number, curve, (place, _same))
         if axes == "linear":
@@ -48,7 +48,7 @@ def plot_det(curves: Sequence[Curve], path: Path, *, axes: str = "normal") -> No
         }[axes]
         missed: Place = lambda v: place([1 - one for one in v])  # noqa: E731
         for number, curve in enumerate(curves):
-            limits = (missed(side.tolist()) for side in (curve.points.high, curve.points.low))
+            limits = (missed(side.tolist()) for side in reversed(curve.points.drawn))
             draw_band(sheet, number, curve, place(curve.points.fpr.tolist()), *limits)
             draw_line(sheet, number, curve, (place, missed), _with_equal_error(curve))
             draw_marks(sheet, number, curve, (place, missed))

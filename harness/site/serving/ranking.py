@@ -1,14 +1,16 @@
 """The transcripts of a test side by side: who can be told apart, and a comparison of those that were chosen."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from harness.analysis.comparing.align import Aligned, Run, align
+from harness.analysis.comparing.align import MOST_ANSWERS, Aligned, Run, align
 from harness.analysis.comparing.compare import compare
 from harness.analysis.comparing.comparison import Comparison, best_first
 from harness.analysis.comparing.further import Asked, Further, compare_further
 from harness.analysis.comparing.sampling import DesignOptions, Sampling, take_sample
 from harness.errors import HateError, UsageError
+from harness.report.numbers import method_words
 from harness.site.layout import TranscriptEntry
 from harness.site.serving.site import State
 from harness.stats.replication.plan import Plan
@@ -60,7 +62,7 @@ def rank(state: State, entries: Sequence[TranscriptEntry]) -> Ranking | None:
     return Ranking(
         rows=rows,
         target=known.sampling.target_in_words if known.sampling.known else "for new cases, taken as independent",
-        method="Wilson" if design is None else design.method.upper(),
+        method="Wilson" if design is None else method_words(design.method),
         confidence=found.plan.confidence,
         left_out=known.left_out,
     )
@@ -70,7 +72,8 @@ def _ranked(entry: TranscriptEntry, found: Comparison, number: int) -> Ranked:
     run = found.runs[number]
     interval = run.interval if run.replication is None else run.replication.interval
     value = run.rate if run.value is None else run.value
-    return Ranked(entry, value, interval.low, interval.high, found.letters[number])
+    low, high = (0.0, 1.0) if interval is None else (interval.low, interval.high)
+    return Ranked(entry, value, low, high, found.letters[number])
 
 
 def chosen_comparison(state: State, entries: Sequence[TranscriptEntry]) -> tuple[Comparison, Further]:
@@ -108,6 +111,7 @@ def _aligned(state: State, entries: Sequence[TranscriptEntry], *, all_of_them: b
     runs: list[Run] = []
     left_out: list[str] = []
     cases: set[str] = set()
+    answers = 1
     for entry in trusted:
         try:
             run = _run(state, entry)
@@ -116,9 +120,11 @@ def _aligned(state: State, entries: Sequence[TranscriptEntry], *, all_of_them: b
                 raise
             left_out.append(entry.name)
             continue
-        own = set(run.columns.ids)
-        if all_of_them or not runs or (own == cases and _once(run.columns)):
-            cases = cases or own
+        own, common = set(run.columns.ids), math.lcm(answers, _answers(run))
+        # Each run is matched with as many answers a case as all of them together need.
+        fits = common == answers or (common <= MOST_ANSWERS and len(trusted) * len(own) * common <= MOST_RECORDS)
+        if all_of_them or not runs or (own == cases and _once(run.columns) and fits):
+            cases, answers = cases or own, common
             kept.append(entry)
             runs.append(run)
         else:
@@ -138,6 +144,11 @@ def _run(state: State, entry: TranscriptEntry) -> Run:
 def _once(columns: Columns) -> bool:
     """No answer is there twice."""
     return len(set(zip(columns.ids, columns.repeat.tolist(), strict=True))) == len(columns.ids)
+
+
+def _answers(run: Run) -> int:
+    """Answers to a case."""
+    return int(run.columns.repeat.max(initial=1))
 
 
 def _weights(aligned: Aligned) -> str | None:

@@ -125,6 +125,7 @@ def shown_transcript(state: State, text: str, name: str, stock: Stock) -> str:
     def design() -> bytes:
         return _by_design(rank(state, [entry])).encode()
 
+    by_design = stock.made(_key("design", test, [entry]), design).decode()
     return render_page(
         "transcript.html",
         title=f"{name}: {test.name} {test.version.version}",
@@ -134,8 +135,9 @@ def shown_transcript(state: State, text: str, name: str, stock: Stock) -> str:
         header=header,
         params=[(shortened(key), _value(value)) for key, value in list(header.params.items())[:MOST_PARAMS]],
         file=file_path(entry.file.sha256),
-        counts=as_html([count_table([({}, counts)])]),
-        design=stock.made(_key("design", test, [entry]), design).decode(),
+        # An interval as if cases were independent would contradict the one by design, which is said below.
+        counts=as_html([count_table([({}, counts)], interval=not by_design)]),
+        design=by_design,
         confusion=Markup(stock.made(_key("confusion", test, [entry]), make).decode()),  # noqa: S704
     )
 
@@ -145,7 +147,7 @@ def _by_design(found: Ranking | None) -> str:
         return ""
     (row,) = found.rows
     level = f"{found.confidence * 100:g} %"
-    return f"By the design of the test: {row.low:.4f} to {row.high:.4f} ({found.method} {level}, {found.target})."
+    return f"{level} interval {row.low:.4f} to {row.high:.4f}, by {found.method}, {found.target}."
 
 
 def _value(value: object) -> str:

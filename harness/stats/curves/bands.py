@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from harness.stats.curves.cases import Cases, FloatArray, IntArray
 from harness.stats.curves.counts import Counts, counts_of
-from harness.stats.curves.cumulative import RateBands, bootstrap_rates, replicated_rates, wilson_rates, with_weights_of
+from harness.stats.curves.cumulative import RateBands, bootstrap_rates, replicated_rates, wilson_rates
 from harness.stats.curves.entries import Entries
 from harness.stats.curves.points import thinned
+from harness.stats.curves.summaries import with_weights_of
 from harness.stats.replication.plan import Plan
 from harness.stats.replication.sample import Sample
 

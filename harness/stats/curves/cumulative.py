@@ -6,22 +6,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.stats.curves.cases import Cases, FloatArray
+from harness.stats.curves.cases import FloatArray
 from harness.stats.curves.entries import Entries, binned, column_blocks
 from harness.stats.curves.textbook import textbook_variances
+from harness.stats.limits import end_limit, share_limits
 from harness.stats.rates import Intervals, normal_quantile, wilson_all
 from harness.stats.replication.plan import Choice, Method, Plan, choose
 from harness.stats.replication.replicates import Replicates
-from harness.stats.replication.sample import Sample
+from harness.stats.replication.sample import Sample, domain_df
 from harness.stats.replication.statistic import rate
 
 __all__ = [
     "RateBands",
     "bootstrap_rates",
     "replicated_rates",
-    "target_of",
     "wilson_rates",
-    "with_weights_of",
 ]
 
 INDEPENDENT = "new independent cases"
@@ -71,7 +70,9 @@ def bootstrap_rates(
     shares = np.maximum(steps, 0.0) / np.maximum(steps, 0.0).sum()
     drawn = np.cumsum(rng.multinomial(cases, shares, size=replicates)[:, :-1], axis=1) / cases
     se = drawn.std(axis=0)
-    limits = _never_certain(_percentiles(drawn, confidence), rates, se, float(cases), confidence)
+    wilson = wilson_all(rates * cases, cases, confidence=confidence)
+    end = float(wilson_all(cases, cases, confidence=confidence).low)
+    limits = _never_certain(_percentiles(drawn, confidence), wilson, se, end)
     return RateBands(rates, se, limits.low, limits.high, confidence, "bootstrap", INDEPENDENT, replicates=replicates)
 
 
@@ -92,28 +93,15 @@ def replicated_rates(entries: Entries, sample: Sample, plan: Plan | None = None)
     # Sums of the same weights in another order may pass the total by a rounding error.
     entered = binned(np.zeros_like(entries.place), 1, entries.place, weights, (0, entries.points))[0]
     rates = np.minimum(entered / weights.sum(), 1.0)
+    design_df = float(sample.units - sample.strata) if choice.replicates is None else choice.replicates.df
+    df = float(domain_df(sample, by_unit[:, None], design_df)[0])
+    size = _Size(_kish(weights), _kish(by_unit), max(df, 1.0), plan.design_effect)
     if choice.replicates is None:
         se = np.sqrt(textbook_variances(entries, sample, rates))
-        limits = _student(rates, se, float(sample.units - sample.strata), plan.confidence)
+        limits = _limits(rates, se, size, plan.confidence)
     else:
-        se, limits = _by_replicates(entries, sample, rates, by_unit, choice.replicates, plan)
-    limits = _never_certain(limits, rates, se, _effective(by_unit, plan), plan.confidence)
-    return _wrap(rates, se, limits, sample, choice, plan)
-
-
-def with_weights_of(cases: Cases, sample: Sample) -> Cases:
-    """The cases with the sample's weights, which they must not contradict."""
-    if cases.better.size != sample.cases:
-        raise ValueError(f"{cases.better.size} scores for a sample of {sample.cases} cases: expected one score a case")
-    if cases.weights is not None and not np.array_equal(cases.weights, sample.weights):
-        raise ValueError("the cases have other weights than the sample: give them to the sample alone")
-    return replace(cases, weights=sample.weights)
-
-
-def target_of(sample: Sample) -> str:
-    """What a replicated interval speaks of: groups that stay, and groups that would be drawn anew."""
-    new = "new units" if sample.clustered else "new cases"
-    return f"these strata, {new}" if sample.stratified else new
+        se, limits = _by_replicates(entries, sample, rates, by_unit, choice.replicates, plan, size)
+    return _wrap(rates, se, _rising(limits), sample, choice, plan, df)
 
 
 def _choose(entries: Entries, sample: Sample, plan: Plan) -> Choice:
@@ -124,7 +112,13 @@ def _choose(entries: Entries, sample: Sample, plan: Plan) -> Choice:
 
 
 def _by_replicates(
-    entries: Entries, sample: Sample, rates: FloatArray, by_unit: FloatArray, replicates: Replicates, plan: Plan
+    entries: Entries,
+    sample: Sample,
+    rates: FloatArray,
+    by_unit: FloatArray,
+    replicates: Replicates,
+    plan: Plan,
+    size: _Size,
 ) -> tuple[FloatArray, Intervals]:
     """Standard errors and limits from the rates of all replicates, a block of points at a time."""
     weights = np.where(entries.within, sample.weights, 0.0)
@@ -141,16 +135,16 @@ def _by_replicates(
         drawn = replicates.totals(sums) / totals[:, None]
         variance = replicates.variance(drawn, rates[part], centre=plan.centre)
         se[part] = np.sqrt(np.where(variance > _ROUNDING**2, variance, 0.0))
+        limits = _limits(rates[part], se[part], size, plan.confidence)
         if plan.method == Method.BOOTSTRAP:
-            limits = _percentiles(drawn, plan.confidence)
-        else:
-            limits = _student(rates[part], se[part], replicates.df, plan.confidence)
+            end = float(end_limit(size.cases, size.units, design_effect=size.design_effect, confidence=plan.confidence))
+            limits = _never_certain(_percentiles(drawn, plan.confidence), limits, se[part], end)
         low[part], high[part] = limits.low, limits.high
     return se, Intervals(low, high)
 
 
 def _wrap(
-    rates: FloatArray, se: FloatArray, limits: Intervals, sample: Sample, choice: Choice, plan: Plan
+    rates: FloatArray, se: FloatArray, limits: Intervals, sample: Sample, choice: Choice, plan: Plan, df: float
 ) -> RateBands:
     replicates = choice.replicates
     return RateBands(
@@ -160,19 +154,33 @@ def _wrap(
         limits.high,
         plan.confidence,
         str(choice.method),
-        target_of(sample),
-        df=replicates.df if replicates is not None else float(sample.units - sample.strata),
+        sample.target,
+        df=df,
         replicates=replicates.count if replicates is not None else None,
         fay=choice.fay,
         seed=plan.seed,
     )
 
 
-def _student(rates: FloatArray, se: FloatArray, df: float, confidence: float) -> Intervals:
-    from scipy.special import stdtrit
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """How many cases, and how many units, equal weights would be worth, and the degrees of freedom among them."""
 
-    half = float(stdtrit(df, (1 + confidence) / 2)) * se
-    return Intervals(np.maximum(rates - half, 0), np.minimum(rates + half, 1))
+    cases: float
+    units: float
+    df: float
+    design_effect: float | None
+
+
+def _kish(weights: FloatArray) -> float:
+    return float(weights.sum() ** 2 / (weights @ weights))
+
+
+def _limits(rates: FloatArray, se: FloatArray, size: _Size, confidence: float) -> Intervals:
+    return share_limits(
+        rates, se, size.df,
+        cases=size.cases, units=size.units, design_effect=size.design_effect, confidence=confidence,
+    )  # fmt: skip
 
 
 def _percentiles(drawn: FloatArray, confidence: float) -> Intervals:
@@ -181,14 +189,15 @@ def _percentiles(drawn: FloatArray, confidence: float) -> Intervals:
     return Intervals(low, high)
 
 
-def _never_certain(
-    limits: Intervals, rates: FloatArray, se: FloatArray, effective: float, confidence: float
-) -> Intervals:
-    """Where the variance is 0, Wilson's limits with the effective number of cases."""
-    wilson = wilson_all(rates * effective, effective, confidence=confidence)
-    return Intervals(np.where(se == 0, wilson.low, limits.low), np.where(se == 0, wilson.high, limits.high))
+def _never_certain(limits: Intervals, otherwise: Intervals, se: FloatArray, end: float) -> Intervals:
+    """Where the variance is 0, other limits.
+
+    The first error does not narrow them: no lower limit passes `end`, that of cases all of which are right.
+    """
+    low, high = np.where(se == 0, otherwise.low, limits.low), np.where(se == 0, otherwise.high, limits.high)
+    return Intervals(np.minimum(low, end), np.maximum(high, 1 - end))
 
 
-def _effective(by_unit: FloatArray, plan: Plan) -> float:
-    """Where the data shows no variance, the cases of a unit are taken to be one, unless a design effect is given."""
-    return float(by_unit.sum() ** 2 / (by_unit**2).sum()) / (plan.design_effect or 1.0)
+def _rising(limits: Intervals) -> Intervals:
+    """A rate that only rises along a curve is never below what it surely was before, nor above what it will be."""
+    return Intervals(np.maximum.accumulate(limits.low), np.minimum.accumulate(limits.high[::-1])[::-1])

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.stats.curves.cases import Cases, FloatArray, require_both
-from harness.stats.curves.cumulative import with_weights_of
+from harness.stats.curves.summaries import with_weights_of
 from harness.stats.replication.linearised import linearised_covariance
 from harness.stats.replication.sample import Sample, unit_sums
 

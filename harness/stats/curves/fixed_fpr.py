@@ -7,7 +7,7 @@ at the false-positive rates that the negatives allow there (Woodruff 1952, who h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +15,14 @@ import numpy.typing as npt
 from harness.stats.curves.bands import places_of
 from harness.stats.curves.cases import BoolArray, Cases, FloatArray, IntArray
 from harness.stats.curves.counts import Counts, counts_of
-from harness.stats.curves.cumulative import with_weights_of
 from harness.stats.curves.entries import binned, column_blocks
+from harness.stats.curves.summaries import with_weights_of
 from harness.stats.limits import cases_without_variance, difference_limits, share_limits, stretched_wilson
 from harness.stats.rates import Intervals, normal_quantile
 from harness.stats.replication.linearised import stratum_variances
 from harness.stats.replication.sample import Sample, unit_sums
 
-__all__ = ["FixedFprBands", "fixed_fpr_bands"]
+__all__ = ["FixedFprBands", "along_curve", "fixed_fpr_bands"]
 
 _ROUNDING = 1e-12
 # Curves steepen towards no false positives; their power there is taken for this times that of the first few, at most 1.
@@ -84,6 +84,18 @@ def fixed_fpr_bands(
     limits = _put_together(np.minimum(counts.tpr[at], 1.0), rates, moved, errors.correlation)
     tpr = np.minimum(counts.tpr[laxest], 1.0)
     return FixedFprBands(wanted, tpr, limits.low, np.maximum(limits.high, tpr), confidence, errors.df)
+
+
+def along_curve(bands: FixedFprBands) -> FixedFprBands:
+    """Bands at the rates of a whole curve, whose ends take what the rest of it says.
+
+    By themselves the ends have the widest limits of all, since no error shows how far a threshold may move. But a
+    curve rises: without false positives it is not above what it may be later, and where all is accepted not below what
+    it was.
+    """
+    start, end = bands.fpr <= _ROUNDING, bands.fpr >= 1 - _ROUNDING
+    low, high = np.where(end, bands.low.max(), bands.low), np.where(start, bands.high.min(), bands.high)
+    return replace(bands, low=low, high=high)
 
 
 def _put_together(tpr: FloatArray, rates: Intervals, moved: Intervals, correlation: FloatArray) -> Intervals:

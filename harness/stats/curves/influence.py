@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from harness.stats.curves.cases import Cases, FloatArray
+from harness.stats.curves.cases import Cases, FloatArray, Order
 from harness.stats.curves.counts import Counts, counts_of
 from harness.stats.curves.delong import placements
 from harness.stats.curves.equal_error import equal_error
@@ -35,16 +35,16 @@ class Influence:
     deviations: FloatArray
 
 
-def influence(of: Of | str, cases: Cases) -> Influence:
-    """Of a summary by name."""
+def influence(of: Of | str, cases: Cases, order: Order | None = None) -> Influence:
+    """Of a summary by name; `order` is the sort of the cases where it is at hand already."""
     if of not in list(Of):
         raise ValueError(f"summary {of!r}: expected one of {', '.join(Of)}")
-    return _of_area(cases) if of == Of.AUC else _of_equal_error(cases)
+    return _of_area(cases, order) if of == Of.AUC else _of_equal_error(cases)
 
 
-def _of_area(cases: Cases) -> Influence:
+def _of_area(cases: Cases, order: Order | None) -> Influence:
     """DeLong's placements."""
-    placed = placements(cases)
+    placed = placements(cases, order)
     return Influence(placed.auc, placed.values - placed.auc)
 
 

@@ -42,7 +42,8 @@ def _class_bands(
         moved = (entered - touched[:, None] * rates[part]) / (total - touched)[:, None]
         variance[part] = subjects.shares @ moved**2
     twice = _cell_squares(rates, place, np.where(subjects.same, 0.0, weights), subjects) / total**2
-    return limits_of(rates, np.sqrt(without_twice(variance, twice)), subjects, confidence)
+    cases = total**2 / float(weights @ weights)
+    return limits_of(rates, np.sqrt(without_twice(variance, twice)), subjects, cases, confidence)
 
 
 def _entered_by_subject(

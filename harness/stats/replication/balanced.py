@@ -19,16 +19,21 @@ LARGEST_BALANCED = 13
 
 @dataclass(frozen=True, eq=False)
 class HalfSamples(ScaledReplicates):
-    """Two units a stratum: a replicate takes one of each, with weight 2 - fay, and leaves the other fay."""
+    """Two units a stratum: a replicate takes one of each, with weight 2 - fay, and leaves the other fay.
+
+    With `complements`, every half-sample is followed by what it leaves out, after all the others: a statistic that is
+    not linear then has an error that does not depend on which unit of a stratum is called the first.
+    """
 
     matrix: Hadamard
     strata: int
     fay: float
+    complements: bool = False
 
     @property
     def count(self) -> int:
         """Number of replicates."""
-        return self.matrix.order
+        return self.matrix.order * (2 if self.complements else 1)
 
     @property
     def df(self) -> float:
@@ -45,17 +50,18 @@ class HalfSamples(ScaledReplicates):
         columns, single = columns_of(unit_values)
         pairs = columns.reshape(self.strata, 2, -1)
         steps = np.zeros((self.strata + 1, columns.shape[1]))
-        # The matrix's first column, of ones, serves no stratum; it carries the full total.
-        steps[0] = columns.sum(axis=0)
+        # The matrix's first column, of ones, serves no stratum.
         steps[1:] = (1 - self.fay) * (pairs[:, 0] - pairs[:, 1])
-        totals = self.matrix.transform(steps)
+        moved, whole = self.matrix.transform(steps), columns.sum(axis=0)
+        totals = np.concatenate([whole + moved, whole - moved]) if self.complements else whole + moved
         return totals[:, 0] if single else totals
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
         """The factors in blocks (r, units)."""
-        for start, stop in blocks(self.count, block):
-            signs = (1 - self.fay) * self.matrix.rows(start, stop)[:, 1 : self.strata + 1]
-            yield np.stack([1 + signs, 1 - signs], axis=2).reshape(stop - start, 2 * self.strata)
+        for sign in (1, -1) if self.complements else (1,):
+            for start, stop in blocks(self.matrix.order, block):
+                signs = sign * (1 - self.fay) * self.matrix.rows(start, stop)[:, 1 : self.strata + 1]
+                yield np.stack([1 + signs, 1 - signs], axis=2).reshape(stop - start, 2 * self.strata)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +102,10 @@ class OneOfSeveral(ScaledReplicates):
             yield factors.reshape(stop - start, -1)
 
 
-def balanced(sample: Sample, *, fay: float = 0.0) -> ScaledReplicates:
+def balanced(sample: Sample, *, fay: float = 0.0, complements: bool = False) -> ScaledReplicates:
     """The balanced replicates of a sample whose strata all have the same number of units, a prime power to 13."""
     check_fay(fay)
-    return around_lone(sample, lambda kept: _balanced(kept, fay))
+    return around_lone(sample, lambda kept: _balanced(kept, fay, complements=complements))
 
 
 def balanced_size(sample: Sample) -> int | None:
@@ -111,7 +117,7 @@ def balanced_size(sample: Sample) -> int | None:
     return size
 
 
-def _balanced(sample: Sample, fay: float) -> HalfSamples | OneOfSeveral:
+def _balanced(sample: Sample, fay: float, *, complements: bool) -> HalfSamples | OneOfSeveral:
     units = balanced_size(sample)
     if units is None:
         raise ValueError(
@@ -119,5 +125,5 @@ def _balanced(sample: Sample, fay: float) -> HalfSamples | OneOfSeveral:
             "number in each, a prime or a power of one up to 13; use grouped_halves"
         )
     if units == 2:
-        return HalfSamples(hadamard(smallest_order(sample.strata)), sample.strata, fay)
+        return HalfSamples(hadamard(smallest_order(sample.strata)), sample.strata, fay, complements)
     return OneOfSeveral(orthogonal_array(units, sample.strata), sample.strata, fay)

@@ -5,7 +5,6 @@ import numpy as np
 from harness.stats.replication.arrays import FloatArray, columns_of
 from harness.stats.replication.lone import Lone
 from harness.stats.replication.sample import Sample
-from harness.stats.replication.statistic import OfTotals, case_scores
 
 
 def stratum_variances(sample: Sample, unit_values: FloatArray) -> FloatArray:
@@ -40,19 +39,19 @@ def satterthwaite_df(sample: Sample, unit_values: FloatArray) -> float:
     return float(variances.sum() ** 2 / (variances**2 / (sizes[sizes > 1] - 1)).sum())
 
 
-def independent_variance(sample: Sample, statistic: OfTotals) -> float:
-    """The variance that the statistic would have if all cases were independent.
+def independent_covariance(sample: Sample, scores: FloatArray) -> FloatArray:
+    """The covariance matrix (m, m) that statistics would have if all cases were independent, from linear case scores.
 
     For a rate p of n cases of one weight that is p (1 - p) / (n - 1), for a paired difference D
     [(n_sf + n_fs) / n - D^2] / (n - 1).
     """
-    scores, weights = case_scores(sample, statistic), sample.weights
+    weights = sample.weights
     cases = int((weights > 0).sum())
     if cases < 2:
-        return 0.0
+        return np.zeros((scores.shape[1], scores.shape[1]))
     weighed = weights.sum()
     centred = scores - weights @ scores / weighed
-    return float(weights @ centred**2 * weighed / (cases - 1))
+    return np.asarray(centred.T @ (centred * weights[:, None]) * (weighed / (cases - 1)))
 
 
 def _deviations(sample: Sample, columns: FloatArray) -> FloatArray:

@@ -44,6 +44,12 @@ class Sample:
         return len(self.stratum_names)
 
     @property
+    def target(self) -> str:
+        """What an interval speaks of: groups that stay, and groups that would be drawn anew."""
+        new = "new units" if self.clustered else "new cases"
+        return f"these strata, {new}" if self.stratified else new
+
+    @property
     def stratum_sizes(self) -> IntArray:
         """Number of units in each stratum."""
         return np.bincount(self.stratum_of_unit, minlength=self.strata).astype(np.int64)
@@ -69,19 +75,30 @@ def make_sample(
         raise ValueError("a sample needs at least one case")
     treatment = _lone(lone)
     names, stratum = _ordered_strata(strata, order, cases)
-    unit_labels = _labels(units, cases, "units") if units is not None else np.arange(cases)
-    unit = np.unique(unit_labels, return_inverse=True)[1]
-    if not nested:
-        _check_units_in_one_stratum(stratum, unit, names, unit_labels)
+    unit: IntArray | None = None
+    if units is not None:
+        unit_labels = _labels(units, cases, "units")
+        unit = np.unique(unit_labels, return_inverse=True)[1]
+        if not nested:
+            _check_units_in_one_stratum(stratum, unit, names, unit_labels)
     joins, joined = _join(stratum, unit, names, treatment)
     # Units are sorted by joined stratum, and within it by the stratum that they came from.
     came_from = np.argsort(joined, kind="stable")
-    span = int(unit.max()) + 1
-    keys, unit_of_case = np.unique(np.argsort(came_from)[stratum] * span + unit, return_inverse=True)
+    place = np.argsort(came_from)[stratum]
+    if unit is None:
+        # Every case is a unit: one sort of strata, which are small numbers, and no search for equal labels.
+        order = np.argsort(place, kind="stable")
+        unit_of_case = np.empty(cases, dtype=np.int64)
+        unit_of_case[order] = np.arange(cases)
+        stratum_of_unit = joined[came_from[place[order]]]
+    else:
+        span = int(unit.max()) + 1
+        keys, unit_of_case = np.unique(place * span + unit, return_inverse=True)
+        stratum_of_unit = joined[came_from[keys // span]]
     return Sample(
         weights=_weights(weights, cases),
         unit_of_case=unit_of_case,
-        stratum_of_unit=joined[came_from[keys // span]],
+        stratum_of_unit=stratum_of_unit,
         stratum_names=_titles(names, joins),
         collapsed=tuple(tuple(names[i] for i in join) for join in joins),
         lone=treatment,
@@ -95,12 +112,31 @@ def unit_sums(sample: Sample, values: npt.ArrayLike) -> FloatArray:
     columns, single = columns_of(values)
     if len(columns) != sample.cases:
         raise ValueError(f"{len(columns)} values for {sample.cases} cases; give one value for each case")
+    if not (sample.stratified or sample.clustered):
+        # Every case is a unit of its own, in the order of the cases.
+        weighed = columns * sample.weights[:, None]
+        return weighed[:, 0] if single else weighed
     sums = np.empty((sample.units, columns.shape[1]))
     for column in range(columns.shape[1]):
         sums[:, column] = np.bincount(
             sample.unit_of_case, weights=sample.weights * columns[:, column], minlength=sample.units
         )
     return sums[:, 0] if single else sums
+
+
+def domain_df(sample: Sample, by_unit: FloatArray, design_df: float) -> FloatArray:
+    """Degrees of freedom (m,) of parts of a sample, from what counts of each unit (units, m).
+
+    Units that have anything in the part, less the strata that these are in, as R's survey package counts them; never
+    more than the design has.
+    """
+    having = by_unit > 0
+    if having.all() or np.isinf(design_df):
+        return np.full(by_unit.shape[1], design_df)
+    starts = np.cumsum(sample.stratum_sizes) - sample.stratum_sizes
+    strata = np.logical_or.reduceat(having, starts, axis=0).sum(axis=0)
+    found = np.where(having.all(axis=0), design_df, having.sum(axis=0) - strata)
+    return np.asarray(np.minimum(found, design_df), dtype=np.float64)
 
 
 def _labels(values: npt.ArrayLike, cases: int, what: str) -> Labels:
@@ -173,10 +209,15 @@ def _places(order: Labels, stratum: IntArray, names: list[str]) -> IntArray:
     return np.argsort(first, kind="stable").astype(np.int64)
 
 
-def _join(stratum: IntArray, unit: IntArray, names: list[str], lone: Lone) -> tuple[list[tuple[int, ...]], IntArray]:
+def _join(
+    stratum: IntArray, unit: IntArray | None, names: list[str], lone: Lone
+) -> tuple[list[tuple[int, ...]], IntArray]:
     """The joins of lone strata, and the number of each stratum after them."""
-    span = int(unit.max()) + 1
-    sizes = np.bincount(np.unique(stratum * span + unit) // span, minlength=len(names))
+    if unit is None:
+        sizes = np.bincount(stratum, minlength=len(names))
+    else:
+        span = int(unit.max()) + 1
+        sizes = np.bincount(np.unique(stratum * span + unit) // span, minlength=len(names))
     joins = joins_of_strata(sizes, names, lone)
     target = np.arange(len(names))
     for join in joins:

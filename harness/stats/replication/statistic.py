@@ -1,178 +1,316 @@
-"""Statistics of a weighted sample: functions of totals, which take the short way, and any function of weights."""
+"""Statistics of a weighted sample, several of one kind at a time.
+
+A statistic here has `size` members: the rates of m algorithms on the same cases, say, or one rate in m groups of
+them. All members go through the same replicates, so that every contrast between them has its error. There are two
+kinds: functions of weighted totals, which take the short way, and any function of the case weights.
+"""
+
+from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.replication.arrays import FloatArray
+from harness.stats.estimate import UNBOUNDED, Bounds, Kind
+from harness.stats.replication.arrays import BoolArray, FloatArray
 from harness.stats.replication.replicates import Replicates
 from harness.stats.replication.sample import Sample, unit_sums
 
-Bounds = tuple[float, float]
-UNBOUNDED: Bounds = (-np.inf, np.inf)
+# Real or complex: what a formula is made of.
+Numbers = npt.NDArray[Any]
+Formula = Callable[[Numbers], Numbers]
+# So small that its square is lost against 1, and yet no digit of the derivative is.
+_STEP = 1e-40
 
 
 @dataclass(frozen=True, eq=False)
 class OfTotals(ABC):
-    """A smooth function of weighted totals of case columns (cases, m).
+    """A smooth function of weighted totals of case columns (cases, c).
 
-    `fragile` says that part of a sample may not have it (a true positive rate where positives are few).
+    `counted` (cases, 1 or m): how much of a case counts for a member, such as whether it is in a group; all of it where
+    not given. `fragile`: part of a sample may not have it (a true positive rate where positives are few).
     """
 
     columns: FloatArray
     bounds: Bounds = UNBOUNDED
     fragile: bool = False
+    counted: FloatArray | None = None
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Number of members."""
+
+    @property
+    def kind(self) -> Kind:
+        """What limits it has."""
+        return Kind.BOUNDED if np.isfinite(self.bounds).all() else Kind.PLAIN
 
     @abstractmethod
     def combine(self, totals: FloatArray) -> FloatArray:
-        """Totals (..., m) to the statistic (...)."""
+        """Totals (..., c) to the members (..., m)."""
 
     @abstractmethod
-    def gradient(self, totals: FloatArray) -> FloatArray:
-        """The derivatives (m,) of the statistic at totals (m,)."""
+    def derivative(self, totals: FloatArray, values: FloatArray) -> FloatArray:
+        """How the members at totals (c,) change along values (..., c): (..., m)."""
 
 
+@dataclass(frozen=True, eq=False)
 class Total(OfTotals):
-    """The weighted total of one column."""
+    """The weighted totals of the columns."""
+
+    @property
+    def size(self) -> int:
+        """One a column."""
+        return int(self.columns.shape[1])
 
     def combine(self, totals: FloatArray) -> FloatArray:
-        """The total itself."""
-        return totals[..., 0]
+        """The totals themselves."""
+        return totals
 
-    def gradient(self, totals: FloatArray) -> FloatArray:
-        """One."""
-        return np.ones_like(totals)
+    def derivative(self, totals: FloatArray, values: FloatArray) -> FloatArray:
+        """The values themselves."""
+        return values
 
 
+@dataclass(frozen=True, eq=False)
 class Ratio(OfTotals):
-    """The ratio of two totals; a rate is one, with the sum of weights below."""
+    """Ratios of totals: the columns are m numerators, then one denominator for all of them or one for each.
+
+    A `share` has cases below and some of them above.
+    """
+
+    members: int = 1
+    share: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of numerators."""
+        return self.members
+
+    @property
+    def kind(self) -> Kind:
+        """Shares have limits of their own."""
+        return Kind.SHARE if self.share else super().kind
 
     def combine(self, totals: FloatArray) -> FloatArray:
-        """Not a number where the denominator is zero."""
+        """Not a number where a denominator is zero."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(totals[..., 0] / totals[..., 1])
+            return np.asarray(totals[..., : self.members] / totals[..., self.members :])
 
-    def gradient(self, totals: FloatArray) -> FloatArray:
-        """Of x / y."""
-        return np.asarray(np.array([1.0, -totals[0] / totals[1]]) / totals[1])
+    def derivative(self, totals: FloatArray, values: FloatArray) -> FloatArray:
+        """Of x / y: (dx - dy x / y) / y."""
+        rates, below = self.combine(totals), totals[self.members :]
+        return np.asarray((values[..., : self.members] - rates * values[..., self.members :]) / below)
 
 
-class Difference(OfTotals):
-    """The difference of two rates on the same cases; columns: A better by, B better by, and one."""
+@dataclass(frozen=True, eq=False)
+class Smooth(OfTotals):
+    """A formula of arithmetic, roots and logarithms over `parts` totals, for each member its own: (..., parts) in."""
+
+    formula: Formula = lambda totals: totals[..., 0]
+    parts: int = 1
+
+    @property
+    def size(self) -> int:
+        """Columns over parts."""
+        return int(self.columns.shape[1]) // self.parts
 
     def combine(self, totals: FloatArray) -> FloatArray:
-        """Of A and B."""
+        """Not a number where the formula has no value."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((totals[..., 0] - totals[..., 1]) / totals[..., 2])
+            return np.asarray(self.formula(self._parted(totals)), dtype=np.float64)
 
-    def gradient(self, totals: FloatArray) -> FloatArray:
-        """Of (x - y) / z."""
-        return np.asarray(np.array([1.0, -1.0, (totals[1] - totals[0]) / totals[2]]) / totals[2])
+    def derivative(self, totals: FloatArray, values: FloatArray) -> FloatArray:
+        """By a complex step, exact to rounding: Squire and Trapp (1998)."""
+        own = self._parted(totals)
+        scale = max(float(np.abs(own).max()), 1.0)
+        # One more axis in front: a step along each part.
+        steps = own + 1j * _STEP * scale * np.eye(self.parts)[:, None, :]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gradient = np.asarray(self.formula(steps).imag / (_STEP * scale)).T
+        return np.asarray((self._parted(values) * gradient).sum(axis=-1))
+
+    def _parted(self, totals: FloatArray) -> FloatArray:
+        return totals.reshape(*totals.shape[:-1], self.size, self.parts)
 
 
 @dataclass(frozen=True, eq=False)
 class OfWeights:
-    """Any function of the case weights (cases,), evaluated once a replicate."""
+    """Any function of the case weights (cases,) to a number or to m of them, evaluated once a replicate.
 
-    function: Callable[[FloatArray], float]
+    `linear` gives what each case adds to the members to first order (cases, m), its weight left out, for some weights;
+    `linear_first` where that is better than replicates even with strata. `smooth`: it changes little when one case
+    goes; where a curve meets a line it does not, as a median does not, and the delete-one jackknife is wrong.
+    `classes`: which cases are positive, for what needs both classes.
+    """
+
+    function: Callable[[FloatArray], float | FloatArray]
     bounds: Bounds = UNBOUNDED
+    size: int = 1
+    linear: Callable[[FloatArray], FloatArray] | None = None
+    linear_first: bool = False
+    smooth: bool = True
+    counted: FloatArray | None = None
+    classes: BoolArray | None = None
+    # What it is in words, for messages.
+    words: str = "this statistic"
+
+    @property
+    def kind(self) -> Kind:
+        """What limits it has."""
+        return Kind.BOUNDED if np.isfinite(self.bounds).all() else Kind.PLAIN
+
+    @property
+    def fragile(self) -> bool:
+        """Half a sample may not have it."""
+        return True
+
+    def members(self, weights: FloatArray) -> FloatArray:
+        """The members (m,) for some weights."""
+        return np.atleast_1d(np.asarray(self.function(weights), dtype=np.float64))
 
 
 Statistic = OfTotals | OfWeights
 
 
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """The first of two members less the second."""
+
+    of: Statistic
+
+
 def rate(successes: npt.ArrayLike, *, within: npt.ArrayLike | None = None) -> Ratio:
-    """The weighted rate of success, among the cases that `within` says (all of them by default)."""
+    """Weighted rates of success, (cases,) or (cases, m), among the cases that `within` says (all by default)."""
     values = _values(successes, "successes", (0.0, 1.0))
     if within is None:
-        return Ratio(np.stack([values, np.ones_like(values)], axis=1), bounds=(0.0, 1.0))
+        columns = np.column_stack([values, np.ones(len(values))])
+        return Ratio(columns, bounds=(0.0, 1.0), members=values.shape[1], share=True)
     inside = _values(within, "within", (0.0, 1.0))
     _same_length(values, inside)
-    return Ratio(np.stack([values * inside, inside], axis=1), bounds=(0.0, 1.0), fragile=True)
+    columns = np.hstack([values * inside, inside])
+    return Ratio(columns, (0.0, 1.0), fragile=True, counted=inside, members=values.shape[1], share=True)
 
 
-def difference(successes_a: npt.ArrayLike, successes_b: npt.ArrayLike) -> Difference:
+def shares(hits: Sequence[npt.ArrayLike], counted: Sequence[npt.ArrayLike]) -> Ratio:
+    """Shares of hits among the cases that count, for each member its own; where all count the same cases, once."""
+    above = np.stack([np.asarray(of, dtype=np.float64) for of in hits], axis=1)
+    first = np.asarray(counted[0])
+    if all(of is counted[0] or np.array_equal(first, of) for of in counted[1:]):
+        return rate(above) if first.all() else rate(above, within=first)
+    below = np.stack([np.asarray(of, dtype=np.float64) for of in counted], axis=1)
+    columns = np.hstack([above * below, below])
+    return Ratio(columns, (0.0, 1.0), fragile=True, counted=below, members=above.shape[1], share=True)
+
+
+def difference(successes_a: npt.ArrayLike, successes_b: npt.ArrayLike) -> Contrast:
     """The weighted rate of A less that of B, on the same cases."""
     a, b = _values(successes_a, "successes_a", (0.0, 1.0)), _values(successes_b, "successes_b", (0.0, 1.0))
     _same_length(a, b)
-    gap = a - b
-    columns = np.stack([np.maximum(gap, 0), np.maximum(-gap, 0), np.ones_like(gap)], axis=1)
-    return Difference(columns, bounds=(-1.0, 1.0))
+    return Contrast(rate(np.hstack([a, b])))
 
 
-def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, *, bounds: Bounds = UNBOUNDED) -> Ratio:
-    """The ratio of two weighted totals."""
+def ratio(
+    numerator: npt.ArrayLike,
+    denominator: npt.ArrayLike,
+    *,
+    bounds: Bounds = UNBOUNDED,
+    counted: FloatArray | None = None,
+) -> Ratio:
+    """Ratios of weighted totals: numerators (cases,) or (cases, m), a denominator for all or one for each."""
     above, below = _values(numerator, "numerator"), _values(denominator, "denominator")
     _same_length(above, below)
-    return Ratio(np.stack([above, below], axis=1), bounds=bounds, fragile=True)
+    return Ratio(np.hstack([above, below]), bounds=bounds, fragile=True, counted=counted, members=above.shape[1])
 
 
 def total(values: npt.ArrayLike, *, bounds: Bounds = UNBOUNDED) -> Total:
     """A weighted total."""
-    return Total(_values(values, "values")[:, None], bounds=bounds)
+    return Total(_values(values, "values"), bounds=bounds)
+
+
+def full_values(sample: Sample, statistic: Statistic) -> FloatArray:
+    """The members (m,) for the whole sample; not a number where one has no value."""
+    if isinstance(statistic, OfWeights):
+        return statistic.members(sample.weights)
+    return np.atleast_1d(statistic.combine(full_totals(sample, statistic)))
 
 
 def full_estimate(sample: Sample, statistic: Statistic) -> float:
-    """The statistic of the whole sample."""
-    if isinstance(statistic, OfWeights):
-        value = float(statistic.function(sample.weights))
-    else:
-        value = float(statistic.combine(full_totals(sample, statistic)))
-    if not np.isfinite(value):
-        raise ValueError(f"the whole sample's estimate is {value}: no case with weight counts in its denominator")
-    return value
+    """The statistic of the whole sample, of a single member."""
+    return float(checked(full_values(sample, statistic))[0])
+
+
+def checked(values: FloatArray) -> FloatArray:
+    """The members, all of which must have a value."""
+    missing = values[~np.isfinite(values)]
+    if missing.size:
+        raise ValueError(f"the whole sample's estimate is {missing[0]}: no case with weight counts in its denominator")
+    return values
 
 
 def full_totals(sample: Sample, statistic: OfTotals) -> FloatArray:
-    """The weighted totals (m,) of the statistic's columns."""
+    """The weighted totals (c,) of the statistic's columns."""
     if len(statistic.columns) != sample.cases:
         raise ValueError(f"the statistic has {len(statistic.columns)} cases and the sample {sample.cases}")
     return np.asarray(sample.weights @ statistic.columns)
 
 
-def replicate_estimates(replicates: Replicates, sample: Sample, statistic: Statistic) -> FloatArray:
-    """The statistic (k,) of every replicate."""
+def replicate_values(replicates: Replicates, sample: Sample, statistic: Statistic) -> FloatArray:
+    """The members (k, m) of every replicate; not a number where one has no value."""
     if isinstance(statistic, OfWeights):
-        estimates = np.array(
-            [
-                statistic.function(factors[sample.unit_of_case] * sample.weights)
-                for block in replicates.weights()
-                for factors in block
-            ]
-        )
-    else:
-        estimates = statistic.combine(replicates.totals(unit_sums(sample, statistic.columns)))
-    missing = np.flatnonzero(~np.isfinite(estimates))
+        rows = [
+            statistic.members(factors[sample.unit_of_case] * sample.weights)
+            for block in replicates.weights()
+            for factors in block
+        ]
+        return np.array(rows)
+    return statistic.combine(replicates.totals(unit_sums(sample, statistic.columns)))
+
+
+def replicate_estimates(replicates: Replicates, sample: Sample, statistic: Statistic) -> FloatArray:
+    """The members (k, m), or (k,) of a single one, which every replicate must have."""
+    estimates = replicate_values(replicates, sample, statistic)
+    missing = np.argwhere(~np.isfinite(estimates))
     if missing.size:
+        row, column = missing[0].tolist()
         raise ValueError(
-            f"replicate {missing[0]} of {replicates.count} has no estimate ({estimates[missing[0]]}): part of this "
+            f"replicate {row} of {replicates.count} has no estimate ({estimates[row, column]}): part of this "
             "sample is too little for the statistic; use fay=0.5, or the jackknife"
         )
     return estimates
 
 
-def influences(sample: Sample, statistic: OfTotals) -> FloatArray:
-    """What each unit (units,) adds to the statistic to first order: weighted sums of its linearised cases."""
-    return unit_sums(sample, case_scores(sample, statistic))
+def case_scores(sample: Sample, statistic: Statistic) -> FloatArray | None:
+    """The linearised value (cases, m) of each case, weight left out; None where there is no linear form."""
+    if isinstance(statistic, OfWeights):
+        return None if statistic.linear is None else statistic.linear(sample.weights)
+    return statistic.derivative(full_totals(sample, statistic), statistic.columns)
 
 
-def case_scores(sample: Sample, statistic: OfTotals) -> FloatArray:
-    """The linearised value (cases,) of each case, weight left out."""
-    return np.asarray(statistic.columns @ statistic.gradient(full_totals(sample, statistic)))
+def influences(sample: Sample, statistic: Statistic) -> FloatArray | None:
+    """What each unit (units, m) adds to the members to first order: weighted sums of its linearised cases."""
+    if isinstance(statistic, OfTotals):
+        # Linear in the columns, so that unit sums can be taken first: there are fewer units than cases.
+        return statistic.derivative(full_totals(sample, statistic), unit_sums(sample, statistic.columns))
+    scores = case_scores(sample, statistic)
+    return None if scores is None else unit_sums(sample, scores)
 
 
 def _values(values: npt.ArrayLike, what: str, bounds: Bounds = UNBOUNDED) -> FloatArray:
     array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1:
+    if array.ndim not in (1, 2):
         raise ValueError(f"{what}: {array.ndim} dimensions; give one value for each case")
-    bad = np.flatnonzero(~(np.isfinite(array) & (array >= bounds[0]) & (array <= bounds[1])))
-    if bad.size:
+    fine = np.isfinite(array) & (array >= bounds[0]) & (array <= bounds[1])
+    if not fine.all():
+        case = np.argwhere(~fine)[0]
         limits = "" if bounds == UNBOUNDED else f" from {bounds[0]:g} to {bounds[1]:g}"
-        raise ValueError(f"{what}: case {bad[0]} has {array[bad[0]]}; give finite values{limits}")
-    return array
+        raise ValueError(f"{what}: case {case[0]} has {array[tuple(case)]}; give finite values{limits}")
+    return array[:, None] if array.ndim == 1 else array
 
 
 def _same_length(first: FloatArray, second: FloatArray) -> None:

@@ -6,16 +6,16 @@ Each subject has a rate of its own, beta-distributed about the mean; each case i
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from harness.stats.rates import wilson_all
 from harness.stats.replication.arrays import BoolArray, FloatArray
 from harness.stats.replication.balanced import balanced
-from harness.stats.replication.estimate import replicate
-from harness.stats.replication.intervals import t_interval
+from harness.stats.replication.estimates import make_estimate, make_estimates
 from harness.stats.replication.jackknife import delete_one
 from harness.stats.replication.replicates import Replicates
 from harness.stats.replication.sample import Sample, make_sample
-from harness.stats.replication.statistic import UNBOUNDED, rate
+from harness.stats.replication.statistic import rate
 
 SUBJECTS, CASES, EXPERIMENTS = 100, 4, 4000
 ICC, MEAN = 0.2, 0.8
@@ -39,8 +39,13 @@ def covered(replicates: Replicates, unit_values: FloatArray, truth: float) -> Bo
     n = SUBJECTS * CASES
     full = unit_values.sum(axis=0) / n
     se = np.sqrt(replicates.variance(replicates.totals(unit_values) / n, full))
-    half = t_interval(0.0, 1.0, replicates.df, bounds=UNBOUNDED, confidence=0.95).high
-    return np.asarray(np.abs(full - truth) <= half * se)
+    return np.asarray(np.abs(full - truth) <= student.ppf(0.975, replicates.df) * se)
+
+
+def given_out(sample: Sample, successes: FloatArray, truth: float) -> float:
+    """How often the limits that a user gets hold the truth: 2,000 experiments, as members of one statistic."""
+    limits = make_estimates(sample, rate(successes[:, :2000])).limits
+    return float(((limits.low <= truth) & (truth <= limits.high)).mean())
 
 
 def by_subject(successes: FloatArray) -> FloatArray:
@@ -55,6 +60,7 @@ def test_for_new_subjects_only_the_cluster_interval_holds() -> None:
     limits = wilson_all(successes.sum(axis=0), np.full(EXPERIMENTS, SUBJECTS * CASES))
     binomial = ((limits.low <= MEAN) & (limits.high >= MEAN)).mean()
     assert 0.93 < cluster < 0.97
+    assert 0.93 < given_out(NEW_SUBJECTS, successes, MEAN) < 0.97
     assert 0.80 < stratified < 0.85
     assert 0.84 < binomial < 0.90
 
@@ -66,6 +72,7 @@ def test_for_the_same_subjects_again_the_stratified_interval_holds() -> None:
     stratified = covered(balanced(THESE_SUBJECTS), successes, float(rates.mean())).mean()
     cluster = covered(delete_one(NEW_SUBJECTS), by_subject(successes), float(rates.mean())).mean()
     assert 0.93 < stratified < 0.97
+    assert 0.93 < given_out(THESE_SUBJECTS, successes, float(rates.mean())) < 0.97
     assert cluster > 0.98
 
 
@@ -73,7 +80,7 @@ def test_for_the_same_subjects_again_the_stratified_interval_holds() -> None:
 def test_the_estimate_as_a_user_gets_it_is_the_one_simulated(sample: Sample) -> None:
     rng = np.random.default_rng(3)
     successes = tosses(subject_rates(rng, EXPERIMENTS), rng)[:, :1]
-    found = replicate(sample, rate(successes[:, 0]))
+    found = make_estimate(sample, rate(successes[:, 0]))
     values = by_subject(successes) if sample is NEW_SUBJECTS else successes
     design = delete_one(sample) if sample is NEW_SUBJECTS else balanced(sample)
     expected = np.sqrt(design.variance(design.totals(values) / 400, values.sum(axis=0) / 400))

@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.stats import beta
+from scipy.stats import t as student
 
-from harness.stats.rates import wilson
+from harness.stats.estimate import Estimate
+from harness.stats.rates import Interval, wilson
 from harness.stats.replication.arrays import FloatArray
 from harness.stats.replication.balanced import HalfSamples
-from harness.stats.replication.estimate import Estimate, replicate
+from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.hadamard import Stored
 from harness.stats.replication.plan import Plan
 from harness.stats.replication.sample import Sample, make_sample
@@ -38,6 +42,26 @@ def drawn(strata: int, units: int, cases: int, seed: int) -> tuple[Sample, Float
     return sample, rng.binomial(1, 0.7, n).astype(float), rng.binomial(1, 0.5, n).astype(float)
 
 
+def interval_of(found: Estimate) -> Interval:
+    assert found.interval is not None
+    return found.interval
+
+
+def score_limits(value: float, size: float, df: float) -> Interval:
+    """Wilson's limits with Student's t for z, found by search: where the score test just takes the value."""
+    t = student.ppf(0.975, df)
+
+    def excess(p: float) -> float:
+        return float((value - p) ** 2 - t**2 * p * (1 - p) / size)
+
+    return Interval(float(brentq(excess, 0.0, value, xtol=1e-14)), float(brentq(excess, value, 1.0, xtol=1e-14)))
+
+
+def exact_low(successes: float, cases: float) -> float:
+    """Clopper and Pearson's lower limit, from the beta distribution."""
+    return float(beta.ppf(0.025, successes, cases - successes + 1))
+
+
 def test_all_half_samples() -> None:
     """All 2^6 of them, for a ratio by hand; they serve as a design too, and a linear statistic cannot tell it apart."""
     sample, a, b = drawn(6, 2, 3, seed=1)
@@ -47,9 +71,10 @@ def test_all_half_samples() -> None:
     for choice in signs[:, 1:]:
         chosen = np.isin(sample.unit_of_case, 2 * np.arange(6) + (choice < 0))
         by_hand.append((sample.weights * a)[chosen].sum() / (sample.weights * b)[chosen].sum())
-    np.testing.assert_allclose(replicate_estimates(halves, sample, ratio(a, b)), by_hand, rtol=1e-12)
+    np.testing.assert_allclose(replicate_estimates(halves, sample, ratio(a, b)), np.array(by_hand)[:, None], rtol=1e-12)
     everyone = halves.variance(replicate_estimates(halves, sample, total(a)), full_estimate(sample, total(a)))
-    assert replicate(sample, total(a)).se ** 2 == pytest.approx(everyone, rel=1e-12)
+    assert everyone.shape == (1,)
+    assert make_estimate(sample, total(a)).se ** 2 == pytest.approx(everyone[0], rel=1e-12)
 
 
 @pytest.mark.parametrize("fay", [0.0, 0.3])
@@ -57,17 +82,17 @@ def test_all_half_samples() -> None:
 def test_any_function_of_weights_agrees_with_the_short_way(units: int, method: str, fay: float) -> None:
     sample, a, b = drawn(5, units, 2, seed=2)
     plan = Plan(method=method, fay=fay, replicates=100)
-    short = replicate(sample, difference(a, b), plan)
-    long = replicate(sample, lambda w: float(w @ (a - b) / w.sum()), plan)
-    assert (long.estimate, long.se, long.df) == pytest.approx((short.estimate, short.se, short.df), rel=1e-10)
+    short = make_estimate(sample, difference(a, b), plan)
+    long = make_estimate(sample, lambda w: float(w @ (a - b) / w.sum()), plan)
+    assert (long.value, long.se, long.df) == pytest.approx((short.value, short.se, short.df), rel=1e-10)
     assert (long.replicates, long.method) == (short.replicates, short.method)
 
 
 def test_grouped_and_random_agree_for_other_numbers_of_units() -> None:
     """The textbook variance is the mean over groupings: 400 of them come within 5 %."""
     sample, a, b = drawn(8, 6, 1, seed=3)
-    everyone = replicate(sample, difference(a, b))
-    several = replicate(sample, difference(a, b), Plan(groupings=400))
+    everyone = make_estimate(sample, difference(a, b))
+    several = make_estimate(sample, difference(a, b), Plan(groupings=400))
     assert (everyone.groupings, everyone.replicates, everyone.df) == ("all", None, 40)
     assert (several.groupings, several.replicates) == (400, 400 * 12)
     assert several.se**2 == pytest.approx(everyone.se**2, rel=0.05)
@@ -81,17 +106,23 @@ def test_defaults_by_design_and_statistic() -> None:
         return found.method, found.groupings, found.replicates, found.fay
 
     weighted = OfWeights(lambda w: float(np.average(c, weights=w)))
-    assert chosen(replicate(two, rate(a))) == ("brr", None, 8, 0.0)
-    assert chosen(replicate(two, rate(a, within=b))) == ("brr", None, 8, 0.5)
-    assert chosen(replicate(seven, rate(c))) == ("brr", "all", None, 0.0)
-    assert chosen(replicate(seven, weighted)) == ("brr", 20, 80, 0.5)
-    assert chosen(replicate(make_sample(18), rate(c))) == ("jackknife", None, 18, 0.0)
-    assert chosen(replicate(seven, rate(c), Plan("group-jackknife", replicates=5))) == ("group-jackknife", None, 5, 0.0)
+    assert chosen(make_estimate(two, rate(a), Plan(complements=False))) == ("brr", None, 8, 0.0)
+    assert chosen(make_estimate(two, rate(a, within=b), Plan(complements=False))) == ("brr", None, 8, 0.5)
+    # Each half-sample and its complement; what is linear needs none.
+    assert chosen(make_estimate(two, rate(a))) == ("brr", None, 16, 0.0)
+    assert chosen(make_estimate(two, rate(a, within=b))) == ("brr", None, 16, 0.5)
+    assert chosen(make_estimate(two, total(a))) == ("brr", None, 8, 0.0)
+    assert chosen(make_estimate(make_sample(8, strata=np.repeat(np.arange(4), 2)), rate(a[:8]))) == ("brr", None, 8, 0)
+    assert chosen(make_estimate(seven, rate(c))) == ("brr", "all", None, 0.0)
+    assert chosen(make_estimate(seven, weighted)) == ("brr", 20, 80, 0.5)
+    assert chosen(make_estimate(make_sample(18), rate(c))) == ("jackknife", None, 18, 0.0)
+    grouped = Plan("group-jackknife", replicates=5)
+    assert chosen(make_estimate(seven, rate(c), grouped)) == ("group-jackknife", None, 5, 0.0)
 
 
 def test_without_strata_or_units_it_is_the_binomial() -> None:
     successes = np.repeat([1.0, 0.0], [30, 10])
-    found = replicate(make_sample(40), rate(successes))
+    found = make_estimate(make_sample(40), rate(successes))
     assert found.se == pytest.approx(np.sqrt(0.75 * 0.25 / 39), rel=1e-12)
     assert found.design_effect == pytest.approx(1, rel=1e-12)
     assert found.df == 39
@@ -101,83 +132,122 @@ def test_design_effect_of_a_paired_difference() -> None:
     """Against [(n_sf + n_fs) / n - D^2] / (n - 1)."""
     rng = np.random.default_rng(5)
     a, b = rng.binomial(1, 0.8, 60).astype(float), rng.binomial(1, 0.6, 60).astype(float)
-    found = replicate(make_sample(60, units=np.repeat(np.arange(20), 3)), difference(a, b))
+    found = make_estimate(make_sample(60, units=np.repeat(np.arange(20), 3)), difference(a, b))
     gap = a.mean() - b.mean()
     assert found.design_effect == pytest.approx(found.se**2 / (((a != b).mean() - gap**2) / 59), rel=1e-12)
     assert found.p_value is not None
     assert 0 < found.p_value < 1
 
 
-def test_t_interval_is_clipped() -> None:
+def test_limits_near_the_end_are_wilsons_with_students_t() -> None:
+    """One error in 20 cases: 19 effective ones, 10 degrees of freedom; no further in than the exact limit of 20."""
     successes = np.ones(20)
     successes[0] = 0
-    found = replicate(make_sample(20, strata=np.repeat(np.arange(10), 2)), rate(successes))
-    assert found.interval.high == 1
-    # 2.228 is the 97.5 % point of Student's t with 10 degrees of freedom, from the table.
-    assert found.interval.low == pytest.approx(0.95 - 2.228 * 0.05, abs=1e-4)
+    found = make_estimate(make_sample(20, strata=np.repeat(np.arange(10), 2)), rate(successes))
+    assert (found.se, found.df) == pytest.approx((0.05, 10))
+    limits = score_limits(0.95, 0.95 * 0.05 / 0.05**2, 10)
+    assert interval_of(found).low == pytest.approx(min(limits.low, exact_low(19, 20), exact_low(20, 20)), abs=1e-9)
+    assert interval_of(found).high == pytest.approx(limits.high, abs=1e-9)
+    # A t interval would pass 1: 2.228 is the 97.5 % point of Student's t with 10 degrees of freedom, from the table.
+    assert interval_of(found).high < 1 < 0.95 + 2.228 * 0.05
+    none = make_estimate(make_sample(20, strata=np.repeat(np.arange(10), 2)), rate(np.ones(20)))
+    assert interval_of(found).low < interval_of(none).low
+
+
+def test_a_t_interval_for_what_has_no_bounds() -> None:
+    """2.228 is the 97.5 % point of Student's t with 10 degrees of freedom, from the table."""
+    successes = np.ones(20)
+    successes[0] = 0
+    found = make_estimate(make_sample(20, strata=np.repeat(np.arange(10), 2)), total(successes))
+    assert (interval_of(found).low, interval_of(found).high) == pytest.approx((19 - 2.228, 19 + 2.228), abs=1e-3)
 
 
 @pytest.mark.parametrize("success", [0.0, 1.0])
 @pytest.mark.parametrize("strata", [7, 10, 101])
 def test_zero_variance_of_a_rate_is_no_certainty(success: float, strata: int) -> None:
     sample = make_sample(4 * strata, strata=np.repeat(np.arange(strata), 4), units=np.repeat(np.arange(2 * strata), 2))
-    found = replicate(sample, rate(np.full(4 * strata, success)))
+    found = make_estimate(sample, rate(np.full(4 * strata, success)))
     assert (found.se, found.design_effect) == (0, None)
-    # The cases of a unit count as one: the sample is worth its units.
-    assert found.interval == wilson(success * 2 * strata, 2 * strata)
-    told = replicate(sample, rate(np.full(4 * strata, success)), Plan(design_effect=1.6))
-    assert told.interval == wilson(success * 4 * strata, 4 * strata, design_effect=1.6)
-    assert told.interval.high - told.interval.low < found.interval.high - found.interval.low
+    # Pairs of cases, alike with a correlation of 2^(-1/4): the sample is worth its cases over 1 + 2^(-1/4).
+    low = exact_low(4 * strata / (1 + 2**-0.25), 4 * strata / (1 + 2**-0.25))
+    known = (low, 1.0) if success else (0.0, 1 - low)
+    assert (interval_of(found).low, interval_of(found).high) == pytest.approx(known, abs=1e-9)
+    told = make_estimate(sample, rate(np.full(4 * strata, success)), Plan(design_effect=1.6))
+    low = exact_low(4 * strata / 1.6, 4 * strata / 1.6)
+    known = (low, 1.0) if success else (0.0, 1 - low)
+    assert (interval_of(told).low, interval_of(told).high) == pytest.approx(known, abs=1e-9)
+    assert interval_of(told).high - interval_of(told).low < interval_of(found).high - interval_of(found).low
+    # Never more certain than the exact limits of the same cases, all independent; never less than of as many units.
+    assert exact_low(2 * strata, 2 * strata) < 1 - (interval_of(found).high - interval_of(found).low)
+    assert 1 - (interval_of(found).high - interval_of(found).low) < exact_low(4 * strata, 4 * strata)
 
 
 def test_zero_variance_between_units_that_agree() -> None:
     """Strata explain everything: the error is zero, and still no point is given out for an interval."""
-    found = replicate(make_sample(8, strata=np.repeat(np.arange(4), 2)), rate([1, 1, 0, 0, 1, 1, 1, 1]))
-    assert (found.se, found.estimate, found.design_effect) == (0, 0.75, 0)
-    assert found.interval == wilson(6, 8)
+    found = make_estimate(make_sample(8, strata=np.repeat(np.arange(4), 2)), rate([1, 1, 0, 0, 1, 1, 1, 1]))
+    assert (found.se, found.value, found.design_effect) == (0, 0.75, 0)
+    limits = score_limits(0.75, 8, 4)
+    low = min(limits.low, exact_low(6, 8), exact_low(8, 8))
+    high = max(limits.high, 1 - exact_low(8, 8))
+    assert (interval_of(found).low, interval_of(found).high) == pytest.approx((low, high), abs=1e-9)
+    assert interval_of(found).low < wilson(6, 8).low < wilson(6, 8).high < interval_of(found).high
 
 
 def test_zero_variance_of_a_rate_within_few_cases_counts_only_those() -> None:
     within = np.repeat([1.0, 0.0], [12, 188])
-    found = replicate(make_sample(200, units=np.repeat(np.arange(100), 2)), rate(np.ones(200), within=within))
-    assert found.interval == wilson(6, 6)
-    assert found.se == 0
+    found = make_estimate(make_sample(200, units=np.repeat(np.arange(100), 2)), rate(np.ones(200), within=within))
+    worth = 12 / (1 + 2**-0.25)
+    assert interval_of(found).low == pytest.approx(exact_low(worth, worth), abs=1e-9)
+    assert interval_of(found).high == 1
+    assert (found.se, found.df) == (0, 5)
 
 
 def test_zero_variance_of_a_difference() -> None:
     sample = make_sample(20, strata=np.repeat(np.arange(10), 2))
-    same = replicate(sample, difference(np.ones(20), np.ones(20)))
-    assert (same.estimate, same.se, same.p_value) == (0, 0, 1)
-    assert same.interval.high == -same.interval.low == pytest.approx(wilson(0, 20).high)
-    apart = replicate(sample, difference(np.ones(20), np.zeros(20)))
+    stretch = student.ppf(0.975, 10) / student.ppf(0.975, 1e12)
+    reach = stretch * wilson(0, 20).high
+    same = make_estimate(sample, difference(np.ones(20), np.ones(20)))
+    assert (same.value, same.se, same.p_value) == (0, 0, 1)
+    assert interval_of(same).high == -interval_of(same).low == pytest.approx(reach)
+    apart = make_estimate(sample, difference(np.ones(20), np.zeros(20)))
+    # The exact sign-flip test: of 2^20 ways to turn the units round only two are so far out.
     assert apart.p_value == pytest.approx(2 * 0.5**20)
-    assert apart.interval.high == 1
-    assert 0.7 < apart.interval.low < 1
+    assert apart.p_sign_flip == apart.p_value
+    assert interval_of(apart).high == 1
+    # Both shares have their limits, 1 from below and 0 from above; squares added.
+    assert interval_of(apart).low == pytest.approx(1 - np.sqrt(2) * reach)
+    assert 0.7 < interval_of(apart).low < 1
 
 
 def test_zero_variance_without_bounds_says_nothing() -> None:
-    found = replicate(make_sample(4, strata=[1, 1, 2, 2]), total(np.ones(4)))
-    assert (found.interval.low, found.interval.high) == (-np.inf, np.inf)
+    found = make_estimate(make_sample(4, strata=[1, 1, 2, 2]), total(np.ones(4)))
+    assert (interval_of(found).low, interval_of(found).high) == (-np.inf, np.inf)
 
 
 def test_satterthwaite_counts_the_strata_that_vary() -> None:
     """One stratum of three with all the variance: 2 degrees of freedom, not 4; equal strata keep theirs."""
     sample = make_sample(6, strata=np.repeat([1, 2], 3))
-    lopsided = replicate(sample, total([0, 1, 5, 2, 2, 2]), Plan(df="satterthwaite"))
-    even = replicate(sample, total([0, 1, 5, 1, 2, 6]), Plan(df="satterthwaite"))
+    lopsided = make_estimate(sample, total([0, 1, 5, 2, 2, 2]), Plan(df="satterthwaite"))
+    even = make_estimate(sample, total([0, 1, 5, 1, 2, 6]), Plan(df="satterthwaite"))
     assert (lopsided.df, even.df) == pytest.approx((2, 4))
-    with pytest.raises(ValueError, match="df='design'"):
-        replicate(sample, OfWeights(lambda w: float(w[0])), Plan(df="satterthwaite"))
+    with pytest.raises(ValueError, match=r"df satterthwaite: this statistic has no linear form.*; use design"):
+        make_estimate(sample, OfWeights(lambda w: float(w[0])), Plan(df="satterthwaite"))
 
 
 def test_a_replicate_without_an_estimate_names_the_remedy() -> None:
     sample = make_sample(4, strata=[1, 1, 2, 2])
     few = rate([1, 0, 1, 1], within=[1, 0, 0, 0])
     with pytest.raises(ValueError, match=r"use fay=0\.5"):
-        replicate(sample, few, Plan(fay=0.0))
-    assert replicate(sample, few).estimate == 1
+        make_estimate(sample, few, Plan("brr", fay=0.0))
+    assert make_estimate(sample, few).value == 1
+    # Left to itself it takes the linear form, which every part of a sample has.
+    alone, linear = (make_estimate(sample, few, plan) for plan in (Plan(fay=0.0), Plan("linearised")))
+    assert (alone.method, alone.replicates, alone.fay) == ("linearised", None, 0.0)
+    assert (alone.value, alone.se, alone.df) == (linear.value, linear.se, linear.df)
+    with pytest.raises(ValueError, match=r"replicate .* has no estimate"):
+        make_estimate(sample, lambda w: float(w[0] / w[:2].sum() if w[0] else np.nan), Plan(fay=0.0))
     with pytest.raises(ValueError, match="whole sample's estimate is nan"):
-        replicate(sample, rate([1, 0, 1, 1], within=[0, 0, 0, 0]))
+        make_estimate(sample, rate([1, 0, 1, 1], within=[0, 0, 0, 0]))
 
 
 @pytest.mark.parametrize(
@@ -192,7 +262,7 @@ def test_a_replicate_without_an_estimate_names_the_remedy() -> None:
 )
 def test_choices_that_are_refused(plan: Plan, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        replicate(make_sample(4, strata=[1, 1, 2, 2]), rate([1, 0, 1, 0]), plan)
+        make_estimate(make_sample(4, strata=[1, 1, 2, 2]), rate([1, 0, 1, 0]), plan)
 
 
 def test_values_that_are_refused() -> None:
@@ -201,7 +271,7 @@ def test_values_that_are_refused() -> None:
     with pytest.raises(ValueError, match="2 and 3 values"):
         difference([0, 1], [0, 1, 1])
     with pytest.raises(ValueError, match="has 3 cases and the sample 4"):
-        replicate(make_sample(4), rate([0, 1, 1]))
+        make_estimate(make_sample(4), rate([0, 1, 1]))
 
 
 @given(
@@ -219,12 +289,12 @@ def test_invariances(strata: int, units: int, seed: int, scale: float) -> None:
     unit = np.repeat(np.arange(strata * units), 2)
     order = rng.permutation(n)
     shuffled = make_sample(n, strata=stratum[order], units=unit[order], weights=scale * sample.weights[order])
-    found = replicate(sample, difference(a, b))
-    moved = replicate(shuffled, difference(b[order], a[order]))
-    assert moved.estimate == pytest.approx(-found.estimate, rel=1e-9, abs=1e-12)
+    found = make_estimate(sample, difference(a, b))
+    moved = make_estimate(shuffled, difference(b[order], a[order]))
+    assert moved.value == pytest.approx(-found.value, rel=1e-9, abs=1e-12)
     assert moved.se == pytest.approx(found.se, rel=1e-9, abs=1e-12)
-    assert (moved.interval.low, moved.interval.high) == pytest.approx(
-        (-found.interval.high, -found.interval.low), rel=1e-9, abs=1e-9
+    assert (interval_of(moved).low, interval_of(moved).high) == pytest.approx(
+        (-interval_of(found).high, -interval_of(found).low), rel=1e-9, abs=1e-9
     )
     assert moved.p_value == pytest.approx(found.p_value, rel=1e-6)
 
@@ -238,4 +308,4 @@ def test_permuting_strata_leaves_a_total_alone(strata: int, units: int, seed: in
     renamed = make_sample(
         sample.cases, strata=names, units=np.repeat(np.arange(strata * units), 2), weights=sample.weights
     )
-    assert replicate(renamed, total(a)).se == pytest.approx(replicate(sample, total(a)).se, rel=1e-9, abs=1e-12)
+    assert make_estimate(renamed, total(a)).se == pytest.approx(make_estimate(sample, total(a)).se, rel=1e-9, abs=1e-12)

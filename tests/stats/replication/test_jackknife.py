@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harness.stats.replication.arrays import FloatArray
-from harness.stats.replication.estimate import replicate
+from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.jackknife import DeleteGroup, delete_group, delete_one
 from harness.stats.replication.plan import Plan
 from harness.stats.replication.replicates import Centre
@@ -41,8 +41,8 @@ def test_units_without_strata_as_in_r(centre: Centre) -> None:
     kept = ~np.isin(cases["stratum"], [2, 5, 8])
     sample = make_sample(int(kept.sum()), units=cases["psu"][kept], weights=cases["w"][kept])
     expected = REFERENCE["one_stratum"][centre]
-    mean = replicate(sample, rate(cases["a"][kept]), Plan(centre=centre))
-    quotient = replicate(sample, ratio(cases["a"][kept], cases["b"][kept]), Plan(centre=centre))
+    mean = make_estimate(sample, rate(cases["a"][kept]), Plan(centre=centre))
+    quotient = make_estimate(sample, ratio(cases["a"][kept], cases["b"][kept]), Plan(centre=centre))
     assert (mean.method, mean.df) == ("jackknife", expected["df"])
     assert mean.se**2 == pytest.approx(expected["mean_variance"], rel=1e-10)
     assert quotient.se**2 == pytest.approx(expected["ratio_variance"], rel=1e-10)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.stats.replication.estimate import replicate
+from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.jackknife import delete_one
 from harness.stats.replication.lone import Lone, joins_of_strata
 from harness.stats.replication.plan import Plan
@@ -30,12 +30,10 @@ def sample_of(lone: str) -> Sample:
 @pytest.mark.parametrize("lone", ["remove", "certainty", "adjust", "average"])
 def test_linearised_variance_is_that_of_r(lone: str) -> None:
     expected, plan = REFERENCE["taylor"][lone], Plan(method="linearised")
-    mean = replicate(sample_of(lone), rate(CASES["a"]), plan)
-    quotient = replicate(sample_of(lone), ratio(CASES["a"], CASES["b"]), plan)
-    assert (mean.estimate, mean.se**2) == pytest.approx((expected["mean"], expected["mean_variance"]), rel=1e-10)
-    assert (quotient.estimate, quotient.se**2) == pytest.approx(
-        (expected["ratio"], expected["ratio_variance"]), rel=1e-10
-    )
+    mean = make_estimate(sample_of(lone), rate(CASES["a"]), plan)
+    quotient = make_estimate(sample_of(lone), ratio(CASES["a"], CASES["b"]), plan)
+    assert (mean.value, mean.se**2) == pytest.approx((expected["mean"], expected["mean_variance"]), rel=1e-10)
+    assert (quotient.value, quotient.se**2) == pytest.approx((expected["ratio"], expected["ratio_variance"]), rel=1e-10)
     assert mean.df == expected["df"]
     assert mean.lone == lone
 
@@ -44,15 +42,15 @@ def test_linearised_variance_is_that_of_r(lone: str) -> None:
 @pytest.mark.parametrize("lone", ["remove", "certainty", "adjust"])
 def test_jackknife_is_that_of_r(lone: str, centre: Centre) -> None:
     expected, plan = REFERENCE["jackknife"][f"{lone}_{centre}"], Plan(method="jackknife", centre=centre)
-    mean = replicate(sample_of(lone), rate(CASES["a"]), plan)
-    quotient = replicate(sample_of(lone), ratio(CASES["a"], CASES["b"]), plan)
+    mean = make_estimate(sample_of(lone), rate(CASES["a"]), plan)
+    quotient = make_estimate(sample_of(lone), ratio(CASES["a"], CASES["b"]), plan)
     assert mean.se**2 == pytest.approx(expected["mean_variance"], rel=1e-10)
     assert quotient.se**2 == pytest.approx(expected["ratio_variance"], rel=1e-10)
 
 
 def test_average_raises_the_others_share() -> None:
     removed, averaged = (
-        replicate(sample_of(lone), rate(CASES["a"]), Plan("jackknife")) for lone in ("remove", "average")
+        make_estimate(sample_of(lone), rate(CASES["a"]), Plan("jackknife")) for lone in ("remove", "average")
     )
     assert averaged.se**2 == pytest.approx(removed.se**2 * 10 / 7, rel=1e-12)
 
@@ -71,11 +69,11 @@ def test_balanced_replicates_carry_lone_units_along() -> None:
     strata = [1, 1, 2, 2, 3, 4, 4]
     sample = make_sample(7, strata=strata, lone="certainty")
     successes = np.array([1, 0, 1, 1, 1, 0, 1.0])
-    found = replicate(sample, rate(successes))
+    found = make_estimate(sample, rate(successes))
     # Each of the three pairs adds (difference / 7)^2; the lone unit adds nothing.
     assert (found.method, found.replicates, found.df) == ("brr", 4, 3)
     assert found.se**2 == pytest.approx(2 / 49, rel=1e-12)
-    by_weights = replicate(sample, OfWeights(lambda w: float(w @ successes / w.sum())), Plan(fay=0.0))
+    by_weights = make_estimate(sample, OfWeights(lambda w: float(w @ successes / w.sum())), Plan(fay=0.0))
     assert by_weights.se == pytest.approx(found.se, rel=1e-12)
 
 
@@ -97,7 +95,7 @@ def test_one_case_a_stratum_is_paired_by_name_and_named() -> None:
     assert sample.collapsed == (("a", "b"), ("c", "d", "e"))
     assert sample.stratum_names == ("a+b", "c+d+e")
     successes = np.array([1, 1, 0, 0, 1.0])
-    found = replicate(sample, rate(successes))
+    found = make_estimate(sample, rate(successes))
     textbook = 2 * np.var([1, 0], ddof=1) + 3 * np.var([0, 1, 1], ddof=1)
     assert found.se**2 == pytest.approx(textbook / 25, rel=1e-12)
     assert (found.df, found.groupings, found.collapsed) == (3, "all", sample.collapsed)

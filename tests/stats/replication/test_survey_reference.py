@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from harness.stats.replication.balanced import HalfSamples
-from harness.stats.replication.estimate import replicate
+from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.hadamard import Stored
-from harness.stats.replication.intervals import t_interval
 from harness.stats.replication.plan import Plan
 from harness.stats.replication.sample import Sample, make_sample, unit_sums
 from harness.stats.replication.statistic import (
-    UNBOUNDED,
+    Contrast,
     OfTotals,
     difference,
-    full_estimate,
+    full_values,
     rate,
     ratio,
     replicate_estimates,
@@ -36,7 +36,7 @@ def sample_of(design: dict[str, Any]) -> Sample:
     )
 
 
-def statistics_of(design: dict[str, Any]) -> dict[str, OfTotals]:
+def statistics_of(design: dict[str, Any]) -> dict[str, OfTotals | Contrast]:
     a, b = design["a"], design["b"]
     return {
         "mean_a": rate(a),
@@ -45,6 +45,12 @@ def statistics_of(design: dict[str, Any]) -> dict[str, OfTotals]:
         "ratio_a_over_b": ratio(a, b),
         "diff_a_minus_b": difference(a, b),
     }
+
+
+def t_limits(value: float, se: float, df: float) -> list[float]:
+    """R's interval, with scipy's quantile."""
+    half = float(student.ppf(0.975, df)) * se
+    return [value - half, value + half]
 
 
 def halves_of(reference: dict[str, Any], fay: float) -> HalfSamples:
@@ -63,29 +69,33 @@ def test_brr_and_fay(design: dict[str, Any], fay: float, mse: bool) -> None:
     sample, halves = sample_of(design), halves_of(reference, fay)
     assert halves.df == expected["df"]
     for name, statistic in statistics_of(design).items():
-        estimate = full_estimate(sample, statistic)
-        estimates = replicate_estimates(halves, sample, statistic)
+        # A contrast is the first member less the second, in the whole sample and in every half of it.
+        of, weights = (statistic.of, [1.0, -1.0]) if isinstance(statistic, Contrast) else (statistic, [1.0])
+        estimate = float(full_values(sample, of) @ weights)
+        estimates = replicate_estimates(halves, sample, of) @ weights
         variance = float(halves.variance(estimates, estimate, centre="full" if mse else "mean"))
-        interval = t_interval(estimate, float(np.sqrt(variance)), halves.df, bounds=UNBOUNDED, confidence=0.95)
+        interval = t_limits(estimate, float(np.sqrt(variance)), halves.df)
         assert estimate == pytest.approx(expected[name]["estimate"], rel=1e-10, abs=1e-10)
         assert variance == pytest.approx(expected[name]["variance"], rel=1e-10, abs=1e-15)
-        assert [interval.low, interval.high] == pytest.approx(expected[name]["ci95_t"], rel=1e-10, abs=1e-10)
+        assert interval == pytest.approx(expected[name]["ci95_t"], rel=1e-10, abs=1e-10)
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design["name"])
 def test_covariance_of_two_means(design: dict[str, Any]) -> None:
     reference = REFERENCE[design["name"]]
     sample, halves = sample_of(design), halves_of(reference, 0.0)
+    both = rate(np.stack([design["a"], design["b"]], axis=1))
     totals = halves.totals(unit_sums(sample, np.stack([design["a"], design["b"], np.ones(sample.cases)], axis=1)))
-    full = np.array([full_estimate(sample, rate(design[key])) for key in "ab"])
-    covariance = halves.covariance(totals[:, :2] / totals[:, 2:], full)
+    estimates, full = replicate_estimates(halves, sample, both), full_values(sample, both)
+    np.testing.assert_allclose(estimates, totals[:, :2] / totals[:, 2:], rtol=1e-12)
+    covariance = halves.covariance(estimates, full)
     np.testing.assert_allclose(covariance.ravel(), reference["rho0_mseTRUE"]["vcov_ab"], rtol=1e-10, atol=1e-15)
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design["name"])
 def test_own_half_samples_agree_where_the_choice_does_not_matter(design: dict[str, Any]) -> None:
     """A total is linear: any set of half-samples in full balance gives the same variance."""
-    found = replicate(sample_of(design), total(design["a"]))
+    found = make_estimate(sample_of(design), total(design["a"]))
     expected = REFERENCE[design["name"]]["rho0_mseTRUE"]["total_a"]
     assert found.method == "brr"
     assert found.se**2 == pytest.approx(expected["variance"], rel=1e-10)
@@ -95,29 +105,32 @@ def test_own_half_samples_agree_where_the_choice_does_not_matter(design: dict[st
 def test_taylor(design: dict[str, Any]) -> None:
     reference = REFERENCE[design["name"]]
     for name, statistic in statistics_of(design).items():
-        found = replicate(sample_of(design), statistic, Plan(method="linearised"))
-        assert found.estimate == pytest.approx(reference["taylor"][name]["estimate"], rel=1e-10, abs=1e-10)
+        found = make_estimate(sample_of(design), statistic, Plan(method="linearised"))
+        assert found.value == pytest.approx(reference["taylor"][name]["estimate"], rel=1e-10, abs=1e-10)
         assert found.se == pytest.approx(reference["taylor"][name]["se"], rel=1e-10)
         assert found.df == reference["df_linearised"]
-    mean = replicate(sample_of(design), rate(design["a"]), Plan(method="linearised"))
+        assert (found.p_value is None) == isinstance(statistic, OfTotals)
+    mean = make_estimate(sample_of(design), rate(design["a"]), Plan(method="linearised"))
     assert mean.design_effect == pytest.approx(reference["deff_a_replace"], rel=1e-10)
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS, ids=lambda cluster: cluster["name"])
 def test_cluster_standard_error_of_a_rate(cluster: dict[str, Any]) -> None:
     sample = make_sample(len(cluster["y"]), units=cluster["cluster"])
-    found = replicate(sample, rate(cluster["y"]), Plan(method="linearised"))
+    found = make_estimate(sample, rate(cluster["y"]), Plan(method="linearised"))
     assert found.units == cluster["k"]
-    assert found.estimate == pytest.approx(cluster["p"], rel=1e-10)
+    assert found.value == pytest.approx(cluster["p"], rel=1e-10)
     assert found.se == pytest.approx(cluster["se_cluster"], rel=1e-10)
     assert found.df == cluster["df_cluster"]
-    assert [found.interval.low, found.interval.high] == pytest.approx(cluster["ci95_t"], rel=1e-10)
+    assert t_limits(found.value, found.se, found.df) == pytest.approx(cluster["ci95_t"], rel=1e-10)
+    assert found.interval is not None
+    assert found.interval.low < found.value < found.interval.high
     assert found.design_effect == pytest.approx(cluster["deff_replace"], rel=1e-10)
 
 
 def test_equal_clusters_jackknife_as_r_linearises() -> None:
     """With clusters of one size the rate is a plain mean of cluster means: the jackknife is exact."""
     cluster = CLUSTERS[0]
-    found = replicate(make_sample(len(cluster["y"]), units=cluster["cluster"]), rate(cluster["y"]))
+    found = make_estimate(make_sample(len(cluster["y"]), units=cluster["cluster"]), rate(cluster["y"]))
     assert (found.method, found.df, found.replicates) == ("jackknife", 19, 20)
     assert found.se == pytest.approx(cluster["se_cluster"], rel=1e-10)

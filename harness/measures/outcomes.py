@@ -1,0 +1,128 @@
+"""Measures of the outcomes: formulas of the totals TP, FN, FP and TN, in this order.
+
+Where a measure is no number, it says so; only Matthews' correlation is 0 where a margin of the table is empty, as
+scikit-learn and its own limit have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from harness.measures.measure import Measure, Runs
+from harness.model import Outcome
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from harness.measures.measure import BoolArray, Cell
+    from harness.stats.replication.statistic import Statistic
+
+__all__ = ["MEASURES", "TOTALS", "cost"]
+
+# Outcomes in the order of the totals.
+TOTALS = (Outcome.TP, Outcome.FN, Outcome.FP, Outcome.TN)
+_TP, _FN, _FP, _TN = range(4)
+_P, _N = ("positive",), ("negative",)
+
+
+def _codes(runs: Runs) -> npt.NDArray[np.intp]:
+    """Places among the totals, (m, n)."""
+    import numpy as np
+
+    places = np.array([TOTALS.index(outcome) for outcome in Outcome])
+    return np.asarray(places[runs.outcome])
+
+
+def _inside(mask: BoolArray, inside: BoolArray | None) -> BoolArray:
+    return mask if inside is None else mask & inside
+
+
+def _share(
+    name: str, words: str, hits: tuple[int, ...], within: tuple[int, ...], *, larger: bool = True, **more: Any
+) -> Measure:
+    """The share of some outcomes among others."""
+
+    def of_totals(t: Any) -> Any:
+        return t[..., list(hits)].sum(axis=-1) / t[..., list(within)].sum(axis=-1)
+
+    def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
+        import numpy as np
+
+        from harness.stats.replication.statistic import shares
+
+        codes, places = _codes(runs), np.arange(4)
+        above, below = (np.isin(places, part) for part in (hits, within))
+        counted = [_inside(below[codes[run]], inside) for run, inside in cells]
+        return shares([above[codes[run]] & of for (run, _), of in zip(cells, counted, strict=True)], counted)
+
+    return Measure(name, words, statistic, larger, of_totals=of_totals, share=True, **more)
+
+
+def _formula(name: str, words: str, of_totals: Callable[[Any], Any], counts: tuple[int, ...], **more: Any) -> Measure:
+    """Any formula of the four totals; `counts` are the outcomes that it depends on."""
+
+    def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
+        import numpy as np
+
+        from harness.stats.replication.statistic import Smooth
+
+        codes = _codes(runs)
+        one_hot = [np.eye(4)[codes[run]] * (1.0 if inside is None else inside[:, None]) for run, inside in cells]
+        counted = np.stack([columns[:, list(counts)].sum(axis=1) for columns in one_hot], axis=1)
+        return Smooth(np.hstack(one_hot), measure.bounds, fragile=True, counted=counted, formula=of_totals, parts=4)
+
+    measure = Measure(name, words, statistic, of_totals=of_totals, **more)
+    return measure
+
+
+def cost(fp: float, fn: float) -> Measure:
+    """What the errors cost a case, where a false positive costs `fp` and a false negative `fn`."""
+    bounds = (0.0, max(fp, fn))
+
+    def of_totals(t: Any) -> Any:
+        return (fp * t[..., _FP] + fn * t[..., _FN]) / t.sum(axis=-1)
+
+    name = f"cost:fp={fp:g},fn={fn:g}"
+    return _formula(name, "cost a case", of_totals, (_TP, _FN, _FP, _TN), larger_is_better=False, bounds=bounds)
+
+
+def _informedness(t: Any) -> Any:
+    return t[..., _TP] / (t[..., _TP] + t[..., _FN]) + t[..., _TN] / (t[..., _TN] + t[..., _FP]) - 1
+
+
+def _f1(t: Any) -> Any:
+    return 2 * t[..., _TP] / (2 * t[..., _TP] + t[..., _FN] + t[..., _FP])
+
+
+def _mcc(t: Any) -> Any:
+    import numpy as np
+
+    tp, fn, fp, tn = (t[..., i] for i in range(4))
+    # Roots one by one: the product of four totals of a large test would lose digits.
+    root = np.sqrt(tp + fp) * np.sqrt(tp + fn) * np.sqrt(tn + fp) * np.sqrt(tn + fn)
+    return np.where(root == 0, 0.0, (tp * tn - fp * fn) / np.where(root == 0, 1.0, root))
+
+
+def _kappa(t: Any) -> Any:
+    tp, fn, fp, tn = (t[..., i] for i in range(4))
+    return 2 * (tp * tn - fn * fp) / ((tp + fp) * (fp + tn) + (tp + fn) * (fn + tn))
+
+
+_ALL = (_TP, _FN, _FP, _TN)
+_BOTH = {"bounds": (-1.0, 1.0)}
+MEASURES = (
+    _share("rate", "rate of success", (_TP, _TN), _ALL),
+    _share("tpr", "true positive rate", (_TP,), (_TP, _FN), classes=_P),
+    _share("tnr", "true negative rate", (_TN,), (_FP, _TN), classes=_N),
+    _share("fpr", "false positive rate", (_FP,), (_FP, _TN), larger=False, classes=_N),
+    _share("fnr", "false negative rate", (_FN,), (_TP, _FN), larger=False, classes=_P),
+    _share("precision", "precision", (_TP,), (_TP, _FP), needs="accepted cases"),
+    _share("npv", "negative predictive value", (_TN,), (_TN, _FN), needs="refused cases"),
+    _formula("balanced", "balanced accuracy", lambda t: (_informedness(t) + 1) / 2, _ALL, classes=_P + _N),
+    _formula("informedness", "informedness", _informedness, _ALL, classes=_P + _N, **_BOTH),
+    _formula("f1", "F1", _f1, (_TP, _FN, _FP), needs="positive or accepted cases"),
+    _formula("mcc", "Matthews' correlation", _mcc, _ALL, **_BOTH),
+    _formula("kappa", "Cohen's kappa", _kappa, _ALL, needs="cases of more than one kind", **_BOTH),
+)

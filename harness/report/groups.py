@@ -1,0 +1,88 @@
+"""Runs broken down by a column, for people: every group, the worst of them, and what changes."""
+
+from collections.abc import Sequence
+
+from harness.analysis.comparing.by_group import ByGroup, Gap
+from harness.measures import Measure
+from harness.report.document import Block, Heading, Lines
+from harness.report.numbers import distance, estimate_cells, p_is, p_text, percent, span
+from harness.report.table import Cell, Table
+from harness.stats.replication.plan import Plan
+
+# Runs whose intervals by group fit beside one another.
+MOST_WITH_INTERVALS = 3
+
+
+def group_blocks(
+    by: ByGroup,
+    names: Sequence[str],
+    pairs: Sequence[tuple[int, int]],
+    measure: Measure,
+    plan: Plan,
+    correction: str = "Holm",
+) -> list[Block]:
+    """Every run and every pair in every group, and what they come to."""
+    blocks: list[Block] = [Heading(f"By {by.column}: {measure.words}"), value_table(by, names, plan)]
+    if pairs:
+        blocks.append(_pair_table(by, names, pairs, plan, correction))
+    lines = [*_lacking(by, measure), *gap_lines(by, names, measure, plan), *_interactions(by, names, pairs, plan)]
+    lines += [f"p {correction} is corrected for all groups and pairs."] if pairs else []
+    return [*blocks, Lines(lines)] if lines else blocks
+
+
+def value_table(by: ByGroup, names: Sequence[str], plan: Plan) -> Table:
+    """A column for each run, with intervals where there is room for them."""
+    level, wide = percent(plan.confidence), len(names) <= MOST_WITH_INTERVALS
+    columns = [column for name in names for column in ([name, f"{name} {level}"] if wide else [name])]
+    rows: list[list[Cell]] = [
+        [group.label, group.cases, *(cell for one in group.runs for cell in estimate_cells(one)[: 2 if wide else 1])]
+        for group in by.groups
+    ]
+    return Table([by.column, "cases", *columns], rows)
+
+
+def _pair_table(
+    by: ByGroup, names: Sequence[str], pairs: Sequence[tuple[int, int]], plan: Plan, correction: str
+) -> Table:
+    rows: list[list[Cell]] = []
+    for group in by.groups:
+        for (a, b), one in zip(pairs, group.pairs, strict=True):
+            value, interval = estimate_cells(one)
+            p_values = (None, None) if one is None else (one.p_value, one.p_adjusted)
+            rows.append([group.label, group.cases, f"{names[a]} - {names[b]}", value, interval, *map(p_text, p_values)])
+    return Table(
+        [by.column, "cases", "pair", "difference", f"{percent(plan.confidence)} interval", "p", f"p {correction}"], rows
+    )
+
+
+def _lacking(by: ByGroup, measure: Measure) -> list[str]:
+    empty = [group.label for group in by.groups if not any(group.runs)]
+    return [f"Without a {measure.name} by themselves: {', '.join(empty)}."] if empty else []
+
+
+def gap_lines(by: ByGroup, names: Sequence[str], measure: Measure, plan: Plan) -> list[str]:
+    """The worst group of each run, and how far it is from the best."""
+    found = zip(names, by.gaps, strict=True)
+    return [_gap(by.column, name, gap, measure, plan) for name, gap in found if gap is not None]
+
+
+def _gap(column: str, name: str, gap: Gap, measure: Measure, plan: Plan) -> str:
+    one, sign = gap.estimate, 1 if gap.estimate.value >= 0 else -1
+    far = distance(abs(one.value), rate=measure.share)
+    text = f"{name} is worst where {column} is {gap.worst} and best where it is {gap.best}: {far} apart"
+    if one.interval is not None:
+        low, high = sorted((sign * one.interval.low, sign * one.interval.high))
+        limits = f"{span(100 * low, 100 * high, '.1f')} points" if measure.share else span(low, high)
+        text += f" ({percent(plan.confidence)} interval {limits}, for all pairs of groups at once)"
+    return f"{text}; test that all groups are equal: {p_is(gap.p_value)}." if gap.p_value is not None else f"{text}."
+
+
+def _interactions(by: ByGroup, names: Sequence[str], pairs: Sequence[tuple[int, int]], plan: Plan) -> list[str]:
+    lines = []
+    for (a, b), one in zip(pairs, by.interactions, strict=True):
+        if one is None:
+            continue
+        said = "changes with" if one.p_adjusted <= 1 - plan.confidence else "was not shown to change with"
+        between = f"The difference between {names[a]} and {names[b]}"
+        lines.append(f"{between} {said} {by.column} (Wald's test, {p_is(one.p_adjusted)}).")
+    return lines

@@ -1,0 +1,215 @@
+"""An estimate: a number of a sample with its error. The one type for it; `stats.replication.estimates` makes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.stats.limits import auc_end_limit, bounded_limits, difference_limits, end_limit, share_limits
+from harness.stats.multiplicity import Multiplicity, adjusted
+from harness.stats.rates import Interval, Intervals, wilson_all
+from harness.stats.unpaired import fisher_exact
+
+__all__ = ["Estimate", "Kind", "Scale", "apart", "scale_limits", "t_p_values", "with_adjusted"]
+
+FloatArray = npt.NDArray[np.float64]
+Bounds = tuple[float, float]
+UNBOUNDED: Bounds = (-math.inf, math.inf)
+# The finest p-value that limits are turned into.
+_SMALLEST_P = 1e-12
+
+
+class Kind(StrEnum):
+    """What limits a statistic has: those of a share of cases, of another number between bounds, or plain Student-t.
+
+    A share of independent cases of one weight has Wilson's limits, as everybody knows them.
+    """
+
+    INDEPENDENT = "independent"
+    SHARE = "share"
+    BOUNDED = "bounded"
+    PLAIN = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What an interval is made on: how many independent cases, and units, count for the estimate (Kish's numbers).
+
+    `classes`: what the positive and the negative cases are worth where none vary, for areas under a curve.
+    `design_effect`: what is known of it where nothing varies. Numbers, or arrays with a number for each member.
+    """
+
+    kind: Kind
+    bounds: Bounds = UNBOUNDED
+    cases: FloatArray | float = math.nan
+    units: FloatArray | float = math.nan
+    classes: tuple[FloatArray | float, FloatArray | float] | None = None
+    design_effect: float | None = None
+
+    def of(self, member: int) -> Scale:
+        """Of one member of many."""
+        cases, units = (float(np.asarray(part)[member]) for part in (self.cases, self.units))
+        both = None
+        if self.classes is not None:
+            both = (float(np.asarray(self.classes[0])[member]), float(np.asarray(self.classes[1])[member]))
+        return Scale(self.kind, self.bounds, cases, units, both, self.design_effect)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value, its standard error and interval, and how they were found.
+
+    `interval` is nothing where the sample says nothing of the error. `target`: what it is for, new units or cases.
+    `p_value` is two-sided, of a true value of 0, and only there for differences; `p_sign_flip` is its exact twin over
+    units where that is cheap. `strata` are those after lone ones were joined (`collapsed` names them). `replicates` is
+    nothing where the variance was written down without any, `groupings` nothing where none were needed.
+    `design_effect`: the variance over that of independent cases. `scale` is what the interval was made on, so that it
+    can be had at another confidence.
+    """
+
+    value: float
+    se: float
+    df: float
+    interval: Interval | None
+    confidence: float = 0.95
+    method: str = ""
+    target: str = ""
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    p_sign_flip: float | None = None
+    cases: int = 0
+    strata: int = 1
+    units: int = 0
+    replicates: int | None = None
+    groupings: int | Literal["all"] | None = None
+    collapsed: tuple[tuple[str, ...], ...] = ()
+    lone: str = "collapse"
+    fay: float = 0.0
+    centre: str = "full"
+    seed: int = 0
+    design_effect: float | None = None
+    icc: float | None = None
+    scale: Scale = Scale(Kind.PLAIN)
+    # Limits at any confidence that the scale alone does not make, such as those of a difference.
+    limits: Callable[[float], Interval] | None = field(default=None, repr=False, compare=False)
+
+    def at(self, confidence: float) -> Interval | None:
+        """The interval at another confidence."""
+        if self.interval is None:
+            return None
+        if self.limits is not None:
+            return self.limits(confidence)
+        found = scale_limits(self.scale, self.value, self.se, self.df, confidence)
+        return Interval(float(found.low), float(found.high))
+
+
+def scale_limits(
+    scale: Scale, value: FloatArray | float, se: FloatArray | float, df: FloatArray | float, confidence: float
+) -> Intervals:
+    """The limits of values with their errors, as fits what they are; without variance nothing is certain."""
+    if scale.kind is Kind.INDEPENDENT:
+        return wilson_all(np.asarray(value) * scale.cases, scale.cases, confidence=confidence)
+    if scale.kind is Kind.SHARE:
+        return share_limits(
+            value, se, df,
+            cases=scale.cases, units=scale.units, design_effect=scale.design_effect, confidence=confidence,
+        )  # fmt: skip
+    end: FloatArray | float = 0.0
+    if scale.classes is not None:
+        end = auc_end_limit(*scale.classes, confidence=confidence)
+    elif scale.kind is Kind.BOUNDED:
+        end = end_limit(scale.cases, scale.units, design_effect=scale.design_effect, confidence=confidence)
+    bounds = scale.bounds if scale.kind is Kind.BOUNDED else UNBOUNDED
+    found = bounded_limits(value, se, df, end=end, bounds=bounds, confidence=confidence)
+    return Intervals(np.maximum(found.low, scale.bounds[0]), np.minimum(found.high, scale.bounds[1]))
+
+
+def t_p_values(value: FloatArray | float, se: FloatArray | float, df: FloatArray | float) -> FloatArray:
+    """Two-sided p of true values of zero; 1 where there is no variance."""
+    from scipy.special import ndtr, stdtr
+
+    spread, many = np.asarray(se, dtype=np.float64), np.isinf(df)
+    t = np.abs(value) / np.where(spread > 0, spread, np.inf)
+    return np.asarray(2 * np.where(many, ndtr(-t), stdtr(np.where(many, 1.0, np.maximum(df, 1e-9)), -t)))
+
+
+def apart(one: Estimate, other: Estimate) -> Estimate:
+    """The difference of two estimates from samples that have nothing in common: variances add.
+
+    Degrees of freedom as Welch and Satterthwaite have them. A side without variance is not certain: its limits say how
+    far off it may be, and the p-value is then read from the limits of the difference. Shares of independent cases get
+    Newcombe's interval and Fisher's exact test.
+    """
+    v, w = one.se**2, other.se**2
+    gap, se = one.value - other.value, math.sqrt(v + w)
+    df = min(one.df, other.df)
+    if v > 0 and w > 0:
+        below = v**2 / one.df + w**2 / other.df
+        df = (v + w) ** 2 / below if below > 0 else math.inf
+    low, high = one.scale.bounds
+    width = (low - high, high - low)
+    interval, p_value = None, None
+    if one.interval is not None and other.interval is not None:
+        interval = _apart_limits(one, other, one.confidence, width)
+        if one.scale.kind is Kind.INDEPENDENT is other.scale.kind:
+            p_value = fisher_exact(_tally(one), _tally(other))
+        elif v > 0 and w > 0:
+            p_value = float(t_p_values(gap, se, df))
+        else:
+            p_value = p_of_limits(lambda confidence: _apart_limits(one, other, confidence, width))
+    return replace(
+        one, value=gap, se=se, df=df, interval=interval, p_value=p_value, design_effect=None, icc=None,
+        cases=one.cases + other.cases, units=one.units + other.units, scale=Scale(Kind.PLAIN, width),
+        limits=lambda confidence: _apart_limits(one, other, confidence, width),
+    )  # fmt: skip
+
+
+def p_of_limits(limits: Callable[[float], Interval]) -> float:
+    """The smallest error at which limits leave out 0: the test that goes with an interval."""
+    left, right = _SMALLEST_P, 1.0 - 1e-9
+    if not _holds_zero(limits(1 - left)):
+        return left
+    if _holds_zero(limits(1 - right)):
+        return 1.0
+    for _ in range(50):
+        middle = math.sqrt(left * right)
+        left, right = (middle, right) if _holds_zero(limits(1 - middle)) else (left, middle)
+    return right
+
+
+def with_adjusted(found: Sequence[Estimate | None], method: Multiplicity = Multiplicity.HOLM) -> list[Estimate | None]:
+    """The same with p-values corrected for their number; None stays None."""
+    p_values = np.array([math.nan if one is None or one.p_value is None else one.p_value for one in found])
+    return [
+        one if one is None or math.isnan(p) else replace(one, p_adjusted=float(p))
+        for one, p in zip(found, adjusted(p_values, method), strict=True)
+    ]
+
+
+def _tally(one: Estimate) -> tuple[int, int]:
+    cases = round(float(one.scale.cases))
+    return round(one.value * cases), cases
+
+
+def _holds_zero(interval: Interval) -> bool:
+    return interval.low <= 0 <= interval.high
+
+
+def _apart_limits(one: Estimate, other: Estimate, confidence: float, width: Bounds) -> Interval:
+    a, b = one.at(confidence), other.at(confidence)
+    if a is None or b is None:
+        return Interval(*width)
+    if one.scale.kind is Kind.PLAIN:
+        # Means of seconds and the like: limits of both, squares added, with nothing to clip them to.
+        gap = one.value - other.value
+        below = math.hypot(one.value - a.low, b.high - other.value)
+        return Interval(gap - below, gap + math.hypot(a.high - one.value, other.value - b.low))
+    limits = (Intervals(np.asarray(side.low), np.asarray(side.high)) for side in (a, b))
+    found = difference_limits(one.value, next(limits), other.value, next(limits), bounds=width)
+    return Interval(float(found.low), float(found.high))

@@ -1,0 +1,180 @@
+"""Corrections for many pairs: against statsmodels, and scipy's Dunnett and Tukey; intervals that hold all at once."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from made import aligned, clustered, transcript
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from workshop import Workshop
+
+from harness.analysis.comparing.compare import compare
+from harness.analysis.comparing.comparison import Comparison
+from harness.analysis.comparing.sampling import DesignOptions, take_sample
+from harness.stats.multiplicity import Multiplicity
+from harness.stats.replication.plan import Plan
+
+M = 4
+
+
+def written(folder: Path, good: npt.NDArray[np.bool_], size: int = 1) -> list[Path]:
+    """Runs (m, n) on cases in units of one size."""
+    units = [f"u{i // size}" for i in range(good.shape[1])]
+    return [transcript(folder / f"{'abcdef'[k]}.jsonl", row, psu=units) for k, row in enumerate(good)]
+
+
+def compared(
+    paths: list[Path], method: Multiplicity = Multiplicity.HOLM, baseline: int | None = None, **plan: float
+) -> Comparison:
+    runs = aligned(*paths)
+    sampling = take_sample(runs, DesignOptions())
+    return compare(runs, sampling, Plan(**plan), multiplicity=method, baseline=baseline)  # type: ignore[arg-type]
+
+
+def some(seed: int = 1, n: int = 120, lift: float = 0.06) -> npt.NDArray[np.bool_]:
+    rng = np.random.default_rng(seed)
+    ease = rng.normal(0, 0.2, n)
+    return np.array([rng.random(n) < np.clip(0.6 + lift * k + ease, 0, 1) for k in range(M)])
+
+
+@pytest.mark.parametrize(("method", "name"), [
+    (Multiplicity.HOLM, "holm"), (Multiplicity.HOCHBERG, "simes-hochberg"), (Multiplicity.BH, "fdr_bh"),
+])  # fmt: skip
+def test_corrections_are_those_of_statsmodels(tmp_path: Path, method: Multiplicity, name: str) -> None:
+    found = compared(written(tmp_path, some()), method)
+    by_design = [pair.replication for pair in found.pairs if pair.replication is not None]
+    raw = [one.p_value for one in by_design]
+    assert len(raw) == 6
+    corrected = multipletests(raw, method=name)[1]
+    assert [one.p_adjusted for one in by_design] == pytest.approx(corrected.tolist())
+    exact = multipletests([pair.p_exact for pair in found.pairs], method=name)[1]
+    assert [pair.p_adjusted for pair in found.pairs] == pytest.approx(exact.tolist())
+
+
+@pytest.mark.parametrize("baseline", [None, 2])
+@pytest.mark.parametrize("size", [1, 6])
+def test_intervals_that_hold_all_at_once_contain_the_plain_ones(
+    tmp_path: Path, size: int, baseline: int | None
+) -> None:
+    """And p-values lie between the plain ones and Bonferroni's, and are not far from Holm's or below it."""
+    paths = written(tmp_path, some(2), size)
+    plain, together = (compared(paths, method, baseline) for method in (Multiplicity.HOLM, Multiplicity.MAX_T))
+    pairs = len(plain.pairs)
+    assert pairs == (6 if baseline is None else 3)
+    for one, other in zip(plain.pairs, together.pairs, strict=True):
+        a, b = one.replication, other.replication
+        assert a is not None
+        assert b is not None
+        assert (a.value, a.se, a.df, a.p_value) == (b.value, b.se, b.df, b.p_value)
+        assert a.interval is not None
+        assert b.interval is not None
+        assert b.interval.low < a.interval.low
+        assert a.interval.high < b.interval.high
+        assert a.p_value is not None
+        assert b.p_adjusted is not None
+        assert a.p_value <= b.p_adjusted <= min(1.0, pairs * a.p_value) + 1e-12
+
+
+def test_all_pairs_of_unrelated_runs_are_tukeys(tmp_path: Path) -> None:
+    """Runs that have nothing in common and vary alike: the studentised range over m runs (scipy), here with many df."""
+    rng = np.random.default_rng(3)
+    n = 3000
+    good = np.array([rng.permutation(np.arange(n) % 2 == 0) for _ in range(M)])
+    good[3, :150] = True
+    found = compared(written(tmp_path, good), Multiplicity.MAX_T)
+    for pair in found.pairs:
+        one = pair.replication
+        assert one is not None
+        assert one.p_adjusted is not None
+        tukey = float(stats.studentized_range.sf(abs(one.value) / one.se * math.sqrt(2), M, np.inf))
+        assert one.p_adjusted == pytest.approx(tukey, abs=0.01)
+
+
+def test_one_against_unrelated_others_is_dunnetts(tmp_path: Path) -> None:
+    """scipy's Dunnett of independent groups: its p-values are drawn too, to about 0.005."""
+    rng = np.random.default_rng(4)
+    n = 2000
+    good = np.array([rng.permutation(np.arange(n) < n * rate) for rate in (0.5, 0.53, 0.515, 0.49)])
+    found = compared(written(tmp_path, good), Multiplicity.MAX_T, baseline=0)
+    twin = stats.dunnett(*good[1:].astype(float), control=good[0].astype(float), rng=np.random.default_rng(1))
+    adjusted = [pair.replication.p_adjusted for pair in found.pairs if pair.replication is not None]
+    assert adjusted == pytest.approx(twin.pvalue.tolist(), abs=0.02)
+
+
+def test_runs_that_go_together_need_less_correction(tmp_path: Path) -> None:
+    """b and c are nearly the same run: two comparisons with a are hardly more than one."""
+    rng = np.random.default_rng(5)
+    a, b = rng.random(400) < 0.7, rng.random(400) < 0.75
+    c = np.where(rng.random(400) < 0.01, ~b, b)
+    alike, unlike = (
+        compared(written(tmp_path, np.array([a, b, last])), Multiplicity.MAX_T, baseline=0).pairs[0].replication
+        for last in (c, rng.random(400) < 0.75)
+    )
+    assert alike is not None
+    assert unlike is not None
+    assert alike.p_value == pytest.approx(unlike.p_value)
+    assert alike.p_adjusted is not None
+    assert unlike.p_adjusted is not None
+    assert alike.p_value is not None
+    assert alike.p_value <= alike.p_adjusted < 1.15 * alike.p_value
+    assert unlike.p_adjusted > 1.5 * alike.p_value
+
+
+def test_intervals_hold_all_at_once_as_often_as_they_say(tmp_path: Path) -> None:
+    """In 100 experiments with equal runs all six intervals hold 0 about 95 times; 88 or fewer has a chance of 0.4 %."""
+    rng = np.random.default_rng(6)
+    held = 0
+    for _ in range(100):
+        ease = rng.uniform(0.3, 0.9, 60)
+        found = compared(written(tmp_path, rng.random((M, 60)) < ease), Multiplicity.MAX_T)
+        intervals = [pair.replication.interval for pair in found.pairs if pair.replication is not None]
+        held += all(one is not None and one.low <= 0 <= one.high for one in intervals)
+    assert held > 88
+
+
+def test_pairs_without_variance_are_bonferronis(tmp_path: Path) -> None:
+    """All right against all wrong has no t; what is said of it holds together with the rest."""
+    good = np.array([np.ones(60, bool), np.zeros(60, bool), np.arange(60) % 2 == 0])
+    found = compared(written(tmp_path, good), Multiplicity.MAX_T)
+    plain = compared(written(tmp_path, good))
+    one, alone = found.pairs[0].replication, plain.pairs[0].replication
+    assert one is not None
+    assert alone is not None
+    assert one.se == 0
+    assert one.p_value is not None
+    assert one.p_adjusted == pytest.approx(3 * one.p_value)
+    assert one.interval is not None
+    assert alone.interval is not None
+    assert one.interval.low < alone.interval.low
+    assert found.groups == [["a"], ["c"], ["b"]]
+
+
+def test_the_command_has_all_corrections(shop: Workshop) -> None:
+    paths = [*clustered(shop.folder, 7, strata=6, units=4, size=3)]
+    paths.append(transcript(shop.folder / "c.jsonl", [i % 4 > 0 for i in range(72)]))
+    found = {
+        method: shop.call("compare", *paths, "--multiplicity", method, "--format", "json").json
+        for method in ("holm", "max-t", "hochberg", "bh")
+    }
+    assert {method: one["multiplicity"] for method, one in found.items()} == {method: method for method in found}
+    p_values = {method: [pair["replication"]["p_adjusted"] for pair in one["pairs"]] for method, one in found.items()}
+    for k in range(3):
+        assert p_values["bh"][k] <= p_values["hochberg"][k] <= p_values["holm"][k]
+    text = shop.call("compare", *paths, "--multiplicity", "max-t").out
+    assert "p max-t" in text
+    again = shop.call("compare", *paths, "--multiplicity", "max-t", "--format", "json").json
+    assert again == found["max-t"]
+
+
+def test_without_a_design_there_is_no_covariance_to_take_it_from(shop: Workshop) -> None:
+    """Rates of independent cases have McNemar's tests, one by one; other measures have estimates always."""
+    for k in range(3):
+        transcript(shop.folder / f"{k}.jsonl", [(i * 7 + k) % 5 > 0 for i in range(40)])
+    names = ["0.jsonl", "1.jsonl", "2.jsonl"]
+    done = shop.call("compare", *names, "--multiplicity", "max-t")
+    assert (done.status, len(done.err.splitlines())) == (2, 1)
+    assert "--psu" in done.err
+    assert shop.call("compare", *names, "--multiplicity", "max-t", "--statistic", "tpr").status == 0

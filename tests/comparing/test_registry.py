@@ -1,0 +1,151 @@
+"""The registry of measures: one entry, and every command knows it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import numpy as np
+import pytest
+from made import aligned, transcript
+from scored import World
+from sklearn.metrics import jaccard_score
+from workshop import Workshop
+
+from harness.cli import compare, rate, tune
+from harness.errors import UsageError
+from harness.measures import MEASURES, Measure, Reads, Runs, find_measure, goals, spelled
+from harness.stats.replication.estimates import make_estimates
+from harness.stats.replication.sample import make_sample
+from harness.stats.replication.statistic import Smooth, Statistic
+
+
+def csi(totals: Any) -> Any:
+    """The critical success index of forecasters: TP over all but TN."""
+    return totals[..., 0] / (totals[..., 0] + totals[..., 1] + totals[..., 2])
+
+
+def csi_statistic(runs: Runs, cells: Sequence[Any]) -> Statistic:
+    """As anyone would write it who knows of outcomes TP, TN, FP, FN in this order, and of nothing else here."""
+    places = np.array([0, 3, 2, 1])
+    columns = []
+    for run, inside in cells:
+        one_hot = np.eye(4)[places[runs.outcome[run]]]
+        columns.append(one_hot if inside is None else one_hot * inside[:, None])
+    return Smooth(np.hstack(columns), (0.0, 1.0), fragile=True, formula=csi, parts=4)
+
+
+@pytest.fixture
+def toy_measure(monkeypatch: pytest.MonkeyPatch) -> Measure:
+    measure = Measure("csi", "critical success index", csi_statistic, of_totals=csi)
+    monkeypatch.setitem(MEASURES, "csi", measure)
+    return measure
+
+
+@pytest.mark.usefixtures("toy_measure")
+def test_a_new_measure_is_compared_rated_and_broken_down(shop: Workshop) -> None:
+    world = World(seed=1)
+    paths = world.runs(shop.folder, (1.5, 1.0))
+    expected = [jaccard_score(world.positive, world.scores(k, lift) >= 0.5) for k, lift in enumerate((1.5, 1.0))]
+    compared = shop.call("compare", *paths, "--statistic", "csi", "--format", "json").json
+    rated = shop.call("rate", *paths, "--statistic", "csi,rate", "--format", "json").json
+    assert compared["statistic"] == "csi"
+    assert [one["value"] for one in compared["transcripts"]] == pytest.approx(expected)
+    assert [one["measures"]["csi"]["estimate"] for one in rated["transcripts"]] == pytest.approx(expected)
+    assert compared["transcripts"][0]["replication"]["interval"] == pytest.approx(
+        rated["transcripts"][0]["measures"]["csi"]["interval"], abs=1e-12
+    )
+    pair = compared["pairs"][0]["replication"]
+    assert pair["estimate"] == pytest.approx(expected[0] - expected[1])
+    # A threshold that every replicate sets anew, groups, ranks, a margin and other inputs ask nothing more of it.
+    for words in (["--at", "eer"], ["--by", "noise:2"], ["--items"], ["--margin", "0.1"], ["--unpaired"],
+                  ["--unpaired", "--by", "noise=20"], ["--multiplicity", "max-t"]):  # fmt: skip
+        done = shop.call("compare", *paths, "--statistic", "csi", *words)
+        assert done.status == 0, done.err
+        assert "critical success index" in done.out
+    by = shop.call("rate", paths[0], "--statistic", "csi", "--by", "noise=20", "--format", "json").json["by"]
+    noise = np.round(np.random.default_rng([1, 99]).uniform(0, 40, world.n), 2)
+    for group, inside in zip(by["groups"], (noise < 20, noise >= 20), strict=True):
+        own = jaccard_score(world.positive[inside], (world.scores(0, 1.5) >= 0.5)[inside])
+        assert group["runs"][0]["estimate"] == pytest.approx(own)
+
+
+@pytest.mark.usefixtures("toy_measure")
+def test_a_new_measure_is_a_goal(shop: Workshop) -> None:
+    shop.script(
+        rows="id,input,expect,positive\n"
+        + "".join(f"c{n},{n},{'y' if n % 2 else 'x'},{'false' if n % 2 else 'true'}\n" for n in range(20))
+    )
+    # Always the claim, with scores that tell nothing of whether it is true.
+    shop.interface(
+        "def answer(case, params):\n    n = int(case.input)\n    return ('yx'[n % 2 == 0], n * 7 % 20 / 2)\n"
+    )
+    done = shop.call("tune", "toy", "--param", "threshold=0:9:1", "--goal", "csi", "--on-test", "--format", "json")
+    assert done.status == 0, done.err
+    found = done.json
+    assert found["goal"] == "csi"
+    for row in found["rows"]:
+        below = row["TP"] + row["FN"] + row["FP"]
+        assert row["value"] == pytest.approx(row["TP"] / below)
+    assert found["winner"]["value"] == max(row["value"] for row in found["rows"])
+    assert "csi" in goals()
+
+
+@pytest.mark.usefixtures("toy_measure")
+def test_a_new_measure_is_offered_to_the_shell_and_in_messages() -> None:
+    for command, name in ((compare.command, "statistic"), (rate.command, "statistic"), (tune.command, "goal")):
+        (option,) = [param for param in command.params if param.name == name]
+        offered = [item.value for item in option.shell_complete(click.Context(command), "cs")]
+        assert offered == ["csi"], name
+    assert "csi" in spelled()
+    with pytest.raises(UsageError, match="did you mean 'csi'"):
+        find_measure("cis")
+
+
+def test_every_measure_says_what_it_is(shop: Workshop) -> None:
+    """Names and words are one each, values lie within the bounds, and what is larger is better or is not."""
+    world = World(seed=2)
+    path = world.write(shop.folder / "a.jsonl", world.scores(0), seconds=[0.1] * world.n, memory=[5] * world.n)
+    runs = aligned(path)
+    assert [measure.name for measure in MEASURES.values()] == list(MEASURES)
+    assert len({measure.words for measure in MEASURES.values()}) == len(MEASURES)
+    worse = {name for name, measure in MEASURES.items() if not measure.larger_is_better}
+    assert worse == {"fpr", "fnr", "eer", "seconds", "memory"}
+    sample = make_sample(world.n, strata=world.stratum, units=world.unit)
+    for measure in MEASURES.values():
+        one = make_estimates(sample, measure.statistic(runs, [(0, None)])).one(0)
+        assert measure.bounds[0] <= one.value <= measure.bounds[1]
+        assert measure.better(0.3, 0.2) is measure.larger_is_better
+        if measure.of_totals is not None:
+            assert measure.reads is Reads.OUTCOME
+            counts = runs.counts[0]
+            totals = np.array([counts.TP, counts.FN, counts.FP, counts.TN], dtype=np.float64)
+            assert float(measure.of_totals(totals)) == pytest.approx(one.value)
+
+
+def test_a_number_of_the_records_may_have_the_name_of_a_measure(shop: Workshop) -> None:
+    """It is called values.NAME then, and the measure keeps its own."""
+    values = [{"rate": i / 10, "blur": i} for i in range(8)]
+    path = transcript(shop.folder / "a.jsonl", [i % 2 == 0 for i in range(8)], values=values)
+    found = shop.call("rate", path, "--format", "json").json["transcripts"][0]["measures"]
+    assert found["rate"]["estimate"] == 0.5
+    assert found["values.rate"]["estimate"] == pytest.approx(0.35)
+    assert found["blur"]["estimate"] == pytest.approx(3.5)
+    assert set(found) >= {"rate", "values.rate", "blur"}
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("rank0", "no such measure"), ("rank", "no such measure"), ("Rate", "did you mean 'rate'"), ("", "no such measure"),
+    ("cost:fp=1,fp=2,fn=x", "'x' is not a number"), ("cost:fp=inf", "numbers from 0 up"), ("cost:tp=1", "write cost"),
+    ("values.blur", "no such measure"),
+])  # fmt: skip
+def test_what_is_no_measure_is_refused(name: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        find_measure(name)
+
+
+def test_measures_with_a_number_in_their_name() -> None:
+    assert find_measure("rank7").words == "rate at rank 7"
+    assert find_measure("cost").name == "cost:fp=1,fn=1"
+    cost = find_measure("cost:fp=10,fn=2.5")
+    assert (cost.name, cost.bounds, cost.larger_is_better) == ("cost:fp=10,fn=2.5", (0.0, 10.0), False)
+    assert [find_measure(name, ["blur"]).name for name in ("blur", "values.blur")] == ["blur", "values.blur"]

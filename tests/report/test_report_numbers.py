@@ -1,0 +1,77 @@
+"""Numbers, intervals and p-values as people read them: one way each, and nothing that says less or more than it is."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.report.numbers import (
+    distance,
+    estimate_cells,
+    freedom,
+    interval_text,
+    listed,
+    method_name,
+    method_words,
+    p_is,
+    p_text,
+    percent,
+    span,
+)
+from harness.stats.estimate import Estimate
+from harness.stats.rates import Interval
+from harness.stats.replication.plan import Method
+
+
+def test_an_interval_has_one_spelling() -> None:
+    interval = Interval(0.89559, 0.92512)
+    assert span(0.89559, 0.92512) == interval_text(interval) == "0.8956 to 0.9251"
+    assert interval_text(Interval(1e6, 2.5e6), ".4g", 1e6) == "1 to 2.5"
+    assert interval_text(None) == interval_text(Interval(0.1, float("inf"))) == "-"
+    assert estimate_cells(Estimate(0.91, 0.01, 9, interval)) == (0.91, "0.8956 to 0.9251")
+    assert estimate_cells(Estimate(0.91, 0.01, 0, None)) == (0.91, "-")
+    assert estimate_cells(None) == (None, "-")
+
+
+@pytest.mark.parametrize(("value", "text", "said"), [
+    (0.0123, "0.0123", "p = 0.0123"), (1.0, "1.0000", "p = 1.0000"), (0.0001, "0.0001", "p = 0.0001"),
+    (0.00009, "<0.0001", "p < 0.0001"), (0.0, "<0.0001", "p < 0.0001"), (None, "-", "p = -"),
+    (float("nan"), "-", "p = -"),
+])  # fmt: skip
+def test_p_values(value: float | None, text: str, said: str) -> None:
+    assert (p_text(value), p_is(value)) == (text, said)
+
+
+def test_confidence_is_in_percent() -> None:
+    assert [percent(share) for share in (0.95, 0.9, 0.995)] == ["95 %", "90 %", "99.5 %"]
+
+
+@pytest.mark.parametrize(("low", "high", "said"), [
+    (0.0123, 0.0845, "1.2 to 8.5 points"), (0.0004, 0.008, "0.04 to 0.80 points"),
+    (0.00004, 0.008, "0.004 to 0.800 points"), (0.25, None, "25.0 points"),
+])  # fmt: skip
+def test_a_distance_has_the_digits_that_it_takes(low: float, high: float | None, said: str) -> None:
+    assert distance(low, high) == said
+
+
+@given(low=st.floats(1e-5, 0.9), more=st.floats(0, 0.1))
+def test_no_lead_is_by_nothing(low: float, more: float) -> None:
+    """ "Better by 0.0 to 0.8 points" is no lead."""
+    first = distance(low, low + more).split()[0]
+    assert float(first) > 0
+
+
+def test_what_is_no_rate_is_said_as_the_number_it_is() -> None:
+    assert distance(0.01234, 0.2, rate=False) == "0.0123 to 0.2000"
+
+
+def test_every_method_has_words() -> None:
+    assert {name: method_words(str(name)) for name in Method if name is not Method.AUTO} == {
+        Method.BRR: "BRR", Method.JACKKNIFE: "the jackknife", Method.GROUP_JACKKNIFE: "group jackknife",
+        Method.BOOTSTRAP: "the bootstrap", Method.LINEARISED: "the linear form",
+    }  # fmt: skip
+    assert [method_name(name) for name in ("brr", "jackknife", "wilson")] == ["BRR", "jackknife", "Wilson"]
+
+
+def test_words_in_the_plural_and_in_a_row() -> None:
+    assert [freedom(df) for df in (1, 1.2, 7)] == ["1 degree of freedom", "1 degree of freedom", "7 degrees of freedom"]
+    assert [listed(names) for names in (["a"], ["a", "b"], ["a", "b", "c"])] == ["a", "a and b", "a, b and c"]

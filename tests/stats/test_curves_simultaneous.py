@@ -1,0 +1,73 @@
+"""Bands along a whole curve: identities with the pointwise confidence, and the whole curve inside, by simulation."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from harness.stats.curves.bands import wilson_bands
+from harness.stats.curves.cases import Cases, make_cases
+from harness.stats.curves.counts import counts_of
+from harness.stats.curves.fixed_fpr import fixed_fpr_bands
+from harness.stats.curves.points import thinned
+from harness.stats.curves.simultaneous import simultaneous_confidence
+from harness.stats.replication.sample import make_sample
+
+SHIFT = 1.5
+
+
+def draw(rng: np.random.Generator, n: int = 400) -> Cases:
+    positive = np.arange(n) % 2 == 0
+    return make_cases(rng.normal(size=n) + SHIFT * positive, positive)
+
+
+def confidence_of(cases: Cases, points: int, confidence: float = 0.95, **design: object) -> float:
+    counts = counts_of(cases)
+    sample = make_sample(cases.better.size, **design) if design else None  # type: ignore[arg-type]
+    at = thinned(counts, points)[1:-1]
+    return simultaneous_confidence(cases, sample, at, rng=np.random.default_rng(0), confidence=confidence)
+
+
+def test_one_place_has_two_rates_that_are_independent() -> None:
+    """Both of two independent normal deviations within c with 95 %: each within c with the root of it (Sidak)."""
+    cases = draw(np.random.default_rng(1), 4000)
+    assert confidence_of(cases, 3) == pytest.approx(np.sqrt(0.95), abs=0.004)
+
+
+def test_more_places_need_more_and_never_more_than_bonferroni() -> None:
+    cases = draw(np.random.default_rng(2))
+    found = [confidence_of(cases, points) for points in (3, 10, 60)]
+    assert found == sorted(found)
+    assert found[-1] < 1 - 0.05 / (2 * 58)
+    assert confidence_of(cases, 10, 0.8) < found[1]
+
+
+def test_units_of_one_case_are_cases() -> None:
+    cases = draw(np.random.default_rng(3), 200)
+    alone, units = confidence_of(cases, 20), confidence_of(cases, 20, units=np.arange(200))
+    assert units == pytest.approx(alone, abs=1e-12)
+
+
+def test_whole_curves_lie_inside() -> None:
+    """Of 60 curves at 95 % more than 8 outside have a chance below 1 in 1,000; pointwise bands lose half of them."""
+    rng, grid = np.random.default_rng(4), np.linspace(0.01, 0.9, 50)
+    truth = norm.cdf(SHIFT + norm.ppf(grid))
+    lost = {"thresholds": 0, "fpr": 0, "pointwise": 0}
+    for _ in range(60):
+        cases = draw(rng)
+        counts = counts_of(cases)
+        at = thinned(counts, 40)
+        level = simultaneous_confidence(cases, None, at, rng=np.random.default_rng(0))
+        true_tpr = norm.sf(counts.threshold[at] - SHIFT)
+        for name, confidence in (("thresholds", level), ("pointwise", 0.95)):
+            band = wilson_bands(counts, at, confidence=confidence).tpr
+            lost[name] += not ((band.low <= true_tpr + 1e-12) & (true_tpr <= band.high + 1e-12)).all()
+        fixed = fixed_fpr_bands(cases, None, grid, confidence=level)
+        lost["fpr"] += not ((fixed.low <= truth) & (truth <= fixed.high)).all()
+    assert lost["thresholds"] <= 8
+    assert lost["fpr"] <= 8
+    assert lost["pointwise"] >= 15
+
+
+def test_what_is_no_confidence_is_refused() -> None:
+    with pytest.raises(ValueError, match="confidence 95"):
+        confidence_of(draw(np.random.default_rng(5), 20), 5, 95)
