@@ -82,9 +82,9 @@ class Named:
         newer = [one for one in self.passed if one.test == test and one.moment > run.order[:2]]
         for one in newer[:1]:
             yield f"{one.path.name} is newer but {one.why}"
-        hidden = self.published.get(test)
-        if hidden is not None and not hidden.path.samefile(run.path):
-            yield f"{hidden.full_name} is the published one"
+        for hidden in self.published.values():
+            if not hidden.path.samefile(run.path):
+                yield f"{hidden.full_name} is the published one"
 
     def _params(self, runs: Sequence[OwnRun]) -> dict[str, Any]:
         found = changed_params(runs[0].header, usual_run(runs[0].header, self.known.published))
@@ -92,10 +92,11 @@ class Named:
 
     def note_published(self, found: Published) -> str:
         """Why a published one is taken although there are runs of one's own; nothing where there are none."""
+        said = f"{self.text} is the published {found.full_name}{f', {found.run.how_old}' if found.run else ''}"
         if self.own:
-            return f"{self.text} is the published {found.full_name}; runs of your own are on {', '.join(self.own)}"
+            return f"{said} (runs of your own are on {', '.join(self.own)})"
         if self.passed:
-            return f"{self.text} is the published {found.full_name}; {self.passed[0].path} {self.passed[0].why}"
+            return f"{said} ({self.passed[0].path} {self.passed[0].why})"
         return ""
 
     def missing(self) -> UsageError:

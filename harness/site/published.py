@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.bundled import bundled
 from harness.errors import TranscriptError, UsageError
 from harness.site.config import configured_sites
-from harness.site.own import SUFFIXES, read_run, transcript_files
+from harness.site.own import SUFFIXES, OwnRun, read_run, transcript_files
 from harness.transcript.format import Header
 
 MOST_HINTS = 10
@@ -32,12 +32,17 @@ class Published:
         return f"{self.test}/{self.name}"
 
     @cached_property
-    def header(self) -> Header | None:
-        """Its header; None where it cannot be read, which whoever opens it will be told."""
+    def run(self) -> OwnRun | None:
+        """The run that it is of; None where it cannot be read, which whoever opens it will be told."""
         try:
-            return read_run(self.path).header
+            return read_run(self.path)
         except TranscriptError:
             return None
+
+    @property
+    def header(self) -> Header | None:
+        """Its header, where it can be read."""
+        return None if self.run is None else self.run.header
 
     def answers_to(self, text: str) -> bool:
         """Whether a name is its own, with or without the test and the test's version."""

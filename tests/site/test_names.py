@@ -192,9 +192,8 @@ def test_parts_of_ones_own_leave_the_published_one(shop: Workshop) -> None:
     shop.call("run", "hdigits", "--interface", "wisard", "--limit", "5")
     source = open_source("wisard")
     assert source.path == bundled("transcripts") / "hdigits" / "wisard.jsonl"
-    assert (
-        "the published hdigits/wisard; transcripts/hdigits/wisard.jsonl covers only a part (5 of 1434)" in source.note
-    )
+    assert source.note.startswith("wisard is the published hdigits/wisard, ")
+    assert source.note.endswith(" (transcripts/hdigits/wisard.jsonl covers only a part (5 of 1434))")
 
 
 def test_a_run_of_ones_own_is_no_published_one(shop: Workshop) -> None:
@@ -252,10 +251,14 @@ def test_the_test_is_what_the_header_says_not_the_folder(shop: Workshop) -> None
 
 def test_a_run_on_another_test_does_not_hide_the_published_one_from_its_test(shop: Workshop) -> None:
     own(shop, "toy/wisard.jsonl", "wisard")
-    assert open_source("wisard").path == Path("transcripts/toy/wisard.jsonl")
+    alone = open_source("wisard")
+    assert alone.path == Path("transcripts/toy/wisard.jsonl")
+    assert alone.note.endswith("(hdigits/wisard is the published one)")
     chosen = open_sources(["wisard", "witch"])
     assert [source.full_name for source in chosen] == ["hdigits/wisard", "hdigits/witch"]
-    assert chosen[0].note == "wisard is the published hdigits/wisard; runs of your own are on toy"
+    assert chosen[0].note.startswith("wisard is the published hdigits/wisard, ")
+    assert chosen[0].note.endswith(" (runs of your own are on toy)")
+    assert chosen[1].note == ""
 
 
 # Parameters
