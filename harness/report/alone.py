@@ -99,7 +99,7 @@ def explained_table(runs: Sequence[Alone]) -> Table:
         for run in runs
         for one in run.explained[:MOST_COLUMNS]
     ]
-    return Table(["name", "column", "groups", "of the variance", "p Holm"], rows)
+    return Table(["name", "column", "groups", "share of variance", "p Holm"], rows)
 
 
 def _explained_lines(runs: Sequence[Alone]) -> list[str]:

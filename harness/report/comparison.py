@@ -31,7 +31,9 @@ def comparison_blocks(found: Comparison, further: Further | None = None) -> list
     names = found.aligned.names
     shown = Shown(len(names) <= MOST_TABLES, len(names) <= MOST_PAIRS or alone)
     test = found.aligned.headers[0].test
-    title = f"{test.name} {test.version}: {len(names)} transcripts, {found.aligned.n:,} cases"
+    answers = found.aligned.answers
+    count = f"{found.aligned.n // answers:,} cases" + (f" of {answers} answers" if answers > 1 else "")
+    title = f"{test.name} {test.version}: {len(names)} transcripts, {count}"
     blocks: list[Block] = [Heading(title)]
     if found.aligned.left_out:
         blocks.append(Lines([f"{found.aligned.left_out:,} cases that not all have were left out."]))

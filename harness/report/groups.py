@@ -49,9 +49,9 @@ def _pair_table(
         for (a, b), one in zip(pairs, group.pairs, strict=True):
             value, interval = estimate_cells(one)
             p_values = (None, None) if one is None else (one.p_value, one.p_adjusted)
-            rows.append([group.label, group.cases, f"{names[a]} - {names[b]}", value, interval, *map(p_text, p_values)])
+            rows.append([group.label, f"{names[a]} - {names[b]}", value, interval, *map(p_text, p_values)])
     return Table(
-        [by.column, "cases", "pair", "difference", f"{percent(plan.confidence)} interval", "p", f"p {correction}"], rows
+        [by.column, "pair", "difference", f"{percent(plan.confidence)} interval", "p", f"p {correction}"], rows
     )
 
 

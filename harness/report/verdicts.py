@@ -183,7 +183,7 @@ def _complementary(found: Comparison, pair: Pair) -> list[str]:
 def measure_lines(found: Comparison) -> list[str]:
     """What is compared, and what that leaves to McNemar's test."""
     which = "more is better" if found.larger_is_better else "less is better"
-    lines = [f"Compared by {found.measure.words} ({which}). McNemar's test and the tables above are about success."]
+    lines = [f"Compared by {found.measure.words} ({which}). McNemar's test, and who was better, are about success."]
     lacking = [run.name for run in found.runs if run.value is None]
     if lacking:
         has = "has" if len(lacking) == 1 else "have"
@@ -204,7 +204,7 @@ def multiplicity_lines(found: Comparison) -> list[str]:
     if found.multiplicity is Multiplicity.MAX_T:
         name = "Dunnett's test" if found.baseline is not None else "max-t"
         every = "both pairs" if len(found.pairs) == 2 else f"all {len(found.pairs)} pairs"
-        return [f"P-values and intervals by design hold for {every} at once ({name})."]
+        return [f"p max-t and the intervals of differences by design hold for {every} at once ({name})."]
     how = {Multiplicity.HOLM: "Holm", Multiplicity.HOCHBERG: "Hochberg", Multiplicity.BH: "Benjamini and Hochberg"}
     return [
         f"Verdicts are corrected for {len(found.pairs)} pairs ({how[found.multiplicity]}); intervals are not, each "
@@ -235,7 +235,7 @@ def sampling_lines(sampling: Sampling, one: Estimate | None) -> list[str]:
     """How the cases were sampled, what was made of it, and how to say otherwise."""
     if not sampling.known:
         return [
-            "No stratum and no PSU is known: cases are taken as independent. If they come in groups, say so: "
+            "No stratum and no PSU: cases are taken as independent. If they come in groups, say so: "
             "--psu COLUMN (groups that were drawn), --stratum COLUMN (groups that a repetition would have again)."
         ]
     sample, whom = sampling.sample, sampling.target_in_words.removeprefix("for ")

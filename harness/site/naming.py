@@ -56,11 +56,9 @@ class Named:
 
     def take(self, test: str | None = None) -> Taken:
         """What is meant, of that test where one is given; a UsageError where that cannot be decided."""
-        own = {name: runs for name, runs in self.own.items() if test in (None, name)}
-        if len(own) > 1:
-            files = ", ".join(str(runs[0].path) for runs in own.values())
-            raise UsageError(f"{self.text}: several tests have a run of that name; name a file: {files}")
-        for runs in own.values():
+        own = [runs for name, runs in self.own.items() if test in (None, name)]
+        if own:
+            runs = max(own, key=lambda some: some[0].order)
             return Taken(runs[0].path, runs[0].stem, note=self._note(runs))
         found = the_one(self.text, [entry for name, entry in self.published.items() if test in (None, name)])
         return Taken(found.path, found.name, found, self.note_published(found))
@@ -79,6 +77,9 @@ class Named:
         where = f" on {test}" if len(self.own) > 1 else ""
         if len(runs) > 1 or where:
             yield f"the newest of {len(runs):,}{where}" if len(runs) > 1 else f"the one{where}"
+        others = [name for name in self.own if name != test]
+        if others:
+            yield f"there are runs on {' and '.join(others[:MOST_NAMED])} too"
         newer = [one for one in self.passed if one.test == test and one.moment > run.order[:2]]
         for one in newer[:1]:
             yield f"{one.path.name} is newer but {one.why}"

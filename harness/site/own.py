@@ -156,4 +156,6 @@ def shortfall(run: OwnRun) -> str:
     if not summary.complete:
         return "is not complete"
     part = part_of(summary)
+    if part.startswith("without fold"):
+        return f"was trained on a part ({part})"
     return f"covers only a part ({part})" if part else ""

@@ -43,9 +43,9 @@ def open_source(text: str, limits: Limits | None = None) -> Source:
 def open_sources(texts: Sequence[str], limits: Limits | None = None) -> list[Source]:
     """The transcripts that a user means, each a path, a URL, TEST/NAME, NAME or `-`.
 
-    A NAME that several tests have is taken of the test that all of the transcripts can be of, where there is exactly
-    one. A URL is downloaded into the cache; what cannot be read twice (standard input, a pipe) is copied to a temporary
-    file that is gone when the program ends. The transcript itself is checked by whoever reads it.
+    A NAME that several tests have is taken of the test that all of the transcripts can be of, and of several such tests
+    of that of the newest run. A URL is downloaded into the cache; what cannot be read twice (standard input, a pipe) is
+    copied to a temporary file that is gone when the program ends. The transcript itself is checked by whoever reads it.
     """
     here = functools.cache(known_here)  # looked through once, and only where there is a name
     return _settled([_direct(text, limits or Limits()) or _named(text, here()) for text in texts])
@@ -107,10 +107,13 @@ def _settled(found: Sequence[Source | Named]) -> list[Source]:
 
 
 def _common_test(found: Sequence[Source | Named]) -> str | None:
-    """The test that all can be of, where there is exactly one."""
+    """The test that all can be of; of several, that of the newest run among them. None where there is none."""
     possible = [tests for one in found if (tests := one.tests if isinstance(one, Named) else _test_of(one))]
     common = set.intersection(*possible) if possible else set()
-    return common.pop() if len(common) == 1 else None
+    if len(common) < 2:
+        return common.pop() if common else None
+    own = [runs[0] for one in found if isinstance(one, Named) for test, runs in one.own.items() if test in common]
+    return max(own, key=lambda run: run.order).header.test.name if own else None
 
 
 def _test_of(source: Source) -> set[str]:

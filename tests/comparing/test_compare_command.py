@@ -44,7 +44,7 @@ def test_text_has_the_tutorials_lines_and_a_verdict(shop: Workshop) -> None:
     assert "99% confident that wisard and witch do not give equivalent results" in out
     assert "99.5% confident that wisard was superior to witch" in out
     assert "wisard is better than witch by" in out
-    assert "No stratum and no PSU is known" in out
+    assert "No stratum and no PSU: cases are taken as independent" in out
 
 
 @pytest.mark.parametrize("style", ["table", "plain", "csv", "md", "tex"])

@@ -478,4 +478,4 @@ def test_how_the_cases_were_sampled_is_said(shop: Workshop) -> None:
     assert "Intervals by design are by BRR, for these strata (s) and new us." in text
     assert "4 strata, 12 units" in text
     bare = shop.call("rate", transcript(shop.folder / "c.jsonl", [True, False, True])).out
-    assert "No stratum and no PSU is known: cases are taken as independent." in bare
+    assert "No stratum and no PSU: cases are taken as independent." in bare

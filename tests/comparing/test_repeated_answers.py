@@ -174,3 +174,21 @@ def test_the_same_numbers_of_answers_are_matched_as_before(tmp_path: Path) -> No
     runs = aligned(*(written(tmp_path / f"{k}.jsonl", answers(k, 5)) for k in range(2)))
     assert runs.n == 5 * N
     assert take_sample(runs, DesignOptions()).sample.units == N
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 3])
+def test_the_same_answer_again_says_nothing_new(tmp_path: Path, wrong: int) -> None:
+    """Five times the same answer is one answer: neither its own limits nor those of an opponent get narrower."""
+    once, other = (np.arange(N) >= count for count in (wrong, 2))
+    units = [f"u{case // 2}" for case in range(N)]
+
+    def limits(times: int) -> list[tuple[float, float]]:
+        path = tmp_path / f"{times}"
+        path.mkdir()
+        good = np.repeat(once[:, None], times, axis=1)
+        paths = [written(path / "a.jsonl", good, psu=units), written(path / "b.jsonl", other[:, None], psu=units)]
+        found, _ = further(*paths)
+        intervals = [run.replication.interval for run in found.runs if run.replication]
+        return [(one.low, one.high) for one in intervals if one]
+
+    np.testing.assert_allclose(limits(5), limits(1), atol=1e-12)

@@ -275,11 +275,17 @@ def test_what_is_corrected_for_many_pairs_is_said(tmp_path: Path) -> None:
         (Multiplicity.HOLM, "Verdicts are corrected for 3 pairs (Holm); intervals are not"),
         (Multiplicity.HOCHBERG, "Verdicts are corrected for 3 pairs (Hochberg); intervals are not"),
         (Multiplicity.BH, "Verdicts are corrected for 3 pairs (Benjamini and Hochberg); intervals are not"),
-        (Multiplicity.MAX_T, "P-values and intervals by design hold for all 3 pairs at once (max-t)."),
+        (
+            Multiplicity.MAX_T,
+            "p max-t and the intervals of differences by design hold for all 3 pairs at once (max-t).",
+        ),
     ):
         assert words in lines_of(compare(runs, sampling, Plan(), multiplicity=method))
     dunnett = compare(runs, sampling, Plan(), multiplicity=Multiplicity.MAX_T, baseline=0)
-    assert "P-values and intervals by design hold for both pairs at once (Dunnett's test)." in lines_of(dunnett)
+    assert (
+        "p max-t and the intervals of differences by design hold for both pairs at once (Dunnett's test)."
+        in lines_of(dunnett)
+    )
     two = aligned(*paths)
     assert "corrected for" not in lines_of(compare(two, take_sample(two, DesignOptions()), Plan()))
 

@@ -159,7 +159,7 @@ def test_only_parts_are_an_error_that_names_them(shop: Workshop) -> None:
     own(shop, "toy/mine-2.jsonl", extent={"without_fold": 1})
     text = refused(shop, "show", "mine")
     assert "transcripts/toy/mine.jsonl covers only a part (2 of 6)" in text
-    assert "transcripts/toy/mine-2.jsonl covers only a part (without fold 1)" in text
+    assert "transcripts/toy/mine-2.jsonl was trained on a part (without fold 1)" in text
 
 
 # Published ones
@@ -229,11 +229,10 @@ def test_the_others_settle_which_test_is_meant(shop: Workshop) -> None:
     own(shop, "second/other.jsonl", "other", test="second")
     assert taken(shop, "mine", "other") == [2, CASES]
     assert taken(shop, "transcripts/toy/mine.jsonl", "mine") == [1, 1]
-    assert "(the one on second)" in open_sources(["mine", "other"])[0].note
-    text = refused(shop, "show", "mine")
-    assert "several tests have a run of that name; name a file: " in text
-    assert "transcripts/toy/mine.jsonl" in text
-    assert "transcripts/second/mine.jsonl" in text
+    assert "(the one on second; there are runs on toy too)" in open_sources(["mine", "other"])[0].note
+    # Alone, it is the newest run of all, and the other test is named.
+    assert taken(shop, "mine") == [1]
+    assert "there are runs on second too" in open_sources(["mine"])[0].note
 
 
 def test_the_only_test_that_all_have(shop: Workshop) -> None:

@@ -63,6 +63,11 @@ class Aligned:
         return len(self.ids)
 
     @property
+    def answers(self) -> int:
+        """Answers a case; 1 where each was asked once."""
+        return max(round(self.n / len(set(self.ids))), 1) if self.repeated else 1
+
+    @property
     def positive(self) -> BoolArray:
         """Whether a case is a positive one."""
         return self.cases.positive[self.order]

@@ -63,7 +63,8 @@ def take_sample(aligned: Aligned, options: DesignOptions) -> Sampling:
         # Several answers to one case are not several cases.
         psu = _Grouping("case", *_sorted(aligned, "id"))
     weights = _weights(aligned, options.weights, stratum)
-    return _sampled(aligned.n, stratum, psu, weights, options.lone, aligned.headers[0].test.name)
+    found = _sampled(aligned.n, stratum, psu, weights, options.lone, aligned.headers[0].test.name)
+    return replace(found, sample=replace(found.sample, answers=aligned.answers))
 
 
 def sample_units(sums: Mapping[tuple[Any, Any], Sequence[int]], header: Header) -> "tuple[Sampling, BoolArray]":
@@ -91,7 +92,8 @@ def sample_units(sums: Mapping[tuple[Any, Any], Sequence[int]], header: Header) 
         ("cases", None) if design.get("weights", "cases") == "cases" else _strata_weights(design["weights"], stratum)
     )
     sampling = _sampled(len(places), stratum, groups["psu"], weights, "collapse", header.test.name)
-    return sampling, np.asarray(within < hits[places])
+    answers = header.repeat if isinstance(header.repeat, int) else 1
+    return replace(sampling, sample=replace(sampling.sample, answers=answers)), np.asarray(within < hits[places])
 
 
 def _sampled(

@@ -342,14 +342,17 @@ class Estimates:
                 self._wide(self._worth(counted * classes[:, None])),
                 self._wide(self._worth(counted * ~classes[:, None])),
             )
-        cases, units = _kish(sample.weights[:, None] * counted), _kish(self._counted_by_unit)
+        cases, units = self._kish_cases(counted), _kish(self._counted_by_unit)
         kind = Kind.INDEPENDENT if self._independent_cases else statistic.kind
         return Scale(kind, statistic.bounds, self._wide(cases), self._wide(units), both, self.plan.design_effect)
 
     def _worth(self, counted: FloatArray) -> FloatArray:
         """What cases of a class are worth where they show no variance."""
         by_unit = unit_sums(self.sample, counted)
-        return cases_without_variance(_kish(self.sample.weights[:, None] * counted), _kish(by_unit))
+        return cases_without_variance(self._kish_cases(counted), _kish(by_unit))
+
+    def _kish_cases(self, counted: FloatArray) -> FloatArray:
+        return _kish(self.sample.weights[:, None] * counted) / self.sample.answers
 
     def _wide(self, numbers: FloatArray) -> FloatArray:
         return np.broadcast_to(numbers, (len(self),))

@@ -27,6 +27,8 @@ class Sample:
     lone: Lone = Lone.COLLAPSE
     stratified: bool = True
     clustered: bool = True
+    # How many of the cases are answers to one and the same question: more answers are not more cases.
+    answers: int = 1
 
     @property
     def cases(self) -> int:
