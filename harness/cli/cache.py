@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from harness.cli.options import TABULAR, format_option
+from harness.cli.options import TABULAR, Numbers, format_option
 from harness.cli.output import chosen, emit, remark
 from harness.report.table import Cell, Table
 
@@ -59,7 +59,7 @@ def verify(style: str | None) -> int:
 
 @command.command("clear")
 @click.argument("kinds", nargs=-1, metavar="[KIND]...")
-@click.option("--older-than", type=click.FloatRange(0, 1e6), metavar="DAYS", help="Only what was made before that.")
+@click.option("--older-than", type=Numbers(0, 1e6), metavar="DAYS", help="Only what was made before that.")
 def clear(kinds: tuple[str, ...], older_than: float | None) -> None:
     """Remove everything from the cache, or the kinds that `hate cache list` shows; nothing of yours is in there.
 

@@ -8,7 +8,7 @@ import click
 
 from harness.cli.baseline import baseline_remark
 from harness.cli.compare_options import asked_for, check_together, further_options
-from harness.cli.options import TABULAR, format_option
+from harness.cli.options import CONFIDENCE, TABULAR, Numbers, format_option
 from harness.cli.output import chosen, emit_document, remark
 from harness.cli.sources import complete_transcript, http_options, opened
 from harness.errors import UsageError
@@ -26,14 +26,10 @@ LONE = ("collapse", "fail", "remove", "certainty", "adjust", "average")
 @click.option("--psu", metavar="COLUMN,...", help="Groups that were drawn, and would be others; 'none' for none.")
 @click.option("--weights", metavar="cases|equal|COLUMN|FILE", help="What a case, or a stratum, counts for.")
 @click.option("--method", type=click.Choice(METHODS), default="auto", show_default=True, help="How to replicate.")
-@click.option(
-    "--fay", type=click.FloatRange(0, 1, max_open=True), metavar="RHO", help="Fay's factor; 0.5 with --method fay."
-)
+@click.option("--fay", type=Numbers(0, 1, max_open=True), metavar="RHO", help="Fay's factor; 0.5 with --method fay.")
 @click.option("--df", type=click.Choice(["design", "satterthwaite"]), default="design", show_default=True)
 @click.option("--lone", type=click.Choice(LONE), default="collapse", show_default=True, help="Strata of a single unit.")
-@click.option(
-    "--confidence", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.95, show_default=True
-)
+@click.option("--confidence", type=CONFIDENCE, default=0.95, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For methods that draw.")
 @click.option("--intersect", is_flag=True, help="Compare the cases that all have.")
 @click.option("--partial", is_flag=True, help="Take incomplete transcripts too.")

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from harness.cli.options import PATH
+from harness.cli.options import PATH, Numbers
 from harness.errors import UsageError
 from harness.measures import MEASURES, goals, spelled
 
@@ -35,7 +35,7 @@ def further_options(command: F) -> F:
         click.option("--by", metavar="COLUMN",
                      help="Break down by a column; noise:5 for 5 bins of a number, noise=0,10,20 for edges."),
         click.option("--unpaired", is_flag=True, help="Other inputs in the same strata, such as two sensors."),
-        click.option("--margin", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="M",
+        click.option("--margin", type=Numbers(0, 1, min_open=True, max_open=True), metavar="M",
                      help="Is one as good as another, within this difference?"),
         click.option("--at", metavar="eer|fpr=RATE", help="First set each threshold there, on the recorded scores."),
         click.option("--multiplicity", type=click.Choice(MULTIPLICITY), default="holm", show_default=True,

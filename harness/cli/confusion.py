@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from harness.cli.curves import FORMATS, design_of, design_options, print_payload
-from harness.cli.options import PATH, format_option
+from harness.cli.options import CONFIDENCE, PATH, format_option
 from harness.cli.output import chosen, emit, emit_document, remark
 from harness.cli.tested import partial_option, read_runs, sources_argument
 from harness.report.table import Format
@@ -19,7 +19,7 @@ from harness.report.table import Format
 @click.option("--pairs", type=click.IntRange(min=1), default=10, show_default=True, metavar="N",
               help="Name the N most confused pairs.")  # fmt: skip
 @click.option("--intersect", is_flag=True, help="Of several transcripts, the cases that all have.")
-@click.option("--confidence", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.95,
+@click.option("--confidence", type=CONFIDENCE, default=0.95,
               show_default=True)  # fmt: skip
 @design_options
 @partial_option

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from harness.cli.options import PATH, TABULAR, format_option
+from harness.cli.options import CONFIDENCE, PATH, TABULAR, format_option
 from harness.cli.output import chosen, emit, emit_document, remark
 from harness.cli.tested import partial_option, read_runs, sources_argument
 from harness.errors import OutputError
@@ -26,7 +26,7 @@ def certainty_options(bands: Sequence[str] = BANDS) -> Callable[[F], F]:
         for option in (
             click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
                          help="For methods that draw."),
-            click.option("--confidence", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.95,
+            click.option("--confidence", type=CONFIDENCE, default=0.95,
                          show_default=True),
             click.option("--bands", type=click.Choice(list(bands)), default="auto", show_default=True,
                          help="Bands; auto takes pointwise ones that fit the sampling design."),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import PATH
+from harness.cli.options import PATH, Numbers
 from harness.cli.output import remark
 from harness.errors import OutputError, UsageError
 
@@ -24,7 +24,7 @@ LARGEST = 50_000
               help="Of every subject.")  # fmt: skip
 @click.option("--effect", "effects", multiple=True, metavar="NAME=SD[/LEVELS]",
               help="A variance component: subject, image, or a column of its own; may be repeated.")  # fmt: skip
-@click.option("--separation", type=click.FloatRange(-100, 100), default=3.0, show_default=True, metavar="D",
+@click.option("--separation", type=Numbers(-100, 100), default=3.0, show_default=True, metavar="D",
               help="How far right comparisons are above wrong ones, in standard deviations of the noise.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite existing files.")

@@ -11,6 +11,19 @@ from harness.report.table import Format
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Numbers(click.FloatRange):
+    """Numbers within a range, to which "nan" does not belong."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """A number, or a mistake that says what it is not."""
+        found = super().convert(value, param, ctx)
+        return self.fail(f"{value!r} is not a number.", param, ctx) if found != found else found
+
+
+# Beyond it quantiles are lost in rounding.
+CONFIDENCE = Numbers(0.5, 0.999999, min_open=True)
+
+
 def complete_test(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Names of tests for the shell."""
     from harness.script.library import find_all

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from harness.cli.matrices import matrix_options, read_matrices
-from harness.cli.options import PATH, TABULAR, format_option
+from harness.cli.options import CONFIDENCE, PATH, TABULAR, format_option
 from harness.cli.output import chosen, emit_document, remark
 from harness.report.table import Format
 
@@ -26,7 +26,7 @@ SAMPLING = ("balanced", "unbalanced", "both")
 )
 @click.option("--sampling", type=click.Choice(SAMPLING), default="balanced", show_default=True,
               help="Take all pairs of images equally often, or draw each person's by itself.")  # fmt: skip
-@click.option("--confidence", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.95,
+@click.option("--confidence", type=CONFIDENCE, default=0.95,
               show_default=True)  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--plot", type=PATH, metavar="FILE.svg|png|pdf", help="Draw the distributions.")

@@ -7,7 +7,7 @@ import click
 
 from harness.cli.compare_options import statistic_option
 from harness.cli.curves import design_of, design_options
-from harness.cli.options import PATH, TABULAR, format_option
+from harness.cli.options import CONFIDENCE, PATH, TABULAR, format_option
 from harness.cli.output import chosen, emit, emit_document, remark
 from harness.cli.tested import partial_option, read_runs, sources_argument
 from harness.errors import UsageError
@@ -23,9 +23,7 @@ from harness.report.table import Format
 @click.option("--by", metavar="COLUMN",
               help="Break down by a column; noise:5 for 5 bins of a number, noise=0,10,20 for edges.")  # fmt: skip
 @click.option("--plot", type=PATH, metavar="FILE", help="Draw what --by shows: .png, .svg or .pdf.")
-@click.option(
-    "--confidence", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.95, show_default=True
-)
+@click.option("--confidence", type=CONFIDENCE, default=0.95, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For methods that draw.")
 @design_options
 @partial_option

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from harness.cli.matrices import matrix_options, read_matrices
-from harness.cli.options import PATH, TABULAR, format_option
+from harness.cli.options import PATH, TABULAR, Numbers, format_option
 from harness.cli.output import chosen, emit_document, remark
 from harness.cli.tested import OF_RUNS, find_sources, is_test, sources_argument
 from harness.errors import UsageError
@@ -34,7 +34,7 @@ MATRICES = (".npy", ".csv", ".tsv", ".parquet")
 @click.option("--runs", type=click.IntRange(1, 1000), default=1, show_default=True,
               help="Repeat it all, each time with a random half of the repetitions.")  # fmt: skip
 @click.option("--permutations", type=click.IntRange(19, 1_000_000), default=999, show_default=True, metavar="N")
-@click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True,
+@click.option("--alpha", type=Numbers(0, 1, min_open=True, max_open=True), default=0.05, show_default=True,
               help="Reject a design whose p is at most this.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @matrix_options

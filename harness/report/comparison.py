@@ -1,7 +1,7 @@
 """A comparison for people: figure 5 of the tutorial, and beneath it what the tutorial could not say."""
 
 from dataclasses import dataclass
-from math import isinf
+from math import isfinite, isinf
 
 from harness.analysis.comparing.comparison import Comparison, Pair, best_first
 from harness.analysis.comparing.further import Further
@@ -109,7 +109,7 @@ def _joint(found: Comparison) -> list[Block]:
         return []
     q = found.cochran
     lines = [f"Cochran's Q = {q.statistic:.3f}, {q.df} degrees of freedom, {p_is(q.p_value)} (cases independent)."]
-    if (wald := found.wald) is not None and wald.p_value == wald.p_value:
+    if (wald := found.wald) is not None and isfinite(wald.f) and wald.df_error > 0:
         lines.append(
             f"With the design: F = {wald.f:.3f} on {wald.df} and {wald.df_error:.1f} degrees of freedom, "
             f"{p_is(wald.p_value)}."

@@ -231,8 +231,9 @@ def test_the_others_settle_which_test_is_meant(shop: Workshop) -> None:
     assert taken(shop, "transcripts/toy/mine.jsonl", "mine") == [1, 1]
     assert "(the one on second; there are runs on toy too)" in open_sources(["mine", "other"])[0].note
     # Alone, it is the newest run of all, and the other test is named.
-    assert taken(shop, "mine") == [1]
-    assert "there are runs on second too" in open_sources(["mine"])[0].note
+    (alone,) = open_sources(["mine"])
+    assert alone.path == Path("transcripts/toy/mine.jsonl")
+    assert "there are runs on second too" in alone.note
 
 
 def test_the_only_test_that_all_have(shop: Workshop) -> None:

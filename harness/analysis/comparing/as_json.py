@@ -13,6 +13,7 @@ from harness.analysis.comparing.further import Costs, Further
 from harness.analysis.comparing.items import Items
 from harness.analysis.comparing.margins import Margin
 from harness.analysis.comparing.unpaired import Contrast, Side, UnpairedComparison
+from harness.stats.cochran import WaldTest
 from harness.stats.estimate import Estimate
 
 
@@ -34,7 +35,7 @@ def as_json(found: Comparison, further: Further | None = None) -> dict[str, Any]
             "df": found.cochran.df,
             "p_value": found.cochran.p_value,
         },
-        "wald": None if found.wald is None else _numbers(msgspec.to_builtins(found.wald)),
+        "wald": _wald(found.wald),
         "groups": found.groups,
         "pairs": [_pair(found, pair) | _of_pair(further, number) for number, pair in enumerate(found.pairs)],
         "combined": {"oracle": found.oracle, "majority": found.majority},
@@ -44,7 +45,11 @@ def as_json(found: Comparison, further: Further | None = None) -> dict[str, Any]
     }
 
 
-def _numbers(values: dict[str, Any]) -> dict[str, Any]:
+def _wald(test: WaldTest | None) -> dict[str, Any] | None:
+    """The joint test; no degrees of freedom below 0 where there are more runs than units."""
+    if test is None:
+        return None
+    values = msgspec.to_builtins(test) | {"df_error": max(test.df_error, 0.0)}
     return {key: finite(value) if isinstance(value, float) else value for key, value in values.items()}
 
 

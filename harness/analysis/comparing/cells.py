@@ -59,7 +59,8 @@ class Cells:
 def measure_cells(measure: Measure, aligned: Aligned, cells: Sequence[Cell], sample: Sample, plan: Plan) -> Cells:
     """Estimate a measure of all cells that have a value of it; a UsageError where these runs cannot have it."""
     check_classes(f"--statistic {measure.name}", measure.classes, aligned.positive)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    # Records may hold numbers whose squares are none; such a measure has no value, or no error.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         values = full_values(sample, measure.statistic(aligned, cells))
     having = np.flatnonzero(np.isfinite(values)).tolist()
     if not having:

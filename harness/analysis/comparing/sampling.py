@@ -201,9 +201,15 @@ def _weights(aligned: Aligned, chosen: str | None, stratum: _Grouping | None) ->
         values = np.array([float(label) for label in column.labels] + [np.nan])[column.codes]
     except ValueError:
         raise UsageError(f"weights '{declared}': a column of numbers is needed") from None
-    if not (np.isfinite(values) & (values >= 0)).all() or not values.sum() > 0:
+    if not (np.isfinite(values) & (values >= 0)).all() or not values.any():
         raise UsageError(f"weights '{declared}': every case needs a number from 0 up, and not all 0")
-    return str(declared), values
+    return str(declared), _scaled(values)
+
+
+def _scaled(weights: FloatArray) -> FloatArray:
+    """Only their proportions count: squares of numbers beyond 1e150 would be no numbers."""
+    largest = float(weights.max())
+    return weights if 1e-100 < largest < 1e100 else weights / largest
 
 
 def _strata_weights(declared: Any, stratum: _Grouping | None) -> "tuple[str, FloatArray]":
@@ -238,4 +244,4 @@ def _of_strata(stratum: _Grouping, table: dict[str, float] | None) -> FloatArray
     if unknown:
         raise UsageError(f"the table of weights has no stratum '{unknown[0]}'; it has {', '.join(sorted(table)[:10])}")
     per_label = np.array([table.get(label, 0.0) for label in stratum.labels])
-    return np.asarray(per_label[stratum.codes] / sizes[stratum.codes])
+    return _scaled(np.asarray(per_label[stratum.codes] / sizes[stratum.codes]))

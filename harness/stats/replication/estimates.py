@@ -65,6 +65,11 @@ def make_estimates(sample: Sample, statistic: Statistic, plan: Plan | None = Non
     plan = plan or Plan()
     if not 0 < plan.confidence < 1:
         raise ValueError(f"confidence={plan.confidence}: give a number between 0 and 1, such as 0.95")
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _made(sample, statistic, plan)
+
+
+def _made(sample: Sample, statistic: Statistic, plan: Plan) -> Estimates:
     values = checked(full_values(sample, statistic))
     choice = choose(sample, statistic, plan)
     try:
@@ -322,8 +327,10 @@ class Estimates:
         """What is left of rounding is no variance."""
         bounded = np.isfinite(self.statistic.bounds).all()
         size = 1.0 if bounded else np.maximum(np.abs(self.values).max(initial=0.0), 1e-300)
-        floor = np.maximum((_ROUNDING * size) ** 2, _ROUNDING * scale)
-        return np.where(variances > floor, variances, 0.0)
+        with np.errstate(over="ignore"):
+            floor = np.maximum(np.square(_ROUNDING * size), _ROUNDING * scale)
+        # A variance beyond all numbers is no certainty.
+        return np.where(np.isfinite(variances), np.where(variances > floor, variances, 0.0), np.inf)
 
     @cached_property
     def _counted_by_unit(self) -> FloatArray:
@@ -436,8 +443,9 @@ class Estimates:
             # What the long way comes to for shares of all cases, each of weight one.
             both, n = self.values[:, None] - self._discordant, self.sample.cases
             return (both - np.outer(self.values, self.values)) / (n - 1) if n > 1 else np.zeros_like(both)
-        scores = case_scores(self.sample, self.statistic)
-        return None if scores is None else independent_covariance(self.sample, scores)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = case_scores(self.sample, self.statistic)
+            return None if scores is None else independent_covariance(self.sample, scores)
 
     def _design_effects(self, variances: FloatArray, i: IntArray, j: IntArray | None = None) -> FloatArray:
         """Variances over those of independent cases; not a number where these would have none either."""
@@ -446,7 +454,7 @@ class Estimates:
             return np.full(len(variances), np.nan)
         alone = np.diag(own)
         independent = alone[i] if j is None else alone[i] + alone[j] - 2 * own[i, j]
-        known = independent > _ROUNDING**2
+        known = (independent > _ROUNDING**2) & np.isfinite(variances) & np.isfinite(independent)
         return np.where(known, variances / np.where(known, independent, 1.0), np.nan)
 
     @cached_property
