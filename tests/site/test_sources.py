@@ -68,9 +68,10 @@ def test_a_name_that_two_tests_have(shop: Workshop) -> None:
     for test in (b"blank", b"hdigits"):
         content = CONTENT.replace(b'"test":{"name":"hdigits"', b'"test":{"name":"' + test + b'"', 1)
         shop.write(f"transcripts/{test.decode()}/own.jsonl", content)
-    text = refusal("own")
-    assert "transcripts/blank/own.jsonl" in text
-    assert "transcripts/hdigits/own.jsonl" in text
+    os.utime("transcripts/blank/own.jsonl", (1, 1))
+    source = open_source("own")
+    assert source.path == Path("transcripts/hdigits/own.jsonl")
+    assert "there are runs on blank too" in source.note
 
 
 @pytest.mark.parametrize(("text", "expected"), [
