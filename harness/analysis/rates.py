@@ -68,8 +68,7 @@ def rates_of_answers(answers: Answers, values: Sequence[Value], sampling: Sampli
 
 def _aligned(path: Path) -> Aligned:
     with open_transcript(path) as reader:
-        weights = reader.header.design.get("weights", "cases")
-    lean = isinstance(weights, dict) or weights in ("cases", "equal")
+        lean = not reader.header.weighs_cases
     return align([Run(read_columns(path, lean=lean), str(path), path.stem)])
 
 

@@ -125,8 +125,7 @@ def _weighs_by_column(path: Path) -> bool:
     from harness.transcript.read import open_transcript
 
     with open_transcript(path) as reader:
-        weights = reader.header.design.get("weights", "cases")
-    return isinstance(weights, str) and weights not in ("cases", "equal")
+        return reader.header.weighs_cases
 
 
 def _place(names: Sequence[str], name: str | None) -> int | None:

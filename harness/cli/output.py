@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from harness.engine.units import has_design, units_suffice
+from harness.engine.units import has_design
 from harness.model import plural
 from harness.report.counts import design_words
 from harness.report.document import Block, render_document
@@ -84,7 +84,8 @@ def design_rate(result: "Result") -> "DesignRate | None":
         return None
     from harness.analysis.rates import DesignRate, rate_of_transcript, rate_of_units
 
-    if result.units is not None and units_suffice(result.header.design):
+    # Sums by unit are all that it takes, unless single cases have weights.
+    if result.units is not None and not result.header.weighs_cases:
         return rate_of_units(result.units.sums, result.header)
     if result.path is None:
         return DesignRate(None, None, "single cases have weights, which takes a transcript: -o FILE leaves one")

@@ -1,8 +1,9 @@
 """`hate sweep`: how the counts change with the parameters."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -80,9 +81,9 @@ def command(test: str, **given: Any) -> None:
     with campaign(run_store(fresh=given["fresh"]), progress()) as runs:
         runs.announce(len(sweep.plans), sum(plan.total for plan in sweep.plans))
         kept = [runs.take(plan) for plan in sweep.plans]
-        counts = _decide(sweep, kept)
-        designs = _designs(sweep, kept)
+        decided = _decide(sweep, kept)
         paths = [one.path for one in kept] if folder is None else folder.write(kept)
+    counts, designs = [count for count, _ in decided], [design for _, design in decided]
     rows = [(row.setting, count) for row, count in zip(sweep.rows, counts, strict=True)]
     payload: dict[str, Any] = {
         "rows": [count_row(*row, design) for row, design in zip(rows, designs, strict=True)],
@@ -122,37 +123,9 @@ def _two_axes(grid: Grid, picture: Path) -> tuple[str, str]:
     return swept[0], swept[1]
 
 
-def _decide(sweep: Sweep, kept: Sequence[Kept]) -> list[Counts]:
-    """The counts of each row, from the answers of its run."""
-    return _by_row(sweep, kept, lambda _, answers, values: answers.counts(values))
-
-
-def _designs(sweep: Sweep, kept: Sequence[Kept]) -> "list[DesignRate | None]":
-    """The rate of each row by the test's design; None where there is none."""
-    if not has_design(run_header(sweep.plans[0]).design) and sweep.plans[0].options.repeat == 1:
-        return [None] * len(sweep.rows)
-    from harness.analysis.rates import DesignRate, rates_of_answers, sampling_of_transcript
-
-    samplings: dict[int, Any] = {}
-
-    def rates(run: int, answers: Any, values: Sequence[Value]) -> "list[DesignRate | None]":
-        try:
-            if run not in samplings:
-                samplings[run] = sampling_of_transcript(kept[run].path)
-        except HateError as error:
-            return [DesignRate(None, None, str(error))] * len(values)
-        return list(rates_of_answers(answers, values, samplings[run]))
-
-    return _by_row(sweep, kept, rates)
-
-
-T = TypeVar("T")
-
-
-def _by_row(
-    sweep: Sweep, kept: Sequence[Kept], of: "Callable[[int, Answers, Sequence[Value]], Sequence[T]]"
-) -> list[T]:
-    """What is made of the answers of each run, at the values of the decision parameter that its rows have."""
+def _decide(sweep: Sweep, kept: Sequence[Kept]) -> "list[tuple[Counts, DesignRate | None]]":
+    """The counts of each row, and its rate by the test's design, from the answers of its run."""
+    rates = _rates(sweep, kept)
     script, params = sweep.plans[0].cases.script, sweep.plans[0].params
     param = script.task.limits(script.rules, params).param
     # A rank test may have a second decision parameter: its values are gone through, those of the first searched.
@@ -160,12 +133,33 @@ def _by_row(
     places: dict[tuple[int, tuple[Value, ...]], list[int]] = {}
     for place, row in enumerate(sweep.rows):
         places.setdefault((row.run, tuple(row.setting[name] for name in others)), []).append(place)
-    found: dict[int, T] = {}
+    found: dict[int, tuple[Counts, DesignRate | None]] = {}
     for (run, decided), own in places.items():
         values = [sweep.rows[place].setting[param] for place in own]
         answers = kept_answers(kept[run], dict(zip(others, decided, strict=True)))
-        found.update(zip(own, of(run, answers, values), strict=True))
+        designs = rates(run, answers, values)
+        found.update(zip(own, zip(answers.counts(values), designs, strict=True), strict=True))
     return [found[place] for place in range(len(sweep.rows))]
+
+
+Rates = Callable[[int, "Answers", Sequence[Value]], "Sequence[DesignRate | None]"]
+
+
+def _rates(sweep: Sweep, kept: Sequence[Kept]) -> Rates:
+    """The rates of a run's answers by the test's design; None each where there is none."""
+    if not has_design(run_header(sweep.plans[0]).design) and sweep.plans[0].options.repeat == 1:
+        return lambda _run, _answers, values: [None] * len(values)
+    from harness.analysis.rates import DesignRate, rates_of_answers, sampling_of_transcript
+
+    sampling_of = cache(lambda run: sampling_of_transcript(kept[run].path))
+
+    def rates(run: int, answers: "Answers", values: Sequence[Value]) -> "Sequence[DesignRate | None]":
+        try:
+            return rates_of_answers(answers, values, sampling_of(run))
+        except HateError as error:
+            return [DesignRate(None, None, str(error))] * len(values)
+
+    return rates
 
 
 def _tell(grid: Grid, sweep: Sweep, given: dict[str, Any]) -> None:

@@ -5,8 +5,6 @@ from typing import Any
 
 from harness.model import Trial
 
-_STRATUM_WEIGHTS = ("cases", "equal")
-
 
 class UnitTally:
     """How many trials each unit has and how many of them succeeded, by (stratum, PSU) as the records have them."""
@@ -32,12 +30,6 @@ class UnitTally:
         for trial in trials:
             tally.add(trial)
         return tally
-
-
-def units_suffice(design: Mapping[str, Any]) -> bool:
-    """Whether sums by unit are all that the design's estimate needs: weights of single cases need each of them."""
-    weights = design.get("weights", "cases")
-    return isinstance(weights, dict) or weights in _STRATUM_WEIGHTS
 
 
 def has_design(design: Mapping[str, Any]) -> bool:

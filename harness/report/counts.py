@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.model import Counts
 from harness.params import Value
+from harness.report.numbers import interval_text, method_words
 from harness.report.table import Cell, Exact, Table
 from harness.stats.rates import Interval, wilson
 
@@ -68,13 +69,11 @@ def interval_cell(counts: Counts, design: DesignRate | None) -> str:
     interval: Interval | None = wilson(counts.successes, counts.tests)
     if design is not None:
         interval = None if design.estimate is None else design.estimate.interval
-    return "-" if interval is None else f"{interval.low:.4f} to {interval.high:.4f}"
+    return interval_text(interval)
 
 
 def design_words(design: DesignRate) -> str:
     """What an interval by design is, for a line beside the table."""
-    from harness.report.numbers import method_words
-
     if design.estimate is None or design.sampling is None:
         return f"no interval by design: {design.reason}"
     return f"interval by {method_words(design.estimate.method)}, {design.sampling.target_in_words}"

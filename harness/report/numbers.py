@@ -1,10 +1,16 @@
 """Numbers, intervals and estimates as people read them: each is put into words here, and nowhere else."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from math import isfinite
+from typing import TYPE_CHECKING
 
-from harness.stats.estimate import Estimate
 from harness.stats.rates import Interval
+
+if TYPE_CHECKING:
+    # Not at run time: numpy is slow to import, and a run without a design prints its interval without it.
+    from harness.stats.estimate import Estimate
 
 NONE = "-"
 _METHODS = {"brr": "BRR", "wilson": "Wilson", "group-jackknife": "group jackknife"}

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from harness.stats.curves.cumulative import RateBands, bootstrap_rates, replicated_rates, wilson_rates
 from harness.stats.curves.entries import Entries
+from harness.stats.replication.arrays import kish
 from harness.stats.replication.plan import Plan
 from harness.stats.replication.sample import Sample
 
@@ -60,7 +61,7 @@ def cmc(
     """
     found = _found(rank, weights, limit)
     w = found.weights
-    effective = float(w.sum() ** 2 / (w @ w))
+    effective = float(kish(w))
     return Cmc(found.ranks, wilson_rates(found.rates, effective, confidence=confidence), found.probes)
 
 

@@ -12,6 +12,10 @@ FORMAT = 1
 MOST_VALUES = 100
 
 
+# Weights that need no column of the cases.
+PLAIN_WEIGHTS = ("cases", "equal")
+
+
 class GalleryInfo(Struct, frozen=True):
     """What the probes of a rank test were compared with; conditions where it is a part of the test's."""
 
@@ -71,6 +75,12 @@ class Header(Struct, frozen=True):
     python: str = ""
     platform: str = ""
     started: str = ""
+
+    @property
+    def weighs_cases(self) -> bool:
+        """Whether the design takes a weight of each case from a column, and not from its stratum."""
+        weights = self.design.get("weights")
+        return isinstance(weights, str) and weights not in PLAIN_WEIGHTS
 
     @property
     def part(self) -> dict[str, Any]:

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from workshop import Done, Record, Workshop
 
-from harness.engine.units import UnitTally, has_design, units_suffice
+from harness.engine.units import UnitTally, has_design
 from harness.model import Outcome, Trial
+from harness.transcript.format import FORMAT, AlgorithmInfo, Header
+from harness.transcript.format import TestInfo as Info  # pytest takes what begins with Test for tests
 
 # Wrong on some cases of some patients, in error on others until a file is there.
 SHAKY = """\
@@ -123,4 +125,6 @@ def test_sums_are_by_stratum_and_unit() -> None:
     ({"stratum": "s", "weights": {"x": 1.0}}, True, True), ({"stratum": "s", "weights": "equal"}, True, True),
 ])  # fmt: skip
 def test_what_a_design_is_and_when_sums_are_enough(design: Record, known: bool, sums: bool) -> None:
-    assert (has_design(design), units_suffice(design)) == (known, sums)
+    test = Info(name="t", version="1", digest="1:0", task="label")
+    header = Header(hate="transcript", format=FORMAT, test=test, algorithm=AlgorithmInfo("a"), design=design)
+    assert (has_design(design), not header.weighs_cases) == (known, sums)

@@ -43,8 +43,8 @@ def compare(
     measured = rates if measure is RATE else measure_runs(measure, aligned, sampling.sample, plan)
     places = list(zip(tables.first.tolist(), tables.second.tolist(), strict=True))
     gaps = None if measured is None else _differences(measured, places, multiplicity, plan)
-    of_rates = gaps if measured is rates or rates is None else rates.differences(places)
-    pairs = _pairs(tables, gaps, of_rates if sampling.known else None, plan, multiplicity, beyond=measure is not RATE)
+    of_rates = None if rates is None else gaps if measured is rates else rates.differences(places)
+    pairs = _pairs(tables, gaps, of_rates, plan, multiplicity, beyond=measure is not RATE)
     runs = [_summary(aligned, measured, plan, number) for number in range(len(aligned.names))]
     order = best_first(runs, larger_is_better=measure.larger_is_better)
     groups, letters = ([], [""] * len(runs)) if baseline is not None else _groups(aligned.names, pairs, order, plan)

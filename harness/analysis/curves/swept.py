@@ -21,6 +21,7 @@ from harness.stats.curves.counts import Counts, counts_of
 from harness.stats.curves.equal_error import equal_error
 from harness.stats.curves.points import average_precision
 from harness.stats.estimate import Estimate
+from harness.stats.replication.arrays import kish
 from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.plan import Plan
 from harness.stats.replication.statistic import OfWeights
@@ -124,7 +125,7 @@ def _counts(fpr: FloatArray, tpr: FloatArray, values: list[str], settings: Setti
 
 def _size(settings: Settings, of: BoolArray) -> ClassSize:
     w = settings.weights[of]
-    return ClassSize(int(np.count_nonzero(of)), float(w.sum()), float(w.sum() ** 2 / (w @ w)))
+    return ClassSize(int(np.count_nonzero(of)), float(w.sum()), float(kish(w)))
 
 
 def _number(text: str) -> float:

@@ -15,12 +15,12 @@ from harness.site.layout import TranscriptEntry
 from harness.site.serving.site import State
 from harness.stats.replication.plan import Plan
 from harness.transcript.columns import Columns, read_columns
+from harness.transcript.format import PLAIN_WEIGHTS
 
 # Beyond these, a page would take too long: the best are compared, the rest only listed.
 MOST_RANKED = 40
 MOST_CHOSEN = 12
 MOST_RECORDS = 2_000_000
-_PLAIN_WEIGHTS = ("cases", "equal")
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def _aligned(state: State, entries: Sequence[TranscriptEntry], *, all_of_them: b
 def _run(state: State, entry: TranscriptEntry) -> Run:
     path = state.catalogue.place.file(entry.file)
     found = read_columns(path, name=entry.name, lean=True)
-    if isinstance(weights := found.header.design.get("weights"), str) and weights not in _PLAIN_WEIGHTS:
+    if found.header.weighs_cases:
         found = read_columns(path, name=entry.name)
     return Run(found, entry.name, entry.name)
 
@@ -156,4 +156,4 @@ def _weights(aligned: Aligned) -> str | None:
     declared = aligned.headers[0].design.get("weights", "cases")
     if not isinstance(declared, str):
         return None
-    return declared if declared in (*_PLAIN_WEIGHTS, *aligned.cases.columns) else "cases"
+    return declared if declared in (*PLAIN_WEIGHTS, *aligned.cases.columns) else "cases"

@@ -11,6 +11,7 @@ from harness.stats.curves.entries import Entries, binned, column_blocks
 from harness.stats.curves.textbook import textbook_variances
 from harness.stats.limits import end_limit, share_limits
 from harness.stats.rates import Intervals, normal_quantile, wilson_all
+from harness.stats.replication.arrays import kish
 from harness.stats.replication.plan import Choice, Method, Plan, choose
 from harness.stats.replication.replicates import Replicates
 from harness.stats.replication.sample import Sample, domain_df
@@ -95,7 +96,7 @@ def replicated_rates(entries: Entries, sample: Sample, plan: Plan | None = None)
     rates = np.minimum(entered / weights.sum(), 1.0)
     design_df = float(sample.units - sample.strata) if choice.replicates is None else choice.replicates.df
     df = float(domain_df(sample, by_unit[:, None], design_df)[0])
-    size = _Size(_kish(weights), _kish(by_unit), max(df, 1.0), plan.design_effect)
+    size = _Size(float(kish(weights)), float(kish(by_unit)), max(df, 1.0), plan.design_effect)
     if choice.replicates is None:
         se = np.sqrt(textbook_variances(entries, sample, rates))
         limits = _limits(rates, se, size, plan.confidence)
@@ -170,10 +171,6 @@ class _Size:
     units: float
     df: float
     design_effect: float | None
-
-
-def _kish(weights: FloatArray) -> float:
-    return float(weights.sum() ** 2 / (weights @ weights))
 
 
 def _limits(rates: FloatArray, se: FloatArray, size: _Size, confidence: float) -> Intervals:

@@ -19,6 +19,7 @@ from harness.stats.curves.entries import binned, column_blocks
 from harness.stats.curves.summaries import with_weights_of
 from harness.stats.limits import cases_without_variance, difference_limits, share_limits, stretched_wilson
 from harness.stats.rates import Intervals, normal_quantile
+from harness.stats.replication.arrays import kish
 from harness.stats.replication.linearised import stratum_variances
 from harness.stats.replication.sample import Sample, unit_sums
 
@@ -155,11 +156,7 @@ def _linear(sample: Sample, entered: IntArray, of: BoolArray, columns: tuple[int
 
 def _size(cases: Cases, of: BoolArray, sample: Sample | None) -> _Size:
     effective = cases.size(of).effective
-    return _Size(effective, effective if sample is None else _kish(unit_sums(sample, of)))
-
-
-def _kish(weights: FloatArray) -> float:
-    return float(weights.sum() ** 2 / (weights @ weights))
+    return _Size(effective, effective if sample is None else float(kish(unit_sums(sample, of))))
 
 
 def _at_moved_thresholds(

@@ -15,6 +15,7 @@ from harness.stats.curves.influence import Of, influence
 from harness.stats.curves.subjects import Subjects, two_way_variance
 from harness.stats.estimate import Estimate, Kind, Scale, scale_limits
 from harness.stats.rates import Interval
+from harness.stats.replication.arrays import kish
 
 __all__ = ["TARGET", "limits_of", "two_way_rate", "two_way_summary"]
 
@@ -82,7 +83,7 @@ def _wrap(
     shares = sum(np.where(of, weights, 0.0) / weights[of].sum() for of in classes)
     independent = float(((shares * deviations) ** 2).sum())
     se = float(np.sqrt(variance)) if variance > 1e-24 else 0.0
-    cases = weights.sum() ** 2 / (weights @ weights)
+    cases = float(kish(weights))
     scale = _scale(subjects, kind, np.array([cases]), np.array([se])).of(0)
     limits = scale_limits(scale, value, se, subjects.df, _checked(confidence))
     return Estimate(

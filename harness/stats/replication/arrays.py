@@ -11,6 +11,12 @@ BoolArray = npt.NDArray[np.bool_]
 Labels = npt.NDArray[Any]
 
 
+def kish(weights: FloatArray) -> FloatArray:
+    """How many equal weights these are worth, along the first axis: (sum w)^2 / sum w^2, 0 where all are 0."""
+    squares = (weights**2).sum(axis=0)
+    return np.asarray(weights.sum(axis=0) ** 2 / np.where(squares > 0, squares, 1.0))
+
+
 def columns_of(values: npt.ArrayLike) -> tuple[FloatArray, bool]:
     """The values as a two-dimensional array, and whether they came as a single column."""
     array = np.asarray(values, dtype=np.float64)

@@ -16,7 +16,7 @@ from harness.stats.estimate import Estimate, Kind, Scale, p_of_limits, scale_lim
 from harness.stats.limits import cases_without_variance, difference_limits, paired_limits
 from harness.stats.paired import mcnemar_all
 from harness.stats.rates import Interval, Intervals
-from harness.stats.replication.arrays import FloatArray, IntArray
+from harness.stats.replication.arrays import FloatArray, IntArray, kish
 from harness.stats.replication.linearised import (
     independent_covariance,
     linearised_covariance,
@@ -349,17 +349,17 @@ class Estimates:
                 self._wide(self._worth(counted * classes[:, None])),
                 self._wide(self._worth(counted * ~classes[:, None])),
             )
-        cases, units = self._kish_cases(counted), _kish(self._counted_by_unit)
+        cases, units = self._kish_cases(counted), kish(self._counted_by_unit)
         kind = Kind.INDEPENDENT if self._independent_cases else statistic.kind
         return Scale(kind, statistic.bounds, self._wide(cases), self._wide(units), both, self.plan.design_effect)
 
     def _worth(self, counted: FloatArray) -> FloatArray:
         """What cases of a class are worth where they show no variance."""
         by_unit = unit_sums(self.sample, counted)
-        return cases_without_variance(self._kish_cases(counted), _kish(by_unit))
+        return cases_without_variance(self._kish_cases(counted), kish(by_unit))
 
     def _kish_cases(self, counted: FloatArray) -> FloatArray:
-        return _kish(self.sample.weights[:, None] * counted) / self.sample.answers
+        return kish(self.sample.weights[:, None] * counted) / self.sample.answers
 
     def _wide(self, numbers: FloatArray) -> FloatArray:
         return np.broadcast_to(numbers, (len(self),))
@@ -506,9 +506,3 @@ def _ratio_limits(log: float, se: float, df: float, confidence: float) -> Interv
     found = scale_limits(Scale(Kind.PLAIN), log, se, df, confidence)
     with np.errstate(over="ignore"):
         return Interval(float(np.exp(found.low)), float(np.exp(found.high)))
-
-
-def _kish(weights: FloatArray) -> FloatArray:
-    """How many equal weights columns (n, m) of them are worth: (sum w)^2 / sum w^2."""
-    squares = (weights**2).sum(axis=0)
-    return np.asarray(weights.sum(axis=0) ** 2 / np.where(squares > 0, squares, 1.0))
