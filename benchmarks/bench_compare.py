@@ -1,4 +1,4 @@
-"""What a comparison costs beyond reading its transcripts: `python benchmarks/bench_compare.py`.
+"""What a comparison costs beyond reading its transcripts: `python -m benchmarks.bench_compare`.
 
 CPU time, best of three turns; the two sides take turns in one run.
 """
@@ -7,15 +7,14 @@ import hashlib
 import os
 import random
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from time import process_time
 
-from harness.analysis.comparing.align import Aligned, Run, align
-from harness.analysis.comparing.as_json import as_json
-from harness.analysis.comparing.compare import compare
-from harness.analysis.comparing.sampling import DesignOptions, take_sample
-from harness.stats.replication.plan import Plan
+from benchmarks.timing import Timing, best, print_timings
+from harness.analysis.align import AlignedRuns, Run, align
+from harness.analysis.compare import CompareRequest, compare_aligned
+from harness.analysis.comparison import comparison_json
+from harness.analysis.sampling import take_sample
+from harness.options import DesignOptions
 from harness.transcript.columns import read_columns
 from harness.transcript.read import open_transcript
 
@@ -54,17 +53,6 @@ def _record(number: int, good: bool, size: int) -> str:
     )
 
 
-def best(turns: int, *actions: Callable[[], object]) -> list[float]:
-    """The shortest CPU time of each action, the actions taking turns."""
-    times: list[list[float]] = [[] for _ in actions]
-    for _ in range(turns):
-        for action, found in zip(actions, times, strict=True):
-            start = process_time()
-            action()
-            found.append(process_time() - start)
-    return [min(found) for found in times]
-
-
 def decode(paths: list[Path]) -> None:
     for path in paths:
         with open_transcript(path) as reader:
@@ -72,30 +60,34 @@ def decode(paths: list[Path]) -> None:
                 pass
 
 
-def read(paths: list[Path]) -> Aligned:
+def read(paths: list[Path]) -> AlignedRuns:
     return align([Run(read_columns(path, lean=True), path.name, path.stem) for path in paths])
 
 
 def whole(paths: list[Path]) -> None:
     aligned = read(paths)
-    as_json(compare(aligned, take_sample(aligned, DesignOptions()), Plan()))
+    comparison_json(compare_aligned(aligned, take_sample(aligned, DesignOptions()), CompareRequest(costs=False)))
 
 
 def million() -> None:
     paths = [write("a", 1_000_000, 0.90, 10_000), write("b", 1_000_000, 0.89, 10_000)]
-    decoding, reading, all_of_it = best(3, lambda: decode(paths), lambda: read(paths), lambda: whole(paths))
-    print("two transcripts of 1,000,000 cases, 10,000 strata, 200,000 units")
-    print(f"  decoding alone            {decoding:6.2f} s")
-    print(f"  reading into columns      {reading:6.2f} s   {reading / decoding:.2f} times decoding")
-    print(f"  compared, BRR included    {all_of_it:6.2f} s   {all_of_it / decoding:.2f} times decoding (mark: 1.5)")
+    decoding, reading, all_of_it = best(lambda: decode(paths), lambda: read(paths), lambda: whole(paths))
+    rows = [
+        Timing("decoding alone", decoding),
+        Timing("reading into columns", reading, decoding, "decoding"),
+        Timing("compared, BRR included", all_of_it, decoding, "decoding", "1.5"),
+    ]
+    print_timings(rows, title="two transcripts of 1,000,000 cases, 10,000 strata, 200,000 units")
 
 
 def hundred() -> None:
     paths = [write(f"a{n}", 500, 0.5 + n / 250, 10) for n in range(100)]
-    decoding, all_of_it = best(3, lambda: decode(paths), lambda: whole(paths))
-    print("100 transcripts of 500 cases, all 4,950 pairs")
-    print(f"  decoding alone            {decoding:6.2f} s")
-    print(f"  compared, BRR included    {all_of_it:6.2f} s   (mark: under 2 s)")
+    decoding, all_of_it = best(lambda: decode(paths), lambda: whole(paths))
+    rows = [
+        Timing("decoding alone", decoding),
+        Timing("compared, BRR included", all_of_it, decoding, "decoding", "under 2 s"),
+    ]
+    print_timings(rows, title="100 transcripts of 500 cases, all 4,950 pairs")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How often intervals of 95 % contain the truth: t intervals on the raw scale, and what `harness.stats.limits` makes.
 
-    python benchmarks/bench_coverage.py [--trials 10000] [--seed 1] [--only WORD]
+    python -m benchmarks.bench_coverage [--trials 10000] [--seed 1] [--only WORD]
 
 Every line is a design whose truth is known. Rates are drawn in units from beta distributions, scores from normal
 ones, both with an intraclass correlation. `before` is the t (DeLong: normal) interval clipped to what is possible,
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.curves.bands import replicated_bands, wilson_bands
-from harness.stats.curves.cases import Cases, make_cases
-from harness.stats.curves.counts import counts_of
 from harness.stats.curves.fixed_fpr import fixed_fpr_bands
+from harness.stats.curves.scores import ScoredCases, counts_of, make_scored_cases
 from harness.stats.curves.summaries import AREA, fnr_at_fpr, summary_difference, summary_estimate
 from harness.stats.estimate import Estimate
 from harness.stats.limits import (
@@ -26,8 +26,7 @@ from harness.stats.limits import (
     paired_limits,
     share_limits,
 )
-from harness.stats.rates import Intervals, wilson_all
-from harness.stats.replication.arrays import BoolArray, FloatArray, IntArray
+from harness.stats.rates import Intervals, wilson
 from harness.stats.replication.linearised import stratum_variances
 from harness.stats.replication.sample import Sample, make_sample
 
@@ -111,7 +110,7 @@ def root(variances: FloatArray) -> FloatArray:
 def t_limits(found: Estimates, units: Units) -> Intervals:
     """What was printed: Student's t, and Wilson's with the units where there is no variance."""
     half = t_quantile(found.df) * found.se
-    without = wilson_all(found.value * units.kish["units"], units.kish["units"])
+    without = wilson(found.value * units.kish["units"], units.kish["units"])
     return Intervals(
         np.where(found.se == 0, without.low, np.maximum(found.value - half, 0)),
         np.where(found.se == 0, without.high, np.minimum(found.value + half, 1)),
@@ -155,7 +154,7 @@ def paired(
         a, b = discordant(rng, (units, trials), size, shares, icc)
         gap, for_a, for_b = (estimated(each, sums) for sums in (a - b, a, b))
         after = paired_limits(for_a.value, for_b.value, gap.se, gap.df, **each.kish)
-        sides = [wilson_all(x.value * units, units) for x in (for_a, for_b)]
+        sides = [wilson(x.value * units, units) for x in (for_a, for_b)]
         without = difference_limits(for_a.value, sides[0], for_b.value, sides[1])
         half = t_quantile(gap.df) * gap.se
         low, high = np.maximum(gap.value - half, -1), np.minimum(gap.value + half, 1)
@@ -212,8 +211,8 @@ class Scores:
         shared = rng.normal(size=self.units)[self.labels]
         return np.asarray(np.sqrt(self.icc) * shared + np.sqrt(1 - self.icc) * own)
 
-    def draw(self, rng: np.random.Generator) -> Cases:
-        return make_cases(self.noise(rng) + self.shift * self.positive, self.positive)
+    def draw(self, rng: np.random.Generator) -> ScoredCases:
+        return make_scored_cases(self.noise(rng) + self.shift * self.positive, self.positive)
 
     def sample(self) -> Sample:
         return make_sample(self.positive.size, units=self.labels)
@@ -257,7 +256,7 @@ def raw_t(one: Estimate, cases: float, bounds: tuple[float, float]) -> tuple[flo
     from scipy.special import stdtrit
 
     if one.se == 0:
-        limits = wilson_all(one.value * cases, cases)
+        limits = wilson(one.value * cases, cases)
         return float(limits.low), float(limits.high)
     half = float(stdtrit(min(one.df, 1e9), 0.975)) * one.se
     return max(one.value - half, bounds[0]), min(one.value + half, bounds[1])
@@ -272,7 +271,9 @@ def paired_areas(areas: tuple[float, float], scores: Scores, r: float) -> Callab
         for _ in range(trials):
             one, other = scores.noise(rng), scores.noise(rng)
             noises = one, r * one + np.sqrt(1 - r * r) * other
-            a, b = (make_cases(x + s * scores.positive, scores.positive) for x, s in zip(noises, shifts, strict=True))
+            a, b = (
+                make_scored_cases(x + s * scores.positive, scores.positive) for x, s in zip(noises, shifts, strict=True)
+            )
             gap = summary_difference(AREA, a, b)
             before.append(raw_t(gap, 1.0, (-1.0, 1.0)) if gap.se > 0 else (-1.0, 1.0))
             after.append(as_given(gap))
@@ -297,7 +298,7 @@ def curve_at(fpr: float, scores: Scores) -> Callable[[np.random.Generator, int],
     return run
 
 
-def at_threshold(cases: Cases, sample: Sample | None, fpr: float) -> tuple[float, float]:
+def at_threshold(cases: ScoredCases, sample: Sample | None, fpr: float) -> tuple[float, float]:
     counts = counts_of(cases)
     place = [int(np.searchsorted(counts.fpr, fpr + 1e-12, side="right")) - 1]
     bands = wilson_bands(counts, place) if sample is None else replicated_bands(cases, sample, place)

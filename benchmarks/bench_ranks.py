@@ -1,6 +1,6 @@
 """Ranking a mapped 10,000 x 10,000 matrix, against one pass of comparing it.
 
-Run as `python benchmarks/bench_ranks.py [SIZE]`. The pass compares every score of the same file with that of the right
+Run as `python -m benchmarks.bench_ranks [SIZE]`. The pass compares every score of the same file with that of the right
 image and counts for each probe, `np.count_nonzero(scores >= right, axis=1)`, block by block: ranks of images, not of
 people, without best wrong scores or a look at what is no number. Seconds are of processor time, the best of several
 runs in turn, so that a busy machine does not change the ratios much. The file is in the page cache for both.
@@ -8,27 +8,14 @@ runs in turn, so that a busy machine does not change the ratios much. The file i
 
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from harness.analysis.matrices.generate import Effect, Recipe, write_matrix
-from harness.analysis.matrices.matrix import BLOCK, Matrix
-from harness.analysis.matrices.read import read_matrix
-
-GOAL = 2.0
-
-
-def best(*runs: Callable[[], object], repeats: int = 5) -> list[float]:
-    times = [float("inf")] * len(runs)
-    for _ in range(repeats):
-        for i, run in enumerate(runs):
-            start = time.process_time()
-            run()
-            times[i] = min(times[i], time.process_time() - start)
-    return times
+from benchmarks.timing import Timing, best, print_timings
+from harness.matrices.generate import Effect, MatrixRecipe, write_matrix
+from harness.matrices.matrix import BLOCK, Matrix
+from harness.matrices.read import read_matrix
 
 
 def compare_once(matrix: Matrix, right: np.typing.NDArray[np.intp]) -> list[np.typing.NDArray[np.intp]]:
@@ -44,19 +31,19 @@ def compare_once(matrix: Matrix, right: np.typing.NDArray[np.intp]) -> list[np.t
 
 def main() -> None:
     size = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    print(f"# {size:,} x {size:,}, 32-bit, mapped; processor seconds\n# images  compare   rank  ratio  goal")
+    title = f"ranks in {size:,} x {size:,} scores, 32-bit, mapped"
     with tempfile.TemporaryDirectory() as folder:
-        for images in (1, 4):
-            path = Path(folder) / f"m{images}.npy"
-            write_matrix(Recipe(size // images, images, [Effect("subject", 0.5)]), path)
-            matrix = read_matrix(path)
-            right = np.arange(size) // images * images
-            one, other = best(
-                lambda matrix=matrix, right=right: compare_once(matrix, right),  # type: ignore[misc]
-                lambda matrix=matrix: matrix.ranks(exclude_same=False),  # type: ignore[misc]
-            )
-            print(f"{images:8}  {one:7.2f} {other:6.2f}  {other / one:5.2f}  {GOAL:4.1f}")
-            path.unlink()
+        rows = [bench(Path(folder) / f"m{images}.npy", size, images) for images in (1, 4)]
+    print_timings(rows, title=title)
+
+
+def bench(path: Path, size: int, images: int) -> Timing:
+    write_matrix(MatrixRecipe(size // images, images, [Effect("subject", 0.5)]), path)
+    matrix = read_matrix(path)
+    right = np.arange(size) // images * images
+    one, other = best(lambda: compare_once(matrix, right), lambda: matrix.ranks(exclude_same=False), turns=5)
+    path.unlink()
+    return Timing(f"{images} images of a person", other, one, "comparing once", "2")
 
 
 if __name__ == "__main__":

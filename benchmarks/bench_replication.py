@@ -1,6 +1,6 @@
 """All replicate ratios of 10,000 strata: fast transforms against the bare matrix product, and R's survey if at hand.
 
-    python benchmarks/bench_replication.py
+    python -m benchmarks.bench_replication
 
 The product's matrix is built first and its build is not counted. Where the whole matrix would not fit it is multiplied
 in slabs, each built before its clock starts. R is given fewer strata, since it keeps every replicate weight.
@@ -8,14 +8,13 @@ in slabs, each built before its clock starts. R is given fewer strata, since it 
 
 import shutil
 import subprocess
-import time
 import tracemalloc
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from harness.stats.replication.arrays import FloatArray
+from benchmarks.timing import Timing, best, perf_counter, print_timings, seconds
+from harness.stats.arrays import FloatArray
 from harness.stats.replication.balanced import balanced
 from harness.stats.replication.replicates import ScaledReplicates
 from harness.stats.replication.sample import make_sample, unit_sums
@@ -23,7 +22,7 @@ from harness.stats.replication.sample import make_sample, unit_sums
 STRATA = 10_000
 SLAB = 1000
 R_STRATA = 1000
-REPEATS = 7
+TURNS = 7
 
 R_SCRIPT = """
 suppressMessages(library(survey))
@@ -32,23 +31,6 @@ x <- data.frame(h = (1:n + 1) %/% 2, i = 1:n, w = runif(n), a = rbinom(n, 1, .7)
 d <- as.svrepdesign(svydesign(id = ~i, strata = ~h, weights = ~w, data = x), type = "BRR")
 t <- Sys.time(); invisible(svyratio(~a, ~b, d)); cat(as.numeric(Sys.time() - t, units = "secs"))
 """
-
-
-@dataclass(frozen=True)
-class Row:
-    what: str
-    seconds: float
-    megabytes: float | None = None
-
-
-def best(run: Callable[[], object], repeats: int = REPEATS) -> float:
-    run()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def peak_megabytes(run: Callable[[], object]) -> float:
@@ -75,11 +57,10 @@ def ratio_variance(replicates: ScaledReplicates, sums: FloatArray) -> float:
 
 def product_seconds(replicates: ScaledReplicates, sums: FloatArray) -> tuple[float, float]:
     """Seconds of factors @ sums over all replicates, and its variance to be compared."""
-    spent, totals = 0.0, []
+    spent = 0.0
+    totals: list[FloatArray] = []
     for factors in replicates.weights(block=SLAB):
-        start = time.perf_counter()
-        totals.append(factors @ sums)
-        spent += time.perf_counter() - start
+        spent += seconds(lambda factors=factors: totals.append(factors @ sums), clock=perf_counter)  # type: ignore[misc]
     replicate, full = np.concatenate(totals), sums.sum(axis=0)
     return spent, float(replicates.variance(replicate[:, 0] / replicate[:, 1], float(full[0] / full[1])))
 
@@ -88,7 +69,8 @@ def signs_product_seconds(replicates: ScaledReplicates, sums: FloatArray) -> flo
     """The same for two units with the smaller matrix of signs: half as many columns, whole in memory."""
     steps = sums[0::2] - sums[1::2]
     signs = np.concatenate([factors[:, 0::2] - 1 for factors in replicates.weights(block=SLAB)])
-    return best(lambda: signs @ steps, repeats=3)
+    (spent,) = best(lambda: signs @ steps, clock=perf_counter)
+    return spent
 
 
 def survey_seconds(strata: int) -> float | None:
@@ -100,34 +82,34 @@ def survey_seconds(strata: int) -> float | None:
     return float(run.stdout) if run.returncode == 0 else None
 
 
+def fast_seconds(replicates: ScaledReplicates, sums: FloatArray) -> float:
+    (spent,) = best(lambda: ratio_variance(replicates, sums), turns=TURNS, clock=perf_counter)
+    return spent
+
+
 def measure(units: int) -> None:
     replicates, sums = drawn(STRATA, units)
-    fast = best(lambda: ratio_variance(replicates, sums))
-    rows = [Row("fast transform, ratio and variance", fast, peak_megabytes(lambda: ratio_variance(replicates, sums)))]
+    fast = fast_seconds(replicates, sums)
+    memory = f"{peak_megabytes(lambda: ratio_variance(replicates, sums)):.1f} MB"
+    rows = [Timing("fast transform, ratio and variance", fast, note=memory)]
     if units == 2:
-        rows.append(Row("signs @ differences, whole matrix", signs_product_seconds(replicates, sums)))
+        rows.append(Timing("signs @ differences, whole matrix", signs_product_seconds(replicates, sums), fast))
     product, variance = product_seconds(replicates, sums)
-    rows.append(Row("factors @ values, in slabs", product))
+    rows.append(Timing("factors @ values, in slabs", product, fast))
     agreement = abs(variance / ratio_variance(replicates, sums) - 1)
-    print(f"\n{STRATA:,} strata of {units} units, {replicates.count:,} replicates; variances agree to {agreement:.0e}")
-    show(rows, fast)
+    title = f"{STRATA:,} strata of {units} units, {replicates.count:,} replicates; variances agree to {agreement:.0e}"
+    print_timings(rows, title=title, unit="ms")
 
 
 def measure_against_survey() -> None:
-    seconds = survey_seconds(R_STRATA)
-    if seconds is None:
-        print("\nR's survey package: not installed")
+    survey = survey_seconds(R_STRATA)
+    if survey is None:
+        print("R's survey package: not installed")
         return
-    replicates, sums = drawn(R_STRATA, 2)
-    fast = best(lambda: ratio_variance(replicates, sums))
-    print(f"\n{R_STRATA:,} strata of 2 units, against R's survey (svyratio on ready replicate weights)")
-    show([Row("fast transform, ratio and variance", fast), Row("R survey", seconds)], fast)
-
-
-def show(rows: list[Row], fast: float) -> None:
-    for row in rows:
-        memory = f"{row.megabytes:7.1f} MB" if row.megabytes is not None else ""
-        print(f"  {row.what:36} {row.seconds * 1000:10.2f} ms {row.seconds / fast:8.1f} x  {memory}")
+    fast = fast_seconds(*drawn(R_STRATA, 2))
+    rows = [Timing("fast transform, ratio and variance", fast), Timing("R survey", survey, fast)]
+    title = f"{R_STRATA:,} strata of 2 units, against R's survey (svyratio on ready replicate weights)"
+    print_timings(rows, title=title, unit="ms")
 
 
 if __name__ == "__main__":

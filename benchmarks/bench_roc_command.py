@@ -1,19 +1,18 @@
 """`hate roc` on a million scores in a thousand strata, with bands by BRR: time as a ratio of reading, and memory.
 
-Run as `python benchmarks/bench_roc_command.py`. The command runs in a process of its own, so that its peak of memory
+Run as `python -m benchmarks.bench_roc_command`. The command runs in a process of its own, so that its peak of memory
 is its own. Seconds are of processor time.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+
+from benchmarks.timing import Timing, print_timings, program_usage
 
 MILLION = 1_000_000
 STRATA = 1000
@@ -48,29 +47,20 @@ def write_transcript(path: Path) -> None:
         file.write(json.dumps({"end": True, "tests": MILLION, **counts, "ER": 0}) + "\n")
 
 
-def measured(words: list[str]) -> tuple[float, int]:
-    """Processor time and peak memory of a program."""
-    process = subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{words} ended with {process.returncode}")
-    return used.ru_utime + used.ru_stime, used.ru_maxrss << 10
-
-
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "big.jsonl"
         write_transcript(path)
-        reading, read_peak = measured(["-c", READ, str(path)])
-        print(f"{'what':<58}{'seconds':>9}  {'ratio':>7}  peak")
-        print(f"{'reading 1,000,000 records as columns':<58}{reading:>9.1f}  {1:>7.2f}  {read_peak / GIGABYTE:.2f} GB")
+        reading = program_usage(["-c", READ, str(path)])
+        note = f"{reading.memory / GIGABYTE:.2f} GB"
+        rows = [Timing("reading 1,000,000 records as columns", reading.seconds, note=note)]
         for kind in ("brr", "none"):
-            words = ["-m", "harness.cli.main", "roc", str(path), "--bands", kind, "--format", "json"]
-            seconds, peak = measured(words)
+            used = program_usage(["-m", "harness.cli.main", "roc", str(path), "--bands", kind, "--format", "json"])
             what = f"hate roc of them, 1,000 strata, --bands {kind}"
-            goal = "  (goal: seconds, < 1 GB)" if kind == "brr" else ""
-            print(f"{what:<58}{seconds:>9.1f}  {seconds / reading:>7.2f}  {peak / GIGABYTE:.2f} GB{goal}")
+            goal = "seconds, < 1 GB" if kind == "brr" else ""
+            note = f"{used.memory / GIGABYTE:.2f} GB"
+            rows.append(Timing(what, used.seconds, reading.seconds, "reading", goal, note))
+    print_timings(rows)
 
 
 if __name__ == "__main__":

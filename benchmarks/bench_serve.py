@@ -1,4 +1,4 @@
-"""Files and pages a second, by `hate serve` and by nginx from the same folder: `python benchmarks/bench_serve.py`.
+"""Files and pages a second, by `hate serve` and by nginx from the same folder: `python -m benchmarks.bench_serve`.
 
 Eight connections on the loopback, each asking for the next as soon as it has one; the servers take turns, best of
 three turns. Pages are compared with the same page as a file behind nginx, which is as quick as a page can be.
@@ -7,7 +7,6 @@ three turns. Pages are compared with the same page as a file behind nginx, which
 import asyncio
 import contextlib
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -15,12 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "serving"))
-
-from served import Served, hate_serve, nginx, nginx_program, published_site
-
-from harness.site.folder import open_folder
 from harness.site.layout import TOP, file_path, index_path
+from harness.site.sites import open_folder
+from tests.serving.served import Served, hate_serve, nginx, nginx_program, published_site
 
 CONNECTIONS = 8
 REQUESTS = 3000

@@ -1,4 +1,4 @@
-"""What sites cost: `python benchmarks/bench_sites.py`.
+"""What sites cost: `python -m benchmarks.bench_sites`.
 
 Ten clients at once that fetch one test from a plain static server, with a cache each (ten machines) and with one cache
 (ten runs on one machine), against ten that only download the same files. Then publishing, and finding one of 100,000
@@ -10,17 +10,16 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.timing import Timing, best, perf_counter, print_timings, seconds
 from harness.site import layout
-from harness.site.folder import open_folder
-from harness.site.publishing.deposit import locked
-from harness.site.publishing.offers import offers
-from harness.site.publishing.publish import publish
-from harness.site.publishing.shelf import Shelf
-from harness.site.tree import planted
+from harness.site.candidates import read_candidates
+from harness.site.changes import SiteDraft
+from harness.site.publish import lock_site, publish
+from harness.site.sites import open_folder
+from harness.site.tree import build_tree
 
 CLIENTS = 10
 DATA = 32 << 20
@@ -39,7 +38,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         site = folder / "site"
-        publish(site, offers([write_test(folder / "big", "big")]))
+        publish(site, read_candidates([write_test(folder / "big", "big")]))
         with_server(site, lambda url: clients(folder, site, url))
         publishing(folder)
         full_size(folder)
@@ -72,21 +71,19 @@ def clients(folder: Path, site: Path, url: str) -> None:
     files = [f"{url}/{path.relative_to(site).as_posix()}" for path in site.rglob("*") if path.is_file()]
     turn = iter(range(1000))
 
-    def bare() -> float:
-        return at_once([[sys.executable, "-c", BARE, *files]] * CLIENTS, [dict(os.environ)] * CLIENTS)
+    def bare() -> None:
+        at_once([[sys.executable, "-c", BARE, *files]] * CLIENTS, [dict(os.environ)] * CLIENTS)
 
-    def fetching(caches: int) -> Callable[[], float]:
-        def run() -> float:
+    def fetching(caches: int) -> Callable[[], None]:
+        def run() -> None:
             base = folder / f"turn-{next(turn)}"
             environments = [environment(base, url, number % caches) for number in range(CLIENTS)]
-            return at_once([[sys.executable, "-m", "harness.cli.main", "fetch", "big"]] * CLIENTS, environments)
+            at_once([[sys.executable, "-m", "harness.cli.main", "fetch", "big"]] * CLIENTS, environments)
 
         return run
 
-    def help_only() -> float:
-        return at_once(
-            [[sys.executable, "-m", "harness.cli.main", "list", "--help"]] * CLIENTS, [dict(os.environ)] * 10
-        )
+    def help_only() -> None:
+        at_once([[sys.executable, "-m", "harness.cli.main", "list", "--help"]] * CLIENTS, [dict(os.environ)] * 10)
 
     sides = {
         "bare downloads": bare,
@@ -94,10 +91,10 @@ def clients(folder: Path, site: Path, url: str) -> None:
         "hate fetch, one cache": fetching(1),
         "hate list --help": help_only,
     }
-    times = best(3, *sides.values())
-    print(f"ten clients at once, one test of {DATA >> 20} MiB, a plain static server on this machine")
-    for what, seconds in zip(sides, times, strict=True):
-        print(f"  {what:28} {seconds:7.2f} s   {seconds / times[0]:5.2f} x bare")
+    times = best(*sides.values(), clock=perf_counter)
+    rows = [Timing(what, spent, times[0], "bare downloads") for what, spent in zip(sides, times, strict=True)]
+    title = f"ten clients at once, one test of {DATA >> 20} MiB, a plain static server on this machine"
+    print_timings(rows, title=title)
 
 
 def environment(base: Path, url: str, number: int) -> dict[str, str]:
@@ -106,55 +103,47 @@ def environment(base: Path, url: str, number: int) -> dict[str, str]:
     return {**os.environ, "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "HATE_SITES": url}
 
 
-def at_once(commands: list[list[str]], environments: list[dict[str, str]]) -> float:
-    start = time.perf_counter()
+def at_once(commands: list[list[str]], environments: list[dict[str, str]]) -> None:
     started = [
         subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL)
         for command, env in zip(commands, environments, strict=True)
     ]
     if any(process.wait() for process in started):
         raise RuntimeError("a client failed")
-    return time.perf_counter() - start
-
-
-def best(turns: int, *actions: Callable[[], float]) -> list[float]:
-    times: list[list[float]] = [[] for _ in actions]
-    for _ in range(turns):
-        for action, found in zip(actions, times, strict=True):
-            found.append(action())
-    return [min(found) for found in times]
 
 
 def publishing(folder: Path) -> None:
-    tests = [offers([write_test(folder / f"t{n}", f"t{n}", data=1024)]) for n in range(50)]
-    start = time.perf_counter()
-    for offered in tests:
-        publish(folder / "other", offered)
-    each = (time.perf_counter() - start) / len(tests)
+    tests = [read_candidates([write_test(folder / f"t{n}", f"t{n}", data=1024)]) for n in range(50)]
+    spent = seconds(lambda: [publish(folder / "other", offered) for offered in tests], clock=perf_counter)
+    each = spent / len(tests)
     print(f"publishing a small test: {1000 * each:.1f} ms, on disk when it returns")
 
 
 def full_size(folder: Path) -> None:
     """100,000 tests: the files, their sizes, and what it takes to find one."""
     site = folder / "full"
-    shelf = Shelf(open_folder(folder / "site").place)  # type: ignore[arg-type]
+    shelf = SiteDraft(open_folder(folder / "site").store)  # type: ignore[arg-type]
     zeros = "0" * 64
     entries = (
         layout.TestEntry(f"test-{n:06d}", "1.0.0", "s" * 80, "label", 1434, f"1:{zeros}", 3, 100, layout.Ref(zeros, 5))
         for n in range(100_000)
     )
-    root = planted(entries, layout.TestEntry, shelf.write).root
-    with locked(site) as deposit:
+    root = build_tree(entries, layout.TestEntry, shelf.write).root
+    with lock_site(site) as deposit:
         deposit.put(shelf)
         deposit.put_top(layout.encode(layout.Top("site", 1, 1, tests=root)), None)
     sizes = sorted(len(data) for data in shelf.indexes.values())
-    print(f"100,000 tests: {len(sizes)} nodes, the largest {sizes[-1]:,} bytes, all {sum(sizes):,};", end=" ")
-    start = time.perf_counter()
-    found = open_folder(site).entry("test-054321")
-    print(f"one found in {1000 * (time.perf_counter() - start):.1f} ms:", found is not None, end=", ")
-    start = time.perf_counter()
-    count = sum(1 for _ in open_folder(site).tests())
-    print(f"{count:,} listed in {time.perf_counter() - start:.2f} s")
+    rows = [
+        Timing("one found", seconds(lambda: find_one(site), clock=perf_counter)),
+        Timing("all listed", seconds(lambda: sum(1 for _ in open_folder(site).tests()), clock=perf_counter)),
+    ]
+    title = f"100,000 tests: {len(sizes)} nodes, the largest {sizes[-1]:,} bytes, all {sum(sizes):,}"
+    print_timings(rows, title=title, unit="ms")
+
+
+def find_one(site: Path) -> None:
+    if open_folder(site).entry("test-054321") is None:
+        raise RuntimeError("a test is missing")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the harness costs a case, beside bare loops that do the same work: `python benchmarks/bench_spine.py`.
+"""What the harness costs a case, beside bare loops that do the same work: `python -m benchmarks.bench_spine`.
 
 Each figure is the best of several turns, the two sides taking turns in one run, so that a noisy machine hits both.
 """
@@ -11,9 +11,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+
+from benchmarks.timing import Timing, best, perf_counter, print_timings, seconds
 
 SCRIPT = """
 format = 1
@@ -45,7 +45,6 @@ int main(void) {
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        print(f"{'what':<34}{'harness':>14}{'bare loop':>14}{'ratio':>8}   mark")
         python_function(200_000)
         design_of_a_run(200_000)
         stream_program(200_000)
@@ -54,7 +53,8 @@ def main() -> None:
 
 
 def report(what: str, harness: float, bare: float, mark: str) -> None:
-    print(f"{what:<34}{harness:>11.2f} us{bare:>11.2f} us{harness / bare:>8.2f}   {mark}")
+    against = f"{bare * 1e6:.2f} us by the bare loop"
+    print_timings([Timing(what, harness, bare, against, mark)], unit="us")
 
 
 def write_test(count: int, design: str = "") -> Path:
@@ -75,25 +75,14 @@ def hate(*args: str) -> None:
         sys.exit(f"{' '.join(args)}: {done.stderr}")
 
 
-def best(turns: int, *actions: Callable[[], None]) -> list[float]:
-    """The shortest time of each action, the actions taking turns."""
-    times: list[list[float]] = [[] for _ in actions]
-    for _ in range(turns):
-        for action, found in zip(actions, times, strict=True):
-            start = perf_counter()
-            action()
-            found.append(perf_counter() - start)
-    return [min(found) for found in times]
-
-
 def python_function(count: int) -> None:
     write_test(count)
     Path("interface.py").write_text("def answer(case, params):\n    return '3'\n")
-    whole, bare = best(3, lambda: hate(), lambda: bare_python())
+    whole, bare = best(hate, bare_python, clock=perf_counter)
     write_test(1)
-    (start,) = best(3, lambda: hate())
-    report("python function, whole command", whole / count * 1e6, bare / count * 1e6, "at most 2")
-    report("python function, without start-up", (whole - start) / count * 1e6, bare / count * 1e6, "at most 10 us")
+    (start,) = best(hate, clock=perf_counter)
+    report("python function, whole command", whole / count, bare / count, "at most 2")
+    report("python function, without start-up", (whole - start) / count, bare / count, "at most 10 us")
 
 
 def design_of_a_run(count: int) -> None:
@@ -102,10 +91,10 @@ def design_of_a_run(count: int) -> None:
     figures = []
     for design in ('psu = "expect"\n', ""):
         write_test(count, design)
-        (whole,) = best(3, lambda: hate())
+        (whole,) = best(hate, clock=perf_counter)
         write_test(20, design)
-        (start,) = best(3, lambda: hate())
-        figures.append(((whole - start) / count * 1e6, start))
+        (start,) = best(hate, clock=perf_counter)
+        figures.append(((whole - start) / count, start))
     (designed, late), (plain, early) = figures
     report("with a PSU, beside a run without", designed, plain, "nothing a case")
     print(f"  and {late - early:.2f} s once, at the end, for what makes the estimate")
@@ -133,17 +122,17 @@ def stream_program(count: int) -> None:
     Path("interface.toml").write_text(f'[stream]\nargv = ["./echo"]\nin_flight = {IN_FLIGHT}\n')
     write_test(count)
     lines = [f'{{"id":"c{i:07d}","input":"{i}"}}'.encode() + b"\n" for i in range(count)]
-    whole, bare = best(3, lambda: hate(), lambda: bare_stream(lines))
+    whole, bare = best(hate, lambda: bare_stream(lines), clock=perf_counter)
     write_test(1)
-    (start,) = best(3, lambda: hate())
-    work = (whole - start) / count * 1e6
-    report(f"stream, {IN_FLIGHT} in flight, pipes only", work, bare / count * 1e6, "")
+    (start,) = best(hate, clock=perf_counter)
+    work = (whole - start) / count
+    report(f"stream, {IN_FLIGHT} in flight, pipes only", work, bare / count, "")
     write_test(count)
     Path("interface.toml").unlink()
     Path("interface.py").write_text("def answer(case, params):\n    return '3'\n")
-    (function,) = best(3, lambda: hate())
+    (function,) = best(hate, clock=perf_counter)
     # The pipes' own share: what a stream costs beyond a function that does nothing.
-    report("  beyond the python function", (whole - function) / count * 1e6, bare / count * 1e6, "at most 1.5")
+    report("  beyond the python function", (whole - function) / count, bare / count, "at most 1.5")
 
 
 def bare_stream(lines: list[bytes]) -> None:
@@ -185,24 +174,22 @@ def command_program(count: int) -> None:
         for number in range(count):
             subprocess.run([argv, str(number)], capture_output=True)
 
-    whole, loop = best(3, lambda: hate(), bare)
+    whole, loop = best(hate, bare, clock=perf_counter)
     write_test(1)
-    (start,) = best(3, lambda: hate())
-    report("command, a shell script", (whole - start) / count * 1e6, loop / count * 1e6, "at most 1.15")
+    (start,) = best(hate, clock=perf_counter)
+    report("command, a shell script", (whole - start) / count, loop / count, "at most 1.15")
     Path("interface.toml").unlink()
 
 
 def million_cases() -> None:
     write_test(1_000_000)
     Path("interface.py").write_text("def answer(case, params):\n    return '3'\n")
-    start = perf_counter()
-    hate()
+    spent = seconds(hate, clock=perf_counter)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(f"1,000,000 cases: {perf_counter() - start:.1f} s, {peak:.0f} MB at most (mark: under 300 MB)")
+    print(f"1,000,000 cases: {spent:.1f} s, {peak:.0f} MB at most (mark: under 300 MB)")
     read = "from pathlib import Path; from harness.transcript.columns import read_columns as r; r(Path('out.jsonl'))"
-    start = perf_counter()
-    subprocess.run([sys.executable, "-c", read], check=True)
-    print(f"1,000,000 records read into columns: {perf_counter() - start:.1f} s")
+    spent = seconds(lambda: subprocess.run([sys.executable, "-c", read], check=True), clock=perf_counter)
+    print(f"1,000,000 records read into columns: {spent:.1f} s")
 
 
 if __name__ == "__main__":

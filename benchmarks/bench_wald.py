@@ -1,6 +1,6 @@
 """How often the joint Wald test finds a difference between equally good algorithms, at 5 %.
 
-    python benchmarks/bench_wald.py [EXPERIMENTS]
+    python -m benchmarks.bench_wald [EXPERIMENTS]
 
 Every algorithm has a skill of its own in each unit (beta, intraclass correlation 0.2). Columns: chi-square, F with
 units - strata degrees of freedom, F with `eta` estimated from the units, and the mean eta. 500 experiments by
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.stats.arrays import FloatArray, IntArray
 from harness.stats.cochran import WaldTest, equal_rates
-from harness.stats.replication.arrays import FloatArray, IntArray
 from harness.stats.replication.linearised import linearised_covariance
 from harness.stats.replication.sample import Sample, make_sample
 

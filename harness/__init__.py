@@ -1,3 +1,36 @@
-"""HATE, a Harness for Algorithm Testing and Exploration."""
+"""HATE, a Harness for Algorithm Testing and Exploration.
+
+    import harness
+
+    test = harness.load_test("hdigits")
+    mine = harness.run(test, lambda case, params: "3", name="threes")
+    print(harness.compare([mine, "wisard", "witch"]))
+
+Each name is imported when it is first used, so that `import harness` is quick.
+"""
+
+import importlib
+from typing import Any
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "harness.api.runs": ("load_test", "run"),
+    "harness.api.sweeps": ("sweep",),
+    "harness.api.tuning": ("tune",),
+    "harness.api.transcripts": ("read",),
+    "harness.api.comparisons": ("rate", "compare", "confusion"),
+    "harness.api.curves": ("roc", "det", "pr", "cmc"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'harness' has no attribute {name!r}")
+    globals()[name] = getattr(importlib.import_module(_HOME_OF[name]), name)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME_OF])

@@ -2,10 +2,10 @@
 
 
 class HateError(Exception):
-    """Anything a user can mend; its text says place, value and remedy in a line."""
+    """Anything a user can put right; the text gives place, value and remedy in a line."""
 
     exit_code = 2
-    # What was saved, and how to carry on; said after the text.
+    # What was saved, and how to carry on; printed after the text.
     note = ""
 
 
@@ -38,7 +38,7 @@ class DataError(HateError):
 
 
 class Unreachable(DataError):
-    """A server does not answer, or not now; an older copy may serve."""
+    """A server does not answer at the moment; an older copy may do."""
 
 
 class MissingExtra(HateError):
@@ -46,7 +46,7 @@ class MissingExtra(HateError):
 
 
 class RunAborted(HateError):
-    """The script says that an error ends the run, and there was one."""
+    """There was an error, and the script says that an error ends the run."""
 
     exit_code = 1
 

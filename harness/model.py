@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 
 class Outcome(StrEnum):
-    """What the harness made of one answer."""
+    """How the harness judged one answer."""
 
     TP = "TP"
     TN = "TN"
@@ -47,7 +47,7 @@ class ErrorKind(StrEnum):
 
 
 class ErrorRule(StrEnum):
-    """What a test makes of an error: a failure, a refusal, or the end of the run."""
+    """How a test treats an error: as a failure, as a refusal, or as the end of the run."""
 
     FAILURE = "failure"
     REFUSE = "refuse"
@@ -66,11 +66,11 @@ class Case(Struct, frozen=True, gc=False):
 
     @property
     def real_class(self) -> str:
-        """The class the input really has: `truth`, or the claim where it is true."""
+        """The true class of the input: `truth`, or the claim where it is true."""
         return self.truth or (self.expect if self.positive else "")
 
     def column(self, name: str) -> str:
-        """Any column as text, the fixed ones by their names; empty where the case has none."""
+        """Any column as text, fixed columns included; empty where the case has no such column."""
         if name == "truth":
             return self.real_class
         if name in ("id", "expect"):
@@ -111,19 +111,21 @@ class Answer(Struct, frozen=True, gc=False):
 
     actual: Any = None
     score: float | None = None
-    # Of an identification: the place of the right one, and the score of the best wrong one.
+    # In an identification: the rank of the right one, and the score of the best wrong one.
     rank: int | None = None
     best_wrong: float | None = None
+    # Further numbers of the answer by name, which the task wants to be kept.
+    values: dict[str, float | None] | None = None
 
 
 REFUSAL = Answer()
-# Numbers that others wrote and that must fit into arrays.
+# Numbers from files that others wrote; they must fit into arrays.
 Bytes = Annotated[int, Meta(ge=0, lt=1 << 60)]
 Turn = Annotated[int, Meta(ge=1, lt=1 << 31)]
 
 
 class Trial(Struct, frozen=True, gc=False):
-    """One record of a transcript. Only `id` and `outcome` are required of what others wrote."""
+    """One record of a transcript. In files that others wrote, only `id` and `outcome` are required."""
 
     id: str
     outcome: Outcome
@@ -142,7 +144,7 @@ class Trial(Struct, frozen=True, gc=False):
     stratum: str | UnsetType = UNSET
     psu: str | UnsetType = UNSET
     columns: dict[str, Any] | UnsetType = UNSET
-    # Further numbers of the answer by name, such as the marks of another tool.
+    # Other numbers by name, such as the metrics of another tool.
     values: dict[str, float | None] | UnsetType = UNSET
 
 
@@ -171,7 +173,7 @@ class Counts(Struct, frozen=True):
         return self.successes / self.tests if self.tests else 0.0
 
     def plus(self, trial: Trial) -> "Counts":
-        """These and one more."""
+        """These counts and one more trial."""
         counted = {trial.outcome.value: getattr(self, trial.outcome) + 1, "ER": self.ER + bool(trial.error)}
         return replace(self, **counted)
 
@@ -200,6 +202,29 @@ def plain_text(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
+class PsuStrata:
+    """The stratum of each PSU: a PSU that lies in two strata is a mistake, as its cases are not independent."""
+
+    def __init__(self) -> None:
+        self._stratum_of: dict[str, str] = {}
+
+    def clash(self, psu: str, stratum: str, *, option: str = "") -> str | None:
+        """What is wrong where the PSU of one more case was in another stratum before; None where nothing is.
+
+        `option` is `--` where strata and PSUs are named by options.
+        """
+        first = self._stratum_of.setdefault(psu, stratum)
+        return None if first == stratum else psu_clash(psu, (first, stratum), option)
+
+
+def psu_clash(psu: str, strata: tuple[str, str], option: str = "") -> str:
+    """The message about a PSU that lies in two strata, and what to do."""
+    return (
+        f"PSU '{psu}' lies in two strata, '{strata[0]}' and '{strata[1]}'; drop {option or 'the '}stratum, "
+        f"or take a column as {option}psu that tells the two apart if they were drawn apart"
+    )
+
+
 def crossed(parts: Iterable[str]) -> str:
-    """Several values as one: joined by `/`, with `/` and the backslash escaped, so that no two crossings collide."""
+    """Several values as one, joined by `/`; `/` and the backslash are escaped, so that no two combinations collide."""
     return "/".join(part.replace("\\", "\\\\").replace("/", "\\/") for part in parts)

@@ -25,7 +25,7 @@ class ParamType(StrEnum):
 
     @staticmethod
     def of(default: Value) -> "ParamType":
-        """The type that a default value shows."""
+        """The type of a default value."""
         if isinstance(default, bool):
             return ParamType.BOOL
         if isinstance(default, int):
@@ -90,7 +90,7 @@ _NAMES = {
 
 
 def _shortest(number: Decimal) -> str:
-    """0.30 as 0.3 and 1E+2 as 100: what a reader, and int(), expect."""
+    """0.30 as 0.3 and 1E+2 as 100, as a reader and int() expect."""
     return format(number.normalize(), "f")
 
 

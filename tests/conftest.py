@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from workshop import Workshop
+
+from tests.workshop import Workshop
 
 settings.register_profile("reproducible", deadline=None, derandomize=True)
 settings.load_profile("reproducible")
@@ -25,18 +26,29 @@ NOT_OURS = (
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One for all tests: unpacking the bundled data takes longer than most of them."""
-    return tmp_path_factory.mktemp("cache")
+    """One for all tests: unpacking the bundled data takes longer than most of them.
+
+    A blank and a letter beyond ASCII: programs in any language get such paths as inputs.
+    """
+    return tmp_path_factory.mktemp("caché d'images")
+
+
+@pytest.fixture(scope="session")
+def fonts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where matplotlib keeps its list of fonts, which takes it seconds to make; one for all tests and processes."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "matplotlib"
 
 
 @pytest.fixture
 def shop(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, cache: Path, fonts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Workshop]:
     """A folder with nothing of the user's in it; afterwards, nothing may be left running."""
     folder = tmp_path / "work"
     folder.mkdir()
-    for name, path in {"HOME": tmp_path / "home", "XDG_CACHE_HOME": cache, "HATE_WORKSHOP": tmp_path}.items():
+    paths = {"HOME": tmp_path / "home", "XDG_CACHE_HOME": cache, "MPLCONFIGDIR": fonts, "HATE_WORKSHOP": tmp_path}
+    for name, path in paths.items():
         monkeypatch.setenv(name, str(path))
     for name in NOT_OURS:
         monkeypatch.delenv(name, raising=False)

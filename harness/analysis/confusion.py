@@ -1,24 +1,142 @@
 """Confusion matrices: what was there, and what the program said."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.analysis.comparing.align import Run, align
-from harness.analysis.comparing.sampling import take_sample
-from harness.analysis.confusing.answers import Answers, IntArray, Truths, all_labels, find_answers, find_truths
-from harness.analysis.confusing.answers import Choice as Choice
-from harness.analysis.confusing.rates import ClassRate, Rates
+from harness.analysis.align import AlignedRuns, Run, align
+from harness.analysis.sampling import Sampling, interval_json, take_sample
 from harness.errors import TranscriptError
+from harness.files.conditions import sort_key
+from harness.options import DesignOptions
+from harness.params import Value
+from harness.stats.arrays import BoolArray, IntArray
+from harness.stats.estimate import Estimate
+from harness.stats.replication.estimates import make_estimate
+from harness.stats.replication.method import Replication
+from harness.stats.replication.statistic import shares
+from harness.transcript.columns import Columns
+
+TextArray = npt.NDArray[np.object_]
+NOTHING = "(none)"
+
+
+@dataclass(frozen=True)
+class ConfusionRequest:
+    """Which records count, and how an answer is taken."""
+
+    threshold: float | None = None
+    positives: bool = False
+    intersect: bool = False
+    partial: bool = False
+    confidence: float = 0.95
+    design: DesignOptions = field(default_factory=DesignOptions)
+
+
+@dataclass(frozen=True, eq=False)
+class TrueClasses:
+    """The class of each case, whether it is known (and counts), and whether the right answer is to refuse."""
+
+    label: TextArray
+    known: BoolArray
+    refuse: BoolArray
+
+
+def find_classes(aligned: AlignedRuns, request: ConfusionRequest) -> TrueClasses:
+    """A case that claims nothing and shows nothing known has a class of its own."""
+    column, expect = aligned.column("truth"), aligned.column("expect")
+    if column is None or expect is None:
+        raise TranscriptError(f"{aligned.names[0]}: no truth and no claims; a confusion matrix needs them")
+    truth = np.array([*column.labels, ""], dtype=object)[column.codes]
+    claimless = np.asarray(np.array([*expect.labels, ""], dtype=object)[expect.codes] == "", dtype=np.bool_)
+    truth = np.where((truth == "") & claimless, NOTHING, truth)
+    known = np.asarray(truth != "", dtype=np.bool_)
+    return TrueClasses(truth, known & aligned.positive if request.positives else known, claimless & ~aligned.positive)
+
+
+@dataclass(frozen=True, eq=False)
+class GivenLabels:
+    """What one program said of each case: "" for a refusal, an error, or a label below the threshold."""
+
+    label: TextArray
+    error: BoolArray
+    below: BoolArray
+
+
+def find_answers(run: Run, order: IntArray, request: ConfusionRequest) -> GivenLabels:
+    """The answers of one run, in the order of the aligned cases."""
+    columns = run.columns
+    error = columns.error.codes[order] >= 0
+    label = np.array([*columns.actual.labels, ""], dtype=object)[columns.actual.codes[order]]
+    threshold = _threshold(columns, request)
+    # Not a number, where an answer has no score, is below no threshold.
+    below = np.asarray((columns.score[order] < threshold) & ~error & (label != ""), dtype=np.bool_)
+    return GivenLabels(np.where(error | below, "", label), error, below)
+
+
+def _threshold(columns: Columns, request: ConfusionRequest) -> float:
+    if request.threshold is not None:
+        return request.threshold
+    declared: Value | None = columns.header.params.get("threshold")
+    return float(declared) if isinstance(declared, (int, float)) else -np.inf
+
+
+def all_labels(columns: Sequence[TextArray]) -> list[str]:
+    """All classes and answers: numbers as numbers, and nothing last."""
+    found = {str(label) for column in columns for label in np.unique(column.astype(str)).tolist()} - {"", NOTHING}
+    ordered = sorted(found, key=lambda label: (*sort_key(label), label))
+    return [*ordered, NOTHING] if any((column == NOTHING).any() for column in columns) else ordered
+
+
+# Classes times cases beyond which there are no intervals: they would take minutes.
+MOST_ESTIMATED = 50_000_000
+
+
+@dataclass(frozen=True)
+class ClassRate:
+    """One class: how many cases a rate is taken over, and the rate; None where there is nothing to take it over."""
+
+    cases: int
+    estimate: Estimate | None
+
+
+class ClassRates:
+    """Rates within a class, of a sample that has each record so often; no intervals where a single case is none."""
+
+    def __init__(self, sampling: Sampling | None, request: ConfusionRequest, classes: int, copies: int = 1) -> None:
+        self.copies = copies
+        self._plan = Replication(confidence=request.confidence)
+        self._sample = None if sampling is None else sampling.sample
+        self._affordable = sampling is not None and classes * sampling.sample.cases <= MOST_ESTIMATED
+        self.method = "wilson" if self._affordable else "none"
+        self.target, self.stratum = "new independent cases", None if sampling is None else sampling.stratum
+        if sampling is not None and sampling.known and self._affordable:
+            self.method, self.target = "brr" if sampling.stratum else "jackknife", sampling.target
+
+    def of(self, within: BoolArray, success: BoolArray) -> ClassRate:
+        """The share of successes among some of the cases."""
+        cases = self.count(within)
+        weights = within.astype(np.float64) if self._sample is None else self._sample.weights * within
+        if not weights.any():
+            return ClassRate(cases, None)
+        if self._sample is None or not self._affordable:
+            return ClassRate(cases, Estimate(float(weights @ success / weights.sum()), np.nan, np.nan, None))
+        return ClassRate(cases, make_estimate(self._sample, shares([success & within], [within]), self._plan))
+
+    def count(self, cases: BoolArray) -> int:
+        """How many records these are."""
+        return int(np.count_nonzero(cases)) // self.copies
+
 
 # Answers in free text are no classes, and their matrix would fill the memory.
 MOST_LABELS = 2000
 
 
 @dataclass(frozen=True)
-class Confused:
+class ConfusedPair:
     """Two classes and how often the one was taken for the other, as a share of its cases too."""
 
     truth: str
@@ -41,30 +159,32 @@ class Confusion:
     precision: list[ClassRate]
     method: str
     target: str
+    # The column of the strata that `target` names.
+    stratum: str | None
 
     @property
-    def pairs(self) -> list[Confused]:
+    def pairs(self) -> list[ConfusedPair]:
         """Wrong answers, the most frequent first."""
         sums = self.matrix.sum(axis=1)
         found = [
-            Confused(self.labels[i], self.labels[j], int(self.matrix[i, j]), float(self.matrix[i, j] / sums[i]))
+            ConfusedPair(self.labels[i], self.labels[j], int(self.matrix[i, j]), float(self.matrix[i, j] / sums[i]))
             for i, j in np.argwhere(self.matrix[:, :-1] > 0).tolist()
             if i != j
         ]
         return sorted(found, key=lambda pair: (-pair.count, -pair.share, pair.truth, pair.answer))
 
 
-def confusions(runs: Sequence[Run], choice: Choice) -> list[Confusion]:
+def confusions(runs: Sequence[Run], request: ConfusionRequest) -> list[Confusion]:
     """The matrices of transcripts of one test, all with the same labels."""
     for run in runs:
-        task = run.columns.header.test.task
-        if task != "label":
-            raise TranscriptError(f"{run.source}: a {task} test; a confusion matrix needs labels, of a label test")
-    aligned = align(runs, intersect=choice.intersect, partial=choice.partial)
-    truths = find_truths(aligned, choice)
+        test = run.columns.header.test
+        if not test.find_task(run.source).answers_classes:
+            raise TranscriptError(f"{run.source}: a {test.task} test; a confusion matrix needs labels, of a label test")
+    aligned = align(runs, intersect=request.intersect, partial=request.partial)
+    truths = find_classes(aligned, request)
     if not truths.known.any():
         raise TranscriptError(f"{runs[0].source}: no case whose class is known; a confusion matrix needs truth")
-    answers = [find_answers(run, order, choice) for run, order in zip(runs, aligned.orders, strict=True)]
+    answers = [find_answers(run, order, request) for run, order in zip(runs, aligned.orders, strict=True)]
     labels = all_labels([column[truths.known] for column in (truths.label, *(answer.label for answer in answers))])
     if len(labels) > MOST_LABELS:
         raise TranscriptError(
@@ -72,9 +192,9 @@ def confusions(runs: Sequence[Run], choice: Choice) -> list[Confusion]:
             f"a confusion matrix is for classes, {MOST_LABELS:,} at most"
         )
     # One case is a matrix, but no sample.
-    sampling = take_sample(aligned, choice.design) if aligned.n > 1 else None
+    sampling = take_sample(aligned, request.design) if aligned.n > 1 else None
     return [
-        _confusion(name, labels, truths, answer, Rates(sampling, choice, len(labels), _copies(order)))
+        _confusion(name, labels, truths, answer, ClassRates(sampling, request, len(labels), _copies(order)))
         for name, answer, order in zip(aligned.names, answers, aligned.orders, strict=True)
     ]
 
@@ -84,7 +204,7 @@ def _copies(order: IntArray) -> int:
     return len(order) // len(np.unique(order))
 
 
-def _confusion(name: str, labels: list[str], truths: Truths, answers: Answers, rates: Rates) -> Confusion:
+def _confusion(name: str, labels: list[str], truths: TrueClasses, answers: GivenLabels, rates: ClassRates) -> Confusion:
     code = {label: number for number, label in enumerate(labels)}
     refusal, known = len(labels), truths.known
     rows = np.array([code.get(one, -1) for one in truths.label.tolist()])
@@ -106,9 +226,47 @@ def _confusion(name: str, labels: list[str], truths: Truths, answers: Answers, r
         precision=precision,
         method=rates.method,
         target=rates.target,
+        stratum=rates.stratum,
     )
 
 
-def difference(a: Confusion, b: Confusion) -> npt.NDArray[np.intp]:
+def matrix_difference(a: Confusion, b: Confusion) -> npt.NDArray[np.intp]:
     """The first matrix less the second."""
     return np.asarray(a.matrix - b.matrix)
+
+
+def confusion_json(found: Sequence[Confusion]) -> dict[str, Any]:
+    """Under the names that the documentation promises; of several transcripts, `matrix` is the first one's."""
+    payload: dict[str, Any] = {
+        "labels": found[0].labels,
+        "matrix": found[0].matrix.tolist(),
+        "transcripts": [_one(one) for one in found],
+    }
+    if len(found) == 2:
+        names = {"a": found[0].name, "b": found[1].name}
+        payload["difference"] = {**names, "matrix": matrix_difference(found[0], found[1]).tolist()}
+    return payload
+
+
+def _one(found: Confusion) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "matrix": found.matrix.tolist(),
+        "errors": found.errors,
+        "below_threshold": found.below,
+        "left_out": found.left_out,
+        "recall": [_rate(label, one) for label, one in zip(found.labels, found.recall, strict=True)],
+        "precision": [_rate(label, one) for label, one in zip(found.labels, found.precision, strict=True)],
+        "method": found.method,
+        "target": found.target,
+        "confused": [
+            {"truth": pair.truth, "answer": pair.answer, "count": pair.count, "share": pair.share}
+            for pair in found.pairs
+        ],
+    }
+
+
+def _rate(label: str, one: ClassRate) -> dict[str, Any]:
+    rate = None if one.estimate is None else one.estimate.value
+    interval = None if one.estimate is None else interval_json(one.estimate.interval)
+    return {"label": label, "cases": one.cases, "rate": rate, "interval": interval}

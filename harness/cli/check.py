@@ -1,4 +1,4 @@
-"""`hate check`: validate scripts, interfaces and transcripts."""
+"""`hate describe` and `hate check`: what a test is about, and whether scripts, interfaces and transcripts are valid."""
 
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
@@ -6,22 +6,56 @@ from pathlib import Path
 
 import click
 
+from harness.api.runs import load_test
+from harness.cli.options import FormatOptions, command_options
+from harness.cli.options import test_argument as test_arg
+from harness.cli.output import output_format
 from harness.errors import HateError, TranscriptError, UsageError
 from harness.interface.load import load_interface
+from harness.options import LibraryOptions, option
+from harness.report.description import facts_page, test_facts
+from harness.report.formats import Format, render_data
 from harness.report.text import safe
 from harness.script.cases import CaseSet, load_cases, training
 from harness.script.design import FIXED_COLUMNS
 from harness.script.load import SUFFIX, load_script
-from harness.site.provide import provide
+from harness.site.data import fetch_data
 from harness.transcript.read import open_transcript, summarise
+
+
+class DescribeOptions(LibraryOptions, FormatOptions):
+    """Options of `hate describe`."""
+
+    style: str | None = option(
+        "--format", default=None, choices=map(str, (Format.TABLE, Format.PLAIN, Format.JSON, Format.MD)),
+        help="How to print; by default a page on a terminal and Markdown elsewhere.",
+    )  # fmt: skip
+
+
+@click.command("describe")
+@test_arg
+@command_options(DescribeOptions)
+def describe_command(test: str, options: DescribeOptions) -> None:
+    """Describe TEST: data and training material and where it is, parameters, design, case counts."""
+    facts = test_facts(load_test(test, libraries=options.libraries))
+    style = output_format(options.style)
+    if style is Format.JSON:
+        print(render_data(facts, style), end="")
+    elif style is Format.TABLE:
+        from rich.console import Console
+        from rich.markdown import Markdown
+
+        Console(highlight=False).print(Markdown(facts_page(facts)))
+    else:
+        print(facts_page(facts), end="")
 
 
 @click.command("check")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-def command(paths: Sequence[str]) -> int:
+def check_command(paths: Sequence[str]) -> int:
     """Validate test scripts, interfaces and transcripts; exit status 1 when one is not valid.
 
-    A PATH is a file, or a folder, of which everything is checked that is a script, an interface or a transcript.
+    PATH is a file, or a folder, in which every script, interface and transcript is checked.
     """
     files = [file for path in paths for file in _files(Path(path))]
     bad = 0
@@ -78,7 +112,7 @@ def _is_script(file: Path) -> bool:
 
 def _check_script(file: Path) -> Iterator[str]:
     script = load_script(file)
-    cases = load_cases(script, provide(script))
+    cases = load_cases(script, fetch_data(script))
     trained = {_key(question.input) for question in training(script, cases.places)}
     resolve = cases.references.resolve
     seen = sorted({case.id for case in cases if _key(resolve(case.input)) in trained}) if trained else []
@@ -124,13 +158,13 @@ def _check_transcript(file: Path) -> Iterator[str]:
 
 
 def _check_records(file: Path) -> None:
-    """What each record by itself cannot show: a case that is there twice, an outcome that contradicts its case."""
+    """What each record by itself cannot show: a case that appears twice, an outcome that contradicts its case."""
     seen: set[tuple[str, int]] = set()
     with open_transcript(file) as reader:
         for number, trial in enumerate((trial for block in reader.blocks() for trial in block), 2):
             key = (trial.id, trial.repeat if isinstance(trial.repeat, int) else 1)
             if key in seen:
-                raise TranscriptError(f"{file}:{number}: case '{trial.id}' is there twice")
+                raise TranscriptError(f"{file}:{number}: case '{trial.id}' appears twice")
             if isinstance(trial.positive, bool) and trial.positive != trial.outcome.positive:
                 kind = "positive" if trial.positive else "negative"
                 raise TranscriptError(

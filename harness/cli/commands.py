@@ -1,38 +1,42 @@
-"""The commands, by name; each is imported only when it is called, so that `hate --help` is quick."""
+"""The commands by name, each imported only when it is called; the classic spelling; shell completion."""
 
 import importlib
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import click
+from click.shell_completion import get_completion_class
 
-# Name: (module, what it does).
+from harness.errors import UsageError
+
+# Name: (module of `NAME_command`, what it does).
 COMMANDS = {
     "list": ("list", "tests, here and at the sites, with their synopses; interfaces; transcripts"),
-    "describe": ("describe", "what a test is about: data, training, parameters, design, cases"),
+    "describe": ("check", "what a test is about: data, training, parameters, design, cases"),
     "run": ("run", "run a test, print TP, TN, FP, FN, leave a transcript"),
-    "test": ("test", "regression testing: print only the unexpected, exit 1 when a case failed"),
+    "test": ("run", "regression testing: print only the unexpected, exit 1 when a case failed"),
     "sweep": ("sweep", "run a test with every combination of parameter values, a row of counts each"),
-    "tune": ("tune", "find the best parameter values, on the training part, without the test cases"),
-    "roc": ("roc", "ROC curves with areas, bands, operating points, from a test or transcripts"),
-    "det": ("det", "DET curves: both errors against each other, equal error rates"),
-    "pr": ("pr", "precision over recall"),
-    "cmc": ("cmc", "cumulative match curves of rank tests, transcripts and similarity matrices"),
-    "confusion": ("confusion", "confusion matrices: who is taken for whom"),
-    "show": ("show", "look into the cases of a transcript"),
-    "diff": ("diff", "the cases on which two runs differ"),
-    "rate": ("rate", "one algorithm by itself: measures with errors by design, groups, worst group, gap"),
+    "tune": ("sweep", "find the best parameter values, on the training part, without the test cases"),
+    "roc": ("curves", "ROC curves with areas, bands, operating points, from a test or transcripts"),
+    "det": ("curves", "DET curves: both errors against each other, equal error rates"),
+    "pr": ("curves", "precision over recall"),
+    "cmc": ("curves", "cumulative match curves of rank tests, transcripts and similarity matrices"),
+    "confusion": ("compare", "confusion matrices: which class is mistaken for which"),
+    "show": ("cases", "look into the cases of a transcript"),
+    "diff": ("cases", "the cases on which two runs differ"),
+    "rate": ("compare", "one algorithm by itself: measures with errors by design, groups, worst group, gap"),
     "compare": ("compare", "is A better than B? McNemar, replication, verdicts, from transcripts anywhere"),
-    "permute": ("permute", "recognition rates of the same people with other choices of image, from matrices"),
-    "urn": ("urn", "which way of sampling explains how a rate varies from trial to trial"),
-    "import": ("import_", "turn results of other tools into transcripts"),
+    "permute": ("experiments", "recognition rates of the same people with other choices of image, from matrices"),
+    "urn": ("experiments", "which way of sampling explains how a rate varies from trial to trial"),
+    "import": ("importing", "turn results of other tools into transcripts"),
     "publish": ("publish", "add tests and transcripts to a site, a folder that any web server can serve"),
-    "serve": ("serve", "serve a site over HTTP, with pages for people"),
-    "token": ("token", "who may submit transcripts to a site that is served"),
+    "serve": ("publish", "serve a site over HTTP, with pages for people"),
+    "token": ("publish", "who may submit transcripts to a site that is served"),
     "fetch": ("fetch", "download tests and transcripts ahead of time"),
-    "cache": ("cache", "what was downloaded: list, verify, clear"),
+    "cache": ("fetch", "what was downloaded: list, verify, clear"),
     "check": ("check", "validate scripts, interfaces and transcripts"),
     "new": ("new", "write an example interface, test script or matrix to start from"),
-    "completion": ("completion", "shell completion for bash, zsh or fish"),
+    "completion": ("commands", "shell completion for bash, zsh or fish"),
 }
 
 
@@ -48,10 +52,77 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module: Any = importlib.import_module(f"harness.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = module.command
+        command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list for `hate --help`."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+CLASSIC_OPTIONS = ("-mode", "-param", "-format", "-interface", "-library")
+# In the tutorial, data for a ROC or DET curve is the plain table of a sweep.
+CLASSIC_MODES = {"run": "run", "list-tests": "list", "roc": "sweep", "det": "sweep"}
+
+
+def modern_spelling(args: Sequence[str], commands: Collection[str]) -> list[str]:
+    """The arguments as the command line takes them; a bare test is run."""
+    if any(arg in CLASSIC_OPTIONS for arg in args):
+        return _translate(args, commands)
+    if args and not args[0].startswith("-") and args[0] not in commands:
+        return ["run", *args]
+    return list(args)
+
+
+def command_hint(args: Sequence[str], commands: Collection[str]) -> str:
+    """For a first word that was taken for a test: the command that may have been meant."""
+    if not args or args[0].startswith("-") or args[0] in commands:
+        return ""
+    import difflib
+
+    near = difflib.get_close_matches(args[0], list(commands), n=1, cutoff=0.6)
+    return f"; or is '{args[0]}' the command '{near[0]}'?" if near else ""
+
+
+def _translate(args: Sequence[str], commands: Collection[str]) -> list[str]:
+    command, rest = "run", []
+    remaining = iter(args)
+    for arg in remaining:
+        if arg not in CLASSIC_OPTIONS:
+            rest.append(arg)
+            continue
+        value = next(remaining, None)
+        if value is None:
+            raise UsageError(f"{arg}: needs a value")
+        if arg == "-mode":
+            command = _mode_command(value, commands)
+        elif arg == "-param":
+            # One string may set several, as in a shell's word list.
+            rest += [word for assignment in value.split() for word in ("--param", assignment)]
+        else:
+            rest += [f"-{arg}", value]
+    if rest and rest[0] == command:
+        rest = rest[1:]
+    return [command, *rest]
+
+
+def _mode_command(mode: str, commands: Collection[str]) -> str:
+    command = CLASSIC_MODES.get(mode, mode)
+    if command not in commands:
+        modes = (mode for mode, meant in CLASSIC_MODES.items() if meant in commands)
+        known = ", ".join(sorted({*modes, *commands}))
+        raise UsageError(f"-mode {mode}: not a mode; known: {known}")
+    return command
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_command(shell: str) -> None:
+    """Print the completion script of a shell, such as `eval "$(hate completion bash)"`."""
+    from harness.cli.main import hate
+
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise UsageError(f"{shell}: no completion for this shell")
+    print(kind(hate, {}, "hate", "_HATE_COMPLETE").source())

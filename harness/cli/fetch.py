@@ -1,74 +1,178 @@
-"""`hate fetch`: bring tests and transcripts here ahead of time."""
+"""`hate fetch` and `hate cache`: download ahead of time, and look after what was downloaded."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from harness.cli.finding import find_test
-from harness.cli.options import TABULAR, complete_test, format_option, library_option
-from harness.cli.output import chosen, emit, remark
-from harness.report.table import Cell, Table
+from harness.api import runs
+from harness.cli.options import FormatOptions, command_options, complete_test
+from harness.cli.output import emit, output_format, remark
+from harness.engine.plan import find_test
+from harness.errors import UsageError
+from harness.options import LibraryOptions, OptionSet, Range, option
+from harness.params import nearest
+from harness.report.blocks import Cell, Table
+from harness.script.cases import load_cases
 from harness.script.load import Script
+from harness.site.cache import cache_folder
+from harness.site.config import site_config
+from harness.site.data import fetch_data
+from harness.site.inventory import ENTRY_KINDS, CacheEntry, cache_entries, is_older, remove_leftovers
+from harness.site.published_transcripts import find_published, site_transcripts_of
+from harness.site.releases import RELEASES
+from harness.site.sites import sites
+from harness.site.trust import forget
 
 # A test, which part of it, and where that is.
-Part = tuple[str, str, Path]
+FetchedPart = tuple[str, str, Path]
+
+
+class FetchOptions(LibraryOptions, FormatOptions):
+    """Options of `hate fetch`."""
+
+    transcripts: bool = option(
+        "--transcripts", default=False, help="Also download every transcript of the test at the sites."
+    )
 
 
 @click.command("fetch")
 @click.argument("words", nargs=-1, required=True, metavar="TEST...", shell_complete=complete_test)
-@click.option("--transcripts", is_flag=True, help="Also every transcript of the test at the sites.")
-@library_option
-@format_option(*TABULAR)
-def command(words: Sequence[str], transcripts: bool, libraries: Sequence[str], style: str | None) -> None:
+@command_options(FetchOptions)
+def fetch_command(words: Sequence[str], options: FetchOptions) -> None:
     """Download all that TEST needs, so that it runs without a network; TEST/NAME is a transcript.
 
     What is here already is not downloaded again.
     """
-    found: list[Part] = []
+    found: list[FetchedPart] = []
     for word in words:
         if _is_transcript(word):
             found.append(_transcript(word))
             continue
-        script = find_test(word, libraries)
+        script = find_test(word, options.libraries, runs.note)
         found += _parts(script)
-        found += _transcripts(script) if transcripts else []
+        found += _transcripts(script) if options.transcripts else []
     rows: list[list[Cell]] = [[test, part, str(path)] for test, part, path in found]
     payload = {"fetched": [dict(zip(("test", "part", "path"), row, strict=True)) for row in rows]}
-    emit(chosen(style), Table(["test", "part", "path"], rows), payload)
+    emit(output_format(options.style), Table(["test", "part", "path"], rows), payload)
 
 
 def _is_transcript(word: str) -> bool:
     return "/" in word and "://" not in word and not Path(word).exists() and not word.endswith(".toml")
 
 
-def _transcript(word: str) -> Part:
-    from harness.site.published import find_published
-
+def _transcript(word: str) -> FetchedPart:
     found = find_published(word)
     if found.note:
         remark(f"hate: {found.note}")
     return found.test, f"transcript {found.name}", found.path
 
 
-def _parts(script: Script) -> list[Part]:
-    from harness.script.cases import load_cases
-    from harness.site.provide import provide
-
-    places = provide(script)
+def _parts(script: Script) -> list[FetchedPart]:
+    places = fetch_data(script)
     load_cases(script, places)
     label = f"{script.name}@{script.version}"
     return [(label, "script", script.path), *((label, f"data {name}", path) for name, path in places.items())]
 
 
-def _transcripts(script: Script) -> list[Part]:
-    from harness.site.shared import transcripts_of
-    from harness.site.sites import sites
-
+def _transcripts(script: Script) -> list[FetchedPart]:
     among = sites()
     label = f"{script.name}@{script.version}"
-    shared = transcripts_of(script.name, script.digest, among)
+    shared = site_transcripts_of(script.name, script.digest, among)
     found = [(label, f"transcript {one.entry.name}", one.path()) for one in shared]
     for note in among.notes:
         remark(f"hate: {note}")
     return found
+
+
+@click.group("cache")
+def cache_command() -> None:
+    """The cache of downloads: list what is in it, verify it, clear it."""
+
+
+class CacheListOptions(FormatOptions):
+    """Options of `hate cache list`."""
+
+    every: bool = option("--all", default=False, help="List every entry, not only tests.")
+
+
+class CacheClearOptions(OptionSet):
+    """Options of `hate cache clear`."""
+
+    older_than: float | None = option(
+        "--older-than", default=None, within=Range(0, 1e6), metavar="DAYS", help="Only what is older than this."
+    )
+
+
+@cache_command.command("list")
+@command_options(CacheListOptions)
+def list_cache_command(options: CacheListOptions) -> None:
+    """List what is in the cache: the tests of sites, and how much there is of the rest."""
+    rows: list[list[Cell]] = []
+    rest: dict[str, list[CacheEntry]] = {}
+    for item in cache_entries():
+        if options.every or item.kind == RELEASES:
+            rows.append([item.kind, item.label, 1, item.size])
+        else:
+            rest.setdefault(item.kind, []).append(item)
+    rows += [[kind, ENTRY_KINDS[kind], len(found), sum(item.size for item in found)] for kind, found in rest.items()]
+    entries = [dict(zip(("kind", "what", "entries", "bytes"), row, strict=True)) for row in rows]
+    folder = str(cache_folder())
+    table = Table(["kind", "what", "entries", "bytes"], rows)
+    emit(output_format(options.style), table, {"folder": folder, "entries": entries})
+    remark(f"cache: {folder}")
+
+
+@cache_command.command("verify")
+@command_options(FormatOptions)
+def verify_command(options: FormatOptions) -> int:
+    """Check everything that has a known SHA-256; remove what is damaged, with exit status 1.
+
+    It is downloaded again when it is needed.
+    """
+    rows: list[list[Cell]] = []
+    checked = 0
+    for item in cache_entries():
+        damaged = item.is_damaged()
+        checked += damaged is not None
+        if damaged:
+            rows.append([item.kind, item.label, "removed" if item.remove() else "in use"])
+    payload: dict[str, Any] = {"checked": checked, "damaged": [{"kind": row[0], "what": row[1]} for row in rows]}
+    if rows or options.style is not None:
+        emit(output_format(options.style), Table(["kind", "damaged", "result"], rows), payload)
+    remark(f"{checked:,} checked, {len(rows):,} damaged")
+    return 1 if rows else 0
+
+
+@cache_command.command("clear")
+@click.argument("kinds", nargs=-1, metavar="[KIND]...")
+@command_options(CacheClearOptions)
+def clear_command(kinds: tuple[str, ...], options: CacheClearOptions) -> None:
+    """Remove everything from the cache, or only some KINDs, as `hate cache list` names them.
+
+    Nothing of your own is in there. The keys of sites are kept elsewhere and stay: see `hate cache forget`.
+    """
+    for kind in kinds:
+        if kind not in ENTRY_KINDS:
+            raise UsageError(f"'{kind}' is not a kind of cache entry; {nearest(kind, ENTRY_KINDS)}")
+    wanted = is_older(options.older_than) if options.older_than is not None else lambda _: True
+    freed = count = busy = 0
+    for item in list(cache_entries(frozenset(kinds or ENTRY_KINDS))):
+        if wanted(item):
+            size = item.size
+            if item.remove():
+                freed, count = freed + size, count + 1
+            else:
+                busy += 1
+    if not kinds:
+        remove_leftovers()
+    remark(f"{count:,} entries removed, {freed:,} bytes" + (f"; {busy:,} are in use" if busy else ""))
+
+
+@cache_command.command("forget")
+@click.argument("site")
+def forget_command(site: str) -> None:
+    """Forget the key and the last index of SITE, and trust the next ones: only if its owner says that they are new."""
+    known = forget(site_config(site))
+    remark(f"{site_config(site).name}: {'forgotten' if known else 'nothing was known of it'}")

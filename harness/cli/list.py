@@ -1,37 +1,246 @@
 """`hate list`: tests and transcripts, here and at the sites; interfaces that are here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import TABULAR, format_option, library_option
-from harness.cli.output import chosen, emit, remark
-from harness.cli.site_lists import tests_at_sites
-from harness.cli.transcript_list import transcript_list
+from harness.bundled import bundled
+from harness.cli.options import FormatOptions, command_options
+from harness.cli.output import emit, output_format, remark
 from harness.errors import HateError
 from harness.interface.load import FILES, bundled_interfaces, load_interface
-from harness.report.table import Table
+from harness.options import LibraryOptions, option
+from harness.report.blocks import Cell, Table
+from harness.report.formats import Format
 from harness.script.cases import load_cases
 from harness.script.library import find_all, library_folders, scripts_in
 from harness.script.load import Script, load_script
-from harness.site.provide import provide
+from harness.site.config import configured_sites
+from harness.site.data import fetch_data
+from harness.site.local_runs import ROOT, LocalRun, age, glance_at_run, timestamp, transcript_files
+from harness.site.published_transcripts import PublishedTranscript, bundled_transcripts, published_header
+from harness.transcript.read import TranscriptSummary
+from harness.transcript.settings import changed_params, in_words, part_of
+
+if TYPE_CHECKING:
+    from harness.site.catalogue import Catalogue
+    from harness.site.layout import TestEntry, TranscriptEntry
+
+
+# Nobody reads more; a site has pages and indexes for that.
+MOST_TRANSCRIPTS = 1000
+
+
+def tests_at_sites() -> list[dict[str, Any]]:
+    """The latest version of every test at the sites; a site that cannot be used is a remark."""
+    return _from_all(lambda catalogue, site: [_site_test(entry, site) for entry in catalogue.tests()])
+
+
+def transcripts_at_sites() -> list[dict[str, Any]]:
+    """The transcripts at the sites, each with the name by which other commands know it; of large sites, the first."""
+    return _from_all(_first_transcripts)
+
+
+def _from_all(look: Callable[["Catalogue", str], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """What is found at all sites together."""
+    if not configured_sites():
+        return []
+    from harness.site.sites import sites
+
+    entries: list[dict[str, Any]] = []
+    among = sites()
+    for config, catalogue in among:
+        try:
+            entries += look(catalogue, config.name)
+        except HateError as error:
+            among.refuse(error)
+    for note in among.notes:
+        remark(f"hate: {note}")
+    return entries
+
+
+def _first_transcripts(catalogue: "Catalogue", site: str) -> list[dict[str, Any]]:
+    found = [
+        _site_transcript(test, entry, site)
+        for test, entry in islice(_site_transcripts(catalogue), MOST_TRANSCRIPTS + 1)
+    ]
+    if len(found) > MOST_TRANSCRIPTS:
+        remark(f"{site}: only the first {MOST_TRANSCRIPTS:,} transcripts are listed")
+    return found[:MOST_TRANSCRIPTS]
+
+
+def _site_transcripts(catalogue: "Catalogue") -> Iterator[tuple[str, "TranscriptEntry"]]:
+    for test in catalogue.tests():
+        if test.transcripts:
+            for entry in catalogue.transcripts(catalogue.index_of(test)):
+                yield test.name, entry
+
+
+def _site_transcript(test: str, entry: "TranscriptEntry", site: str) -> dict[str, Any]:
+    return {
+        # When it was published: the index of a site does not say when it was run, or with which parameters.
+        "when": timestamp(entry.published) or 0.0,
+        "test": test,
+        "version": entry.version,
+        "algorithm": entry.algorithm,
+        "tests": entry.tests,
+        "rate": (entry.TP + entry.TN) / entry.tests if entry.tests else 0.0,
+        "complete": True,
+        "site": site,
+        "path": f"{test}@{entry.version}/{entry.name}",
+        "started": None,
+        "params": None,
+        "changed": None,
+        "extent": {},
+        "part": "",
+    }
+
+
+def _site_test(entry: "TestEntry", site: str) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "version": entry.version,
+        "synopsis": entry.synopsis,
+        "task": entry.task,
+        "cases": entry.cases,
+        "site": site,
+        "digest": entry.digest,
+    }
+
+
+# For programs: those of old first, a path last, since it may have blanks.
+TRANSCRIPT_COLUMNS = (
+    "test",
+    "version",
+    "algorithm",
+    "tests",
+    "rate",
+    "complete",
+    "site",
+    "started",
+    "changed",
+    "part",
+    "path",
+)
+LOCAL_SITES = ".", "bundled"
+
+
+def transcript_list(style: Format) -> tuple[Table, dict[str, Any]]:
+    """The table, and all of it for JSON."""
+    entries = [*_local_transcripts(), *transcripts_at_sites()]
+    entries.sort(key=lambda entry: entry["when"], reverse=True)
+    table = _for_people(entries) if style is Format.TABLE else _for_programs(entries)
+    return table, {"transcripts": [{k: v for k, v in entry.items() if k != "when"} for entry in entries]}
+
+
+def _local_transcripts() -> Iterator[dict[str, Any]]:
+    """Those below the working folder's `transcripts`, and those that ship with the harness."""
+    known = bundled_transcripts()
+    for path, site in _files():
+        try:
+            summary = glance_at_run(path)
+            yield _entry(LocalRun(path, summary.header, path.stat().st_mtime), summary, site, known)
+        except HateError as error:
+            remark(f"passed over: {error}")
+        except OSError as error:
+            remark(f"passed over: {path}: {error.strerror}")
+
+
+def _files() -> Iterator[tuple[Path, str]]:
+    """In a checkout of the harness the two folders are one."""
+    shipped = bundled("transcripts")
+    yield from ((path, ".") for path in transcript_files(ROOT))
+    if not (ROOT.is_dir() and shipped.is_dir() and ROOT.samefile(shipped)):
+        yield from ((path, "bundled") for path in transcript_files(shipped))
+
+
+def _entry(
+    run: LocalRun, summary: TranscriptSummary, site: str, known: Sequence[PublishedTranscript]
+) -> dict[str, Any]:
+    header = run.header
+    return {
+        "when": run.began,
+        "test": header.test.name,
+        "version": header.test.version,
+        "algorithm": header.algorithm.name,
+        "tests": summary.counts.tests,
+        "rate": summary.counts.rate,
+        "complete": summary.complete,
+        "site": site,
+        "path": str(run.path),
+        "started": header.started or None,
+        "params": header.params,
+        "changed": changed_params(header, published_header(header, known)),
+        "extent": header.part,
+        "part": part_of(summary) if summary.complete else "",
+    }
+
+
+def _for_people(entries: Sequence[dict[str, Any]]) -> Table:
+    """What fits a terminal; files are in transcripts/TEST unless their folder is said."""
+    columns = ["age", "test", "algorithm", "cases", "rate", "transcript"]
+    rows = [_row(entry) for entry in entries]
+    if all(entry["site"] in LOCAL_SITES for entry in entries):
+        return Table(columns, rows)
+    return Table([*columns, "site"], [[*row, entry["site"]] for row, entry in zip(rows, entries, strict=True)])
+
+
+def _row(entry: dict[str, Any]) -> list[Cell]:
+    words = in_words(entry["changed"] or {})
+    return [age(entry["when"]), entry["test"], f"{entry['algorithm']} {words}".rstrip(), _cases(entry),
+            entry["rate"], _name(entry)]  # fmt: skip
+
+
+def _cases(entry: dict[str, Any]) -> str:
+    if not entry["complete"]:
+        return f"{entry['tests']} incomplete"
+    return entry["part"] or str(entry["tests"])
+
+
+def _name(entry: dict[str, Any]) -> str:
+    """The file; of a published one, the name that finds it."""
+    path = Path(entry["path"])
+    if entry["site"] == "bundled":
+        return f"{path.parent.name}/{path.name.partition('.jsonl')[0]}"
+    return path.name if path.parent == ROOT / entry["test"] else entry["path"]
+
+
+def _for_programs(entries: Sequence[dict[str, Any]]) -> Table:
+    header = [
+        "parameters" if name == "changed" else "extent" if name == "part" else name for name in TRANSCRIPT_COLUMNS
+    ]
+    return Table(header, [[_cell(entry[name]) for name in TRANSCRIPT_COLUMNS] for entry in entries])
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return in_words(value) if isinstance(value, dict) else value
+
+
+class ListOptions(LibraryOptions, FormatOptions):
+    """Options of `hate list`."""
+
+    interfaces: bool = option("--interfaces", default=False, help="List interfaces instead of tests.")
+    transcripts: bool = option("--transcripts", default=False, help="List transcripts instead of tests.")
+    plugins: bool = option("--plugins", default=False, help="List plug-ins: tasks, measures and importers of others.")
 
 
 @click.command("list")
-@click.option("--interfaces", "what", flag_value="interfaces", help="Interfaces instead of tests.")
-@click.option("--transcripts", "what", flag_value="transcripts", help="Transcripts instead of tests.")
-@library_option
-@format_option(*TABULAR)
-def command(what: str | None, libraries: Sequence[str], style: str | None) -> None:
+@command_options(ListOptions)
+def list_command(options: ListOptions) -> None:
     """List the tests that are here and at the configured sites, with their synopses."""
-    form = chosen(style)
-    if what == "transcripts":
-        table, payload = transcript_list(form)
+    style = output_format(options.style)
+    if options.transcripts:
+        table, payload = transcript_list(style)
+    elif options.plugins:
+        table, payload = _plugins()
     else:
-        table, payload = _interfaces() if what == "interfaces" else _tests(libraries)
-    emit(form, table, payload)
+        table, payload = _interfaces() if options.interfaces else _tests(options.libraries)
+    emit(style, table, payload)
 
 
 def _tests(libraries: Sequence[str]) -> tuple[Table, dict[str, Any]]:
@@ -74,7 +283,7 @@ def _count(script: Script) -> int | None:
     if script.file.cases.glob is None:
         return len(load_cases(script, {}))
     packed = any(data.url is not None or data.unpack for data in script.file.data.values())
-    return None if packed else len(load_cases(script, provide(script)))
+    return None if packed else len(load_cases(script, fetch_data(script)))
 
 
 def _interfaces() -> tuple[Table, dict[str, Any]]:
@@ -92,9 +301,23 @@ def _interfaces() -> tuple[Table, dict[str, Any]]:
         entries.append(
             {"name": name, "algorithm": loaded.name, "version": loaded.version, "kind": loaded.kind, "params": own}
         )
-    rows = [[e["name"], e["algorithm"], e["version"], e["kind"], _settings(e["params"])] for e in entries]
+    rows = [[e["name"], e["algorithm"], e["version"], e["kind"], _params_text(e["params"])] for e in entries]
     return Table(["name", "algorithm", "version", "kind", "parameters"], rows), {"interfaces": entries}
 
 
-def _settings(params: dict[str, Any]) -> str:
+def _params_text(params: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in params.items())
+
+
+def _plugins() -> tuple[Table, dict[str, Any]]:
+    """Every plug-in that is installed, loaded and checked."""
+    from harness import measures, tasks
+    from harness.transcript.importing import registry
+
+    columns = ["package", "version", "group", "name", "problem"]
+    entries = [
+        dict(zip(columns, (plugin.package, plugin.version, plugin.group, plugin.name, problem), strict=True))
+        for group in (tasks.PLUGINS, measures.PLUGINS, registry.PLUGINS)
+        for plugin, problem in group.all()
+    ]
+    return Table(columns, [[entry[name] or "" for name in columns] for entry in entries]), {"plugins": entries}

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import click
 
 from harness import __version__
-from harness.cli.classic import command_hint, modern
-from harness.cli.commands import COMMANDS, LazyGroup
-from harness.cli.downloading import shown_downloads
+from harness.cli.commands import COMMANDS, LazyGroup, command_hint, modern_spelling
+from harness.cli.progress import show_downloads
 from harness.errors import HateError, Interrupted, UsageError
 
 INTERRUPTED = 130
@@ -41,7 +40,7 @@ def main(args: Sequence[str] | None = None) -> None:
 def call(args: Sequence[str]) -> int:
     """Run a command line; returns its exit status."""
     try:
-        status = _invoke(modern(args, COMMANDS) or ["--help"])
+        status = _invoke(modern_spelling(args, COMMANDS) or ["--help"])
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
     except click.exceptions.Exit as ending:
@@ -70,7 +69,7 @@ def _invoke(args: list[str]) -> object:
     """Not by `hate.main`, except for a shell that completes a word: it has its own ideas about broken pipes."""
     if "_HATE_COMPLETE" in os.environ:
         return hate.main(args, prog_name="hate")
-    with shown_downloads(), hate.make_context("hate", args) as context:
+    with show_downloads(), hate.make_context("hate", args) as context:
         return hate.invoke(context)
 
 

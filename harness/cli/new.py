@@ -1,13 +1,91 @@
-"""`hate new`: an example interface or test script to start from."""
+"""`hate new`: an example interface, test script or similarity matrix to start from."""
 
+import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.new_matrix import new_matrix
+from harness.cli.options import PATH, command_options
 from harness.cli.output import remark
 from harness.errors import OutputError, UsageError
 from harness.interface.load import FILES
+from harness.options import Range, SeedOptions, option
+from harness.params import nearest
+from harness.tasks import TASKS, find_task, task_names
+
+if TYPE_CHECKING:
+    from harness.matrices.generate import Effect
+
+
+_EFFECT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(\d+(?:\.\d*)?|\.\d+)(?:/(\d{1,6}))?", re.ASCII)
+LARGEST_MATRIX = 50_000
+
+
+class NewMatrixOptions(SeedOptions):
+    """Options of `hate new matrix`."""
+
+    subjects: int = option("--subjects", default=256, within=Range(2, LARGEST_MATRIX), metavar="N", help="People.")
+    images: int = option(
+        "--images", default=4, within=Range(1, 10_000), metavar="K", help="How many images of each subject."
+    )
+    effects: tuple[str, ...] = option(
+        "--effect", default=(), metavar="NAME=SD[/LEVELS]",
+        help="A variance component: subject, image, or a column of its own; may be repeated.",
+    )  # fmt: skip
+    separation: float = option(
+        "--separation", default=3.0, within=Range(-100, 100), metavar="D",
+        help="How far right comparisons are above wrong ones, in standard deviations of the noise.",
+    )  # fmt: skip
+    force: bool = option("--force", default=False, help="Overwrite existing files.")
+
+
+@click.command("matrix")
+@click.argument("path", required=False, default=Path("synthetic.npy"), type=PATH, metavar="[FILE.npy]")
+@command_options(NewMatrixOptions)
+def new_matrix_command(path: Path, options: NewMatrixOptions) -> None:
+    """Write a similarity matrix, every image against every other, with labels and what it was made of.
+
+    An effect adds to the right comparisons of a probe what was drawn for its level, from a normal distribution of
+    standard deviation SD; the noise of a comparison has 1. `day=0.3`: image k of everyone was taken on day k.
+    `day=0.3/45`: on one of 45 days, at random.
+
+    \b
+    hate new matrix made.npy --subjects 256 --images 4 --effect subject=0.5 --effect day=0.3
+    hate cmc made.npy --gallery day=1 --probe day=2
+    """
+    from harness.matrices.generate import MatrixRecipe, write_matrix
+
+    if path.suffix.lower() != ".npy":
+        raise UsageError(f"{path}: a matrix is written as .npy; call it {path.stem}.npy")
+    effects = [parse_effect(text) for text in options.effects]
+    names = [effect.name for effect in effects]
+    if len(set(names)) < len(names):
+        raise UsageError("--effect: one of them is given twice")
+    recipe = MatrixRecipe(options.subjects, options.images, effects, options.separation, options.seed)
+    if recipe.size > LARGEST_MATRIX:
+        raise UsageError(f"--subjects x --images is {recipe.size:,} rows and columns; at most {LARGEST_MATRIX:,}")
+    for there in (path, path.with_suffix(".labels.csv"), path.with_suffix(".truth.json")):
+        if there.exists() and not options.force:
+            raise OutputError(f"{there}: exists; --force overwrites it; nothing was written")
+    written = write_matrix(recipe, path)
+    remark(f"{recipe.size:,} x {recipe.size:,}, seed {recipe.seed}: {', '.join(map(str, written))}")
+
+
+def parse_effect(text: str) -> "Effect":
+    """NAME=SD, or NAME=SD/LEVELS."""
+    from harness.matrices.generate import OWN, Effect
+
+    found = _EFFECT.fullmatch(text)
+    if found is None:
+        raise UsageError(f"--effect {text}: write NAME=SD or NAME=SD/LEVELS, such as day=0.3")
+    levels = None if found[3] is None else int(found[3])
+    if found[1] == "id" or (levels is not None and (found[1] in OWN or levels < 1)):
+        raise UsageError(
+            f"--effect {text}: {found[1]} cannot have {'that name' if found[1] == 'id' else 'these levels'}"
+        )
+    return Effect(found[1], float(found[2]), levels)
+
 
 PYTHON_INTERFACE = '''\
 NAME = "{name}"
@@ -48,8 +126,8 @@ format = 1
 name = "{name}"
 version = "0.1.0"
 synopsis = "What is tested, in a line"
-task = "label"
-description = """
+task = "{task}"
+{test}description = """
 What the cases are, where they come from, and how they were sampled.
 """
 authors = []
@@ -58,36 +136,24 @@ license = "CC-BY-4.0"
 [cases]
 table = "cases.csv"
 
-[params.threshold]
-type = "float"
-default = 0.0
-decision = true
-help = "how far the best label must lead the second"
-
-[design]
+{sections}[design]
 # stratum = "truth"    # a group that a repetition would have again; makes the error smaller
 # psu = "subject"      # a group that was drawn, and would be others in a repetition; makes the error larger
 '''
 
-CASES = """\
-id,input,expect,positive
-0001,an input,yes,true
-0002,another input,yes,false
-"""
-
 
 @click.group("new", no_args_is_help=False)
-def command() -> None:
+def new_command() -> None:
     """Write an example interface, test script or similarity matrix to start from."""
 
 
-command.add_command(new_matrix)
+new_command.add_command(new_matrix_command)
 
 
-@command.command("interface")
+@new_command.command("interface")
 @click.argument("name", required=False)
 @click.option("--kind", type=click.Choice(["python", "command", "stream"]), default="python", show_default=True)
-def new_interface(name: str | None, kind: str) -> None:
+def new_interface_command(name: str | None, kind: str) -> None:
     """Write interface.py (or interface.toml) into the working folder; NAME is the algorithm's."""
     template = {"python": PYTHON_INTERFACE, "command": COMMAND_INTERFACE, "stream": STREAM_INTERFACE}[kind]
     path = Path("interface.py" if kind == "python" else "interface.toml")
@@ -98,9 +164,16 @@ def new_interface(name: str | None, kind: str) -> None:
     remark(f"{path} written; try: hate run hdigits")
 
 
-@command.command("script")
+@new_command.command("script")
 @click.argument("name")
-def new_script(name: str) -> None:
+@click.option(
+    "--task",
+    default="label",
+    show_default=True,
+    metavar="TASK",
+    help=f"What is asked: {', '.join(TASKS)}, or a plug-in's.",
+)
+def new_script_command(name: str, task: str) -> None:
     """Write NAME/NAME.hate.toml and a table of cases."""
     import re
 
@@ -108,9 +181,14 @@ def new_script(name: str) -> None:
 
     if not re.fullmatch(NAME_PATTERN, name):
         raise UsageError(f"'{name}': a test's name has small letters, digits, dots, _ and -, such as my-test")
-    folder = Path(name)
+    asked = find_task(task)
+    if asked is None:
+        raise UsageError(f"--task {task}: no such task; {nearest(task, task_names())}")
+    folder, example = Path(name), asked.example
     script = folder / f"{name}.hate.toml"
-    _write({script: SCRIPT.format(name=name), folder / "cases.csv": CASES})
+    sections = f"{example.sections}\n" if example.sections else ""
+    text = SCRIPT.format(name=name, task=task, test=example.test, sections=sections)
+    _write({script: text, **{folder / table: rows for table, rows in example.tables.items()}})
     remark(f"{script} written; try: hate check {folder}")
 
 

@@ -1,26 +1,16 @@
-"""A progress bar on a terminal, nothing where output is piped."""
+"""Progress bars for runs and for downloads, on a terminal; nothing where output is piped."""
 
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
-
-from harness.engine.run import Progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
-
-class Silence:
-    """Shows nothing."""
-
-    def begin(self, total: int, done: int) -> None:
-        """Nothing."""
-
-    def advance(self, done: int, errors: int) -> None:
-        """Nothing."""
-
-    def end(self) -> None:
-        """Nothing."""
+    from harness.engine.run import Progress
 
 
 class TerminalBar:
@@ -61,6 +51,94 @@ class TerminalBar:
             self._bar.stop()
 
 
-def progress() -> Progress:
+def progress() -> "Progress":
     """What fits where stderr goes."""
-    return TerminalBar() if sys.stderr.isatty() else Silence()
+    from harness.engine.run import NoProgress  # not for every command
+
+    return TerminalBar() if sys.stderr.isatty() else NoProgress()
+
+
+PATIENCE = 1.0
+
+
+class DownloadBar:
+    """Bytes done, speed, time left, for each download; gone when none is under way."""
+
+    def __init__(self) -> None:
+        self._begun: dict[str, float] = {}
+        self._sizes: dict[str, tuple[int | None, int]] = {}
+        self._tasks: dict[str, TaskID] = {}
+        self._bar: Bar | None = None
+        self._closed = False
+
+    def begin(self, name: str, total: int | None, done: int) -> None:
+        """Nothing is shown yet."""
+        self._begun[name] = time.monotonic()
+        self._sizes[name] = (total, done)
+
+    def advance(self, name: str, count: int) -> None:
+        """Draw it, or redraw it."""
+        total, done = self._sizes.get(name, (None, 0))
+        self._sizes[name] = (total, done + count)
+        if name in self._tasks and self._bar is not None:
+            self._bar.update(self._tasks[name], completed=done + count)
+        elif not self._closed and time.monotonic() - self._begun[name] > PATIENCE:
+            self._show(name)
+
+    def end(self, name: str) -> None:
+        """Take it away."""
+        self._sizes.pop(name, None)
+        task = self._tasks.pop(name, None)
+        if self._bar is not None and task is not None:
+            self._bar.remove_task(task)
+            if not self._tasks:
+                self._bar.stop()
+                self._bar = None
+
+    def close(self) -> None:
+        """Take all away: nobody waits any more, though a download may still be on its way."""
+        self._closed = True
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _show(self, name: str) -> None:
+        if self._bar is None:
+            self._bar = _download_bar()
+            self._bar.start()
+        total, done = self._sizes[name]
+        self._tasks[name] = self._bar.add_task(_short(name), total=total, completed=done)
+
+
+def _download_bar() -> "Bar":
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=None), DownloadColumn())
+    return Progress(
+        *columns, TransferSpeedColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True
+    )
+
+
+def _short(name: str) -> str:
+    from harness.report.text import safe
+
+    end = name.rpartition("/")[2] or name
+    return safe(end if len(end) <= 20 else f"{end[:17]}...")
+
+
+@contextmanager
+def show_downloads() -> Iterator[None]:
+    """Where stderr is a terminal, downloads are shown meanwhile."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from harness.site.request import clear_progress_listener, set_progress_listener
+
+    bar = DownloadBar()
+    set_progress_listener(bar)
+    try:
+        yield
+    finally:
+        clear_progress_listener()
+        bar.close()

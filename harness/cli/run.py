@@ -1,125 +1,174 @@
-"""`hate run`: run a test, print the counts, leave a transcript."""
+"""`hate run` and `hate test`: run a test, print the counts, leave a transcript."""
 
+import difflib
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
-from harness.cli.options import (
-    PATH,
-    TABULAR,
-    choice_options,
-    format_option,
-    interface_options,
-    library_option,
-    running_options,
+from harness.api.runs import (
+    PlanOptions,
+    RunCallOptions,
+    RunResult,
+    TrainFoldsOptions,
+    finish_run,
+    make_plan,
+    run_train_folds,
+    watch_run,
 )
+from harness.cli.options import TABULAR, FormatOptions, command_options
 from harness.cli.options import test_argument as test_arg
-from harness.cli.output import chosen, design_rate, emit, psu_words, remark, tell_design
-from harness.cli.plan import make_plan
+from harness.cli.output import emit_result, output_format
 from harness.cli.progress import progress
-from harness.cli.train_folds import run_folds, train_folds_options
-from harness.engine.run import Options, Plan, Result, run
-from harness.engine.target import Output
+from harness.engine.plan import Plan
+from harness.engine.run import NoProgress, ask, run
+from harness.engine.target import Target
 from harness.errors import UsageError
-from harness.report.counts import count_row, count_table
-from harness.report.table import Format
+from harness.model import Trial
+from harness.options import InterfaceOptions, option
+from harness.report.counts import rate_words
+from harness.report.formats import Format
+from harness.report.trials import trial_details, trial_line
+from harness.transcript.read import open_transcript
+
+# How many ids are looked through for one that is like a misspelt one.
+MOST_COMPARED = 10_000
+
+
+class RunCommandOptions(InterfaceOptions, RunCallOptions, TrainFoldsOptions, FormatOptions):
+    """Options of `hate run`."""
+
+    case: tuple[str, ...] = option(
+        "--case", default=(), metavar="ID", help="Run only this case, without a transcript; may be repeated."
+    )
+    verbose: bool = option("--verbose", default=False, help="With --case: show everything about it.")
+    strict: bool = option("--strict", default=False, help="Exit status 1 when a case was in error.")
+    style: str | None = option(
+        "--format", default=None, choices=map(str, (*TABULAR, Format.TRANSCRIPT)),
+        help="How to print; by default a table on a terminal and plain columns elsewhere.",
+    )  # fmt: skip
 
 
 @click.command("run")
 @test_arg
-@interface_options
-@choice_options
-@click.option("-o", "--output", type=PATH, metavar="FILE", help="The transcript; .gz packs it.")
-@running_options
-@click.option("--repeat", type=click.IntRange(1, 10_000), default=1, metavar="K",
-              help="Ask each case K times, for algorithms that roll dice.")  # fmt: skip
-@train_folds_options
-@click.option("--resume", is_flag=True, help="Carry on with a run that was stopped.")
-@click.option("--retry-errors", is_flag=True, help="Run again only the cases in error.")
-@click.option("--force", is_flag=True, help="Overwrite an existing transcript.")
-@click.option("--case", "ids", multiple=True, metavar="ID", help="Only this case, without a transcript.")
-@click.option("--verbose", is_flag=True, help="With --case: everything about it.")
-@click.option("--strict", is_flag=True, help="Exit status 1 when a case was in error.")
-@library_option
-@format_option(*TABULAR, Format.TRANSCRIPT)
-def command(test: str, **given: Any) -> int:
+@command_options(RunCommandOptions)
+def run_command(test: str, options: RunCommandOptions) -> int:
     """Run TEST and print tests, TP, TN, FP, FN and ER (errors among them).
 
     TEST is a name (see `hate list`), NAME@VERSION, or the path of a script.
     """
-    options = Options(given["jobs"], given["timeout"], given["repeat"], given["limit"])
-    output = Output(given["output"], given["force"], given["resume"], given["retry_errors"])
-    _check(given, output)
-    choice = given["gallery"], given["probe"]
-    plan = make_plan(test, given["libraries"], given["interface"], given["assignments"], options, choice)
-    if given["ids"] and given["train_folds"] is None:
-        from harness.cli.one_case import show_cases
+    target = options.target
+    _check(options)
+    plan = make_plan(test, options.interface, options)
+    if options.case:
+        return _show_cases(plan, set(options.case), verbose=options.verbose)
+    if options.train_folds is not None:
+        found = run_train_folds(plan, target, folds=options.train_folds, seed=options.train_seed, progress=progress)
+        emit_result(found, output_format(options.style))
+        return 1 if options.strict and any(one.counts.ER for one in found.runs) else 0
+    finished = run(plan, target, progress())
+    if options.style == Format.TRANSCRIPT and finished.path is not None:
+        _copy(finished.path)
+    else:
+        emit_result(finish_run(plan, finished), output_format(options.style))
+    return 1 if options.strict and finished.counts.ER else 0
 
-        return show_cases(plan, given["ids"], verbose=given["verbose"])
-    if given["train_folds"] is not None:
-        return run_folds(plan, output, given)
-    result = run(plan, output, progress())
-    _report(plan, result, chosen(given["style"]))
-    return 1 if given["strict"] and result.counts.ER else 0
 
-
-def _check(given: dict[str, Any], output: Output) -> None:
-    if sum((output.force, output.resume, output.retry_errors)) > 1:
-        raise UsageError("--force, --resume and --retry-errors exclude one another")
-    if given["verbose"] and not given["ids"]:
+def _check(options: RunCommandOptions) -> None:
+    if options.train_folds is not None and options.style == Format.TRANSCRIPT:
+        raise UsageError("--train-folds makes several transcripts; --format transcript prints one")
+    if options.train_folds is not None and options.case:
+        raise UsageError("--train-folds does not go with --case, which only shows")
+    if options.verbose and not options.case:
         raise UsageError("--verbose goes with --case ID")
-    for name in ("output", "resume", "retry_errors", "force", "limit", "style", "strict"):
-        if given["ids"] and given[name]:
-            option = {"output": "-o", "style": "--format"}.get(name, f"--{name.replace('_', '-')}")
-            raise UsageError(f"{option} does not go with --case, which only shows; leave one of them out")
+    given = {
+        "-o": options.output,
+        "--resume": options.resume,
+        "--retry-errors": options.retry_errors,
+        "--force": options.force,
+        "--limit": options.limit,
+        "--format": options.style,
+        "--strict": options.strict,
+    }
+    for name, value in given.items():
+        if options.case and value:
+            raise UsageError(f"{name} does not go with --case, which only shows; leave one of them out")
 
 
-def _report(plan: Plan, result: Result, style: Format) -> None:
-    if style is Format.TRANSCRIPT:
-        _copy(result.path)
-        return
-    design = design_rate(result)
-    row = count_row(plan.params, result.counts, design)
-    payload: dict[str, Any] = {"rows": [row], "transcripts": [str(result.path)]}
-    remarks = []
-    if plan.options.repeat > 1 and result.path is not None:
-        from harness.analysis.repeats import as_json, sentence, transcript_repeats
-
-        found = transcript_repeats(result.path, plan.options.repeat)
-        payload["repeats"] = as_json(found)
-        remarks.append(sentence(found, psu_words(result.header)))
-    if plan.cases.gallery is not None and result.path is not None:
-        remarks += _identified(plan, result.path, payload)
-    emit(style, count_table([(plan.params, result.counts)], designs=[design]), payload)
-    tell_design(style, [design])
-    for text in remarks:
-        remark(text)
-    if not result.asked:
-        remark("nothing was left to run")
-    if result.first_error is not None:
-        error = result.first_error
-        remark(f"{result.counts.ER:,} errors; the first, case {error.id}: {error.error}: {error.message}")
-    remark(f"transcript: {result.path}")
+def _show_cases(plan: Plan, wanted: set[str], *, verbose: bool) -> int:
+    """Run and show the named cases; exit status 1 when one failed."""
+    known = {case.id for case in plan.cases if case.id in wanted}
+    for missing in sorted(wanted - known):
+        raise UsageError(f"--case {missing}: no such case; {_hint(missing, plan)}")
+    status = 0
+    for found in ask(plan, wanted):
+        lines = trial_details(found.case, found.reply, found.trial) if verbose else [trial_line(found.trial)]
+        print("\n".join(lines))
+        status = status if found.trial.outcome.success else 1
+    return status
 
 
-def _identified(plan: Plan, path: Path, payload: dict[str, Any]) -> list[str]:
-    """What is said of a rank test beside its counts."""
-    from harness.analysis.identifying import as_json, identification, sentences
-
-    found = identification(path)
-    payload["identification"] = as_json(found)
-    choice = plan.cases.choice
-    left_out = 0 if choice is None else choice.left_out
-    return sentences(found) + ([f"left out: {left_out:,} probes of nobody in the gallery"] if left_out else [])
+def _hint(missing: str, plan: Plan) -> str:
+    """The nearest id; where none is near, the first and the last, since there can be a million."""
+    ids = [case.id for case in plan.cases]
+    near = difflib.get_close_matches(missing, ids[:MOST_COMPARED], n=1, cutoff=0.6)
+    return f"did you mean '{near[0]}'?" if near else f"there are {len(ids):,}, from '{ids[0]}' to '{ids[-1]}'"
 
 
-def _copy(path: Path | None) -> None:
-    if path is not None:
-        import gzip
+def _copy(path: Path) -> None:
+    """The transcript itself on standard output."""
+    import gzip
 
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            shutil.copyfileobj(file, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        shutil.copyfileobj(file, sys.stdout.buffer)
+    sys.stdout.buffer.flush()
+
+
+class RegressionOptions(InterfaceOptions, PlanOptions):
+    """Options of `hate test`."""
+
+    # A case is asked once.
+    repeat: int = option(default=1)
+    output: Path | None = option(
+        "-o", "--output", default=None, metavar="FILE", help="Keep a transcript; by default there is none."
+    )
+    force: bool = option("--force", default=False, help="Overwrite an existing transcript.")
+    quiet: bool = option("--quiet", default=False, help="Only the last line.")
+    silent: bool = option("--silent", default=False, help="Print nothing; the exit status tells.")
+    verbose: bool = option("--verbose", default=False, help="Every case, not only those that failed.")
+
+
+@click.command("test")
+@test_arg
+@command_options(RegressionOptions)
+def test_command(test: str, options: RegressionOptions) -> int:
+    """Run TEST as a regression test, for a build: exit status 1 when a case failed."""
+    if options.quiet + options.silent + options.verbose > 1:
+        raise UsageError("--quiet, --silent and --verbose exclude one another")
+    plan = make_plan(test, options.interface, options)
+    bar = NoProgress() if options.silent else progress()
+
+    def show(trial: Trial) -> None:
+        if options.verbose or not (options.silent or options.quiet or trial.outcome.success):
+            print(trial_line(trial))
+
+    if options.output is None:
+        result = watch_run(plan, show, bar)
+    else:
+        result = finish_run(plan, run(plan, Target(options.output, options.force), bar))
+        with open_transcript(options.output) as reader:
+            for trial in (trial for block in reader.blocks() for trial in block):
+                show(trial)
+    if not options.silent:
+        print(_verdict(plan.cases.name, result))
+    return 0 if result.counts.successes == result.counts.tests else 1
+
+
+def _verdict(name: str, result: RunResult) -> str:
+    counts = result.counts
+    failed = counts.tests - counts.successes
+    if not failed:
+        return f"{name}: all {counts.tests:,} cases passed"
+    errors = f", {counts.ER:,} of them in error" if counts.ER else ""
+    return f"{name}: {failed:,} of {counts.tests:,} cases failed{errors}; {rate_words(counts, result.design)}"

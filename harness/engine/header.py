@@ -1,30 +1,24 @@
 """The first line of a run's transcript: where it comes from."""
 
-import platform
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from harness import __version__
+from harness.engine.plan import Plan
 from harness.model import ErrorRule
 from harness.script.cases import CaseSet
-from harness.transcript.format import FORMAT, AlgorithmInfo, GalleryInfo, Header, InterfaceInfo, TestInfo, extent
-from harness.transcript.write import now
-
-if TYPE_CHECKING:
-    from harness.engine.run import Plan
+from harness.tasks import plugin_of
+from harness.transcript.format import AlgorithmInfo, GalleryInfo, Header, InterfaceInfo, TestInfo, extent, new_header
 
 
-def run_header(plan: "Plan") -> Header:
+def run_header(plan: Plan) -> Header:
     """Test, algorithm, interface, parameters, design and machine of a run that starts now."""
     options, train = plan.options, _train(plan)
-    return Header(
-        hate="transcript",
-        format=FORMAT,
-        test=_test(plan.cases),
-        algorithm=AlgorithmInfo(plan.interface.name, plan.interface.version),
-        interface=InterfaceInfo(plan.interface.kind, plan.interface.sha256),
+    return new_header(
+        _test(plan.cases),
+        AlgorithmInfo(plan.interface.name, plan.interface.version),
+        InterfaceInfo(plan.interface.kind, plan.interface.sha256),
+        plugins=[plugin_of(plan.cases.script.task)],
         params=dict(plan.params),
         defaults=_defaults(plan),
         design=_design(plan.cases),
@@ -32,20 +26,16 @@ def run_header(plan: "Plan") -> Header:
         limit=UNSET if options.limit is None else options.limit,
         train=train,
         extent=extent(len(plan.cases), options.limit, train) or UNSET,
-        harness=__version__,
-        python=platform.python_version(),
-        platform=f"{sys.platform}-{platform.machine()}",
-        started=now(),
     )
 
 
-def _defaults(plan: "Plan") -> dict[str, Any]:
+def _defaults(plan: Plan) -> dict[str, Any]:
     declared = {**plan.cases.script.params, **plan.interface.params}
     return {name: param.default for name, param in declared.items() if name in plan.params}
 
 
-def _train(plan: "Plan") -> dict[str, int] | UnsetType:
-    part = plan.held_back
+def _train(plan: Plan) -> dict[str, int] | UnsetType:
+    part = plan.held_out
     return UNSET if part is None else {"without_fold": part.fold, "folds": part.folds, "seed": part.seed}
 
 
@@ -58,10 +48,11 @@ def _test(cases: CaseSet) -> TestInfo:
         digest=cases.digest,
         task=script.task.name,
         cases=len(cases),
-        # Said only where they differ from what everyone would assume.
+        # Given only where they differ from what everyone would assume.
         errors=UNSET if errors is ErrorRule.FAILURE else errors.value,
         larger_is_better=UNSET if script.rules.larger_is_better else False,
         relative_tolerance=True if script.rules.relative_tolerance else UNSET,
+        settings=dict(script.settings) or UNSET,
         gallery=_gallery(cases),
     )
 
@@ -69,17 +60,17 @@ def _test(cases: CaseSet) -> TestInfo:
 def _gallery(cases: CaseSet) -> GalleryInfo | UnsetType:
     if cases.gallery is None:
         return UNSET
-    choice = cases.choice
+    part = cases.experiment
     return GalleryInfo(
         images=len(cases.gallery),
         identities=len(cases.gallery.names),
-        where=UNSET if choice is None or not choice.gallery_wish.words else list(choice.gallery_wish.words),
-        probes=UNSET if choice is None or not choice.probe_wish.words else list(choice.probe_wish.words),
+        where=UNSET if part is None else list(part.gallery_conditions.words) or UNSET,
+        probes=UNSET if part is None else list(part.probe_conditions.words) or UNSET,
     )
 
 
 def _design(cases: CaseSet) -> dict[str, Any]:
-    """What was declared, with the weights of the strata themselves: a transcript must stand alone."""
+    """The declared design, with the weights of the strata: a transcript must stand alone."""
     design = cases.script.file.design
     declared: dict[str, Any] = {"stratum": design.stratum, "psu": design.psu}
     if design.cofactors:

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator
 from time import perf_counter
 
-from harness.interface.contract import Interface, Session, Setting
+from harness.interface.contract import Interface, Session, Setup
 from harness.interface.process import kill_all
 from harness.model import Question, Reply
 
@@ -20,7 +20,7 @@ _Event = Reply | BaseException | str
 class Pool:
     """A session made of several; replies come in the order in which they are ready."""
 
-    def __init__(self, interface: Interface, setting: Setting, jobs: int) -> None:
+    def __init__(self, interface: Interface, setting: Setup, jobs: int) -> None:
         self._interface = interface
         self._setting = setting
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()

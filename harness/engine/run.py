@@ -9,66 +9,47 @@ from time import perf_counter
 from typing import Protocol
 
 from harness.engine.header import run_header
-from harness.engine.judge import Judge
-from harness.engine.session import open_session
-from harness.engine.signals import Latch, interruptible
-from harness.engine.target import Complete, Output, prepare
-from harness.engine.units import UnitTally
+from harness.engine.judge import UnitTally, make_judge
+from harness.engine.plan import Plan
+from harness.engine.session import Latch, interruptible, open_session
+from harness.engine.target import FinishedTranscript, Target, prepare
 from harness.errors import HateError, Interrupted, RunAborted
-from harness.interface.contract import Interface, Session
+from harness.interface.contract import Session
 from harness.model import Case, Counts, ErrorRule, Question, Reply, Trial
-from harness.params import Value
-from harness.script.cases import CaseSet
-from harness.script.teaching import HeldBack
 from harness.transcript.format import Header
-from harness.transcript.write import Writer
+from harness.transcript.write import TranscriptWriter
 
 TICK_SECONDS = 0.1
 
 
-@dataclass(frozen=True)
-class Options:
-    """How to run."""
-
-    jobs: int = 1
-    timeout: float | None = None
-    repeat: int = 1
-    limit: int | None = None
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A run that could start now: everything that it needs was checked."""
-
-    cases: CaseSet
-    interface: Interface
-    params: Mapping[str, Value]
-    options: Options = Options()
-    # What of the training part is not learned from; None for nothing.
-    held_back: HeldBack | None = None
-
-    @property
-    def total(self) -> int:
-        """How many trials it takes."""
-        count = len(self.cases) if self.options.limit is None else min(self.options.limit, len(self.cases))
-        return count * self.options.repeat
-
-
 class Progress(Protocol):
-    """Whoever shows how far a run is."""
+    """Shows how far a run has got."""
 
     def begin(self, total: int, done: int) -> None:
         """The run starts, with `done` of `total` finished earlier."""
 
     def advance(self, done: int, errors: int) -> None:
-        """So many are done now."""
+        """This many are done now."""
 
     def end(self) -> None:
-        """Nothing more will come."""
+        """The run is over."""
+
+
+class NoProgress:
+    """Shows nothing."""
+
+    def begin(self, total: int, done: int) -> None:
+        """Nothing."""
+
+    def advance(self, done: int, errors: int) -> None:
+        """Nothing."""
+
+    def end(self) -> None:
+        """Nothing."""
 
 
 class Recorder(Protocol):
-    """Whoever keeps the trials: a transcript, or only their counts."""
+    """Keeps the trials: in a transcript, or only as counts."""
 
     @property
     def counts(self) -> Counts:
@@ -79,7 +60,7 @@ class Recorder(Protocol):
 
 
 class Tally:
-    """Keeps counts, and shows each trial to whoever wants to see it."""
+    """Keeps only counts, and passes each trial on."""
 
     def __init__(self, watch: Callable[[Trial], None]) -> None:
         self.counts = Counts()
@@ -92,8 +73,8 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Result:
-    """What a run came to; `path` is None where no transcript was asked for."""
+class FinishedRun:
+    """A run that has ended; `path` is None where no transcript was wanted."""
 
     counts: Counts
     path: Path | None
@@ -104,12 +85,12 @@ class Result:
     units: UnitTally | None = None
 
 
-def run(plan: Plan, output: Output, progress: Progress) -> Result:
-    """Run to the end. Whatever ends it earlier, the records of all finished cases are on disk."""
+def run(plan: Plan, output: Target, progress: Progress) -> FinishedRun:
+    """Run to the end. Even if something ends it early, the records of all finished cases are on disk."""
     header = run_header(plan)
     opening = prepare(output, header)
-    if isinstance(opening, Complete):
-        return Result(opening.counts, opening.path, 0, header=header)
+    if isinstance(opening, FinishedTranscript):
+        return FinishedRun(opening.counts, opening.path, 0, header=header)
     with interruptible() as latch, open_session(plan) as session:
         opened = opening()
         feed = Feed(plan, opened.done, opened.writer.keep)
@@ -122,24 +103,24 @@ def run(plan: Plan, output: Output, progress: Progress) -> Result:
             raise
         path = opened.writer.finish()
     units = None if opened.done else loop.units
-    return Result(opened.writer.counts, path, loop.asked, loop.first_error, header, units)
+    return FinishedRun(opened.writer.counts, path, loop.asked, loop.first_error, header, units)
 
 
-def _note(writer: Writer, total: int) -> str:
+def _note(writer: TranscriptWriter, total: int) -> str:
     """What was saved of a run that ended early, and how to carry on."""
     saved = f"{writer.counts.tests:,} of {total:,} trials are in {writer.path}"
     if writer.replaces is None:
         return f"{saved}; carry on with --resume"
-    return f"{saved}, and {writer.replaces} is as it was; carry on with --resume -o {writer.target}"
+    return f"{saved}, and {writer.replaces} is unchanged; carry on with --resume -o {writer.target}"
 
 
-def watch(plan: Plan, each: Callable[[Trial], None], progress: Progress) -> Result:
-    """Run without a transcript, and see each trial."""
+def watch(plan: Plan, each: Callable[[Trial], None], progress: Progress) -> FinishedRun:
+    """Run without a transcript; `each` is called with every trial."""
     tally = Tally(each)
     with interruptible() as latch, open_session(plan) as session:
         loop = Loop(plan, Feed(plan), tally, latch)
         loop.go(session, progress)
-    return Result(tally.counts, None, loop.asked, loop.first_error, run_header(plan), loop.units)
+    return FinishedRun(tally.counts, None, loop.asked, loop.first_error, run_header(plan), loop.units)
 
 
 class Feed:
@@ -186,7 +167,7 @@ class Loop:
         self._feed = feed
         self._recorder = recorder
         self._latch = latch
-        self._judge = Judge(plan.cases, plan.params, repeated=plan.options.repeat > 1)
+        self._judge = make_judge(plan.cases, plan.params, repeated=plan.options.repeat > 1)
         self.asked = 0
         self.first_error: Trial | None = None
         script = plan.cases.script.file.design
@@ -194,7 +175,7 @@ class Loop:
         self.units = UnitTally(repeated=plan.options.repeat > 1) if known or plan.options.repeat > 1 else None
 
     def go(self, session: Session, progress: Progress) -> None:
-        """Run to the end; a time limit, a crash or nonsense is an error of its case only."""
+        """Run to the end; a timeout, a crash or a nonsensical answer is an error of its case only."""
         progress.begin(self._plan.total, self._recorder.counts.tests)
         try:
             self._go(session, progress)
@@ -229,20 +210,20 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Everything about one case: for whoever wants to see why."""
+class CaseDetail:
+    """Everything about one case, to see why it came out as it did."""
 
     case: Case
     reply: Reply
     trial: Trial
 
 
-def ask(plan: Plan, ids: set[str]) -> Iterator[Asked]:
-    """Run only the named cases, and tell everything about them."""
+def ask(plan: Plan, ids: set[str]) -> Iterator[CaseDetail]:
+    """Run only the named cases, and return everything about them."""
     feed = Feed(plan)
-    judge = Judge(plan.cases, plan.params, repeated=plan.options.repeat > 1)
+    judge = make_judge(plan.cases, plan.params, repeated=plan.options.repeat > 1)
     with interruptible(), open_session(plan) as session:
         chosen = (question for question in feed if question.id in ids)
         for reply in session.replies(chosen):
             case = feed.pending[reply.question.index]
-            yield Asked(case, reply, judge.trial(case, reply))
+            yield CaseDetail(case, reply, judge.trial(case, reply))

@@ -1,82 +1,140 @@
-"""The program of a run, ready to answer, and the files that it learns from."""
+"""The program of a run, ready to answer: its files, its standard output, and the signals that end it."""
 
 import contextlib
+import os
+import signal
+import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import FrameType
+from typing import TextIO
 
+from harness.engine.plan import Plan
 from harness.engine.pool import Pool
-from harness.engine.stdout import kept_clean
-from harness.interface.contract import Session, Setting
+from harness.errors import Interrupted
+from harness.interface.contract import Interface, Session, Setup
+from harness.interface.python import PythonInterface
 from harness.interface.wire import to_line
 from harness.model import Question
-from harness.script.cases import CaseSet, training
+from harness.script.cases import training
 from harness.script.gallery import enrolment
 
-if TYPE_CHECKING:
-    from harness.engine.run import Plan
+
+class Latch:
+    """Remembers a signal, in case the interface swallows the exception."""
+
+    def __init__(self) -> None:
+        self.signum: int | None = None
+
+    def check(self) -> None:
+        """Raise the exception, if a signal came."""
+        if self.signum is not None:
+            raise Interrupted(self.signum)
 
 
 @contextlib.contextmanager
-def open_session(plan: "Plan") -> Iterator[Session]:
+def interruptible() -> Iterator[Latch]:
+    """Within it, SIGINT and SIGTERM raise `Interrupted`; a second one kills at once."""
+    latch = Latch()
+    if threading.current_thread() is not threading.main_thread():
+        yield latch
+        return
+
+    def handle(signum: int, _frame: FrameType | None) -> None:
+        latch.signum = signum
+        for other, handler in before.items():
+            signal.signal(other, handler)
+        raise Interrupted(signum)
+
+    before = {signum: signal.signal(signum, handle) for signum in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield latch
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+
+
+@contextlib.contextmanager
+def clean_stdout() -> Iterator[None]:
+    """Within it, what C code or a child of the interface prints goes to stderr; the harness prints as before."""
+    before = sys.stdout
+    if not _is_usual(before):
+        yield
+        return
+    before.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = os.fdopen(kept, "w", 1 if before.line_buffering else -1, before.encoding, before.errors)
+    try:
+        yield
+        sys.stdout.flush()
+    finally:
+        os.dup2(kept, 1)
+        with contextlib.suppress(OSError):  # the reader is gone, and that was raised above
+            sys.stdout.close()
+        sys.stdout = before
+
+
+def _is_usual(out: TextIO | None) -> bool:
+    """Whether standard output and standard error are open, and nothing else has been put in their place."""
+    try:
+        os.fstat(2)
+        return out is not None and out.fileno() == 1
+    except (OSError, ValueError):
+        return False
+
+
+@contextlib.contextmanager
+def open_session(plan: Plan) -> Iterator[Session]:
     """The program, ready to answer: in this process, in one of its own where time is limited, or in several."""
     options = plan.options
-    script = plan.cases.script
-    with tempfile.TemporaryDirectory(prefix="hate-", ignore_cleanup_errors=True) as work:
-        setting = Setting(
-            test=script.name,
-            version=script.version,
-            task=script.task.name,
-            params=plan.params,
-            train=_training_file(plan, Path(work)),
-            gallery=_gallery_file(plan.cases, Path(work)),
-            work=Path(work),
-            timeout=options.timeout,
-        )
-        inside = options.jobs == 1 and options.timeout is None
-        interface = plan.interface if inside else plan.interface.isolated()
-        with kept_clean() if interface.kind == "python" and inside else contextlib.nullcontext():
-            session = interface.open(setting) if options.jobs == 1 else Pool(interface, setting, options.jobs)
-            try:
-                if isinstance(session, Pool):
-                    session.start()
-                yield session
-            finally:
-                session.close()
+    inside = options.jobs == 1 and options.timeout is None
+    interface = plan.interface if inside else plan.interface.isolated()
+    with tempfile.TemporaryDirectory(prefix="hate-", ignore_cleanup_errors=True) as work, _quiet(interface):
+        setup = _setup(plan, interface, Path(work))
+        session = interface.open(setup) if options.jobs == 1 else Pool(interface, setup, options.jobs)
+        try:
+            if isinstance(session, Pool):
+                session.start()
+            yield session
+        finally:
+            session.close()
 
 
-class LinesFile:
-    """Cases as JSON lines with absolute paths, written when they are first asked for; None where there are none."""
-
-    def __init__(self, path: Path, lines: Callable[[], Iterable[Question]] | None) -> None:
-        self._path = path
-        self._lines = lines
-        self._lock = threading.Lock()
-
-    def __call__(self) -> Path | None:
-        """The file."""
-        if self._lines is None:
-            return None
-        with self._lock:
-            if not self._path.exists():
-                with self._path.open("wb") as file:
-                    file.writelines(map(to_line, self._lines()))
-        return self._path
+def _quiet(interface: Interface) -> contextlib.AbstractContextManager[None]:
+    """Code of an interface file that runs in this process must not print between the results."""
+    loaded = isinstance(interface, PythonInterface) and not interface.in_memory
+    return clean_stdout() if loaded else contextlib.nullcontext()
 
 
-def _training_file(plan: "Plan", work: Path) -> LinesFile:
-    lines = None if plan.cases.script.file.train is None else lambda: _taught(plan)
-    return LinesFile(work / "train.jsonl", lines)
+def _setup(plan: Plan, interface: Interface, work: Path) -> Setup:
+    cases, script = plan.cases, plan.cases.script
+    train = gallery = None
+    if interface.learns and script.file.train is not None:
+        train = _write_lines(work / "train.jsonl", _training_part(plan))
+    if interface.enrols and cases.gallery is not None:
+        gallery = _write_lines(work / "gallery.jsonl", enrolment(cases.gallery, cases.references))
+    return Setup(
+        test=script.name,
+        version=script.version,
+        task=script.task.name,
+        params=plan.params,
+        work=work,
+        train=train,
+        gallery=gallery,
+        timeout=plan.options.timeout,
+    )
 
 
-def _taught(plan: "Plan") -> Iterator[Question]:
-    withheld = plan.held_back.places if plan.held_back is not None else frozenset()
-    return (one for one in training(plan.cases.script, plan.cases.places) if one.index not in withheld)
+def _training_part(plan: Plan) -> Iterator[Question]:
+    held_out = plan.held_out.places if plan.held_out is not None else frozenset()
+    return (one for one in training(plan.cases.script, plan.cases.places) if one.index not in held_out)
 
 
-def _gallery_file(cases: CaseSet, work: Path) -> LinesFile:
-    gallery = cases.gallery
-    lines = None if gallery is None else lambda: enrolment(gallery, cases.references)
-    return LinesFile(work / "gallery.jsonl", lines)
+def _write_lines(path: Path, questions: Iterable[Question]) -> Path:
+    """Cases as JSON lines with absolute paths."""
+    with path.open("wb") as file:
+        file.writelines(map(to_line, questions))
+    return path

@@ -1,17 +1,124 @@
-"""What a sweep has to run: one run for every algorithm setting, whatever the decision parameters do."""
+"""A sweep: the combinations of parameter values, or a sample of them, and the runs that they take."""
 
-from collections.abc import Sequence
+import math
+import random
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.engine.run import Plan
-from harness.engine.settings import Grid, Setting
+from harness.engine.plan import Plan
+from harness.errors import UsageError
+from harness.params import Param, Value, nearest, split_assignment
+
+MOST_SETTINGS = 1_000_000
+ParamValues = dict[str, Value]
 
 
 @dataclass(frozen=True)
-class Row:
-    """A setting of all parameters, and the number of the run that answers it."""
+class Axis:
+    """A parameter and the values that it takes."""
 
-    setting: Setting
+    param: Param
+    values: Sequence[Value]
+
+    @property
+    def name(self) -> str:
+        """The parameter's name."""
+        return self.param.name
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All combinations of the axes' values, the last axis changing fastest; other parameters have their defaults."""
+
+    defaults: Mapping[str, Value]
+    axes: tuple[Axis, ...]
+
+    @property
+    def size(self) -> int:
+        """How many combinations there are."""
+        return math.prod(len(axis.values) for axis in self.axes)
+
+    def at(self, number: int) -> ParamValues:
+        """The combination with this number: a value for every parameter."""
+        chosen: ParamValues = {}
+        for axis in reversed(self.axes):
+            number, place = divmod(number, len(axis.values))
+            chosen[axis.name] = axis.values[place]
+        return {**self.defaults, **chosen}
+
+    def number(self, places: Sequence[int]) -> int:
+        """The number of the combination that takes these places of the axes."""
+        found = 0
+        for axis, place in zip(self.axes, places, strict=True):
+            found = found * len(axis.values) + place
+        return found
+
+    def part(self, *, decision: bool) -> "Grid":
+        """Only the axes of decision parameters, or only those of the algorithm."""
+        return Grid(self.defaults, tuple(axis for axis in self.axes if axis.param.decision is decision))
+
+
+def make_grid(declared: Mapping[str, Param], assignments: Iterable[str]) -> Grid:
+    """A grid from NAME=VALUES, each a list or a range."""
+    axes: dict[str, Axis] = {}
+    for assignment in assignments:
+        name, text = split_assignment(assignment)
+        if name not in declared:
+            raise UsageError(f"--param {name}={text}: no parameter '{name}'; {nearest(name, declared)}")
+        if name in axes:
+            raise UsageError(f"--param {name}={text}: '{name}' is given twice; put all values into one list, 0,1,2")
+        axes[name] = Axis(declared[name], declared[name].parse_many(text))
+    return Grid({name: param.default for name, param in declared.items()}, tuple(axes.values()))
+
+
+def all_combinations(grid: Grid) -> list[int]:
+    """The numbers of all combinations."""
+    if grid.size > MOST_SETTINGS:
+        raise UsageError(
+            f"{grid.size:,} combinations are too many; take a sample of them, with --sample N or --latin N"
+        )
+    return list(range(grid.size))
+
+
+def random_combinations(grid: Grid, count: int, seed: int) -> list[int]:
+    """A random sample of different combinations."""
+    if count >= grid.size:
+        return all_combinations(grid)
+    rng = random.Random(seed)  # noqa: S311 (a sample, not a secret)
+    if grid.size < 1 << 62:
+        return sorted(rng.sample(range(grid.size), count))
+    found: set[int] = set()
+    while len(found) < count:
+        found.add(rng.randrange(grid.size))
+    return sorted(found)
+
+
+def latin_hypercube(grid: Grid, count: int, seed: int) -> list[int]:
+    """A Latin-hypercube sample: every value of every axis occurs equally often, give or take one.
+
+    McKay, Beckman and Conover (1979), on a grid. Two of its points may coincide; they are then one.
+    """
+    if count >= grid.size:
+        return all_combinations(grid)
+    rng = random.Random(seed)  # noqa: S311 (a sample, not a secret)
+    columns = [_spread(len(axis.values), count, rng) for axis in grid.axes]
+    return sorted({grid.number(places) for places in zip(*columns, strict=True)})
+
+
+def _spread(values: int, count: int, rng: random.Random) -> list[int]:
+    """`count` places among this many values, evenly spread, in random order."""
+    offset = rng.random()
+    # Systematic sampling: consecutive strata of equal width, each with a point at the same, random, offset.
+    places = [min(int((number + offset) * values / count), values - 1) for number in range(count)]
+    rng.shuffle(places)
+    return places
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """A value for every parameter, and the number of the run that has its answers."""
+
+    setting: ParamValues
     run: int
 
 
@@ -19,14 +126,14 @@ class Row:
 class Sweep:
     """The rows that were asked for, and the runs that they take, with the decision parameters at their defaults."""
 
-    rows: list[Row]
+    rows: list[SweepRow]
     plans: list[Plan]
 
 
 def plan_sweep(base: Plan, grid: Grid, numbers: Sequence[int]) -> Sweep:
     """Rows for these combinations of the grid."""
     runs: dict[tuple[object, ...], int] = {}
-    params: list[Setting] = []
+    params: list[ParamValues] = []
     rows = []
     decisions = {axis.name for axis in grid.axes if axis.param.decision}
     for number in numbers:
@@ -35,11 +142,11 @@ def plan_sweep(base: Plan, grid: Grid, numbers: Sequence[int]) -> Sweep:
         run = runs.setdefault(tuple(own.values()), len(params))
         if run == len(params):
             params.append(own)
-        rows.append(Row(setting, run))
+        rows.append(SweepRow(setting, run))
     return Sweep(rows, plans_of(base, params))
 
 
-def plans_of(base: Plan, params: Sequence[Setting]) -> list[Plan]:
+def plans_of(base: Plan, params: Sequence[ParamValues]) -> list[Plan]:
     """A run for each of these. Several in one process could see what an earlier one left in a module's variables."""
     interface = base.interface if len(params) == 1 else base.interface.isolated()
     return [replace(base, interface=interface, params=own) for own in params]

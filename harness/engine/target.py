@@ -9,15 +9,15 @@ from harness.errors import OutputError, TranscriptError
 from harness.model import Counts, Trial
 from harness.transcript.format import Header, differences
 from harness.transcript.read import open_transcript
-from harness.transcript.write import Writer, working_path
+from harness.transcript.write import TranscriptWriter, working_path
 
 ROOT = Path("transcripts")
 MOST_NUMBERED = 100_000
 
 
 @dataclass(frozen=True)
-class Output:
-    """Where the user wants the transcript; `fold` is which of `--train-folds` it is, for the name that nobody chose."""
+class Target:
+    """Where the transcript should go; `fold` is the number of a run of `--train-folds`, for its default name."""
 
     path: Path | None = None
     force: bool = False
@@ -27,15 +27,15 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Opened:
-    """A transcript that is open for writing, and which (id, repeat) it has already, with the byte they start at."""
+class WritableTranscript:
+    """A transcript that is open for writing, and the (id, repeat) that it has already, each with its first byte."""
 
-    writer: Writer
+    writer: TranscriptWriter
     done: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Complete:
+class FinishedTranscript:
     """A transcript that has nothing left to run."""
 
     path: Path
@@ -43,7 +43,7 @@ class Complete:
 
 
 def default_path(test: str, algorithm: str, number: int = 1) -> Path:
-    """transcripts/TEST/ALGORITHM.jsonl, with -2, -3 for further ones; names of any kind become file names."""
+    """transcripts/TEST/ALGORITHM.jsonl, with -2, -3 for more of them; any name becomes a valid file name."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", algorithm).strip("._-")[:100] or "algorithm"
     return ROOT / test / (f"{name}.jsonl" if number == 1 else f"{name}-{number}.jsonl")
 
@@ -56,7 +56,7 @@ def fold_path(path: Path, fold: int) -> Path:
 
 
 def fold_numbers(test: str, algorithm: str) -> list[int]:
-    """The numbers of the default paths that folds have been run under, the newest first."""
+    """The numbers of the default paths that folds were run under, the newest first."""
     first = default_path(test, algorithm)
     pattern = re.compile(rf"{re.escape(first.stem)}(?:-(\d+))?-fold-\d+{re.escape(first.suffix)}")
     names = [path.name for path in first.parent.glob(f"*{first.suffix}")]
@@ -71,8 +71,8 @@ def newest_path(test: str, algorithm: str) -> Path:
     return default_path(test, algorithm, number)
 
 
-def prepare(output: Output, header: Header) -> Callable[[], Opened] | Complete:
-    """Decide where the transcript goes, so that a mistake is said at once; the answer opens it.
+def prepare(output: Target, header: Header) -> Callable[[], WritableTranscript] | FinishedTranscript:
+    """Decide where the transcript goes, so that a mistake is reported at once; what is returned opens it.
 
     It is opened only when the program runs: nothing is overwritten for a program that does not start.
     """
@@ -84,14 +84,14 @@ def prepare(output: Output, header: Header) -> Callable[[], Opened] | Complete:
         return lambda: create(existing, header, force=True)
     if output.resume and has_begun(existing):
         opened = resume(existing, header)
-        return opened if isinstance(opened, Complete) else lambda: opened
+        return opened if isinstance(opened, FinishedTranscript) else lambda: opened
     if output.path is not None and not output.force and has_begun(output.path):
-        raise exists(output.path)
+        raise exists_error(output.path)
     return lambda: create(output.path, header, force=output.force, fold=output.fold)
 
 
 def has_begun(path: Path) -> bool:
-    """Whether there is a transcript, or a part of one that is packed when it is complete."""
+    """Whether there is a transcript, or a part of one that will be compressed when it is complete."""
     return path.exists() or working_path(path).exists()
 
 
@@ -100,28 +100,28 @@ def is_empty(path: Path) -> bool:
     return working_path(path).is_file() and working_path(path).stat().st_size == 0
 
 
-def exists(path: Path) -> OutputError:
-    """What is said of a file in the way."""
+def exists_error(path: Path) -> OutputError:
+    """The error for a file that is in the way."""
     return OutputError(f"{path}: exists; --resume carries on with it, --force overwrites it")
 
 
-def create(path: Path | None, header: Header, *, force: bool, fold: int | None = None) -> Opened:
-    """A new transcript: at the path, or at the first default one that is free, also when two runs start at once."""
+def create(path: Path | None, header: Header, *, force: bool, fold: int | None = None) -> WritableTranscript:
+    """A new transcript: at the path, or at the first free default path, even when two runs start at once."""
     if path is not None:
         try:
-            return Opened(Writer.create(path, header, force=force))
+            return WritableTranscript(TranscriptWriter.create(path, header, force=force))
         except FileExistsError:
-            raise exists(path) from None
+            raise exists_error(path) from None
     for free in _default_paths(header.test.name, header.algorithm.name, fold):
         try:
-            return Opened(Writer.create(free, header))
+            return WritableTranscript(TranscriptWriter.create(free, header))
         except FileExistsError:
             continue
     raise OutputError(f"{ROOT}: {MOST_NUMBERED:,} transcripts of {header.algorithm.name}; choose a name with -o")
 
 
 def _default_paths(test: str, algorithm: str, fold: int | None) -> Iterator[Path]:
-    """In their order; a number under which any fold was run is no name for another set of folds."""
+    """In order; a number under which any fold was run is not used for another set of folds."""
     if fold is None:
         yield from (default_path(test, algorithm, number) for number in range(1, MOST_NUMBERED))
         return
@@ -130,7 +130,7 @@ def _default_paths(test: str, algorithm: str, fold: int | None) -> Iterator[Path
     yield from (fold_path(default_path(test, algorithm, number), fold) for number in free)
 
 
-def resume(path: Path, header: Header) -> Opened | Complete:
+def resume(path: Path, header: Header) -> WritableTranscript | FinishedTranscript:
     """Carry on with a transcript of the very same run; a torn last line is cut off."""
     if path.exists() and not working_path(path).exists():
         return complete_transcript(path, header)
@@ -144,14 +144,14 @@ def resume(path: Path, header: Header) -> Opened | Complete:
             trials.append(_slim(line.trial))
             stop = line.stop
         if reader.end is not None:
-            return Complete(path, reader.end.counts)
-    writer = Writer.reopen(path, head=reader.head, end=stop)
+            return FinishedTranscript(path, reader.end.counts)
+    writer = TranscriptWriter.reopen(path, head=reader.head, end=stop)
     for trial in trials:
         writer.count(trial)
-    return Opened(writer, done)
+    return WritableTranscript(writer, done)
 
 
-def complete_transcript(path: Path, header: Header) -> Complete:
+def complete_transcript(path: Path, header: Header) -> FinishedTranscript:
     """A transcript of the very same run, which must have ended."""
     if working_path(path) != path and working_path(path).exists():
         raise TranscriptError(f"{working_path(path)}: incomplete; finish it with --resume first")
@@ -159,24 +159,24 @@ def complete_transcript(path: Path, header: Header) -> Complete:
         check_same(path, header, reader.header)
         counts = Counts.of(trial for block in reader.blocks() for trial in block)
     if reader.end is None and working_path(path) != path:
-        raise TranscriptError(f"{path}: incomplete and compressed; unpack it to resume it")
+        raise TranscriptError(f"{path}: incomplete and compressed; decompress it to resume it")
     if reader.end is None:
         raise TranscriptError(f"{path}: incomplete; finish it with --resume first")
-    return Complete(path, counts)
+    return FinishedTranscript(path, counts)
 
 
-def retry(path: Path, header: Header) -> Opened:
+def retry(path: Path, header: Header) -> WritableTranscript:
     """A new file with all records but those in error; it takes the old one's place when it is finished."""
     scratch = path.with_name(f"{path.name.partition('.')[0]}.retry{''.join(path.suffixes)}")
     with open_transcript(path) as reader:
         check_same(path, header, reader.header)
-        writer = Writer.create(scratch, reader.header, force=True)
+        writer = TranscriptWriter.create(scratch, reader.header, force=True)
         writer.replaces = path
         done: dict[tuple[str, int], int] = {}
         for line in reader.lines():
             if not line.trial.error:
                 done[_key(line.trial)] = writer.add(line.trial)
-    return Opened(writer, done)
+    return WritableTranscript(writer, done)
 
 
 def check_same(path: Path, ours: Header, theirs: Header) -> None:
@@ -190,5 +190,5 @@ def _key(trial: Trial) -> tuple[str, int]:
 
 
 def _slim(trial: Trial) -> Trial:
-    """Only what is counted, so that a long transcript can be resumed in little memory."""
+    """Only what is counted, so that resuming a long transcript takes little memory."""
     return Trial(id="", outcome=trial.outcome, error=trial.error)

@@ -1,6 +1,61 @@
-"""Mistakes of a file, collected so that they are reported together."""
+"""The mistakes in a file, collected so that they are reported together, and the lines where they stand."""
+
+import re
+from collections.abc import Sequence
 
 from harness.errors import ScriptError
+
+_HEADER = re.compile(r"^\s*\[{1,2}\s*([^\]]+?)\s*\]{1,2}")
+_KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")
+# The line of each key, by its dotted path.
+KeyLines = dict[tuple[str, ...], int]
+
+
+def key_lines(text: str) -> KeyLines:
+    """The line of each table and key, by its dotted path; of repeated tables, the first."""
+    found: KeyLines = {}
+    table: tuple[str, ...] = ()
+    quotes = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        if quotes:
+            quotes = "" if quotes in line else quotes
+            continue
+        if header := _HEADER.match(line):
+            table = _path(header[1])
+            found.setdefault(table, number)
+        elif key := _KEY.match(line):
+            found.setdefault((*table, *_path(key[1])), number)
+            quotes = _opened(line[key.end() :])
+    return found
+
+
+def line_of(lines: KeyLines, path: Sequence[str | int]) -> int | None:
+    """The line of a key, or of the nearest table above it that has one."""
+    names = tuple(str(part) for part in path if not isinstance(part, int))
+    while names:
+        if names in lines:
+            return lines[names]
+        names = names[:-1]
+    return None
+
+
+def bad_line(data: bytes) -> int:
+    """The first line that is not UTF-8; the parsers only give a byte, counted from the block that they read."""
+    lines = enumerate(data.split(b"\n"), 1)
+    return next((number for number, line in lines if line.decode(errors="ignore").encode() != line), 1)
+
+
+def _path(dotted: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
+
+
+def _opened(value: str) -> str:
+    """The quotes of a multi-line string that begins here and does not end here."""
+    for quotes in ('"""', "'''"):
+        if value.lstrip().startswith(quotes) and value.count(quotes) == 1:
+            return quotes
+    return ""
+
 
 MOST_SHOWN = 20
 
@@ -14,18 +69,18 @@ class Mistakes:
         self.count = 0
 
     def add(self, text: str, *, place: str = "") -> None:
-        """Note a mistake; `place` is a file and line, a key, or both."""
+        """Add a mistake; `place` is a file and line, a key, or both."""
         self.count += 1
         if len(self.shown) < MOST_SHOWN:
             self.shown.append(f"{place}: {text}" if place else text)
 
     def raise_if_any(self) -> None:
-        """End with all of them, if there are any."""
+        """Raise a ScriptError with all of them, if there are any."""
         if self.count:
             raise ScriptError(self.report())
 
     def report(self) -> str:
-        """One mistake in a line; several, a line each."""
+        """One mistake on the same line; several on a line each."""
         if self.count == 1:
             return f"{self.about}: {self.shown[0]}"
         lines = [f"{self.about}: {self.count:,} mistakes", *(f"  {text}" for text in self.shown)]

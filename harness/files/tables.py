@@ -10,16 +10,16 @@ from typing import Any, TextIO
 import msgspec
 
 from harness.errors import MissingExtra, ScriptError
-from harness.files.lines import bad_line
+from harness.files.mistakes import bad_line
 
-Row = dict[str, Any]
+TableRow = dict[str, Any]
 # A field may be a whole document; the csv module's own limit is 128 KiB.
 LARGEST_FIELD = 16 << 20
 # Spreadsheets put a byte order mark in front of the first column's name.
 _ENCODING = "utf-8-sig"
 
 
-def rows(path: Path) -> Iterator[tuple[int, Row]]:
+def rows(path: Path) -> Iterator[tuple[int, TableRow]]:
     """Each row with its line number; a ScriptError names file and line of what cannot be read."""
     table = delimited(path)
     if table is not None:
@@ -88,7 +88,7 @@ class Delimited:
 
 
 def _without_nul(file: TextIO, name: str) -> Iterator[str]:
-    """No program could be given such a text as an argument or a file name."""
+    """A text with NUL could not be passed to a program as an argument or a file name."""
     for number, line in enumerate(file, 1):
         if "\0" in line:
             raise ScriptError(f"{name}:{number}: a NUL character; is this a text file?")
@@ -96,12 +96,12 @@ def _without_nul(file: TextIO, name: str) -> Iterator[str]:
 
 
 def _explain(error: csv.Error) -> str:
-    """What the csv module says, in the words of whoever wrote the table."""
+    """What the csv module says, in terms that the author of the table understands."""
     if "field limit" in str(error):
         return f"a field of more than {LARGEST_FIELD >> 20} MiB; put it into a file of its own"
     if "unexpected end" in str(error):
-        return "a quote is not closed; a quote inside a quoted field is written twice"
-    return f"{error}; a quote inside a quoted field is written twice"
+        return "a quote is not closed; double a quote inside a quoted field"
+    return f"{error}; double a quote inside a quoted field"
 
 
 def _header(path: Path, names: list[str]) -> list[str]:
@@ -110,12 +110,12 @@ def _header(path: Path, names: list[str]) -> list[str]:
         raise ScriptError(f"{path.name}:1: no header; the first line names the columns")
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
-        raise ScriptError(f"{path.name}:1: column {twice[0]!r} stands twice in the header")
+        raise ScriptError(f"{path.name}:1: column {twice[0]!r} appears twice in the header")
     return header
 
 
-def _jsonl(path: Path) -> Iterator[tuple[int, Row]]:
-    decode = msgspec.json.Decoder(Row).decode
+def _jsonl(path: Path) -> Iterator[tuple[int, TableRow]]:
+    decode = msgspec.json.Decoder(TableRow).decode
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
@@ -127,7 +127,7 @@ def _jsonl(path: Path) -> Iterator[tuple[int, Row]]:
                 raise ScriptError(f"{path.name}:{number}: not a JSON object: {error}") from None
 
 
-def _parquet(path: Path) -> Iterator[tuple[int, Row]]:
+def _parquet(path: Path) -> Iterator[tuple[int, TableRow]]:
     number = 0
     with _parquet_file(path) as file:
         for batch in file.iter_batches():
@@ -137,7 +137,7 @@ def _parquet(path: Path) -> Iterator[tuple[int, Row]]:
 
 
 def numbers_by_column(path: Path) -> list[tuple[str, Any]]:
-    """The columns of a Parquet file, each with its name, as arrays: for tables too wide to go through by rows."""
+    """The columns of a Parquet file, each with its name, as arrays: for tables that are too wide to read row by row."""
     with _reading(path), _parquet_file(path) as file:
         table = file.read()
         return [(name, table.column(place).to_numpy()) for place, name in enumerate(table.column_names)]
@@ -157,7 +157,7 @@ def _parquet_file(path: Path) -> Iterator[Any]:
         raise ScriptError(f"{path.name}: not Parquet: {str(error).splitlines()[0]}") from None
 
 
-_READERS: dict[str, Callable[[Path], Iterator[tuple[int, Row]]]] = {
+_READERS: dict[str, Callable[[Path], Iterator[tuple[int, TableRow]]]] = {
     ".jsonl": _jsonl,
     ".parquet": _parquet,
 }

@@ -11,20 +11,20 @@ from typing import Any
 import msgspec
 
 from harness.errors import InterfaceError
-from harness.interface.contract import Interface, Session, Setting
-from harness.interface.process import LARGEST_OUTPUT, Finished, describe_status, last_lines, run_to_end
+from harness.interface.contract import Interface, Session, Setup
+from harness.interface.process import LARGEST_OUTPUT, FinishedProcess, describe_status, last_lines, run_to_end
 from harness.model import ErrorKind, Question, Reply, plain_text
 from harness.params import Param, nearest
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
-# What the harness has for every case; a parameter cannot be called so.
+# What the harness fills in for every case; no parameter can have these names.
 FILLED_IN = frozenset({"id", "input", "expect", "repeat", "work", "folder", "train", "gallery"})
 
 _training = threading.Lock()
 
-# Reads an answer out of what a program did; ValueError says what was expected instead.
-ReadAnswer = Callable[[Finished], Any]
+# Reads the answer from what a program did; a ValueError says what was expected instead.
+ReadAnswer = Callable[[FinishedProcess], Any]
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class CommandInterface:
     params: Mapping[str, Param]
     argv: tuple[str, ...]
     train: tuple[str, ...] | None
-    read: ReadAnswer
     folder: Path
-    # A status other than 0 is a crash, unless it is the answer.
-    any_status: bool = False
+    # How to read the answer: a name among READERS, or a pattern whose named groups are the answer.
+    output: str = "label"
+    pattern: re.Pattern[str] | None = None
     kind: str = "command"
 
     @property
@@ -48,9 +48,14 @@ class CommandInterface:
         """By a command of its own, or from the training file with every case."""
         return self.train is not None or any("{train}" in word for word in self.argv)
 
-    def open(self, setting: Setting) -> Session:
+    @property
+    def enrols(self) -> bool:
+        """Whether any of its commands names the gallery."""
+        return any("{gallery}" in word for word in (*self.argv, *(self.train or ())))
+
+    def open(self, setup: Setup) -> Session:
         """Train the program, if it can be."""
-        session = CommandSession(self, setting)
+        session = CommandSession(self, setup)
         try:
             session.train()
         except BaseException:
@@ -66,23 +71,25 @@ class CommandInterface:
 class CommandSession:
     """Runs the program for each case in turn."""
 
-    def __init__(self, interface: CommandInterface, setting: Setting) -> None:
+    def __init__(self, interface: CommandInterface, setup: Setup) -> None:
         self._interface = interface
-        self._setting = setting
-        train, gallery = setting.train(), setting.gallery()
+        self._setup = setup
+        self._read = READERS[interface.output] if interface.pattern is None else read_pattern(interface.pattern)
+        # A status other than 0 is a crash, unless it is the answer.
+        self._any_status = interface.pattern is None and interface.output == "exit"
         self._values: dict[str, Any] = {
-            **setting.params,
-            "work": str(setting.work),
+            **setup.params,
+            "work": str(setup.work),
             "folder": str(interface.folder.absolute()),
-            "train": "" if train is None else str(train),
-            "gallery": "" if gallery is None else str(gallery),
+            "train": "" if setup.train is None else str(setup.train),
+            "gallery": "" if setup.gallery is None else str(setup.gallery),
         }
         self._null = os.open(os.devnull, os.O_RDONLY)
 
     def train(self) -> None:
-        """Run the training command once; where several sessions share a work folder, the first one does."""
+        """Run the training command once; where several sessions share a work folder, the first of them does it."""
         command = self._interface.train
-        done = self._setting.work / "trained"
+        done = self._setup.work / "trained"
         with _training:
             if command is not None and not done.exists():
                 self._run_training(command)
@@ -104,23 +111,23 @@ class CommandSession:
         case = {"id": question.id, "input": question.input, "expect": question.expect, "repeat": question.repeat}
         try:
             argv = self._argv(self._interface.argv, {**question.columns, **self._values, **case})
-            finished = run_to_end(argv, self._interface.folder, timeout=self._setting.timeout, stdin=self._null)
+            finished = run_to_end(argv, self._interface.folder, timeout=self._setup.timeout, stdin=self._null)
         except InterfaceError as error:
             return Reply(question, None, ErrorKind.INTERFACE, str(error))
         raw, kind, message = self._judge(finished)
         return Reply(question, raw, kind, message, finished.seconds, finished.memory)
 
-    def _judge(self, finished: Finished) -> tuple[Any, ErrorKind | None, str]:
+    def _judge(self, finished: FinishedProcess) -> tuple[Any, ErrorKind | None, str]:
         words = last_lines(finished.stderr)
         words = f": {words}" if words else ""
         if finished.timed_out:
-            return None, ErrorKind.TIMEOUT, f"no answer in {self._setting.timeout:g} s{words}"
-        if finished.status is None or finished.status < 0 or (finished.status and not self._interface.any_status):
+            return None, ErrorKind.TIMEOUT, f"no answer in {self._setup.timeout:g} s{words}"
+        if finished.status is None or finished.status < 0 or (finished.status and not self._any_status):
             return None, ErrorKind.CRASH, describe_status(finished.status) + words
         if finished.too_much:
             return None, ErrorKind.ANSWER, f"printed more than {LARGEST_OUTPUT >> 20} MiB{words}"
         try:
-            return self._interface.read(finished), None, ""
+            return self._read(finished), None, ""
         except (ValueError, msgspec.MsgspecError, RecursionError) as error:
             return None, ErrorKind.ANSWER, f"{error}{words}"
 
@@ -141,7 +148,7 @@ class CommandSession:
 
 
 def _filled(name: str, known: Mapping[str, Any]) -> Any:
-    """What a placeholder stands for. One that stands for nothing is a misspelling, or a column the case lacks."""
+    """The value of a placeholder; an unknown one is a misspelling, or a column that the case does not have."""
     if name not in known:
         raise InterfaceError(f"nothing to fill in for {{{name}}}; {nearest(name, known)}")
     return known[name]
@@ -153,18 +160,18 @@ def _argument(value: Any) -> str:
     return text.replace("\0", "")
 
 
-def _first_line(finished: Finished) -> str:
+def _first_line(finished: FinishedProcess) -> str:
     lines = finished.stdout.decode(errors="replace").strip().splitlines()
     return lines[0].strip() if lines else ""
 
 
-def read_label(finished: Finished) -> str | None:
-    """The first line is the label; nothing is a refusal."""
+def read_label(finished: FinishedProcess) -> str | None:
+    """The first line is the label; an empty output is a refusal."""
     return _first_line(finished) or None
 
 
-def read_json(finished: Finished) -> Any:
-    """Everything that was printed is one JSON value; nothing is a refusal."""
+def read_json(finished: FinishedProcess) -> Any:
+    """Everything that was printed is one JSON value; an empty output is a refusal."""
     if not finished.stdout.strip():
         return None
     try:
@@ -173,15 +180,15 @@ def read_json(finished: Finished) -> Any:
         raise ValueError(f"printed {_first_line(finished)[:60]!r}, which is not JSON") from None
 
 
-def read_exit(finished: Finished) -> int | None:
+def read_exit(finished: FinishedProcess) -> int | None:
     """The exit status is the answer."""
     return finished.status
 
 
 def read_pattern(pattern: re.Pattern[str]) -> ReadAnswer:
-    """The named groups of a regular expression, searched in what was printed; nothing printed is a refusal."""
+    """The named groups of a regular expression that is searched for in the output; an empty output is a refusal."""
 
-    def read(finished: Finished) -> dict[str, Any] | None:
+    def read(finished: FinishedProcess) -> dict[str, Any] | None:
         text = finished.stdout.decode(errors="replace")
         if not text.strip():
             return None

@@ -1,6 +1,6 @@
 """The contract: an `Interface` is loaded and checked; opened, it is a `Session` that answers questions."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -9,25 +9,21 @@ from harness.model import Question, Reply
 from harness.params import Param, Value
 
 
-def _no_file() -> None:
-    return None
-
-
 @dataclass(frozen=True)
-class Setting:
-    """What a program is started with."""
+class Setup:
+    """What a program is started with: plain data, so that it can be sent to another process."""
 
     test: str
     version: str
     task: str
     params: Mapping[str, Value]
-    # A file of JSON lines to learn from, written when it is first asked for; None where the test has none.
-    train: Callable[[], Path | None]
     # A scratch folder that lasts as long as the run.
     work: Path
+    # A file of JSON lines to learn from; None where the test has none, or the program does not learn.
+    train: Path | None = None
+    # The gallery of a rank test, as a file of the same kind; None where the program does not enrol one.
+    gallery: Path | None = None
     timeout: float | None = None
-    # The gallery of a rank test, as a file of the same kind.
-    gallery: Callable[[], Path | None] = _no_file
 
 
 class Session(Protocol):
@@ -53,7 +49,7 @@ class Interface(Protocol):
 
     @property
     def kind(self) -> str:
-        """How it is reached: python, command, stream, http or scores."""
+        """How it is reached: python, command, stream, http, scores or matrix."""
 
     @property
     def sha256(self) -> str:
@@ -65,10 +61,14 @@ class Interface(Protocol):
 
     @property
     def learns(self) -> bool:
-        """Whether it is handed the training part; if not, no training can change its answers."""
+        """Whether it is given the training part; if not, no training can change its answers."""
 
-    def open(self, setting: Setting) -> Session:
+    @property
+    def enrols(self) -> bool:
+        """Whether it is given the gallery of a rank test."""
+
+    def open(self, setup: Setup) -> Session:
         """Start the program; an InterfaceError where it does not start."""
 
     def isolated(self) -> "Interface":
-        """The same algorithm in a process of its own: itself, unless it would run inside the harness."""
+        """The same algorithm in a process of its own: itself, unless it would run inside the harness and need not."""

@@ -16,7 +16,7 @@ import msgspec
 import requests
 
 from harness.errors import InterfaceError
-from harness.interface.contract import Interface, Session, Setting
+from harness.interface.contract import Interface, Session, Setup
 from harness.model import ErrorKind, Question, Reply
 from harness.params import Param
 
@@ -29,7 +29,7 @@ Said = tuple[Any, ErrorKind | None, str]
 
 @dataclass(frozen=True)
 class HttpInterface:
-    """A service somewhere."""
+    """A service that is reached by HTTP."""
 
     name: str
     version: str
@@ -39,28 +39,29 @@ class HttpInterface:
     headers: Mapping[str, str]
     kind: str = "http"
     learns: bool = False
+    enrols: bool = False
 
-    def open(self, setting: Setting) -> Session:
-        """A connection to the service, which must be there."""
+    def open(self, setup: Setup) -> Session:
+        """A connection to the service, which must be running."""
         parts = urlsplit(self.url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         try:
             socket.create_connection((parts.hostname or "", port), CONNECT_SECONDS).close()
         except OSError as error:
             raise InterfaceError(f"{self.url}: {error.strerror or error}; is the service running?") from None
-        return HttpSession(self, setting)
+        return HttpSession(self, setup)
 
     def isolated(self) -> Interface:
-        """It is elsewhere already."""
+        """It is a process of its own already."""
         return self
 
 
 class HttpSession:
     """One connection, kept open."""
 
-    def __init__(self, interface: HttpInterface, setting: Setting) -> None:
+    def __init__(self, interface: HttpInterface, setup: Setup) -> None:
         self._url = interface.url
-        self._setting = setting
+        self._setup = setup
         self._headers = {name: _reveal(text, name) for name, text in interface.headers.items()}
         self._session = self._connect()
 
@@ -74,14 +75,14 @@ class HttpSession:
         """One request after the other."""
         for question in questions:
             start = perf_counter()
-            limit = self._setting.timeout
+            limit = self._setup.timeout
             raw, kind, message = (
                 self._ask(self._session, question) if limit is None else self._ask_in_time(question, limit)
             )
             yield Reply(question, raw, kind, message, perf_counter() - start)
 
     def _ask_in_time(self, question: Question, limit: float) -> Said:
-        """Ask in a thread that can be left behind: a server that dribbles never exceeds the limit of a single read."""
+        """Ask in a thread that can be abandoned: no single read of a server that sends byte by byte takes too long."""
         said: queue.SimpleQueue[Said] = queue.SimpleQueue()
         session = self._session
 
@@ -98,12 +99,12 @@ class HttpSession:
             return None, ErrorKind.TIMEOUT, f"no answer in {limit:g} s"
 
     def _ask(self, session: requests.Session, question: Question) -> Said:
-        body = {"id": question.id, "input": question.input, "params": dict(self._setting.params)}
+        body = {"id": question.id, "input": question.input, "params": dict(self._setup.params)}
         body |= {"expect": question.expect} if question.expect else {}
         body |= {"columns": question.columns} if question.columns else {}
         body |= {"repeat": question.repeat} if question.repeat > 1 else {}
-        # A read that takes far longer than allowed is of a request that was left behind: let it end some day.
-        patience = None if self._setting.timeout is None else 2 * self._setting.timeout + 1
+        # A read that takes far longer than allowed belongs to an abandoned request: let it end some time.
+        patience = None if self._setup.timeout is None else 2 * self._setup.timeout + 1
         try:
             with session.post(
                 self._url,
@@ -128,7 +129,7 @@ class HttpSession:
 
 
 def _reason(error: BaseException) -> str:
-    """The innermost of the errors that the libraries wrap around one another: what the system said."""
+    """What the system said: the innermost of the errors that the libraries wrap around one another."""
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
@@ -159,7 +160,7 @@ def _read(content: bytes) -> Said:
 
 
 def _reveal(text: str, name: str) -> str:
-    """A header with secrets from the environment, so that none stands in a file."""
+    """A header with its secrets filled in from the environment, so that none is in a file."""
 
     def value(found: re.Match[str]) -> str:
         if found[1] not in os.environ:

@@ -1,5 +1,6 @@
-"""Find and load an interface: a name, a file, a folder, or what lies in the working folder."""
+"""Find and load an interface: a name, a file, a folder, what lies in the working folder, or a Python object."""
 
+import dataclasses
 from pathlib import Path
 
 from harness.bundled import bundled
@@ -10,11 +11,28 @@ from harness.params import nearest
 FILES = ("interface.py", "interface.toml")
 
 
-def load_interface(text: str | None) -> Interface:
-    """The interface that is meant, loaded and checked."""
-    path = find_interface(text)
+def load_interface(given: object = None, name: str | None = None) -> Interface:
+    """The interface that is meant, loaded and checked; `name` is the algorithm's, where it is not the interface's own.
+
+    A text or a path names one, None means the one in the working folder, and anything else is a Python object.
+    """
+    return with_name(_load(given), name)
+
+
+def with_name(interface: Interface, name: str | None) -> Interface:
+    """The interface to an algorithm that is to be called so; None leaves it its own name."""
+    # All kinds of interfaces are dataclasses; the protocol does not say so.
+    return interface if name is None else dataclasses.replace(interface, name=name)  # type: ignore[type-var]
+
+
+def _load(given: object) -> Interface:
+    if given is not None and not isinstance(given, (str, Path)):
+        from harness.interface.python_load import python_object
+
+        return python_object(given)
+    path = find_interface(None if given is None else str(given))
     if path.suffix == ".py":
-        from harness.interface.python_file import load_python
+        from harness.interface.python_load import load_python
 
         return load_python(path)
     from harness.interface.toml import load_toml
@@ -23,7 +41,7 @@ def load_interface(text: str | None) -> Interface:
 
 
 def find_interface(text: str | None) -> Path:
-    """Where the interface is."""
+    """The path of the interface."""
     if text is None:
         found = _in_folder(Path())
         if found is None:

@@ -1,4 +1,4 @@
-"""Programs in processes of their own: run one to its end, or keep the last lines of what it complained about."""
+"""Programs in processes of their own: started, run to their end, killed; and the last lines of their stderr."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ from harness.errors import InterfaceError
 
 LARGEST_OUTPUT = 16 << 20
 STDERR_KEPT = 8 << 10
-# After a program has ended, how long its own children may hold its pipes open before they are left alone.
+# After a program has ended, how long its children may hold its pipes open before we stop waiting.
 GRACE_SECONDS = 0.2
 
 
@@ -24,7 +24,7 @@ _running: set[subprocess.Popen[bytes]] = set()
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedProcess:
     """What a program did."""
 
     status: int | None
@@ -48,7 +48,7 @@ class Tail:
 
 
 def resolve_program(argv: Sequence[str], folder: Path, place: str) -> list[str]:
-    """The command with its program as an absolute path, looked up once; an InterfaceError where it is not there."""
+    """The command with its program as an absolute path; an InterfaceError where there is no such program."""
     if not argv or not argv[0]:
         raise InterfaceError(f'{place}: argv is empty; write argv = ["./program", "{{input}}"]')
     program = argv[0]
@@ -66,7 +66,7 @@ def resolve_program(argv: Sequence[str], folder: Path, place: str) -> list[str]:
 
 
 def last_lines(stderr: bytes, most: int = 3) -> str:
-    """The last lines of a program's complaints, in one."""
+    """The last lines of a program's stderr, as one line."""
     lines = [line.strip() for line in stderr.decode(errors="replace").splitlines() if line.strip()]
     return " | ".join(lines[-most:])
 
@@ -88,7 +88,7 @@ def kill_all() -> None:
 
 
 def forget(process: subprocess.Popen[bytes]) -> None:
-    """A program has ended, and its pipes are of no more use."""
+    """Close the pipes of a program that has ended."""
     _running.discard(process)
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
@@ -122,7 +122,7 @@ def start(argv: Sequence[str], folder: Path, stdin: int) -> subprocess.Popen[byt
     return process
 
 
-def run_to_end(argv: Sequence[str], folder: Path, *, timeout: float | None, stdin: int) -> Finished:
+def run_to_end(argv: Sequence[str], folder: Path, *, timeout: float | None, stdin: int) -> FinishedProcess:
     """Run a program, collect its output; past the time limit it is killed with all that it started."""
     begin = perf_counter()
     process = start(argv, folder, stdin)
@@ -139,7 +139,9 @@ def run_to_end(argv: Sequence[str], folder: Path, *, timeout: float | None, stdi
     finally:
         forget(process)
     seconds = perf_counter() - begin
-    return Finished(status, bytes(reading.out), reading.err.content, seconds, memory, timed_out, reading.too_much)
+    return FinishedProcess(
+        status, bytes(reading.out), reading.err.content, seconds, memory, timed_out, reading.too_much
+    )
 
 
 class _Reading:

@@ -1,27 +1,31 @@
-"""Python interfaces: a function, a class or a module in `interface.py`."""
+"""Python interfaces: a function, a class or a module, from an `interface.py` or from the program that calls us."""
 
 import contextlib
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, TextIO
 
 from harness.errors import InterfaceError
-from harness.interface.contract import Interface, Session, Setting
-from harness.interface.plain import NotPlainError, plain
-from harness.interface.wire import from_line
+from harness.interface.contract import Interface, Session, Setup
+from harness.interface.wire import NotPlainError, from_line, plain
 from harness.model import ErrorKind, Question, Reply
 from harness.params import Param, Value
 
 
 @dataclass(frozen=True)
 class PythonInterface:
-    """An `interface.py` that was imported and has the functions that it needs."""
+    """Python code that has the functions it needs: an `interface.py`, or an object of the program that calls us.
 
+    Such an object has no file that a process of its own could load: it stays in this one, with threads for workers.
+    """
+
+    # The file of the code; for messages only where it is an object.
     path: Path
     name: str
     version: str
@@ -32,22 +36,29 @@ class PythonInterface:
     # The module, or a new object of its class.
     make: Callable[[], Any] = field(repr=False)
     kind: str = "python"
-    # It has a function `train`.
+    # It has a function `train`, a function `enrol`.
     learns: bool = False
+    enrols: bool = False
+    in_memory: bool = False
+    # Every worker would get the same object.
+    shared: bool = False
 
-    def open(self, setting: Setting) -> Session:
+    def open(self, setup: Setup) -> Session:
         """The algorithm in this process, trained."""
-        target = calling(self.path, "create the interface", self.make)
-        if hasattr(target, "train"):
-            cases = list(read_training(setting.train()))
-            calling(self.path, "train", lambda: target.train(cases, dict(setting.params)))
-        if hasattr(target, "enrol"):
-            gallery = list(read_training(setting.gallery()))
-            calling(self.path, "enrol", lambda: target.enrol(gallery, dict(setting.params)))
-        return PythonSession(target, setting.params, self.path, self.batch)
+        call = Caller(self.path, prints_freely=self.in_memory)
+        target = call("create the interface", self.make)
+        if self.learns:
+            cases = list(read_training(setup.train))
+            call("train", lambda: target.train(cases, dict(setup.params)))
+        if self.enrols:
+            gallery = list(read_training(setup.gallery))
+            call("enrol", lambda: target.enrol(gallery, dict(setup.params)))
+        return PythonSession(target, setup.params, call, self.batch)
 
     def isolated(self) -> Interface:
-        """The algorithm in a worker process, which speaks the stream protocol."""
+        """The algorithm in a worker process, which speaks the stream protocol; an object stays here."""
+        if self.in_memory:
+            return self
         from harness.interface.stream import StreamInterface
 
         # -P: a folder called harness where the user happens to be is not ours.
@@ -63,18 +74,34 @@ class PythonInterface:
             in_flight=2 * self.batch,
             batch=self.batch,
             kind=self.kind,
+            learns=self.learns,
+            enrols=self.enrols,
             own_clock=True,
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent to another process, it is imported there from its file."""
+        if self.in_memory:
+            raise TypeError(f"{self.name} is an object of this program; write it into a file interface.py to send it")
+        from harness.interface.python_load import load_python
+
+        return load_python, (self.path.absolute(), self.name)
+
+
+def is_in_memory(interface: Interface) -> bool:
+    """Whether it is an object of the program that calls us: its digest does not say all that its answers depend on."""
+    return isinstance(interface, PythonInterface) and interface.in_memory
 
 
 class PythonSession:
     """Calls the algorithm in this process."""
 
-    def __init__(self, target: Any, params: Mapping[str, Value], path: Path, batch: int) -> None:
+    def __init__(self, target: Any, params: Mapping[str, Value], call: "Caller", batch: int) -> None:
         self._target = target
         self._size = batch
         self._params = dict(params)
-        self._path = path
+        self._call = call
+        self._path = call.path
 
     def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
         """One after the other, or in batches where the interface has `answer_batch`."""
@@ -84,9 +111,9 @@ class PythonSession:
 
     def _singles(self, questions: Iterator[Question]) -> Iterator[Reply]:
         answer, params, path, out = self._target.answer, self._params, self._path, sys.stdout
+        aside = self._call.stdout
         for question in questions:
-            # What an interface prints is not part of the results.
-            sys.stdout = sys.stderr
+            sys.stdout = aside
             start = perf_counter()
             try:
                 raw = answer(question, params)
@@ -114,7 +141,7 @@ class PythonSession:
     def _batch(self, batch: Sequence[Question]) -> list[Reply]:
         start = perf_counter()
         try:
-            with contextlib.redirect_stdout(sys.stderr):
+            with self._call.printing():
                 raws = list(self._target.answer_batch(list(batch), self._params))
             share = (perf_counter() - start) / len(batch)
             if len(raws) != len(batch):
@@ -130,7 +157,7 @@ class PythonSession:
     def close(self) -> None:
         """Tell the algorithm that it is over."""
         if callable(close := getattr(self._target, "close", None)):
-            calling(self._path, "close", close)
+            self._call("close", close)
 
 
 def read_training(path: Path | None) -> Iterator[Question]:
@@ -144,7 +171,12 @@ def read_training(path: Path | None) -> Iterator[Question]:
 def explain(error: BaseException, path: Path) -> str:
     """An exception in a line, with the place in the interface's own folder where it arose."""
     text = " ".join(_words(error).split())
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).parent == path.absolute().parent]
+    folder = path.absolute().parent
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == str(path) or Path(frame.filename).parent == folder
+    ]
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}{': ' if text else ''}{text}{place}"
 
@@ -156,14 +188,34 @@ def _words(error: BaseException) -> str:
         return ""
 
 
-def calling(path: Path, what: str, call: Callable[[], Any]) -> Any:
-    """Call the interface's code; whatever it throws is an InterfaceError."""
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            return call()
-    except InterfaceError:
-        raise
-    except SyntaxError as error:
-        raise InterfaceError(f"{error.filename or path}:{error.lineno}: {error.msg}") from None
-    except (Exception, SystemExit, KeyboardInterrupt) as error:
-        raise InterfaceError(f"{path}: cannot {what}: {explain(error, path)}") from None
+class Caller:
+    """Calls the interface's code; whatever that throws is an InterfaceError.
+
+    What an interface prints is not part of the results and goes to stderr; a program that calls us with an object of
+    its own may print where it likes.
+    """
+
+    def __init__(self, path: Path, *, prints_freely: bool = False) -> None:
+        self.path = path
+        self._prints_freely = prints_freely
+
+    @property
+    def stdout(self) -> TextIO:
+        """Where it prints."""
+        return sys.stdout if self._prints_freely else sys.stderr
+
+    def printing(self) -> AbstractContextManager[Any]:
+        """Within it, what is printed goes there."""
+        return contextlib.nullcontext() if self._prints_freely else contextlib.redirect_stdout(sys.stderr)
+
+    def __call__(self, what: str, call: Callable[[], Any]) -> Any:
+        """Call it."""
+        try:
+            with self.printing():
+                return call()
+        except InterfaceError:
+            raise
+        except SyntaxError as error:
+            raise InterfaceError(f"{error.filename or self.path}:{error.lineno}: {error.msg}") from None
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            raise InterfaceError(f"{self.path}: cannot {what}: {explain(error, self.path)}") from None

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.errors import InterfaceError, ScriptError
 from harness.files.tables import Delimited, rows
-from harness.interface.contract import Interface, Session, Setting
+from harness.interface.contract import Interface, Session, Setup
 from harness.model import ErrorKind, Question, Reply, plain_text
 from harness.params import Param
 
@@ -26,8 +26,9 @@ class ScoresInterface:
     matrix: bool
     kind: str = "scores"
     learns: bool = False
+    enrols: bool = False
 
-    def open(self, setting: Setting) -> Session:
+    def open(self, setup: Setup) -> Session:
         """Read the file."""
         try:
             answers = MatrixAnswers(self.path) if self.matrix else TableAnswers(self.path)
@@ -53,7 +54,7 @@ class TableAnswers:
             if not case_id or not known:
                 raise InterfaceError(f"{path}:{line}: needs a column id and one of {', '.join(ANSWER_COLUMNS)}")
             if case_id in self._answers:
-                raise InterfaceError(f"{path}:{line}: id '{case_id}' is there twice")
+                raise InterfaceError(f"{path}:{line}: id '{case_id}' appears twice")
             if known.get("score") == "" and len(known) > 1:
                 del known["score"]
             self._answers[case_id] = known.get("answer", known)
@@ -76,7 +77,7 @@ class MatrixAnswers:
             if text := table.ragged(row):
                 raise InterfaceError(f"{path}:{table.line}: {text}")
             if row[0] in self._rows:
-                raise InterfaceError(f"{path}:{table.line}: row '{row[0]}' is there twice")
+                raise InterfaceError(f"{path}:{table.line}: row '{row[0]}' appears twice")
             self._rows[row[0]] = row[1:]
         self._column = {label: number for number, label in enumerate(self._labels)}
 
@@ -101,7 +102,7 @@ class ScoresSession:
             try:
                 yield Reply(question, self._answers.find(question))
             except KeyError as error:
-                message = f"{self._name} has no answer for it: no {error}"
+                message = f"{self._name} has no answer for this case: no {error}"
                 yield Reply(question, None, ErrorKind.INTERFACE, message)
 
     def close(self) -> None:

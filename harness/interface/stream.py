@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from harness.errors import InterfaceError
-from harness.interface.contract import Interface, Session, Setting
-from harness.interface.piped import PipedProgram
+from harness.interface.contract import Interface, Session, Setup
+from harness.interface.pipes import PipedProgram
 from harness.interface.process import describe_status, last_lines, peak_memory, start
 from harness.interface.wire import to_line
 from harness.model import ErrorKind, Question, Reply
@@ -22,12 +22,12 @@ from harness.params import Param
 
 FORMAT = 1
 CLOSING_SECONDS = 5.0
-# How long a program may be silent at its start before the user is told what is waited for.
+# How long a program may be silent at its start before the user is told what the harness is waiting for.
 HINT_SECONDS = 10.0
-# A program whose output has ended is about to end, as a rule.
+# A program whose output has ended usually ends soon.
 ENDING_SECONDS = 0.5
 MEMORY_SECONDS = 0.05
-# How many answered cases are remembered, so that a second answer to one of them harms no other case.
+# How many answered cases are remembered, so that a second answer to one of them is not taken for another case's.
 REMEMBERED = 10_000
 ANSWER_KEYS = ("answer", "label", "score", "scores", "value")
 _ANSWER_KEYS = frozenset(ANSWER_KEYS)
@@ -51,12 +51,13 @@ class StreamInterface:
     # Our own workers measure their time themselves: without the pipes.
     own_clock: bool = False
     kind: str = "stream"
-    # The first message names the training file; whether the program reads it, it does not say.
+    # The first message names the training file and the gallery; the program does not say whether it reads them.
     learns: bool = True
+    enrols: bool = True
 
-    def open(self, setting: Setting) -> Session:
+    def open(self, setup: Setup) -> Session:
         """The program, started and ready."""
-        session = StreamSession(self, setting)
+        session = StreamSession(self, setup)
         try:
             session.start()
         except BaseException:
@@ -72,15 +73,15 @@ class StreamInterface:
 class StreamSession:
     """Keeps several cases in flight; a program that dies or hangs is started again.
 
-    When it does so with several cases in flight, nobody knows which was to blame: they become suspects, and are
-    asked again one at a time.
+    If several cases were in flight, any of them may be to blame: they become suspects, and are asked again one at a
+    time.
     """
 
-    def __init__(self, interface: StreamInterface, setting: Setting) -> None:
+    def __init__(self, interface: StreamInterface, setup: Setup) -> None:
         self._interface = interface
-        self._setting = setting
+        self._setup = setup
         # With a time limit a worker gets one batch at a time, so that a hanging case has no innocent neighbour.
-        alone = interface.own_clock and setting.timeout is not None
+        alone = interface.own_clock and setup.timeout is not None
         self._window = interface.batch if alone else interface.in_flight
         self._program: PipedProgram | None = None
         self._waiting: dict[str, list[Question]] = {}
@@ -93,16 +94,15 @@ class StreamSession:
 
     def start(self) -> None:
         """Start the program, tell it about the test, wait until it is ready."""
-        interface, setting = self._interface, self._setting
-        train, gallery = setting.train(), setting.gallery()
+        interface, setup = self._interface, self._setup
         hello = {
             "hate": "stream",
             "format": FORMAT,
-            "test": {"name": setting.test, "version": setting.version, "task": setting.task},
-            "params": dict(setting.params),
-            "train": None if train is None else str(train),
-            **({} if gallery is None else {"gallery": str(gallery)}),
-            "work": str(setting.work),
+            "test": {"name": setup.test, "version": setup.version, "task": setup.task},
+            "params": dict(setup.params),
+            "train": None if setup.train is None else str(setup.train),
+            **({} if setup.gallery is None else {"gallery": str(setup.gallery)}),
+            "work": str(setup.work),
         }
         self._program = program = PipedProgram(start(interface.argv, interface.folder, subprocess.PIPE))
         program.out += _encode(hello) + b"\n"
@@ -112,7 +112,7 @@ class StreamSession:
         self._check_ready(lines[0])
 
     def _wait_for_ready(self, program: PipedProgram) -> list[bytes]:
-        """It may learn as long as it likes; but one that does not flush would be waited for without a word."""
+        """It may learn for as long as it likes; but the user should be told, in case it does not flush its output."""
         hint = None if self._interface.own_clock else perf_counter() + HINT_SECONDS
         lines = program.exchange(hint)
         if lines or program.ended:
@@ -159,7 +159,7 @@ class StreamSession:
     def _send(self, program: PipedProgram, question: Question) -> None:
         if not self._in_flight:
             self._last_event = perf_counter()
-        # Nearly always a list of one: an id is in flight more than once only where a case is asked several times.
+        # Nearly always a list of one: an id is in flight twice only where a case is asked several times.
         if question.id in self._waiting:
             self._waiting[question.id].append(question)
         else:
@@ -169,7 +169,7 @@ class StreamSession:
 
     def _step(self, program: PipedProgram) -> Iterator[Reply]:
         """Wait for what happens next, and say what it means."""
-        timeout = self._setting.timeout
+        timeout = self._setup.timeout
         allowed = None if timeout is None else timeout * min(self._interface.batch, self._in_flight)
         lines = program.exchange(None if allowed is None else self._last_event + allowed)
         if lines:
@@ -200,7 +200,7 @@ class StreamSession:
                     yield self._reply(question, message, share)
 
     def _take(self, case_id: str) -> Question | None:
-        """The question that a reply is for; None where that has one already, or was given up."""
+        """The question that a reply is for; None where it has been answered already, or was given up."""
         queue = self._waiting.get(case_id)
         if queue is None:
             if case_id in self._answered:
@@ -226,7 +226,7 @@ class StreamSession:
         return Reply(question, message, None, "", seconds, self._memory)
 
     def _nonsense(self, program: PipedProgram, line: bytes) -> Iterator[Reply]:
-        """A line that is no reply: of the one case in flight, or of one among several."""
+        """A line that is not a reply: the fault of the one case in flight, or of one among several."""
         if self._in_flight > 1 or not self._waiting:
             yield from self._blame(program, ErrorKind.ANSWER, f"said {_shown(line)}")
             return
@@ -251,7 +251,7 @@ class StreamSession:
             self._suspects.extend(waiting)
 
     def _failure(self, program: PipedProgram, when: str) -> str:
-        """Why a program is gone: its status, and its last words."""
+        """Why a program has ended: its status, and the last lines of its stderr."""
         how = program.fault
         if not how:
             try:

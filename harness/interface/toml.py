@@ -11,11 +11,11 @@ from pydantic import Field, StrictStr, field_validator, model_validator
 from harness.errors import InterfaceError, ScriptError
 from harness.files.digest import digest, file_sha256
 from harness.files.mistakes import Mistakes
-from harness.files.strict_toml import Section, read_toml, validate
-from harness.interface.command import FILLED_IN, READERS, CommandInterface, read_pattern
+from harness.files.toml import Section, read_toml, validate
+from harness.interface.command import FILLED_IN, CommandInterface
 from harness.interface.contract import Interface
 from harness.interface.process import resolve_program
-from harness.interface.python_file import own_params
+from harness.interface.python_load import own_params
 from harness.interface.scores import ScoresInterface
 from harness.interface.stream import StreamInterface
 
@@ -23,7 +23,7 @@ Argv = Annotated[list[StrictStr], Field(min_length=1)]
 KINDS = ("command", "stream", "http", "scores")
 
 
-class Algorithm(Section):
+class AlgorithmSection(Section):
     """[algorithm]."""
 
     name: StrictStr | None = None
@@ -31,7 +31,7 @@ class Algorithm(Section):
     params: dict[str, Any] = {}
 
 
-class Command(Section):
+class CommandSection(Section):
     """[command]: one process a case."""
 
     argv: Argv
@@ -40,20 +40,20 @@ class Command(Section):
     train: Argv | None = None
 
     @model_validator(mode="after")
-    def _one_way_to_read(self) -> "Command":
+    def _one_way_to_read(self) -> "CommandSection":
         if self.output is not None and self.pattern is not None:
-            raise ValueError("say either output or pattern")
+            raise ValueError("give either output or pattern")
         return self
 
 
-class Stream(Section):
+class StreamSection(Section):
     """[stream]: one long-lived process."""
 
     argv: Argv
     in_flight: Annotated[int, Field(ge=1, le=10_000)] = 16
 
 
-class Http(Section):
+class HttpSection(Section):
     """[http]: a service."""
 
     url: Annotated[StrictStr, Field(pattern=r"^https?://[^/]+")]
@@ -68,36 +68,36 @@ class Http(Section):
         except ValueError:
             known = False
         if not known:
-            raise ValueError(f"'{url}' has no host, or a port that is none; write http://host:8000/path")
+            raise ValueError(f"'{url}' has no host, or an invalid port; write http://host:8000/path")
         return url
 
 
-class Scores(Section):
+class ScoresSection(Section):
     """[scores]: answers computed earlier."""
 
     table: StrictStr | None = None
     matrix: StrictStr | None = None
 
     @model_validator(mode="after")
-    def _one_file(self) -> "Scores":
+    def _one_file(self) -> "ScoresSection":
         if (self.table is None) == (self.matrix is None):
-            raise ValueError("say either table or matrix")
+            raise ValueError("give either table or matrix")
         return self
 
 
 class InterfaceFile(Section):
     """The whole file."""
 
-    algorithm: Algorithm = Algorithm()
-    command: Command | None = None
-    stream: Stream | None = None
-    http: Http | None = None
-    scores: Scores | None = None
+    algorithm: AlgorithmSection = AlgorithmSection()
+    command: CommandSection | None = None
+    stream: StreamSection | None = None
+    http: HttpSection | None = None
+    scores: ScoresSection | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> "InterfaceFile":
         if sum(getattr(self, kind) is not None for kind in KINDS) != 1:
-            raise ValueError("say exactly one of " + ", ".join(f"[{kind}]" for kind in KINDS))
+            raise ValueError("give exactly one of " + ", ".join(f"[{kind}]" for kind in KINDS))
         return self
 
 
@@ -127,23 +127,21 @@ def load_toml(path: Path) -> Interface:
     raise InterfaceError(f"{path}: no way to reach the program")
 
 
-def _command(path: Path, section: Command, common: dict[str, Any]) -> Interface:
+def _command(path: Path, section: CommandSection, common: dict[str, Any]) -> Interface:
     if taken := sorted(FILLED_IN & set(common["params"])):
         raise InterfaceError(f"{path}: parameter '{taken[0]}': the harness fills in {{{taken[0]}}} itself; rename it")
     argv = resolve_program(section.argv, path.parent, f"{path}: command.argv")
     train = None
     if section.train is not None:
         train = tuple(resolve_program(section.train, path.parent, f"{path}: command.train"))
-    read = READERS[section.output or "label"]
-    if section.pattern is not None:
-        read = read_pattern(_pattern(path, section.pattern))
     return CommandInterface(
-        **common, sha256=_sha256(path, [*argv, *(train or ())]), argv=tuple(argv), train=train, read=read,
-        folder=path.parent, any_status=section.output == "exit",
+        **common, sha256=_sha256(path, [*argv, *(train or ())]), argv=tuple(argv), train=train, folder=path.parent,
+        output=section.output or "label",
+        pattern=None if section.pattern is None else _pattern(path, section.pattern),
     )  # fmt: skip
 
 
-def _scores(path: Path, section: Scores, common: dict[str, Any]) -> Interface:
+def _scores(path: Path, section: ScoresSection, common: dict[str, Any]) -> Interface:
     name = section.table or section.matrix or ""
     file = path.parent / name
     if not file.is_file():
@@ -163,7 +161,7 @@ def _pattern(path: Path, text: str) -> re.Pattern[str]:
 
 
 def _sha256(path: Path, words: Sequence[str] = ()) -> str:
-    """Of the file and of what its command names beside it: another build, or script, is another algorithm."""
+    """The digest of the file and of the files beside it that its command names: another build is another algorithm."""
     folder = path.absolute().parent
     files = {file for word in words if (file := folder / word).is_relative_to(folder) and _is_file(file)}
     if not files:
@@ -175,7 +173,7 @@ def _sha256(path: Path, words: Sequence[str] = ()) -> str:
 def _is_file(path: Path) -> bool:
     try:
         return ".." not in path.parts and path.is_file()
-    except (OSError, ValueError):  # a word of a command need not be a name at all, and can be of any length
+    except (OSError, ValueError):  # a word of a command may be anything, and of any length
         return False
 
 

@@ -1,4 +1,4 @@
-"""A Python interface as a program of its own: speaks the stream protocol on standard input and output."""
+"""A Python interface as a program of its own, which speaks the stream protocol on standard input and output."""
 
 import os
 import signal
@@ -10,8 +10,8 @@ from typing import IO, Any
 import msgspec
 
 from harness.errors import InterfaceError
-from harness.interface.contract import Setting
-from harness.interface.python_file import load_python
+from harness.interface.contract import Setup
+from harness.interface.python_load import load_python
 from harness.interface.wire import from_line
 from harness.model import Reply
 
@@ -34,14 +34,14 @@ def serve(path: Path, source: int, out: IO[bytes]) -> None:
     hello = msgspec.json.decode(next(batches)[0])
     train, gallery, test = hello["train"], hello.get("gallery"), hello["test"]
     session = load_python(path).open(
-        Setting(
+        Setup(
             test=test["name"],
             version=test["version"],
             task=test["task"],
             params=hello["params"],
-            train=lambda: Path(train) if train else None,
-            gallery=lambda: Path(gallery) if gallery else None,
             work=Path(hello["work"]),
+            train=Path(train) if train else None,
+            gallery=Path(gallery) if gallery else None,
         )
     )
     out.write(b'{"ready":true}\n')
@@ -53,7 +53,7 @@ def serve(path: Path, source: int, out: IO[bytes]) -> None:
 
 
 def _available_lines(source: int) -> Iterator[list[bytes]]:
-    """Whole lines, as many as there are without waiting for more; none is held back for a batch to fill up."""
+    """Whole lines, as many as have arrived; none is held back until a batch is full."""
     rest = b""
     while block := os.read(source, 1 << 20):
         *lines, rest = (rest + block).split(b"\n")

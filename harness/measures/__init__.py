@@ -1,26 +1,39 @@
 """The registry of measures: every command that names one reads it. A new measure is one entry in one of the files.
 
-By what they look at: `outcomes`, `curves`, `ranks` and `means`.
+By what they look at: `outcomes`, `curves` (and ranks) and `values`. Those of other packages come as plug-ins.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from harness.errors import UsageError
-from harness.measures import curves, means, outcomes
-from harness.measures.means import VALUES, value
+from harness.measures import curves, outcomes, values
+from harness.measures.curves import rank
 from harness.measures.measure import Measure, Reads, Runs
 from harness.measures.outcomes import cost
-from harness.measures.ranks import rank
+from harness.measures.values import VALUES, mean_of_value, ratio_of_values
 from harness.params import nearest
+from harness.plugins import PluginGroup
 
-__all__ = ["MEASURES", "Measure", "Reads", "Runs", "cost", "find_measure", "goals", "spelled"]
+__all__ = [
+    "MEASURES",
+    "PLUGINS",
+    "Measure",
+    "Reads",
+    "Runs",
+    "cost",
+    "find_measure",
+    "goals",
+    "mean_of_value",
+    "ratio_of_values",
+    "spelled",
+]
 
 MEASURES: dict[str, Measure] = {
-    measure.name: measure for measure in (*outcomes.MEASURES, *curves.MEASURES, *means.MEASURES)
+    measure.name: measure for measure in (*outcomes.MEASURES, *curves.MEASURES, *values.MEASURES)
 }
 _RANK = re.compile(r"rank([1-9]\d{0,8})", re.ASCII)
 _COST = re.compile(r"cost(?::(.*))?")
@@ -36,10 +49,31 @@ def find_measure(name: str, values: Sequence[str] = (), option: str = "--statist
         return cost(**_costs(name, found[1] or "", option))
     own = name.removeprefix(VALUES)
     if own in values:
-        return replace(value(own), name=name)
+        return replace(mean_of_value(own), name=name)
+    if (other := PLUGINS.find(name)) is not None:
+        return other
     further = [one if one not in MEASURES else f"{VALUES}{one}" for one in values]
-    known = [*MEASURES, "rank1", "rank5", "cost:fp=10,fn=1", *further]
+    known = [*MEASURES, "rank1", "rank5", "cost:fp=10,fn=1", *further, *PLUGINS.names()]
     raise UsageError(f"{option} {name}: no such measure; {nearest(name, known)}")
+
+
+def _is_built_in(name: str) -> bool:
+    return name in MEASURES or name.startswith(VALUES) or bool(_RANK.fullmatch(name) or _COST.fullmatch(name))
+
+
+def _mistakes(measure: Measure) -> Iterator[str]:
+    """What keeps a measure of a plug-in from being used."""
+    if not isinstance(measure.words, str) or not measure.words:
+        yield "words is missing: what the measure is called in a sentence"
+    if not callable(measure.statistic):
+        yield "statistic is not a function"
+    if not isinstance(measure.reads, Reads):
+        yield "reads is not one of harness.measures.Reads"
+    if not (isinstance(measure.bounds, tuple) and len(measure.bounds) == 2):
+        yield "bounds is not a pair of numbers"
+
+
+PLUGINS = PluginGroup("hate.measures", Measure, _mistakes, _is_built_in)
 
 
 def goals() -> list[str]:

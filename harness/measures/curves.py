@@ -1,17 +1,17 @@
-"""Measures of the whole curve over all thresholds, from the recorded scores."""
+"""Measures of curves: summaries over all thresholds, and the share of probes found at a rank."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from harness.errors import UsageError
 from harness.measures.measure import Measure, Reads, Runs
 
 if TYPE_CHECKING:
     from harness.measures.measure import Cell
     from harness.stats.replication.statistic import Statistic
-
-__all__ = ["MEASURES"]
+__all__ = ["MEASURES", "rank"]
 
 
 def _summary(name: str, words: str, *, larger: bool) -> Measure:
@@ -30,3 +30,23 @@ MEASURES = (
     _summary("auc", "area under the ROC curve", larger=True),
     _summary("eer", "equal error rate", larger=False),
 )
+
+
+def rank(most: int) -> Measure:
+    """The share of probes of people in the gallery that are found at this rank or better."""
+    name = f"rank{most}"
+
+    def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
+        import numpy as np
+
+        from harness.stats.replication.statistic import shares
+
+        ranks = runs.ranks
+        for run, own in zip(runs.names, ranks, strict=True):
+            if np.isnan(own).all():
+                raise UsageError(f"--statistic {name}: {run} has no ranks; they are recorded in rank tests")
+        # A probe without a rank was not found: refused, in error, or not on a list that ended before.
+        counted = [runs.positive if inside is None else runs.positive & inside for _, inside in cells]
+        return shares([(ranks[run] <= most) & of for (run, _), of in zip(cells, counted, strict=True)], counted)
+
+    return Measure(name, f"rate at rank {most}", statistic, reads=Reads.RANK, classes=("positive",), share=True)

@@ -11,11 +11,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from harness.stats.curves.cases import Cases
+    from harness.stats.arrays import BoolArray, FloatArray
+    from harness.stats.curves.scores import ScoredCases
     from harness.stats.replication.statistic import Statistic
 
-    BoolArray = npt.NDArray[np.bool_]
-    FloatArray = npt.NDArray[np.float64]
     # A run by its number, and which of the cases count; all of them where nothing is said.
     Cell = tuple[int, BoolArray | None]
 
@@ -57,7 +56,7 @@ class Runs(Protocol):
     def ranks(self) -> FloatArray:
         """The rank of the right one, (m, n); not a number where there is none."""
 
-    def curve_cases(self) -> list[Cases]:
+    def curve_cases(self) -> list[ScoredCases]:
         """The scores of every run, ready for curves."""
 
     def value(self, name: str) -> FloatArray:

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from harness.measures.measure import BoolArray, Cell
+    from harness.measures.measure import Cell
+    from harness.stats.arrays import BoolArray
     from harness.stats.replication.statistic import Statistic
-
 __all__ = ["MEASURES", "TOTALS", "cost"]
+
 
 # Outcomes in the order of the totals.
 TOTALS = (Outcome.TP, Outcome.FN, Outcome.FP, Outcome.TN)
@@ -66,12 +67,14 @@ def _formula(name: str, words: str, of_totals: Callable[[Any], Any], counts: tup
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
         import numpy as np
 
-        from harness.stats.replication.statistic import Smooth
+        from harness.stats.replication.statistic import SmoothFormula
 
         codes = _codes(runs)
         one_hot = [np.eye(4)[codes[run]] * (1.0 if inside is None else inside[:, None]) for run, inside in cells]
         counted = np.stack([columns[:, list(counts)].sum(axis=1) for columns in one_hot], axis=1)
-        return Smooth(np.hstack(one_hot), measure.bounds, fragile=True, counted=counted, formula=of_totals, parts=4)
+        return SmoothFormula(
+            np.hstack(one_hot), measure.bounds, fragile=True, counted=counted, formula=of_totals, parts=4
+        )
 
     measure = Measure(name, words, statistic, of_totals=of_totals, **more)
     return measure
@@ -85,7 +88,7 @@ def cost(fp: float, fn: float) -> Measure:
         return (fp * t[..., _FP] + fn * t[..., _FN]) / t.sum(axis=-1)
 
     name = f"cost:fp={fp:g},fn={fn:g}"
-    return _formula(name, "cost a case", of_totals, (_TP, _FN, _FP, _TN), larger_is_better=False, bounds=bounds)
+    return _formula(name, "cost per case", of_totals, (_TP, _FN, _FP, _TN), larger_is_better=False, bounds=bounds)
 
 
 def _informedness(t: Any) -> Any:

@@ -1,1 +1,1 @@
-"""What people see: tables in every format."""
+"""What people read: tables, sentences and pictures, in every format."""

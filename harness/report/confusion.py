@@ -1,11 +1,11 @@
-"""Confusion matrices for people: the matrix, each class, and who is taken for whom."""
+"""Confusion matrices for people: the matrix, each class, and which is mistaken for which."""
 
 from collections.abc import Sequence
 
-from harness.analysis.confusion import Confusion, difference
-from harness.report.document import Block, Heading, Lines
-from harness.report.numbers import estimate_cells, method_words
-from harness.report.table import Cell, Table
+from harness.analysis.confusion import Confusion, matrix_difference
+from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
+from harness.report.numbers import estimate_cells, method_words, percent
+from harness.report.sampling import target_text
 
 # A matrix of more columns is not readable on a terminal or a page.
 MOST_COLUMNS = 20
@@ -18,17 +18,17 @@ def confusion_blocks(found: Sequence[Confusion], confidence: float, pairs: int, 
     for one in found:
         blocks += [Heading(one.name), *_matrix(one.labels, one.matrix.tolist(), whole), class_table(one, confidence)]
         blocks += _confused(one, pairs)
-        blocks.append(Lines(notes(one)))
+        blocks.append(Paragraphs(confusion_notes(one)))
     if len(found) == 2:
         a, b = found
-        blocks += [Heading(f"{a.name} less {b.name}"), *_matrix(a.labels, difference(a, b).tolist(), whole)]
-        blocks.append(Lines([f"A positive number: {a.name} gave that answer more often."]))
+        blocks += [Heading(f"{a.name} less {b.name}"), *_matrix(a.labels, matrix_difference(a, b).tolist(), whole)]
+        blocks.append(Paragraphs([f"A positive number: {a.name} gave that answer more often."]))
     return blocks
 
 
 def _matrix(labels: Sequence[str], matrix: Sequence[Sequence[int]], whole: bool) -> list[Block]:
     if len(labels) > MOST_COLUMNS and not whole:
-        return [Lines([f"{len(labels)} classes: --format csv or json has the whole matrix, --plot draws it."])]
+        return [Paragraphs([f"{len(labels)} classes: --format csv or json has the whole matrix, --plot draws it."])]
     return [matrix_table(labels, matrix)]
 
 
@@ -38,14 +38,14 @@ def matrix_table(labels: Sequence[str], matrix: Sequence[Sequence[int]]) -> Tabl
     return Table(["truth", *labels, REFUSED], rows)
 
 
-def long_table(found: Sequence[Confusion]) -> Table:
+def tidy_table(found: Sequence[Confusion]) -> Table:
     """All matrices in one table for spreadsheets: the transcript's name first."""
     labels = found[0].labels
     rows: list[list[Cell]] = [
         [one.name, label, *row] for one in found for label, row in zip(labels, one.matrix.tolist(), strict=True)
     ]
     if len(found) == 2:
-        gap = difference(found[0], found[1]).tolist()
+        gap = matrix_difference(found[0], found[1]).tolist()
         name = f"{found[0].name} less {found[1].name}"
         rows += [[name, label, *row] for label, row in zip(labels, gap, strict=True)]
     return Table(["transcript", "truth", *labels, REFUSED], rows)
@@ -53,7 +53,7 @@ def long_table(found: Sequence[Confusion]) -> Table:
 
 def class_table(found: Confusion, confidence: float) -> Table:
     """Recall and precision of each class, with intervals."""
-    level = f"{confidence * 100:g} %"
+    level = percent(confidence)
     rows: list[list[Cell]] = [
         [label, recall.cases, *estimate_cells(recall.estimate), precision.cases, *estimate_cells(precision.estimate)]
         for label, recall, precision in zip(found.labels, found.recall, found.precision, strict=True)
@@ -65,14 +65,14 @@ def class_table(found: Confusion, confidence: float) -> Table:
 def _confused(found: Confusion, most: int) -> list[Block]:
     pairs = found.pairs[:most]
     if not pairs:
-        return [Lines(["No class was taken for another."])]
+        return [Paragraphs(["No class was mistaken for another."])]
     rows: list[list[Cell]] = [[pair.truth, pair.answer, pair.count, pair.share] for pair in pairs]
-    return [Table(["truth", "taken for", "times", "share of truth"], rows)]
+    return [Table(["truth", "mistaken for", "times", "share of truth"], rows)]
 
 
-def notes(found: Confusion) -> list[str]:
-    """What a reader must know."""
-    how = f"Intervals by {method_words(found.method)}, for {found.target}."
+def confusion_notes(found: Confusion) -> list[str]:
+    """How the intervals were found, and what the refusals are."""
+    how = f"Intervals by {method_words(found.method)}, for {target_text(found.target, found.stratum)}."
     if found.method == "none":
         few = int(found.matrix.sum()) + found.left_out == 1
         how = "A single case has no interval." if few else "Too many classes and cases for intervals."

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from harness.model import Counts
 from harness.params import Value
+from harness.report.blocks import Cell, ExactNumber, Table
 from harness.report.numbers import interval_text, method_words
-from harness.report.table import Cell, Exact, Table
+from harness.report.sampling import target_words
 from harness.stats.rates import Interval, wilson
 
 if TYPE_CHECKING:
-    from harness.analysis.rates import DesignRate
+    from harness.analysis.run_rates import DesignRate
 
-Row = tuple[Mapping[str, Value], Counts]
+
+CountRow = tuple[Mapping[str, Value], Counts]
 
 
 def count_row(params: Mapping[str, Value], counts: Counts, design: DesignRate | None = None) -> dict[str, Any]:
@@ -22,7 +24,7 @@ def count_row(params: Mapping[str, Value], counts: Counts, design: DesignRate | 
     interval = wilson(counts.successes, counts.tests)
     replication = None
     if design is not None and design.estimate is not None and design.sampling is not None:
-        from harness.analysis.as_json import replication_json
+        from harness.analysis.sampling import replication_json
 
         replication = replication_json(design.estimate, design.sampling)
     return {
@@ -40,7 +42,7 @@ def count_row(params: Mapping[str, Value], counts: Counts, design: DesignRate | 
 
 
 def count_table(
-    rows: Sequence[Row],
+    rows: Sequence[CountRow],
     swept: Sequence[str] = (),
     designs: Sequence[DesignRate | None] | None = None,
     *,
@@ -60,27 +62,48 @@ def count_table(
     return Table(columns, lines, wide=frozenset({"rate", "weighted", "95 % interval"}))
 
 
+def tidy_table(
+    rows: Sequence[CountRow], swept: Sequence[str] = (), designs: Sequence[DesignRate | None] | None = None
+) -> Table:
+    """The same for programs: numbers only, the interval as `low` and `high`; `estimate` is the rate by design."""
+    known = designs or [None] * len(rows)
+    lines: list[list[Cell]] = []
+    for (params, counts), design in zip(rows, known, strict=True):
+        interval = _interval(counts, design)
+        estimate = counts.rate if design is None or design.estimate is None else design.estimate.value
+        lines.append([
+            *(parameter_cell(params[name]) for name in swept),
+            counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, counts.rate, estimate,
+            *((None, None) if interval is None else (interval.low, interval.high)),
+        ])  # fmt: skip
+    return Table([*swept, "tests", "TP", "TN", "FP", "FN", "ER", "rate", "estimate", "low", "high"], lines)
+
+
 def _weighs(design: DesignRate | None) -> bool:
     return design is not None and design.sampling is not None and design.sampling.weights != "cases"
 
 
 def interval_cell(counts: Counts, design: DesignRate | None) -> str:
-    """The interval that people are shown; without a design, the same as `wilson`, and without importing numpy."""
-    interval: Interval | None = wilson(counts.successes, counts.tests)
-    if design is not None:
-        interval = None if design.estimate is None else design.estimate.interval
-    return interval_text(interval)
+    """The interval that people are shown."""
+    return interval_text(_interval(counts, design))
+
+
+def _interval(counts: Counts, design: DesignRate | None) -> Interval | None:
+    """The design's interval; without a design Wilson's, which does not need numpy."""
+    if design is None:
+        return wilson(counts.successes, counts.tests)
+    return None if design.estimate is None else design.estimate.interval
 
 
 def design_words(design: DesignRate) -> str:
-    """What an interval by design is, for a line beside the table."""
+    """What an interval by design is, in a line beside the table."""
     if design.estimate is None or design.sampling is None:
         return f"no interval by design: {design.reason}"
-    return f"interval by {method_words(design.estimate.method)}, {design.sampling.target_in_words}"
+    return f"interval by {method_words(design.estimate.method)}, {target_words(design.sampling)}"
 
 
 def rate_words(counts: Counts, design: DesignRate | None) -> str:
-    """The rate with its interval in a line: that of the design, which may weigh the cases, where there is one."""
+    """The rate with its interval in a line; where there is a design, both are the design's."""
     if design is not None and (design.estimate is None or design.sampling is None):
         return f"rate {counts.rate:.4f}, {design_words(design)}"
     interval = f"95 % interval {interval_cell(counts, design)}"
@@ -94,4 +117,4 @@ def parameter_cell(value: Value) -> Cell:
     """The value of a parameter in a table."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return Exact(value) if isinstance(value, float) else value
+    return ExactNumber(value) if isinstance(value, float) else value

@@ -1,23 +1,23 @@
-"""Curves for people: what is to be known of each, in tables and sentences."""
+"""Curves for people: what to know about each, in tables and sentences."""
 
 import math
 from collections.abc import Sequence
 
-from harness.analysis.curves.as_json import summary_method
-from harness.analysis.curves.crossing import Crossed, sentence
-from harness.analysis.curves.curve import Asked, Curve
-from harness.report.document import Block, Lines
-from harness.report.numbers import interval_text
-from harness.report.table import Cell, Table
+from harness.analysis.curve import Curve, CurveCrossings, RequestedPoint, summary_method
+from harness.report.blocks import Block, Cell, Paragraphs, Table
+from harness.report.numbers import interval_text, percent
+from harness.report.sampling import target_text
 
 # More pairs that cross are a table.
 MOST_SENTENCES = 3
 
 
-def curve_blocks(curves: Sequence[Curve], crossed: Sequence[Crossed], kind: str, confidence: float) -> list[Block]:
+def curve_blocks(
+    curves: Sequence[Curve], crossed: Sequence[CurveCrossings], kind: str, confidence: float
+) -> list[Block]:
     """The summary, operating points and costs where asked for, and what a reader must know."""
     blocks: list[Block] = [summary_table(curves, kind, confidence)]
-    if any(curve.asked for curve in curves):
+    if any(curve.requested for curve in curves):
         blocks.append(operating_table(curves, confidence))
     if any(curve.cost for curve in curves):
         blocks.append(cost_table(curves))
@@ -25,12 +25,12 @@ def curve_blocks(curves: Sequence[Curve], crossed: Sequence[Crossed], kind: str,
         blocks.append(mean_table(curves))
     if len(crossed) > MOST_SENTENCES:
         blocks.append(crossing_table(crossed))
-    return [*blocks, Lines(sentences(curves, crossed))]
+    return [*blocks, Paragraphs(sentences(curves, crossed))]
 
 
 def summary_table(curves: Sequence[Curve], kind: str, confidence: float) -> Table:
-    """A row a curve."""
-    level = f"{confidence * 100:g} %"
+    """A row for each curve."""
+    level = percent(confidence)
     columns = ["name", "positives", "negatives", "AUC", f"AUC {level}", "EER", f"EER {level}"]
     if kind == "pr":
         columns.insert(3, "AP")
@@ -52,12 +52,12 @@ def summary_table(curves: Sequence[Curve], kind: str, confidence: float) -> Tabl
 
 def operating_table(curves: Sequence[Curve], confidence: float) -> Table:
     """A row for each curve and each point that was asked for."""
-    level = f"{confidence * 100:g} % interval"
+    level = f"{percent(confidence)} interval"
     rows: list[list[Cell]] = [
         [curve.name, asked.at.text, number(asked.point.threshold), asked.point.fmr, asked.point.fnmr,
          _of(asked), "" if asked.point.attained else "no threshold reaches it"]
         for curve in curves
-        for asked in curve.asked
+        for asked in curve.requested
     ]  # fmt: skip
     columns = ["name", "at", _setting(curves), "fpr", "fnr", level, "remark"]
     return Table(columns if any(row[-1] for row in rows) else columns[:-1], _without_empty(rows))
@@ -68,7 +68,7 @@ def _without_empty(rows: list[list[Cell]]) -> list[list[Cell]]:
 
 
 def cost_table(curves: Sequence[Curve]) -> Table:
-    """The cheapest threshold of each curve; the normalised cost is over the better of accepting all and nothing."""
+    """The cheapest threshold of each curve; normalised by the better of accepting everything and nothing."""
     rows: list[list[Cell]] = [
         [curve.name, cost.cost, cost.normalised, number(cost.point.threshold), cost.point.fmr,
          cost.point.fnmr]
@@ -91,7 +91,7 @@ def mean_table(curves: Sequence[Curve]) -> Table:
     return Table(["name", "threshold", "fpr", "tpr", "half axes", "angle"], rows)
 
 
-def crossing_table(crossed: Sequence[Crossed]) -> Table:
+def crossing_table(crossed: Sequence[CurveCrossings]) -> Table:
     """Where curves cross, from left to right; the first and the last place where they are many."""
     rows: list[list[Cell]] = []
     for pair in crossed:
@@ -101,12 +101,26 @@ def crossing_table(crossed: Sequence[Crossed]) -> Table:
     return Table(["curve", "and", "cross", "at fpr", "above before", "above after"], rows)
 
 
-def sentences(curves: Sequence[Curve], crossed: Sequence[Crossed]) -> list[str]:
+def sentences(curves: Sequence[Curve], crossed: Sequence[CurveCrossings]) -> list[str]:
     """How sure, what is odd about each curve, and where two cross."""
     lines = list(dict.fromkeys(_certainty(curve) for curve in curves))
     lines += [f"{curve.name}: {note}." for curve in curves for note in curve.notes]
     few = crossed if len(crossed) <= MOST_SENTENCES else []
-    return [*(line for line in lines if line), *(sentence(pair) for pair in few)]
+    return [*(line for line in lines if line), *(_crossing_sentence(pair) for pair in few)]
+
+
+def _crossing_sentence(pair: CurveCrossings) -> str:
+    """Where two curves cross: a single place, or the first and the last."""
+    first, last = pair.places[0], pair.places[-1]
+    before, after = pair.ahead(first), pair.behind(last)
+    if len(pair.places) == 1:
+        return (
+            f"{pair.a} and {pair.b} cross at fpr {first.fpr:.4f}, tpr {first.tpr:.4f}: {before} is above at smaller "
+            f"false-positive rates, {after} at larger ones."
+        )
+    between = f"between fpr {first.fpr:.4f} (tpr {first.tpr:.4f}) and fpr {last.fpr:.4f} (tpr {last.tpr:.4f})"
+    outside = f"{before} is above before and after" if before == after else f"{before} is above before, {after} after"
+    return f"{pair.a} and {pair.b} cross {len(pair.places)} times {between}: {outside}."
 
 
 # How methods are called in a sentence.
@@ -120,9 +134,9 @@ METHODS = {
 
 
 def _certainty(curve: Curve) -> str:
-    """By what means, and for what; once where all speak of the same."""
+    """How each interval was found and what it is for; said once where all are for the same."""
     found = [
-        (f"{what} by {METHODS.get(method, method)}", curve.summary_target)
+        (f"{what} by {METHODS.get(method, method)}", target_text(curve.summary_target, curve.stratum))
         for what, one, method in (
             ("AUC", curve.auc, summary_method(curve.auc)),
             ("EER", curve.eer, curve.eer.method),
@@ -133,7 +147,7 @@ def _certainty(curve: Curve) -> str:
         where = "at each false positive rate" if curve.points.fixed else "at each threshold"
         kind = f"pointwise bands {where}, {METHODS.get(curve.bands, curve.bands)}"
         kind = f"bands {where} that hold along the whole curve" if curve.bands == "simultaneous" else kind
-        found.append((kind, curve.target))
+        found.append((kind, target_text(curve.target, curve.stratum)))
     by_target: dict[str, list[str]] = {}
     for text, target in found:
         by_target.setdefault(target, []).append(text)
@@ -151,6 +165,6 @@ def _setting(curves: Sequence[Curve]) -> str:
     return curves[0].param or "threshold"
 
 
-def _of(asked: Asked) -> str:
+def _of(asked: RequestedPoint) -> str:
     known = asked.estimate is not None and asked.estimate.interval is not None
     return f"{asked.of} {interval_text(asked.estimate.interval)}" if asked.estimate is not None and known else "-"

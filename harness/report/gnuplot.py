@@ -1,20 +1,21 @@
-"""A ready gnuplot script, its data inline: `gnuplot FILE` draws the picture beside it."""
+"""Ready gnuplot scripts of curves, their data inline: `gnuplot FILE` draws the picture beside it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
-from harness.report.curve_data import Data, plain
-from harness.report.text import safe
+from harness.analysis.cmc import MatchCurve
+from harness.analysis.curve import Curve
+from harness.report.curve_data import CurveData, curve_data, match_data, plain_data
+from harness.report.plots.canvas import COLOURS, DEVIATE_TICKS, largest_rate, reached, smallest_rate
+from harness.report.text import safe, shortened
 
-# Okabe and Ito's colours, and dashes that tell lines apart in black and white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Dash types that tell lines apart in black and white.
 DASHES = 5
-TICKS = (0.0001, 0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999)
 
 
 @dataclass(frozen=True)
-class Sketch:
+class PlotLayout:
     """What is drawn: labels, settings, which columns, how a line runs."""
 
     x: str
@@ -30,7 +31,7 @@ class Sketch:
 
 
 @dataclass(frozen=True)
-class Part:
+class CurvePart:
     """The points of a curve that a threshold reaches, as places from 0, and its name in the key."""
 
     title: str
@@ -39,11 +40,11 @@ class Part:
 
     @property
     def every(self) -> str:
-        """As gnuplot has it."""
+        """In gnuplot's notation."""
         return f"every ::{self.first}::{self.last}"
 
 
-def script(sketch: Sketch, data: Sequence[Data], parts: Sequence[Part], path: PurePath) -> str:
+def script(layout: PlotLayout, data: Sequence[CurveData], parts: Sequence[CurvePart], path: PurePath) -> str:
     """The whole script; names are single-quoted, where gnuplot knows no escapes and no commands."""
     picture = f"{path.stem}.svg"
     lines = [
@@ -51,26 +52,26 @@ def script(sketch: Sketch, data: Sequence[Data], parts: Sequence[Part], path: Pu
         "set terminal svg size 520,480 font 'Helvetica,12' noenhanced background 'white'",
         f"set output {quoted(picture)}",
         "set key bottom right noenhanced",
-        f"set xlabel {quoted(sketch.x)}",
-        f"set ylabel {quoted(sketch.y)}",
+        f"set xlabel {quoted(layout.x)}",
+        f"set ylabel {quoted(layout.y)}",
         "set grid linecolor '#dddddd'",
-        *sketch.settings,
+        *layout.settings,
     ]
     for number, one in enumerate(data):
-        lines += [f"$curve{number} << EOD", plain([one]).rstrip("\n"), "EOD"]
-    return "\n".join([*lines, "plot " + ", \\\n     ".join(_plots(sketch, parts)), ""])
+        lines += [f"$curve{number} << EOD", plain_data([one]).rstrip("\n"), "EOD"]
+    return "\n".join([*lines, "plot " + ", \\\n     ".join(_plots(layout, parts)), ""])
 
 
-def _plots(sketch: Sketch, parts: Sequence[Part]) -> list[str]:
+def _plots(layout: PlotLayout, parts: Sequence[CurvePart]) -> list[str]:
     plots = []
-    for number, part in enumerate(parts if sketch.band else ()):
+    for number, part in enumerate(parts if layout.band else ()):
         fill = f"linecolor '{COLOURS[number % len(COLOURS)]}' fillstyle transparent solid 0.15 noborder notitle"
-        plots.append(f"$curve{number} {part.every} using {sketch.band} with filledcurves {fill}")
+        plots.append(f"$curve{number} {part.every} using {layout.band} with filledcurves {fill}")
     for number, part in enumerate(parts):
         line = f"linecolor '{COLOURS[number % len(COLOURS)]}' dashtype {number % DASHES + 1} linewidth 1.5"
-        chosen = f"$curve{number}" if sketch.straight else f"$curve{number} {part.every}"
-        plots.append(f"{chosen} using {sketch.using} with {sketch.style} {line} title {quoted(part.title)}")
-    return [*plots, *sketch.extra]
+        chosen = f"$curve{number}" if layout.straight else f"$curve{number} {part.every}"
+        plots.append(f"{chosen} using {layout.using} with {layout.style} {line} title {quoted(part.title)}")
+    return [*plots, *layout.extra]
 
 
 def quoted(text: str) -> str:
@@ -83,31 +84,31 @@ _DIAGONAL = "x with lines linecolor '#999999' linewidth 0.7 dashtype 1 notitle"
 
 
 def _clamped(floor: float) -> list[str]:
-    """Rates of 0 and 1 stand where an axis without them ends."""
+    """Rates of 0 and 1 are drawn at the end of an axis that has no place for them."""
     return [f"floor_ = {floor:.9g}", "clamp(r) = r < floor_ ? floor_ : (r > 1 - floor_ ? 1 - floor_ : r)"]
 
 
-def roc_sketch(axes: str, floor: float, *, bands: tuple[int, int] | None) -> Sketch:
+def roc_layout(axes: str, floor: float, *, bands: tuple[int, int] | None) -> PlotLayout:
     """True- over false-positive rate."""
     labels = ("false-positive rate", "true-positive rate")
     if axes == "linear":
-        return Sketch(*labels, _UNIT, "3:2", band=f"3:{bands[0]}:{bands[1]}" if bands else "", extra=[_DIAGONAL])
+        return PlotLayout(*labels, _UNIT, "3:2", band=f"3:{bands[0]}:{bands[1]}" if bands else "", extra=[_DIAGONAL])
     settings = [*_clamped(floor), "set logscale x", f"set xrange [{floor:.9g}:1]", "set yrange [0:1]"]
     settings.append("set key top left noenhanced")
     band = f"(clamp($3)):{bands[0]}:{bands[1]}" if bands else ""
-    return Sketch(*labels, settings, "(clamp($3)):2", band=band, straight=False)
+    return PlotLayout(*labels, settings, "(clamp($3)):2", band=band, straight=False)
 
 
-def det_sketch(axes: str, floor: float, largest: float, *, bands: tuple[int, int] | None) -> Sketch:
+def det_layout(axes: str, floor: float, largest: float, *, bands: tuple[int, int] | None) -> PlotLayout:
     """Both errors, on normal-deviate, logarithmic or plain axes, with the line on which they are equal."""
     if axes == "linear":
         band = f"3:(1-${bands[0]}):(1-${bands[1]})" if bands else ""
         labels = ("false-positive rate", "false-negative rate")
-        return Sketch(*labels, _UNIT, "3:4", band=band, extra=[_DIAGONAL])
+        return PlotLayout(*labels, _UNIT, "3:4", band=band, extra=[_DIAGONAL])
     normal = axes == "normal"
     settings = [*_clamped(floor), "set size ratio 1", f"at(r) = {'invnorm(clamp(r))' if normal else 'clamp(r)'}"]
     if normal:
-        marks = ", ".join(f"'{tick * 100:g}' invnorm({tick:g})" for tick in TICKS if floor <= tick <= largest)
+        marks = ", ".join(f"'{tick * 100:g}' invnorm({tick:g})" for tick in DEVIATE_TICKS if floor <= tick <= largest)
         settings += [f"set xtics ({marks})", f"set ytics ({marks})"]
         span = f"[invnorm({floor:.9g}):invnorm({largest:.9g})]"
     else:
@@ -117,16 +118,57 @@ def det_sketch(axes: str, floor: float, largest: float, *, bands: tuple[int, int
     per_cent = ", %" if normal else ""
     band = f"(at($3)):(at(1-${bands[0]})):(at(1-${bands[1]}))" if bands else ""
     labels = (f"false-positive rate{per_cent}", f"false-negative rate{per_cent}")
-    return Sketch(*labels, settings, "(at($3)):(at($4))", band=band, extra=[_DIAGONAL], straight=False)
+    return PlotLayout(*labels, settings, "(at($3)):(at($4))", band=band, extra=[_DIAGONAL], straight=False)
 
 
-def pr_sketch() -> Sketch:
-    """Precision over recall, in steps: a straight line would promise what no threshold gives."""
-    return Sketch("recall", "precision", [*_UNIT, "set key bottom left"], "2:5", style="fsteps")
+def pr_layout() -> PlotLayout:
+    """Precision over recall, in steps: straight lines would promise what no threshold gives."""
+    return PlotLayout("recall", "precision", [*_UNIT, "set key bottom left"], "2:5", style="fsteps")
 
 
-def cmc_sketch(*, bands: bool) -> Sketch:
+def cmc_layout(*, bands: bool) -> PlotLayout:
     """Identification rate over the rank, which is on a logarithmic axis."""
     settings = ["set logscale x", "set yrange [*:1]"]
-    return Sketch("rank", "identification rate", settings, "1:2", style="linespoints pointsize 0.4",
+    return PlotLayout("rank", "identification rate", settings, "1:2", style="linespoints pointsize 0.4",
                   band="1:3:4" if bands else "")  # fmt: skip
+
+
+def _band_columns(curves: Sequence[Curve]) -> tuple[int, int] | None:
+    """The columns of the data that a band is drawn from."""
+    if not any(curve.bands for curve in curves):
+        return None
+    return (8, 9) if all(curve.points.fixed for curve in curves) else (6, 7)
+
+
+def curve_script(kind: str, curves: Sequence[Curve], axes: str, path: Path) -> str:
+    """A gnuplot script of curves over a threshold."""
+    bands, floor = _band_columns(curves), smallest_rate(curves)
+    layout: PlotLayout = {
+        "roc": lambda: roc_layout(axes, floor, bands=bands),
+        "det": lambda: det_layout(axes, floor, largest_rate(curves), bands=bands),
+        "pr": pr_layout,
+    }[kind]()
+    parts = [CurvePart(f"{shortened(curve.name)}, {_title(kind, curve)}", *_ends(curve)) for curve in curves]
+    return script(layout, [curve_data(curve) for curve in curves], parts, path)
+
+
+def _ends(curve: Curve) -> tuple[int, int]:
+    first, stop = reached(curve)
+    return first, stop - 1
+
+
+def _title(kind: str, curve: Curve) -> str:
+    if kind == "pr":
+        return f"AP {curve.average_precision:.3f}"
+    name, sure = ("AUC", curve.auc) if kind == "roc" else ("EER", curve.eer)
+    limits = f" [{sure.interval.low:.3f}, {sure.interval.high:.3f}]" if sure.interval is not None else ""
+    return f"{name} {sure.value:.3f}{limits}"
+
+
+def match_script(curves: Sequence[MatchCurve], path: Path) -> str:
+    """A gnuplot script of cumulative match curves."""
+    parts = [
+        CurvePart(f"{shortened(curve.name)}, rank 1: {curve.rank_one[0]:.3f}", 0, curve.curve.ranks.size - 1)
+        for curve in curves
+    ]
+    return script(cmc_layout(bands=any(c.bands for c in curves)), [match_data(c) for c in curves], parts, path)

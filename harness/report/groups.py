@@ -1,36 +1,35 @@
-"""Runs broken down by a column, for people: every group, the worst of them, and what changes."""
+"""Runs broken down by a column, for people: every group, the worst of them, and what changes between them."""
 
 from collections.abc import Sequence
 
-from harness.analysis.comparing.by_group import ByGroup, Gap
+from harness.analysis.breakdown import Breakdown, Gap
 from harness.measures import Measure
-from harness.report.document import Block, Heading, Lines
+from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.numbers import distance, estimate_cells, p_is, p_text, percent, span
-from harness.report.table import Cell, Table
-from harness.stats.replication.plan import Plan
+from harness.stats.replication.method import Replication
 
 # Runs whose intervals by group fit beside one another.
 MOST_WITH_INTERVALS = 3
 
 
 def group_blocks(
-    by: ByGroup,
+    by: Breakdown,
     names: Sequence[str],
     pairs: Sequence[tuple[int, int]],
     measure: Measure,
-    plan: Plan,
+    plan: Replication,
     correction: str = "Holm",
 ) -> list[Block]:
-    """Every run and every pair in every group, and what they come to."""
+    """Every run and every pair in every group, and what follows from them."""
     blocks: list[Block] = [Heading(f"By {by.column}: {measure.words}"), value_table(by, names, plan)]
     if pairs:
         blocks.append(_pair_table(by, names, pairs, plan, correction))
     lines = [*_lacking(by, measure), *gap_lines(by, names, measure, plan), *_interactions(by, names, pairs, plan)]
     lines += [f"p {correction} is corrected for all groups and pairs."] if pairs else []
-    return [*blocks, Lines(lines)] if lines else blocks
+    return [*blocks, Paragraphs(lines)] if lines else blocks
 
 
-def value_table(by: ByGroup, names: Sequence[str], plan: Plan) -> Table:
+def value_table(by: Breakdown, names: Sequence[str], plan: Replication) -> Table:
     """A column for each run, with intervals where there is room for them."""
     level, wide = percent(plan.confidence), len(names) <= MOST_WITH_INTERVALS
     columns = [column for name in names for column in ([name, f"{name} {level}"] if wide else [name])]
@@ -42,7 +41,7 @@ def value_table(by: ByGroup, names: Sequence[str], plan: Plan) -> Table:
 
 
 def _pair_table(
-    by: ByGroup, names: Sequence[str], pairs: Sequence[tuple[int, int]], plan: Plan, correction: str
+    by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], plan: Replication, correction: str
 ) -> Table:
     rows: list[list[Cell]] = []
     for group in by.groups:
@@ -55,18 +54,18 @@ def _pair_table(
     )
 
 
-def _lacking(by: ByGroup, measure: Measure) -> list[str]:
+def _lacking(by: Breakdown, measure: Measure) -> list[str]:
     empty = [group.label for group in by.groups if not any(group.runs)]
-    return [f"Without a {measure.name} by themselves: {', '.join(empty)}."] if empty else []
+    return [f"No {measure.name} within: {', '.join(empty)}."] if empty else []
 
 
-def gap_lines(by: ByGroup, names: Sequence[str], measure: Measure, plan: Plan) -> list[str]:
+def gap_lines(by: Breakdown, names: Sequence[str], measure: Measure, plan: Replication) -> list[str]:
     """The worst group of each run, and how far it is from the best."""
     found = zip(names, by.gaps, strict=True)
     return [_gap(by.column, name, gap, measure, plan) for name, gap in found if gap is not None]
 
 
-def _gap(column: str, name: str, gap: Gap, measure: Measure, plan: Plan) -> str:
+def _gap(column: str, name: str, gap: Gap, measure: Measure, plan: Replication) -> str:
     one, sign = gap.estimate, 1 if gap.estimate.value >= 0 else -1
     far = distance(abs(one.value), rate=measure.share)
     text = f"{name} is worst where {column} is {gap.worst} and best where it is {gap.best}: {far} apart"
@@ -77,7 +76,9 @@ def _gap(column: str, name: str, gap: Gap, measure: Measure, plan: Plan) -> str:
     return f"{text}; test that all groups are equal: {p_is(gap.p_value)}." if gap.p_value is not None else f"{text}."
 
 
-def _interactions(by: ByGroup, names: Sequence[str], pairs: Sequence[tuple[int, int]], plan: Plan) -> list[str]:
+def _interactions(
+    by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], plan: Replication
+) -> list[str]:
     lines = []
     for (a, b), one in zip(pairs, by.interactions, strict=True):
         if one is None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from harness.stats.rates import Interval
 
 if TYPE_CHECKING:
-    # Not at run time: numpy is slow to import, and a run without a design prints its interval without it.
     from harness.stats.estimate import Estimate
+
 
 NONE = "-"
 _METHODS = {"brr": "BRR", "wilson": "Wilson", "group-jackknife": "group jackknife"}
@@ -22,7 +22,7 @@ def span(low: float, high: float, form: str = ".4f") -> str:
 
 
 def interval_text(interval: Interval | None, form: str = ".4f", scale: float = 1.0) -> str:
-    """An interval; a dash where there is none, or none that says anything."""
+    """An interval; a dash where there is none, or where it is infinite."""
     if interval is None or not (isfinite(interval.low) and isfinite(interval.high)):
         return NONE
     return span(interval.low / scale, interval.high / scale, form)
@@ -52,7 +52,7 @@ def percent(share: float) -> str:
 
 
 def distance(low: float, high: float | None = None, *, rate: bool = True) -> str:
-    """How far apart two things are: in points of a rate, or as the number it is, with the digits that it takes."""
+    """How far apart two values are: in points for rates, else as a number, with as many digits as it takes."""
     if not rate:
         return f"{low:.4f}" if high is None else f"{low:.4f} to {high:.4f}"
     digits = 1 if low >= 0.0005 else 2 if low >= 0.00005 else 3
@@ -71,7 +71,7 @@ def method_words(method: str) -> str:
     return nouns.get(method, method_name(method))
 
 
-def freedom(df: float) -> str:
+def degrees_of_freedom(df: float) -> str:
     """Degrees of freedom in words."""
     return f"{df:.0f} degree{'' if round(df) == 1 else 's'} of freedom"
 
@@ -79,3 +79,8 @@ def freedom(df: float) -> str:
 def listed(names: Sequence[str]) -> str:
     """a, b and c."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def correction_name(method: str) -> str:
+    """A correction for many tests, as a table's heading has it."""
+    return {"holm": "Holm", "hochberg": "Hochberg", "bh": "BH", "max-t": "max-t"}[method]

@@ -41,7 +41,7 @@ def _float(value: float) -> str:
 
 
 def quoted(text: str) -> str:
-    """A string in ASCII; nothing in it can end it."""
+    """A string in ASCII, escaped so that nothing in it can end it."""
     return '"' + "".join(_character(char) for char in text) + '"'
 
 

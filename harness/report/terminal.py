@@ -1,13 +1,12 @@
-"""A table on a terminal: as wide as it may be, no number ever cut in two.
+"""A table on a terminal: within its width, and without cutting a number in two.
 
 Where it is too wide, its longest column of words is folded; where that is not enough, the columns go beneath one
 another, each part with the first column again.
 """
 
-import textwrap
 from collections.abc import Sequence
 
-from harness.report.text import width
+from harness.report.text import width, wrapped_lines
 
 GAP = "  "
 # A column of words is not folded narrower than this.
@@ -28,7 +27,7 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _folded(widths: Sequence[int], words: Sequence[int], limit: int) -> list[int] | None:
-    """Widths that fit, with at most one column folded, between its words; None where there are none."""
+    """Widths that fit, with at most one column folded between words; None if there are none."""
     over = _total(widths) - limit
     if over <= 0:
         return list(widths)
@@ -40,7 +39,7 @@ def _folded(widths: Sequence[int], words: Sequence[int], limit: int) -> list[int
 
 
 def _capped(widths: Sequence[int], limit: int) -> list[int]:
-    """Where columns go beneath one another, one that alone is too wide is folded after all."""
+    """Where columns go beneath one another, a column that is too wide by itself is folded after all."""
     first = min(widths[0], max(NARROWEST, limit // 2))
     room = max(NARROWEST, limit - first - len(GAP) - 1)
     return [first, *(min(size, room) for size in widths[1:])]
@@ -78,7 +77,7 @@ def _row(cells: Sequence[str], right: Sequence[bool], widths: Sequence[int]) -> 
 
 
 def padded(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> list[str]:
-    """Each text filled up to its width, on its left where it is aligned to the right."""
+    """Each text padded to its width, on the left where it is right-aligned."""
     return [
         " " * (size - width(text)) + text if aligned else text + " " * (size - width(text))
         for text, size, aligned in zip(texts, widths, right, strict=True)
@@ -86,4 +85,4 @@ def padded(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -
 
 
 def _lines(cell: str, size: int) -> list[str]:
-    return [cell] if width(cell) <= size else textwrap.wrap(cell, size)
+    return [cell] if width(cell) <= size else wrapped_lines(cell, size, cut=True)

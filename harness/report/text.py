@@ -1,6 +1,7 @@
-"""Text from others, made harmless: no escape sequences, no markup, no TeX commands, no spreadsheet formulas."""
+"""Text from others made harmless (no escape sequences, markup, TeX commands or formulas), and text in lines."""
 
 import re
+import textwrap
 import unicodedata
 from html import escape
 
@@ -12,6 +13,8 @@ _TEX = {
     "_": r"\_", "~": r"\textasciitilde{}", "%": r"\%", "<": r"\textless{}", ">": r"\textgreater{}",
 }  # fmt: skip
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|!~])")
+# Blanks at which no line breaks: 95 %, p = 0.05. NUL stands for them, which harmless text does not have.
+_JOINED = re.compile(r"(?<=\d) (?=%)|(?<=\bp) (?=[=<] \d)|(?<=\bp [=<]) (?=\d)")
 
 
 def safe(text: str) -> str:
@@ -25,7 +28,7 @@ def one_word(text: str) -> str:
     return word.replace("#", "_") if word else "-"
 
 
-def last_words(text: str) -> str:
+def last_field(text: str) -> str:
     """Text as the last field of a plain table: it may have blanks, and must neither be missing nor begin a comment."""
     return safe(text).strip().replace("#", "_") or "-"
 
@@ -71,3 +74,15 @@ def shortened(name: str, longest: int = 28) -> str:
     """A name that a legend has room for."""
     shown = safe(name)
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+
+
+def wrapped(text: str, size: int, *, indent: str = "") -> str:
+    """Harmless text in lines of at most `size` columns, broken between words; a longer word has a line of its own."""
+    return "\n".join(indent + line for line in wrapped_lines(text, size - len(indent)))
+
+
+def wrapped_lines(text: str, size: int, *, cut: bool = False) -> list[str]:
+    """The lines themselves; `cut` breaks words that are longer than a line."""
+    joined = _JOINED.sub("\0", text)
+    lines = textwrap.wrap(joined, size, break_long_words=cut, break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in lines] or [""]

@@ -2,15 +2,15 @@
 
 import math
 
-from harness.analysis.comparing.comparison import Comparison, Pair
-from harness.analysis.comparing.margins import Margin
-from harness.analysis.comparing.sampling import Sampling
-from harness.report.numbers import distance, freedom, listed, method_name, method_words, p_is, percent
+from harness.analysis.comparison import Comparison
+from harness.analysis.pairs import MarginTest, Pair
+from harness.analysis.unpaired import UnpairedComparison, UnpairedPair
+from harness.report.numbers import degrees_of_freedom, distance, method_name, method_words, p_is, percent
+from harness.report.sampling import INDEPENDENT, target_words
 from harness.stats.clustering import real_error
 from harness.stats.estimate import Estimate
 from harness.stats.multiplicity import Multiplicity
-from harness.stats.power import Plan as PowerPlan
-from harness.stats.power import detectable, detectable_difference
+from harness.stats.power import PowerAnalysis, detectable, detectable_difference
 
 # Both discordant counts above this share of the cases: it matters which of the two one takes.
 MANY_APART = 0.05
@@ -19,8 +19,8 @@ NO_EFFECT = 0.05
 IF_INDEPENDENT = "if cases were independent"
 
 
-def classic(found: Comparison, pair: Pair) -> list[str]:
-    """The tutorial's three lines, which take cases for independent."""
+def tutorial_lines(found: Comparison, pair: Pair) -> list[str]:
+    """The tutorial's three lines, which take cases as independent."""
     a, b = found.aligned.names[pair.a], found.aligned.names[pair.b]
     lines, condition = [f"Z score is {pair.z:.3f}"], f", {IF_INDEPENDENT}" if found.sampling.psu is not None else ""
     if pair.confidence_differ is None or pair.confidence_better is None or pair.better is None:
@@ -34,12 +34,12 @@ def classic(found: Comparison, pair: Pair) -> list[str]:
     ]
 
 
-def verdict(found: Comparison, pair: Pair) -> list[str]:
+def pair_verdict(found: Comparison, pair: Pair) -> list[str]:
     """Which is better, or that it cannot be told, and what to make of a disagreement."""
-    if pair.beyond and pair.replication is None:
+    if pair.other_measure and pair.estimate is None:
         return [_without_value(found, pair)]
     lines = [_better(found, pair) if pair.p_decisive <= found.alpha else _undecided(found, pair)]
-    return lines if pair.beyond else lines + _disagreement(found, pair) + _complementary(found, pair)
+    return lines if pair.other_measure else lines + _disagreement(found, pair) + _complementary(found, pair)
 
 
 def _without_value(found: Comparison, pair: Pair) -> str:
@@ -56,24 +56,26 @@ def _needs(found: Comparison) -> str:
 def _better(found: Comparison, pair: Pair) -> str:
     winner = found.leader(pair)
     better, worse = (found.aligned.names[i] for i in ((pair.a, pair.b) if winner == pair.a else (pair.b, pair.a)))
-    one, level = pair.replication, percent(found.plan.confidence)
+    one, level = pair.estimate, percent(found.confidence)
     interval = pair.interval if one is None else one.interval
     how = f"Newcombe {level} interval" if one is None else interval_words(one)
     how = f"simultaneous {how}" if found.multiplicity is Multiplicity.MAX_T and len(found.pairs) > 1 else how
-    whom = "for new cases, taken as independent" if one is None else found.sampling.target_in_words
-    what = f" in {found.measure.words}" if pair.beyond else ""
+    whom = INDEPENDENT if one is None else target_words(found.sampling)
+    what = f" in {found.measure.words}" if pair.other_measure else ""
     if interval is None:
         return f"{better} is better than {worse}{what} ({p_is(pair.p_decisive)}, {whom})."
     if interval.low <= 0 <= interval.high:
         # The test is exact, or corrected otherwise than the interval: no lower limit of the lead is claimed.
-        most = distance(max(abs(interval.low), abs(interval.high)), rate=not pair.beyond)
+        most = distance(max(abs(interval.low), abs(interval.high)), rate=not pair.other_measure)
         return f"{better} is better than {worse}{what} ({p_is(pair.p_decisive)}), by {most} at most ({how}, {whom})."
     low, high = sorted((abs(interval.low), abs(interval.high)))
-    return f"{better} is better than {worse}{what} by {distance(low, high, rate=not pair.beyond)} ({how}, {whom})."
+    return (
+        f"{better} is better than {worse}{what} by {distance(low, high, rate=not pair.other_measure)} ({how}, {whom})."
+    )
 
 
 def interval_words(one: Estimate) -> str:
-    """How an interval was found: BRR 95 % interval; without variance no method had a part in it."""
+    """How an interval was found: BRR 95 % interval; no method is named where nothing varies."""
     level = percent(one.confidence)
     if one.se == 0:
         return f"{level} interval of {one.units:,} units that do not vary"
@@ -82,11 +84,11 @@ def interval_words(one: Estimate) -> str:
 
 def _undecided(found: Comparison, pair: Pair) -> str:
     a, b = found.aligned.names[pair.a], found.aligned.names[pair.b]
-    one = pair.replication
-    whom = "" if one is None else f" {found.sampling.target_in_words}"
-    what = f" in {found.measure.words}" if pair.beyond else ""
+    one = pair.estimate
+    whom = "" if one is None else f" {target_words(found.sampling)}"
+    what = f" in {found.measure.words}" if pair.other_measure else ""
     said = f"{a} and {b} cannot be told apart{what}{whom}"
-    if not pair.beyond and not pair.n_sf + pair.n_fs:
+    if not pair.other_measure and not pair.n_sf + pair.n_fs:
         return f"{said}: they succeed and fail on the same cases."
     if one is not None and (one.se == 0 or one.interval is None):
         return f"{said}: {one.units:,} units do not show how much the difference varies."
@@ -95,21 +97,21 @@ def _undecided(found: Comparison, pair: Pair) -> str:
         return f"{said}: {basis} are too few to show any difference."
     many = f" (at the level of the strictest of {len(found.pairs)} tests)" if len(found.pairs) > 1 else ""
     return (
-        f"{said}: with these {basis} a difference below {distance(missed, rate=not pair.beyond)} would be missed more "
-        f"than one time in five{many}."
+        f"{said}: with these {basis} a difference below {distance(missed, rate=not pair.other_measure)} would be "
+        f"missed more than one time in five{many}."
     )
 
 
 def _missed(found: Comparison, pair: Pair) -> tuple[float, str]:
     """The smallest difference that is found with 80 % power, and the evidence that it rests on."""
-    one, comparisons = pair.replication, max(len(found.pairs), 1)
+    one, comparisons = pair.estimate, max(len(found.pairs), 1)
     if one is not None:
         units = found.sampling.psu
         basis = f"{one.units:,} units ({units})" if units is not None else f"{one.units:,} cases"
         return detectable(one.se, one.df, alpha=found.alpha, comparisons=comparisons), basis
     n, discordant = found.aligned.n, pair.n_sf + pair.n_fs
-    plan = PowerPlan(alpha=found.alpha / comparisons)
-    return detectable_difference(n, discordant / n, plan=plan), f"{n:,} cases"
+    analysis = PowerAnalysis(alpha=found.alpha / comparisons)
+    return detectable_difference(n, discordant / n, analysis=analysis), f"{n:,} cases"
 
 
 def _widest(found: Comparison) -> float:
@@ -119,7 +121,7 @@ def _widest(found: Comparison) -> float:
 
 def _disagreement(found: Comparison, pair: Pair) -> list[str]:
     """Where McNemar and replication disagree: which to believe, and why."""
-    one = pair.replication
+    one = pair.estimate
     if one is None or one.p_adjusted is None:
         return []
     by_cases, by_design = pair.p_adjusted <= found.alpha, one.p_adjusted <= found.alpha
@@ -137,7 +139,7 @@ def _disagreement(found: Comparison, pair: Pair) -> list[str]:
 
 
 def _reasons(found: Comparison, one: Estimate) -> str:
-    sampling, nominal, effect = found.sampling, found.plan.confidence, one.design_effect
+    sampling, nominal, effect = found.sampling, found.confidence, one.design_effect
     parts = ["McNemar treats cases as independent."]
     if sampling.psu is not None:
         parts.append(f"Here {sampling.psu} is a PSU: a repetition would have others{_alike(one.icc)}.")
@@ -152,7 +154,9 @@ def _reasons(found: Comparison, one: Estimate) -> str:
     elif one.se == 0:
         parts.append("The units do not vary, so that only their number counts.")
     elif effect is not None:
-        parts.append(f"It knows its {freedom(one.df)}; the variance itself is that of independent cases.")
+        parts.append(
+            f"It allows for its {degrees_of_freedom(one.df)}; the variance itself is that of independent cases."
+        )
     return " ".join(parts)
 
 
@@ -165,7 +169,7 @@ def _alike(icc: float | None) -> str:
 
 
 def _complementary(found: Comparison, pair: Pair) -> list[str]:
-    """What always picking the right one would give, beside what two unrelated algorithms of these rates would."""
+    """What always picking the right one would give, and what it would with two unrelated algorithms of these rates."""
     n = found.aligned.n
     if min(pair.n_sf, pair.n_fs) < MANY_APART * n:
         return []
@@ -180,47 +184,47 @@ def _complementary(found: Comparison, pair: Pair) -> list[str]:
     ]
 
 
-def measure_lines(found: Comparison) -> list[str]:
-    """What is compared, and what that leaves to McNemar's test."""
-    which = "more is better" if found.larger_is_better else "less is better"
-    lines = [f"Compared by {found.measure.words} ({which}). McNemar's test, and who was better, are about success."]
-    lacking = [run.name for run in found.runs if run.value is None]
-    if lacking:
-        has = "has" if len(lacking) == 1 else "have"
-        needs = f": it needs {found.measure.needs}" if found.measure.needs else ""
-        lines.append(f"{listed(lacking)} {has} no {found.measure.name}{needs}.")
-    return lines
+def unpaired_verdict(found: UnpairedComparison, one: UnpairedPair) -> str:
+    """The same for runs on different inputs."""
+    a, b, words = found.runs[one.a].name, found.runs[one.b].name, found.measure.words
+    if one.estimate is None:
+        return f"{a} and {b} cannot be compared: one of them has no {words}."
+    sampling = found.runs[one.a].sampling
+    whom = target_words(sampling) if sampling.known else INDEPENDENT
+    if found.p_decisive(one) > found.alpha:
+        return f"{a} and {b} cannot be told apart in {words}, {whom}{_unpaired_missed(found, one, one.estimate)}."
+    better, worse = (a, b) if found.ahead(one) > 0 else (b, a)
+    interval, share = one.estimate.interval, found.measure.share
+    if interval is None or interval.low <= 0 <= interval.high:
+        return f"{better} is better than {worse} in {words} ({p_is(found.p_decisive(one))}, {whom})."
+    low, high = sorted((abs(interval.low), abs(interval.high)))
+    how = f"{percent(found.confidence)} interval, {whom}"
+    return f"{better} is better than {worse} in {words} by {distance(low, high, rate=share)} ({how})."
 
 
-def correction_name(method: Multiplicity) -> str:
-    """A correction for many tests, as a table's heading has it."""
-    return {"holm": "Holm", "hochberg": "Hochberg", "bh": "BH", "max-t": "max-t"}[method]
+def _unpaired_missed(found: UnpairedComparison, pair: UnpairedPair, one: Estimate) -> str:
+    """The difference that would have been detected with 80 % power; unknown where a side does not vary."""
+    sides = [found.runs[place].estimate for place in (pair.a, pair.b)]
+    if one.interval is None or any(side is None or side.se == 0 for side in sides):
+        return ""
+    missed = detectable(one.se, one.df, alpha=found.alpha, comparisons=len(found.pairs))
+    low, high = one.scale.bounds
+    if not missed < max(-low, high):
+        return f": {one.units:,} units are too few to show any difference"
+    return (
+        f": a difference below {distance(missed, rate=found.measure.share)} would be missed more than one time in five"
+    )
 
 
-def multiplicity_lines(found: Comparison) -> list[str]:
-    """What the correction for several pairs does, and what it leaves alone."""
-    if len(found.pairs) < 2:
-        return []
-    if found.multiplicity is Multiplicity.MAX_T:
-        name = "Dunnett's test" if found.baseline is not None else "max-t"
-        every = "both pairs" if len(found.pairs) == 2 else f"all {len(found.pairs)} pairs"
-        return [f"p max-t and the intervals of differences by design hold for {every} at once ({name})."]
-    how = {Multiplicity.HOLM: "Holm", Multiplicity.HOCHBERG: "Hochberg", Multiplicity.BH: "Benjamini and Hochberg"}
-    return [
-        f"Verdicts are corrected for {len(found.pairs)} pairs ({how[found.multiplicity]}); intervals are not, each "
-        "holds for its own pair. --multiplicity max-t gives intervals that hold for all pairs at once."
-    ]
-
-
-def margin_verdict(found: Comparison, pair: Pair, one: Margin | None) -> str:
-    """What was shown of a margin, and what was not."""
+def margin_verdict(found: Comparison, pair: Pair, one: MarginTest | None) -> str:
+    """What was shown about the margin, and what was not."""
     return margin_sentence(found.aligned.names[pair.a], found.aligned.names[pair.b], one, found.alpha)
 
 
-def margin_sentence(a: str, b: str, one: Margin | None, alpha: float) -> str:
+def margin_sentence(a: str, b: str, one: MarginTest | None, alpha: float) -> str:
     """The same for two names."""
     if one is None:
-        return f"{a} and {b}: nothing can be said of a margin, since the difference has no error."
+        return f"{a} and {b}: nothing can be said about the margin, since the difference has no standard error."
     far = f"{one.found.margin:g}"
     if one.p_equivalent <= alpha:
         return f"{a} and {b} are equivalent: they differ by less than {far} ({p_is(one.p_equivalent)})."
@@ -229,25 +233,3 @@ def margin_sentence(a: str, b: str, one: Margin | None, alpha: float) -> str:
     if shown:
         return f"{shown[0]}; that they are equivalent was not shown ({p_is(one.p_equivalent)})."
     return f"{a} and {b}: neither was shown to be within {far} of the other ({p_is(one.p_equivalent)})."
-
-
-def sampling_lines(sampling: Sampling, one: Estimate | None) -> list[str]:
-    """How the cases were sampled, what was made of it, and how to say otherwise."""
-    if not sampling.known:
-        return [
-            "No stratum and no PSU: cases are taken as independent. If they come in groups, say so: "
-            "--psu COLUMN (groups that were drawn), --stratum COLUMN (groups that a repetition would have again)."
-        ]
-    sample, whom = sampling.sample, sampling.target_in_words.removeprefix("for ")
-    if one is None:
-        return [f"Results by design are for {whom}."]
-    how = f"{one.replicates:,} replicates" if one.replicates else "all groupings of units at once"
-    how = "no replicates needed" if not one.replicates and one.groupings is None else how
-    strata = f"{sample.strata:,} strata, " if sampling.stratum else ""
-    known = "" if math.isinf(one.df) else f"{freedom(one.df)}, "
-    joined = [f"Strata with a single unit were joined: {', '.join(names)}." for names in sample.collapsed]
-    return [
-        f"Intervals by design are by {method_words(one.method)}, for {whom}.",
-        f"{strata}{sample.units:,} units, {how}, {known}weights: {sampling.weights}.",
-        *joined,
-    ]

@@ -1,4 +1,4 @@
-"""The cases of a script, read anew each time they are gone through, so that memory does not grow with them."""
+"""The cases of a script, read again each time they are iterated over, so that memory does not grow with them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -7,57 +7,71 @@ from typing import Any
 
 from harness.errors import ScriptError
 from harness.files.mistakes import Mistakes
-from harness.files.tables import Delimited, Row, delimited, rows
+from harness.files.tables import Delimited, TableRow, delimited, rows
 from harness.model import Case, Question
 from harness.params import nearest
-from harness.script.choice import Choice
-from harness.script.design import FIXED_COLUMNS, DesignCheck, Key, group_key
-from harness.script.gallery import load_gallery
-from harness.script.globbing import globbed
+from harness.script.design import FIXED_COLUMNS, DesignCheck, GroupKey, group_key, stratum_weights
+from harness.script.gallery import VirtualExperiment, load_gallery
 from harness.script.load import Script
 from harness.script.references import References
-from harness.script.rows import NO_ID, TRUTH, case_of, truth_value
-from harness.script.weights import stratum_weights
+from harness.script.rows import NO_ID, TRUTH, case_of, glob_rows, truth_value
 from harness.tasks.gallery import Gallery
-from harness.tasks.task import Rules, Task
+from harness.tasks.task import Task, TaskRules
 
-# Shared by all cases that have none; nobody writes into it.
+# Shared by all cases without columns; never written to.
 _NO_COLUMNS: dict[str, Any] = {}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CaseSet:
-    """The cases of a test whose data is at hand; going through them reads the source again."""
+    """A test whose data is at hand: its cases, read again from their source each time they are iterated over."""
 
     script: Script
     places: Mapping[str, Path]
     count: int
     positives: int
     strata: int | None
-    stratum: Key | None
-    psu: Key | None
     weights: dict[str, float] | None
     gallery: Gallery | None = None
-    # Of a virtual experiment: which part of the gallery and of the cases is taken.
-    choice: Choice | None = None
+    # Where only a part of the gallery and of the cases is used.
+    experiment: VirtualExperiment | None = None
 
     def __iter__(self) -> Iterator[Case]:
         source = _source(self.script, self.places)
         cases = map(source.make, source.raws)
-        return cases if self.choice is None else self.choice.of(cases)
+        return cases if self.experiment is None else self.experiment.of(cases)
 
     def __len__(self) -> int:
         return self.count
 
+    def __repr__(self) -> str:
+        kind = f"{self.script.task.name} test"
+        return f"<{self.name} {self.script.version}, a {kind} of {self.count:,} cases ({self.positives:,} positive)>"
+
     @property
-    def rules(self) -> Rules:
-        """How answers are decided on, beside the decision parameters."""
+    def name(self) -> str:
+        """The test's name."""
+        return self.script.name
+
+    @property
+    def stratum(self) -> GroupKey | None:
+        """The stratum of a case; None where the design has none."""
+        return group_key(self.script.file.design.stratum)
+
+    @property
+    def psu(self) -> GroupKey | None:
+        """The primary sampling unit of a case; None where the design has none."""
+        return group_key(self.script.file.design.psu)
+
+    @property
+    def rules(self) -> TaskRules:
+        """How answers are judged, apart from the decision parameters."""
         return replace(self.script.rules, gallery=self.gallery)
 
     @property
     def digest(self) -> str:
-        """The identity of the test: the script's, and what was chosen of it."""
-        return self.script.digest if self.choice is None else self.script.digest_with(self.choice.words)
+        """The identity of the test: that of the script, and of the part that was chosen."""
+        return self.script.digest if self.experiment is None else self.script.digest_with(self.experiment.words)
 
     @property
     def references(self) -> References:
@@ -66,7 +80,7 @@ class CaseSet:
 
 
 def load_cases(script: Script, places: Mapping[str, Path]) -> CaseSet:
-    """Check every case; a ScriptError with all mistakes otherwise. `places` says where each data entry is."""
+    """Check every case, or raise a ScriptError with all mistakes; `places` says where each data entry is."""
     mistakes = Mistakes(str(script.path))
     weights, gallery = None, load_gallery(script, places)
     try:
@@ -78,7 +92,7 @@ def load_cases(script: Script, places: Mapping[str, Path]) -> CaseSet:
         mistakes.add(str(error))
     mistakes.raise_if_any()
     if not check.ids:
-        raise ScriptError(f"{script.path}: {_source_name(script)}: no cases; a test needs one at least")
+        raise ScriptError(f"{script.path}: {_source_name(script)}: no cases; a test needs at least one")
     design = script.file.design
     return CaseSet(
         script=script,
@@ -86,17 +100,15 @@ def load_cases(script: Script, places: Mapping[str, Path]) -> CaseSet:
         count=len(check.ids),
         positives=check.positives,
         strata=len(check.strata) if design.stratum is not None else None,
-        stratum=group_key(design.stratum),
-        psu=group_key(design.psu),
         weights=weights,
         gallery=gallery,
     )
 
 
 class _CaseCheck:
-    """Goes through the cases once and remembers what a later one could contradict."""
+    """Checks the cases one by one, and remembers what a later one could contradict."""
 
-    def __init__(self, task: Task, rules: Rules, references: References, design: DesignCheck) -> None:
+    def __init__(self, task: Task, rules: TaskRules, references: References, design: DesignCheck) -> None:
         self.task = task
         self.rules = rules
         self.references = references
@@ -114,7 +126,7 @@ class _CaseCheck:
                 mistakes.add(str(error), place=source.place())
                 continue
             if case.id in ids:
-                mistakes.add(f"id '{case.id}' is there twice; ids must differ", place=source.place())
+                mistakes.add(f"id '{case.id}' appears twice; ids must differ", place=source.place())
             ids.add(case.id)
             self.positives += case.positive
             if asks or not case.expect or self.task.checks_cases or type(case.input) is not str or "{" in case.input:
@@ -124,7 +136,7 @@ class _CaseCheck:
     def _mistakes(self, case: Case) -> Iterator[str]:
         if case.positive and self.task.needs_expect and not case.expect:
             yield f"case '{case.id}' is positive and has no ground truth; fill in expect"
-        elif case.expect and (text := self.task.mistake(case, self.rules)):
+        elif case.expect and (text := self.task.case_mistake(case, self.rules)):
             yield text
         try:
             self.references.check(case.input)
@@ -139,7 +151,7 @@ class _CaseCheck:
 
 @dataclass(frozen=True)
 class _Source:
-    """Raw rows, how a case is made of one, and where the last one stood."""
+    """Raw rows, how to make a case of one, and the place of the last one."""
 
     raws: Iterator[Any]
     make: Callable[[Any], Case]
@@ -152,7 +164,7 @@ def _source_name(script: Script) -> str:
 
 
 def _source(script: Script, places: Mapping[str, Path]) -> _Source:
-    """The cases from whichever source the script has."""
+    """The cases, from the source that the script names."""
     cases = script.file.cases
     if cases.table is not None:
         table = delimited(script.folder / cases.table)
@@ -160,14 +172,14 @@ def _source(script: Script, places: Mapping[str, Path]) -> _Source:
             return _Source(iter(table), _maker(table), lambda: f"{cases.table}:{table.line}")
         return _placed((f"{cases.table}:{line}", row) for line, row in rows(script.folder / (cases.table or "")))
     if cases.glob is not None:
-        return _placed(globbed(cases.glob, cases.pattern, places))
+        return _placed(glob_rows(cases.glob, cases.pattern, places))
     return _placed((f"[[cases.case]] number {n}", dict(row)) for n, row in enumerate(cases.case or [], 1))
 
 
-def _placed(rows_with_places: Iterator[tuple[str, Row]]) -> _Source:
+def _placed(rows_with_places: Iterator[tuple[str, TableRow]]) -> _Source:
     last = [""]
 
-    def raws() -> Iterator[Row]:
+    def raws() -> Iterator[TableRow]:
         for place, row in rows_with_places:
             last[0] = place
             yield row
@@ -176,11 +188,11 @@ def _placed(rows_with_places: Iterator[tuple[str, Row]]) -> _Source:
 
 
 def _maker(table: Delimited) -> Callable[[list[str]], Case]:
-    """`case_of` for the rows of this table, which are lists: a million cases spend most of their time here."""
+    """`case_of` for the rows of this table, which are lists; with a million cases, most of the time is spent here."""
     header, width = table.header, len(table.header)
     if "id" not in header:
         raise ScriptError(f"{table.name}:1: no column 'id' in the header; {nearest('id', header)}")
-    # A column that is not there is the empty field that is added to each row.
+    # A missing column is the empty field that is added to each row.
     fixed = [header.index(name) if name in header else len(header) for name in FIXED_COLUMNS]
     at_id, at_input, at_expect, at_positive, at_truth = fixed
     others = [(name, number) for number, name in enumerate(header) if name not in FIXED_COLUMNS]
@@ -210,7 +222,7 @@ def training(script: Script, places: Mapping[str, Path]) -> Iterator[Question]:
     for index, case in enumerate(training_cases(script, places)):
         label, columns = case.real_class, case.columns
         if script.task.shows_claim:
-            # A claim to learn from is worth nothing without whether it is true.
+            # A claim is no use for learning without whether it is true.
             label, columns = case.expect, {**columns, "positive": case.positive}
         yield Question(index, case.id, references.resolve(case.input), label, columns)
 

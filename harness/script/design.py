@@ -1,13 +1,18 @@
-"""The sampling design of a test, applied to its cases: which stratum and which PSU a case belongs to."""
+"""The sampling design of a test, applied to its cases: strata, PSUs and weights."""
 
+import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from harness.model import Case, crossed
+from harness.errors import ScriptError
+from harness.files.tables import rows
+from harness.model import Case, PsuStrata, crossed, plain_text
 from harness.params import nearest
-from harness.script.schema import Design
+from harness.script.load import Script
+from harness.script.schema import DesignSection, is_table
 
 FIXED_COLUMNS = ("id", "input", "expect", "positive", "truth")
-Key = Callable[[Case], str]
+GroupKey = Callable[[Case], str]
 
 
 def column_names(columns: str | Sequence[str]) -> list[str]:
@@ -15,8 +20,8 @@ def column_names(columns: str | Sequence[str]) -> list[str]:
     return [columns] if isinstance(columns, str) else list(columns)
 
 
-def group_key(columns: str | Sequence[str] | None) -> Key | None:
-    """The group of a case by one column, or by several crossed; None where no column is named."""
+def group_key(columns: str | Sequence[str] | None) -> GroupKey | None:
+    """A function for the group of a case, by one column or by several combined; None where no column is named."""
     if columns is None:
         return None
     names = column_names(columns)
@@ -29,7 +34,7 @@ def group_key(columns: str | Sequence[str] | None) -> Key | None:
 class DesignCheck:
     """Finds, case by case, what contradicts the declared design."""
 
-    def __init__(self, design: Design, weights: dict[str, float] | None) -> None:
+    def __init__(self, design: DesignSection, weights: dict[str, float] | None) -> None:
         self.names = column_names(design.stratum or []) + column_names(design.psu or []) + list(design.cofactors)
         if isinstance(design.weights, str) and weights is None and design.weights not in ("cases", "equal"):
             self.weight_column: str | None = design.weights
@@ -40,7 +45,7 @@ class DesignCheck:
         self.stratum = group_key(design.stratum)
         self.psu = group_key(design.psu)
         self.psu_columns = column_names(design.psu or [])
-        self.stratum_of: dict[str, str] = {}
+        self._strata = PsuStrata()
         self._missing: set[str] = set()
 
     @property
@@ -49,7 +54,7 @@ class DesignCheck:
         return bool(self.names)
 
     def mistake(self, case: Case) -> str | None:
-        """What is wrong with a case, if anything; a column that is missing is told once, not for every case."""
+        """What is wrong with a case, if anything; a missing column is reported once, not for every case."""
         for name in self.names:
             if name not in FIXED_COLUMNS and name not in case.columns:
                 return self._missing_column(name, case)
@@ -81,11 +86,32 @@ class DesignCheck:
             return f"no value for the psu, {' and '.join(self.psu_columns)}; units without a name would count as one"
         if self.stratum is None:
             return None
-        psu, stratum = self.psu(case), self.stratum(case)
-        first = self.stratum_of.setdefault(psu, stratum)
-        if first == stratum:
-            return None
-        return (
-            f"PSU '{psu}' lies in two strata, '{first}' and '{stratum}'; drop the stratum, "
-            "or take a column as psu that tells the two apart if they were drawn apart"
-        )
+        return self._strata.clash(self.psu(case), self.stratum(case))
+
+
+def stratum_weights(script: Script) -> dict[str, float] | None:
+    """The weight of each stratum, where the script has a table of them."""
+    weights = script.file.design.weights
+    if isinstance(weights, dict):
+        return dict(weights)
+    if not is_table(weights):
+        return None
+    found: dict[str, float] = {}
+    for line, row in rows(script.folder / weights):
+        if not {"stratum", "weight"} <= row.keys():
+            raise ScriptError(f"{weights}:{line}: a table of weights has columns stratum and weight")
+        name = plain_text(row["stratum"])
+        if name in found:
+            raise ScriptError(f"{weights}:{line}: stratum '{name}' appears twice")
+        found[name] = _weight(row["weight"], f"{weights}:{line}")
+    return found
+
+
+def _weight(value: Any, place: str) -> float:
+    try:
+        weight = float(value)
+    except (ValueError, TypeError):
+        weight = math.nan
+    if not 0 <= weight < math.inf:
+        raise ScriptError(f"{place}: weight '{value}' is not a number from 0 up")
+    return weight

@@ -1,4 +1,4 @@
-"""Folds of a test's training part, each a test of its own: learn from the other folds, be tested on this one."""
+"""Folds of a test's training part: learn from the other folds, and be tested on this one or on the test."""
 
 import json
 import random
@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from harness.errors import ScriptError
-from harness.model import Case
+from harness.errors import ScriptError, UsageError
+from harness.model import Case, PsuStrata
 from harness.script.cases import CaseSet, training_cases
 from harness.script.design import column_names, group_key
 from harness.script.load import SUFFIX, Script
@@ -22,12 +22,12 @@ LONGEST_NAME = 80
 
 
 @dataclass(frozen=True)
-class Material:
+class TrainingMaterial:
     """The training part of a test, with inputs as a program gets them, and how its cases were sampled."""
 
     script: Script
     items: list[Case]
-    # Columns that the test's own cases have; a program sees no others of a held-out case.
+    # Columns that the test's own cases have; a program sees only these of a held-out case.
     shown: frozenset[str]
     stratum: list[str]
     psu: list[str]
@@ -44,12 +44,12 @@ class Material:
 
     @property
     def makes_claims(self) -> bool:
-        """Whether a false claim is made beside every true one: else no threshold could be too low."""
-        return not self.has_claims and self.script.task.name != "value" and len(self.labels) > 1
+        """Whether a false claim is added to every true one; without any, no threshold could be too low."""
+        return not self.has_claims and self.script.task.claims_classes and len(self.labels) > 1
 
 
-def training_material(cases: CaseSet) -> Material:
-    """What a test offers to tune on; a ScriptError where that is nothing, or has no labels."""
+def training_material(cases: CaseSet) -> TrainingMaterial:
+    """The material that a test has for tuning; a ScriptError where there is none, or it has no labels."""
     script = cases.script
     if script.file.gallery is not None:
         text = (
@@ -60,12 +60,12 @@ def training_material(cases: CaseSet) -> Material:
     if not material.items:
         raise ScriptError(f"{script.path}: no training part to tune on; --on-test tunes on the test's own cases")
     if not any(_can_be_held_out(script, item) for item in material.items):
-        raise ScriptError(f"{script.path}: train: no case has a label in column expect; there is nothing to tune by")
+        raise ScriptError(f"{script.path}: train: no case has a label in column expect, so there is nothing to tune by")
     return material
 
 
-def training_part(cases: CaseSet) -> Material:
-    """What a test offers to learn from, whatever it is."""
+def training_part(cases: CaseSet) -> TrainingMaterial:
+    """The material that a test has for learning, with or without labels."""
     script = cases.script
     items = [
         Case(item.id, cases.references.resolve(item.input), item.expect, item.positive, item.truth, item.columns)
@@ -77,7 +77,7 @@ def training_part(cases: CaseSet) -> Material:
     # Two claims about one case share these, and nothing else.
     known = {"truth", "input", *shown.intersection(*(item.columns for item in items))}
     stratum, psu = (_declared(columns, known) for columns in (script.file.design.stratum, script.file.design.psu))
-    return Material(script, items, shown, [] if _crossing(items, stratum, psu) else stratum, psu)
+    return TrainingMaterial(script, items, shown, [] if _crossing(items, stratum, psu) else stratum, psu)
 
 
 def _declared(columns: str | Sequence[str] | None, known: set[str]) -> list[str]:
@@ -90,11 +90,11 @@ def _crossing(items: Sequence[Case], stratum: Sequence[str], psu: Sequence[str])
     of_stratum, of_unit = group_key(stratum or None), group_key(psu or None)
     if of_stratum is None or of_unit is None:
         return False
-    strata: dict[str, str] = {}
-    return any(strata.setdefault(of_unit(item), of_stratum(item)) != of_stratum(item) for item in items)
+    strata = PsuStrata()
+    return any(strata.clash(of_unit(item), of_stratum(item)) for item in items)
 
 
-def deal(material: Material, folds: int, seed: int) -> list[int]:
+def deal_folds(material: TrainingMaterial, folds: int, seed: int) -> list[int]:
     """The fold of every item: units stay together, and every fold has its share of each class."""
     unit_of = group_key(material.psu or None) or (lambda item: item.id)
     units: dict[str, list[int]] = defaultdict(list)
@@ -111,9 +111,9 @@ def deal(material: Material, folds: int, seed: int) -> list[int]:
     return _dealt(order, classes, folds)
 
 
-def _class(material: Material, item: Case) -> str:
-    """What folds have equal shares of; the numbers of a value test are no classes."""
-    return "" if material.script.task.name == "value" else f"{item.positive} {item.real_class}"
+def _class(material: TrainingMaterial, item: Case) -> str:
+    """The class that folds should have equal shares of; the numbers of a value test are not classes."""
+    return f"{item.positive} {item.real_class}" if material.script.task.claims_classes else ""
 
 
 def _dealt(units: Sequence[Sequence[int]], classes: Sequence[str], folds: int) -> list[int]:
@@ -130,9 +130,9 @@ def _dealt(units: Sequence[Sequence[int]], classes: Sequence[str], folds: int) -
     return fold_of
 
 
-def write_folds(material: Material, folds: int, seed: int, folder: Path) -> None:
+def write_folds(material: TrainingMaterial, folds: int, seed: int, folder: Path) -> None:
     """A test for each fold, in folders 1, 2, ...; their cases are all positive, or true and false claims in pairs."""
-    fold_of = deal(material, folds, seed)
+    fold_of = deal_folds(material, folds, seed)
     claims = random.Random(seed + 1)  # noqa: S311 (claims, not secrets)
     false = [_false_claim(material, item, claims) for item in material.items]
     for fold in range(folds):
@@ -152,14 +152,14 @@ def fold_scripts(folder: Path, folds: int) -> list[Path]:
     return [folder / str(fold) / f"fold{SUFFIX}" for fold in range(1, folds + 1)]
 
 
-def _false_claim(material: Material, item: Case, rng: random.Random) -> str | None:
-    """Another class, drawn from all others alike; None where none is to be made."""
+def _false_claim(material: TrainingMaterial, item: Case, rng: random.Random) -> str | None:
+    """A wrong class, drawn at random from all others; None where no false claim is made."""
     if not material.makes_claims or not item.real_class:
         return None
     return rng.choice([label for label in material.labels if label != item.real_class])
 
 
-def _cases(material: Material, item: Case, false: str | None) -> Iterator[dict[str, Any]]:
+def _cases(material: TrainingMaterial, item: Case, false: str | None) -> Iterator[dict[str, Any]]:
     if not _can_be_held_out(material.script, item):
         return
     columns = {name: value for name, value in item.columns.items() if name in material.shown}
@@ -171,10 +171,10 @@ def _cases(material: Material, item: Case, false: str | None) -> Iterator[dict[s
 
 
 def _can_be_held_out(script: Script, item: Case) -> bool:
-    """Whether a training case would do as a case of the test; one without a label can only be learned from."""
+    """Whether a training case could be a case of the test; one without a label is only good for learning."""
     if not item.expect:
         return not (item.positive and script.task.needs_expect)
-    return script.task.mistake(item, script.rules) is None
+    return script.task.case_mistake(item, script.rules) is None
 
 
 def _row(item: Case, columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,11 +186,11 @@ def _write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
 
 
-def _toml(material: Material, name: str, seed: int) -> str:
+def _toml(material: TrainingMaterial, name: str, seed: int) -> str:
     script = material.script
     test = script.file.test
     lines = ["format = 1", "[test]", f"name = {_text(name)}", f"version = {_text(script.version)}"]
-    # The digest of the whole test, so that other data behind the same names is another fold.
+    # The digest of the whole test, so that other data under the same names makes another fold.
     lines += [f"synopsis = {_text(f'held out of the training part of {script.digest}, seed {seed}')}"]
     lines += [f"task = {_text(test.task)}", f"errors = {_text(test.errors.value)}"]
     if not test.larger_is_better:
@@ -201,6 +201,8 @@ def _toml(material: Material, name: str, seed: int) -> str:
     lines += ["[train]", 'table = "train.jsonl"', "[cases]", 'table = "cases.jsonl"', "[design]"]
     lines += [f"stratum = {_text(material.stratum)}"] if material.stratum else []
     lines.append(f"psu = {_text(material.psu or [ITEM])}")
+    if script.settings:
+        lines += [f"[{test.task}]", *(f"{key} = {_text(value)}" for key, value in script.settings.items())]
     for key, section in script.file.params.items():
         lines += [f"[params.{key}]", f"type = {_text(section.type.value)}", f"default = {_text(section.default)}"]
         lines += [f"decision = {_text(section.decision)}", f"help = {_text(section.help)}"]
@@ -208,5 +210,32 @@ def _toml(material: Material, name: str, seed: int) -> str:
 
 
 def _text(value: object) -> str:
-    """A TOML value: what JSON writes is TOML too, but for one character."""
+    """A TOML value; what JSON writes is valid TOML too, except for one character and tables."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{json.dumps(key)} = {_text(part)}' for key, part in value.items())}}}"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+@dataclass(frozen=True)
+class HeldOutFold:
+    """One fold of several: the rows of the training table that are held out."""
+
+    fold: int
+    folds: int
+    seed: int
+    places: frozenset[int]
+
+
+def held_out_folds(cases: CaseSet, folds: int, seed: int) -> list[HeldOutFold]:
+    """Every fold in turn; units stay together, and every fold has its share of each class."""
+    script = cases.script
+    if script.file.train is None:
+        raise UsageError(
+            f"--train-folds {folds}: {script.name} has no training part ([train] in its script) to hold a fold back "
+            "from; leave --train-folds out"
+        )
+    fold_of = deal_folds(training_part(cases), folds, seed)
+    return [
+        HeldOutFold(fold + 1, folds, seed, frozenset(place for place, of in enumerate(fold_of) if of == fold))
+        for fold in range(folds)
+    ]

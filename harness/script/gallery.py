@@ -1,21 +1,31 @@
-"""The gallery of a rank test, from its table."""
+"""The gallery of a rank test, and virtual experiments: a part of the gallery, and a part of the probes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from harness.errors import ScriptError
+import msgspec
+
+from harness.errors import ScriptError, UsageError
+from harness.files.conditions import Condition, parse_condition
 from harness.files.mistakes import Mistakes
 from harness.files.tables import rows
-from harness.model import Question
+from harness.model import Case, Question
+from harness.params import nearest
+from harness.script.design import FIXED_COLUMNS
 from harness.script.load import Script
 from harness.script.references import References
 from harness.script.rows import case_of
 from harness.tasks.gallery import Gallery
 
+if TYPE_CHECKING:
+    from harness.script.cases import CaseSet
+
 
 def load_gallery(script: Script, places: Mapping[str, Path]) -> Gallery | None:
     """The gallery, checked; None where the test has none. A ScriptError names all mistakes of its table."""
-    if script.task.name != "rank" or script.file.gallery is None:
+    if not script.task.uses_gallery or script.file.gallery is None:
         return None
     table = script.file.gallery.table
     mistakes = Mistakes(str(script.path))
@@ -27,18 +37,101 @@ def load_gallery(script: Script, places: Mapping[str, Path]) -> Gallery | None:
             if not entry.expect:
                 raise ScriptError(f"gallery image '{entry.id}' has no identity; fill in expect")
             if entry.id in seen:
-                raise ScriptError(f"id '{entry.id}' is there twice; ids must differ")
+                raise ScriptError(f"id '{entry.id}' appears twice; ids must differ")
             seen.add(entry.id)
             entries.append(entry)
         except ScriptError as error:
             mistakes.add(str(error), place=f"{table}:{line}")
     mistakes.raise_if_any()
     if not entries:
-        raise ScriptError(f"{script.path}: {table}: no rows; a gallery needs one at least")
+        raise ScriptError(f"{script.path}: {table}: no rows; a gallery needs at least one")
     return Gallery(entries)
 
 
 def enrolment(gallery: Gallery, references: References) -> Iterator[Question]:
-    """What a program is told of the gallery: the images, and who they show."""
+    """What a program is told about the gallery: the images, and whom they show."""
     for index, entry in enumerate(gallery.entries):
         yield Question(index, entry.id, references.resolve(entry.input), entry.expect, entry.columns)
+
+
+@dataclass(frozen=True)
+class CaseConditions:
+    """Conditions on the columns of a case, and the words in which they were given."""
+
+    words: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+
+    def keeps(self, case: Case) -> bool:
+        """Whether all of them hold."""
+        return all(condition.holds(_field(case, condition.name)) for condition in self.conditions)
+
+
+def _field(case: Case, name: str) -> object:
+    return case.column(name) if name in FIXED_COLUMNS else case.columns.get(name)
+
+
+@dataclass(frozen=True)
+class VirtualExperiment:
+    """A part of a rank test: which probes are asked, and which gallery they are compared with.
+
+    A probe of somebody who is not enrolled is a negative case in an open-set test; in other tests it is left out.
+    """
+
+    gallery_conditions: CaseConditions
+    probe_conditions: CaseConditions
+    gallery: Gallery
+    open_set: bool
+    # How many probes were left out because they show people who are not enrolled.
+    left_out: int = 0
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The conditions by the names of their options."""
+        named = {"--gallery": self.gallery_conditions.words, "--probe": self.probe_conditions.words}
+        return {name: "\n".join(words) for name, words in named.items() if words}
+
+    def of(self, cases: Iterable[Case]) -> Iterator[Case]:
+        """The cases that take part."""
+        for case in cases:
+            if not self.probe_conditions.keeps(case):
+                continue
+            if not case.positive or self.gallery.own(case) >= 0:
+                yield case
+            elif self.open_set:
+                yield msgspec.structs.replace(case, positive=False, truth=case.real_class)
+
+
+def select_cases(cases: "CaseSet", gallery: Sequence[str], probe: Sequence[str]) -> "CaseSet":
+    """The part of a test that meets the conditions; all of it where there are none."""
+    if not gallery and not probe:
+        return cases
+    if cases.gallery is None:
+        option = "--gallery" if gallery else "--probe"
+        raise UsageError(f"{option}: for rank tests; {cases.script.name} is a {cases.script.task.name} test")
+    of_gallery = _conditions("--gallery", gallery, cases.gallery.entries[0])
+    of_probes = _conditions("--probe", probe, next(iter(cases)))
+    part = _gallery_part(cases.gallery, of_gallery)
+    experiment = VirtualExperiment(of_gallery, of_probes, part, open_set="threshold" in cases.script.params)
+    found = list(experiment.of(cases))
+    if not found:
+        raise UsageError(f"--probe {' '.join(probe)}: no probe matches, or none is of a person in the gallery")
+    experiment = replace(experiment, left_out=sum(map(of_probes.keeps, cases)) - len(found))
+    strata = None if cases.stratum is None else len({cases.stratum(case) for case in found})
+    positives = sum(case.positive for case in found)
+    return replace(cases, gallery=part, experiment=experiment, count=len(found), positives=positives, strata=strata)
+
+
+def _conditions(option: str, words: Sequence[str], example: Case) -> CaseConditions:
+    conditions = [parse_condition(text, option) for text in words]
+    known = [*FIXED_COLUMNS, *example.columns]
+    for condition in conditions:
+        if condition.name not in known:
+            raise UsageError(f"{option} {condition.name}: no such column; {nearest(condition.name, known)}")
+    return CaseConditions(tuple(words), tuple(conditions))
+
+
+def _gallery_part(gallery: Gallery, conditions: CaseConditions) -> Gallery:
+    found = Gallery(entry for entry in gallery.entries if conditions.keeps(entry))
+    if not found.entries:
+        raise UsageError(f"--gallery {' '.join(conditions.words)}: no gallery image matches")
+    return found

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from harness.bundled import bundled
 from harness.errors import ScriptError, UsageError
-from harness.files.strict_toml import read_toml
+from harness.files.toml import read_toml
 from harness.params import nearest
 from harness.script.load import SUFFIX
 
 
 @dataclass(frozen=True)
-class Found:
-    """A script that was found, by the name and version it gives itself."""
+class FoundScript:
+    """A script that was found, with the name and version in it."""
 
     path: Path
     name: str
@@ -23,7 +23,7 @@ class Found:
 
 
 def library_folders(given: Sequence[str | Path] = ()) -> list[tuple[str, Path]]:
-    """Where tests are looked for, in order, each with the name of the place."""
+    """The folders that are searched for tests, in order, each with the name of the place."""
     named = [Path(folder) for folder in (*given, *os.environ.get("HATE_LIBRARY", "").split())]
     missing = [folder for folder in named if not folder.is_dir()]
     if missing:
@@ -38,9 +38,9 @@ def scripts_in(folder: Path) -> Iterator[Path]:
         yield from sorted(path for path in folder.glob(pattern) if path.is_file())
 
 
-def find_all(libraries: Sequence[str | Path] = ()) -> list[Found]:
-    """Every test that has a name, nearest places first; what cannot be parsed is passed over here."""
-    found: list[Found] = []
+def find_all(libraries: Sequence[str | Path] = ()) -> list[FoundScript]:
+    """Every test that has a name, nearest places first; files that cannot be parsed are skipped here."""
+    found: list[FoundScript] = []
     seen: set[Path] = set()
     for site, folder in library_folders(libraries):
         for path in scripts_in(folder):
@@ -50,10 +50,10 @@ def find_all(libraries: Sequence[str | Path] = ()) -> list[Found]:
     return found
 
 
-def _peek(path: Path, site: str) -> Found | None:
+def _peek(path: Path, site: str) -> FoundScript | None:
     try:
         test = read_toml(path)[0]["test"]
-        return Found(path, str(test["name"]), str(test["version"]), site)
+        return FoundScript(path, str(test["name"]), str(test["version"]), site)
     except (ScriptError, KeyError, TypeError):
         return None
 
@@ -62,7 +62,7 @@ def find_script(text: str, libraries: Sequence[str | Path] = ()) -> Path:
     """The script that is meant by a path, a name, or NAME@VERSION."""
     path = Path(text)
     is_path = text.endswith(".toml") or "/" in text or os.sep in text
-    # A file with the bare name of a test is not meant: many call their program like what it is for.
+    # A file with the bare name of a test is not meant: many people name their program after the test.
     if is_path and path.is_file():
         return path
     if path.is_dir() and (scripts := sorted(path.glob(f"*{SUFFIX}"))):
@@ -74,7 +74,7 @@ def find_script(text: str, libraries: Sequence[str | Path] = ()) -> Path:
     return _by_name(text, find_all(libraries))
 
 
-def _by_name(text: str, found: Sequence[Found]) -> Path:
+def _by_name(text: str, found: Sequence[FoundScript]) -> Path:
     name, _, version = text.partition("@")
     matches = [entry for entry in found if entry.name == name and version in ("", entry.version)]
     if matches:

@@ -2,21 +2,20 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from harness.errors import ScriptError
 from harness.files import digest as digests
-from harness.files.lines import Lines, key_lines
-from harness.files.mistakes import Mistakes
-from harness.files.strict_toml import line_place, read_toml, validate
-from harness.params import Param, ParamType, Value
-from harness.script.paths import inside
-from harness.script.schema import FORMAT, Data, ParamSection, ScriptFile, is_table
-from harness.tasks import TASKS
-from harness.tasks.task import Rules, Task
+from harness.files.mistakes import KeyLines, Mistakes, key_lines
+from harness.files.toml import line_place, read_toml, validate
+from harness.params import Param, ParamType, Value, nearest
+from harness.script.references import inside
+from harness.script.schema import FORMAT, DataSection, ParamSection, ScriptFile, is_table
+from harness.tasks import find_task
+from harness.tasks.task import Task, TaskRules
 
 SUFFIX = ".hate.toml"
 
@@ -27,10 +26,12 @@ class Script:
 
     path: Path
     file: ScriptFile
+    # The table by the name of the task, such as [mask]; the keys are the task's own.
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
-        """Where the script and all that it names live."""
+        """The folder of the script, and of everything that it names."""
         return self.path.parent
 
     @property
@@ -46,15 +47,19 @@ class Script:
     @property
     def task(self) -> Task:
         """What is asked of an algorithm."""
-        return TASKS[self.file.test.task]
+        found = find_task(self.file.test.task)
+        if found is None:
+            raise ScriptError(f"{self.path}: task '{self.file.test.task}' is not known here")
+        return found
 
     @property
-    def rules(self) -> Rules:
-        """How answers are decided on, beside the decision parameters."""
+    def rules(self) -> TaskRules:
+        """How answers are judged, apart from the decision parameters."""
         tolerance = self.file.test.tolerance
-        return Rules(
+        return TaskRules(
             larger_is_better=self.file.test.larger_is_better,
             relative_tolerance=tolerance is not None and tolerance.relative is not None,
+            settings=self.settings,
         )
 
     @cached_property
@@ -65,8 +70,7 @@ class Script:
             limit = tolerance.absolute if tolerance.absolute is not None else tolerance.relative
             declared["tolerance"] = _with_default(declared["tolerance"], limit or 0.0)
         for name, section in self.file.params.items():
-            default = float(section.default) if section.type == "float" else section.default
-            declared[name] = Param(name, section.type, default, section.decision, section.help)
+            declared[name] = _param(name, section)
         return declared
 
     @property
@@ -83,7 +87,7 @@ class Script:
         return digests.digest(self._digests())
 
     def digest_with(self, texts: Mapping[str, str]) -> str:
-        """The identity of a part of this test: as if what was chosen were further files, by the options' names."""
+        """The identity of a part of this test: as if the conditions were files too, named like their options."""
         more = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
         return digests.digest({**self._digests(), **more})
 
@@ -93,9 +97,14 @@ class Script:
             files[data.url or data.path or ""] = data.sha256 or digests.path_sha256(self.data_path(data))
         return files
 
-    def data_path(self, data: Data) -> Path:
+    def data_path(self, data: DataSection) -> Path:
         """Where data that lies beside the script is."""
         return self.folder / (data.path or "")
+
+
+def _param(name: str, section: ParamSection) -> Param:
+    default = float(section.default) if section.type == "float" else section.default
+    return Param(name, section.type, default, section.decision, section.help)
 
 
 def _with_default(param: Param, default: Value) -> Param:
@@ -103,37 +112,62 @@ def _with_default(param: Param, default: Value) -> Param:
 
 
 def load_script(path: Path) -> Script:
-    """A script from its file; a ScriptError with every mistake otherwise."""
+    """Load a script from its file, or raise a ScriptError with every mistake."""
     parsed, text = read_toml(path)
     _check_format(path, parsed)
     mistakes = Mistakes(str(path))
-    script = Script(path, validate(ScriptFile, parsed, text, mistakes))
+    settings = _take_settings(parsed)
+    script = Script(path, validate(ScriptFile, parsed, text, mistakes), settings)
     lines = key_lines(text)
     _check_decisions(script, lines, mistakes)
+    _check_task(script, lines, mistakes)
     _check_files(script, lines, mistakes)
     mistakes.raise_if_any()
     return script
 
 
 def _check_format(path: Path, parsed: dict[str, Any]) -> None:
-    """Ahead of everything else: a later format may differ in every other key."""
+    """Checked before everything else: a later format may differ in every other key."""
     version = parsed.get("format", FORMAT)
     if type(version) is not int or version != FORMAT:
         raise ScriptError(f"{path}: format {version!r} is not known here, only {FORMAT}; a newer hate may read it")
 
 
-def _check_decisions(script: Script, lines: Lines, mistakes: Mistakes) -> None:
+def _check_decisions(script: Script, lines: KeyLines, mistakes: Mistakes) -> None:
     """Only a task knows how to decide on recorded answers, so only its own parameters can be decisions."""
     for name, section in script.file.params.items():
         if text := _decision_mistake(script, name, section):
             mistakes.add(f"params.{name}: {text}", place=line_place(lines, ("params", name)))
-    if script.task.name == "score" and "threshold" not in script.file.params:
-        mistakes.add("params.threshold: missing; a score test must say which score is high enough")
-    if script.task.name == "rank" and script.file.gallery is None:
-        mistakes.add('gallery: missing; a rank test compares probes with a gallery: [gallery] table = "gallery.csv"')
     if script.file.test.tolerance is not None and "tolerance" in script.file.params:
         text = "params.tolerance: test.tolerance says it already; leave one of them out"
         mistakes.add(text, place=line_place(lines, ("params", "tolerance")))
+
+
+def _take_settings(parsed: dict[str, Any]) -> dict[str, Any]:
+    """Take the table by the name of the task out of what was parsed; only the task knows its keys."""
+    test = parsed.get("test")
+    name = test.get("task") if isinstance(test, dict) else None
+    if not isinstance(name, str) or name in ScriptFile.model_fields or not isinstance(parsed.get(name), dict):
+        return {}
+    task = find_task(name)
+    return parsed.pop(name) if task is not None and task.setting_keys else {}
+
+
+def _check_task(script: Script, lines: KeyLines, mistakes: Mistakes) -> None:
+    """What the task itself asks of a script."""
+    task, sections = script.task, script.file.params
+    wrong = {f"params.{name}" for name, section in sections.items() if _decision_mistake(script, name, section)}
+    declared = {name: _param(name, section) for name, section in sections.items()}
+    asked = task.script_mistakes(declared, has_gallery=script.file.gallery is not None)
+    found = [(key, text) for key, text in asked if key not in wrong]
+    found += [
+        (f"{task.name}.{key}", f"unknown key; {nearest(key, task.setting_keys)}")
+        for key in script.settings
+        if key not in task.setting_keys
+    ]
+    found += [(f"{task.name}.{key}", text) for key, text in task.setting_mistakes(script.settings)]
+    for key, text in found:
+        mistakes.add(f"{key}: {text}", place=line_place(lines, tuple(key.split("."))))
 
 
 def _decision_mistake(script: Script, name: str, section: ParamSection) -> str | None:
@@ -147,12 +181,10 @@ def _decision_mistake(script: Script, name: str, section: ParamSection) -> str |
         return f"a decision parameter of every {script.task.name} test; say decision = true"
     if section.type not in (ParamType.FLOAT, ParamType.INT):
         return 'a number to decide by; say type = "float"'
-    if name == "rank" and (section.type is not ParamType.INT or int(section.default) < 1):
-        return 'a place in a list; say type = "int", and a default from 1 up'
     return None
 
 
-def _check_files(script: Script, lines: Lines, mistakes: Mistakes) -> None:
+def _check_files(script: Script, lines: KeyLines, mistakes: Mistakes) -> None:
     """Every file that the script names is there and inside its folder."""
     named: list[tuple[tuple[str, ...], str | None]] = [(("cases", "table"), script.file.cases.table)]
     named += [((key, "table"), table.table) for key, table in _tables(script)]

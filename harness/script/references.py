@@ -1,12 +1,28 @@
-"""References to data in an input: `{images}/test/3.pgm` is a file of [data.images]; other text is left as it is."""
+"""The files that a script may name: inside its folder, or inside data that it declares, `{images}/test/3.pgm`."""
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from harness.errors import ScriptError
-from harness.script.paths import inside
+
+
+def inside(folder: Path, name: str) -> Path:
+    """The file `name` in `folder`; a ScriptError where it is outside of it or does not exist."""
+    if not name or "\0" in name or "\\" in name:
+        raise ScriptError(f"{name!r} is not a file name; write it relative to the folder, with /")
+    if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+        raise ScriptError(f"'{name}' leaves the script's folder; put the file beside the script")
+    path = folder / name
+    try:
+        real = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise ScriptError(f"'{name}' does not exist") from None
+    if not real.is_relative_to(folder.resolve()):
+        raise ScriptError(f"'{name}' is a link that leaves the script's folder; put the file itself there")
+    return path
+
 
 _REFERENCE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}(?:/(.*))?", re.DOTALL)
 
@@ -18,7 +34,7 @@ class References:
         self._places = {name: path.absolute() for name, path in places.items()}
 
     def resolve(self, value: Any) -> Any:
-        """The value with each reference, also inside lists and objects, as an absolute path."""
+        """The value with each reference as an absolute path, inside lists and objects too."""
         if isinstance(value, str):
             return self._resolve_text(value) if value.startswith("{") else value
         if isinstance(value, list):
@@ -28,7 +44,7 @@ class References:
         return value
 
     def check(self, value: Any) -> None:
-        """A ScriptError where a reference leads nowhere or out of its data."""
+        """A ScriptError where a reference names a file that does not exist, or one outside of its data."""
         if isinstance(value, str):
             self._check_text(value)
         elif isinstance(value, (list, dict)):

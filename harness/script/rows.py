@@ -1,17 +1,21 @@
-"""A row of a table as a case."""
+"""A case from a row of a table, or from the name of a file."""
 
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from harness.errors import ScriptError
-from harness.files.tables import Row
+from harness.files.tables import TableRow
 from harness.model import Case, plain_text
+from harness.params import nearest
 
 TRUTH = {"true": True, "1": True, "false": False, "0": False, "": True}
-NO_ID = "a case without an id; give each its own in column id"
+NO_ID = "a case without an id; give each case its own id in column id"
 
 
-def case_of(row: Row) -> Case:
-    """A case from a row of a table; what is not a fixed column stays in `columns`. Takes the row for itself."""
+def case_of(row: TableRow) -> Case:
+    """A case from a row of a table; all but the fixed columns stay in `columns`. The row is used up."""
     case_id = row.pop("id", None)
     if type(case_id) is not str:
         case_id = "" if isinstance(case_id, (dict, list)) else plain_text(case_id)
@@ -27,7 +31,7 @@ def case_of(row: Row) -> Case:
     )
 
 
-def _text(row: Row, name: str) -> str:
+def _text(row: TableRow, name: str) -> str:
     value = row.pop(name, "")
     if type(value) is str:
         return value.strip()
@@ -37,10 +41,53 @@ def _text(row: Row, name: str) -> str:
 
 
 def truth_value(value: Any) -> bool:
-    """`positive` as it is written."""
+    """The value of column `positive`, in any of its spellings."""
     if type(value) is bool:
         return value
     text = plain_text(value).strip().lower()
     if text not in TRUTH:
         raise ScriptError(f"positive '{value}' is not true or false, 1 or 0")
     return TRUTH[text]
+
+
+_PLACEHOLDER = re.compile(r"^\{([A-Za-z_][A-Za-z0-9_]*)\}/(.+)$")
+
+
+def glob_rows(glob: str, pattern: str | None, places: Mapping[str, Path]) -> Iterator[tuple[str, TableRow]]:
+    """A row for each file that the glob finds, by its name in the data."""
+    found = _PLACEHOLDER.match(glob)
+    if found is None or found[1] not in places:
+        known = nearest(found[1] if found else "", places)
+        raise ScriptError(f"cases.glob: '{glob}' must begin with data, such as {{images}}/test/*.png; {known}")
+    if ".." in found[2].split("/"):
+        raise ScriptError(f"cases.glob: '{glob}' leaves its data; leave out ..")
+    root, expression = places[found[1]], _compile(pattern)
+    try:
+        files = sorted(path for path in root.glob(found[2]) if path.is_file())
+    except (ValueError, NotImplementedError) as error:
+        raise ScriptError(f"cases.glob: '{glob}': {error}") from None
+    for path in files:
+        name = path.relative_to(root).as_posix()
+        if not _is_unicode(name):
+            raise ScriptError(f"cases.glob: file name {name!r} is not UTF-8; rename the file")
+        yield name, {"id": name, "input": f"{{{found[1]}}}/{name}"} | _groups(expression, name)
+
+
+def _groups(expression: re.Pattern[str] | None, name: str) -> dict[str, Any]:
+    if expression is None:
+        return {}
+    match = expression.search(name)
+    if match is None:
+        raise ScriptError(f"cases.pattern does not match '{name}'; narrow the glob, or widen the pattern")
+    return {key: value for key, value in match.groupdict().items() if value is not None}
+
+
+def _is_unicode(name: str) -> bool:
+    return not any("\ud800" <= char <= "\udfff" for char in name)
+
+
+def _compile(pattern: str | None) -> re.Pattern[str] | None:
+    try:
+        return None if pattern is None else re.compile(pattern)
+    except re.error as error:
+        raise ScriptError(f"cases.pattern: not a regular expression: {error}") from None

@@ -1,4 +1,4 @@
-"""Test script, format 1: every key of it, as pydantic models. What the keys mean is in docs/test-scripts.md."""
+"""Test script, format 1: all of its keys, as pydantic models. docs/test-scripts.md says what they mean."""
 
 import math
 import re
@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, PlainValidator, StrictBool, StrictInt, StrictStr, model_validator
 
-from harness.files.strict_toml import Section
+from harness.files.toml import Section
 from harness.model import ErrorRule
 from harness.params import ParamType
-from harness.tasks import TASKS
+from harness.tasks import TASKS, find_task, task_names
 
 FORMAT = 1
 NAME_PATTERN = r"[a-z0-9][a-z0-9._-]*"
@@ -17,7 +17,7 @@ LONGEST_NAME = 100
 
 
 def _like(pattern: str, words: str) -> AfterValidator:
-    """Text of a certain form, which a mistake is told in words."""
+    """Text that must match a pattern, which messages give in words."""
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text) or len(text) > LONGEST_NAME:
@@ -60,26 +60,26 @@ Word = Annotated[StrictStr, _like(r"[A-Za-z_][A-Za-z0-9_]*", "letters, digits an
 Limit = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 
 
-class Tolerance(Section):
+class ToleranceSection(Section):
     """How far a value may be off: absolutely, or relative to the expected one."""
 
     absolute: Limit | None = None
     relative: Limit | None = None
 
     @model_validator(mode="after")
-    def _one_of_them(self) -> "Tolerance":
+    def _one_of_them(self) -> "ToleranceSection":
         if (self.absolute is None) == (self.relative is None):
-            raise ValueError("say either absolute or relative")
+            raise ValueError("give either absolute or relative")
         return self
 
 
 def _known_task(name: str) -> str:
-    if name not in TASKS:
-        raise ValueError(f"'{name}' is not one of {', '.join(TASKS)}")
+    if find_task(name) is None:
+        raise ValueError(f"'{name}' is not one of {', '.join(task_names())}")
     return name
 
 
-class Test(Section):
+class TestSection(Section):
     """[test]."""
 
     name: Annotated[StrictStr, _like(NAME_PATTERN, "small letters, digits, dots, _ and -, such as my-test")]
@@ -92,14 +92,15 @@ class Test(Section):
     errors: ErrorRule = ErrorRule.FAILURE
     baseline: StrictStr | None = None
     larger_is_better: StrictBool = True
-    tolerance: Tolerance | None = None
+    tolerance: ToleranceSection | None = None
 
     @model_validator(mode="after")
-    def _fits_the_task(self) -> "Test":
-        if self.tolerance is not None and self.task != "value":
-            raise ValueError(f"tolerance is for value tests, this is a {self.task} test")
-        if not self.larger_is_better and self.task in ("label", "value"):
-            raise ValueError(f"larger_is_better is for tests with scores of their own, this is a {self.task} test")
+    def _fits_the_task(self) -> "TestSection":
+        task = find_task(self.task)
+        for key, said in (("tolerance", self.tolerance is not None), ("larger_is_better", not self.larger_is_better)):
+            if said and task is not None and key not in task.script_keys:
+                those = " and ".join(name for name, other in TASKS.items() if key in other.script_keys)
+                raise ValueError(f"{key} is for {those} tests, this is a {self.task} test")
         return self
 
 
@@ -109,7 +110,7 @@ def _web_address(url: str) -> str:
     return url
 
 
-class Data(Section):
+class DataSection(Section):
     """[data.NAME]: a file or folder beside the script, or a URL."""
 
     path: StrictStr | None = None
@@ -121,21 +122,21 @@ class Data(Section):
     unpack: StrictBool = False
 
     @model_validator(mode="after")
-    def _one_source(self) -> "Data":
+    def _one_source(self) -> "DataSection":
         if (self.path is None) == (self.url is None):
-            raise ValueError("say either path or url")
+            raise ValueError("give either path or url")
         if self.url is not None and self.sha256 is None:
-            raise ValueError("a url needs its sha256, so that everyone runs the same data")
+            raise ValueError("a url needs its sha256, so that everyone uses the same data")
         return self
 
 
-class Table(Section):
+class TableSection(Section):
     """[train] and [gallery]."""
 
     table: StrictStr
 
 
-class Cases(Section):
+class CasesSection(Section):
     """[cases]: exactly one source."""
 
     table: StrictStr | None = None
@@ -144,9 +145,9 @@ class Cases(Section):
     case: list[dict[str, Any]] | None = None
 
     @model_validator(mode="after")
-    def _one_source(self) -> "Cases":
+    def _one_source(self) -> "CasesSection":
         if sum(source is not None for source in (self.table, self.glob, self.case)) != 1:
-            raise ValueError("say exactly one of table, glob and [[cases.case]]")
+            raise ValueError("give exactly one of table, glob and [[cases.case]]")
         if self.pattern is not None and self.glob is None:
             raise ValueError("pattern goes with glob")
         return self
@@ -168,7 +169,7 @@ class ParamSection(Section):
         return self
 
 
-class Design(Section):
+class DesignSection(Section):
     """[design]: how the cases were sampled."""
 
     stratum: Columns | None = None
@@ -177,7 +178,7 @@ class Design(Section):
     weights: Annotated[str | dict[str, float], PlainValidator(_weights)] = "cases"
 
     @model_validator(mode="after")
-    def _weights_have_strata(self) -> "Design":
+    def _weights_have_strata(self) -> "DesignSection":
         of_strata = isinstance(self.weights, dict) or self.weights == "equal" or is_table(self.weights)
         if of_strata and self.stratum is None:
             raise ValueError("weights of strata need a stratum; name its column")
@@ -185,7 +186,7 @@ class Design(Section):
 
 
 def is_table(name: str) -> bool:
-    """Whether a name is that of a table file, not of a column."""
+    """Whether a name is that of a file with a table, not of a column."""
     return name.endswith((".csv", ".tsv", ".jsonl", ".parquet"))
 
 
@@ -193,10 +194,10 @@ class ScriptFile(Section):
     """The whole file."""
 
     format: Literal[1]
-    test: Test
-    data: dict[Word, Data] = {}
-    train: Table | None = None
-    gallery: Table | None = None
-    cases: Cases
+    test: TestSection
+    data: dict[Word, DataSection] = {}
+    train: TableSection | None = None
+    gallery: TableSection | None = None
+    cases: CasesSection
     params: dict[Word, ParamSection] = {}
-    design: Design = Design()
+    design: DesignSection = DesignSection()

@@ -1,14 +1,11 @@
-"""What a site has: tests, their versions and transcripts, found by name or gone through."""
+"""What a site has: its tests, their versions and transcripts, by name or all of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
 
 from harness.errors import DataError
 from harness.site.layout import (
     NameEntry,
-    Ref,
     Release,
     TestEntry,
     TestIndex,
@@ -19,31 +16,15 @@ from harness.site.layout import (
     decode_release,
     index_path,
 )
+from harness.site.stores import SiteStore
 from harness.site.tree import Tree
-
-
-class Place(Protocol):
-    """Where the files of a site are."""
-
-    @property
-    def name(self) -> str:
-        """What to call it in messages."""
-
-    def index(self, ref: Ref) -> bytes:
-        """An index, checked."""
-
-    def ahead(self, refs: Sequence[Ref]) -> None:
-        """All of these indexes will be asked for."""
-
-    def file(self, ref: Ref, label: str = "") -> Path:
-        """Content, checked, as a file of this machine; `label` is what people call it."""
 
 
 @dataclass(frozen=True)
 class Catalogue:
     """One state of a site."""
 
-    place: Place
+    store: SiteStore
     top: Top
 
     @property
@@ -57,12 +38,12 @@ class Catalogue:
         return Tree(NameEntry, self.top.names)
 
     def tests(self) -> Iterator[TestEntry]:
-        """Every test."""
-        return self.test_tree.walk(self.place)
+        """All tests, one by one."""
+        return self.test_tree.walk(self.store)
 
     def entry(self, name: str) -> TestEntry | None:
         """The entry of a test."""
-        return next(iter(self.test_tree.find(self.place, name)), None)
+        return next(iter(self.test_tree.find(self.store, name)), None)
 
     def test(self, name: str) -> TestIndex | None:
         """The index of a test."""
@@ -71,18 +52,18 @@ class Catalogue:
 
     def index_of(self, entry: TestEntry) -> TestIndex:
         """The index that an entry names."""
-        said = f"{self.place.name}: {index_path(entry.index.sha256)}"
-        index = decode(self.place.index(entry.index), TestIndex, said)
+        name = f"{self.store.name}: {index_path(entry.index.sha256)}"
+        index = decode(self.store.index(entry.index), TestIndex, name)
         if index.name != entry.name:
-            raise DataError(f"{said}: the index of test '{index.name}', not of '{entry.name}'")
+            raise DataError(f"{name}: the index of test '{index.name}', not of '{entry.name}'")
         return index
 
     def release(self, index: TestIndex, version: VersionEntry) -> Release:
         """What a version of a test consists of."""
-        said = f"{self.place.name}: {index_path(version.release.sha256)}"
-        release = decode_release(self.place.index(version.release), said)
+        name = f"{self.store.name}: {index_path(version.release.sha256)}"
+        release = decode_release(self.store.index(version.release), name)
         if (release.name, release.version, release.digest) != (index.name, version.version, version.digest):
-            raise DataError(f"{said}: not the release of {index.name} {version.version}")
+            raise DataError(f"{name}: not the release of {index.name} {version.version}")
         return release
 
     def transcript_tree(self, index: TestIndex) -> Tree[TranscriptEntry]:
@@ -90,22 +71,22 @@ class Catalogue:
         return Tree(TranscriptEntry, index.transcripts)
 
     def transcripts(self, index: TestIndex) -> Iterator[TranscriptEntry]:
-        """Every transcript of a test, of all its versions."""
-        return self.transcript_tree(index).walk(self.place)
+        """All transcripts of a test, of all its versions."""
+        return self.transcript_tree(index).walk(self.store)
 
     def transcript(self, index: TestIndex, name: str, version: str = "") -> TranscriptEntry | None:
-        """A transcript by name; of the latest version of the test that has one, unless told."""
-        found = {entry.version: entry for entry in self.transcript_tree(index).find(self.place, name)}
+        """A transcript by name; without a version, that of the latest version of the test that has one."""
+        found = {entry.version: entry for entry in self.transcript_tree(index).find(self.store, name)}
         order = [version] if version else [one.version for one in reversed(index.versions)]
         return next((found[one] for one in order if one in found), None)
 
     def tests_with(self, name: str) -> NameEntry | None:
         """Which tests have a transcript of this name."""
-        return next(iter(self.name_tree.find(self.place, name)), None)
+        return next(iter(self.name_tree.find(self.store, name)), None)
 
 
 def find_version(index: TestIndex, version: str) -> VersionEntry | None:
-    """A version of a test; the latest where none is named."""
+    """A version of a test; the latest if none is named."""
     if not version:
         return index.latest
     return next((entry for entry in index.versions if entry.version == version), None)

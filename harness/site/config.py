@@ -1,4 +1,4 @@
-"""The user's configuration: which sites there are, whose keys they have, where copies of them are."""
+"""The user's configuration: which sites there are, their keys and mirrors, and whether to stay offline."""
 
 import os
 from dataclasses import dataclass, field
@@ -10,11 +10,14 @@ from harness.errors import HateError, UsageError
 from harness.site.urls import is_url, masked, parse
 
 SITES = "HATE_SITES"
+OFFLINE = "HATE_OFFLINE"
+# One element for every `go_offline` that has not been taken back.
+_offline: list[bool] = []
 
 
 @dataclass(frozen=True)
-class Config:
-    """config.toml."""
+class UserConfig:
+    """What config.toml says."""
 
     sites: list[str] = field(default_factory=list)
     keys: dict[str, str] = field(default_factory=dict)
@@ -23,9 +26,9 @@ class Config:
 
 @dataclass(frozen=True)
 class SiteConfig:
-    """A site: where it is, a key that its index must be signed with, and where its files are too."""
+    """A site: where it is, the key that must have signed its index, and its mirrors."""
 
-    # An address without a slash at its end, or a folder.
+    # An address without a trailing slash, or a folder.
     address: str
     key: str = ""
     mirrors: tuple[str, ...] = ()
@@ -37,41 +40,41 @@ class SiteConfig:
 
     @property
     def name(self) -> str:
-        """What to call it: no passwords."""
+        """Its address for messages, without passwords."""
         return self.address if self.is_folder else masked(self.address)
 
 
 def config_path() -> Path:
-    """The usual place of the platform."""
+    """The platform's usual place for it."""
     return user_config_path("hate", appauthor=False) / "config.toml"
 
 
-def read_config() -> Config:
-    """The configuration; an empty one where there is no file."""
+def read_config() -> UserConfig:
+    """The configuration; an empty one if there is no file."""
     path = config_path()
     if not path.is_file():
-        return Config()
-    # Here, because most users have none and it takes long to import.
+        return UserConfig()
+    # Imported here, because most users have no such file and pydantic takes long to import.
     from harness.site.config_file import read_config_file
 
     found = read_config_file(path)
-    return Config(found.sites, found.keys, found.mirrors)
+    return UserConfig(found.sites, found.keys, found.mirrors)
 
 
 def configured_sites() -> list[SiteConfig]:
-    """The sites in order: those of HATE_SITES, a list with blanks between, or else those of the configuration."""
+    """The sites in order: those of HATE_SITES, separated by blanks, or else those of the configuration."""
     config = read_config()
     named = os.environ[SITES].split() if SITES in os.environ else config.sites
     return [site_config(address, config) for address in dict.fromkeys(named)]
 
 
-def site_config(address: str, config: Config | None = None) -> SiteConfig:
-    """A site, with what the configuration says of it."""
+def site_config(address: str, config: UserConfig | None = None) -> SiteConfig:
+    """A site, with what the configuration says about it."""
     known = read_config() if config is None else config
     plain = _plain(address)
     keys = {_plain(site): key for site, key in known.keys.items()}
     mirrors = {_plain(site): tuple(map(_plain, urls)) for site, urls in known.mirrors.items()}
-    # Keys and mirrors are of the place, whoever asks there.
+    # Keys and mirrors belong to the place, whose credentials are in the address does not matter.
     bare = plain if not is_url(plain) else _plain(parse(plain).url)
     return SiteConfig(plain, keys.get(bare, keys.get(plain, "")), mirrors.get(bare, mirrors.get(plain, ())))
 
@@ -84,3 +87,18 @@ def _plain(address: str) -> str:
     except HateError as error:
         raise UsageError(f"site {error}; see {SITES} and {config_path()}") from None
     return address.partition("#")[0].partition("?")[0].removesuffix("hate-site.json").rstrip("/")
+
+
+def is_offline() -> bool:
+    """Whether --offline was given, or HATE_OFFLINE is set."""
+    return bool(_offline) or os.environ.get(OFFLINE, "") not in ("", "0")
+
+
+def go_offline() -> None:
+    """Use no network from now on."""
+    _offline.append(True)
+
+
+def go_online() -> None:
+    """Take back one `go_offline`."""
+    _offline.pop()

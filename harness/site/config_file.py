@@ -1,9 +1,9 @@
-"""The configuration's file: every key of it."""
+"""The configuration file, config.toml: all its keys."""
 
 from pathlib import Path
 
 from harness.files.mistakes import Mistakes
-from harness.files.strict_toml import Section, read_toml, validate
+from harness.files.toml import Section, read_toml, validate
 
 
 class ConfigFile(Section):
@@ -17,6 +17,6 @@ class ConfigFile(Section):
 
 
 def read_config_file(path: Path) -> ConfigFile:
-    """What the file says; every mistake of it at once otherwise."""
+    """What the file says; an error lists all mistakes at once."""
     parsed, text = read_toml(path)
     return validate(ConfigFile, parsed, text, Mistakes(str(path)))

@@ -1,23 +1,23 @@
-"""The layout of a site, format 1: what each file of it holds. In words: docs/sites.md.
+"""The layout of a site, format 1: what each of its files holds. In words: docs/sites.md.
 
-One file changes, the top index; it names the root of a tree by SHA-256, and everything below is named by its content.
-So a reader that has a top index sees one state of the site, whole, and one signature covers all of it.
+Only one file changes, the top index. It names the root of a tree by SHA-256, and everything below is named by its
+content. A reader with a top index therefore sees one consistent state of the site, and one signature covers all of it.
 """
 
 import hashlib
+import re
 from typing import Annotated, Generic, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
 from harness.errors import DataError
-from harness.site.paths import check_inside
 
 FORMAT = 1
 TOP = "hate-site.json"
 # A leaf with more entries is split by the next hex digit of their keys.
 LARGEST_LEAF = 512
-# 16 digits tell 1.8e19 entries apart: nobody has more, so whatever is deeper is hostile.
+# 16 digits distinguish 1.8e19 entries: nobody has more, so a deeper tree is hostile.
 DEEPEST = 16
 LARGEST_TOP = 1 << 20
 LARGEST_INDEX = 16 << 20
@@ -65,9 +65,9 @@ class Top(Struct, frozen=True):
     serial: Count
     published: Words = ""
     title: Words = ""
-    # `ed25519:` and the public key in base64, where the site is signed.
+    # `ed25519:` and the public key in base64, if the site is signed.
     key: Words = ""
-    # Addresses of sites with the same files, asked where this one does not answer.
+    # Addresses of sites with the same files, asked if this one does not answer.
     mirrors: Annotated[list[Words], Meta(max_length=100)] = []
     # Tests by name, transcripts by name: trees of TestEntry and of NameEntry; null while there are none.
     tests: Subtree | None = None
@@ -111,7 +111,7 @@ class TestIndex(Struct, frozen=True):
 
     @property
     def latest(self) -> VersionEntry:
-        """The version that is meant where none is named."""
+        """The version that is meant if none is named."""
         return self.versions[-1]
 
 
@@ -141,7 +141,7 @@ class Release(Struct, frozen=True):
 
 
 class TranscriptEntry(Struct, frozen=True):
-    """A transcript of a test; its name is its own among those of one version of the test."""
+    """A transcript of a test; its name is unique among those of one version of the test."""
 
     name: TranscriptName
     version: Version
@@ -156,12 +156,12 @@ class TranscriptEntry(Struct, frozen=True):
     ER: Count
     published: Words
     file: Ref
-    # Who submitted it, where the site asks for that.
+    # Who submitted it, if the site requires tokens.
     by: Words = ""
 
 
 class NameEntry(Struct, frozen=True):
-    """Which tests have a transcript of a name: how many, and up to ten of them."""
+    """Which tests have a transcript with this name: how many, and up to ten of them."""
 
     name: TranscriptName
     count: Count
@@ -207,7 +207,7 @@ def index_path(sha256: str) -> str:
 
 
 def file_path(sha256: str) -> str:
-    """Where content is."""
+    """Where a file with this content is."""
     return f"files/{sha256[:2]}/{sha256}"
 
 
@@ -222,12 +222,12 @@ def encode(document: object) -> bytes:
 
 
 def ref_of(data: bytes) -> Ref:
-    """How content is named."""
+    """How a file with this content is named."""
     return Ref(hashlib.sha256(data).hexdigest(), len(data))
 
 
 def decode(data: bytes, kind: type[Document], name: str) -> Document:
-    """What an index says; a DataError where it is not what it should be. Unknown keys are passed over."""
+    """The content of an index; a DataError if it is malformed. Unknown keys are ignored."""
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
@@ -236,7 +236,7 @@ def decode(data: bytes, kind: type[Document], name: str) -> Document:
 
 
 def decode_top(data: bytes, name: str) -> Top:
-    """The top index; one of a later format is said to be that."""
+    """The top index; a DataError says so if it has a later format."""
     top = decode(data, Top, name)
     if top.hate != "site":
         raise DataError(f"{name}: not the index of a site")
@@ -246,7 +246,7 @@ def decode_top(data: bytes, name: str) -> Top:
 
 
 def decode_release(data: bytes, name: str) -> Release:
-    """A release; its files have places inside the test's folder, each its own, and its script is among them."""
+    """A release; a DataError unless its files have different places inside the test's folder, the script among them."""
     release = decode(data, Release, name)
     paths = [file.path for file in release.files]
     for path in paths:
@@ -262,3 +262,43 @@ def decode_release(data: bytes, name: str) -> Release:
 def _parents(path: str) -> list[str]:
     parts = path.split("/")
     return ["/".join(parts[:number]) for number in range(1, len(parts))]
+
+
+_BAD_CHARACTERS = re.compile('[\x00-\x1f\x7f\\\\:*?"<>|\ud800-\udfff]')
+# Names that are devices on Windows, whatever their suffix.
+_DEVICE_NAME = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+LONGEST_PART = 200
+
+
+def check_inside(path: str, name: str) -> None:
+    """A DataError if a path may lead out of its folder, or cannot be a file's name on every system."""
+    if not all(map(_is_good_part, path.split("/"))):
+        raise DataError(f"{name}: {path[:100]!r} is not the name of a file inside its folder; refused")
+
+
+def _is_good_part(part: str) -> bool:
+    blank = part != part.strip() or part.endswith(".")
+    return (
+        bool(part)
+        and not blank
+        and len(part.encode(errors="replace")) <= LONGEST_PART
+        and not (_BAD_CHARACTERS.search(part) or _DEVICE_NAME.fullmatch(part))
+    )
+
+
+_VERSION_PART = re.compile(r"(\d+)|([A-Za-z]+)|([^A-Za-z0-9]+)")
+_EARLY_STAGES = ("dev", "a", "alpha", "b", "beta", "c", "rc", "pre", "preview")
+_VERSION_END = (1, 0, "")
+
+
+def version_key(version: str) -> tuple[tuple[int, int, str], ...]:
+    """A sort key: 1.9 < 1.10-rc1 < 1.10 < 1.10.post1 < 1.10.1; different spellings of one version differ, too."""
+    parts = [_version_part(number, word) for number, word, _ in _VERSION_PART.findall(version) if number or word]
+    return (*parts, _VERSION_END, (0, 0, version))
+
+
+def _version_part(number: str, word: str) -> tuple[int, int, str]:
+    if number:
+        return (3, int(number), "")
+    early = word.lower() in _EARLY_STAGES
+    return (0, _EARLY_STAGES.index(word.lower()), word) if early else (2, 0, word)

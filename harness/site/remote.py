@@ -1,107 +1,93 @@
-"""What is at a URL and may change: kept in the cache by content, and asked for again only if the server has a newer
-one."""
+"""Files at a URL that may change: kept in the cache, and downloaded again only if the server has a newer one."""
 
 import contextlib
 import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
-from harness.errors import DataError, TranscriptError, Unreachable
+from harness.errors import TranscriptError, Unreachable
 from harness.files.digest import file_sha256
-from harness.site.cache import cache_folder, kept
-from harness.site.content import CONTENT, FILES
-from harness.site.download import fetch
-from harness.site.inflate import gunzip_if_packed
-from harness.site.limits import Limits
-from harness.site.offline import is_offline
+from harness.site.cache import CONTENT, FILES, cache_folder, cached_by_content
+from harness.site.config import is_offline
+from harness.site.request import Download, DownloadLimits, DownloadRequest, Validators
 from harness.site.urls import masked, parse
-from harness.site.wish import Fetched, Validators, Wish
 from harness.transcript.read import open_transcript
 
 _SPACE = b" \t\r\n"
 
 
-@dataclass(frozen=True)
-class Remote:
-    """A file that is now here; `note` is what a user should know about it."""
-
-    path: Path
-    note: str = ""
-
-
 class Visit(msgspec.Struct, frozen=True):
-    """What a URL led to the last time."""
+    """What a URL led to the last time, as it is kept in the cache."""
 
     url: str
     sha256: str
     etag: str = ""
     modified: str = ""
 
-    @property
-    def content(self) -> Path:
-        """Where that is."""
-        return cache_folder() / FILES / self.sha256 / CONTENT
-
 
 @dataclass(frozen=True)
-class Kind:
-    """What is expected at a URL: looked at on its way, and once more when it is whole."""
+class FileFormat:
+    """What is expected at a URL: the body is filtered on its way, and the file checked when it is complete."""
 
-    through: Callable[[str, Iterable[bytes]], Iterator[bytes]]
+    body_filter: Callable[[str, Iterable[bytes]], Iterator[bytes]]
     check: Callable[[str, Path], None]
 
 
-def remote_transcript(url: str, limits: Limits) -> Remote:
-    """The transcript at a URL, from the cache where the server says that it is the same, or cannot be reached."""
-    return remote_file(url, limits, TRANSCRIPT)
+def remote_transcript(url: str, limits: DownloadLimits) -> Download:
+    """The transcript at a URL; from the cache if the server says that it has not changed, or cannot be reached."""
+    return remote_file(url, limits, TRANSCRIPT_FILE)
 
 
-def remote_file(url: str, limits: Limits, kind: Kind) -> Remote:
-    """The file at a URL, from the cache where the server says that it is the same, or cannot be reached."""
+def remote_file(url: str, limits: DownloadLimits, expected: FileFormat) -> Download:
+    """The file at a URL; from the cache if the server says that it has not changed, or cannot be reached."""
     parse(url)
-    visit = _last_visit(url)
-    known = Validators(visit.etag, visit.modified) if visit else Validators()
-    wish = Wish(url, limits, known, through=lambda blocks: kind.through(masked(url), blocks))
+    known = _last_download(url)
+    request = DownloadRequest(
+        url, limits, known=known, body_filter=lambda blocks: expected.body_filter(masked(url), blocks)
+    )
     try:
-        return Remote(_fetched(wish, visit, kind))
+        return _downloaded(request, expected)
     except Unreachable as error:
-        if visit is None:
+        if known is None:
             raise
-        # Whoever went offline knows it.
-        return Remote(visit.content, "" if is_offline() else f"{error}; using the copy in the cache")
-
-
-def _fetched(wish: Wish, visit: Visit | None, kind: Kind) -> Path:
-    arrived: list[Fetched] = []
-
-    def make(folder: Path) -> str:
-        found = fetch(wish, folder / CONTENT)
-        if found is None:
-            raise _Unchanged
-        kind.check(wish.name, folder / CONTENT)
-        arrived.append(found)
-        return found.sha256
-
-    try:
-        path = kept(FILES, make) / CONTENT
-    except _Unchanged:
-        if visit is None:
-            raise DataError(f"{wish.name}: HTTP 304, but nothing was here to be unchanged") from None
-        return visit.content
-    _remember(wish.url, arrived[0])
-    return path
+        # A user who went offline knows it.
+        return replace(known, note="" if is_offline() else f"{error}; using the copy in the cache")
 
 
 class _Unchanged(Exception):
-    """The known copy is still the right one."""
+    """The copy that we have is current."""
 
 
-def _checked(name: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The content; a page for people is found out at its first byte, not after gigabytes."""
+def _downloaded(request: DownloadRequest, expected: FileFormat) -> Download:
+    """The file, now in the cache: a new one, or the copy that was there if it is current."""
+    # Imported here, because most commands never need it and it takes long to import.
+    from harness.site.download import download
+
+    found: list[Download] = []
+
+    def make(folder: Path) -> str:
+        found.append(download(request, folder / CONTENT))
+        if found[0] is request.known:
+            raise _Unchanged
+        expected.check(request.name, found[0].path)
+        return found[0].sha256
+
+    try:
+        entry = cached_by_content(FILES, make)
+    except _Unchanged:
+        return found[0]
+    _remember(request.url, found[0])
+    return replace(found[0], path=entry / CONTENT)
+
+
+def _transcript_blocks(name: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The content, decompressed; a web page is noticed at its first byte, not after gigabytes."""
+    from harness.site.body import gunzip_if_packed
+
     begun = False
     for block in gunzip_if_packed(blocks):
         start = b"" if begun else block.lstrip(_SPACE)[:1]
@@ -117,7 +103,7 @@ def _check_header(name: str, path: Path) -> None:
         pass
 
 
-def _untouched(_name: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
+def _unfiltered(_name: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
     return iter(blocks)
 
 
@@ -125,25 +111,27 @@ def _unchecked(_name: str, _path: Path) -> None:
     """Whoever reads it checks it."""
 
 
-AS_IT_IS = Kind(_untouched, _unchecked)
-TRANSCRIPT = Kind(_checked, _check_header)
+ANY_FILE = FileFormat(_unfiltered, _unchecked)
+TRANSCRIPT_FILE = FileFormat(_transcript_blocks, _check_header)
 
 
 def _visit_path(url: str) -> Path:
     return cache_folder() / "urls" / f"{hashlib.sha256(url.encode()).hexdigest()}.json"
 
 
-def _last_visit(url: str) -> Visit | None:
-    """The last visit, if what it brought is still in the cache, whole."""
+def _last_download(url: str) -> Download | None:
+    """What the last visit brought, if it is still intact in the cache."""
     try:
         visit = msgspec.json.decode(_visit_path(url).read_bytes(), type=Visit)
-        return visit if file_sha256(visit.content) == visit.sha256 else None
+        path = cache_folder() / FILES / visit.sha256 / CONTENT
+        whole = file_sha256(path) == visit.sha256
     except (OSError, msgspec.MsgspecError):
         return None
+    return Download(path, visit.sha256, Validators(visit.etag, visit.modified)) if whole else None
 
 
-def _remember(url: str, found: Fetched) -> None:
-    """Note the visit; a cache that cannot is no reason to fail."""
+def _remember(url: str, found: Download) -> None:
+    """Record the visit; if the cache cannot be written to, that is no reason to fail."""
     visit = Visit(masked(url), found.sha256, found.validators.etag, found.validators.modified)
     path = _visit_path(url)
     with contextlib.suppress(OSError):

@@ -24,7 +24,7 @@ from harness.site.layout import (
 )
 
 
-class Indexes(Protocol):
+class IndexStore(Protocol):
     """Where nodes are read from."""
 
     @property
@@ -34,19 +34,19 @@ class Indexes(Protocol):
     def index(self, ref: Ref) -> bytes:
         """The node with this content, checked."""
 
-    def ahead(self, refs: Sequence[Ref]) -> None:
-        """All of these will be asked for."""
+    def prefetch(self, refs: Sequence[Ref]) -> None:
+        """All of these will be needed soon."""
 
 
 @dataclass(frozen=True)
 class Tree(Generic[Entry]):
-    """Entries of one kind, in the order of their keys; `root` is None where there are none."""
+    """Entries of one kind, in the order of their keys; `root` is None if there are none."""
 
     kind: type[Entry]
     root: Subtree | None
 
-    def find(self, indexes: Indexes, name: str) -> list[Entry]:
-        """The entries of this name: one request a level."""
+    def find(self, indexes: IndexStore, name: str) -> list[Entry]:
+        """The entries with this name; needs one node for each level."""
         key, place, depth = key_of(name), self.root, 0
         while place is not None:
             node = self.node(indexes, place, key[:depth])
@@ -56,13 +56,13 @@ class Tree(Generic[Entry]):
             depth += 1
         return []
 
-    def walk(self, indexes: Indexes) -> Iterator[Entry]:
-        """All entries, node after node."""
+    def walk(self, indexes: IndexStore) -> Iterator[Entry]:
+        """All entries, node by node."""
         for _, node in self.nodes(indexes):
             if isinstance(node, Leaf):
                 yield from node.entries
 
-    def nodes(self, indexes: Indexes) -> Iterator[tuple[Ref, Node[Entry]]]:
+    def nodes(self, indexes: IndexStore) -> Iterator[tuple[Ref, Node[Entry]]]:
         """All nodes, from the root down."""
         waiting = [("", self.root)] if self.root is not None else []
         while waiting:
@@ -70,12 +70,12 @@ class Tree(Generic[Entry]):
             node = self.node(indexes, place, prefix)
             yield place.ref, node
             if isinstance(node, Branch):
-                indexes.ahead([child.ref for child in node.children.values()])
+                indexes.prefetch([child.ref for child in node.children.values()])
                 below = sorted(node.children.items(), reverse=True)
                 waiting += [(prefix + digit, child) for digit, child in below]
 
-    def node(self, indexes: Indexes, place: Subtree, prefix: str) -> Node[Entry]:
-        """A node, which must hold what belongs at its place: no node can stand at two, so no tree is endless."""
+    def node(self, indexes: IndexStore, place: Subtree, prefix: str) -> Node[Entry]:
+        """A node, which must hold what belongs in its place: no node fits in two places, so no tree is endless."""
         name = f"{indexes.name}: {index_path(place.sha256)}"
         node: Node[Entry] = decode(indexes.index(place.ref), Leaf[self.kind] | Branch, name)  # type: ignore[arg-type,name-defined]
         if isinstance(node, Leaf):
@@ -85,7 +85,7 @@ class Tree(Generic[Entry]):
             fits = len(prefix) < DEEPEST and sum(child.count for child in node.children.values()) == place.count
             fits = fits and all(digit in _DIGITS and child.count for digit, child in node.children.items())
         if not fits:
-            raise DataError(f"{name}: holds what does not belong there; not an index of a site")
+            raise DataError(f"{name}: holds entries that do not belong there; not an index of a site")
         return node
 
 
@@ -94,19 +94,19 @@ Write = Callable[[bytes], Ref]
 
 
 @dataclass(frozen=True)
-class Growth(Generic[Entry]):
-    """How a tree changes: `change` says, for a name and its entries, which it has from now on.
+class TreeUpdate(Generic[Entry]):
+    """A change of a tree: `change` returns the new entries for a name and its old ones.
 
-    Only the nodes on the way to these names are written anew; the old ones stay for whoever reads them still.
+    Only the nodes on the way to these names are written; the old ones stay for those who still read them.
     """
 
     tree: Tree[Entry]
-    indexes: Indexes
+    indexes: IndexStore
     change: Callable[[str, list[Entry]], list[Entry]]
     write: Write
 
     def of(self, names: Iterable[str]) -> Tree[Entry]:
-        """The tree after the entries of these names have changed."""
+        """The tree after the entries with these names have changed."""
         keys = {key_of(name): name for name in names}
         return Tree(self.tree.kind, self._below(self.tree.root, "", keys))
 
@@ -116,7 +116,7 @@ class Growth(Generic[Entry]):
             groups = _by_name(node.entries)
             for name in keys.values():
                 groups[name] = self.change(name, groups.get(name, []))
-            return _planted([entry for name in sorted(groups) for entry in groups[name]], prefix, self.write)
+            return _build_node([entry for name in sorted(groups) for entry in groups[name]], prefix, self.write)
         children = dict(node.children)
         for digit in {key[len(prefix)] for key in keys}:
             below = {key: name for key, name in keys.items() if key[len(prefix)] == digit}
@@ -132,8 +132,8 @@ def _by_name(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
     return groups
 
 
-def _planted(entries: list[Entry], prefix: str, write: Write) -> Subtree | None:
-    """A leaf of these entries, or a branch where they are too many."""
+def _build_node(entries: list[Entry], prefix: str, write: Write) -> Subtree | None:
+    """A leaf of these entries, or a branch if there are too many."""
     if not entries:
         return None
     if len(entries) <= LARGEST_LEAF or len(prefix) >= DEEPEST:
@@ -142,7 +142,7 @@ def _planted(entries: list[Entry], prefix: str, write: Write) -> Subtree | None:
     groups: dict[str, list[Entry]] = {}
     for entry in entries:
         groups.setdefault(key_of(entry.name)[len(prefix)], []).append(entry)
-    planted = {digit: _planted(group, prefix + digit, write) for digit, group in groups.items()}
+    planted = {digit: _build_node(group, prefix + digit, write) for digit, group in groups.items()}
     return _branch({digit: child for digit, child in planted.items() if child is not None}, write)
 
 
@@ -151,6 +151,6 @@ def _branch(children: dict[str, Subtree], write: Write) -> Subtree:
     return Subtree(ref.sha256, ref.bytes, sum(child.count for child in children.values()))
 
 
-def planted(entries: Iterable[Entry], kind: type[Entry], write: Write) -> Tree[Entry]:
+def build_tree(entries: Iterable[Entry], kind: type[Entry], write: Write) -> Tree[Entry]:
     """A new tree of these entries."""
-    return Tree(kind, _planted(sorted(entries, key=lambda entry: entry.name), "", write))
+    return Tree(kind, _build_node(sorted(entries, key=lambda entry: entry.name), "", write))

@@ -1,4 +1,4 @@
-"""Addresses: what may be shown of them, whom credentials are for, and where a redirect may lead."""
+"""Addresses: what may be shown, whom credentials are for, and where a redirect may lead."""
 
 import re
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from harness.errors import DataError
 
 SCHEMES = ("http", "https")
 PORTS = {"http": 80, "https": 443}
-# Words in the name of a query field whose value lets its bearer in, as in presigned addresses.
+# Words in the names of query fields that hold secrets, as in presigned addresses.
 _SECRET = re.compile(r"token|key|sig|secret|pass|credential|auth", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where to ask, without credentials, and the name and password that belong there."""
+    """An address without credentials, and the name and password for it."""
 
     url: str
     credentials: tuple[str, str] | None = None
@@ -27,12 +27,12 @@ class Address:
 
 
 def is_url(text: str) -> bool:
-    """Whether a name of something is an address and not a file or a published name."""
+    """Whether a text is an address, not a file or a published name."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text) is not None
 
 
 def masked(url: str) -> str:
-    """The address as it may be shown and stored: no name, no password, no signature."""
+    """The address as it may be shown and stored: without name, password and signature."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -50,7 +50,7 @@ def _masked_query(query: str) -> str:
 
 
 def parse(url: str) -> Address:
-    """An address and its credentials; a DataError for what is not http or https."""
+    """An address and its credentials; a DataError if it is not http or https."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -70,7 +70,7 @@ def _decoded(given: tuple[str, str]) -> tuple[str, str]:
 
 
 def redirected(address: Address, location: str) -> Address:
-    """Where a redirect leads; never from https down to http, and credentials stay with their host."""
+    """Where a redirect leads; never from https to http, and credentials stay with their host."""
     here, there = masked(address.url), location
     try:
         there = urljoin(address.url, location)
@@ -83,6 +83,6 @@ def redirected(address: Address, location: str) -> Address:
 
 
 def _same_host(one: Address, other: Address) -> bool:
-    """The same origin, or the same host once its usual http port sends on to its usual https port."""
+    """The same origin, or the same host if its usual http port redirects to its usual https port."""
     upgrade = (one.origin[0], one.origin[2], other.origin[0], other.origin[2]) == ("http", 80, "https", 443)
     return one.origin == other.origin or (upgrade and one.origin[1] == other.origin[1])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.designs import Groups
+from harness.stats.designs import GroupMoments
 from harness.stats.rates import normal_quantile
 
 __all__ = [
@@ -60,7 +60,7 @@ class Overdispersion:
 
 def intraclass_correlation(values: npt.ArrayLike, groups: npt.ArrayLike) -> IntraclassCorrelation:
     """The anova estimate (MSB - MSW) / (MSB + (n0 - 1) MSW), for groups of any size (Donner 1986)."""
-    grouped = Groups.of(np.asarray(values, dtype=np.float64)[:, None], groups)
+    grouped = GroupMoments.of(np.asarray(values, dtype=np.float64)[:, None], groups)
     sizes, count, total = grouped.sizes, len(grouped.sizes), grouped.total
     n0 = (total - (sizes**2).sum() / total) / (count - 1) if count > 1 else math.nan
     between = float(grouped.between[0]) / (count - 1) if count > 1 else math.nan

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from harness.stats.arrays import FloatArray
 from harness.stats.paired import check_successes
 
 __all__ = ["CochranQ", "WaldTest", "cochran_q", "equal_rates"]
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,21 +14,21 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from harness.stats.arrays import FloatArray, columns_of
+
 __all__ = [
     "DesignVariances",
-    "DesignVariancesAll",
-    "Groups",
+    "GroupMoments",
     "design_variances",
-    "design_variances_all",
     "linearised_cluster_variance",
 ]
 
-FloatArray = npt.NDArray[np.float64]
+
 Weights = Literal["cases", "equal"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Groups:
+class GroupMoments:
     """Sizes, means and within-group sums of squares of the columns of a table, by group."""
 
     sizes: FloatArray
@@ -53,7 +53,7 @@ class Groups:
         return between
 
     @classmethod
-    def of(cls, values: npt.ArrayLike, groups: npt.ArrayLike) -> Groups:
+    def of(cls, values: npt.ArrayLike, groups: npt.ArrayLike) -> GroupMoments:
         """Group the rows of an (n, k) table of values by n labels of any kind."""
         table, codes = _check(values, groups)
         sizes = np.bincount(codes).astype(np.float64)
@@ -64,23 +64,14 @@ class Groups:
         return cls(sizes, means, within)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DesignVariances:
     """Unbiased estimates of the variance of the mean: `st` groups are strata, `srs` no groups, `cl` clusters.
 
     In expectation st <= srs <= cl when groups differ (equation 19); in a single sample chance may turn it round.
-    Not a number where it cannot be had: `st` with a group of one case, `cl` with a single group.
+    Not a number where it cannot be had: `st` with a group of one case, `cl` with a single group. Arrays with a number
+    for each column of values, or of no dimension for a single one.
     """
-
-    mean: float
-    st: float
-    srs: float
-    cl: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DesignVariancesAll:
-    """`DesignVariances` of many columns."""
 
     mean: FloatArray
     st: FloatArray
@@ -89,32 +80,20 @@ class DesignVariancesAll:
 
 
 def design_variances(values: npt.ArrayLike, groups: npt.ArrayLike, *, weights: Weights = "cases") -> DesignVariances:
-    """Variances of the mean of n values in groups.
+    """Variances of the mean of n values in groups, or of every column of (n, k): thresholds, algorithms, trials.
 
     `weights`: "cases" for the plain mean of all cases, "equal" for the mean of the groups' means.
     """
-    column = np.asarray(values, dtype=np.float64)[:, None]
-    many = design_variances_all(column, groups, weights=weights)
-    return DesignVariances(*(float(v[0]) for v in (many.mean, many.st, many.srs, many.cl)))
-
-
-def design_variances_all(
-    values: npt.ArrayLike, groups: npt.ArrayLike, *, weights: Weights = "cases"
-) -> DesignVariancesAll:
-    """The same for every column of an (n, k) table: thresholds, algorithms, trials."""
-    grouped = Groups.of(values, groups)
+    columns, single = columns_of(values)
+    grouped = GroupMoments.of(columns, groups)
     share = grouped.sizes / grouped.total if weights == "cases" else np.full(len(grouped.sizes), 1 / len(grouped.sizes))
-    return DesignVariancesAll(
-        mean=share @ grouped.means,
-        st=_stratified(grouped, share),
-        srs=_simple(grouped, share),
-        cl=_cluster(grouped, share),
-    )
+    found = (share @ grouped.means, *(of(grouped, share) for of in (_stratified, _simple, _cluster)))
+    return DesignVariances(*(column.reshape(()) if single else column for column in found))
 
 
 def linearised_cluster_variance(values: npt.ArrayLike, groups: npt.ArrayLike) -> float:
     """The cluster variance of the plain mean that survey programs print: unbiased only for groups of equal size."""
-    grouped = Groups.of(np.asarray(values, dtype=np.float64)[:, None], groups)
+    grouped = GroupMoments.of(np.asarray(values, dtype=np.float64)[:, None], groups)
     count = len(grouped.sizes)
     if count < 2:
         return math.nan
@@ -122,7 +101,7 @@ def linearised_cluster_variance(values: npt.ArrayLike, groups: npt.ArrayLike) ->
     return float(count / (count - 1) * (totals**2).sum() / grouped.total**2)
 
 
-def _stratified(grouped: Groups, share: FloatArray) -> FloatArray:
+def _stratified(grouped: GroupMoments, share: FloatArray) -> FloatArray:
     """Equation 5 with sizes of their own: the sum of share^2 s^2 / size."""
     if (grouped.sizes < 2).any():
         return np.full(grouped.means.shape[1], np.nan)
@@ -130,7 +109,7 @@ def _stratified(grouped: Groups, share: FloatArray) -> FloatArray:
     return variance
 
 
-def _simple(grouped: Groups, share: FloatArray) -> FloatArray:
+def _simple(grouped: GroupMoments, share: FloatArray) -> FloatArray:
     if grouped.total < 2:
         return np.full(grouped.means.shape[1], np.nan)
     spread = (grouped.within.sum(axis=0) + grouped.between) / (grouped.total - 1)
@@ -138,7 +117,7 @@ def _simple(grouped: Groups, share: FloatArray) -> FloatArray:
     return variance
 
 
-def _cluster(grouped: Groups, share: FloatArray) -> FloatArray:
+def _cluster(grouped: GroupMoments, share: FloatArray) -> FloatArray:
     """The variance between group means (equation 11), for shares that differ.
 
     With V_i the variance of group i's mean, E[(mean_i - mean)^2] = (1 - 2 share_i) V_i + sum share^2 V, whatever the

@@ -1,4 +1,7 @@
-"""How far apart two algorithms are on the same cases: difference of rates and odds ratio, with intervals."""
+"""How far apart two rates are: on the same cases (paired) and on different ones (unpaired).
+
+For algorithms run on the same cases use the paired forms, which are sharper: there the cases' difficulty cancels.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,24 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.paired import PairTables, Table
-from harness.stats.rates import Interval, Intervals, clopper_pearson, wilson, wilson_all
+from harness.stats.arrays import FloatArray
+from harness.stats.paired import PairTable, PairTables
+from harness.stats.rates import Interval, Intervals, clopper_pearson, wilson
 
-__all__ = ["Difference", "OddsRatio", "newcombe_limits", "paired_difference", "paired_differences", "paired_odds_ratio"]
+__all__ = [
+    "Difference",
+    "OddsRatio",
+    "UnpairedDifference",
+    "fisher_exact",
+    "newcombe_limits",
+    "paired_difference",
+    "paired_differences",
+    "paired_odds_ratio",
+    "unpaired_difference",
+]
 
-FloatArray = npt.NDArray[np.float64]
+# Probabilities that are equal in exact arithmetic differ in the last digits; R takes the same tolerance.
+_TIE = 1 + 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +47,7 @@ class OddsRatio:
     interval: Interval
 
 
-def paired_difference(table: Table, *, confidence: float = 0.95, design_effect: float = 1.0) -> Difference:
+def paired_difference(table: PairTable, *, confidence: float = 0.95, design_effect: float = 1.0) -> Difference:
     """Difference of rates with Newcombe's interval for paired data, his method 10 (1998)."""
     counts = [np.array([float(v)]) for v in (table.n_ff, table.n_sf, table.n_fs, table.n_ss)]
     limits = newcombe_limits(*counts, confidence=confidence, design_effect=design_effect)
@@ -49,7 +64,7 @@ def paired_differences(
 
 
 def paired_odds_ratio(
-    table: Table, *, confidence: float = 0.95, exact: bool = False, design_effect: float = 1.0
+    table: PairTable, *, confidence: float = 0.95, exact: bool = False, design_effect: float = 1.0
 ) -> OddsRatio:
     """n_sf / n_fs, with an interval turned over from that of n_sf among the discordant cases.
 
@@ -85,8 +100,8 @@ def newcombe_limits(
     n = n_ff + n_sf + n_fs + n_ss
     size = np.where(n == 0, 1, n)
     rate_a, rate_b = (n_ss + n_sf) / size, (n_ss + n_fs) / size
-    a = wilson_all(n_ss + n_sf, n, confidence=confidence, design_effect=deff)
-    b = wilson_all(n_ss + n_fs, n, confidence=confidence, design_effect=deff)
+    a = wilson(n_ss + n_sf, n, confidence=confidence, design_effect=deff)
+    b = wilson(n_ss + n_fs, n, confidence=confidence, design_effect=deff)
     phi = _correlation(n_ff / deff, n_sf / deff, n_fs / deff, n_ss / deff)
     down = _added(rate_a - a.low, b.high - rate_b, phi)
     up = _added(a.high - rate_a, rate_b - b.low, phi)
@@ -107,3 +122,89 @@ def _correlation(n_ff: FloatArray, n_sf: FloatArray, n_fs: FloatArray, n_ss: Flo
     half = (n_ff + n_sf + n_fs + n_ss) / 2
     corrected = np.where(product < 0, product, np.maximum(product - half, 0))
     return np.where(margins > 0, corrected / np.sqrt(np.where(margins > 0, margins, 1)), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class UnpairedDifference:
+    """Rate of A minus rate of B, with a score z (pooled variance, no continuity correction) and p-values.
+
+    `p_fisher` is exact for independent cases only; it does not know of design effects.
+    """
+
+    difference: float
+    interval: Interval
+    z: float
+    p_z: float
+    p_fisher: float
+
+
+def unpaired_difference(
+    a: tuple[int, int],
+    b: tuple[int, int],
+    *,
+    confidence: float = 0.95,
+    design_effects: tuple[float, float] = (1.0, 1.0),
+) -> UnpairedDifference:
+    """Compare (successes, cases) of A with those of B."""
+    from scipy.special import ndtr
+
+    z = _score_z(a, b, design_effects)
+    interval = _hybrid_score(a, b, confidence, design_effects)
+    return UnpairedDifference(_rate(a) - _rate(b), interval, z, float(2 * ndtr(-abs(z))), fisher_exact(a, b))
+
+
+def fisher_exact(a: tuple[int, int], b: tuple[int, int]) -> float:
+    """Fisher's exact two-sided p: all tables with the same margins that are at most as likely as the one seen."""
+    (x, n), (y, k) = _check(a), _check(b)
+    first, last = max(0, x + y - k), min(n, x + y)
+    likelihood = _relative_likelihood(first, last, n, k, x + y)
+    seen = likelihood[x - first]
+    return min(1.0, float(likelihood[likelihood <= seen * _TIE].sum() / likelihood.sum()))
+
+
+def _relative_likelihood(first: int, last: int, n: int, k: int, total: int) -> npt.NDArray[np.float64]:
+    """Hypergeometric probabilities of first..last successes among n, up to a factor: running products in logarithms.
+
+    From one table to the next the ratio is a quotient of small numbers, so no factorial is needed and no digit lost.
+    """
+    at = np.arange(first, last, dtype=np.float64)
+    steps = np.log((n - at) * (total - at)) - np.log((at + 1) * (k - total + at + 1))
+    logarithm = np.concatenate(([0.0], np.cumsum(steps)))
+    likelihood: npt.NDArray[np.float64] = np.exp(logarithm - logarithm.max())
+    return likelihood
+
+
+def _hybrid_score(
+    a: tuple[int, int], b: tuple[int, int], confidence: float, design_effects: tuple[float, float]
+) -> Interval:
+    """Newcombe's method 10 for independent samples (1998): Wilson's limits, squared and added."""
+    limits_a, limits_b = (
+        wilson(*counts, confidence=confidence, design_effect=deff)
+        for counts, deff in zip((a, b), design_effects, strict=True)
+    )
+    if a[1] == 0 or b[1] == 0:
+        return Interval(-1.0, 1.0)
+    rate_a, rate_b = _rate(a), _rate(b)
+    down = math.hypot(rate_a - limits_a.low, limits_b.high - rate_b)
+    up = math.hypot(limits_a.high - rate_a, rate_b - limits_b.low)
+    return Interval(max(-1.0, rate_a - rate_b - down), min(1.0, rate_a - rate_b + up))
+
+
+def _score_z(a: tuple[int, int], b: tuple[int, int], design_effects: tuple[float, float]) -> float:
+    (x, n), (y, k) = _check(a), _check(b)
+    if n == 0 or k == 0:
+        return 0.0
+    pooled = (x + y) / (n + k)
+    variance = pooled * (1 - pooled) * (design_effects[0] / n + design_effects[1] / k)
+    return (x / n - y / k) / math.sqrt(variance) if variance > 0 else 0.0
+
+
+def _rate(counts: tuple[int, int]) -> float:
+    return counts[0] / counts[1] if counts[1] else math.nan
+
+
+def _check(counts: tuple[int, int]) -> tuple[int, int]:
+    successes, cases = counts
+    if int(successes) != successes or int(cases) != cases or not 0 <= successes <= cases:
+        raise ValueError(f"{successes!r} successes of {cases!r} cases: expected whole numbers, at most all cases")
+    return int(successes), int(cases)

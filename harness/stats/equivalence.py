@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from harness.stats.paired import Table
+from harness.stats.paired import PairTable
 from harness.stats.rates import Interval
 
 __all__ = ["Equivalence", "equivalent", "equivalent_by_limits", "paired_equivalent", "score_z"]
@@ -62,7 +62,9 @@ def equivalent_by_limits(limits: Callable[[float], Interval], *, margin: float, 
     return _wrapped(margin, alpha, not_inferior, not_superior, limits(1 - 2 * alpha))
 
 
-def paired_equivalent(table: Table, *, margin: float, alpha: float = 0.05, design_effect: float = 1.0) -> Equivalence:
+def paired_equivalent(
+    table: PairTable, *, margin: float, alpha: float = 0.05, design_effect: float = 1.0
+) -> Equivalence:
     """From a paired table, by Tango's score test (1998), which holds in small samples where Wald's does not."""
     from scipy.special import ndtr
 
@@ -73,7 +75,7 @@ def paired_equivalent(table: Table, *, margin: float, alpha: float = 0.05, desig
     return _wrapped(margin, alpha, not_inferior, not_superior, interval)
 
 
-def score_z(table: Table, difference: float, *, design_effect: float = 1.0) -> float:
+def score_z(table: PairTable, difference: float, *, design_effect: float = 1.0) -> float:
     """Tango's z for the hypothesis that rate A - rate B is `difference`; at 0 it is McNemar's without correction.
 
     The variance takes the discordant probabilities that fit best while they differ by just that much.
@@ -91,7 +93,7 @@ def score_z(table: Table, difference: float, *, design_effect: float = 1.0) -> f
     return gap / math.sqrt(variance) if variance > 0 else math.copysign(math.inf, gap) if gap else 0.0
 
 
-def _score_interval(table: Table, z: float, design_effect: float) -> Interval:
+def _score_interval(table: PairTable, z: float, design_effect: float) -> Interval:
     """Where the score z passes z and -z: it falls as the supposed difference grows, so halving finds it."""
     if table.n == 0:
         return Interval(-1.0, 1.0)

@@ -9,23 +9,23 @@ from enum import StrEnum
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from harness.stats.arrays import FloatArray
+from harness.stats.differences import fisher_exact
 from harness.stats.limits import auc_end_limit, bounded_limits, difference_limits, end_limit, share_limits
 from harness.stats.multiplicity import Multiplicity, adjusted
-from harness.stats.rates import Interval, Intervals, wilson_all
-from harness.stats.unpaired import fisher_exact
+from harness.stats.rates import Interval, Intervals, wilson
 
-__all__ = ["Estimate", "Kind", "Scale", "apart", "scale_limits", "t_p_values", "with_adjusted"]
+__all__ = ["Estimate", "IntervalKind", "Scale", "independent_difference", "scale_limits", "t_p_values", "with_adjusted"]
 
-FloatArray = npt.NDArray[np.float64]
+
 Bounds = tuple[float, float]
 UNBOUNDED: Bounds = (-math.inf, math.inf)
 # The finest p-value that limits are turned into.
 _SMALLEST_P = 1e-12
 
 
-class Kind(StrEnum):
+class IntervalKind(StrEnum):
     """What limits a statistic has: those of a share of cases, of another number between bounds, or plain Student-t.
 
     A share of independent cases of one weight has Wilson's limits, as everybody knows them.
@@ -45,7 +45,7 @@ class Scale:
     `design_effect`: what is known of it where nothing varies. Numbers, or arrays with a number for each member.
     """
 
-    kind: Kind
+    kind: IntervalKind
     bounds: Bounds = UNBOUNDED
     cases: FloatArray | float = math.nan
     units: FloatArray | float = math.nan
@@ -95,7 +95,7 @@ class Estimate:
     seed: int = 0
     design_effect: float | None = None
     icc: float | None = None
-    scale: Scale = Scale(Kind.PLAIN)
+    scale: Scale = Scale(IntervalKind.PLAIN)
     # Limits at any confidence that the scale alone does not make, such as those of a difference.
     limits: Callable[[float], Interval] | None = field(default=None, repr=False, compare=False)
 
@@ -113,9 +113,9 @@ def scale_limits(
     scale: Scale, value: FloatArray | float, se: FloatArray | float, df: FloatArray | float, confidence: float
 ) -> Intervals:
     """The limits of values with their errors, as fits what they are; without variance nothing is certain."""
-    if scale.kind is Kind.INDEPENDENT:
-        return wilson_all(np.asarray(value) * scale.cases, scale.cases, confidence=confidence)
-    if scale.kind is Kind.SHARE:
+    if scale.kind is IntervalKind.INDEPENDENT:
+        return wilson(np.asarray(value) * scale.cases, scale.cases, confidence=confidence)
+    if scale.kind is IntervalKind.SHARE:
         return share_limits(
             value, se, df,
             cases=scale.cases, units=scale.units, design_effect=scale.design_effect, confidence=confidence,
@@ -123,9 +123,9 @@ def scale_limits(
     end: FloatArray | float = 0.0
     if scale.classes is not None:
         end = auc_end_limit(*scale.classes, confidence=confidence)
-    elif scale.kind is Kind.BOUNDED:
+    elif scale.kind is IntervalKind.BOUNDED:
         end = end_limit(scale.cases, scale.units, design_effect=scale.design_effect, confidence=confidence)
-    bounds = scale.bounds if scale.kind is Kind.BOUNDED else UNBOUNDED
+    bounds = scale.bounds if scale.kind is IntervalKind.BOUNDED else UNBOUNDED
     found = bounded_limits(value, se, df, end=end, bounds=bounds, confidence=confidence)
     return Intervals(np.maximum(found.low, scale.bounds[0]), np.minimum(found.high, scale.bounds[1]))
 
@@ -139,7 +139,7 @@ def t_p_values(value: FloatArray | float, se: FloatArray | float, df: FloatArray
     return np.asarray(2 * np.where(many, ndtr(-t), stdtr(np.where(many, 1.0, np.maximum(df, 1e-9)), -t)))
 
 
-def apart(one: Estimate, other: Estimate) -> Estimate:
+def independent_difference(one: Estimate, other: Estimate) -> Estimate:
     """The difference of two estimates from samples that have nothing in common: variances add.
 
     Degrees of freedom as Welch and Satterthwaite have them. A side without variance is not certain: its limits say how
@@ -156,17 +156,17 @@ def apart(one: Estimate, other: Estimate) -> Estimate:
     width = (low - high, high - low)
     interval, p_value = None, None
     if one.interval is not None and other.interval is not None:
-        interval = _apart_limits(one, other, one.confidence, width)
-        if one.scale.kind is Kind.INDEPENDENT is other.scale.kind:
+        interval = _independent_limits(one, other, one.confidence, width)
+        if one.scale.kind is IntervalKind.INDEPENDENT is other.scale.kind:
             p_value = fisher_exact(_tally(one), _tally(other))
         elif v > 0 and w > 0:
             p_value = float(t_p_values(gap, se, df))
         else:
-            p_value = p_of_limits(lambda confidence: _apart_limits(one, other, confidence, width))
+            p_value = p_of_limits(lambda confidence: _independent_limits(one, other, confidence, width))
     return replace(
         one, value=gap, se=se, df=df, interval=interval, p_value=p_value, design_effect=None, icc=None,
-        cases=one.cases + other.cases, units=one.units + other.units, scale=Scale(Kind.PLAIN, width),
-        limits=lambda confidence: _apart_limits(one, other, confidence, width),
+        cases=one.cases + other.cases, units=one.units + other.units, scale=Scale(IntervalKind.PLAIN, width),
+        limits=lambda confidence: _independent_limits(one, other, confidence, width),
     )  # fmt: skip
 
 
@@ -201,11 +201,11 @@ def _holds_zero(interval: Interval) -> bool:
     return interval.low <= 0 <= interval.high
 
 
-def _apart_limits(one: Estimate, other: Estimate, confidence: float, width: Bounds) -> Interval:
+def _independent_limits(one: Estimate, other: Estimate, confidence: float, width: Bounds) -> Interval:
     a, b = one.at(confidence), other.at(confidence)
     if a is None or b is None:
         return Interval(*width)
-    if one.scale.kind is Kind.PLAIN:
+    if one.scale.kind is IntervalKind.PLAIN:
         # Means of seconds and the like: limits of both, squares added, with nothing to clip them to.
         gap = one.value - other.value
         below = math.hypot(one.value - a.low, b.high - other.value)

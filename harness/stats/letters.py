@@ -14,9 +14,10 @@ from string import ascii_lowercase
 import numpy as np
 import numpy.typing as npt
 
+from harness.stats.arrays import BoolArray
+
 __all__ = ["LetterDisplay", "distinct_matrix", "letter_display"]
 
-BoolArray = npt.NDArray[np.bool_]
 
 # Beyond this many groups nobody reads them, and in the worst case there are 3^(m/3): then fewer groups are sought that
 # still say the same of every pair.

@@ -16,7 +16,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.rates import Intervals, clopper_pearson_all, normal_quantile, wilson_all
+from harness.stats.arrays import FloatArray
+from harness.stats.rates import Intervals, clopper_pearson, normal_quantile, wilson
 
 __all__ = [
     "auc_end_limit",
@@ -29,7 +30,6 @@ __all__ = [
     "stretched_wilson",
 ]
 
-FloatArray = npt.NDArray[np.float64]
 
 # A variance below a quarter of that of independent cases is taken for chance.
 _MOST = 4.0
@@ -56,7 +56,7 @@ def end_limit(
     """The lower limit of a share when all cases are right: Clopper and Pearson's, with what the sample is worth."""
     n, m = _floats(cases, units)
     worth = _worth(n, m, design_effect)
-    return clopper_pearson_all(worth, worth, confidence=confidence).low
+    return clopper_pearson(worth, worth, confidence=confidence).low
 
 
 def share_limits(
@@ -80,7 +80,7 @@ def share_limits(
     worth = _worth(n, m, design_effect)
     size = np.minimum(_effective(v * (1 - v), error, worth), n)
     limits = _student_wilson(v, size, _t_quantile(freedom, confidence))
-    end = clopper_pearson_all(worth, worth, confidence=confidence).low
+    end = clopper_pearson(worth, worth, confidence=confidence).low
     return _with_ends(v, _within_exact(v, n, limits, confidence), end)
 
 
@@ -167,6 +167,7 @@ def paired_limits(
     correlation of two shares of a whole. Without variance the cases are worth `cases_without_variance`.
     """
     a, b, error, freedom, n, m = _floats(for_a, for_b, se, df, cases, units)
+    a, b = _at_ends(a), _at_ends(b)  # the root below would make 1e-9 of a rounding error of 1e-17
     size = np.minimum(_effective(a + b - (a - b) ** 2, error, _worth(n, m, design_effect)), _MOST * n)
     limits_a, limits_b = (stretched_wilson(share, size, freedom, confidence=confidence) for share in (a, b))
     return difference_limits(a, limits_a, b, limits_b, correlation=_of_a_whole(a, b))
@@ -178,7 +179,7 @@ def stretched_wilson(
     """Wilson's limits with an effective number of cases, both t / z times as far from the share as his."""
     v, n, freedom = _floats(share, size, df)
     by = _t_quantile(freedom, confidence) / normal_quantile(confidence)
-    limits = wilson_all(v * n, n, confidence=confidence)
+    limits = wilson(v * n, n, confidence=confidence)
     return Intervals(np.asarray(v - by * (v - limits.low)), np.asarray(v + by * (limits.high - v)))
 
 
@@ -220,8 +221,8 @@ def _within_exact(v: FloatArray, cases: FloatArray, limits: Intervals, confidenc
 
     Only on the side that looks to the middle: on the other, near the end, these would cover far too much.
     """
-    low = clopper_pearson_all(np.maximum(v, 0.5) * cases, cases, confidence=confidence).low
-    high = clopper_pearson_all(np.minimum(v, 0.5) * cases, cases, confidence=confidence).high
+    low = clopper_pearson(np.maximum(v, 0.5) * cases, cases, confidence=confidence).low
+    high = clopper_pearson(np.minimum(v, 0.5) * cases, cases, confidence=confidence).high
     return Intervals(np.minimum(limits.low, low), np.maximum(limits.high, high))
 
 

@@ -16,10 +16,10 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
+from harness.stats.arrays import FloatArray, IntArray
+
 __all__ = ["MaxT", "Multiplicity", "adjusted", "benjamini_hochberg", "hochberg", "holm", "max_t"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 # A run, those that it is compared with, and one over the errors of the differences.
 _Row = tuple[int, IntArray | slice, npt.NDArray[np.float32]]
 
@@ -65,7 +65,7 @@ def adjusted(p_values: npt.ArrayLike, method: Multiplicity) -> FloatArray:
         Multiplicity.BH: benjamini_hochberg,
     }
     if method not in methods:
-        raise ValueError(f"{method}: p-values alone are not enough, use max_t with the covariance of the estimates")
+        raise ValueError(f"{method}: p-values alone are not enough; it needs the covariance of the estimates")
     return methods[method](p_values)
 
 

@@ -7,24 +7,24 @@ Of the four kinds of case only two tell the algorithms apart: A succeeded and B 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from harness.stats.arrays import FloatArray, IntArray
+
 __all__ = [
     "McNemar",
     "McNemars",
+    "PairTable",
     "PairTables",
-    "Table",
     "check_successes",
     "mcnemar",
     "mcnemar_all",
     "pairwise_tables",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 # Table 2 of the tutorial: z, confidence that the two differ, confidence that one is better.
 _CONFIDENCE_Z = np.array([1.645, 1.960, 2.326, 2.576])
@@ -35,7 +35,7 @@ _BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PairTable:
     """Cases by outcome of A (first letter) and of B (second): s for success, f for failure."""
 
     n_ff: int
@@ -49,7 +49,7 @@ class Table:
                 raise ValueError(f"table of pairs: {name} is {getattr(self, name)}, expected a count of 0 or more")
 
     @classmethod
-    def of(cls, a: npt.ArrayLike, b: npt.ArrayLike) -> Table:
+    def of(cls, a: npt.ArrayLike, b: npt.ArrayLike) -> PairTable:
         """Count the cases of two arrays of successes, which must be of the same cases in the same order."""
         tables = pairwise_tables(np.stack(_check_same_cases(a, b)))
         return tables.table(0)
@@ -74,9 +74,9 @@ class Table:
         """Variance of the difference if cases are independent: what a design effect is a multiple of."""
         return (self.discordant / self.n - self.difference**2) / (self.n - 1) if self.n > 1 else float("nan")
 
-    def swapped(self) -> Table:
+    def swapped(self) -> PairTable:
         """The same table with A and B exchanged."""
-        return Table(n_ff=self.n_ff, n_sf=self.n_fs, n_fs=self.n_sf, n_ss=self.n_ss)
+        return PairTable(n_ff=self.n_ff, n_sf=self.n_fs, n_fs=self.n_sf, n_ss=self.n_ss)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,9 +93,9 @@ class PairTables:
     def __len__(self) -> int:
         return len(self.first)
 
-    def table(self, pair: int) -> Table:
+    def table(self, pair: int) -> PairTable:
         """One pair's table."""
-        return Table(*(int(counts[pair]) for counts in (self.n_ff, self.n_sf, self.n_fs, self.n_ss)))
+        return PairTable(*(int(counts[pair]) for counts in (self.n_ff, self.n_sf, self.n_fs, self.n_ss)))
 
     def better(self) -> IntArray:
         """Matrix of the cases on which i succeeded and j failed; its diagonal is 0."""
@@ -145,6 +145,23 @@ class McNemars:
     confidence_differ: FloatArray
     confidence_better: FloatArray
 
+    def pair(self, k: int) -> McNemar:
+        """One pair's test."""
+        better: dict[int, Literal["a", "b"]] = {1: "a", -1: "b"}
+        differ, more = float(self.confidence_differ[k]), float(self.confidence_better[k])
+        return McNemar(
+            z=float(self.z[k]),
+            p_chi2=float(self.p_chi2[k]),
+            p_exact=float(self.p_exact[k]),
+            p_mid=float(self.p_mid[k]),
+            p_one_sided=float(self.p_one_sided[k]),
+            z_design=float(self.z_design[k]),
+            p_design=float(self.p_design[k]),
+            better=better.get(int(self.better[k])),
+            confidence_differ=None if np.isnan(differ) else differ,
+            confidence_better=None if np.isnan(more) else more,
+        )
+
 
 def pairwise_tables(successes: npt.ArrayLike) -> PairTables:
     """All pairs of m algorithms from an (m, n) array of their successes on n cases."""
@@ -160,14 +177,9 @@ def pairwise_tables(successes: npt.ArrayLike) -> PairTables:
     return PairTables(first=first, second=second, n_ff=n - n_ss - n_sf - n_fs, n_sf=n_sf, n_fs=n_fs, n_ss=n_ss)
 
 
-def mcnemar(table: Table, *, design_effect: float = 1.0) -> McNemar:
+def mcnemar(table: PairTable, *, design_effect: float = 1.0) -> McNemar:
     """McNemar's test of one table."""
-    many = mcnemar_all([table.n_sf], [table.n_fs], design_effect=design_effect)
-    values: dict[str, Any] = {name: getattr(many, name)[0].item() for name in McNemars.__dataclass_fields__}
-    for name in ("confidence_differ", "confidence_better"):
-        values[name] = None if np.isnan(values[name]) else values[name]
-    values["better"] = {1: "a", -1: "b", 0: None}[values["better"]]
-    return McNemar(**values)
+    return mcnemar_all([table.n_sf], [table.n_fs], design_effect=design_effect).pair(0)
 
 
 def mcnemar_all(n_sf: npt.ArrayLike, n_fs: npt.ArrayLike, *, design_effect: npt.ArrayLike = 1.0) -> McNemars:

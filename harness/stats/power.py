@@ -17,14 +17,8 @@ from typing import TYPE_CHECKING
 
 from harness.stats.rates import normal_quantile
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    FloatArray = npt.NDArray[np.float64]
-
 __all__ = [
-    "Plan",
+    "PowerAnalysis",
     "cases_needed",
     "detectable",
     "detectable_difference",
@@ -33,13 +27,18 @@ __all__ = [
     "student_power",
 ]
 
+
+if TYPE_CHECKING:
+    from harness.stats.arrays import FloatArray
+
+
 # From here on the chi of the standard error is narrow, below it is wide: what is integrated over must be smooth.
 _MANY_DF = 30.0
 _NODES = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PowerAnalysis:
     """What a test is to be: two-sided at `alpha`, or one-sided, with this power and this design effect."""
 
     alpha: float = 0.05
@@ -68,40 +67,40 @@ class Plan:
         return math.copysign(normal_quantile(abs(2 * self.power - 1)), self.power - 0.5) if self.power != 0.5 else 0.0
 
 
-_USUAL = Plan()
+_USUAL = PowerAnalysis()
 
 
-def cases_needed(difference: float, discordance: float, *, plan: Plan = _USUAL) -> int:
-    """Number of cases with which a difference of rates is found with the plan's power."""
+def cases_needed(difference: float, discordance: float, *, analysis: PowerAnalysis = _USUAL) -> int:
+    """Number of cases with which a difference of rates is found with the analysis's power."""
     d, psi = _check(difference, discordance)
     if d == 0:
         raise ValueError("no number of cases shows a difference of 0: ask for equivalence within a margin instead")
-    root = plan.z_alpha * math.sqrt(psi) + plan.z_power * math.sqrt(psi - d * d)
-    return math.ceil(plan.design_effect * max(root, 0.0) ** 2 / (d * d))
+    root = analysis.z_alpha * math.sqrt(psi) + analysis.z_power * math.sqrt(psi - d * d)
+    return math.ceil(analysis.design_effect * max(root, 0.0) ** 2 / (d * d))
 
 
-def paired_power(n: float, difference: float, discordance: float, *, plan: Plan = _USUAL) -> float:
-    """Probability that n cases show the difference, to the side where it is (`plan.power` plays no part)."""
+def paired_power(n: float, difference: float, discordance: float, *, analysis: PowerAnalysis = _USUAL) -> float:
+    """Probability that n cases show the difference, to the side where it is (`analysis.power` plays no part)."""
     d, psi = _check(difference, discordance)
     _check_cases(n)
-    gap = math.sqrt(n / plan.design_effect) * d - plan.z_alpha * math.sqrt(psi)
+    gap = math.sqrt(n / analysis.design_effect) * d - analysis.z_alpha * math.sqrt(psi)
     spread = math.sqrt(psi - d * d)
     if spread == 0:
         return float(gap >= 0 and d > 0)
     return math.erfc(-gap / spread / math.sqrt(2)) / 2
 
 
-def detectable_difference(n: float, discordance: float, *, plan: Plan = _USUAL) -> float:
-    """The smallest difference that n cases show with the plan's power, at this discordance.
+def detectable_difference(n: float, discordance: float, *, analysis: PowerAnalysis = _USUAL) -> float:
+    """The smallest difference that n cases show with the analysis's power, at this discordance.
 
     Where that would exceed the discordance, which no difference can, it is the smallest difference at all: every
     discordant case won by one side, and as many of them as that takes. Infinite when not even that is enough.
     """
     _check(0.0, discordance)
     _check_cases(n)
-    size = n / plan.design_effect
-    d = _difference_at(size, discordance, plan)
-    return d if d <= discordance else _difference_of_a_sweep(size, plan)
+    size = n / analysis.design_effect
+    d = _difference_at(size, discordance, analysis)
+    return d if d <= discordance else _difference_of_a_sweep(size, analysis)
 
 
 def independent_discordance(rate_a: float, rate_b: float) -> float:
@@ -118,12 +117,12 @@ def detectable(se: float, df: float, *, alpha: float = 0.05, power: float = 0.8,
     With several comparisons it is for the hardest of them, which Holm tests at alpha / comparisons. Infinite where
     there is no degree of freedom, 0 without error.
     """
-    plan = Plan(alpha=alpha, power=power)
+    analysis = PowerAnalysis(alpha=alpha, power=power)
     if not (comparisons >= 1 and se >= 0):
         raise ValueError(f"standard error {se!r}, {comparisons!r} comparisons: expected 0 or more, and 1 or more")
     if not df > 0:
         return math.inf
-    return se * _noncentrality(df, plan.alpha / comparisons, plan.power)
+    return se * _noncentrality(df, analysis.alpha / comparisons, analysis.power)
 
 
 def student_power(noncentrality: float, df: float, *, alpha: float = 0.05) -> float:
@@ -193,26 +192,26 @@ def _legendre() -> tuple[FloatArray, FloatArray]:
     return np.polynomial.legendre.leggauss(_NODES)
 
 
-def _difference_at(size: float, psi: float, plan: Plan) -> float:
+def _difference_at(size: float, psi: float, analysis: PowerAnalysis) -> float:
     """The formula solved for d: a root of (size + z_b^2) d^2 - 2 sqrt(size psi) z_a d + (z_a^2 - z_b^2) psi.
 
     The sign of z_b picks the root: the larger for a power above one half.
     """
-    z_a, z_b = plan.z_alpha, plan.z_power
+    z_a, z_b = analysis.z_alpha, analysis.z_power
     inside = size + z_b**2 - z_a**2
     if inside < 0:
         return math.inf
     return math.sqrt(psi) * (z_a * math.sqrt(size) + z_b * math.sqrt(inside)) / (size + z_b**2)
 
 
-def _difference_of_a_sweep(size: float, plan: Plan) -> float:
+def _difference_of_a_sweep(size: float, analysis: PowerAnalysis) -> float:
     """The formula with psi = d: size d = (z_a + z_b sqrt(1 - d))^2, found by halving."""
     left, right = 0.0, 1.0
-    if size < plan.z_alpha**2:
+    if size < analysis.z_alpha**2:
         return math.inf
     for _ in range(60):
         d = (left + right) / 2
-        short = size * d < (plan.z_alpha + plan.z_power * math.sqrt(1 - d)) ** 2
+        short = size * d < (analysis.z_alpha + analysis.z_power * math.sqrt(1 - d)) ** 2
         left, right = (d, right) if short else (left, d)
     return right
 

@@ -1,7 +1,8 @@
 """Intervals for a rate: Wilson, Clopper-Pearson, Jeffreys.
 
 Counts may be effective numbers, hence not whole: an interval for clustered cases is the ordinary one with successes
-and n divided by the design effect. The scalar `wilson` needs neither numpy nor scipy, so that a run can print it
+and n divided by the design effect. Each function takes numbers, and gives an `Interval`, or arrays, which are broadcast
+against each other, and gives `Intervals`. `wilson` of numbers needs neither numpy nor scipy, so that a run can print it
 without waiting for either; everything else imports them when called.
 """
 
@@ -9,25 +10,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from numbers import Real
+from typing import TYPE_CHECKING, cast, overload
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
-    FloatArray = npt.NDArray[np.float64]
+    from harness.stats.arrays import FloatArray, IntArray
 
-__all__ = [
-    "Interval",
-    "Intervals",
-    "clopper_pearson",
-    "clopper_pearson_all",
-    "jeffreys",
-    "jeffreys_all",
-    "normal_quantile",
-    "wilson",
-    "wilson_all",
-]
+    Counts = FloatArray | IntArray
+
+__all__ = ["Interval", "Intervals", "clopper_pearson", "jeffreys", "normal_quantile", "wilson"]
 
 _Z_95 = 1.959963984540054
 # Effective successes are products of floats, which may pass n by a rounding error; anything beyond is a mistake.
@@ -62,10 +55,27 @@ def normal_quantile(confidence: float) -> float:
     return -NormalDist().inv_cdf((1 - confidence) / 2)
 
 
-def wilson(successes: float, n: float, *, confidence: float = 0.95, design_effect: float = 1.0) -> Interval:
+@overload
+def wilson(successes: float, n: float, *, confidence: float = 0.95, design_effect: float = 1.0) -> Interval: ...
+@overload
+def wilson(
+    successes: Counts, n: Counts | float, *, confidence: float = 0.95, design_effect: npt.ArrayLike = 1.0
+) -> Intervals: ...
+def wilson(
+    successes: Counts | float,
+    n: Counts | float,
+    *,
+    confidence: float = 0.95,
+    design_effect: npt.ArrayLike = 1.0,
+) -> Interval | Intervals:
     """Wilson's score interval (1927); with n = 0 nothing is known: [0, 1]."""
-    x, size = _effective(successes, n, design_effect)
-    z = normal_quantile(confidence)
+    numbers = _numbers(successes, n, design_effect)
+    if numbers is not None:
+        return _wilson_interval(*_effective(*numbers), normal_quantile(confidence))
+    return _wilson_intervals(*_effective_arrays(successes, n, design_effect), normal_quantile(confidence))
+
+
+def _wilson_interval(x: float, size: float, z: float) -> Interval:
     if size == 0:
         return Interval(0.0, 1.0)
     rate, z2 = x / size, z * z
@@ -76,14 +86,9 @@ def wilson(successes: float, n: float, *, confidence: float = 0.95, design_effec
     return Interval(low, high)
 
 
-def wilson_all(
-    successes: npt.ArrayLike, n: npt.ArrayLike, *, confidence: float = 0.95, design_effect: npt.ArrayLike = 1.0
-) -> Intervals:
-    """`wilson` for arrays, which are broadcast against each other."""
+def _wilson_intervals(x: FloatArray, size: FloatArray, z: float) -> Intervals:
     import numpy as np
 
-    x, size = _effective_all(successes, n, design_effect)
-    z = normal_quantile(confidence)
     z2 = z * z
     rate = x / np.where(size == 0, 1.0, size)
     half = z * np.sqrt(rate * (1 - rate) * size + z2 / 4)
@@ -92,44 +97,62 @@ def wilson_all(
     return Intervals(np.where(x == 0, 0.0, low), np.where(x == size, 1.0, high))
 
 
-def clopper_pearson(successes: float, n: float, *, confidence: float = 0.95, design_effect: float = 1.0) -> Interval:
-    """Clopper and Pearson's exact interval (1934), from beta quantiles: never covers less than it says."""
-    return _single(clopper_pearson_all(successes, n, confidence=confidence, design_effect=design_effect))
+@overload
+def clopper_pearson(
+    successes: float, n: float, *, confidence: float = 0.95, design_effect: float = 1.0
+) -> Interval: ...
+@overload
+def clopper_pearson(
+    successes: Counts, n: Counts | float, *, confidence: float = 0.95, design_effect: npt.ArrayLike = 1.0
+) -> Intervals: ...
+def clopper_pearson(
+    successes: Counts | float,
+    n: Counts | float,
+    *,
+    confidence: float = 0.95,
+    design_effect: npt.ArrayLike = 1.0,
+) -> Interval | Intervals:
+    """Clopper and Pearson's exact interval (1934), from beta quantiles: never covers less than it says.
 
-
-def clopper_pearson_all(
-    successes: npt.ArrayLike, n: npt.ArrayLike, *, confidence: float = 0.95, design_effect: npt.ArrayLike = 1.0
-) -> Intervals:
-    """`clopper_pearson` for arrays; with effective numbers it is Korn and Graubard's interval (1998)."""
+    With effective numbers it is Korn and Graubard's interval (1998).
+    """
     return _beta_limits(successes, n, (0.0, 1.0), confidence=confidence, design_effect=design_effect)
 
 
-def jeffreys(successes: float, n: float, *, confidence: float = 0.95, design_effect: float = 1.0) -> Interval:
-    """Equal-tailed interval of the Beta(x + 1/2, n - x + 1/2) posterior, 0 and 1 kept at the ends."""
-    return _single(jeffreys_all(successes, n, confidence=confidence, design_effect=design_effect))
+@overload
+def jeffreys(successes: float, n: float, *, confidence: float = 0.95, design_effect: float = 1.0) -> Interval: ...
+@overload
+def jeffreys(
+    successes: Counts, n: Counts | float, *, confidence: float = 0.95, design_effect: npt.ArrayLike = 1.0
+) -> Intervals: ...
+def jeffreys(
+    successes: Counts | float,
+    n: Counts | float,
+    *,
+    confidence: float = 0.95,
+    design_effect: npt.ArrayLike = 1.0,
+) -> Interval | Intervals:
+    """Equal-tailed interval of the Beta(x + 1/2, n - x + 1/2) posterior, 0 and 1 kept at the ends.
 
-
-def jeffreys_all(
-    successes: npt.ArrayLike, n: npt.ArrayLike, *, confidence: float = 0.95, design_effect: npt.ArrayLike = 1.0
-) -> Intervals:
-    """`jeffreys` for arrays (Brown, Cai and DasGupta 2001, section 4.1.2, for the ends)."""
+    Brown, Cai and DasGupta (2001), section 4.1.2, for the ends.
+    """
     return _beta_limits(successes, n, (0.5, 0.5), confidence=confidence, design_effect=design_effect)
 
 
 def _beta_limits(
-    successes: npt.ArrayLike,
-    n: npt.ArrayLike,
+    successes: Counts | float,
+    n: Counts | float,
     added: tuple[float, float],
     *,
     confidence: float,
     design_effect: npt.ArrayLike,
-) -> Intervals:
+) -> Interval | Intervals:
     """Quantiles of Beta(x + a, n - x + b) below and, with a and b exchanged, above."""
     import numpy as np
     from scipy.special import betaincinv
 
     normal_quantile(confidence)  # refuses what is no confidence
-    x, size = _effective_all(successes, n, design_effect)
+    x, size = _effective_arrays(successes, n, design_effect)
     tail, (a, b) = (1 - confidence) / 2, added
     inside_low, inside_high = x > 0, x < size
     # A beta distribution needs both parameters above 0; where one is not, the limit is known and the 1 is unused.
@@ -137,8 +160,18 @@ def _beta_limits(
     high = 1 - betaincinv(np.where(inside_high, size - x + a, 1.0), x + b, tail)
     # With a fraction of a success Jeffreys' limit may pass the rate itself: no interval may exclude its own estimate.
     rate = x / np.where(size == 0, 1.0, size)
-    low, high = np.minimum(low, rate), np.maximum(high, rate)
-    return Intervals(np.where(inside_low, low, 0.0), np.where(inside_high, high, 1.0))
+    limits = Intervals(
+        np.where(inside_low, np.minimum(low, rate), 0.0).astype(np.float64, copy=False),
+        np.where(inside_high, np.maximum(high, rate), 1.0).astype(np.float64, copy=False),
+    )
+    return limits if _numbers(successes, n, design_effect) is None else Interval(float(limits.low), float(limits.high))
+
+
+def _numbers(successes: object, n: object, design_effect: object) -> tuple[float, float, float] | None:
+    """The arguments, if all of them are single numbers, numpy's included."""
+    if isinstance(successes, Real) and isinstance(n, Real) and isinstance(design_effect, Real):
+        return cast(float, successes), cast(float, n), cast(float, design_effect)
+    return None
 
 
 def _effective(successes: float, n: float, design_effect: float) -> tuple[float, float]:
@@ -151,8 +184,8 @@ def _effective(successes: float, n: float, design_effect: float) -> tuple[float,
     return min(successes, n) / design_effect, n / design_effect
 
 
-def _effective_all(
-    successes: npt.ArrayLike, n: npt.ArrayLike, design_effect: npt.ArrayLike
+def _effective_arrays(
+    successes: Counts | float, n: Counts | float, design_effect: npt.ArrayLike
 ) -> tuple[FloatArray, FloatArray]:
     import numpy as np
 
@@ -162,7 +195,3 @@ def _effective_all(
         first = int(np.argmin(fine))
         _effective(float(x.flat[first]), float(size.flat[first]), float(deff.flat[first]))
     return np.minimum(x, size) / deff, size / deff
-
-
-def _single(limits: Intervals) -> Interval:
-    return Interval(float(limits.low), float(limits.high))

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.designs import Groups
+from harness.stats.arrays import FloatArray
+from harness.stats.designs import GroupMoments
 from harness.stats.paired import check_successes
 from harness.stats.replication.linearised import stratum_variances
 from harness.stats.replication.sample import Sample, make_sample, unit_sums
 
-__all__ = ["Crossed", "Repeats", "crossed", "repeats", "satterthwaite"]
-
-FloatArray = npt.NDArray[np.float64]
+__all__ = ["CrossedVariance", "Repeats", "crossed_variance", "repeats", "satterthwaite"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class Repeats:
 
 
 @dataclass(frozen=True, slots=True)
-class Crossed:
+class CrossedVariance:
     """Units crossed with K runs (or trainings), from the values (cases, K): variances of means, and components.
 
     `of_mean` is the variance of the mean of all for new units. `of_run` is the variance between the runs' means,
@@ -103,7 +102,7 @@ def repeats(
     if table.size == 0:
         raise ValueError(f"no answer: successes have shape {table.shape}, expected one case and one run at least")
     n, k = table.shape
-    found = crossed(table, units=units, strata=strata)
+    found = crossed_variance(table, units=units, strata=strata)
     between_runs = float(table.var(axis=1, ddof=1).mean()) if k > 1 else math.nan
     share = _share(found.case, between_runs)
     return Repeats(
@@ -126,12 +125,14 @@ def repeats(
     )
 
 
-def crossed(values: FloatArray, *, units: npt.ArrayLike | None = None, strata: npt.ArrayLike | None = None) -> Crossed:
+def crossed_variance(
+    values: FloatArray, *, units: npt.ArrayLike | None = None, strata: npt.ArrayLike | None = None
+) -> CrossedVariance:
     """Part the variance of values (cases, K), with the unit as the random factor that runs are crossed with."""
     n, k = values.shape
     of_case, of_run = values.mean(axis=1), values.mean(axis=0)
     if (count := _count(units, n)) < 2:
-        return Crossed(k, count, 1, *[math.nan] * 6)
+        return CrossedVariance(k, count, 1, *[math.nan] * 6)
     sample = make_sample(n, units=units, strata=strata)
     # What is left of a value when its case's and its run's mean are taken away: 0 where runs do not differ.
     rest = values - of_case[:, None] - of_run + values.mean()
@@ -139,7 +140,7 @@ def crossed(values: FloatArray, *, units: npt.ArrayLike | None = None, strata: n
     (unit, within), (unit_by_run, _) = _nested(sample, of_case[:, None]), _nested(sample, rest)
     of_runs = float(of_run.var(ddof=1)) if k > 1 else math.nan
     both = float(values.var(axis=1, ddof=1).mean()) - (of_runs - left) if k > 1 else math.nan
-    return Crossed(
+    return CrossedVariance(
         runs=k,
         units=sample.units,
         strata=sample.strata,
@@ -172,7 +173,7 @@ def _count(units: npt.ArrayLike | None, cases: int) -> int:
     return int(np.unique(labels).size)
 
 
-def _df_new_runs(found: Crossed) -> float:
+def _df_new_runs(found: CrossedVariance) -> float:
     if found.runs < 2 or math.isnan(found.of_mean):
         return math.nan
     if not found.run_effect > 0:
@@ -189,8 +190,8 @@ def _variances(sample: Sample, columns: FloatArray) -> FloatArray:
 
 def _nested(sample: Sample, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Components of units within strata, and of cases within units, by the analysis of variance for unequal sizes."""
-    by_unit = Groups.of(columns, sample.unit_of_case)
-    by_stratum = Groups.of(columns, sample.stratum_of_unit[sample.unit_of_case])
+    by_unit = GroupMoments.of(columns, sample.unit_of_case)
+    by_stratum = GroupMoments.of(columns, sample.stratum_of_unit[sample.unit_of_case])
     within, df = by_unit.within.sum(axis=0), sample.units - sample.strata
     ms_within = within / max(sample.cases - sample.units, 1)
     ms_units = (by_stratum.within.sum(axis=0) - within) / df

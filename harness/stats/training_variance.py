@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.repeats import Crossed, crossed, satterthwaite
+from harness.stats.arrays import FloatArray
+from harness.stats.repeats import CrossedVariance, crossed_variance, satterthwaite
 
 __all__ = ["TrainingVariance", "training_variance"]
 
@@ -63,18 +64,14 @@ def training_variance(
     `units` and `strata` are labels, one a case: cases of a unit were sampled together, strata would be the same in a
     repetition. Without `units`, each case is one.
     """
-    y = np.asarray(successes, dtype=np.float64)
-    if y.ndim != 3 or y.shape[0] < 2 or y.shape[1] < 2 or y.shape[2] < 1:
-        raise ValueError(f"successes have shape {y.shape}: expected two cases, two trainings and a run at least")
+    y = _checked(successes)
     n, k, r = y.shape
     cell = y.mean(axis=2)
-    found = crossed(cell, units=units, strata=strata)
+    found = crossed_variance(cell, units=units, strata=strata)
     if math.isnan(found.of_mean):
         raise ValueError("all cases are of one unit: expected two units at least")
     run = float(((y - cell[:, :, None]) ** 2).sum()) / (n * k * (r - 1)) if r > 1 else math.nan
-    dice = run / (n * r) if r > 1 else 0.0
-    # The delete-a-group jackknife of the rate: (K - 1)/K times the sum of squares, the dice taken out of it.
-    other_training = max(found.of_run - dice, 0.0) * (k - 1) ** 2 / k + dice
+    other_training = _of_other_training(found, run / (n * r) if r > 1 else 0.0)
     return TrainingVariance(
         cases=n,
         folds=k,
@@ -99,7 +96,20 @@ def training_variance(
     )
 
 
-def _df(found: Crossed, other_training: float) -> float:
+def _checked(successes: npt.ArrayLike) -> FloatArray:
+    y = np.asarray(successes, dtype=np.float64)
+    if y.ndim != 3 or y.shape[0] < 2 or y.shape[1] < 2 or y.shape[2] < 1:
+        raise ValueError(f"successes have shape {y.shape}: expected two cases, two trainings and a run at least")
+    return y
+
+
+def _of_other_training(found: CrossedVariance, dice: float) -> float:
+    """The delete-a-group jackknife of the rate: (K - 1)/K times the sum of squares, the dice taken out of it."""
+    k = found.runs
+    return max(found.of_run - dice, 0.0) * (k - 1) ** 2 / k + dice
+
+
+def _df(found: CrossedVariance, other_training: float) -> float:
     k = found.runs
     if not found.of_cases > 0:
         return float(k - 1)

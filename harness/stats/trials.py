@@ -1,7 +1,12 @@
-"""Trials out of a table of groups and repetitions: pool repetitions, shuffle them within groups, draw other groups.
+"""Trials from a table of groups and repetitions, and the cofactors that explain what a design does not.
 
 After "Is the Urn Well-Mixed?" (2004), section 4.1: rows are groups, columns repetitions (data collections); an
 experiment takes the columns in random order, a trial some of them.
+
+A cofactor explains too much variance between trials if the elements of a trial share it and it differs from trial to
+trial (the time of day): its variance component, times how unevenly the trials hold its levels, is what it adds. It
+explains too little variance if every trial holds it in the same way, as a finer partition (the original image): its
+component within groups is what the estimate counts in vain.
 """
 
 from __future__ import annotations
@@ -9,12 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
+from harness.stats.clustering import intraclass_correlation
+from harness.stats.designs import GroupMoments
 
-__all__ = ["Trials", "fresh_trials", "make_trials", "shuffle_within"]
+__all__ = ["Trials", "added_between_trials", "fresh_trials", "make_trials", "share_within_groups", "shuffle_within"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,3 +122,42 @@ def _complete(at: IntArray, group: IntArray, trial: IntArray, count: int) -> Tri
     at = at[kept]
     numbers = [np.unique(labels[at], return_inverse=True)[1] for labels in (group, trial)]
     return Trials(at, numbers[0], numbers[1], int(numbers[1].max()) + 1, alone)
+
+
+def added_between_trials(success: BoolArray, trials: Trials, levels: IntArray) -> float:
+    """What a cofactor adds to the variance of the trials' rates; 0 where it cannot be told.
+
+    `success` and `levels` are of the elements in the trials. The levels' effects are taken for random ones.
+    """
+    residual = success - _mean_by(success, trials.group)
+    found = intraclass_correlation(residual, levels)
+    component = (found.ms_between - found.ms_within) / found.mean_size
+    if not component > 0:
+        return 0.0
+    names = int(levels.max()) + 1
+    counts = np.bincount(trials.trial * names + levels, minlength=trials.count * names).reshape(trials.count, names)
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    return float(component * ((shares - shares.mean(axis=0)) ** 2).sum() / (trials.count - 1))
+
+
+def share_within_groups(success: BoolArray, trials: Trials, levels: IntArray) -> float:
+    """The share of the variance within groups that lies between the levels of a cofactor; 0 where it cannot be told."""
+    cell = np.unique(trials.group * (int(levels.max()) + 1) + levels, return_inverse=True)[1].reshape(-1)
+    groups, cells, total = int(trials.group.max()) + 1, int(cell.max()) + 1, success.size
+    if cells in (groups, total):
+        return 0.0
+    fine = GroupMoments.of(success[:, None].astype(np.float64), cell)
+    coarse = GroupMoments.of(success[:, None].astype(np.float64), trials.group)
+    within = float(fine.within.sum()) / (total - cells)
+    between = float(coarse.within.sum() - fine.within.sum()) / (cells - groups)
+    owner = np.empty(cells, dtype=np.intp)
+    owner[cell] = trials.group
+    # The size that stands for unequal ones, as in a one-way analysis of variance, over all groups.
+    size = (total - float((fine.sizes**2 / coarse.sizes[owner]).sum())) / (cells - groups)
+    component = (between - within) / size
+    return component / (component + within) if component > 0 else 0.0
+
+
+def _mean_by(values: BoolArray, codes: IntArray) -> FloatArray:
+    sizes = np.bincount(codes)
+    return np.asarray((np.bincount(codes, weights=values) / sizes)[codes])

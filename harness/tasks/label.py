@@ -3,16 +3,32 @@
 The score is the lead of the best label over the second. An answer without a score passes every threshold.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from math import inf
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec import UNSET
 
 from harness.model import REFUSAL, Answer, Case
 from harness.params import Param, ParamType, Value
 from harness.tasks.answers import bounded, fields, label, number, shown
-from harness.tasks.task import Accepts, AnswerError, Limits, Recorded, Rules
+from harness.tasks.task import (
+    Accepts,
+    AnswerError,
+    CurveRule,
+    DecisionLimits,
+    ExampleScript,
+    RecordColumns,
+    RecordedAnswer,
+    Task,
+    TaskRules,
+    answered,
+)
+
+if TYPE_CHECKING:
+    from harness.tasks.task import BoolArray
 
 
 def best_and_lead(scores: Mapping[object, object]) -> Answer:
@@ -32,19 +48,34 @@ def _answer(name: object, score: float | None = None) -> Answer:
 KEYS = frozenset({"label", "scores"})
 
 
-class LabelTask:
+class LabelTask(Task):
     """A claim is accepted when the label is the claimed one and passes the threshold."""
 
     name = "label"
-    shows_claim = False
-    needs_expect = True
-    checks_cases = False
-    decisions: Mapping[str, Param] = {
+    summary = "say what it is, or refuse"
+    answers_classes = True
+    measures = ("auc", "eer")
+    example = ExampleScript(
+        sections="""\
+[params.threshold]
+type = "float"
+default = 0.0
+decision = true
+help = "how far the best label must lead the second"
+""",
+        tables={
+            "cases.csv": """\
+id,input,expect,positive
+0001,an input,yes,true
+0002,another input,yes,false
+"""
+        },
+    )
+    decisions = {
         "threshold": Param("threshold", ParamType.FLOAT, 0.0, True, "how far the best label must lead the second")
     }
-    optional: frozenset[str] = frozenset()
 
-    def answer(self, raw: object, case: Case, rules: Rules) -> Answer:
+    def answer(self, raw: object, case: Case, rules: TaskRules) -> Answer:
         """A label, (label, score), {"label", "score"}, {"scores": {...}}, a mapping of labels to scores, or None."""
         if raw is None:
             return REFUSAL
@@ -68,7 +99,7 @@ class LabelTask:
         score = known.get("score")
         return _answer(known["label"], None if score is None else number(score, "score"))
 
-    def acceptance(self, rules: Rules, params: Mapping[str, Value]) -> Accepts:
+    def acceptance(self, rules: TaskRules, params: Mapping[str, Value]) -> Accepts:
         """The claimed label, at the threshold or above; a negative case without a claim accepts any label."""
         threshold = float(params["threshold"])
 
@@ -79,20 +110,34 @@ class LabelTask:
 
         return accepts
 
-    def limits(self, rules: Rules, params: Mapping[str, Value]) -> Limits:
+    def limits(self, rules: TaskRules, params: Mapping[str, Value]) -> DecisionLimits:
         """The score where the label is the claimed one; without a score, every threshold is passed."""
 
-        def of(trial: Recorded, positive: bool) -> float:
+        def of(trial: RecordedAnswer, positive: bool) -> float:
             actual, expect, score = trial.actual, trial.expect, trial.score
             if actual is UNSET or actual is None or not (actual == expect or (not expect and not positive)):
                 return -inf
             return inf if score is UNSET or score is None else score
 
-        return Limits("threshold", True, of)
+        return DecisionLimits("threshold", True, of)
 
-    def mistake(self, case: Case, rules: Rules) -> str | None:
-        """A case of a label test can be any."""
-        return None
+    def curve(self, columns: RecordColumns, rules: TaskRules, params: Mapping[str, Value]) -> CurveRule:
+        """A score counts when the label is the claimed one, or the case is negative and claims nothing."""
+        given = answered(columns)
+        return CurveRule(True, counts=given & _claimed(columns), needed=given)
+
+
+def _claimed(columns: RecordColumns) -> BoolArray:
+    import numpy as np
+
+    if (columns.actual.codes < 0).all():  # imported scores, without labels
+        return np.ones(columns.score.size, dtype=np.bool_)
+    code = {label: number for number, label in enumerate(columns.expect.labels) if label}
+    # One more for records without an answer, whose code is -1: the last place.
+    table = np.array([*(code.get(label, -2) for label in columns.actual.labels), -2], dtype=np.int64)
+    nothing = np.array([*(not label for label in columns.expect.labels), True])[columns.expect.codes]
+    same = table[columns.actual.codes] == columns.expect.codes
+    return np.asarray(same | (nothing & ~columns.positive))
 
 
 LABEL = LabelTask()

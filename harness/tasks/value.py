@@ -12,24 +12,37 @@ from msgspec import UNSET
 from harness.model import REFUSAL, Answer, Case
 from harness.params import Param, ParamType, Value
 from harness.tasks.answers import bounded, fields, number
-from harness.tasks.task import Accepts, AnswerError, Limits, Recorded, Rules
+from harness.tasks.task import (
+    Accepts,
+    AnswerError,
+    CurveRule,
+    DecisionLimits,
+    ExampleScript,
+    RecordColumns,
+    RecordedAnswer,
+    Task,
+    TaskRules,
+    answered,
+)
 
 KEYS = frozenset({"value", "label"})
 
 
-class ValueTask:
+class ValueTask(Task):
     """A claim is accepted when the number is within the tolerance of it."""
 
     name = "value"
-    shows_claim = False
-    needs_expect = True
+    summary = "say a number, which must be within the tolerance"
     checks_cases = True
-    decisions: Mapping[str, Param] = {
-        "tolerance": Param("tolerance", ParamType.FLOAT, 0.0, True, "the largest error that is still right")
-    }
-    optional: frozenset[str] = frozenset()
+    claims_classes = False
+    script_keys = frozenset({"tolerance"})
+    example = ExampleScript(
+        test="tolerance = {absolute = 0.1}    # or relative\n",
+        tables={"cases.csv": "id,input,expect\n0001,an input,1.5\n0002,another input,2.5\n"},
+    )
+    decisions = {"tolerance": Param("tolerance", ParamType.FLOAT, 0.0, True, "the largest error that is still right")}
 
-    def answer(self, raw: object, case: Case, rules: Rules) -> Answer:
+    def answer(self, raw: object, case: Case, rules: TaskRules) -> Answer:
         """A number, {"value": number}, or None."""
         known = fields(raw, KEYS)
         given = known.get("value", known.get("label")) if known is not None else raw
@@ -38,7 +51,7 @@ class ValueTask:
         value = number(given, "value")
         return Answer(value, _error(value, case.expect, relative=rules.relative_tolerance) if case.expect else None)
 
-    def acceptance(self, rules: Rules, params: Mapping[str, Value]) -> Accepts:
+    def acceptance(self, rules: TaskRules, params: Mapping[str, Value]) -> Accepts:
         """An error of at most the tolerance; a negative case without a claim accepts any number."""
         tolerance = float(params["tolerance"])
 
@@ -47,18 +60,18 @@ class ValueTask:
 
         return accepts
 
-    def limits(self, rules: Rules, params: Mapping[str, Value]) -> Limits:
+    def limits(self, rules: TaskRules, params: Mapping[str, Value]) -> DecisionLimits:
         """The recorded error; an answer to a case without a claim has none, and every tolerance accepts it."""
 
-        def of(trial: Recorded, positive: bool) -> float:
+        def of(trial: RecordedAnswer, positive: bool) -> float:
             actual, score = trial.actual, trial.score
             if actual is UNSET or actual is None:
                 return inf
             return -inf if score is UNSET or score is None else score
 
-        return Limits("tolerance", False, of)
+        return DecisionLimits("tolerance", False, of)
 
-    def mistake(self, case: Case, rules: Rules) -> str | None:
+    def case_mistake(self, case: Case, rules: TaskRules) -> str | None:
         """The claim must be a number, and not 0 where the tolerance is relative to it."""
         try:
             expected = number(case.expect, "expect")
@@ -67,6 +80,11 @@ class ValueTask:
         if expected == 0 and rules.relative_tolerance:
             return "expect is 0, to which no error is relative; use tolerance = {absolute = ...}"
         return None
+
+    def curve(self, columns: RecordColumns, rules: TaskRules, params: Mapping[str, Value]) -> CurveRule:
+        """The recorded score is the error, which the tolerance bounds from above."""
+        given = answered(columns)
+        return CurveRule(False, counts=given, needed=given)
 
 
 def _error(value: float, expected: str, *, relative: bool) -> float:

@@ -1,11 +1,19 @@
 """Transcript, format 1: the header and the last line. The records between them are `harness.model.Trial`."""
 
+import platform
+import sys
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from harness import __version__
+from harness.errors import TranscriptError
 from harness.model import Counts
+from harness.plugins import Plugin
+from harness.tasks import find_task, task_names
+from harness.tasks.task import Task, TaskRules
 
 FORMAT = 1
 # Names of values in one transcript: each is a measure, and an array when it is read.
@@ -36,7 +44,26 @@ class TestInfo(Struct, frozen=True):
     errors: str | UnsetType = UNSET
     larger_is_better: bool | UnsetType = UNSET
     relative_tolerance: bool | UnsetType = UNSET
+    # The script's table by the name of the task.
+    settings: dict[str, Any] | UnsetType = UNSET
     gallery: GalleryInfo | UnsetType = UNSET
+
+    @property
+    def rules(self) -> TaskRules:
+        """How answers were decided on, beside the decision parameters; the gallery itself is not recorded."""
+        return TaskRules(
+            larger_is_better=self.larger_is_better is not False,
+            relative_tolerance=self.relative_tolerance is True,
+            settings={} if isinstance(self.settings, UnsetType) else self.settings,
+        )
+
+    def find_task(self, source: str = "") -> Task:
+        """What was asked; a TranscriptError where the task is not known here. `source` is for the message."""
+        found = find_task(self.task)
+        if found is None:
+            known = ", ".join(task_names())
+            raise TranscriptError(f"{source or self.name}: task '{self.task}' is not known here; known: {known}")
+        return found
 
 
 class AlgorithmInfo(Struct, frozen=True):
@@ -51,6 +78,19 @@ class InterfaceInfo(Struct, frozen=True):
 
     kind: str = ""
     sha256: str = ""
+
+
+class PluginInfo(Struct, frozen=True):
+    """A package that the task or the importer came from, and the entry point that named it."""
+
+    package: str
+    version: str = ""
+    entry: str = ""
+
+    @staticmethod
+    def of(plugin: Plugin) -> "PluginInfo":
+        """As the header of a transcript has it."""
+        return PluginInfo(plugin.package, plugin.version, f"{plugin.group}: {plugin.name}")
 
 
 class Header(Struct, frozen=True):
@@ -71,6 +111,8 @@ class Header(Struct, frozen=True):
     train: dict[str, int] | UnsetType = UNSET
     # What of the test was run, where that is not the whole: `limit`, `without_fold`.
     extent: dict[str, Any] | UnsetType = UNSET
+    # Other packages that had a part in it.
+    plugins: list[PluginInfo] | UnsetType = UNSET
     harness: str = ""
     python: str = ""
     platform: str = ""
@@ -95,6 +137,31 @@ class Header(Struct, frozen=True):
         if isinstance(self.defaults, UnsetType):
             return None
         return {name: value for name, value in self.params.items() if value != self.defaults.get(name, value)}
+
+
+def now() -> str:
+    """The time as transcripts have it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def new_header(
+    test: TestInfo, algorithm: AlgorithmInfo, interface: InterfaceInfo, *, plugins: list[Plugin | None], **more: Any
+) -> Header:
+    """The header of a transcript that is begun now, on this machine; `more` are its other keys."""
+    used = dict.fromkeys(PluginInfo.of(plugin) for plugin in plugins if plugin is not None)
+    return Header(
+        hate="transcript",
+        format=FORMAT,
+        test=test,
+        algorithm=algorithm,
+        interface=interface,
+        plugins=list(used) or UNSET,
+        harness=__version__,
+        python=platform.python_version(),
+        platform=f"{sys.platform}-{platform.machine()}",
+        started=now(),
+        **more,
+    )
 
 
 def extent(
@@ -129,7 +196,7 @@ class End(Struct, frozen=True):
 def differences(ours: Header, theirs: Header) -> list[str]:
     """What keeps two headers from being of the same run: test, algorithm, interface, parameters, extent."""
     found = []
-    for what in ("test", "algorithm", "interface", "params", "repeat", "limit", "train"):
+    for what in ("test", "algorithm", "interface", "params", "repeat", "limit", "train", "plugins"):
         mine, other = (_named(header, what) for header in (ours, theirs))
         if mine != other:
             found.append(f"{what} ({_first_difference(mine, other)})")

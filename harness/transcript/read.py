@@ -30,7 +30,7 @@ _number = msgspec.json.Decoder(float | None)
 
 
 @dataclass(frozen=True)
-class Line:
+class RecordLine:
     """A record and where its line begins and ends in the file."""
 
     trial: Trial
@@ -39,7 +39,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Summary:
+class TranscriptSummary:
     """All of a transcript but its records."""
 
     header: Header
@@ -83,16 +83,16 @@ class TranscriptReader:
         if rest:
             yield from self._last_line(rest)
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[RecordLine]:
         """The records, each with its place in the file."""
         start = self.head
         while block := self._read_line():
             if not block.endswith(b"\n"):
                 for trials in self._last_line(block):
-                    yield from (Line(trial, start, start + len(block)) for trial in trials)
+                    yield from (RecordLine(trial, start, start + len(block)) for trial in trials)
                 return
             for trial in self._decode_block(block):
-                yield Line(trial, start, start + len(block))
+                yield RecordLine(trial, start, start + len(block))
             start += len(block)
 
     def _last_line(self, line: bytes) -> Iterator[list[Trial]]:
@@ -247,7 +247,7 @@ def _open(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(path)) if packed else path.open("rb")
 
 
-def summarise(path: Path) -> Summary:
+def summarise(path: Path) -> TranscriptSummary:
     """Header and counts, every record checked."""
     tally = Counts()
     with open_transcript(path) as reader:
@@ -256,16 +256,16 @@ def summarise(path: Path) -> Summary:
             tally = Counts(*(a + b for a, b in zip(_fields(tally), _fields(part), strict=True)))
     if reader.end is not None and _fields(reader.end.counts) != _fields(tally):
         raise TranscriptError(f"{path}: its last line counts {reader.end.counts}, its records are {tally}")
-    return Summary(reader.header, tally, reader.end is not None)
+    return TranscriptSummary(reader.header, tally, reader.end is not None)
 
 
-def glance(path: Path) -> Summary:
+def glance(path: Path) -> TranscriptSummary:
     """Header and counts by the first and the last line alone; an incomplete transcript is read as by `summarise`."""
     with open_transcript(path) as reader:
         header = reader.header
     try:
         last = _tail(path).rstrip().rpartition(b"\n")[2]
-        return Summary(header, _end.decode(last).counts, complete=True) if _is_end(last) else summarise(path)
+        return TranscriptSummary(header, _end.decode(last).counts, complete=True) if _is_end(last) else summarise(path)
     except (OSError, EOFError, zlib.error, *UNUSABLE) as error:
         raise TranscriptError(f"{path}: cannot be read: {error}") from None
 

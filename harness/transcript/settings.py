@@ -1,10 +1,13 @@
-"""The parameters of runs: which of them were set, in which of them runs differ, and how they are written."""
+"""What sets a run apart: the parameters that were set, and how much of its test it covers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import UNSET
+
 from harness.model import plain_text
 from harness.transcript.format import Header
+from harness.transcript.read import TranscriptSummary
 
 LONGEST_VALUE = 40
 
@@ -38,3 +41,31 @@ def differing(params: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _value(params: Mapping[str, Any], name: str) -> tuple[bool, Any]:
     """A parameter that a run does not have is not one that is null."""
     return name in params, params.get(name)
+
+
+def part_of(summary: TranscriptSummary) -> str:
+    """What of the test a run covers, in words; empty for the whole test."""
+    part, gallery = summary.header.part, summary.header.test.gallery
+    found = [_cases(summary)] if _is_short(summary) else []
+    if "without_fold" in part:
+        found.append(f"without fold {part['without_fold']}")
+    if gallery is not UNSET and (gallery.where is not UNSET or gallery.probes is not UNSET):
+        found.append("part of gallery or probes")
+    return ", ".join(found)
+
+
+def _is_short(summary: TranscriptSummary) -> bool:
+    """Whether cases are missing; older transcripts, and those of other tools, show it by their number only."""
+    cases = summary.header.test.cases
+    return "limit" in summary.header.part or (cases is not None and _asked(summary) < cases)
+
+
+def _asked(summary: TranscriptSummary) -> int:
+    """How many cases: in a run with --repeat each has several records."""
+    repeat = summary.header.repeat
+    return summary.counts.tests // (repeat if isinstance(repeat, int) and repeat > 1 else 1)
+
+
+def _cases(summary: TranscriptSummary) -> str:
+    cases = summary.header.test.cases
+    return f"{_asked(summary)} of {cases}" if cases is not None else f"{_asked(summary)} cases"

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 from array import array
-from datetime import UTC, datetime
 from operator import lt
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import msgspec
 
 from harness.errors import OutputError
 from harness.model import Counts, Outcome, Trial
-from harness.transcript.format import End, Header
+from harness.transcript.format import End, Header, now
 
 try:
     import fcntl
@@ -27,12 +26,7 @@ PART = ".part"
 HASH_BLOCK = 1 << 20
 
 
-def now() -> str:
-    """The time as transcripts have it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-class Writer:
+class TranscriptWriter:
     """An open transcript. Use `create` for a new one and `reopen` to carry on with one."""
 
     def __init__(self, target: Path, fd: int, offset: int) -> None:
@@ -54,7 +48,7 @@ class Writer:
         return Counts(**self._tally)
 
     @classmethod
-    def create(cls, target: Path, header: Header, *, force: bool = False) -> "Writer":
+    def create(cls, target: Path, header: Header, *, force: bool = False) -> "TranscriptWriter":
         """A new transcript; an existing file is refused unless forced."""
         path = working_path(target)
         if not force and target.exists():
@@ -81,7 +75,7 @@ class Writer:
         return writer
 
     @classmethod
-    def reopen(cls, target: Path, *, head: int, end: int) -> "Writer":
+    def reopen(cls, target: Path, *, head: int, end: int) -> "TranscriptWriter":
         """Carry on with a transcript whose header ends at byte `head` and whose last whole record ends at `end`."""
         path = working_path(target)
         try:

@@ -7,17 +7,15 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from runs import header, written
 
-from harness.analysis.conditions import parse_condition
-from harness.analysis.fields import ordered
-from harness.analysis.look import Choice, look
-from harness.analysis.names import run_names
-from harness.analysis.pairing import Pairing, key_of
-from harness.analysis.same_test import check_same_test
+from harness.analysis.differences import Pairing, key_of
+from harness.analysis.look import CaseQuery, look, sort_by
+from harness.analysis.runs import check_same_test, run_names
 from harness.errors import HateError, TranscriptError, UsageError
+from harness.files.conditions import parse_condition
 from harness.model import Outcome, Trial
 from harness.transcript.format import Header
+from tests.analysis.runs import header, written
 
 
 @pytest.mark.parametrize(("condition", "value", "holds"), [
@@ -39,8 +37,8 @@ def test_what_is_no_condition(text: str) -> None:
 
 def test_numbers_sort_as_numbers_and_what_is_missing_comes_last() -> None:
     items = [{"v": value} for value in ("10", "9", None, "x", 2.5, "-1e1")]
-    up = [item["v"] for item in ordered(items, ["v"], dict.get)]
-    down = [item["v"] for item in ordered(items, ["-v"], dict.get)]
+    up = [item["v"] for item in sort_by(items, ["v"], dict.get)]
+    down = [item["v"] for item in sort_by(items, ["-v"], dict.get)]
     assert up == ["-1e1", 2.5, "9", "10", "x", None]
     assert down == ["x", "10", "9", 2.5, "-1e1", None]
 
@@ -50,7 +48,7 @@ def test_several_keys_are_one_key_of_several_parts(pairs: list[tuple[int, int]])
     def get(item: tuple[int, int], name: str) -> int:
         return item["ab".index(name)]
 
-    assert ordered(pairs, ["a", "-b"], get) == sorted(pairs, key=lambda pair: (pair[0], -pair[1]))
+    assert sort_by(pairs, ["a", "-b"], get) == sorted(pairs, key=lambda pair: (pair[0], -pair[1]))
 
 
 @pytest.mark.parametrize("limit", [None, 1, 3])
@@ -58,7 +56,7 @@ def test_several_keys_are_one_key_of_several_parts(pairs: list[tuple[int, int]])
 def test_matches_are_counted_beyond_the_limit(tmp_path: Path, limit: int | None, sort: tuple[str, ...]) -> None:
     records = [{"id": f"{n}", "outcome": "FP" if n % 2 else "TP", "score": -n} for n in range(10)]
     path = written(tmp_path / "t.jsonl", records)
-    view = look(path, "t", Choice(frozenset({"FP"}), (parse_condition("score>-9"),), sort, limit))
+    view = look(path, "t", CaseQuery(frozenset({"FP"}), (parse_condition("score>-9"),), sort, limit))
     expected = ["7", "5", "3", "1"] if sort else ["1", "3", "5", "7"]
     assert view.matching == 4
     assert [trial.id for trial in view.trials] == expected[:limit]
@@ -136,6 +134,6 @@ def test_a_misspelt_column_is_named(tmp_path: Path) -> None:
     records = [{"id": "1", "outcome": "TP", "columns": {"writer": "17"}}]
     path = written(tmp_path / "t.jsonl", records, first=header())
     with pytest.raises(HateError, match="--where writr: no such column; did you mean 'writer'"):
-        look(path, "t", Choice(conditions=(parse_condition("writr=17"),)))
+        look(path, "t", CaseQuery(conditions=(parse_condition("writr=17"),)))
     with pytest.raises(HateError, match="--sort scores: no such column; did you mean 'score'"):
-        look(path, "t", Choice(sort=("-scores",)))
+        look(path, "t", CaseQuery(sort=("-scores",)))

@@ -7,7 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bundle import CLASSIFIERS, EXAMPLES, INTERFACES, Bundle, Shown, best, load, outcome, pixels, tally, unpack
+
+from tests.bundled.bundle import (
+    CLASSIFIERS,
+    EXAMPLES,
+    INTERFACES,
+    Bundle,
+    Shown,
+    best,
+    load,
+    outcome,
+    pixels,
+    tally,
+)
 
 each_classifier = pytest.mark.parametrize("name", CLASSIFIERS)
 
@@ -17,16 +29,6 @@ class Trained:
     module: ModuleType
     classifier: Any
     answers: dict[str, dict[str, float]]  # by case id
-
-
-@pytest.fixture(scope="module")
-def hdigits(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
-    return unpack("hdigits", tmp_path_factory.mktemp("hdigits"))
-
-
-@pytest.fixture(scope="module")
-def blank(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
-    return unpack("blank", tmp_path_factory.mktemp("blank"))
 
 
 def _train(name: str, cases: list[Shown], **params: float) -> tuple[ModuleType, Any]:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bundle import ARCHIVES, CLASSIFIERS, ROOT, SCRIPTS, declared, members, pixels, table
+
+from tests.bundled.bundle import ARCHIVES, CLASSIFIERS, SCRIPTS, declared, members, pixels, table
 
 TABLES = {"hdigits": ["cases.csv", "train.csv"], "blank": ["cases.csv", "train.csv"]}
-MAKERS = {"hdigits": "make_digits", "blank": "make_blank"}
+MAKERS = {"hdigits": "tools.make_digits", "blank": "tools.make_blank"}
 each_script = pytest.mark.parametrize("name", sorted(ARCHIVES))
 
 
@@ -133,8 +134,7 @@ def test_the_baseline_is_bundled() -> None:
 
 @each_script
 @pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="scikit-learn carries the source of the images")
-def test_the_data_can_be_made_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(ROOT / "tools")
+def test_the_data_can_be_made_again(name: str, tmp_path: Path) -> None:
     importlib.import_module(MAKERS[name]).make(tmp_path)
     for file in TABLES[name]:
         assert (tmp_path / file).read_bytes() == (SCRIPTS / name / file).read_bytes()
@@ -144,9 +144,8 @@ def test_the_data_can_be_made_again(name: str, tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="scikit-learn carries the source of the images")
-def test_making_the_data_twice_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(ROOT / "tools")
-    maker = importlib.import_module("make_digits")
+def test_making_the_data_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    maker = importlib.import_module("tools.make_digits")
     for folder in (tmp_path / "one", tmp_path / "two"):
         folder.mkdir()
         maker.make(folder)

@@ -1,17 +1,16 @@
-"""The bundled examples through the installed `hate`, and the published transcripts."""
+"""The bundled examples through `hate`, and the published transcripts."""
 
 import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from bundle import CLASSIFIERS, EXAMPLES, INTERFACES, SCRIPTS, TRANSCRIPTS
 
-HATE = Path(sys.executable).parent / "hate"
+from tests.bundled.bundle import CLASSIFIERS, EXAMPLES, INTERFACES, SCRIPTS, TRANSCRIPTS
+from tests.workshop import Record, Workshop
+
 TIMING = {"seconds", "memory"}  # of a record
 MACHINE = {"harness", "python", "platform", "started"}  # of a header
 CLOCK = {"finished", "sha256"}  # of an end line; the digest covers timing and machine
@@ -19,26 +18,13 @@ CLOCK = {"finished", "sha256"}  # of an end line; the digest covers timing and m
 each_classifier = pytest.mark.parametrize("name", CLASSIFIERS)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        # A blank and a letter beyond ASCII: programs in any language get such paths as inputs.
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caché d'images")))
-        yield
+def _row(shop: Workshop, *words: str | Path) -> Record:
+    done = shop.call("run", *words, "--format", "json")
+    assert done.status == 0, done.err
+    return done.row
 
 
-def _hate(folder: Path, *words: str | Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([HATE, *words], cwd=folder, capture_output=True, text=True)
-
-
-def _row(folder: Path, *words: str | Path) -> dict[str, Any]:
-    done = _hate(folder, "run", *words, "--format", "json")
-    assert done.returncode == 0, done.stderr
-    row: dict[str, Any] = json.loads(done.stdout)["rows"][0]
-    return row
-
-
-def _lines(transcript: Path) -> list[dict[str, Any]]:
+def _lines(transcript: Path) -> list[Record]:
     """The transcript without what differs between two runs of the same thing."""
     head, *records, end = [json.loads(line) for line in transcript.read_text(encoding="utf-8").splitlines()]
     kept = [{key: value for key, value in record.items() if key not in TIMING} for record in records]
@@ -48,14 +34,14 @@ def _lines(transcript: Path) -> list[dict[str, Any]]:
 
 
 @each_classifier
-def test_a_run_reproduces_the_published_transcript(name: str, tmp_path: Path) -> None:
+def test_a_run_reproduces_the_published_transcript(name: str, shop: Workshop) -> None:
     """After a change to a script or a classifier, publish again: in the checkout,
 
     hate run hdigits --interface NAME -o transcripts/hdigits/NAME.jsonl --force
     """
-    row = _row(tmp_path, "hdigits", "--interface", name, "-o", "again.jsonl")
+    row = _row(shop, "hdigits", "--interface", name, "-o", "again.jsonl")
     published = TRANSCRIPTS / "hdigits" / f"{name}.jsonl"
-    assert _lines(tmp_path / "again.jsonl") == _lines(published)
+    assert _lines(shop.folder / "again.jsonl") == _lines(published)
     end = json.loads(published.read_text(encoding="utf-8").splitlines()[-1])
     assert {key: row[key] for key in ("tests", "TP", "TN", "FP", "FN", "ER")} == {
         key: end[key] for key in ("tests", "TP", "TN", "FP", "FN", "ER")
@@ -64,9 +50,11 @@ def test_a_run_reproduces_the_published_transcript(name: str, tmp_path: Path) ->
     assert end["ER"] == 0
 
 
-def test_two_workers_give_what_one_gives(tmp_path: Path) -> None:
-    _row(tmp_path, "hdigits", "--interface", "wisard", "-j", "2", "-o", "two.jsonl")
-    assert _lines(tmp_path / "two.jsonl") == _lines(TRANSCRIPTS / "hdigits" / "wisard.jsonl")
+def test_two_workers_give_what_one_gives(shop: Workshop) -> None:
+    """By the installed program, as users start it."""
+    words = ["run", "hdigits", "--interface", "wisard", "-j", "2", "-o", "two.jsonl"]
+    subprocess.run([Path(sys.executable).parent / "hate", *words], cwd=shop.folder, check=True, capture_output=True)
+    assert _lines(shop.folder / "two.jsonl") == _lines(TRANSCRIPTS / "hdigits" / "wisard.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -78,16 +66,16 @@ def test_two_workers_give_what_one_gives(tmp_path: Path) -> None:
     ],
     ids=lambda path: path.name,
 )
-def test_check_finds_nothing_wrong(path: Path, tmp_path: Path) -> None:
-    done = _hate(tmp_path, "check", path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "warning" not in done.stderr.lower()
+def test_check_finds_nothing_wrong(path: Path, shop: Workshop) -> None:
+    done = shop.call("check", path)
+    assert done.status == 0, done.out + done.err
+    assert "warning" not in done.err.lower()
 
 
 @each_classifier
-def test_a_higher_threshold_refuses_blank_images(name: str, tmp_path: Path) -> None:
+def test_a_higher_threshold_refuses_blank_images(name: str, shop: Workshop) -> None:
     rows = [
-        _row(tmp_path, "blank", "--interface", name, "--param", f"threshold={threshold}", "-o", f"{threshold}.jsonl")
+        _row(shop, "blank", "--interface", name, "--param", f"threshold={threshold}", "-o", f"{threshold}.jsonl")
         for threshold in (0, 10, 1000)
     ]
     assert [row["TP"] + row["FN"] for row in rows] == [0, 0, 0]
@@ -95,9 +83,9 @@ def test_a_higher_threshold_refuses_blank_images(name: str, tmp_path: Path) -> N
     assert rows[0]["TN"] < rows[1]["TN"] < rows[2]["TN"] == 197
 
 
-def test_the_strata_and_units_stand_in_the_transcript(tmp_path: Path) -> None:
-    _row(tmp_path, "blank", "--interface", "witch", "-o", "blank.jsonl")
-    head, *records, _ = _lines(tmp_path / "blank.jsonl")
+def test_the_strata_and_units_stand_in_the_transcript(shop: Workshop) -> None:
+    _row(shop, "blank", "--interface", "witch", "-o", "blank.jsonl")
+    head, *records, _ = _lines(shop.folder / "blank.jsonl")
     assert head["design"] == {"stratum": "kind", "psu": "pattern"}
     assert {record["stratum"] for record in records} == {"uniform", "noise", "letter"}
     assert len({record["psu"] for record in records}) == 17 + 100 + 16
@@ -105,23 +93,22 @@ def test_the_strata_and_units_stand_in_the_transcript(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("example", "needs", "limit"),
-    [("c", ["cc", "make"], 1434), ("perl", ["perl"], 1434), ("shell", ["sh", "awk", "od"], 100)],
+    [("c", ["cc", "make"], 1434), ("perl", ["perl"], 1434), ("shell", ["sh", "awk", "od"], 10)],
 )
-def test_an_example_runs(example: str, needs: list[str], limit: int, tmp_path: Path) -> None:
+def test_an_example_runs(example: str, needs: list[str], limit: int, shop: Workshop) -> None:
     for program in needs:
         if shutil.which(program) is None:
             pytest.skip(f"this machine has no {program}")
-    folder = tmp_path / example
-    shutil.copytree(EXAMPLES / example, folder)
+    shutil.copytree(EXAMPLES / example, shop.folder, dirs_exist_ok=True)
     if example == "c":
-        subprocess.run(["make"], cwd=folder, check=True, capture_output=True)
-    row = _row(folder, "hdigits", "--limit", str(limit))  # found in the working folder
+        subprocess.run(["make"], cwd=shop.folder, check=True, capture_output=True)
+    row = _row(shop, "hdigits", "--limit", str(limit))  # found in the working folder
     assert (row["tests"], row["ER"]) == (limit, 0)
     assert row["TP"] / (row["TP"] + row["FN"]) > 0.6
 
 
-def test_the_five_line_function_runs(tmp_path: Path) -> None:
-    shutil.copy(EXAMPLES / "python_function" / "interface.py", tmp_path)
-    row = _row(tmp_path, "hdigits")
+def test_the_five_line_function_runs(shop: Workshop) -> None:
+    shutil.copy(EXAMPLES / "python_function" / "interface.py", shop.folder)
+    row = _row(shop, "hdigits")
     assert (row["tests"], row["ER"]) == (1434, 0)
     assert row["TP"] > 0

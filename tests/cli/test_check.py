@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from workshop import Workshop
+
+from tests.workshop import Workshop
 
 HEADER = {
     "hate": "transcript",
@@ -28,7 +29,7 @@ def test_a_column_of_the_authors_own_is_not(shop: Workshop) -> None:
 @pytest.mark.parametrize(
     ("records", "words"),
     [
-        ([{"id": "x", "outcome": "TP"}, {"id": "x", "outcome": "FN"}], "t.jsonl:3: case 'x' is there twice"),
+        ([{"id": "x", "outcome": "TP"}, {"id": "x", "outcome": "FN"}], "t.jsonl:3: case 'x' appears twice"),
         (
             [{"id": "x", "outcome": "TP", "positive": False}],
             "t.jsonl:2: case 'x' is negative, its outcome cannot be TP",

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from workshop import Workshop
 
-from harness.cli.classic import modern
+from harness.cli.commands import modern_spelling
+from tests.workshop import Workshop
 
 COMMANDS = ("list", "describe", "run", "sweep", "compare")
 SPELLINGS = {
@@ -26,11 +26,11 @@ SPELLINGS = {
 
 @pytest.mark.parametrize("old", SPELLINGS)
 def test_the_old_words_in_the_new_ones(old: str) -> None:
-    assert modern(old.split(), COMMANDS) == SPELLINGS[old].split()
+    assert modern_spelling(old.split(), COMMANDS) == SPELLINGS[old].split()
 
 
 def test_one_string_sets_several_parameters() -> None:
-    assert modern(["-param", "a=1 b=2", "t"], COMMANDS) == ["run", "--param", "a=1", "--param", "b=2", "t"]
+    assert modern_spelling(["-param", "a=1 b=2", "t"], COMMANDS) == ["run", "--param", "a=1", "--param", "b=2", "t"]
 
 
 def test_the_tutorial(shop: Workshop) -> None:

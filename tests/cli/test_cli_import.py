@@ -2,11 +2,19 @@
 
 import gzip
 import json
+import signal
 import subprocess
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
-from workshop import WAIT, Workshop, wait_until
+
+from harness.cli import importing
+from harness.model import Trial
+from harness.transcript.importing.convert import store
+from harness.transcript.write import TranscriptWriter
+from tests.workshop import Workshop
 
 TABLE = "id,y_true,y_pred,group\n1,a,a,x\n2,b,a,x\n3,b,b,y\n4,a,a,y\n"
 
@@ -70,7 +78,7 @@ def test_columns_of_tables_are_no_options_for_logs(tables: Workshop) -> None:
 
 
 def test_numbers_that_are_none(tables: Workshop) -> None:
-    assert "--success-at nan: not a finite number" in tables.call("import", "svm.csv", "--success-at", "nan").err
+    assert "'--success-at': 'nan' is not a finite number" in tables.call("import", "svm.csv", "--success-at", "nan").err
 
 
 @pytest.mark.parametrize("style", ["table", "plain", "csv", "tex", "md"])
@@ -98,14 +106,41 @@ def test_help_needs_no_arrays() -> None:
     assert done.stdout.splitlines()[-1] == "set()"
 
 
-def test_a_transcript_is_whole_or_not_there(shop: Workshop) -> None:
-    """The signal comes while records are being written, unless the machine was busy and it comes too late."""
-    shop.write("t.csv", "y_true,y_pred\n" + "a,a\n" * 200_000)
-    process = shop.start("import", "t.csv")
-    target = shop.folder / "transcripts/imported/t.jsonl"
-    wait_until("the transcript", target.exists)
-    process.terminate()
-    _, err = process.communicate(timeout=WAIT)
-    assert process.returncode in (0, 143)
-    assert ("terminated" in err) == (process.returncode == 143)
-    assert target.exists() == (process.returncode == 0)
+@pytest.mark.parametrize("after", [1, 50, 100])
+@pytest.mark.parametrize("older", [False, True])
+def test_a_transcript_is_whole_or_not_there(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch, after: int, older: bool
+) -> None:
+    """A signal with so many of 100 records on disk: nothing is left, and an older transcript is as it was."""
+    append = TranscriptWriter.append
+
+    def append_and_end(writer: TranscriptWriter, index: int, trial: Trial) -> None:
+        append(writer, index, trial)
+        if index + 1 == after:
+            assert writer.path.read_bytes().count(b"\n") == after + 1
+            signal.raise_signal(signal.SIGTERM)
+
+    shop.write("t.csv", "y_true,y_pred\n" + "a,a\n" * 100)
+    if older:
+        assert shop.call("import", "t.csv", "-o", "out/t.jsonl").status == 0
+    before = {path: path.read_bytes() for path in (shop.folder / "out").glob("*")}
+    monkeypatch.setattr(TranscriptWriter, "append", append_and_end)
+    done = shop.call("import", "t.csv", "-o", "out/t.jsonl", *(["--force"] if older else []))
+    assert (done.status, done.out, done.err) == (143, "", "hate: terminated\n")
+    assert {path: path.read_bytes() for path in (shop.folder / "out").glob("*")} == before
+
+
+def test_a_signal_after_the_last_record_finds_a_whole_transcript(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def store_and_end(writer: TranscriptWriter, trials: Sequence[Trial]) -> Path:
+        store(writer, trials)
+        signal.raise_signal(signal.SIGTERM)
+        pytest.fail("the signal was not heard")
+
+    shop.write("t.csv", "y_true,y_pred\n" + "a,a\n" * 100)
+    monkeypatch.setattr(importing, "store", store_and_end)
+    assert shop.call("import", "t.csv").status == 143
+    done = shop.call("check", "transcripts/imported/t.jsonl")
+    assert done.status == 0
+    assert "a valid transcript: imported, t, 100 records" in done.out

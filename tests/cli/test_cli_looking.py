@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from workshop import WAIT, Done, Workshop, command
+
+from tests.workshop import WAIT, Done, Workshop, command
 
 HOSTILE = "=1+1\x1b[31m\x9b1m\\end{x}|<b>\u202e"
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from statsmodels.stats.proportion import proportion_confint
-from workshop import ECHO, SCRIPT, Workshop, command
+
+from tests.workshop import ECHO, SCRIPT, Workshop, command
 
 HATE = Path(sys.executable).parent / "hate"
 TABULAR = ["table", "plain", "json", "csv", "tex", "md"]
@@ -200,7 +201,7 @@ def test_check(toy: Workshop) -> None:
     done = toy.call("check", ".")
     assert done.status == 1
     assert done.out.endswith("3 checked, 3 not valid\n")
-    for word in ("changed or damaged", "no function answer", "id '1' is there twice"):
+    for word in ("changed or damaged", "no function answer", "id '1' appears twice"):
         assert word in done.out
 
 

@@ -1,7 +1,8 @@
 """What users get wrong: status 2, the culprit by name, a few lines, no traceback."""
 
 import pytest
-from workshop import Workshop
+
+from tests.workshop import Workshop
 
 # The words, what the message must have, and (where it helps) the remedy.
 TABLE: list[tuple[list[str], list[str]]] = [
@@ -96,7 +97,8 @@ def test_no_interface_here(shop: Workshop) -> None:
 def test_an_unforeseen_error_is_a_line_too_and_debugging_shows_where(
     toy: Workshop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from harness.cli import main, plan
+    from harness.cli import main
+    from harness.engine import plan
 
     def fail(*_: object) -> None:
         raise RuntimeError("boom")

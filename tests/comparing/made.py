@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.analysis.comparing.align import Aligned, Run, align
+from harness.analysis.align import AlignedRuns, Run, align
 from harness.transcript.columns import read_columns
 
 Record = dict[str, Any]
@@ -51,7 +51,7 @@ def transcript(
     return path
 
 
-def aligned(*paths: Path, **options: bool) -> Aligned:
+def aligned(*paths: Path, **options: bool) -> AlignedRuns:
     return align([Run(read_columns(path), path.name, path.stem) for path in paths], **options)
 
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from made import transcript
 
-from harness.analysis.comparing.comparison import Comparison
-from harness.analysis.comparing.further import Asked, Further, compare_further
-from harness.analysis.comparing.sampling import DesignOptions, take_sample
-from harness.stats.replication.plan import Plan
+from harness.analysis.compare import CompareRequest, compare_aligned
+from harness.analysis.comparison import Comparison
+from harness.analysis.sampling import take_sample
+from harness.options import DesignOptions
+from harness.stats.arrays import BoolArray, FloatArray
+from harness.stats.replication.method import Replication
+from tests.comparing.made import aligned, transcript
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 SCORE_TEST = {"task": "score"}
 
 
@@ -68,10 +68,10 @@ class World:
         ]
 
 
-def further(
-    *paths: Path, design: DesignOptions | None = None, plan: Plan | None = None, **asked: Any
-) -> tuple[Comparison, Further]:
-    from made import aligned
-
+def compare_files(
+    *paths: Path, design: DesignOptions | None = None, plan: Replication | None = None, **asked: Any
+) -> Comparison:
+    """The runs compared, with defaults for what is not said."""
+    request = CompareRequest(design=design or DesignOptions(), replication=plan or Replication(), **asked)
     runs = aligned(*paths)
-    return compare_further(runs, take_sample(runs, design or DesignOptions()), plan or Plan(), Asked(**asked))
+    return compare_aligned(runs, take_sample(runs, request.design), request)

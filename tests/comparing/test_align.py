@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made import aligned, transcript
 
 from harness.errors import TranscriptError
+from tests.comparing.made import aligned, transcript
 
 
 def test_cases_are_matched_by_id_whatever_their_order(tmp_path: Path) -> None:

@@ -1,42 +1,35 @@
 """What a comparison finds: the tutorial's figure, identities with the statistics it calls, and invariances."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made import aligned, clustered, figure_5, transcript
 
-from harness.analysis.comparing.align import metric_remark
-from harness.analysis.comparing.as_json import as_json
-from harness.analysis.comparing.compare import compare
-from harness.analysis.comparing.comparison import Comparison
-from harness.analysis.comparing.sampling import DesignOptions, take_sample
+from harness.analysis.comparison import comparison_json
+from harness.analysis.sampling import take_sample
 from harness.errors import TranscriptError, UsageError
-from harness.report.verdicts import classic, verdict
+from harness.options import DesignOptions
+from harness.report.comparison import metric_remark
+from harness.report.verdicts import pair_verdict, tutorial_lines
+from harness.stats.arrays import BoolArray
 from harness.stats.clustering import intraclass_correlation, intraclass_of_differences
 from harness.stats.replication.estimates import make_estimate
-from harness.stats.replication.plan import Plan
+from harness.stats.replication.method import Replication
 from harness.stats.replication.statistic import difference
-
-BoolArray = npt.NDArray[np.bool_]
-
-
-def compared(*paths: Path, design: DesignOptions | None = None, plan: Plan | None = None, **options: Any) -> Comparison:
-    runs = aligned(*paths)
-    return compare(runs, take_sample(runs, design or DesignOptions()), plan or Plan(), **options)
+from tests.comparing.made import aligned, clustered, figure_5, transcript
+from tests.comparing.scored import compare_files
 
 
 def test_figure_5_of_the_tutorial_to_the_digit(tmp_path: Path) -> None:
-    found = compared(*figure_5(tmp_path))
+    found = compare_files(*figure_5(tmp_path))
     assert found.better == [[None, 1254, 130], [180, None, 180], [0, 1124, None]]
     tables = [(pair.n_ff, pair.n_sf, pair.n_fs, pair.n_ss) for pair in found.pairs]
     assert tables == [(0, 1254, 180, 0), (180, 130, 0, 1124), (130, 180, 1124, 0)]
     assert [f"{pair.z:.3f}" for pair in found.pairs] == ["28.335", "11.314", "26.114"]
-    assert classic(found, found.pairs[2]) == [
+    assert tutorial_lines(found, found.pairs[2]) == [
         "Z score is 26.114",
         "99% confident that witch and warlock do not give equivalent results",
         "99.5% confident that warlock was superior to witch",
@@ -47,19 +40,22 @@ def test_figure_5_of_the_tutorial_to_the_digit(tmp_path: Path) -> None:
 def test_one_sided_p_values_that_a_paper_misprints(tmp_path: Path, more: int, less: int, p: float) -> None:
     a = transcript(tmp_path / "a.jsonl", [True] * more + [False] * less)
     b = transcript(tmp_path / "b.jsonl", [False] * more + [True] * less)
-    assert compared(a, b).pairs[0].p_one_sided == pytest.approx(p, abs=5e-6)
+    assert compare_files(a, b).pairs[0].p_one_sided == pytest.approx(p, abs=5e-6)
 
 
-@pytest.mark.parametrize("plan", [Plan(), Plan(fay=0.3), Plan(method="jackknife"), Plan(method="bootstrap", seed=3)])
+@pytest.mark.parametrize(
+    "plan",
+    [Replication(), Replication(fay=0.3), Replication(method="jackknife"), Replication(method="bootstrap", seed=3)],
+)
 @pytest.mark.parametrize("units", [2, 3, 6])
 @pytest.mark.parametrize("weights", [None, "equal", "weight"])
 def test_pairs_have_the_replication_of_their_difference(
-    tmp_path: Path, plan: Plan, units: int, weights: str | None
+    tmp_path: Path, plan: Replication, units: int, weights: str | None
 ) -> None:
     """All pairs share one covariance; taken pair by pair, `replicate` must say the same."""
     paths = clustered(tmp_path, 1, strata=7, units=units, size=4)
-    found = compared(*paths, design=DesignOptions(weights=weights), plan=plan)
-    one = found.pairs[0].replication
+    found = compare_files(*paths, design=DesignOptions(weights=weights), plan=plan)
+    one = found.pairs[0].estimate
     alone = make_estimate(found.sampling.sample, difference(*found.aligned.success), plan)
     assert one is not None
     assert one.interval is not None
@@ -72,11 +68,11 @@ def test_pairs_have_the_replication_of_their_difference(
 
 
 def test_design_effect_is_over_the_variance_of_independent_cases(tmp_path: Path) -> None:
-    found = compared(*clustered(tmp_path, 2, strata=5, units=8, size=5))
+    found = compare_files(*clustered(tmp_path, 2, strata=5, units=8, size=5))
     pair, n = found.pairs[0], found.aligned.n
     independent = ((pair.n_sf + pair.n_fs) / n - pair.difference**2) / (n - 1)
-    assert pair.replication is not None
-    assert pair.replication.design_effect == pytest.approx(pair.replication.se**2 / independent, rel=1e-12)
+    assert pair.estimate is not None
+    assert pair.estimate.design_effect == pytest.approx(pair.estimate.se**2 / independent, rel=1e-12)
 
 
 @given(
@@ -96,34 +92,34 @@ def test_intraclass_correlation_of_all_differences_at_once(successes: list[list[
 
 def test_swapping_the_two_turns_every_sign(tmp_path: Path) -> None:
     a, b = clustered(tmp_path, 3, strata=6, units=4, size=3)
-    one, other = compared(a, b).pairs[0], compared(b, a).pairs[0]
+    one, other = compare_files(a, b).pairs[0], compare_files(b, a).pairs[0]
     assert (one.n_sf, one.n_fs) == (other.n_fs, other.n_sf)
     assert one.difference == -other.difference
     assert (one.interval.low, one.interval.high) == pytest.approx((-other.interval.high, -other.interval.low))
-    assert one.replication is not None
-    assert other.replication is not None
-    assert one.replication.value == pytest.approx(-other.replication.value)
-    assert one.replication.se == pytest.approx(other.replication.se)
+    assert one.estimate is not None
+    assert other.estimate is not None
+    assert one.estimate.value == pytest.approx(-other.estimate.value)
+    assert one.estimate.se == pytest.approx(other.estimate.se)
     assert (one.p_exact, one.p_mid) == (other.p_exact, other.p_mid)
 
 
 def test_identical_runs_cannot_be_told_apart(tmp_path: Path) -> None:
     a, _ = clustered(tmp_path, 4, strata=4, units=4, size=2)
-    found = compared(a, a)
+    found = compare_files(a, a)
     pair = found.pairs[0]
     assert (pair.z, pair.p_exact, pair.p_mid, pair.better) == (0, 1, 1, None)
-    assert pair.replication is not None
-    assert pair.replication.p_value == 1
-    assert pair.replication.interval is not None
-    assert pair.replication.interval.low < 0 < pair.replication.interval.high
+    assert pair.estimate is not None
+    assert pair.estimate.p_value == 1
+    assert pair.estimate.interval is not None
+    assert pair.estimate.interval.low < 0 < pair.estimate.interval.high
     assert found.groups == [["a", "a-2"]] or len(found.groups) == 1
-    assert "same cases" in verdict(found, pair)[0]
+    assert "same cases" in pair_verdict(found, pair)[0]
 
 
 def test_without_a_design_replication_is_null(tmp_path: Path) -> None:
     a = transcript(tmp_path / "a.jsonl", [True, False, True, True])
     b = transcript(tmp_path / "b.jsonl", [True, True, False, False])
-    found = as_json(compared(a, b))
+    found = comparison_json(compare_files(a, b))
     assert found["pairs"][0]["replication"] is None
     assert found["transcripts"][0]["replication"] is None
 
@@ -136,15 +132,15 @@ def test_mcnemar_and_replication_disagree_and_the_reader_is_told_why(tmp_path: P
         transcript(tmp_path / f"{name}.jsonl", good, psu=[str(u) for u in unit], design={"psu": "document"})
         for name, good in (("a", a), ("b", ~a))
     ]
-    found = compared(*paths)
+    found = compare_files(*paths)
     pair = found.pairs[0]
     assert pair.p_adjusted < 0.001
-    assert pair.replication is not None
-    assert pair.replication.method == "jackknife"
-    assert pair.replication.df == 7
-    assert pair.replication.p_value is not None
-    assert pair.replication.p_value > 0.2
-    first, second, *_ = verdict(found, pair)
+    assert pair.estimate is not None
+    assert pair.estimate.method == "jackknife"
+    assert pair.estimate.df == 7
+    assert pair.estimate.p_value is not None
+    assert pair.estimate.p_value > 0.2
+    first, second, *_ = pair_verdict(found, pair)
     assert first.startswith("a and b cannot be told apart for new documents")
     assert "Believe the jackknife" in second
     assert "intraclass correlation 1.00" in second
@@ -157,8 +153,8 @@ def test_a_verdict_names_winner_interval_and_target(tmp_path: Path) -> None:
     good, bad = rng.random(400) < 0.95, rng.random(400) < 0.6
     a = transcript(tmp_path / "a.jsonl", bad, stratum=strata, design={"stratum": "digit"})
     b = transcript(tmp_path / "b.jsonl", good, stratum=strata, design={"stratum": "digit"})
-    found = compared(a, b)
-    text = verdict(found, found.pairs[0])[0]
+    found = compare_files(a, b)
+    text = pair_verdict(found, found.pairs[0])[0]
     assert text.startswith("b is better than a by ")
     assert text.endswith("points (BRR 95 % interval, for these strata (digit) and new cases).")
 
@@ -168,11 +164,10 @@ def test_weights_of_strata_say_what_another_population_would_give(tmp_path: Path
     a = transcript(tmp_path / "a.jsonl", [True, True, True, False, False, False, True, True], stratum=strata)
     weights = tmp_path / "weights.csv"
     weights.write_text("stratum,weight\nx,1\ny,3\n")
-    runs = aligned(a, a)
     for chosen, rate in (("cases", 5 / 8), ("equal", 0.75), (str(weights), 0.25 * 0.5 + 0.75 * 1.0)):
-        found = compare(runs, take_sample(runs, DesignOptions(weights=chosen)), Plan())
-        assert found.runs[0].replication is not None
-        assert found.runs[0].replication.value == pytest.approx(rate), chosen
+        found = compare_files(a, a, design=DesignOptions(weights=chosen))
+        assert found.runs[0].estimate is not None
+        assert found.runs[0].estimate.value == pytest.approx(rate), chosen
 
 
 def test_a_column_of_weights_counts_without_any_other_design(tmp_path: Path) -> None:
@@ -182,7 +177,7 @@ def test_a_column_of_weights_counts_without_any_other_design(tmp_path: Path) -> 
     columns = [{"w": int(w)} for w in weights]
     good = {"b": np.arange(n) % 10 < 9, "a": np.arange(n) % 10 < 5}
     paths = [transcript(tmp_path / f"{name}.jsonl", own, columns=columns) for name, own in good.items()]
-    found = compared(*paths, design=DesignOptions(weights="w"))
+    found = compare_files(*paths, design=DesignOptions(weights="w"))
     assert (found.sampling.known, found.sampling.psu, found.sampling.stratum) == (True, None, None)
     assert [run.value for run in found.runs] == pytest.approx([9 / 109, 5 / 109])
     assert [run.rate for run in found.runs] == [0.9, 0.5]
@@ -190,7 +185,7 @@ def test_a_column_of_weights_counts_without_any_other_design(tmp_path: Path) -> 
     def left_out(own: BoolArray) -> npt.NDArray[np.float64]:
         return np.asarray((weights @ own - weights * own) / (weights.sum() - weights))
 
-    one, pair = found.runs[0].replication, found.pairs[0].replication
+    one, pair = found.runs[0].estimate, found.pairs[0].estimate
     assert one is not None
     assert pair is not None
     shifts = left_out(good["b"]) - 9 / 109
@@ -203,7 +198,7 @@ def test_a_column_of_weights_counts_without_any_other_design(tmp_path: Path) -> 
         transcript(tmp_path / f"{name}.jsonl", own, columns=columns, design={"weights": "w"})
         for name, own in good.items()
     ]
-    assert compared(*declared).pairs[0].replication == pair
+    assert compare_files(*declared).pairs[0].estimate == pair
 
 
 def test_weights_that_are_wrong_are_refused(tmp_path: Path) -> None:
@@ -221,19 +216,19 @@ def test_columns_can_be_crossed_and_lone_strata_are_named(tmp_path: Path) -> Non
     a = transcript(tmp_path / "a.jsonl", [True, False, True, True, False], columns=days)
     b = transcript(tmp_path / "b.jsonl", [False, True, True, True, True], columns=days)
     runs = aligned(a, b)
-    sampling = take_sample(runs, DesignOptions(stratum=["day", "site"]))
+    sampling = take_sample(runs, DesignOptions(stratum=("day", "site")))
     assert sampling.stratum == "day x site"
     assert sampling.sample.collapsed == (("1 x a", "1 x b"),) or sampling.sample.collapsed == (("1 x b", "2 x a"),)
     with pytest.raises(UsageError, match=r"no column 'dya'.*'day'"):
-        take_sample(runs, DesignOptions(stratum=["dya"]))
+        take_sample(runs, DesignOptions(stratum=("dya",)))
     with pytest.raises(TranscriptError):
-        take_sample(runs, DesignOptions(stratum=["day", "site"], lone="fail"))
+        take_sample(runs, DesignOptions(stratum=("day", "site"), lone="fail"))
 
 
 def test_a_design_can_be_taken_away(tmp_path: Path) -> None:
     paths = clustered(tmp_path, 6, strata=4, units=4, size=2)
-    assert not compared(*paths, design=DesignOptions(stratum=["none"], psu=["none"])).sampling.known
-    only = compared(*paths, design=DesignOptions(stratum=["none"])).pairs[0].replication
+    assert not compare_files(*paths, design=DesignOptions(stratum=("none",), psu=("none",))).sampling.known
+    only = compare_files(*paths, design=DesignOptions(stratum=("none",))).pairs[0].estimate
     assert only is not None
     assert only.method == "jackknife"
 
@@ -243,13 +238,13 @@ def test_answers_to_one_case_are_one_unit(tmp_path: Path) -> None:
     repeat = [i % 3 + 1 for i in range(30)]
     a = transcript(tmp_path / "a.jsonl", [i % 2 == 0 for i in range(30)], ids=ids, repeat=repeat)
     b = transcript(tmp_path / "b.jsonl", [i % 5 == 0 for i in range(30)], ids=ids, repeat=repeat)
-    found = compared(a, b)
+    found = compare_files(a, b)
     assert found.sampling.psu == "case"
     assert found.sampling.sample.units == 10
 
 
 def test_a_baseline_is_compared_with_all_the_others_only(tmp_path: Path) -> None:
-    found = compared(*figure_5(tmp_path), baseline=1)
+    found = compare_files(*figure_5(tmp_path), baseline="witch")
     assert [(pair.a, pair.b) for pair in found.pairs] == [(0, 1), (1, 2)]
 
 
@@ -257,7 +252,7 @@ def test_holm_is_over_the_pairs_that_are_shown(tmp_path: Path) -> None:
     """Holm's first step multiplies the smallest p by the number of tests."""
     rng = np.random.default_rng(8)
     paths = [transcript(tmp_path / f"{n}.jsonl", rng.random(60) < 0.5 + n / 10) for n in range(4)]
-    every, few = compared(*paths), compared(*paths, baseline=0)
+    every, few = compare_files(*paths), compare_files(*paths, baseline="0")
     for found in (every, few):
         smallest = min(found.pairs, key=lambda pair: pair.p_exact)
         assert smallest.p_adjusted == pytest.approx(min(1, smallest.p_exact * len(found.pairs)))
@@ -267,7 +262,7 @@ def test_groups_of_those_that_cannot_be_told_apart(tmp_path: Path) -> None:
     good = [i % 20 != 0 for i in range(400)]
     bad = [i % 2 == 0 for i in range(400)]
     paths = [transcript(tmp_path / f"{n}.jsonl", s) for n, s in (("p", good), ("q", good), ("r", bad))]
-    found = compared(*paths)
+    found = compare_files(*paths)
     assert found.groups == [["p", "q"], ["r"]]
     assert found.letters[0] == found.letters[1] != found.letters[2]
 
@@ -275,7 +270,7 @@ def test_groups_of_those_that_cannot_be_told_apart(tmp_path: Path) -> None:
 def test_oracle_and_majority(tmp_path: Path) -> None:
     votes = [[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 0]]
     paths = [transcript(tmp_path / f"{n}.jsonl", [bool(v) for v in row]) for n, row in enumerate(votes)]
-    found = compared(*paths)
+    found = compare_files(*paths)
     assert (found.oracle, found.majority) == (0.75, 0.25)
 
 
@@ -283,9 +278,10 @@ def test_cases_that_are_too_few_are_called_so(tmp_path: Path) -> None:
     """No difference, however large, is seen four times in five with three cases."""
     a = transcript(tmp_path / "a.jsonl", [True, False, True])
     b = transcript(tmp_path / "b.jsonl", [False, True, True])
-    found = compared(a, b)
+    found = compare_files(a, b)
     assert (
-        verdict(found, found.pairs[0])[0] == "a and b cannot be told apart: 3 cases are too few to show any difference."
+        pair_verdict(found, found.pairs[0])[0]
+        == "a and b cannot be told apart: 3 cases are too few to show any difference."
     )
 
 
@@ -296,3 +292,11 @@ def test_marks_by_different_metrics_are_pointed_out(tmp_path: Path) -> None:
     )
     assert metric_remark(aligned(one, same)) == ""
     assert metric_remark(aligned(one, other)) == "not marked by the same metric: a by acc, b by acc_norm"
+
+
+def test_a_psu_in_two_strata_is_told_by_its_name(tmp_path: Path) -> None:
+    """Its cases are not independent across them."""
+    strata, units = ["day", "day", "night", "night"], ["u", "v", "v", "w"]
+    a, b = (transcript(tmp_path / f"{name}.jsonl", [True, False] * 2, stratum=strata, psu=units) for name in "ab")
+    with pytest.raises(TranscriptError, match="toy: PSU 'v' lies in two strata, 'day' and 'night'; drop the stratum"):
+        compare_files(a, b)

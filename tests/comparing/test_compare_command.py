@@ -6,8 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from made import clustered, figure_5, transcript
-from workshop import Workshop
+
+from tests.comparing.made import clustered, figure_5, transcript
+from tests.workshop import Workshop
 
 PAIR_KEYS = {
     "a", "b", "n_ff", "n_sf", "n_fs", "n_ss", "z", "p_chi2", "p_exact", "p_mid", "p_one_sided", "p_adjusted",

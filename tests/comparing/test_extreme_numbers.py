@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from made import transcript
-from workshop import Workshop
+
+from tests.comparing.made import transcript
+from tests.workshop import Workshop
 
 
 def weighed(folder: Path, name: str, weight: str) -> Path:

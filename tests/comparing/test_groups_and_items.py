@@ -4,43 +4,43 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made import aligned, transcript
-from scored import World, further
 
-from harness.analysis.comparing.grouping import groups_of
-from harness.analysis.comparing.items import discrimination, ranks_of
+from harness.analysis.groups import groups_of
+from harness.analysis.items import discrimination, ranks_of
 from harness.errors import UsageError
 from harness.stats.differences import paired_difference
-from harness.stats.paired import Table, mcnemar
+from harness.stats.paired import PairTable, mcnemar
 from harness.stats.rates import wilson
 from harness.stats.replication.estimates import make_estimate
-from harness.stats.replication.plan import Plan
+from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import make_sample
 from harness.stats.replication.statistic import difference
+from tests.comparing.made import aligned, transcript
+from tests.comparing.scored import World, compare_files
 
 
 def test_groups_add_up_to_the_whole(tmp_path: Path) -> None:
-    found, more = further(*World(seed=1).runs(tmp_path), by="noise:4")
-    assert more.by is not None
+    found = compare_files(*World(seed=1).runs(tmp_path), by="noise:4")
+    assert found.by is not None
     n = found.aligned.n
-    assert sum(group.cases for group in more.by.groups) == n
+    assert sum(group.cases for group in found.by.groups) == n
     for k, pair in enumerate(found.pairs):
-        parts = [group.cases * one.value for group in more.by.groups if (one := group.pairs[k])]
+        parts = [group.cases * one.value for group in found.by.groups if (one := group.pairs[k])]
         assert sum(parts) / n == pytest.approx(pair.difference)
     for k, run in enumerate(found.runs):
-        assert sum(g.cases * v.value for g in more.by.groups if (v := g.runs[k])) / n == pytest.approx(run.rate)
+        assert sum(g.cases * v.value for g in found.by.groups if (v := g.runs[k])) / n == pytest.approx(run.rate)
 
 
 def test_a_stratum_as_a_group_is_a_sample_of_its_own(tmp_path: Path) -> None:
     """Strata are independent: what happens in the others says nothing of one, nor of its degrees of freedom."""
     world = World(strata=3, size=10, seed=2, units=7)
-    found, more = further(*world.runs(tmp_path, (1.5, 1.0)), by="stratum")
-    assert more.by is not None
-    for number, group in enumerate(more.by.groups):
+    found = compare_files(*world.runs(tmp_path, (1.5, 1.0)), by="stratum")
+    assert found.by is not None
+    for number, group in enumerate(found.by.groups):
         inside = world.stratum == number
         a, b = found.aligned.success[:, inside]
         alone = make_estimate(
-            make_sample(int(inside.sum()), units=world.unit[inside]), difference(a, b), Plan(method="linearised")
+            make_sample(int(inside.sum()), units=world.unit[inside]), difference(a, b), Replication(method="linearised")
         )
         gap = group.pairs[0]
         assert gap is not None
@@ -54,12 +54,12 @@ def test_without_a_design_groups_are_mcnemars_and_newcombes(tmp_path: Path) -> N
     rng = np.random.default_rng(3)
     days = [{"day": str(d)} for d in rng.integers(0, 3, 90)]
     paths = [transcript(tmp_path / f"{k}.jsonl", rng.random(90) < 0.7, columns=days) for k in "ab"]
-    found, more = further(*paths, by="day")
-    assert more.by is not None
-    for group in more.by.groups:
+    found = compare_files(*paths, by="day")
+    assert found.by is not None
+    for group in found.by.groups:
         inside = np.array([day["day"] == group.label for day in days])
         a, b = found.aligned.success[:, inside]
-        table, gap, value = Table.of(a, b), group.pairs[0], group.runs[0]
+        table, gap, value = PairTable.of(a, b), group.pairs[0], group.runs[0]
         assert gap is not None
         assert value is not None
         assert (gap.interval, gap.p_value) == (paired_difference(table).interval, mcnemar(table).p_exact)
@@ -67,9 +67,9 @@ def test_without_a_design_groups_are_mcnemars_and_newcombes(tmp_path: Path) -> N
 
 
 def test_holm_is_over_all_groups_and_pairs(tmp_path: Path) -> None:
-    _, more = further(*World(seed=4).runs(tmp_path), by="noise:3")
-    assert more.by is not None
-    gaps = [gap for group in more.by.groups for gap in group.pairs if gap]
+    found = compare_files(*World(seed=4).runs(tmp_path), by="noise:3")
+    assert found.by is not None
+    gaps = [gap for group in found.by.groups for gap in group.pairs if gap]
     smallest = min(gaps, key=lambda gap: gap.p_value or 0.0)
     assert smallest.p_value is not None
     assert smallest.p_adjusted == pytest.approx(min(1.0, len(gaps) * smallest.p_value))
@@ -85,10 +85,10 @@ def test_a_difference_that_turns_round_is_found_and_a_constant_one_is_not(tmp_pa
         for k, sign in (("a", 1), ("b", -1)):
             good = rng.random(400) < 0.6 + sign * turn * np.where(day == 1, 1, -1)
             paths.append(transcript(tmp_path / f"{k}.jsonl", good, columns=[{"day": str(d)} for d in day]))
-        _, more = further(*paths, by="day")
-        assert more.by is not None
-        assert more.by.interactions[0] is not None
-        return more.by.interactions[0].p_value
+        found = compare_files(*paths, by="day")
+        assert found.by is not None
+        assert found.by.interactions[0] is not None
+        return found.by.interactions[0].p_value
 
     assert p_value(0.2) < 1e-4
     assert sum(p_value(0.0) < 0.05 for _ in range(60)) <= 9
@@ -96,18 +96,18 @@ def test_a_difference_that_turns_round_is_found_and_a_constant_one_is_not(tmp_pa
 
 def test_a_group_of_one_unit_has_values_and_no_intervals(tmp_path: Path) -> None:
     world = World(strata=4, size=3, seed=6)
-    _, more = further(*world.runs(tmp_path), by="psu")
-    assert more.by is not None
-    assert all(value is not None and value.interval is None for group in more.by.groups for value in group.runs)
-    assert all(gap is not None and gap.p_adjusted is None for group in more.by.groups for gap in group.pairs)
+    found = compare_files(*world.runs(tmp_path), by="psu")
+    assert found.by is not None
+    assert all(value is not None and value.interval is None for group in found.by.groups for value in group.runs)
+    assert all(gap is not None and gap.p_adjusted is None for group in found.by.groups for gap in group.pairs)
 
 
 @pytest.mark.parametrize("statistic", ["tpr", "f1", "auc", "eer"])
 def test_groups_by_another_statistic(tmp_path: Path, statistic: str) -> None:
     """A group that is everything but its name has the value of the cases in it."""
     world = World(strata=20, seed=7)
-    _, more = further(*world.runs(tmp_path), by="noise=20", statistic=statistic)
-    assert more.by is not None
+    found = compare_files(*world.runs(tmp_path), by="noise=20", statistic=statistic)
+    assert found.by is not None
     noise = [f"{float(v) >= 20}" for v in np.round(np.random.default_rng([7, 99]).uniform(0, 40, world.n), 2)]
     high = np.array([v == "True" for v in noise])
     folder = tmp_path / "part"
@@ -117,16 +117,16 @@ def test_groups_by_another_statistic(tmp_path: Path, statistic: str) -> None:
                    score=s[high].tolist(), test={"task": "score"})
         for k, s in zip("abc", (world.scores(i, lift) for i, lift in enumerate((1.5, 1.0, 0.5))), strict=True)
     ]  # fmt: skip
-    alone, _ = further(*parts, statistic=statistic)
-    assert [group.label for group in more.by.groups] == ["below 20", "20 and above"]
-    values = [value.value for value in more.by.groups[1].runs if value]
+    alone = compare_files(*parts, statistic=statistic)
+    assert [group.label for group in found.by.groups] == ["below 20", "20 and above"]
+    values = [value.value for value in found.by.groups[1].runs if value]
     assert values == pytest.approx([run.value for run in alone.runs])
 
 
 def test_groups_without_positives_have_no_true_positive_rate(tmp_path: Path) -> None:
-    _, more = further(*World().runs(tmp_path), by="positive", statistic="tpr")
-    assert more.by is not None
-    assert [[value is None for value in group.runs] for group in more.by.groups] == [[True] * 3, [False] * 3]
+    found = compare_files(*World().runs(tmp_path), by="positive", statistic="tpr")
+    assert found.by is not None
+    assert [[value is None for value in group.runs] for group in found.by.groups] == [[True] * 3, [False] * 3]
 
 
 def columns(folder: Path, values: list[object], name: str = "v") -> Path:
@@ -196,40 +196,40 @@ def test_two_runs_cannot_tell_how_well_a_case_discriminates() -> None:
 def test_items_are_counted_and_sorted(tmp_path: Path) -> None:
     rows = {"a": [1, 1, 0, 1, 1], "b": [1, 1, 0, 1, 0], "c": [1, 0, 0, 0, 1]}
     paths = [transcript(tmp_path / f"{k}.jsonl", [bool(v) for v in row]) for k, row in rows.items()]
-    _, more = further(*paths, items=True)
-    assert more.items is not None
-    assert (more.items.all_solve, more.items.none_solves) == (1, 1)
-    assert {(item.id, item.solved) for item in more.items.items} == {("c00001", 2), ("c00003", 2), ("c00004", 2)}
-    powers = [item.discrimination for item in more.items.items]
+    found = compare_files(*paths, items=True)
+    assert found.items is not None
+    assert (found.items.all_solve, found.items.none_solves) == (1, 1)
+    assert {(item.id, item.solved) for item in found.items.items} == {("c00001", 2), ("c00003", 2), ("c00004", 2)}
+    powers = [item.discrimination for item in found.items.items]
     assert powers == sorted(powers, key=lambda power: -(power if power is not None else -2.0))
 
 
 def test_who_is_better_on_every_case_is_always_first(tmp_path: Path) -> None:
     good = np.random.default_rng(11).random(60) < 0.5
     paths = [transcript(tmp_path / f"{k}.jsonl", np.ones(60, bool) if k == "a" else good) for k in "abc"]
-    _, more = further(*paths, items=True)
-    assert more.items is not None
-    first, *others = more.items.standings
+    found = compare_files(*paths, items=True)
+    assert found.items is not None
+    first, *others = found.items.ranks
     assert (first.rank, first.low, first.high, first.first) == (1, 1, 1, 1.0)
     # b and c are the same: they share a place in every draw.
     assert [(one.rank, one.low, one.high, one.first) for one in others] == [(2, 2, 2, 0.0)] * 2
 
 
 def test_how_often_first_is_a_loop_over_draws(tmp_path: Path) -> None:
-    from harness.stats.replication.bootstrap import rescaled_bootstrap
+    from harness.stats.replication.resampling import rescaled_bootstrap
 
     world = World(seed=12)
-    found, more = further(*world.runs(tmp_path, (1.2, 1.1, 1.0)), items=True, plan=Plan(seed=5))
-    assert more.items is not None
+    found = compare_files(*world.runs(tmp_path, (1.2, 1.1, 1.0)), items=True, plan=Replication(seed=5))
+    assert found.items is not None
     sample, shares = found.sampling.sample, np.zeros(3)
     for block in rescaled_bootstrap(sample, rng=np.random.default_rng(5), replicates=1000).weights():
         for factors in block:
             weights = factors[sample.unit_of_case]
             rates = np.round([(weights * run).sum() / weights.sum() for run in found.aligned.success], 12)
             shares += (rates == rates.max()) / (rates == rates.max()).sum()
-    assert [one.first for one in more.items.standings] == pytest.approx((shares / 1000).tolist())
-    assert sum(one.first for one in more.items.standings) == pytest.approx(1.0)
-    assert (more.items.draws, more.items.seed) == (1000, 5)
+    assert [one.first for one in found.items.ranks] == pytest.approx((shares / 1000).tolist())
+    assert sum(one.first for one in found.items.ranks) == pytest.approx(1.0)
+    assert (found.items.draws, found.items.seed) == (1000, 5)
 
 
 def test_ranks_count_those_who_are_better() -> None:
@@ -239,9 +239,9 @@ def test_ranks_count_those_who_are_better() -> None:
 def test_less_error_is_a_better_rank(tmp_path: Path) -> None:
     paths = World(strata=30, seed=13).runs(tmp_path, (3.0, 1.0, 0.0))
     for statistic in ("fnr", "auc"):
-        _, more = further(*paths, items=True, statistic=statistic)
-        assert more.items is not None
-        assert [one.rank for one in more.items.standings] == [1, 2, 3]
+        found = compare_files(*paths, items=True, statistic=statistic)
+        assert found.items is not None
+        assert [one.rank for one in found.items.ranks] == [1, 2, 3]
 
 
 def test_draws_without_the_statistic_are_left_out(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_draws_without_the_statistic_are_left_out(tmp_path: Path) -> None:
     paths = [
         transcript(tmp_path / f"{k}.jsonl", [k == "a" or i > 0 for i in range(10)], positive=positive) for k in "ab"
     ]
-    _, more = further(*paths, items=True, statistic="tpr")
-    assert more.items is not None
-    assert 100 < more.items.draws < 1000
-    assert [one.rank for one in more.items.standings] == [1, 2]
+    found = compare_files(*paths, items=True, statistic="tpr")
+    assert found.items is not None
+    assert 100 < found.items.draws < 1000
+    assert [one.rank for one in found.items.ranks] == [1, 2]

@@ -7,49 +7,51 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from made import aligned, clustered, transcript
 from scipy import stats
-from scored import World, further
-from workshop import Workshop
 
-from harness.analysis.comparing.as_json import as_json
-from harness.analysis.comparing.further import Costs, costs
-from harness.analysis.comparing.sampling import DesignOptions, take_sample
+from harness.analysis.cells import Measurement
+from harness.analysis.compare import costs
+from harness.analysis.comparison import CostEstimates, comparison_json
+from harness.analysis.sampling import take_sample
+from harness.measures import MEASURES
+from harness.options import DesignOptions
 from harness.report.verdicts import margin_verdict
+from harness.stats.arrays import FloatArray
 from harness.stats.equivalence import equivalent, equivalent_by_limits, paired_equivalent
 from harness.stats.limits import cases_without_variance
 from harness.stats.multiplicity import holm
-from harness.stats.paired import Table
+from harness.stats.paired import PairTable
 from harness.stats.rates import Interval
-from harness.stats.replication.plan import Plan
-
-FloatArray = npt.NDArray[np.float64]
+from harness.stats.replication.method import Replication
+from tests.comparing.made import aligned, clustered, transcript
+from tests.comparing.scored import World, compare_files
+from tests.workshop import Workshop
 
 
 def test_margins_take_the_error_and_freedom_of_the_design(tmp_path: Path) -> None:
-    found, more = further(*World(strata=20, seed=1).runs(tmp_path), margin=0.1)
-    assert more.margins is not None
-    for pair, one in zip(found.pairs, more.margins, strict=True):
-        r = pair.replication
+    found = compare_files(*World(strata=20, seed=1).runs(tmp_path), margin=0.1)
+    assert found.margins is not None
+    for pair, one in zip(found.pairs, found.margins, strict=True):
+        r = pair.estimate
         assert r is not None
         assert one is not None
         assert one.found == equivalent(r.value, r.se, margin=0.1, df=r.df, alpha=0.05)
     for name in ("p_not_inferior", "p_not_superior", "p_equivalent"):
-        raw = [getattr(one.found, name) for one in more.margins if one]
-        np.testing.assert_allclose([getattr(one, name) for one in more.margins if one], holm(np.array(raw)))
+        raw = [getattr(one.found, name) for one in found.margins if one]
+        np.testing.assert_allclose([getattr(one, name) for one in found.margins if one], holm(np.array(raw)))
 
 
 def test_without_a_design_margins_are_tangos(tmp_path: Path) -> None:
     paths = [transcript(tmp_path / f"{k}.jsonl", [True] * 40 + [k == "a"] * 3 + [False] * 7) for k in "ab"]
-    _, more = further(*paths, margin=0.2)
-    assert more.margins is not None
-    assert more.margins[0] is not None
-    assert more.margins[0].found == paired_equivalent(Table(n_ff=7, n_sf=3, n_fs=0, n_ss=40), margin=0.2)
+    found = compare_files(*paths, margin=0.2)
+    assert found.margins is not None
+    assert found.margins[0] is not None
+    assert found.margins[0].found == paired_equivalent(PairTable(n_ff=7, n_sf=3, n_fs=0, n_ss=40), margin=0.2)
 
 
 def test_worse_means_more_where_less_is_better(tmp_path: Path) -> None:
     paths = World(strata=30, seed=2).runs(tmp_path, (2.0, 1.0))
-    (_, by_tpr), (_, by_fnr) = (further(*paths, margin=0.05, statistic=name) for name in ("tpr", "fnr"))
+    by_tpr, by_fnr = (compare_files(*paths, margin=0.05, statistic=name) for name in ("tpr", "fnr"))
     assert by_tpr.margins is not None
     assert by_fnr.margins is not None
     one, other = by_tpr.margins[0], by_fnr.margins[0]
@@ -79,14 +81,14 @@ def test_runs_that_agree_on_few_cases_are_not_called_equivalent(tmp_path: Path) 
     """No variance is no certainty: the cases of a unit are worth less than as many cases of their own."""
     units = [f"u{i // 5}" for i in range(20)]
     paths = [transcript(tmp_path / f"{k}.jsonl", [True] * 15 + [False] * 5, psu=units) for k in "ab"]
-    found, more = further(*paths, margin=0.05)
-    assert more.margins is not None
-    assert more.margins[0] is not None
-    assert more.margins[0].p_equivalent > 0.05
+    found = compare_files(*paths, margin=0.05)
+    assert found.margins is not None
+    assert found.margins[0] is not None
+    assert found.margins[0].p_equivalent > 0.05
     effect = 20 / float(cases_without_variance(20, 4))
-    twin = paired_equivalent(Table(n_ff=5, n_sf=0, n_fs=0, n_ss=15), margin=0.05, design_effect=effect)
-    assert more.margins[0].found == twin
-    assert "neither was shown" in margin_verdict(found, found.pairs[0], more.margins[0])
+    twin = paired_equivalent(PairTable(n_ff=5, n_sf=0, n_fs=0, n_ss=15), margin=0.05, design_effect=effect)
+    assert found.margins[0].found == twin
+    assert "neither was shown" in margin_verdict(found, found.pairs[0], found.margins[0])
 
 
 @pytest.mark.parametrize(("margin", "said"), [
@@ -95,14 +97,14 @@ def test_runs_that_agree_on_few_cases_are_not_called_equivalent(tmp_path: Path) 
     (0.001, "neither was shown to be within 0.001"),
 ])  # fmt: skip
 def test_margins_in_words(tmp_path: Path, margin: float, said: str) -> None:
-    found, more = further(*clustered(tmp_path, 4, strata=10, units=4, size=3, spread=0.3), margin=margin)
-    assert more.margins is not None
-    assert said in margin_verdict(found, found.pairs[0], more.margins[0])
+    found = compare_files(*clustered(tmp_path, 4, strata=10, units=4, size=3, spread=0.3), margin=margin)
+    assert found.margins is not None
+    assert said in margin_verdict(found, found.pairs[0], found.margins[0])
 
 
 def costs_of(
     folder: Path, values: FloatArray, pairs: list[tuple[int, int]], units: npt.NDArray[np.intp] | None = None
-) -> Costs | None:
+) -> CostEstimates | None:
     """Of runs that took so many seconds."""
     more: dict[str, Any] = {} if units is None else {"psu": [str(unit) for unit in units]}
     paths = []
@@ -110,7 +112,9 @@ def costs_of(
         seconds = [None if math.isnan(value) else value for value in own.tolist()]
         paths.append(transcript(folder / f"{k}.jsonl", [True] * len(own), seconds=seconds, **more))
     runs = aligned(*paths)
-    return costs("seconds", runs, pairs, take_sample(runs, DesignOptions()), Plan())
+    return costs(
+        "seconds", Measurement(MEASURES["rate"], runs, take_sample(runs, DesignOptions()), Replication()), pairs
+    )
 
 
 def test_costs_of_independent_cases_are_the_textbooks(tmp_path: Path) -> None:
@@ -173,7 +177,7 @@ def test_what_was_not_recorded_is_not_counted(tmp_path: Path) -> None:
     assert found.runs[0].value == 2.0
     assert found.runs[1] is None
     assert found.pairs == [None]
-    both = as_json(*further(tmp_path / "0.jsonl", tmp_path / "1.jsonl"))["transcripts"]
+    both = comparison_json(compare_files(tmp_path / "0.jsonl", tmp_path / "1.jsonl"))["transcripts"]
     assert (both[0]["seconds"]["cases"], both[0]["seconds"]["mean"], both[1]["seconds"]) == (3, 2.0, None)
     assert costs_of(tmp_path, np.full((2, 4), np.nan), [(0, 1)]) is None
 
@@ -185,9 +189,9 @@ def test_a_comparison_has_the_costs_that_were_recorded(tmp_path: Path) -> None:
         world.write(tmp_path / f"{k}.jsonl", world.scores(0), seconds=rng.exponential(0.01, world.n).tolist())
         for k in "ab"
     ]
-    _, more = further(*paths)
-    assert more.seconds is not None
-    assert more.memory is None
+    found = compare_files(*paths)
+    assert found.seconds is not None
+    assert found.memory is None
 
 
 def test_a_ratio_may_have_no_upper_limit(shop: Workshop) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made import clustered, transcript
-from workshop import Workshop
+
+from tests.comparing.made import clustered, transcript
+from tests.workshop import Workshop
 
 Json = dict[str, Any]
 

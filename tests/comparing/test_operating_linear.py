@@ -4,18 +4,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made import aligned
-from scored import World, further
 
-from harness.analysis.comparing.align import Aligned
-from harness.analysis.comparing.operating import operating_measure, parse_point
+from harness.analysis.align import AlignedRuns
+from harness.analysis.operating_point import operating_measure, parse_criterion
 from harness.measures import MEASURES
 from harness.stats.replication.estimates import make_estimates
-from harness.stats.replication.plan import Plan
+from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import make_sample
+from tests.comparing.made import aligned
+from tests.comparing.scored import World, compare_files
+from tests.simulation import experiments
 
 
-def untied(world: World, folder: Path, lifts: tuple[float, ...]) -> Aligned:
+def untied(world: World, folder: Path, lifts: tuple[float, ...]) -> AlignedRuns:
     """Scores without ties: where many cases share one, a threshold jumps over them, and no line is near."""
     rng = np.random.default_rng(world.seed)
     shared = 0.5 * rng.normal(size=world.n)[world.unit]
@@ -28,14 +29,15 @@ def untied(world: World, folder: Path, lifts: tuple[float, ...]) -> Aligned:
 
 @pytest.mark.parametrize("point", ["fpr=0.2", "fnr=0.2", "eer"])
 @pytest.mark.parametrize("name", ["tpr", "fpr", "rate", "f1", "mcc"])
-def test_the_linear_form_is_close_to_the_bootstrap(tmp_path: Path, point: str, name: str) -> None:
+@experiments(1000, quick=300)
+def test_the_linear_form_is_close_to_the_bootstrap(tmp_path: Path, point: str, name: str, experiments: int) -> None:
     """1,000 draws have a standard error of 2 %; the slope of the curve is estimated too."""
     world = World(strata=1, units=400, size=4, seed=21)
     runs = untied(world, tmp_path, (1.5, 1.0))
     sample = make_sample(world.n, units=world.unit)
-    statistic = operating_measure(MEASURES[name], parse_point(point)).statistic(runs, [(0, None), (1, None)])
-    linear = make_estimates(sample, statistic, Plan(method="linearised"))
-    drawn = make_estimates(sample, statistic, Plan(method="bootstrap", replicates=1000))
+    statistic = operating_measure(MEASURES[name], parse_criterion(point)).statistic(runs, [(0, None), (1, None)])
+    linear = make_estimates(sample, statistic, Replication(method="linearised"))
+    drawn = make_estimates(sample, statistic, Replication(method="bootstrap", replicates=experiments))
     held = {"fpr=0.2": "fpr", "fnr=0.2": "tpr"}.get(point)
     if name == held:
         # What is held still does not vary to first order; the steps of the curve leave a little.
@@ -54,15 +56,18 @@ def test_rates_at_equal_errors_are_one_rate(tmp_path: Path) -> None:
     sample = make_sample(world.n, units=world.unit)
 
     def se(name: str) -> float:
-        statistic = operating_measure(MEASURES[name], parse_point("eer")).statistic(runs, [(0, None)])
-        return float(make_estimates(sample, statistic, Plan(method="linearised")).se[0])
+        statistic = operating_measure(MEASURES[name], parse_criterion("eer")).statistic(runs, [(0, None)])
+        return float(make_estimates(sample, statistic, Replication(method="linearised")).se[0])
 
     assert se("tpr") == pytest.approx(se("tnr"), rel=1e-9)
     assert se("balanced") == pytest.approx(se("tpr"), rel=1e-9)
 
 
 def test_the_command_takes_the_linear_form(tmp_path: Path) -> None:
-    found, _ = further(
-        *World(seed=23).runs(tmp_path), statistic="tpr", point=parse_point("fpr=0.3"), plan=Plan(method="linearised")
+    found = compare_files(
+        *World(seed=23).runs(tmp_path),
+        statistic="tpr",
+        criterion=parse_criterion("fpr=0.3"),
+        plan=Replication(method="linearised"),
     )
-    assert {pair.replication.method for pair in found.pairs if pair.replication} == {"linearised"}
+    assert {pair.estimate.method for pair in found.pairs if pair.estimate} == {"linearised"}

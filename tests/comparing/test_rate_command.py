@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from made import aligned, clustered, transcript
 from scipy import stats
-from scored import World
 from sklearn import metrics
 from statsmodels.stats.proportion import proportion_confint
-from workshop import Workshop
 
-from harness.analysis.comparing.sampling import DesignOptions, take_sample
+from harness.analysis.sampling import take_sample
 from harness.measures import MEASURES
+from harness.options import DesignOptions
 from harness.stats.replication.estimates import Estimates, make_estimates
-from harness.stats.replication.plan import Plan
+from harness.stats.replication.method import Replication
+from tests.comparing.made import aligned, clustered, transcript
+from tests.comparing.scored import World
+from tests.workshop import Workshop
 
 Json = dict[str, Any]
-FloatArray = npt.NDArray[np.float64]
 
 
 def rate(shop: Workshop, *words: str | Path) -> Json:
@@ -181,7 +181,7 @@ def in_groups(path: Path, column: str, statistic: str, confidence: float = 0.95)
     used = sorted(set(coded.codes.tolist()))
     cells = [(0, coded.codes == code) for code in used]
     sample = take_sample(runs, DesignOptions()).sample
-    made = make_estimates(sample, MEASURES[statistic].statistic(runs, cells), Plan(confidence=confidence))
+    made = make_estimates(sample, MEASURES[statistic].statistic(runs, cells), Replication(confidence=confidence))
     return [coded.labels[code] for code in used], made
 
 

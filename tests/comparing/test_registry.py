@@ -6,17 +6,18 @@ from typing import Any
 import click
 import numpy as np
 import pytest
-from made import aligned, transcript
-from scored import World
 from sklearn.metrics import jaccard_score
-from workshop import Workshop
 
-from harness.cli import compare, rate, tune
+from harness.cli.compare import compare_command, rate_command
+from harness.cli.sweep import tune_command
 from harness.errors import UsageError
 from harness.measures import MEASURES, Measure, Reads, Runs, find_measure, goals, spelled
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.sample import make_sample
-from harness.stats.replication.statistic import Smooth, Statistic
+from harness.stats.replication.statistic import SmoothFormula, Statistic
+from tests.comparing.made import aligned, transcript
+from tests.comparing.scored import World
+from tests.workshop import Workshop
 
 
 def csi(totals: Any) -> Any:
@@ -31,7 +32,7 @@ def csi_statistic(runs: Runs, cells: Sequence[Any]) -> Statistic:
     for run, inside in cells:
         one_hot = np.eye(4)[places[runs.outcome[run]]]
         columns.append(one_hot if inside is None else one_hot * inside[:, None])
-    return Smooth(np.hstack(columns), (0.0, 1.0), fragile=True, formula=csi, parts=4)
+    return SmoothFormula(np.hstack(columns), (0.0, 1.0), fragile=True, formula=csi, parts=4)
 
 
 @pytest.fixture
@@ -92,7 +93,7 @@ def test_a_new_measure_is_a_goal(shop: Workshop) -> None:
 
 @pytest.mark.usefixtures("toy_measure")
 def test_a_new_measure_is_offered_to_the_shell_and_in_messages() -> None:
-    for command, name in ((compare.command, "statistic"), (rate.command, "statistic"), (tune.command, "goal")):
+    for command, name in ((compare_command, "statistic"), (rate_command, "statistic"), (tune_command, "goal")):
         (option,) = [param for param in command.params if param.name == name]
         offered = [item.value for item in option.shell_complete(click.Context(command), "cs")]
         assert offered == ["csi"], name

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
-from made import aligned, transcript
-from scored import further
 from sklearn import metrics
-from workshop import Workshop
 
-from harness.analysis.comparing.sampling import DesignOptions, take_sample
+from harness.analysis.sampling import take_sample
 from harness.errors import TranscriptError
+from harness.options import DesignOptions
+from harness.stats.arrays import BoolArray
+from tests.comparing.made import aligned, transcript
+from tests.comparing.scored import compare_files
+from tests.workshop import Workshop
 
-BoolArray = npt.NDArray[np.bool_]
 N = 24
 
 
@@ -48,21 +48,21 @@ def test_the_value_is_the_mean_of_the_cases_and_the_error_is_over_cases(
     """Student's error of means, and of differences of means, over cases; each run counts its own answers."""
     made = [answers(seed, count, 0.8 - seed / 10) for seed, count in enumerate(counts)]
     paths = [written(tmp_path / f"{'abc'[k]}.jsonl", good, turned=k == 1) for k, good in enumerate(made)]
-    found, _ = further(*paths)
+    found = compare_files(*paths)
     means = [good.mean(axis=1) for good in made]
     assert (found.sampling.psu, found.sampling.sample.units) == ("case", N)
     for place, (run, mean) in enumerate(zip(found.runs, means, strict=True)):
-        assert run.replication is not None
+        assert run.estimate is not None
         assert run.value == pytest.approx(mean.mean())
         assert run.rate == pytest.approx(made[place].mean())
-        assert run.replication.se == pytest.approx(mean.std(ddof=1) / math.sqrt(N))
-        assert (run.replication.df, run.replication.units) == (N - 1, N)
+        assert run.estimate.se == pytest.approx(mean.std(ddof=1) / math.sqrt(N))
+        assert (run.estimate.df, run.estimate.units) == (N - 1, N)
         assert found.aligned.counts[place].tests == made[place].size
         assert made[place].sum() == found.aligned.counts[place].TP
     for pair, (a, b) in zip(found.pairs, combinations(means, 2), strict=True):
-        assert pair.replication is not None
-        assert pair.replication.value == pytest.approx((a - b).mean())
-        assert pair.replication.se == pytest.approx((a - b).std(ddof=1) / math.sqrt(N))
+        assert pair.estimate is not None
+        assert pair.estimate.value == pytest.approx((a - b).mean())
+        assert pair.estimate.se == pytest.approx((a - b).std(ddof=1) / math.sqrt(N))
 
 
 def test_the_order_of_answers_does_not_matter(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_the_order_of_answers_does_not_matter(tmp_path: Path) -> None:
     shuffled = np.random.default_rng(3).permuted(one, axis=1)
     b = written(tmp_path / "b.jsonl", other)
     found = [
-        further(written(tmp_path / f"{k}.jsonl", good), b)[0].pairs[0].replication
+        compare_files(written(tmp_path / f"{k}.jsonl", good), b).pairs[0].estimate
         for k, good in enumerate((one, shuffled))
     ]
     assert found[0] is not None
@@ -84,17 +84,17 @@ def test_with_a_design_the_unit_is_its_psu(tmp_path: Path) -> None:
     patients, sites = [f"p{case // 4}" for case in range(N)], [f"s{case // 12}" for case in range(N)]
     made = [answers(5, 3), answers(6, 1)]
     paths = [written(tmp_path / f"{'ab'[k]}.jsonl", good, psu=patients) for k, good in enumerate(made)]
-    found, _ = further(*paths)
+    found = compare_files(*paths)
     assert (found.sampling.psu, found.sampling.sample.units) == ("psu", 6)
     units = [good.reshape(6, -1).mean(axis=1) for good in made]
-    pair = found.pairs[0].replication
+    pair = found.pairs[0].estimate
     assert pair is not None
     assert pair.se == pytest.approx((units[0] - units[1]).std(ddof=1) / math.sqrt(6))
     paths = [written(tmp_path / f"{'ab'[k]}.jsonl", good, stratum=sites) for k, good in enumerate(made)]
-    found, _ = further(*paths)
+    found = compare_files(*paths)
     assert (found.sampling.psu, found.sampling.stratum, found.sampling.sample.units) == ("case", "stratum", N)
     gaps = (made[0].mean(axis=1) - made[1].mean(axis=1)).reshape(2, 12)
-    pair = found.pairs[0].replication
+    pair = found.pairs[0].estimate
     assert pair is not None
     assert pair.se == pytest.approx(math.sqrt((gaps.var(axis=1, ddof=1) / 12 / 4).sum()))
 
@@ -115,7 +115,7 @@ def test_other_measures_take_each_answer_of_a_case_for_its_share(tmp_path: Path)
         paths.append(transcript(path, good, ids=ids, positive=truth.tolist(), score=own.ravel().tolist(),
                                 test={"task": "score"}, **more))  # fmt: skip
     for name in ("auc", "f1", "precision"):
-        found, _ = further(*paths, statistic=name)
+        found = compare_files(*paths, statistic=name)
         for run, own in zip(found.runs, scores, strict=True):
             truth, given = np.repeat(positive, own.shape[1]), own.ravel()
             expected = {
@@ -157,7 +157,7 @@ def test_the_command_compares_them(shop: Workshop) -> None:
 def test_answers_that_do_not_match_up_are_refused_in_a_line(tmp_path: Path, shop: Workshop) -> None:
     """7 x 11 x 13 is past what is matched; an answer that is missing is named."""
     paths = [written(tmp_path / f"{k}.jsonl", answers(k, k)) for k in (7, 11, 13)]
-    with pytest.raises(TranscriptError, match="7, 11, 13 answers a case, which do not go into 1000"):
+    with pytest.raises(TranscriptError, match="7, 11, 13 answers per case, which do not go into 1000"):
         aligned(*paths)
     done = shop.call("compare", *paths)
     assert (done.status, len(done.err.splitlines())) == (2, 1)
@@ -187,8 +187,8 @@ def test_the_same_answer_again_says_nothing_new(tmp_path: Path, wrong: int) -> N
         path.mkdir()
         good = np.repeat(once[:, None], times, axis=1)
         paths = [written(path / "a.jsonl", good, psu=units), written(path / "b.jsonl", other[:, None], psu=units)]
-        found, _ = further(*paths)
-        intervals = [run.replication.interval for run in found.runs if run.replication]
+        found = compare_files(*paths)
+        intervals = [run.estimate.interval for run in found.runs if run.estimate]
         return [(one.low, one.high) for one in intervals if one]
 
     np.testing.assert_allclose(limits(5), limits(1), atol=1e-12)

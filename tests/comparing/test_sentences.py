@@ -7,33 +7,34 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made import aligned, clustered, figure_5, transcript
 from scipy import stats
-from scored import World, further
-from workshop import Workshop
 
-from harness.analysis.comparing.compare import compare
-from harness.analysis.comparing.comparison import Comparison
-from harness.analysis.comparing.sampling import DesignOptions, take_sample
+from harness.analysis.comparison import Comparison
+from harness.options import DesignOptions
+from harness.report.blocks import Paragraphs
 from harness.report.comparison import comparison_blocks
-from harness.report.document import Lines
-from harness.report.verdicts import classic, verdict
+from harness.report.verdicts import pair_verdict, tutorial_lines
 from harness.stats.multiplicity import Multiplicity
-from harness.stats.replication.plan import Plan
+from harness.stats.replication.method import Replication
+from tests.comparing.made import clustered, figure_5, transcript
+from tests.comparing.scored import World, compare_files
+from tests.workshop import Workshop
 
 
 def compared(
-    folder: Path, *runs: Sequence[bool] | np.ndarray[Any, np.dtype[np.bool_]], plan: Plan | None = None, **fields: Any
+    folder: Path,
+    *runs: Sequence[bool] | np.ndarray[Any, np.dtype[np.bool_]],
+    plan: Replication | None = None,
+    **fields: Any,
 ) -> Comparison:
     """Runs a, b, ... with the same fields; `design` is the header's."""
     paths = [transcript(folder / f"{'abcdef'[k]}.jsonl", good, **fields) for k, good in enumerate(runs)]
-    found = aligned(*paths)
-    return compare(found, take_sample(found, DesignOptions()), plan or Plan())
+    return compare_files(*paths, plan=plan)
 
 
 def said(found: Comparison) -> str:
     """The verdicts of the first pair."""
-    return " ".join(verdict(found, found.pairs[0]))
+    return " ".join(pair_verdict(found, found.pairs[0]))
 
 
 def documents(count: int, size: int) -> dict[str, Any]:
@@ -63,7 +64,7 @@ def test_cases_of_a_unit_are_called_alike_where_they_are(tmp_path: Path, units: 
         b = np.tile([False, False, False, True, True, True], 16)
         b[[0, 6]] = True
         found = compared(tmp_path, a, b, **documents(16, 6))
-    text, one = said(found), found.pairs[0].replication
+    text, one = said(found), found.pairs[0].estimate
     assert one is not None
     assert one.icc is not None
     assert (one.icc > 0) is alike
@@ -76,7 +77,7 @@ def test_a_variance_like_that_of_independent_cases_explains_nothing(tmp_path: Pa
     """Each case a unit: it is the t test that disagrees with the exact one, not the variance."""
     a, b = [True] * 10, [False] * 5 + [True] * 5
     found = compared(tmp_path, a, b, **documents(10, 1))
-    text, one = said(found), found.pairs[0].replication
+    text, one = said(found), found.pairs[0].estimate
     assert one is not None
     assert one.design_effect == pytest.approx(1.0)
     assert "Believe the jackknife" in text
@@ -89,8 +90,8 @@ def test_a_variance_that_differs_is_said_with_what_it_does(tmp_path: Path) -> No
     a = np.repeat([True, True, True, True, True, False, False, False], 40)
     found = compared(tmp_path, a, ~a, **documents(8, 40))
     text, pair = said(found), found.pairs[0]
-    assert pair.replication is not None
-    effect = pair.replication.design_effect
+    assert pair.estimate is not None
+    effect = pair.estimate.design_effect
     assert effect is not None
     wrong = 2 * stats.norm.sf(1.959963984540054 / math.sqrt(effect))
     assert f"The variance is {effect:.2f} times that of independent cases" in text
@@ -103,9 +104,9 @@ def test_no_design_effect_is_used_where_none_is_known(tmp_path: Path) -> None:
     """A right and B wrong everywhere: independent cases would not vary either. Three documents have p = 2 / 2^3."""
     found = compared(tmp_path, [True] * 30, [False] * 30, **documents(3, 10))
     text, pair = said(found), found.pairs[0]
-    assert pair.replication is not None
-    assert (pair.effect, pair.replication.design_effect) == (None, None)
-    assert pair.replication.p_value == pair.replication.p_sign_flip == 0.25
+    assert pair.estimate is not None
+    assert (pair.effect, pair.estimate.design_effect) == (None, None)
+    assert pair.estimate.p_value == pair.estimate.p_sign_flip == 0.25
     assert pair.p_adjusted < 1e-6
     assert "Believe the jackknife" in text
     assert "adjusted by the design effect" not in text
@@ -126,7 +127,7 @@ def test_units_are_called_too_few_and_not_their_cases(tmp_path: Path) -> None:
 def test_all_right_against_all_wrong_is_told_apart(tmp_path: Path) -> None:
     """1.000 against 0.000 in ten documents: nothing varies, and of 2^10 ways to turn them round 2 are as far."""
     found = compared(tmp_path, [True] * 40, [False] * 40, **documents(10, 4))
-    text, one = said(found), found.pairs[0].replication
+    text, one = said(found), found.pairs[0].estimate
     assert one is not None
     assert one.p_value == 2 / 2**10
     assert text.startswith("a is better than b by ")
@@ -142,8 +143,8 @@ def test_a_perfect_curve_is_told_from_chance(tmp_path: Path, strata: bool) -> No
     world = World(strata=10, size=4)
     perfect, blind = np.where(world.positive, 1.0, 0.0), np.zeros(world.n)
     paths = [world.write(tmp_path / f"{k}.jsonl", scores) for k, scores in (("a", perfect), ("b", blind))]
-    design = DesignOptions() if strata else DesignOptions(stratum=["none"])
-    found, _ = further(*paths, statistic="auc", design=design)
+    design = DesignOptions() if strata else DesignOptions(stratum=("none",))
+    found = compare_files(*paths, statistic="auc", design=design)
     assert [run.value for run in found.runs] == [1.0, 0.5]
     text = said(found)
     assert text.startswith("a is better than b in area under the ROC curve by ")
@@ -162,8 +163,8 @@ def test_a_design_that_says_nothing_of_the_error_leaves_no_verdict_to_mcnemar(tm
     }  # fmt: skip
     found = compared(tmp_path, np.ones(n, dtype=bool), b, **fields)
     pair = found.pairs[0]
-    assert pair.replication is not None
-    assert (pair.replication.df, pair.replication.interval, pair.replication.p_value) == (0, None, None)
+    assert pair.estimate is not None
+    assert (pair.estimate.df, pair.estimate.interval, pair.estimate.p_value) == (0, None, None)
     assert pair.p_adjusted < 1e-6
     assert pair.p_decisive == 1.0
     assert found.groups == [["a", "b"]]
@@ -173,8 +174,8 @@ def test_a_design_that_says_nothing_of_the_error_leaves_no_verdict_to_mcnemar(tm
 def test_few_units_do_not_tell_what_they_cannot(tmp_path: Path) -> None:
     """The same in four documents: of 2^4 ways 2 are as far, p = 0.125."""
     found = compared(tmp_path, [True] * 16, [False] * 16, **documents(4, 4))
-    assert found.pairs[0].replication is not None
-    assert found.pairs[0].replication.p_value == 0.125
+    assert found.pairs[0].estimate is not None
+    assert found.pairs[0].estimate.p_value == 0.125
     assert said(found).startswith("a and b cannot be told apart for new documents")
 
 
@@ -184,7 +185,7 @@ def test_a_lead_is_never_by_nothing(tmp_path: Path) -> None:
     b = np.ones(n, dtype=bool)
     b[:6] = False
     found = compared(tmp_path, np.ones(n, dtype=bool), b, **documents(n, 1))
-    text, one = said(found), found.pairs[0].replication
+    text, one = said(found), found.pairs[0].estimate
     assert one is not None
     assert one.interval is not None
     assert 0 < one.interval.low < 0.0005
@@ -198,7 +199,7 @@ def test_where_the_interval_holds_zero_no_least_lead_is_claimed(tmp_path: Path) 
     """One case more in each of twelve documents of a hundred: exact over documents, and so little that it may be 0."""
     b = np.arange(1200) % 100 > 0
     found = compared(tmp_path, np.ones(1200, dtype=bool), b, **documents(12, 100))
-    one = found.pairs[0].replication
+    one = found.pairs[0].estimate
     assert one is not None
     assert one.interval is not None
     assert one.interval.low <= 0 < one.value < one.interval.high
@@ -229,11 +230,11 @@ def test_sentences_that_take_cases_for_independent_say_so_where_a_psu_is_known(t
     for worse in (b, close):
         with_psu, without = (compared(tmp_path, a, worse, **more) for more in (documents(50, 4), {}))
         strata = compared(tmp_path, a, worse, stratum=[str(i % 5) for i in range(200)])
-        lines = classic(with_psu, with_psu.pairs[0])[1:]
+        lines = tutorial_lines(with_psu, with_psu.pairs[0])[1:]
         assert lines
         assert all(line.endswith(", if cases were independent") for line in lines)
         for found in (without, strata):
-            assert not any("independent" in line for line in classic(found, found.pairs[0]))
+            assert not any("independent" in line for line in tutorial_lines(found, found.pairs[0]))
 
 
 @pytest.mark.parametrize(("units", "confidence", "runs"), [(2, 0.95, 2), (12, 0.95, 2), (12, 0.99, 2), (12, 0.95, 3)])
@@ -243,11 +244,11 @@ def test_what_would_be_missed_knows_freedom_correction_and_confidence(
     """The difference that a t test of this error finds four times in five: the normal power at every variance."""
     rng = np.random.default_rng(3)
     good = [rng.random(units * 500) < 0.8 for _ in range(runs)]
-    found = compared(tmp_path, *good, plan=Plan(confidence=confidence), **documents(units, 500))
-    pair, one = found.pairs[0], found.pairs[0].replication
+    found = compared(tmp_path, *good, plan=Replication(confidence=confidence), **documents(units, 500))
+    pair, one = found.pairs[0], found.pairs[0].estimate
     assert one is not None
     assert pair.p_decisive > found.alpha
-    text = verdict(found, pair)[0]
+    text = pair_verdict(found, pair)[0]
     missed = float(text.split("a difference below ")[1].split()[0]) / 100
     df = units - 1
     critical = stats.t.isf((1 - confidence) / len(found.pairs) / 2, df)
@@ -263,14 +264,12 @@ def test_what_would_be_missed_knows_freedom_correction_and_confidence(
 
 
 def lines_of(found: Comparison) -> str:
-    return " ".join(text for block in comparison_blocks(found) if isinstance(block, Lines) for text in block.texts)
+    return " ".join(text for block in comparison_blocks(found) if isinstance(block, Paragraphs) for text in block.texts)
 
 
 def test_what_is_corrected_for_many_pairs_is_said(tmp_path: Path) -> None:
     paths = [*clustered(tmp_path, 4, strata=4, units=4, size=3)]
     third = transcript(tmp_path / "c.jsonl", [i % 3 > 0 for i in range(48)])
-    runs = aligned(*paths, third)
-    sampling = take_sample(runs, DesignOptions())
     for method, words in (
         (Multiplicity.HOLM, "Verdicts are corrected for 3 pairs (Holm); intervals are not"),
         (Multiplicity.HOCHBERG, "Verdicts are corrected for 3 pairs (Hochberg); intervals are not"),
@@ -280,14 +279,13 @@ def test_what_is_corrected_for_many_pairs_is_said(tmp_path: Path) -> None:
             "p max-t and the intervals of differences by design hold for all 3 pairs at once (max-t).",
         ),
     ):
-        assert words in lines_of(compare(runs, sampling, Plan(), multiplicity=method))
-    dunnett = compare(runs, sampling, Plan(), multiplicity=Multiplicity.MAX_T, baseline=0)
+        assert words in lines_of(compare_files(*paths, third, multiplicity=method))
+    dunnett = compare_files(*paths, third, multiplicity=Multiplicity.MAX_T, baseline="a")
     assert (
         "p max-t and the intervals of differences by design hold for both pairs at once (Dunnett's test)."
         in lines_of(dunnett)
     )
-    two = aligned(*paths)
-    assert "corrected for" not in lines_of(compare(two, take_sample(two, DesignOptions()), Plan()))
+    assert "corrected for" not in lines_of(compare_files(*paths))
 
 
 def test_without_a_design_a_rate_is_not_spoken_of_by_a_method(tmp_path: Path) -> None:

@@ -8,26 +8,26 @@ import click
 import numpy as np
 import numpy.typing as npt
 import pytest
-from made import aligned, transcript
-from scored import World, further
 from sklearn import metrics
 
-from harness.analysis.comparing.align import Aligned
-from harness.analysis.comparing.sampling import DesignOptions, take_sample
-from harness.cli.compare import command
+from harness.analysis.align import AlignedRuns
+from harness.analysis.sampling import take_sample
+from harness.cli.compare import compare_command
 from harness.errors import TranscriptError, UsageError
 from harness.measures import MEASURES, Reads, find_measure
+from harness.options import DesignOptions
+from harness.stats.arrays import FloatArray
 from harness.stats.cochran import equal_rates
-from harness.stats.curves.cases import make_cases
-from harness.stats.curves.influence import influence
-from harness.stats.curves.summaries import SUMMARIES, summary_difference
+from harness.stats.curves.scores import make_scored_cases
+from harness.stats.curves.summaries import SUMMARIES, influence, summary_difference
 from harness.stats.replication.balanced import balanced
 from harness.stats.replication.estimates import make_estimate, make_estimates
-from harness.stats.replication.plan import Plan
+from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import Sample, make_sample
-from harness.stats.replication.statistic import OfWeights, Statistic, difference, full_estimate
+from harness.stats.replication.statistic import Statistic, WeightsStatistic, difference, full_values
+from tests.comparing.made import aligned, transcript
+from tests.comparing.scored import World, compare_files
 
-FloatArray = npt.NDArray[np.float64]
 OUTCOME_STATISTICS = [name for name, measure in MEASURES.items() if measure.reads is Reads.OUTCOME]
 STATISTICS = [*OUTCOME_STATISTICS, "auc", "eer"]
 
@@ -68,7 +68,7 @@ def eer_by_loop(positive: npt.NDArray[np.bool_], scores: FloatArray, weights: Fl
     raise AssertionError("the last threshold accepts all")
 
 
-def of_runs(name: str, runs: Aligned, *places: int) -> Statistic:
+def of_runs(name: str, runs: AlignedRuns, *places: int) -> Statistic:
     """A measure of some of the runs, on all cases."""
     return find_measure(name).statistic(runs, [(place, None) for place in places])
 
@@ -76,10 +76,10 @@ def of_runs(name: str, runs: Aligned, *places: int) -> Statistic:
 def test_the_command_offers_what_there_is() -> None:
     """The curves beside the outcomes, and nothing twice; help and completion read the registry."""
     assert {*STATISTICS, "seconds", "memory"} == set(MEASURES)
-    (option,) = [param for param in command.params if param.name == "statistic"]
+    (option,) = [param for param in compare_command.params if param.name == "statistic"]
     assert isinstance(option, click.Option)
     assert all(name in (option.help or "") for name in MEASURES)
-    offered = option.shell_complete(click.Context(command), "")
+    offered = option.shell_complete(click.Context(compare_command), "")
     assert {item.value for item in offered} >= set(MEASURES)
 
 
@@ -91,14 +91,14 @@ def test_values_are_those_of_scikit_learn(tmp_path: Path, name: str) -> None:
     sample = replace(take_sample(runs, DesignOptions()).sample, weights=weights)
     for k, scores in enumerate(runs.score):
         truth, answer = world.positive.astype(float), (scores >= 0.5).astype(float)
-        assert full_estimate(sample, of_runs(name, runs, k)) == pytest.approx(
+        assert full_values(sample, of_runs(name, runs, k))[0] == pytest.approx(
             by_sklearn(name, truth, answer, scores, weights), abs=1e-12
         )
 
 
 def test_equal_error_rates_are_those_of_a_loop_over_thresholds(tmp_path: Path) -> None:
     world = World(seed=4)
-    found, _ = further(*world.runs(tmp_path), statistic="eer")
+    found = compare_files(*world.runs(tmp_path), statistic="eer")
     for run, scores in zip(found.runs, found.aligned.score, strict=True):
         assert run.value == pytest.approx(eer_by_loop(world.positive, scores, np.ones(world.n)), abs=1e-12)
 
@@ -111,8 +111,8 @@ def test_errors_are_those_of_a_loop_over_half_samples(tmp_path: Path, name: str,
     With complements, the other half of each is taken too. They change nothing of what is linear.
     """
     world = World(seed=5)
-    plan = Plan(fay=0.5, complements=complements)
-    found, _ = further(*world.runs(tmp_path, (1.5, 1.0)), statistic=name, plan=plan)
+    plan = Replication(fay=0.5, complements=complements)
+    found = compare_files(*world.runs(tmp_path, (1.5, 1.0)), statistic=name, plan=plan)
     sample = found.sampling.sample
     truth, estimates = world.positive.astype(float), []
 
@@ -132,9 +132,9 @@ def test_errors_are_those_of_a_loop_over_half_samples(tmp_path: Path, name: str,
         estimates += [both(2 - factors[sample.unit_of_case]) for factors in block if complements]
     spread = (np.array(estimates) - both(np.ones(world.n))) / 0.5
     for run, expected in zip(found.runs, np.sqrt((spread**2).mean(axis=0)), strict=True):
-        assert run.replication is not None
-        assert run.replication.se == pytest.approx(expected, rel=1e-8)
-    pair = found.pairs[0].replication
+        assert run.estimate is not None
+        assert run.estimate.se == pytest.approx(expected, rel=1e-8)
+    pair = found.pairs[0].estimate
     assert pair is not None
     assert pair.se == pytest.approx(float(np.sqrt(((spread[:, 0] - spread[:, 1]) ** 2).mean())), rel=1e-7)
     assert pair.fay == 0.5
@@ -145,24 +145,24 @@ def test_errors_are_those_of_a_loop_over_half_samples(tmp_path: Path, name: str,
 @pytest.mark.parametrize("method", ["brr", "jackknife", "bootstrap", "linearised"])
 @pytest.mark.parametrize("name", OUTCOME_STATISTICS)
 def test_all_pairs_at_once_are_each_pair_by_itself(tmp_path: Path, name: str, method: str) -> None:
-    plan = Plan(method=method, fay=0.5 if method == "brr" else None, seed=7)
-    found, _ = further(*World(seed=6).runs(tmp_path), statistic=name, plan=plan)
+    plan = Replication(method=method, fay=0.5 if method == "brr" else None, seed=7)
+    found = compare_files(*World(seed=6).runs(tmp_path), statistic=name, plan=plan)
     for pair in found.pairs:
         both = of_runs(name, found.aligned, pair.a, pair.b)
         alone = make_estimates(found.sampling.sample, both, plan).difference(0, 1)
-        assert pair.replication is not None
-        assert pair.replication.value == pytest.approx(alone.value, abs=1e-12)
-        assert pair.replication.se == pytest.approx(alone.se, rel=1e-9)
-        assert pair.replication.df == alone.df
+        assert pair.estimate is not None
+        assert pair.estimate.value == pytest.approx(alone.value, abs=1e-12)
+        assert pair.estimate.se == pytest.approx(alone.se, rel=1e-9)
+        assert pair.estimate.df == alone.df
 
 
 @pytest.mark.parametrize("name", ["precision", "balanced", "f1", "mcc", "kappa"])
 def test_the_linear_form_is_close_to_replication(tmp_path: Path, name: str) -> None:
     world = World(strata=60, size=10, seed=8)
     paths = world.runs(tmp_path, (1.5, 1.0))
-    linear, _ = further(*paths, statistic=name, plan=Plan(method="linearised"))
-    brr, _ = further(*paths, statistic=name)
-    one, other = linear.pairs[0].replication, brr.pairs[0].replication
+    linear = compare_files(*paths, statistic=name, plan=Replication(method="linearised"))
+    brr = compare_files(*paths, statistic=name)
+    one, other = linear.pairs[0].estimate, brr.pairs[0].estimate
     assert one is not None
     assert other is not None
     assert one.se == pytest.approx(other.se, rel=0.05)
@@ -186,22 +186,22 @@ def area_by_loop(positive: npt.NDArray[np.bool_], scores: FloatArray) -> FloatAr
 @pytest.mark.parametrize("name", ["auc", "eer"])
 def test_curves_are_compared_as_the_statistics_of_curves_do(tmp_path: Path, name: str) -> None:
     world = World(seed=9)
-    found, _ = further(*world.runs(tmp_path, (1.5, 1.0)), statistic=name)
+    found = compare_files(*world.runs(tmp_path, (1.5, 1.0)), statistic=name)
     sample = found.sampling.sample
-    a, b = (make_cases(scores, world.positive) for scores in found.aligned.score)
+    a, b = (make_scored_cases(scores, world.positive) for scores in found.aligned.score)
     twin = summary_difference(SUMMARIES[name], a, b, sample)
-    pair = found.pairs[0].replication
+    pair = found.pairs[0].estimate
     assert pair is not None
     assert (pair.method, pair.fay) == ("brr", 0.5)
     assert (pair.value, pair.se, pair.p_value) == pytest.approx((twin.value, twin.se, twin.p_value), rel=1e-9)
-    linear, _ = further(*world.runs(tmp_path, (1.5, 1.0)), statistic=name, plan=Plan(method="linearised"))
+    linear = compare_files(*world.runs(tmp_path, (1.5, 1.0)), statistic=name, plan=Replication(method="linearised"))
     if name == "auc":
         added = [area_by_loop(world.positive, scores) for scores in found.aligned.score]
     else:
         sizes = np.where(world.positive, world.positive.sum(), (~world.positive).sum())
         added = [influence(name, cases).deviations / sizes for cases in (a, b)]
     units = np.bincount(sample.unit_of_case, weights=added[0] - added[1]).astype(np.float64)
-    pair = linear.pairs[0].replication
+    pair = linear.pairs[0].estimate
     assert pair is not None
     values = [run.value or 0.0 for run in found.runs]
     expected = (values[0] - values[1], linear_by_hand(units, sample), 8)
@@ -209,14 +209,14 @@ def test_curves_are_compared_as_the_statistics_of_curves_do(tmp_path: Path, name
 
 
 def test_without_strata_curves_take_the_linear_form(tmp_path: Path) -> None:
-    found, _ = further(*World().runs(tmp_path), statistic="eer", design=DesignOptions(stratum=["none"]))
-    assert {pair.replication.method for pair in found.pairs if pair.replication} == {"linearised"}
+    found = compare_files(*World().runs(tmp_path), statistic="eer", design=DesignOptions(stratum=("none",)))
+    assert {pair.estimate.method for pair in found.pairs if pair.estimate} == {"linearised"}
 
 
 @pytest.mark.parametrize("name", [*STATISTICS])
 def test_the_order_of_runs_only_turns_the_sign(tmp_path: Path, name: str) -> None:
     a, b = World(seed=11).runs(tmp_path, (1.5, 0.7))
-    one, other = (further(*paths, statistic=name)[0].pairs[0].replication for paths in ((a, b), (b, a)))
+    one, other = (compare_files(*paths, statistic=name).pairs[0].estimate for paths in ((a, b), (b, a)))
     assert one is not None
     assert other is not None
     assert (one.value, one.se) == pytest.approx((-other.value, other.se))
@@ -228,7 +228,7 @@ def test_curves_know_only_the_order_of_scores(tmp_path: Path, name: str) -> None
     world = World(seed=12)
     plain = [world.write(tmp_path / f"{k}.jsonl", world.scores(k)) for k in range(2)]
     bent = [world.write(tmp_path / f"bent{k}.jsonl", np.exp(3 * world.scores(k))) for k in range(2)]
-    one, other = (further(*paths, statistic=name)[0].pairs[0].replication for paths in (plain, bent))
+    one, other = (compare_files(*paths, statistic=name).pairs[0].estimate for paths in (plain, bent))
     assert one is not None
     assert other is not None
     assert (one.value, one.se) == pytest.approx((other.value, other.se))
@@ -241,7 +241,7 @@ def test_the_order_of_cases_does_not_matter(tmp_path: Path) -> None:
     b.write_text("".join([lines[0], *reversed(lines[1:-1])]))
     runs = aligned(a, b, partial=True)
     for name in ("f1", "auc"):
-        assert full_estimate(take_sample(runs, DesignOptions()).sample, of_runs(name, runs, 1)) == pytest.approx(
+        assert full_values(take_sample(runs, DesignOptions()).sample, of_runs(name, runs, 1))[0] == pytest.approx(
             by_sklearn(name, world.positive.astype(float), (runs.score[1] >= 0.5).astype(float), runs.score[1],
                        np.ones(world.n))
         )  # fmt: skip
@@ -251,28 +251,28 @@ def test_less_is_better_for_rates_of_errors(tmp_path: Path) -> None:
     world = World(strata=40, seed=14)
     paths = world.runs(tmp_path, (3.0, 0.2))
     for name, sign in (("fnr", -1), ("tpr", 1), ("eer", -1), ("auc", 1)):
-        found, _ = further(*paths, statistic=name)
+        found = compare_files(*paths, statistic=name)
         pair = found.pairs[0]
-        assert pair.replication is not None
-        assert np.sign(pair.replication.value) == sign
+        assert pair.estimate is not None
+        assert np.sign(pair.estimate.value) == sign
         assert found.leader(pair) == 0
         assert found.groups[0] == ["a"]
 
 
 def test_mcnemar_stays_about_success(tmp_path: Path) -> None:
     paths = World(seed=15).runs(tmp_path)
-    plain, other = further(*paths)[0], further(*paths, statistic="fpr")[0]
+    plain, other = compare_files(*paths), compare_files(*paths, statistic="fpr")
     for one, two in zip(plain.pairs, other.pairs, strict=True):
         assert (one.z, one.p_exact, one.z_design, one.difference) == (two.z, two.p_exact, two.z_design, two.difference)
-    assert plain.pairs[0].replication != other.pairs[0].replication
+    assert plain.pairs[0].estimate != other.pairs[0].estimate
 
 
 def test_a_run_without_a_value_is_left_out_and_named(tmp_path: Path) -> None:
     world = World(seed=16)
     paths = [*world.runs(tmp_path, (1.5, 1.0)), world.write(tmp_path / "mute.jsonl", np.full(world.n, -9.0))]
-    found, _ = further(*paths, statistic="precision")
+    found = compare_files(*paths, statistic="precision")
     assert [run.value is None for run in found.runs] == [False, False, True]
-    assert [pair.replication is None for pair in found.pairs] == [False, True, True]
+    assert [pair.estimate is None for pair in found.pairs] == [False, True, True]
     assert found.pairs[1].p_decisive == 1.0
 
 
@@ -281,8 +281,8 @@ def test_a_statistic_without_variance_has_no_point_for_an_interval(tmp_path: Pat
     perfect = np.where(world.positive, 1.0, 0.0)
     paths = [world.write(tmp_path / f"{k}.jsonl", perfect) for k in "ab"]
     for name in STATISTICS:
-        found, _ = further(*paths, statistic=name)
-        one, pair = found.runs[0].replication, found.pairs[0].replication
+        found = compare_files(*paths, statistic=name)
+        one, pair = found.runs[0].estimate, found.pairs[0].estimate
         assert one is not None
         assert pair is not None
         assert one.interval is not None
@@ -296,7 +296,7 @@ def test_a_statistic_without_variance_has_no_point_for_an_interval(tmp_path: Pat
 def test_what_needs_negative_cases_says_so(tmp_path: Path, statistic: str) -> None:
     paths = [transcript(tmp_path / f"{k}.jsonl", [True, False], score=[1.0, 2.0], test={"task": "score"}) for k in "ab"]
     with pytest.raises(UsageError, match=f"--statistic {statistic} needs negative cases; this test has none"):
-        further(*paths, statistic=statistic)
+        compare_files(*paths, statistic=statistic)
 
 
 def test_curves_refuse_accepted_answers_without_a_score(tmp_path: Path) -> None:
@@ -310,7 +310,7 @@ def test_curves_refuse_accepted_answers_without_a_score(tmp_path: Path) -> None:
         score=[None] * world.n,
     )
     with pytest.raises(TranscriptError, match=r"b: .* accepted cases have no score"):
-        further(good, bare, statistic="auc")
+        compare_files(good, bare, statistic="auc")
 
 
 def test_in_a_label_test_the_score_counts_for_the_claimed_label(tmp_path: Path) -> None:
@@ -325,35 +325,35 @@ def test_in_a_label_test_the_score_counts_for_the_claimed_label(tmp_path: Path) 
     outcomes = [True, True, False, False, False, False, False]
     scores = [3.0, 1.0, -np.inf, -np.inf, 2.0, 0.5, np.inf]
     paths = [transcript(tmp_path / f"{k}.jsonl", outcomes, positive=positive, **fields) for k in "ab"]
-    found, _ = further(*paths, statistic="auc")
+    found = compare_files(*paths, statistic="auc")
     wins = [float(p > n) + 0.5 * (p == n) for p in scores[:4] for n in scores[4:]]
     assert found.runs[0].value == pytest.approx(np.mean(wins))
 
 
 def test_the_jackknife_is_refused_where_it_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="jackknife is wrong for equal error rate"):
-        further(*World().runs(tmp_path), statistic="eer", plan=Plan(method="jackknife"))
+        compare_files(*World().runs(tmp_path), statistic="eer", plan=Replication(method="jackknife"))
 
 
 def test_satterthwaite_is_by_the_linear_form_and_refused_without_one(tmp_path: Path) -> None:
     """Areas have one: (sum of variances)^2 over the sum of squares by degrees of freedom, stratum by stratum."""
     world = World(seed=18, units=3)
-    found, _ = further(*world.runs(tmp_path), statistic="auc", plan=Plan(df="satterthwaite"))
-    sample, one = found.sampling.sample, found.runs[0].replication
+    found = compare_files(*world.runs(tmp_path), statistic="auc", plan=Replication(df="satterthwaite"))
+    sample, one = found.sampling.sample, found.runs[0].estimate
     units = np.bincount(sample.unit_of_case, weights=area_by_loop(world.positive, found.aligned.score[0]))
     parts = [units[sample.stratum_of_unit == stratum] for stratum in range(sample.strata)]
     variances = np.array([len(part) * part.var(ddof=1) for part in parts])
     assert one is not None
     assert one.df == pytest.approx(variances.sum() ** 2 / (variances**2 / 2).sum())
-    bare = OfWeights(lambda weights: float(weights.max()))
+    bare = WeightsStatistic(lambda weights: float(weights.max()))
     with pytest.raises(ValueError, match="no linear form"):
-        make_estimate(sample, bare, Plan(df="satterthwaite"))
+        make_estimate(sample, bare, Replication(df="satterthwaite"))
 
 
 def test_several_statistics_have_the_covariance_of_their_replicates(tmp_path: Path) -> None:
     """Identity: variances of both and of the difference give the covariance back."""
     runs = aligned(*World(seed=17).runs(tmp_path, (1.5, 1.0)))
-    found = make_estimates(take_sample(runs, DesignOptions()).sample, of_runs("f1", runs, 0, 1), Plan())
+    found = make_estimates(take_sample(runs, DesignOptions()).sample, of_runs("f1", runs, 0, 1), Replication())
     own, minus = found.one(0).se ** 2 + found.one(1).se ** 2, found.difference(0, 1).se ** 2
     assert own - minus == pytest.approx(2 * found.covariance[0, 1])
     assert found.covariance[0, 1] == found.covariance[1, 0]
@@ -378,22 +378,22 @@ def test_rates_at_a_rank_are_the_share_of_probes_found_there(tmp_path: Path) -> 
         for k, own in zip("ab", ranks, strict=True)
     ]
     for most, rates in ((1, (1 / 5, 2 / 5)), (2, (2 / 5, 4 / 5)), (7, (4 / 5, 4 / 5))):
-        found, _ = further(*paths, statistic=f"rank{most}")
+        found = compare_files(*paths, statistic=f"rank{most}")
         assert [run.value for run in found.runs] == pytest.approx(rates)
-        pair = found.pairs[0].replication
+        pair = found.pairs[0].estimate
         assert pair is not None
         twin = difference([(r or 99) <= most for r in ranks[0][:5]], [(r or 99) <= most for r in ranks[1][:5]])
-        alone = make_estimate(make_sample(5), twin, Plan(method="linearised"))
-        linear, _ = further(*paths, statistic=f"rank{most}", plan=Plan(method="linearised"))
+        alone = make_estimate(make_sample(5), twin, Replication(method="linearised"))
+        linear = compare_files(*paths, statistic=f"rank{most}", plan=Replication(method="linearised"))
         assert pair.value == pytest.approx(alone.value)
-        assert linear.pairs[0].replication is not None
+        assert linear.pairs[0].estimate is not None
         # All six cases are drawn, five of them count: a factor (6/5) (4/5) to the variance of a sample of the five.
-        assert linear.pairs[0].replication.se == pytest.approx(alone.se * np.sqrt(0.96))
+        assert linear.pairs[0].estimate.se == pytest.approx(alone.se * np.sqrt(0.96))
 
 
 def test_ranks_are_needed_for_rates_at_a_rank(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--statistic rank5: a has no ranks"):
-        further(*World().runs(tmp_path), statistic="rank5")
+        compare_files(*World().runs(tmp_path), statistic="rank5")
 
 
 def test_where_replicates_have_no_value_the_linear_form_is_taken(tmp_path: Path) -> None:
@@ -401,9 +401,9 @@ def test_where_replicates_have_no_value_the_linear_form_is_taken(tmp_path: Path)
     world = World(strata=1, units=6, size=4)
     scores = np.where(world.unit == 2, 1.0, -1.0)
     paths = [world.write(tmp_path / f"{k}.jsonl", scores) for k in "ab"]
-    found, _ = further(*paths, statistic="precision", design=DesignOptions(stratum=["none"]))
-    assert found.runs[0].replication is not None
-    assert found.runs[0].replication.method == "linearised"
-    plan = Plan(method="jackknife")
+    found = compare_files(*paths, statistic="precision", design=DesignOptions(stratum=("none",)))
+    assert found.runs[0].estimate is not None
+    assert found.runs[0].estimate.method == "linearised"
+    plan = Replication(method="jackknife")
     with pytest.raises(UsageError, match="replicate 2 of 6 has no estimate"):
-        further(*paths, statistic="precision", design=DesignOptions(stratum=["none"]), plan=plan)
+        compare_files(*paths, statistic="precision", design=DesignOptions(stratum=("none",)), plan=plan)

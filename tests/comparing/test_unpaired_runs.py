@@ -7,33 +7,35 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made import clustered, transcript
 from scipy import stats
-from scored import World, further
 from statsmodels.stats.weightstats import ttost_ind
-from workshop import Workshop
 
-from harness.analysis.comparing.align import Run
-from harness.analysis.comparing.as_json import unpaired_json
-from harness.analysis.comparing.operating import parse_point
-from harness.analysis.comparing.sampling import DesignOptions
-from harness.analysis.comparing.unpaired import UnpairedComparison, UnpairedOptions, compare_unpaired
+from harness.analysis.align import Run
+from harness.analysis.compare import CompareRequest
+from harness.analysis.operating_point import parse_criterion
+from harness.analysis.unpaired import UnpairedComparison, compare_unpaired, unpaired_json
 from harness.errors import TranscriptError, UsageError
-from harness.report.document import Lines
+from harness.options import DesignOptions
+from harness.report.blocks import Paragraphs
 from harness.report.unpaired import unpaired_blocks
+from harness.stats.differences import unpaired_difference
 from harness.stats.limits import share_limits
 from harness.stats.multiplicity import holm
 from harness.stats.power import detectable
-from harness.stats.replication.plan import Plan
-from harness.stats.unpaired import unpaired
+from harness.stats.replication.method import Replication
 from harness.transcript.columns import read_columns
+from tests.comparing.made import clustered, transcript
+from tests.comparing.scored import World, compare_files
+from tests.workshop import Workshop
 
 
 def apart(
-    *paths: Path, design: DesignOptions | None = None, plan: Plan | None = None, **wish: Any
+    *paths: Path, design: DesignOptions | None = None, plan: Replication | None = None, **wish: Any
 ) -> UnpairedComparison:
     runs = [Run(read_columns(path), path.name, path.stem) for path in paths]
-    return compare_unpaired(runs, UnpairedOptions(design or DesignOptions(), plan or Plan(), **wish))
+    return compare_unpaired(
+        runs, CompareRequest(design=design or DesignOptions(), replication=plan or Replication(), **wish)
+    )
 
 
 def sensors(folder: Path, rates: Sequence[float] = (0.8, 0.6), sizes: Sequence[int] = (40, 55)) -> list[Path]:
@@ -50,14 +52,14 @@ def sensors(folder: Path, rates: Sequence[float] = (0.8, 0.6), sizes: Sequence[i
 def test_variances_of_the_two_samples_add(tmp_path: Path) -> None:
     paths = sensors(tmp_path)
     found = apart(*paths)
-    one, other = (side.estimate for side in found.sides)
-    gap = found.contrasts[0].estimate
+    one, other = (side.estimate for side in found.runs)
+    gap = found.pairs[0].estimate
     assert one is not None
     assert other is not None
     assert gap is not None
     assert gap.value == pytest.approx(one.value - other.value)
     assert gap.se == pytest.approx(math.hypot(one.se, other.se))
-    for side, r in zip(found.sides, (one, other), strict=True):
+    for side, r in zip(found.runs, (one, other), strict=True):
         scenes = side.sampling.sample
         good, n = side.aligned.success[0], side.aligned.n
         by_hand = 0.0
@@ -75,12 +77,12 @@ def test_units_without_strata_are_welchs_test(tmp_path: Path) -> None:
         transcript(tmp_path / f"{k}.jsonl", good, psu=[f"{k}{i}" for i in range(len(good))])
         for k, good in zip("ab", groups, strict=True)
     ]
-    found = apart(*paths).contrasts[0].estimate
+    found = apart(*paths).pairs[0].estimate
     welch = stats.ttest_ind(groups[0].astype(float), groups[1].astype(float), equal_var=False)
     assert found is not None
     assert (found.p_value, found.df) == pytest.approx((welch.pvalue, welch.df))
     # Limits of both shares, squares added (Zou and Donner 2008), so that the interval stays within -1 and 1.
-    a, b = (side.estimate for side in apart(*paths).sides)
+    a, b = (side.estimate for side in apart(*paths).runs)
     assert a is not None
     assert b is not None
     assert a.interval is not None
@@ -106,7 +108,7 @@ def test_means_of_seconds_have_welchs_interval_to_first_order(tmp_path: Path) ->
         transcript(tmp_path / f"{k}.jsonl", [True] * 40, seconds=own.tolist(), ids=[f"{k}{i}" for i in range(40)])
         for k, own in zip("ab", groups, strict=True)
     ]
-    found = apart(*paths, statistic="seconds").contrasts[0].estimate
+    found = apart(*paths, statistic="seconds").pairs[0].estimate
     welch = stats.ttest_ind(groups[0], groups[1], equal_var=False)
     assert found is not None
     assert found.interval is not None
@@ -119,8 +121,8 @@ def test_means_of_seconds_have_welchs_interval_to_first_order(tmp_path: Path) ->
 def test_without_a_design_it_is_newcombe_and_fisher(tmp_path: Path) -> None:
     paths = [transcript(tmp_path / f"{k}.jsonl", [True] * hits + [False] * 10) for k, hits in (("a", 20), ("b", 9))]
     found = apart(*paths)
-    assert found.contrasts[0].independent == unpaired((20, 30), (9, 19))
-    one, independent = found.contrasts[0].estimate, found.contrasts[0].independent
+    assert found.pairs[0].independent == unpaired_difference((20, 30), (9, 19))
+    one, independent = found.pairs[0].estimate, found.pairs[0].independent
     assert one is not None
     assert one.interval is not None
     # The same interval from the general way: Newcombe's is that of both Wilson intervals.
@@ -136,7 +138,7 @@ def test_without_a_design_it_is_newcombe_and_fisher(tmp_path: Path) -> None:
 
 def test_the_same_cases_are_sharper_when_paired(tmp_path: Path) -> None:
     paths = clustered(tmp_path, 4, strata=6, units=4, size=3, spread=2.0)
-    loose, tight = apart(*paths).contrasts[0].estimate, further(*paths)[0].pairs[0].replication
+    loose, tight = apart(*paths).pairs[0].estimate, compare_files(*paths).pairs[0].estimate
     assert loose is not None
     assert tight is not None
     assert loose.value == pytest.approx(tight.value)
@@ -144,14 +146,14 @@ def test_the_same_cases_are_sharper_when_paired(tmp_path: Path) -> None:
     assert any("leave out --unpaired for a sharper comparison" in note for note in apart(*paths).notes)
 
 
-@pytest.mark.parametrize("wish", [{"statistic": "auc"}, {"statistic": "f1"}, {"point": parse_point("eer")}])
+@pytest.mark.parametrize("wish", [{"statistic": "auc"}, {"statistic": "f1"}, {"criterion": parse_criterion("eer")}])
 def test_other_statistics_are_of_each_run_by_itself(tmp_path: Path, wish: dict[str, Any]) -> None:
     paths = World(seed=3).runs(tmp_path, (1.5, 1.0))
-    found, together = apart(*paths, **wish), further(*paths, **wish)[0]
-    for side, run in zip(found.sides, together.runs, strict=True):
+    found, together = apart(*paths, **wish), compare_files(*paths, **wish)
+    for side, run in zip(found.runs, together.runs, strict=True):
         assert side.estimate is not None
-        assert run.replication is not None
-        assert (side.estimate.value, side.estimate.se) == pytest.approx((run.value, run.replication.se))
+        assert run.estimate is not None
+        assert (side.estimate.value, side.estimate.se) == pytest.approx((run.value, run.estimate.se))
 
 
 def test_other_shares_of_the_strata_are_said(tmp_path: Path) -> None:
@@ -170,7 +172,7 @@ def test_strata_must_be_the_same(tmp_path: Path) -> None:
 
 def test_tests_must_be_the_same_but_not_their_data(tmp_path: Path) -> None:
     a, b = sensors(tmp_path)
-    assert len(apart(a, b).sides) == 2
+    assert len(apart(a, b).runs) == 2
     other = transcript(tmp_path / "c.jsonl", [True, False], test={"version": "2.0"})
     with pytest.raises(TranscriptError, match=r"c\.jsonl: not of the same test .* version 2\.0"):
         apart(a, other)
@@ -218,7 +220,7 @@ def test_a_side_that_is_always_right_is_not_certain_to_be_so(tmp_path: Path, uni
     rng = np.random.default_rng(6)
     other = rng.random(400) < 0.98
     found = apart(*units_of(tmp_path, [True] * units, other.tolist()), margin=0.1)
-    gap = found.contrasts[0].estimate
+    gap = found.pairs[0].estimate
     assert gap is not None
     assert gap.interval is not None
     assert found.margins is not None
@@ -227,13 +229,13 @@ def test_a_side_that_is_always_right_is_not_certain_to_be_so(tmp_path: Path, uni
     # The test that goes with the interval: it lies within the margin when the p-value is below its error.
     tested = found.margins[0].found
     assert (max(-tested.interval.low, tested.interval.high) < 0.1) is shown
-    side = found.sides[0].estimate
+    side = found.runs[0].estimate
     assert side is not None
     assert side.interval is not None
     assert gap.interval.low <= gap.value - (1 - side.interval.low)
     same = apart(*units_of(tmp_path, [True] * units, [True] * units), margin=0.1)
-    assert same.contrasts[0].estimate is not None
-    assert same.contrasts[0].estimate.p_value == 1.0
+    assert same.pairs[0].estimate is not None
+    assert same.pairs[0].estimate.p_value == 1.0
     assert same.margins is not None
     assert same.margins[0] is not None
     assert (same.margins[0].p_equivalent <= 0.05) is shown
@@ -254,7 +256,7 @@ def test_a_side_without_variance_makes_no_verdict_of_five_units(tmp_path: Path) 
             for k, good in (("a", few), ("b", many))
         ]  # fmt: skip
         found = apart(*paths)
-        wrong += found.p_decisive(found.contrasts[0]) <= 0.05
+        wrong += found.p_decisive(found.pairs[0]) <= 0.05
     assert wrong <= 12
 
 
@@ -265,11 +267,11 @@ def test_what_would_be_missed_is_said_where_both_sides_vary(tmp_path: Path) -> N
 
     def said(*groups: Sequence[bool]) -> tuple[UnpairedComparison, str]:
         found = apart(*units_of(tmp_path, *groups))
-        blocks = [block for block in unpaired_blocks(found) if isinstance(block, Lines)]
+        blocks = [block for block in unpaired_blocks(found) if isinstance(block, Paragraphs)]
         return found, " ".join(text for block in blocks for text in block.texts)
 
     found, text = said(some, other)
-    gap = found.contrasts[0].estimate
+    gap = found.pairs[0].estimate
     assert gap is not None
     missed = detectable(gap.se, gap.df)
     assert f"a difference below {missed * 100:.1f} points would be missed more than one time in five" in text
@@ -292,7 +294,7 @@ def test_groups_of_different_inputs_are_each_side_by_itself(tmp_path: Path) -> N
         assert found.by is not None
         assert {group.label for group in found.by.groups} == set(labels)
         for side, path in enumerate(paths):
-            alone = further(path, path, by=asked)[1].by
+            alone = compare_files(path, path, by=asked).by
             assert alone is not None
             own = {group.label: group for group in alone.groups}
             for group in found.by.groups:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from workshop import Workshop
 
 from harness.stats.rates import wilson
+from tests.workshop import Workshop
 
 # Four probes, a gallery of three people; ranks 1, 2 (a tie counts against), 3 and none.
 SMALL = ",ann,bob,cid\nann,0.9,0.2,0.1\nbob,0.5,0.5,0.1\ncid,0.9,0.8,0.7\ndan,0.1,0.2,0.3\n"
@@ -37,7 +37,7 @@ def test_ranks_counted_by_hand(shop: Workshop) -> None:
     assert found["rates"] == pytest.approx([1 / 3, 2 / 3, 1.0])
     limits = wilson(1, 3)
     assert (found["low"][0], found["high"][0]) == pytest.approx((limits.low, limits.high))
-    assert "1 probes are of nobody in the gallery" in found["notes"][0]
+    assert "probes of people not enrolled have no rank and are left out: 1" in found["notes"][0]
 
 
 def test_distances(shop: Workshop) -> None:

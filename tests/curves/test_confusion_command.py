@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recorded import Record, written
 from sklearn.metrics import confusion_matrix, precision_score, recall_score
-from workshop import Workshop
 
 from harness.bundled import bundled
 from harness.stats.rates import wilson
+from tests.curves.recorded import Record, written
+from tests.workshop import Workshop
 
 
 def claim(number: int, truth: str, actual: str | None, *, expect: str | None = None, **more: Any) -> Record:
@@ -184,9 +184,9 @@ def test_the_most_confused_pairs(shop: Workshop) -> None:
     assert pairs[0] == {"truth": "a", "answer": "b", "count": 6, "share": 0.6}
     assert [(p["truth"], p["answer"]) for p in pairs[1:]] == [("b", "a"), ("b", "c")]
     shown = shop.call("confusion", path, "--pairs", "1", "--format", "table").out
-    assert shown.count("taken for") == 1
+    assert shown.count("mistaken for") == 1
     perfect = shop.call("confusion", file(shop, [claim(0, "a", "a")], "perfect"), "--format", "table").out
-    assert "No class was taken for another." in perfect
+    assert "No class was mistaken for another." in perfect
 
 
 def test_a_single_case_is_a_matrix_without_intervals(shop: Workshop) -> None:

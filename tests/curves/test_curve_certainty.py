@@ -5,28 +5,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
-from recorded import drawn, scores, written
 from scipy import stats
-from workshop import Workshop
 
+from harness.stats.arrays import FloatArray
 from harness.stats.curves.bands import replicated_bands, wilson_bands
-from harness.stats.curves.cases import make_cases
-from harness.stats.curves.counts import counts_of
 from harness.stats.curves.fixed_fpr import fixed_fpr_bands
-from harness.stats.curves.subjects import Subjects
+from harness.stats.curves.scores import counts_of, make_scored_cases
 from harness.stats.curves.summaries import AREA, EQUAL_ERROR, summary_estimate
-from harness.stats.curves.two_way import two_way_summary
-from harness.stats.curves.two_way_bands import two_way_bands
+from harness.stats.curves.two_way import Subjects, two_way_bands, two_way_summary
 from harness.stats.estimate import Estimate
 from harness.stats.replication.sample import make_sample
+from tests.curves.recorded import drawn, scores, written
+from tests.workshop import Workshop
 
-FloatArray = npt.NDArray[np.float64]
 VALUES, POSITIVE = drawn(3, 240)
 # Names that sort as numbers do: replicates are formed in the order of the names.
 STRATUM, UNIT = [str(i // 24) for i in range(240)], [f"w{i // 6:02d}" for i in range(240)]
-CASES = make_cases(VALUES, POSITIVE)
+CASES = make_scored_cases(VALUES, POSITIVE)
 DESIGN = {"stratum": "digit", "psu": "writer"}
 
 
@@ -272,7 +268,7 @@ def test_two_way_intervals_for_the_scores_of_a_matrix(shop: Workshop) -> None:
     values = rng.normal(size=144) + 2 * positive
     path = written(shop.folder / "m.jsonl", scores(values, positive, probe=first, gallery=second))
     found = curve(shop, path, "--subjects", "probe,gallery")
-    cases, subjects = make_cases(values, positive), Subjects.of(first, second)
+    cases, subjects = make_scored_cases(values, positive), Subjects.of(first, second)
     expected = two_way_summary("auc", cases, subjects)
     assert found["auc_interval"] == pytest.approx(limits_of(expected), abs=1e-12)
     assert found["auc_se"] == pytest.approx(expected.se, abs=1e-12)

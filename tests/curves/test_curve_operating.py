@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recorded import Record, drawn, scores, written
-from workshop import Workshop
 
-from harness.stats.curves.cases import make_cases
 from harness.stats.curves.fixed_fpr import fixed_fpr_bands
+from harness.stats.curves.scores import make_scored_cases
 from harness.stats.rates import wilson
 from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.sample import make_sample
 from harness.stats.replication.statistic import rate
+from tests.curves.recorded import Record, drawn, scores, written
+from tests.workshop import Workshop
 
 VALUES, POSITIVE = drawn(7, 200)
 UNIT = [f"w{i // 5:02d}" for i in range(200)]
@@ -69,7 +69,7 @@ def test_the_interval_at_a_rate_is_the_band_at_that_rate(shop: Workshop, words: 
     sample = make_sample(200, units=UNIT) if "--psu" in words else None
     level = 0.8 if "--confidence" in words else 0.95
     [point] = curves(shop, path, *words, "--at", "fpr=0.1")["curves"][0]["operating"]
-    band = fixed_fpr_bands(make_cases(VALUES, POSITIVE), sample, [0.1], confidence=level)
+    band = fixed_fpr_bands(make_scored_cases(VALUES, POSITIVE), sample, [0.1], confidence=level)
     assert point["interval"] == pytest.approx([1 - band.high[0], 1 - band.low[0]], abs=1e-12)
     assert point["fnr"] == pytest.approx(1 - band.tpr[0], abs=1e-12)
     given = f"threshold={point['threshold']!r}"

@@ -7,8 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from recorded import drawn, scores, written
-from workshop import Workshop
+
+from tests.curves.recorded import drawn, scores, written
+from tests.workshop import Workshop
 
 HOSTILE = 'it\'s `id` "q" \\n $x$ {a_b^c} \x1b[31m % #'
 COLUMNS = ["threshold", "tpr", "fpr", "fnr", "precision", "low", "high", "low_at_fpr", "high_at_fpr"]

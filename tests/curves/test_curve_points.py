@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from recorded import drawn, scores, written
 from sklearn.metrics import average_precision_score, det_curve, precision_recall_curve, roc_auc_score, roc_curve
-from workshop import Workshop
 
 from harness.bundled import bundled
+from harness.stats.arrays import FloatArray
+from tests.curves.recorded import drawn, scores, written
+from tests.workshop import Workshop
 
-FloatArray = npt.NDArray[np.float64]
 EXACT = 1e-12
 
 

@@ -1,7 +1,8 @@
 """Curves of a test that is run first, and of transcripts from wherever they are."""
 
 import pytest
-from workshop import Workshop
+
+from tests.workshop import Workshop
 
 SCORED = "NAME = 'scored'\ndef answer(case, params):\n    return case.input, int(case.input[1:]) % 4\n"
 

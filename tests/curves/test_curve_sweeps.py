@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recorded import counts, scores, written
 from sklearn.metrics import auc as trapezoids
-from workshop import Workshop
+
+from tests.curves.recorded import counts, scores, written
+from tests.workshop import Workshop
 
 RNG = np.random.default_rng(4)
 POSITIVE = RNG.random(200) < 0.5

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recorded import counts, drawn, scores, written
-from workshop import Workshop
+from _pytest.mark import ParameterSet
 
-from harness.report.plots.heat_map import heat_map
+from harness.report.plots.heat_maps import plot_sweep
+from tests.curves.recorded import counts, drawn, scores, written
+from tests.workshop import Workshop
 
 NAMES = ("wise $x_1$", "<b>&</b>", "名前")
 
@@ -29,18 +30,32 @@ COMMANDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("command", "axes"), COMMANDS, ids=[" ".join(one) for one in COMMANDS])
-def test_curves_are_drawn_the_same_every_time(shop: Workshop, transcripts: list[Path], command: str, axes: str) -> None:
+STARTS = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
+
+
+def picture(command: str, axes: str, suffix: str) -> ParameterSet:
+    """Every curve in every format, but most of them with the slow tests only."""
+    quick = suffix == ".svg" or (command, axes) == ("roc", "linear")
+    marks = [] if quick else [pytest.mark.slow]
+    return pytest.param(command, axes, suffix, marks=marks, id=f"{command} {axes} {suffix}")
+
+
+PICTURES = [picture(command, axes, suffix) for command, axes in COMMANDS for suffix in STARTS]
+
+
+@pytest.mark.parametrize(("command", "axes", "suffix"), PICTURES)
+def test_curves_are_drawn_the_same_every_time(
+    shop: Workshop, transcripts: list[Path], command: str, axes: str, suffix: str
+) -> None:
     words = [command, *map(str, transcripts), *(["--axes", axes] if axes else []), "--at", "fpr=0.2"]
-    for suffix, start in ((".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")):
-        pages = []
-        for name in ("one", "two"):
-            done = shop.call(*words, "--plot", f"{name}{suffix}")
-            assert done.status == 0, done.err
-            pages.append((shop.folder / f"{name}{suffix}").read_bytes())
-        assert pages[0] == pages[1]
-        assert pages[0].startswith(start)
-        assert b"CreationDate" not in pages[0]
+    pages = []
+    for name in ("one", "two"):
+        done = shop.call(*words, "--plot", f"{name}{suffix}")
+        assert done.status == 0, done.err
+        pages.append((shop.folder / f"{name}{suffix}").read_bytes())
+    assert pages[0] == pages[1]
+    assert pages[0].startswith(STARTS[suffix])
+    assert b"CreationDate" not in pages[0]
 
 
 @pytest.mark.parametrize(("command", "axes"), [("roc", "linear"), ("roc", "log"), ("det", "normal"), ("det", "linear")])
@@ -135,10 +150,10 @@ def test_a_sweep_over_two_parameters(shop: Workshop) -> None:
     ]  # fmt: skip
     pages = []
     for name in ("one.svg", "two.svg"):
-        heat_map(rows, "a", "b", shop.folder / name)
+        plot_sweep(rows, "a", "b", shop.folder / name)
         pages.append((shop.folder / name).read_bytes())
     assert pages[0] == pages[1]
-    heat_map(rows, "a", "c", shop.folder / "texts.png")
+    plot_sweep(rows, "a", "c", shop.folder / "texts.png")
     assert (shop.folder / "texts.png").stat().st_size > 1000
 
 

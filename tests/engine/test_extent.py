@@ -4,9 +4,9 @@ import json
 
 import msgspec
 import pytest
-from workshop import ECHO, Workshop
 
 from harness.transcript.format import Header, differences
+from tests.workshop import ECHO, Workshop
 
 PARAMETERS = "PARAMS = {'bits': 10, 'mode': 'fast'}\n"
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from workshop import ECHO, WAIT, Record, Workshop, command, errors, wait_until
+
+from tests.workshop import ECHO, WAIT, Record, Workshop, command, errors, wait_until
 
 LETHAL = {
     "exit": ("import os; os._exit(3)", "exit status 3"),

@@ -3,18 +3,17 @@
 import threading
 from pathlib import Path
 
-from workshop import Workshop
-
-from harness.cli.plan import make_plan
+from harness.api.runs import PlanOptions, make_plan
 from harness.engine.pool import Pool
-from harness.engine.run import Feed, Options
-from harness.interface.contract import Setting
+from harness.engine.run import Feed
+from harness.interface.contract import Setup
 from harness.model import Question
+from tests.workshop import Workshop
 
 
 def test_records_that_are_there_already_are_kept_under_the_lock(toy: Workshop) -> None:
     """With workers, the feed runs in their threads while the main thread appends: places must stay in pairs."""
-    plan = make_plan("toy", [], None, [], Options())
+    plan = make_plan("toy", None, PlanOptions())
     kept: list[tuple[int, int]] = []
 
     def keep(index: int, start: int) -> None:
@@ -28,10 +27,10 @@ def test_records_that_are_there_already_are_kept_under_the_lock(toy: Workshop) -
 
 
 def test_a_pool_that_is_closed_early_ends_its_threads(toy: Workshop) -> None:
-    plan = make_plan("toy", [], None, [], Options(jobs=2))
-    setting = Setting("toy", "1.0", "label", plan.params, train=lambda: None, work=Path())
+    plan = make_plan("toy", None, PlanOptions(jobs=2))
+    setup = Setup("toy", "1.0", "label", plan.params, work=Path())
     before = threading.active_count()
-    pool = Pool(plan.interface.isolated(), setting, 2)
+    pool = Pool(plan.interface.isolated(), setup, 2)
     pool.start()
     replies = pool.replies(iter(Question(n, f"c{n}", "x") for n in range(1000)))
     assert next(replies).raw == "x"

@@ -5,7 +5,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from workshop import Workshop, errors, wait_until
+
+from tests.workshop import Workshop, errors, wait_until
 
 CASES, FOLDS = 20, 3
 # Knows the cases whose number, modulo 12, it was taught; leaves a line for each training and for each answer. Once

@@ -4,7 +4,8 @@ import hashlib
 import json
 
 import pytest
-from workshop import ECHO, Workshop, errors
+
+from tests.workshop import ECHO, Workshop, errors
 
 # Wrong in every way that an answer can be, by the number of the case.
 MIXED = """\

@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from workshop import ECHO, STREAM, Workshop
+
+from tests.workshop import ECHO, STREAM, Workshop
 
 # Answers with what it learned last, and leaves a list of all that it was taught.
 LEARNER = """\
@@ -50,7 +51,7 @@ def test_the_variance_is_split(taught: Workshop) -> None:
     assert (found["cases"], found["folds"], found["runs"]) == (6, 3, 2)
     assert found["run"] == 0
     assert found["se"] >= found["se_training"] > 0  # one of the three has not seen t1, and answers less
-    assert "3 trainings, each without another fold" in done.err
+    assert "3 trainings, each leaving out a different fold" in done.err
     assert len(done.json["transcripts"]) == 3
 
 

@@ -5,12 +5,12 @@ import sys
 from typing import Any
 
 import pytest
-from workshop import Done, Record, Workshop
 
-from harness.engine.units import UnitTally, has_design
+from harness.engine.judge import UnitTally, has_design
 from harness.model import Outcome, Trial
 from harness.transcript.format import FORMAT, AlgorithmInfo, Header
-from harness.transcript.format import TestInfo as Info  # pytest takes what begins with Test for tests
+from harness.transcript.format import TestInfo as Info
+from tests.workshop import Done, Record, Workshop
 
 # Wrong on some cases of some patients, in error on others until a file is there.
 SHAKY = """\

@@ -84,7 +84,7 @@ def test_lines_are_those_of_an_editor(tmp_path: Path) -> None:
         ("t.csv", b"id,input\n1,a\n2,b,c\n", "t.csv:3: 3 fields, the header has 2"),
         ("t.csv", b"", "t.csv:1: no header; the first line names the columns"),
         ("t.csv", b",,\n1,2,3\n", "t.csv:1: no header"),
-        ("t.csv", b"id,a,a\n1,2,3\n", "t.csv:1: column 'a' stands twice in the header"),
+        ("t.csv", b"id,a,a\n1,2,3\n", "t.csv:1: column 'a' appears twice in the header"),
         ("t.csv", b'id,input\n1,"a\n2,b\n', "a quote is not closed"),
         ("t.csv", b'id,input\n1,"a"b\n', "t.csv:2: "),
         ("t.csv", b"id,input\n1,a\n2,b\0c\n", "t.csv:3: a NUL character"),

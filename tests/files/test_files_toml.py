@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import ScriptError
-from harness.files.lines import key_lines, line_of
-from harness.files.mistakes import MOST_SHOWN, Mistakes
-from harness.files.strict_toml import LARGEST_FILE, read_toml
+from harness.files.mistakes import MOST_SHOWN, Mistakes, key_lines, line_of
+from harness.files.toml import LARGEST_FILE, read_toml
 
 quickly = settings(deadline=None, derandomize=True, max_examples=80)
 

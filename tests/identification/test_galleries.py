@@ -4,14 +4,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from matrix_files import slow_rank
-from virtual import people_matrix, write_matrix
-from workshop import Workshop
 
-from harness.analysis.galleries.sets import sets_of
-from harness.analysis.matrices.matrix import Matrix
+from harness.analysis.galleries import sets_of
 from harness.errors import DataError, UsageError
-from harness.stats.gallery_effect import GalleryEffect, gallery_effect, mixed
+from harness.matrices.matrix import Matrix
+from harness.stats.galleries import GalleryEffect, gallery_effect, mixed
+from tests.identification.matrix_files import slow_rank
+from tests.identification.virtual import people_matrix, write_matrix
+from tests.workshop import Workshop
 
 
 def effect_of(matrix: Matrix, *, mix: bool = False, permutations: int = 99, seed: int = 0) -> GalleryEffect:

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matrix_files import slow_rank, write_faces
 
-from harness.analysis.conditions import parse_condition
-from harness.analysis.matrices import matrix as matrices
-from harness.analysis.matrices.labels import Labels
-from harness.analysis.matrices.matrix import Matrix
-from harness.analysis.matrices.read import read_matrix
 from harness.errors import DataError, HateError, UsageError
+from harness.files.conditions import parse_condition
+from harness.matrices import matrix as matrices
+from harness.matrices.labels import Labels
+from harness.matrices.matrix import Matrix
+from harness.matrices.read import read_matrix
+from tests.identification.matrix_files import slow_rank, write_faces
 
 
 def test_npy_is_mapped_and_labelled(tmp_path: Path) -> None:

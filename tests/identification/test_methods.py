@@ -2,26 +2,26 @@
 
 import numpy as np
 import pytest
-from virtual import people_matrix, write_matrix
-from workshop import Workshop
 
-from harness.analysis.comparing.sampling import Sampling
-from harness.analysis.curves.methods import SideBySide, side_by_side
-from harness.analysis.curves.ranked import Ranked
-from harness.stats.cmc import cmc
-from harness.stats.designs import design_variances_all
+from harness.analysis.cmc import ProbeRanks
+from harness.analysis.replication_methods import MethodComparison, compare_methods
+from harness.analysis.sampling import Sampling
+from harness.stats.designs import design_variances
+from harness.stats.identification import cmc
 from harness.stats.replication.sample import make_sample
+from tests.identification.virtual import people_matrix, write_matrix
+from tests.workshop import Workshop
 
 
-def compared(people: int, units: int, seed: int = 0, limit: int = 20) -> SideBySide:
+def compared(people: int, units: int, seed: int = 0, limit: int = 20) -> MethodComparison:
     """Ranks of probes, people easy and hard; people are strata."""
     rng = np.random.default_rng(seed)
     hard = rng.gamma(1.0, 4.0, people)
     rank = 1 + np.floor(rng.exponential(np.repeat(hard, units)))
     sample = make_sample(people * units, strata=np.repeat(np.arange(people), units))
-    ranked = Ranked("r", rank, 256, people, Sampling(sample, "subject", None, "cases"), "these people")
-    found = side_by_side(ranked, limit=limit)
-    truth = design_variances_all(rank[:, None] <= np.arange(1, limit + 1), np.repeat(np.arange(people), units))
+    ranked = ProbeRanks("r", rank, 256, people, Sampling(sample, "subject", None, "cases"), "these people")
+    found = compare_methods(ranked, limit=limit)
+    truth = design_variances(rank[:, None] <= np.arange(1, limit + 1), np.repeat(np.arange(people), units))
     # For a mean, replication that knows the strata is the textbook variance, and without them that of the whole.
     assert found.se["brr"] == pytest.approx(np.sqrt(truth.st), abs=1e-12)
     assert found.se["jackknife"] == pytest.approx(np.sqrt(truth.st), abs=1e-12)
@@ -53,7 +53,7 @@ def test_a_unit_less_is_brr_on_what_is_left() -> None:
     rank = (1 + np.floor(rng.exponential(np.repeat(hard, units)))).reshape(people, units)
     for left_out, se in enumerate(found.fewer):
         kept = np.delete(rank, left_out, axis=1).ravel()
-        truth = design_variances_all(kept[:, None] <= np.arange(1, 21), np.repeat(np.arange(people), 2))
+        truth = design_variances(kept[:, None] <= np.arange(1, 21), np.repeat(np.arange(people), 2))
         assert se == pytest.approx(np.sqrt(truth.st), abs=1e-12)
 
 

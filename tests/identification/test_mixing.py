@@ -2,23 +2,28 @@
 
 from collections.abc import Callable
 from itertools import permutations, product
+from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from weather import Weather
 
-from harness.stats.cofactors import added_between_trials, share_within_groups
+from harness.stats.arrays import IntArray
 from harness.stats.designs import design_variances
-from harness.stats.mixing import DESIGNS, Mixing, mixing, permutations_needed
-from harness.stats.trials import Trials, fresh_trials, make_trials, shuffle_within
+from harness.stats.trials import (
+    Trials,
+    added_between_trials,
+    fresh_trials,
+    make_trials,
+    share_within_groups,
+    shuffle_within,
+)
+from harness.stats.urn import DESIGNS, Mixing, mixing, permutations_needed
+from tests.identification.weather import Weather
+from tests.simulation import experiments
 
-SEEDS = 200
 # The fewest with which a two-sided test at 5 % has exactly that level.
 PERMUTATIONS = 39
-# Three standard errors of a share of 5 % in so many seeds: what chance may add to a nominal 5 %.
-MOST = 0.05 + 3 * np.sqrt(0.05 * 0.95 / SEEDS)
-IntArray = npt.NDArray[np.intp]
 
 
 def table(groups: int, trials: int, elements: int) -> Trials:
@@ -93,17 +98,23 @@ def test_no_variance_at_all_rejects_nothing() -> None:
     assert np.isnan(found.ratio("st"))
 
 
-def rejected(draw: Callable[[np.random.Generator], Mixing]) -> dict[str, float]:
+def most(experiments: int) -> float:
+    """What chance may make of a nominal 5 %: three standard errors of a share in so many experiments."""
+    return 0.05 + 3 * sqrt(0.05 * 0.95 / experiments)
+
+
+def rejected(draw: Callable[[np.random.Generator], Mixing], experiments: int) -> dict[str, float]:
     """How often each design is rejected at 5 %."""
     counts = dict.fromkeys(DESIGNS, 0)
-    for seed in range(SEEDS):
+    for seed in range(experiments):
         found = draw(np.random.default_rng(seed))
         for design in DESIGNS:
             counts[design] += design not in found.compatible(0.05)
-    return {design: count / SEEDS for design, count in counts.items()}
+    return {design: count / experiments for design, count in counts.items()}
 
 
-def test_error_rates_where_groups_are_strata() -> None:
+@experiments(200, quick=50)
+def test_error_rates_where_groups_are_strata(experiments: int) -> None:
     """Groups differ (0.1 or 0.9) and are the same in every trial: stratified stands, the others fall."""
     trials = table(20, 30, 4)
     rates = np.where(trials.group % 2, 0.1, 0.9)
@@ -111,22 +122,24 @@ def test_error_rates_where_groups_are_strata() -> None:
     def draw(rng: np.random.Generator) -> Mixing:
         return mixing((rng.random(rates.size) < rates)[:, None], trials, rng=rng, permutations=PERMUTATIONS)[0]
 
-    found = rejected(draw)
-    assert found["st"] <= MOST
+    found = rejected(draw, experiments)
+    assert found["st"] <= most(experiments)
     assert found["cl"] >= 0.99
     assert found["srs"] >= 0.8
 
 
-def test_error_rates_where_there_are_no_groups() -> None:
+@experiments(200, quick=50)
+def test_error_rates_where_there_are_no_groups(experiments: int) -> None:
     trials = table(30, 15, 4)
 
     def draw(rng: np.random.Generator) -> Mixing:
         return mixing(rng.random((trials.at.size, 1)) < 0.7, trials, rng=rng, permutations=PERMUTATIONS)[0]
 
-    assert max(rejected(draw).values()) <= MOST
+    assert max(rejected(draw, experiments).values()) <= most(experiments)
 
 
-def test_error_rates_where_groups_are_clusters() -> None:
+@experiments(200, quick=50)
+def test_error_rates_where_groups_are_clusters(experiments: int) -> None:
     """Other groups in every trial: cluster stands, stratified falls."""
     group = np.repeat(np.arange(400), 6)
 
@@ -135,20 +148,21 @@ def test_error_rates_where_groups_are_clusters() -> None:
         trials = fresh_trials(group, rng=rng, elements=4, groups=20)
         return mixing((rng.random(rates.size) < rates)[:, None], trials, rng=rng, permutations=PERMUTATIONS)[0]
 
-    found = rejected(draw)
-    assert found["cl"] <= MOST
+    found = rejected(draw, experiments)
+    assert found["cl"] <= most(experiments)
     assert found["st"] >= 0.95
     assert found["srs"] >= 0.7
 
 
-def test_error_rates_where_trials_share_something() -> None:
+@experiments(200, quick=50)
+def test_error_rates_where_trials_share_something(experiments: int) -> None:
     trials = table(30, 15, 4)
 
     def draw(rng: np.random.Generator) -> Mixing:
         rates = np.clip(0.6 + 0.2 * rng.normal(size=15), 0, 1)[trials.trial]
         return mixing((rng.random(rates.size) < rates)[:, None], trials, rng=rng, permutations=PERMUTATIONS)[0]
 
-    assert min(rejected(draw).values()) >= 0.99
+    assert min(rejected(draw, experiments).values()) >= 0.99
 
 
 def step(drawn: tuple[npt.NDArray[np.bool_], IntArray, IntArray], rng: np.random.Generator, **options: int) -> Mixing:
@@ -156,10 +170,11 @@ def step(drawn: tuple[npt.NDArray[np.bool_], IntArray, IntArray], rng: np.random
     return mixing(success, make_trials(group, repetition, rng=rng, **options), rng=rng, permutations=PERMUTATIONS)[0]
 
 
-def test_the_papers_three_steps_and_its_figure_4() -> None:
+@experiments(40, quick=16)
+def test_the_papers_three_steps_and_its_figure_4(experiments: int) -> None:
     """All reject; shuffling over time helps, but too little variance; groups by image agree; new groups: clusters."""
     stands: dict[str, list[Mixing]] = {name: [] for name in ("1", "2", "3", "4")}
-    for seed in range(40):
+    for seed in range(experiments):
         drawn, rng = Weather().draw(seed), np.random.default_rng(seed)
         s, i, t = drawn.subject, drawn.image, drawn.time
         stands["1"].append(step((drawn.success, s, t), rng))

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from workshop import Workshop
 
-from harness.analysis.matrices.generate import Effect, Recipe, draw, rows_of
-from harness.analysis.matrices.read import read_matrix
+from harness.matrices.generate import Effect, MatrixRecipe, draw, rows_of
+from harness.matrices.read import read_matrix
+from tests.workshop import Workshop
 
 
 def test_the_files_belong_together(shop: Workshop) -> None:
@@ -38,7 +38,7 @@ def test_components_over_many_seeds_are_those_asked_for() -> None:
     effects = [Effect("subject", 0.6), Effect("day", 0.4)]
     found: dict[str, list[float]] = {"subject": [], "day": [], "wrong": [], "right": []}
     for seed in range(400):
-        recipe = Recipe(8, 6, effects, 2.0, seed)
+        recipe = MatrixRecipe(8, 6, effects, 2.0, seed)
         drawn = draw(recipe)
         scores = rows_of(recipe, drawn, 0, recipe.size).astype(np.float64)
         who = drawn.levels["subject"]
@@ -56,7 +56,7 @@ def test_components_over_many_seeds_are_those_asked_for() -> None:
 
 
 def test_levels_at_random(tmp_path: Path) -> None:
-    drawn = draw(Recipe(200, 4, [Effect("day", 1.0, 45)], seed=3))
+    drawn = draw(MatrixRecipe(200, 4, [Effect("day", 1.0, 45)], seed=3))
     days = drawn.levels["day"]
     assert set(days.tolist()) == set(range(45))
     assert np.unique(drawn.quality).size == 45
@@ -70,7 +70,7 @@ def test_levels_at_random(tmp_path: Path) -> None:
         (["--effect", "day=-1"], "--effect day=-1: write NAME=SD"),
         (["--effect", "subject=1/3"], "--effect subject=1/3: subject cannot have these levels"),
         (["--effect", "id=1"], "--effect id=1: id cannot have that name"),
-        (["--effect", "a=1", "--effect", "a=2"], "--effect: one of them is there twice"),
+        (["--effect", "a=1", "--effect", "a=2"], "--effect: one of them is given twice"),
         (["--subjects", "20000", "--images", "4"], "is 80,000 rows and columns; at most 50,000"),
         (["there.npy"], "there.labels.csv: exists; --force overwrites it; nothing was written"),
     ],

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from virtual import people_matrix, write_matrix
-from workshop import Workshop
+
+from tests.identification.virtual import people_matrix, write_matrix
+from tests.workshop import Workshop
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def test_the_text_says_whom_it_speaks_of(faces: Workshop) -> None:
         done = faces.call("permute", "a.npy", "b.npy", "--experiments", "50", "--format", style)
         assert done.status == 0, done.err
         text = " ".join(done.out.split())
-        assert "speaks of these 20 people under other choices of image, not of new people" in text
+        assert "is about these 20 people under other choices of image, not about new people" in text
         assert "50 virtual experiments, balanced, seed 0" in text
 
 
@@ -64,7 +65,7 @@ def test_people_who_are_left_out_are_named(faces: Workshop) -> None:
     table.write_text("\n".join([header, *map(",".join, cells), ""]))
     done = faces.call("permute", "a.npy", "--differ", "day", "--experiments", "20")
     assert f"Left out: 1 person has no such pair of images ({alone})." in " ".join(done.out.split())
-    assert "of these 19 people" in " ".join(done.out.split())
+    assert "about these 19 people" in " ".join(done.out.split())
 
 
 def test_csv_has_every_rank(faces: Workshop) -> None:

@@ -5,21 +5,20 @@ from itertools import product
 
 import numpy as np
 import pytest
-from matrix_files import slow_rank
-from virtual import people_matrix
 
-from harness.analysis.matrices.labels import Labels
-from harness.analysis.matrices.matrix import Matrix
-from harness.analysis.permuting.exchange import Rule, exchangeable
-from harness.analysis.permuting.experiment import PermuteWishes, permuted_rates
+from harness.analysis.permute import ExchangeRule, PermuteRequest, exchangeable, permuted_rates
 from harness.errors import DataError, UsageError
-from harness.stats.permuting import Choices, draw_choices, percentile_interval, permute, share_not_better
+from harness.matrices.labels import Labels
+from harness.matrices.matrix import Matrix
+from harness.stats.galleries import ImagePairs, draw_pairs, percentile_interval, permute, share_not_better
+from tests.identification.matrix_files import slow_rank
+from tests.identification.virtual import people_matrix
 
 # Table 6b of the paper: the pattern of a balanced sample, gallery image first.
 TABLE_6B = [(0, 2), (0, 3), (1, 2), (1, 3), (2, 0), (2, 1), (3, 0), (3, 1)]
 
 
-def enumerated(matrix: Matrix, choices: Choices, rank: int) -> Counter[int]:
+def enumerated(matrix: Matrix, choices: ImagePairs, rank: int) -> Counter[int]:
     """How many people are found, over every combination of pairs, one comparison at a time."""
     counts: Counter[int] = Counter()
     people = matrix.columns.column("subject")
@@ -34,14 +33,14 @@ def enumerated(matrix: Matrix, choices: Choices, rank: int) -> Counter[int]:
     return counts
 
 
-@pytest.mark.parametrize("rule", [Rule(), Rule(differ=["day"]), Rule(agree=["day"])])
+@pytest.mark.parametrize("rule", [ExchangeRule(), ExchangeRule(differ=["day"]), ExchangeRule(agree=["day"])])
 @pytest.mark.parametrize("larger", [True, False])
-def test_agrees_with_full_enumeration(rule: Rule, larger: bool) -> None:
+def test_agrees_with_full_enumeration(rule: ExchangeRule, larger: bool) -> None:
     full = people_matrix(3, 4, seed=5)
     matrix = Matrix("m", full.scores if larger else -full.scores, full.rows, full.columns, larger)
     truth = enumerated(matrix, exchangeable(matrix, rule).choices, 1)
     total = sum(truth.values())
-    wishes = PermuteWishes(rule, experiments=40_000, ranks=3, balanced=False, seed=1)
+    wishes = PermuteRequest(rule, experiments=40_000, ranks=3, balanced=False, seed=1)
     found = permuted_rates([matrix], wishes).permuted.found[:, 0, 0]
     for count in range(4):
         share = truth[count] / total
@@ -51,10 +50,10 @@ def test_agrees_with_full_enumeration(rule: Rule, larger: bool) -> None:
 
 def test_balanced_draws_are_those_of_table_6b() -> None:
     matrix = people_matrix(16, 4)
-    choices = exchangeable(matrix, Rule(differ=["day"])).choices
+    choices = exchangeable(matrix, ExchangeRule(differ=["day"])).choices
     first = choices.rows[:8] % 4, choices.columns[:8] % 4
     assert sorted(zip(*(part.tolist() for part in first[::-1]), strict=True)) == TABLE_6B
-    drawn = np.concatenate(list(draw_choices(choices, 500, rng=np.random.default_rng(0))))
+    drawn = np.concatenate(list(draw_pairs(choices, 500, rng=np.random.default_rng(0))))
     taken = (drawn - choices.starts[:-1])[:, :, None] == np.arange(8)
     assert (taken.sum(axis=1) == 2).all()  # all eight pairs equally often in each of the experiments
     # ... and each person has each of them equally often: 500 draws of a share of 1/8.
@@ -62,8 +61,8 @@ def test_balanced_draws_are_those_of_table_6b() -> None:
 
 
 def test_balance_favours_no_pair_where_people_are_not_a_multiple() -> None:
-    choices = exchangeable(people_matrix(3, 4), Rule(differ=["day"])).choices
-    drawn = np.concatenate(list(draw_choices(choices, 8000, rng=np.random.default_rng(0)))) - choices.starts[:-1]
+    choices = exchangeable(people_matrix(3, 4), ExchangeRule(differ=["day"])).choices
+    drawn = np.concatenate(list(draw_pairs(choices, 8000, rng=np.random.default_rng(0)))) - choices.starts[:-1]
     shares = np.bincount(drawn.ravel(), minlength=8) / drawn.size
     assert abs(shares - 1 / 8).max() < 5 * np.sqrt(7 / 64 / drawn.size)
     assert all(len(set(row)) == 3 for row in drawn.tolist())
@@ -71,30 +70,30 @@ def test_balance_favours_no_pair_where_people_are_not_a_multiple() -> None:
 
 def test_the_same_seed_gives_the_same_draws_whatever_the_block_and_the_company() -> None:
     a, b = people_matrix(10, 4, name="a"), people_matrix(10, 4, seed=3, name="b")
-    choices = exchangeable(a, Rule()).choices
+    choices = exchangeable(a, ExchangeRule()).choices
     for balanced in (True, False):
         whole, parts = (
-            np.concatenate(list(draw_choices(choices, 100, rng=np.random.default_rng(7), balanced=balanced, step=step)))
+            np.concatenate(list(draw_pairs(choices, 100, rng=np.random.default_rng(7), balanced=balanced, step=step)))
             for step in (100, 7)
         )
         assert (whole == parts).all()
-    wishes = PermuteWishes(experiments=300, ranks=5, seed=7)
+    wishes = PermuteRequest(experiments=300, ranks=5, seed=7)
     alone, together = permuted_rates([a], wishes), permuted_rates([b, a], wishes)
     assert (alone.permuted.found[:, 0] == together.permuted.found[:, 1]).all()
-    other = permuted_rates([a], PermuteWishes(experiments=300, ranks=5, seed=8))
+    other = permuted_rates([a], PermuteRequest(experiments=300, ranks=5, seed=8))
     assert (alone.permuted.found != other.permuted.found).any()
 
 
 def test_differences_are_of_the_same_draws_and_never_have_p_zero() -> None:
     good, bad = people_matrix(12, 3, noise=0.2, name="good"), people_matrix(12, 3, noise=6.0, name="bad")
-    found = permuted_rates([good, bad], PermuteWishes(experiments=99, ranks=2))
+    found = permuted_rates([good, bad], PermuteRequest(experiments=99, ranks=2))
     pair = found.pairs[0]
     assert pair.b_better == 0
     assert pair.a_better == 99
     assert pair.p_not_better == pytest.approx(1 / 100)
     assert pair.p_b_not_better == 1
     assert pair.mean == pytest.approx(found.rates[0][0].mean - found.rates[1][0].mean)
-    twice = permuted_rates([good, good], PermuteWishes(experiments=99, ranks=2))
+    twice = permuted_rates([good, good], PermuteRequest(experiments=99, ranks=2))
     assert twice.names == ["good", "good-2"]
     assert twice.pairs[0].ties == 99
     assert twice.pairs[0].p_not_better == 1
@@ -116,14 +115,14 @@ def test_percentile_interval_comes_in_until_more_than_a_fortieth_is_passed() -> 
 def test_ties_count_against_the_right_person() -> None:
     labels = Labels({"id": ["a1", "a2", "b1", "b2"], "subject": ["a", "a", "b", "b"]})
     matrix = Matrix("flat", np.ones((4, 4)), labels, labels)
-    found = permuted_rates([matrix], PermuteWishes(experiments=20, ranks=2))
+    found = permuted_rates([matrix], PermuteRequest(experiments=20, ranks=2))
     assert found.rates[0][0].mean == 0
     assert found.rates[0][1].mean == 1
 
 
 def test_counting_bits_without_numpys_own(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = people_matrix(40, 4)
-    wishes = PermuteWishes(experiments=50)
+    wishes = PermuteRequest(experiments=50)
     expected = permuted_rates([matrix], wishes).permuted.found
     monkeypatch.delattr(np, "bitwise_count", raising=False)
     assert (permuted_rates([matrix], wishes).permuted.found == expected).all()
@@ -133,12 +132,12 @@ def test_matrices_are_matched_by_their_ids() -> None:
     matrix = people_matrix(8, 3, name="m")
     order = np.random.default_rng(0).permutation(24)
     shuffled = Matrix("s", matrix.scores[order][:, order], matrix.rows.take(order), matrix.columns.take(order))
-    found = permuted_rates([matrix, shuffled], PermuteWishes(experiments=50, ranks=3))
+    found = permuted_rates([matrix, shuffled], PermuteRequest(experiments=50, ranks=3))
     assert (found.permuted.found[:, 0] == found.permuted.found[:, 1]).all()
     with pytest.raises(DataError, match="fewer: its rows have no 'p000_0', which m has"):
-        permuted_rates([matrix, Matrix("fewer", *_part(matrix, 1))], PermuteWishes())
+        permuted_rates([matrix, Matrix("fewer", *_part(matrix, 1))], PermuteRequest())
     with pytest.raises(DataError, match="m: its rows are more than those of fewer"):
-        permuted_rates([Matrix("fewer", *_part(matrix, 1)), matrix], PermuteWishes())
+        permuted_rates([Matrix("fewer", *_part(matrix, 1)), matrix], PermuteRequest())
 
 
 def _part(matrix: Matrix, start: int) -> tuple[np.ndarray, Labels, Labels]:
@@ -150,15 +149,15 @@ def test_people_without_a_pair_are_left_out_and_named() -> None:
     matrix = people_matrix(5, 3)
     kept = np.array([i for i in range(15) if i not in (3, 4)])  # p001 has one image left
     chosen = matrix.take(kept, kept)
-    found = permuted_rates([chosen], PermuteWishes(experiments=10, ranks=2))
+    found = permuted_rates([chosen], PermuteRequest(experiments=10, ranks=2))
     assert found.left_out == ["p001"]
     assert found.permuted.people == 4
     with pytest.raises(UsageError, match=r"that leaves 0 of .* people, and two are needed"):
-        permuted_rates([matrix], PermuteWishes(Rule(differ=["subject"])))
+        permuted_rates([matrix], PermuteRequest(ExchangeRule(differ=["subject"])))
     with pytest.raises(UsageError, match="a gallery has 5 people"):
-        permuted_rates([matrix], PermuteWishes())
+        permuted_rates([matrix], PermuteRequest())
     with pytest.raises(UsageError, match=r"no column 'dya'.*day"):
-        permuted_rates([matrix], PermuteWishes(Rule(differ=["dya"])))
+        permuted_rates([matrix], PermuteRequest(ExchangeRule(differ=["dya"])))
 
 
 def test_a_score_that_is_not_a_number_is_refused() -> None:
@@ -166,14 +165,14 @@ def test_a_score_that_is_not_a_number_is_refused() -> None:
     scores = matrix.scores.copy()
     scores[3, 7] = np.nan
     with pytest.raises(DataError, match="not a number"):
-        permuted_rates([Matrix("m", scores, matrix.rows, matrix.columns)], PermuteWishes(ranks=2))
+        permuted_rates([Matrix("m", scores, matrix.rows, matrix.columns)], PermuteRequest(ranks=2))
 
 
 def test_an_image_needs_no_score_against_itself() -> None:
     matrix = people_matrix(6, 3)
     scores = matrix.scores.copy()
     np.fill_diagonal(scores, np.nan)
-    wishes = PermuteWishes(experiments=50, ranks=3)
+    wishes = PermuteRequest(experiments=50, ranks=3)
     found = permuted_rates([matrix, Matrix("blank", scores, matrix.rows, matrix.columns)], wishes)
     assert (found.permuted.found[:, 0] == found.permuted.found[:, 1]).all()
 
@@ -183,7 +182,7 @@ def test_nothing_to_draw_is_refused() -> None:
     with pytest.raises(ValueError, match="no pair"):
         permute(
             [np.ones((1, 1))],
-            Choices(none, none, np.array([0]), none),
+            ImagePairs(none, none, np.array([0]), none),
             larger_is_better=[True],
             rng=np.random.default_rng(0),
         )

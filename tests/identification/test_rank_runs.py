@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from rank_tests import GALLERY, PROBES, SCORES, identification, open_set
-from workshop import Workshop
+
+from tests.identification.rank_tests import GALLERY, PROBES, SCORES, identification, open_set
+from tests.workshop import Workshop
 
 ENROLLING = f"""\
 SCORES = {SCORES!r}
@@ -104,15 +105,15 @@ def test_failures_to_acquire_are_errors_or_refusals(shop: Workshop) -> None:
     ("gallery", "probes", "words"),
     [
         ("id,input,expect\ng1,a,\n", PROBES, "gallery.csv:2: gallery image 'g1' has no identity; fill in expect"),
-        ("id,input,expect\ng1,a,x\ng1,b,y\n", PROBES, "gallery.csv:3: id 'g1' is there twice"),
-        ("id,input,expect\n", PROBES, "gallery.csv: no rows; a gallery needs one at least"),
+        ("id,input,expect\ng1,a,x\ng1,b,y\n", PROBES, "gallery.csv:3: id 'g1' appears twice"),
+        ("id,input,expect\n", PROBES, "gallery.csv: no rows; a gallery needs at least one"),
         (
             GALLERY,
             PROBES.replace("cat", "eve"),
-            "'eve' is not in the gallery; a probe of nobody there is positive = false",
+            "'eve' is not in the gallery; set positive = false for such a probe",
         ),
         (GALLERY, PROBES.replace("p2_3", "p2_1"), "'bob' is not in the gallery besides this very image"),
-        (GALLERY, PROBES.replace("cat,true", "cat,false"), "'cat' is in the gallery; a probe of somebody there is"),
+        (GALLERY, PROBES.replace("cat,true", "cat,false"), "'cat' is in the gallery; set positive = true"),
         (GALLERY, PROBES.replace("cat", ""), "case 'q3' is positive and has no ground truth; fill in expect"),
     ],
 )

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matrix_files import slow_rank
-from rank_tests import SCORES
 
 from harness.model import REFUSAL, Answer, Case, Outcome
 from harness.tasks.gallery import Gallery
 from harness.tasks.rank import RANK
-from harness.tasks.task import AnswerError, Rules
+from harness.tasks.task import AnswerError, TaskRules
+from tests.identification.matrix_files import slow_rank
+from tests.identification.rank_tests import SCORES
 
 WHO = ["ann", "bob", "cat", "ann"]
 GALLERY = Gallery(Case(f"g{n}", f"p{n}", who) for n, who in enumerate(WHO, 1))
-SIMILARITY = Rules(gallery=GALLERY)
-DISTANCE = Rules(larger_is_better=False, gallery=GALLERY)
+SIMILARITY = TaskRules(gallery=GALLERY)
+DISTANCE = TaskRules(larger_is_better=False, gallery=GALLERY)
 BOB = Case("q2", "x", "bob")
 STRANGER = Case("q4", "x", "dan", positive=False)
 
@@ -74,7 +74,7 @@ def test_a_probe_is_not_compared_with_itself() -> None:
     assert RANK.answer([1.0, 0.3, 0.2, 0.25], probe, SIMILARITY) == Answer("bob", 0.25, 2, 0.3)
     assert RANK.answer(["g1", "g2", "g4"], probe, SIMILARITY) == Answer("bob", None, 2)
     lone = Case("x", "p2", "bob")
-    assert RANK.mistake(lone, SIMILARITY) is not None
+    assert RANK.case_mistake(lone, SIMILARITY) is not None
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_ranks_are_those_of_the_slow_twin(scores: list[int], own: str, larger: b
     assert found.score == (max(right) if larger else min(right))
 
 
-def decide(raw: object, case: Case, rules: Rules, **params: Any) -> Outcome:
+def decide(raw: object, case: Case, rules: TaskRules, **params: Any) -> Outcome:
     accepts = RANK.acceptance(rules, {"rank": 1, **params})
     return Outcome.of(positive=case.positive, accepted=accepts(case, RANK.answer(raw, case, rules)))
 

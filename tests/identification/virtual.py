@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from harness.analysis.matrices.labels import Labels
-from harness.analysis.matrices.matrix import Matrix
+from harness.matrices.labels import Labels
+from harness.matrices.matrix import Matrix
 
 Scores = npt.NDArray[np.float32]
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
+from harness.stats.arrays import BoolArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ import shutil
 from collections.abc import Sequence
 
 import pytest
-from workshop import Record, Workshop, errors
 
 from harness.interface.load import load_interface
+from tests.workshop import Record, Workshop, errors
 
 ROWS = "id,input,expect,positive\nc0,x0,x0,true\nc1,x1,y1,false\n"
 

@@ -9,7 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from workshop import Record, Workshop, errors
+
+from tests.workshop import Record, Workshop, errors
 
 Handler = BaseHTTPRequestHandler
 

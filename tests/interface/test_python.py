@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from workshop import ECHO, Record, Workshop, errors
 
 from harness.errors import InterfaceError
 from harness.interface.load import load_interface
+from tests.workshop import ECHO, Record, Workshop, errors
 
 SHAPES = {
     "function": ECHO,

@@ -1,9 +1,9 @@
 """[scores]: answers computed earlier, in tables and matrices."""
 
 import pytest
-from workshop import Workshop, errors
 
 from harness.interface.load import load_interface
+from tests.workshop import Workshop, errors
 
 ROWS = "id,input,expect,positive\nc0,a,x0,true\nc1,b,y1,false\nc2,c,z,true\n"
 THRESHOLD = '[params.threshold]\ntype = "float"\ndefault = 0.5\ndecision = true\n'
@@ -70,15 +70,15 @@ def test_a_claim_without_a_column(shop: Workshop) -> None:
 
 
 MISTAKES: dict[str, tuple[str, str | bytes, str]] = {
-    "twice": ("table", "id,label\nc0,a\nc0,b\n", ":3: id 'c0' is there twice"),
+    "twice": ("table", "id,label\nc0,a\nc0,b\n", ":3: id 'c0' appears twice"),
     "no id": ("table", "name,label\nc0,a\n", "needs a column id"),
     "no answer": ("table", "id,lable\nc0,a\n", "one of label, score"),
     "ragged": ("table", "id,label\nc0\n", ":2: 1 fields"),
     "not UTF-8": ("table", b"id,label\nc0,\xff\n", "not UTF-8"),
     "empty": ("table", "", "no header"),
     "ragged matrix": ("matrix", ",a,b\nc0,1\n", ":2: 2 fields, the header has 3"),
-    "row twice": ("matrix", ",a\nc0,1\nc0,2\n", ":3: row 'c0' is there twice"),
-    "label twice": ("matrix", ",a,a\nc0,1,2\n", "'a' stands twice"),
+    "row twice": ("matrix", ",a\nc0,1\nc0,2\n", ":3: row 'c0' appears twice"),
+    "label twice": ("matrix", ",a,a\nc0,1,2\n", "'a' appears twice"),
     "empty matrix": ("matrix", "", "no header"),
     "matrix without labels": ("matrix", "id\nc0\n", "no labels"),
     "matrix that is not UTF-8": ("matrix", b",a\nc0,\xff\n", "not UTF-8"),

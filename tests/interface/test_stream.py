@@ -1,7 +1,8 @@
 """[stream]: docs/interfaces.md, step by step, and what programs do instead."""
 
 import pytest
-from workshop import STREAM, Record, Workshop, errors
+
+from tests.workshop import STREAM, Record, Workshop, errors
 
 GOOD = "say(id=id, label=given)"
 

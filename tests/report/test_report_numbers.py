@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.report.numbers import (
+    degrees_of_freedom,
     distance,
     estimate_cells,
-    freedom,
     interval_text,
     listed,
     method_name,
@@ -19,7 +19,7 @@ from harness.report.numbers import (
 )
 from harness.stats.estimate import Estimate
 from harness.stats.rates import Interval
-from harness.stats.replication.plan import Method
+from harness.stats.replication.method import Method
 
 
 def test_an_interval_has_one_spelling() -> None:
@@ -73,5 +73,9 @@ def test_every_method_has_words() -> None:
 
 
 def test_words_in_the_plural_and_in_a_row() -> None:
-    assert [freedom(df) for df in (1, 1.2, 7)] == ["1 degree of freedom", "1 degree of freedom", "7 degrees of freedom"]
+    assert [degrees_of_freedom(df) for df in (1, 1.2, 7)] == [
+        "1 degree of freedom",
+        "1 degree of freedom",
+        "7 degrees of freedom",
+    ]
     assert [listed(names) for names in (["a"], ["a", "b"], ["a", "b", "c"])] == ["a", "a and b", "a, b and c"]

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from harness.model import Counts
-from harness.report.counts import Row, count_row, count_table
-from harness.report.document import Block, Heading, Lines, render_document
-from harness.report.table import Format, Table, render
+from harness.report.blocks import Block, ExactNumber, Heading, Paragraphs, Table
+from harness.report.counts import CountRow, count_row, count_table, tidy_table
+from harness.report.formats import TABULAR, WRITERS, Format, notebook_html, render, render_document
 from harness.report.text import markdown, one_word, safe, spreadsheet, tex, width
 
 quickly = settings(deadline=None, derandomize=True, max_examples=150)
@@ -99,8 +99,9 @@ def test_a_page_has_numbers_to_the_right_in_a_box_that_scrolls() -> None:
 class Seen(HTMLParser):
     """The elements and the text that a browser would see."""
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page: str, attributes: set[str] | None = None) -> None:
         super().__init__()
+        self.attributes = attributes or {"class", "tabindex"}
         self.tags: list[str] = []
         self.text = ""
         self.feed(page)
@@ -108,7 +109,7 @@ class Seen(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
-        assert dict(attrs).keys() <= {"class", "tabindex"}
+        assert dict(attrs).keys() <= self.attributes
 
     def handle_data(self, data: str) -> None:
         self.text += data
@@ -120,7 +121,7 @@ class Seen(HTMLParser):
 @quickly
 @given(texts, texts)
 def test_no_text_is_markup_on_a_page(header: str, text: str) -> None:
-    blocks: list[Block] = [Heading(header), Lines([text]), Table([header, "x"], [[text, 1]])]
+    blocks: list[Block] = [Heading(header), Paragraphs([text]), Table([header, "x"], [[text, 1]])]
     seen = Seen(render_document(blocks, Format.HTML))
     assert seen.tags == ["h2", "p", "div", "table", "thead", "tr", "th", "th", "tbody", "tr", "td", "td"]
     assert seen.text.count(safe(text)) >= 2
@@ -229,10 +230,50 @@ def test_counts_are_rows_as_the_design_page_has_them() -> None:
 
 def test_swept_values_are_shown_exactly_and_stay_apart() -> None:
     values = [100000.1, 100000.2, 1e-7, -1.0, 0.1 + 0.2]
-    rows: list[Row] = [({"x": value, "flag": True, "mode": "a"}, Counts(TP=1)) for value in values]
+    rows: list[CountRow] = [({"x": value, "flag": True, "mode": "a"}, Counts(TP=1)) for value in values]
     table = count_table(rows, ["x", "flag", "mode"])
     cells = [line.split()[0] for line in render(table, Format.PLAIN).splitlines()[1:]]
     assert [float(cell) for cell in cells] == values
     in_csv = list(csv.reader(io.StringIO(render(table, Format.CSV))))
     assert [float(row[0]) for row in in_csv[1:]] == values
     assert in_csv[1][1:3] == ["true", "a"]
+
+
+def test_every_format_of_tables_is_offered_and_nothing_else() -> None:
+    """A format is an entry of WRITERS; commands offer all of them but those for pages."""
+    assert [style.value for style in TABULAR] == ["table", "plain", "json", "csv", "tex", "md"]
+    assert set(WRITERS) - {Format.HTML} == set(TABULAR) - {Format.JSON}
+
+
+@quickly
+@given(texts, texts)
+def test_no_text_is_markup_in_a_notebook(header: str, text: str) -> None:
+    blocks: list[Block] = [Heading(header), Paragraphs([text]), Table([header, "x"], [[text, 1]])]
+    seen = Seen(notebook_html(blocks), {"style"})
+    assert set(seen.tags) == {"div", "h4", "p", "table", "thead", "tbody", "tr", "th", "td"}
+    assert "".join(seen.text.split()) == "".join(f"{safe(header)}{safe(text)}{safe(header)}x{safe(text)}1".split())
+
+
+def test_a_notebook_has_numbers_at_the_right_and_no_colours_of_its_own() -> None:
+    page = notebook_html([TABLE])
+    assert page.count('<td style="text-align: right">1434</td>') == 1
+    assert page.count('<td style="text-align: left">wisard</td>') == 1
+    assert "color" not in page
+    assert "<style" not in page
+
+
+def test_records_are_rows_by_name() -> None:
+    table = Table(["name", "threshold"], [["a", ExactNumber(0.5)], ["b", None]])
+    assert table.records() == [{"name": "a", "threshold": 0.5}, {"name": "b", "threshold": None}]
+    assert type(table.records()[0]["threshold"]) is float
+
+
+def test_tidy_counts_are_numbers_only() -> None:
+    counts = Counts(TP=8, TN=0, FP=0, FN=2)
+    table = tidy_table([({"threshold": 0.5}, counts)], ["threshold"])
+    low, high = proportion_confint(8, 10, method="wilson")
+    assert table.records() == [
+        {"threshold": 0.5, "tests": 10, "TP": 8, "TN": 0, "FP": 0, "FN": 2, "ER": 0, "rate": 0.8, "estimate": 0.8,
+         "low": pytest.approx(low), "high": pytest.approx(high)}
+    ]  # fmt: skip
+    assert all(table.numeric())

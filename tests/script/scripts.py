@@ -9,7 +9,7 @@ from harness.errors import HateError
 from harness.model import Case
 from harness.script.cases import CaseSet, load_cases
 from harness.script.load import Script, load_script
-from harness.site.provide import provide
+from harness.site.data import fetch_data
 
 HEAD = """\
 format = 1
@@ -41,7 +41,7 @@ def script_in(folder: Path, toml: str, files: Mapping[str, str | bytes] | None =
 
 def load(path: Path) -> CaseSet:
     script = load_script(path)
-    return load_cases(script, provide(script))
+    return load_cases(script, fetch_data(script))
 
 
 def cases(path: Path) -> list[Case]:

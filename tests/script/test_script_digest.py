@@ -4,7 +4,8 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from scripts import CASES, HEAD, TABLE, script, script_in
+
+from tests.script.scripts import CASES, HEAD, TABLE, script, script_in
 
 REST = """\
 [data.images]

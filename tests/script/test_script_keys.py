@@ -4,13 +4,13 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from scripts import CASES, HEAD, INLINE, TABLE, cases, load, script, script_in
 
 from harness.engine.header import _design
 from harness.model import ErrorRule
 from harness.params import Param, ParamType
 from harness.script.cases import training
-from harness.site.provide import provide
+from harness.site.data import fetch_data
+from tests.script.scripts import CASES, HEAD, INLINE, TABLE, cases, load, script, script_in
 
 EVERYTHING = '''
 format = 1
@@ -141,7 +141,7 @@ def test_references_become_absolute_paths_and_other_text_stays(tmp_path: Path) -
 
 def test_training_material_has_labels_and_paths(tmp_path: Path) -> None:
     path = script_in(tmp_path, EVERYTHING, FILES)
-    (question,) = training(script(path), provide(script(path)))
+    (question,) = training(script(path), fetch_data(script(path)))
     assert (question.id, question.input, question.expect) == ("9", str(tmp_path / "images" / "1.pgm"), "x")
     # A score test: whether the claim is true is told beside it.
     assert question.columns == {"day": "mon", "positive": True}

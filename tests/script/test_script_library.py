@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from scripts import HEAD, TABLE, script_in
 
 from harness.errors import ScriptError, UsageError
 from harness.script.library import find_all, find_script, library_folders
+from tests.script.scripts import HEAD, TABLE, script_in
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from scripts import HEAD, INLINE, TABLE, mistakes, script_in
+
+from tests.script.scripts import HEAD, INLINE, TABLE, mistakes, script_in
 
 DESIGN = '[design]\nstratum = "s"\npsu = "p"\n'
 THRESHOLD = '[params.threshold]\ntype = "float"\ndefault = 0.0\ndecision = true\n'
@@ -32,15 +33,15 @@ def changed(old: str, new: str) -> str:
         (changed('"label"', '"label"\nauthors = "me"'), "line 8: test.authors: should be a list in [ ], not 'me'"),
         (changed('"label"', '"label"\nerrors = "ignore"'), "test.errors: should be 'failure', 'refuse' or 'abort'"),
         (changed('"label"', '"label"\nlarger_is_better = 1'), "test.larger_is_better: should be true or false, not 1"),
-        (changed('"label"', '"label"\nlarger_is_better = false'), "larger_is_better is for tests with scores"),
+        (changed('"label"', '"label"\nlarger_is_better = false'), "larger_is_better is for score and rank tests"),
         (changed('"label"', '"label"\ntolerance = {absolute = 1}'), "tolerance is for value tests"),
-        (changed('"label"', '"value"\ntolerance = {}'), "test.tolerance: say either absolute or relative"),
+        (changed('"label"', '"value"\ntolerance = {}'), "test.tolerance: give either absolute or relative"),
         (changed('"label"', '"value"\ntolerance = {absolute = "1"}'), "absolute: should be a number, not '1'"),
         (changed('"label"', '"value"\ntolerance = 0.1'), "test.tolerance: should be a table of keys and values"),
         (changed('"label"', '"score"'), "params.threshold: missing; a score test must say which score is high enough"),
         (changed(TABLE, ""), "cases: missing"),
-        (changed('table = "cases.csv"', ""), "line 9: cases: say exactly one of table, glob and [[cases.case]]"),
-        (changed('table = "cases.csv"', 'table = "cases.csv"\nglob = "x"'), "say exactly one of"),
+        (changed('table = "cases.csv"', ""), "line 9: cases: give exactly one of table, glob and [[cases.case]]"),
+        (changed('table = "cases.csv"', 'table = "cases.csv"\nglob = "x"'), "give exactly one of"),
         (changed('table = "cases.csv"', 'table = "cases.csv"\npattern = "x"'), "line 9: cases: pattern goes with glob"),
         (changed('table = "cases.csv"', 'tabel = "cases.csv"'), "cases.tabel: unknown key; did you mean 'table'?"),
         (HEAD + TABLE + "[dseign]\n", "line 11: dseign: unknown key; did you mean 'design'?"),
@@ -60,16 +61,16 @@ def changed(old: str, new: str) -> str:
         (HEAD + TABLE + THRESHOLD.replace('"float"', '"string"').replace("0.0", '"x"'), 'say type = "float"'),
         (HEAD + TABLE + "[params.int]\ntype = 5\ndefault = 1\n", "line 12: params.int.type: should be 'float', 'int'"),
         (HEAD + TABLE + '[params."my x"]\ntype = "int"\ndefault = 1\n', "should be letters, digits and _"),
-        (HEAD + TABLE + "[data.images]\n", "line 11: data.images: say either path or url"),
+        (HEAD + TABLE + "[data.images]\n", "line 11: data.images: give either path or url"),
         (HEAD + TABLE + '[data.images]\nurl = "ftp://x/y"\n', "should begin with https:// or http:// and a host"),
         (HEAD + TABLE + '[data.images]\nurl = "https://x/y"\n', "a url needs its sha256"),
         (HEAD + TABLE + '[data.images]\npath = "cases.csv"\nsha256 = "abc"\n', "'abc' should be 64 digits 0-9 and a-f"),
         (HEAD + TABLE + '[data.images]\npath = "cases.csv"\nbytes = "5"\n', "should be a whole number, not '5'"),
-        (HEAD + TABLE + '[train]\ntable = "none.csv"\n', "line 12: train.table: 'none.csv' is not there"),
-        (HEAD + "[cases]\ncase = []\n", "[[cases.case]]: no cases; a test needs one at least"),
+        (HEAD + TABLE + '[train]\ntable = "none.csv"\n', "line 12: train.table: 'none.csv' does not exist"),
+        (HEAD + "[cases]\ncase = []\n", "[[cases.case]]: no cases; a test needs at least one"),
         (HEAD + INLINE.replace('id = "1"\n', ""), "[[cases.case]] number 1: a case without an id"),
         (HEAD + INLINE.replace('"x"', '["x"]'), "[[cases.case]] number 1: expect ['x'] is not a label or number"),
-        (HEAD + INLINE + INLINE, "[[cases.case]] number 2: id '1' is there twice; ids must differ"),
+        (HEAD + INLINE + INLINE, "[[cases.case]] number 2: id '1' appears twice; ids must differ"),
         ("[test\n", "t.hate.toml: not TOML: "),
     ],
 )  # fmt: skip
@@ -83,11 +84,11 @@ def test_mistakes_name_file_key_line_and_remedy(tmp_path: Path, toml: str, said:
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ("id,input,expect\n", "cases.csv: no cases; a test needs one at least"),
+        ("id,input,expect\n", "cases.csv: no cases; a test needs at least one"),
         ("", "cases.csv:1: no header; the first line names the columns"),
         ("ID,input,expect\n1,a,x\n", "cases.csv:1: no column 'id' in the header; known: ID, expect, input"),
-        ("id,input,expect\n,a,x\n", "cases.csv:2: a case without an id; give each its own in column id"),
-        ("id,input,expect\n1,a,x\n1,b,x\n", "cases.csv:3: id '1' is there twice; ids must differ"),
+        ("id,input,expect\n,a,x\n", "cases.csv:2: a case without an id; give each case its own id in column id"),
+        ("id,input,expect\n1,a,x\n1,b,x\n", "cases.csv:3: id '1' appears twice; ids must differ"),
         ("id,input,expect\n1,a,\n", "cases.csv:2: case '1' is positive and has no ground truth; fill in expect"),
         ("id,input,expect\n1,a, \n", "cases.csv:2: case '1' is positive and has no ground truth; fill in expect"),
         ("id,input,expect,positive\n1,a,x,maybe\n", "cases.csv:2: positive 'maybe' is not true or false, 1 or 0"),
@@ -106,7 +107,7 @@ def test_the_first_twenty_mistakes_are_shown_and_the_rest_counted(tmp_path: Path
     lines = mistakes(script_in(tmp_path, HEAD + TABLE, {"cases.csv": table})).splitlines()
     assert lines[0] == "t.hate.toml: 25 mistakes"
     assert lines[1] == "  cases.csv:2: case '0' is positive and has no ground truth; fill in expect"
-    assert lines[20] == "  cases.csv:21: id '1' is there twice; ids must differ"
+    assert lines[20] == "  cases.csv:21: id '1' appears twice; ids must differ"
     assert lines[21:] == ["  and 5 more"]
 
 
@@ -141,7 +142,7 @@ def test_cases_without_a_psu_are_told(tmp_path: Path) -> None:
         ("strat,weight\nx,1\n", "w.csv:2: a table of weights has columns stratum and weight"),
         ("stratum,weight\nx,-1\n", "w.csv:2: weight '-1' is not a number from 0 up"),
         ("stratum,weight\nx,nan\n", "w.csv:2: weight 'nan' is not a number from 0 up"),
-        ("stratum,weight\nx,1\nx,2\n", "w.csv:3: stratum 'x' is there twice"),
+        ("stratum,weight\nx,1\nx,2\n", "w.csv:3: stratum 'x' appears twice"),
         ("stratum,weight\nx,1\n", "stratum 'y' has no weight in design.weights"),
     ],
 )
@@ -168,7 +169,7 @@ def test_no_link_leaves_the_folder(tmp_path: Path, target: str) -> None:
     (tmp_path / "sub" / "link.csv").symlink_to(target)
     message = mistakes(path)
     assert "line 10: cases.table: 'link.csv' is a link that leaves the script's folder" in message or (
-        "'link.csv' is not there" in message
+        "'link.csv' does not exist" in message
     )
 
 
@@ -189,7 +190,7 @@ def test_a_table_is_a_file(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("{images}/2.pgm", "input '2.pgm' is not there"),
+        ("{images}/2.pgm", "input '2.pgm' does not exist"),
         ("{images}/../cases.csv", "input '../cases.csv' leaves"),
         ("{images}//etc/passwd", "input '/etc/passwd' leaves"),
         ("{notes}/x", "the data is a single file; say unpack = true, or leave out /x"),

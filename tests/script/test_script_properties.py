@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripts import HEAD, TABLE, cases, load, script_in
 
 from harness.errors import HateError
 from harness.model import crossed
 from harness.script.load import load_script
+from tests.script.scripts import HEAD, TABLE, cases, load, script_in
 
 quickly = settings(deadline=None, derandomize=True, max_examples=80)
 KEYS = [

@@ -1,7 +1,8 @@
-"""Sites that are served: by `hate serve` in a process of its own, and by nginx from the same folder."""
+"""Sites that are served: in this process, by `hate serve` in a process of its own, and by nginx."""
 
 import hashlib
 import json
+import logging
 import os
 import re
 import shutil
@@ -20,9 +21,10 @@ import pytest
 import requests
 
 from harness.bundled import bundled
-from harness.site.folder import open_folder
-from harness.site.publishing.offers import offer_test, offer_transcript
-from harness.site.publishing.publish import publish
+from harness.server.app import ServeOptions, listen, make_server
+from harness.site.candidates import read_test_candidate, read_transcript_candidate
+from harness.site.publish import publish
+from harness.site.sites import open_folder
 
 WAIT = 60
 DIGITS = ("wisard", "warlock", "witch")
@@ -59,9 +61,10 @@ class Served:
     """A server that runs, and what to ask it."""
 
     url: str
-    process: "subprocess.Popen[str]"
-    # What it wrote to stderr.
+    # What it wrote to its log.
     log: list[str] = field(default_factory=list)
+    # Of a server that is not in this one.
+    process: "subprocess.Popen[str] | None" = None
 
     def get(self, path: str, **more: Any) -> requests.Response:
         return requests.get(self.url + path, timeout=WAIT, allow_redirects=False, **more)
@@ -87,8 +90,10 @@ class Served:
 def published_site(root: Path) -> Path:
     """The bundled digits with their three transcripts, and the blanks with none."""
     scripts, runs = bundled("test_scripts"), bundled("transcripts") / "hdigits"
-    publish(root, [offer_test(scripts / "hdigits"), offer_test(scripts / "blank")], title="Some tests")
-    publish(root, [offer_transcript(runs / f"{name}.jsonl") for name in DIGITS])
+    publish(
+        root, [read_test_candidate(scripts / "hdigits"), read_test_candidate(scripts / "blank")], title="Some tests"
+    )
+    publish(root, [read_transcript_candidate(runs / f"{name}.jsonl") for name in DIGITS])
     return root
 
 
@@ -141,6 +146,33 @@ def repeated(transcript: bytes, answers: int, wrong: Sequence[tuple[int, int]] =
     return (body + json.dumps(end) + "\n").encode()
 
 
+class _Log(logging.Handler):
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__()
+        self.lines = lines
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(self.format(record))
+
+
+@contextmanager
+def serve_here(root: Path, **options: Any) -> Iterator[Served]:
+    """The server of `hate serve` on a free port, in a thread of this process: there at once."""
+    server = make_server(ServeOptions(root, **options))
+    with listen("127.0.0.1", 0) as listening:
+        served = Served(f"http://127.0.0.1:{listening.getsockname()[1]}")
+        log = _Log(served.log)
+        logging.getLogger().addHandler(log)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield served
+        finally:
+            server.should_exit = True
+            thread.join()
+            logging.getLogger().removeHandler(log)
+
+
 @contextmanager
 def hate_serve(
     root: Path, *words: str | Path, env: dict[str, str] | None = None, before: Callable[[], None] | None = None
@@ -155,7 +187,7 @@ def hate_serve(
     found = re.search(r"at (http://\S+:\d+)/", first)
     if found is None:
         pytest.fail(f"no server: {first}{process.stderr.read()}")
-    served = Served(found[1], process)
+    served = Served(found[1], process=process)
     reader = threading.Thread(target=lambda: served.log.extend(process.stderr or ()))
     reader.start()
     try:
@@ -188,7 +220,7 @@ def nginx(root: Path, folder: Path) -> Iterator[Served]:
     )
     try:
         wait_for_port(port, process)
-        yield Served(f"http://127.0.0.1:{port}", process)
+        yield Served(f"http://127.0.0.1:{port}", process=process)
     finally:
         process.terminate()
         process.wait(WAIT)

@@ -5,15 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Browser, browsing
-from served import Served, hate_serve, toy_script, toy_transcript
 
-from harness.site.publishing.offers import offer_test, offer_transcript
-from harness.site.publishing.publish import publish
+from harness.site.candidates import read_test_candidate, read_transcript_candidate
+from harness.site.publish import publish
+from tests.serving.browser import Browser, browsing
+from tests.serving.served import Served, serve_here, toy_script, toy_transcript
 
 # Not a conftest.py: type checkers take two modules of one name for one.
-pytest_plugins = ["site_fixtures"]
-
 PAGES = [
     "/",
     "/?q=nothing+of+the+kind",
@@ -68,13 +66,13 @@ def test_a_comparison_is_chosen_without_javascript(browser: Browser, served: Ser
         browser.ask("Emulation.setScriptExecutionDisabled", value=False)
 
 
-def test_nothing_is_asked_of_others_and_nothing_runs(
-    browser: Browser, tmp_path: Path, elsewhere: dict[str, str]
-) -> None:
+def test_nothing_is_asked_of_others_and_nothing_runs(browser: Browser, tmp_path: Path) -> None:
     text = "<script>document.title = 'owned'; alert(1)</script><img src=x onerror=\"document.title='owned'\">"
     description = f"# {text}\n\n{text}\n\n![x](http://127.0.0.1:9/track.png)\n\n[go](javascript:document.title='owned')"
     root = tmp_path / "site"
-    publish(root, [offer_test(toy_script(tmp_path / "toy", synopsis=text, description=description))], title=text)
+    publish(
+        root, [read_test_candidate(toy_script(tmp_path / "toy", synopsis=text, description=description))], title=text
+    )
     for number in range(2):
         path = tmp_path / f"run{number}.jsonl"
         said: dict[str, Any] = {
@@ -83,10 +81,10 @@ def test_nothing_is_asked_of_others_and_nothing_runs(
             "record": {"actual": text, "truth": text},
         }
         path.write_bytes(toy_transcript(root, wrong=range(number), **said))
-        publish(root, [offer_transcript(path, by=text)])
+        publish(root, [read_transcript_candidate(path, by=text)])
     browser.size(1200, 900, phone=False)
     browser.complaints.clear()
-    with hate_serve(root, env=elsewhere) as server:
+    with serve_here(root) as server:
         for page in ("/", "/tests/toy", "/transcripts/toy/run0", "/compare/toy?t=run0&t=run1"):
             browser.open(server.url + page)
             assert browser.find("document.title") != "owned"

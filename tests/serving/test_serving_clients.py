@@ -4,51 +4,56 @@ import json
 from pathlib import Path
 
 import pytest
-from served import hate_serve, nginx, toy_script, toy_transcript
-from workshop import Done, Workshop
 
-from harness.site.publishing.offers import offer_test, offer_transcript
-from harness.site.publishing.publish import publish
-from harness.site.serving.tokens import add_token
+from harness.server.tokens import add_token
+from harness.site.candidates import read_test_candidate, read_transcript_candidate
+from harness.site.publish import publish
+from tests.serving.served import hate_serve, nginx, serve_here, toy_script, toy_transcript
+from tests.workshop import Done, Workshop
+
 
 # Not a conftest.py: type checkers take two modules of one name for one.
-pytest_plugins = ["site_fixtures"]
-
-
 def made(folder: Path) -> Path:
     root = folder / "site"
-    publish(root, [offer_test(toy_script(folder / "far", name="far"))], title="Far away")
+    publish(root, [read_test_candidate(toy_script(folder / "far", name="far"))], title="Far away")
     for name, wrong in {"alpha": [1], "beta": range(0, 20, 2), "gamma": [0, 1, 2, 3]}.items():
         path = folder / f"{name}.jsonl"
         path.write_bytes(toy_transcript(root, name="far", wrong=list(wrong), algorithm={"name": name}))
-        publish(root, [offer_transcript(path)])
+        publish(root, [read_transcript_candidate(path)])
         path.unlink()
     return root
 
 
-def everything(shop: Workshop, site: str, cache: Path) -> list[Done]:
+def go_to(site: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client's configuration: a site, and an empty cache."""
+    monkeypatch.setenv("HATE_SITES", site)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+
+
+def everything(shop: Workshop) -> list[Done]:
     """What a user does with a site, from an empty cache, and what they see."""
-    shop.env |= {"HATE_SITES": site, "XDG_CACHE_HOME": str(cache)}
     shop.interface("def answer(case, params):\n    return case.input[0] + '0'\n")
     return [
-        shop.hate("list", "--format", "json"),
-        shop.hate("describe", "far", "--format", "json"),
-        shop.hate("run", "far", "--format", "json", "-o", "mine.jsonl", "--force"),
-        shop.hate("compare", "far/alpha", "beta", "mine.jsonl", "--format", "json"),
-        shop.hate("show", "gamma"),
-        shop.hate("run", "elsewhere"),
+        shop.call("list", "--format", "json"),
+        shop.call("describe", "far", "--format", "json"),
+        shop.call("run", "far", "--format", "json", "-o", "mine.jsonl", "--force"),
+        shop.call("compare", "far/alpha", "beta", "mine.jsonl", "--format", "json"),
+        shop.call("show", "gamma"),
+        shop.call("run", "elsewhere"),
     ]
 
 
 @pytest.mark.parametrize("by", ["hate serve", "nginx"])
 def test_a_site_is_the_same_whoever_serves_it(
-    shop: Workshop, tmp_path: Path, elsewhere: dict[str, str], by: str
+    shop: Workshop, tmp_path: Path, elsewhere: dict[str, str], by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = made(tmp_path)
-    expected = everything(shop, str(root), tmp_path / "cache-folder")
+    go_to(str(root), tmp_path / "cache-folder", monkeypatch)
+    expected = everything(shop)
     assert [done.status for done in expected] == [0, 0, 0, 0, 0, 2], [done.err for done in expected]
     with hate_serve(root, env=elsewhere) if by == "hate serve" else nginx(root, tmp_path / "nginx") as server:
-        check_same(everything(shop, server.url, tmp_path / "cache-served"), expected)
+        go_to(server.url, tmp_path / "cache-served", monkeypatch)
+        check_same(everything(shop), expected)
 
 
 def check_same(found: list[Done], expected: list[Done]) -> None:
@@ -68,40 +73,40 @@ def _without_costs(done: Done) -> object:
     return [found["better"], found["groups"], [(pair["a"], pair["b"], pair["z"]) for pair in found["pairs"]]]
 
 
-def test_the_address_of_a_page_is_that_of_the_test(shop: Workshop, tmp_path: Path, elsewhere: dict[str, str]) -> None:
+def test_the_address_of_a_page_is_that_of_the_test(shop: Workshop, tmp_path: Path) -> None:
     root = made(tmp_path)
     shop.interface("def answer(case, params):\n    return None\n")
-    with hate_serve(root, env=elsewhere) as server:
+    with serve_here(root) as server:
         for address in (f"{server.url}/tests/far", f"{server.url}/tests/far@1.0"):
-            done = shop.hate("run", address, "--format", "json", "-o", "mine.jsonl", "--force")
+            done = shop.call("run", address, "--format", "json", "-o", "mine.jsonl", "--force")
             assert (done.status, done.row["tests"]) == (0, 20), done.err
 
 
-def test_what_is_submitted_is_found_by_others(shop: Workshop, tmp_path: Path, elsewhere: dict[str, str]) -> None:
+def test_what_is_submitted_is_found_by_others(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = made(tmp_path)
     token = add_token(tmp_path / "tokens.json", "anna")
     shop.interface('NAME = "anna-1"\ndef answer(case, params):\n    return case.input[0] + "0"\n')
-    with hate_serve(root, "--tokens", tmp_path / "tokens.json", env=elsewhere) as server:
-        shop.env["HATE_SITES"] = server.url
-        assert shop.hate("run", "far", "-o", "mine.jsonl").status == 0
+    with serve_here(root, tokens=tmp_path / "tokens.json") as server:
+        monkeypatch.setenv("HATE_SITES", server.url)
+        assert shop.call("run", "far", "-o", "mine.jsonl").status == 0
         data = (shop.folder / "mine.jsonl").read_bytes()
         answer = server.put("/transcripts/far@1.0/anna-1", data, token)
         assert answer.status_code == 201, answer.text
-        compared = shop.hate("compare", "anna-1", "far/alpha", "--format", "json")
+        compared = shop.call("compare", "anna-1", "far/alpha", "--format", "json")
         assert [run["name"] for run in compared.json["transcripts"]] == ["anna-1", "alpha"], compared.err
 
 
 @pytest.mark.parametrize("kind", ["files", "index"])
 def test_damage_on_the_server_is_noticed_by_the_client(
-    shop: Workshop, tmp_path: Path, elsewhere: dict[str, str], kind: str
+    shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     root = made(tmp_path)
     for path in (root / kind).rglob("*"):
         if path.is_file():
             path.write_bytes(path.read_bytes()[:-2] + b"!\n")
-    with hate_serve(root, env=elsewhere) as server:
-        shop.env |= {"HATE_SITES": server.url, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    with serve_here(root) as server:
+        go_to(server.url, tmp_path / "cache", monkeypatch)
         shop.interface()
-        done = shop.hate("run", "far")
+        done = shop.call("run", "far")
         assert done.status == 2
         assert "sha256" in done.err

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.site.serving.conditions import Unsatisfiable, takes_gzip, unchanged, wanted_range
+from harness.server.files import Unsatisfiable, accepts_gzip, is_unchanged, requested_range
 
 # Not a conftest.py: type checkers take two modules of one name for one.
-pytest_plugins = ["site_fixtures"]
-
 ETAG, MODIFIED = '"abc"', 1_700_000_000.7
 DATE = formatdate(MODIFIED, usegmt=True)
 
@@ -34,7 +32,7 @@ DATE = formatdate(MODIFIED, usegmt=True)
     ],
 )
 def test_who_has_it_already(headers: dict[str, str], expected: bool) -> None:
-    assert unchanged(headers, ETAG, MODIFIED) is expected
+    assert is_unchanged(headers, ETAG, MODIFIED) is expected
 
 
 @pytest.mark.parametrize(
@@ -58,19 +56,19 @@ def test_who_has_it_already(headers: dict[str, str], expected: bool) -> None:
     ],
 )
 def test_ranges_of_ten_bytes(text: str, expected: tuple[int, int] | None) -> None:
-    assert wanted_range({"range": text}, 10, ETAG, MODIFIED) == expected
+    assert requested_range({"range": text}, 10, ETAG, MODIFIED) == expected
 
 
 @pytest.mark.parametrize("text", ["bytes=10-", "bytes=10-20", "bytes=-0", "bytes=999999-"])
 def test_ranges_after_the_end(text: str) -> None:
     with pytest.raises(Unsatisfiable):
-        wanted_range({"range": text}, 10, ETAG, MODIFIED)
+        requested_range({"range": text}, 10, ETAG, MODIFIED)
 
 
 @given(st.text(alphabet="bytes=-,0123456789 ", max_size=30), st.integers(0, 50))
 def test_a_range_is_inside_or_none(text: str, size: int) -> None:
     try:
-        found = wanted_range({"range": text}, size, ETAG, MODIFIED)
+        found = requested_range({"range": text}, size, ETAG, MODIFIED)
     except Unsatisfiable:
         return
     assert found is None or 0 <= found[0] < found[1] <= size
@@ -81,7 +79,7 @@ def test_a_range_is_inside_or_none(text: str, size: int) -> None:
     [(ETAG, True), (DATE, True), ('W/"abc"', False), ('"x"', False), (formatdate(0, usegmt=True), False), ("?", False)],
 )
 def test_a_range_of_another_file_gets_the_whole(condition: str, taken: bool) -> None:
-    found = wanted_range({"range": "bytes=0-1", "if-range": condition}, 10, ETAG, MODIFIED)
+    found = requested_range({"range": "bytes=0-1", "if-range": condition}, 10, ETAG, MODIFIED)
     assert (found is not None) is taken
 
 
@@ -94,4 +92,4 @@ def test_a_range_of_another_file_gets_the_whole(condition: str, taken: bool) -> 
     ],
 )  # fmt: skip
 def test_who_takes_gzip(text: str, expected: bool) -> None:
-    assert takes_gzip({"accept-encoding": text}) is expected
+    assert accepts_gzip({"accept-encoding": text}) is expected

@@ -2,18 +2,18 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import requests
-from served import Served
 
-from harness.site.folder import open_folder
+from harness.server.files import LARGEST_KEPT
 from harness.site.layout import TOP, Ref, file_path, index_path
+from harness.site.sites import open_folder
+from tests.serving.served import Served
 
 # Not a conftest.py: type checkers take two modules of one name for one.
-pytest_plugins = ["site_fixtures"]
-
 PLAIN = {"Accept-Encoding": "identity"}
 
 
@@ -32,6 +32,20 @@ def transcript_file(site: Path) -> tuple[str, Ref]:
     entry = site_now.transcript(index, "wisard")
     assert entry is not None
     return "/" + file_path(entry.file.sha256), entry.file
+
+
+def archive_file(site: Path) -> tuple[str, Ref]:
+    """Large enough to be streamed from the disk."""
+    site_now = open_folder(site)
+    index = site_now.test("hdigits")
+    assert index is not None
+    found = max(site_now.release(index, index.latest).files, key=lambda file: file.bytes)
+    assert found.bytes > LARGEST_KEPT
+    return "/" + file_path(found.sha256), found.ref
+
+
+FILES = pytest.mark.parametrize("find", [transcript_file, archive_file], ids=["in memory", "streamed"])
+Find = Callable[[Path], tuple[str, Ref]]
 
 
 def test_every_file_comes_as_it_is(server: Served, site: Path) -> None:
@@ -68,8 +82,9 @@ def test_whoever_has_it_is_told_so(server: Served, site: Path) -> None:
         assert server.get(name, headers={"If-Modified-Since": "Mon, 01 Jan 1990 00:00:00 GMT"}).status_code == 200
 
 
-def test_parts_can_be_had(server: Served, site: Path) -> None:
-    path, ref = transcript_file(site)
+@FILES
+def test_parts_can_be_had(server: Served, site: Path, find: Find) -> None:
+    path, ref = find(site)
     data = (site / path[1:]).read_bytes()
     for text, part in {"0-9": data[:10], "100-": data[100:], "-7": data[-7:], "5-999999999": data[5:]}.items():
         answer = server.get(path, headers=PLAIN | {"Range": f"bytes={text}"})
@@ -79,8 +94,20 @@ def test_parts_can_be_had(server: Served, site: Path) -> None:
     assert (beyond.status_code, beyond.headers["Content-Range"]) == (416, f"bytes */{ref.bytes}")
 
 
-def test_a_download_is_resumed_only_of_the_same_file(server: Served, site: Path) -> None:
-    path, ref = transcript_file(site)
+@FILES
+def test_a_range_that_means_nothing_is_ignored(served: Served, site: Path, find: Find) -> None:
+    """RFC 9110, 14.2: a unit that is not known, and any range of a method other than GET."""
+    path, ref = find(site)
+    for text in ("lines=0-1", "bytes=5-2", "bytes=a-b", "bytes=-", "bytes=0-1,4-5"):
+        answer = served.get(path, headers=PLAIN | {"Range": text})
+        assert (answer.status_code, len(answer.content)) == (200, ref.bytes), text
+    head = served.head(path, headers=PLAIN | {"Range": "bytes=0-9"})
+    assert (head.status_code, int(head.headers["Content-Length"])) == (200, ref.bytes)
+
+
+@FILES
+def test_a_download_is_resumed_only_of_the_same_file(server: Served, site: Path, find: Find) -> None:
+    path, ref = find(site)
     etag = server.get(path, headers=PLAIN).headers["ETag"]
     resumed = server.get(path, headers=PLAIN | {"Range": "bytes=10-", "If-Range": etag})
     assert (resumed.status_code, len(resumed.content)) == (206, ref.bytes - 10)
@@ -89,8 +116,8 @@ def test_a_download_is_resumed_only_of_the_same_file(server: Served, site: Path)
 
 
 def test_a_head_has_all_but_the_body(server: Served, site: Path) -> None:
-    path, ref = transcript_file(site)
-    for name, size in ((path, ref.bytes), (f"/{TOP}", (site / TOP).stat().st_size)):
+    files = [(path, ref.bytes) for path, ref in (transcript_file(site), archive_file(site))]
+    for name, size in [*files, (f"/{TOP}", (site / TOP).stat().st_size)]:
         answer = server.head(name, headers=PLAIN)
         assert (answer.status_code, answer.content) == (200, b"")
         assert int(answer.headers["Content-Length"]) == size
@@ -154,13 +181,10 @@ def test_large_files_stream_and_texts_among_them_are_packed(served: Served, site
     whole = served.get(path, headers={"Accept-Encoding": "gzip"}, stream=True)
     assert whole.headers["Content-Encoding"] == "gzip"
     assert int(whole.headers["Content-Length"]) < ref.bytes / 3
-    release = open_folder(site)
-    index = release.test("hdigits")
-    assert index is not None
-    archive = max(release.release(index, index.latest).files, key=lambda file: file.bytes)
-    packed = served.get("/" + file_path(archive.sha256), headers={"Accept-Encoding": "gzip"})
+    path, ref = archive_file(site)
+    packed = served.get(path, headers={"Accept-Encoding": "gzip"})
     assert "Content-Encoding" not in packed.headers
-    assert hashlib.sha256(packed.content).hexdigest() == archive.sha256
+    assert hashlib.sha256(packed.content).hexdigest() == ref.sha256
 
 
 def test_files_of_others_are_never_pages(served: Served, site: Path) -> None:

@@ -3,26 +3,23 @@
 import hashlib
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
 import pytest
 import requests
-from looked import Page
-from served import DIGITS, Served, hate_serve, repeated, toy_script, toy_transcript
 
-from harness.analysis.rates import rate_of_transcript
+from harness.analysis.run_rates import rate_of_transcript
 from harness.bundled import bundled
+from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.layout import file_path
-from harness.site.publishing.offers import offer_test, offer_transcript
-from harness.site.publishing.publish import publish
+from harness.site.publish import publish
+from tests.serving.looked import Page
+from tests.serving.served import DIGITS, Served, repeated, serve_here, toy_script, toy_transcript
+from tests.workshop import Workshop
 
 # Not a conftest.py: type checkers take two modules of one name for one.
-pytest_plugins = ["site_fixtures"]
-
 SECURITY = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -63,7 +60,7 @@ MARKDOWN = """
 def own(tmp_path: Path) -> Path:
     """A site that a test may change: one toy, two runs."""
     root = tmp_path / "own"
-    publish(root, [offer_test(toy_script(tmp_path / "toy"))])
+    publish(root, [read_test_candidate(toy_script(tmp_path / "toy"))])
     add(root, tmp_path, "good", wrong=[1])
     add(root, tmp_path, "bad", wrong=range(0, 20, 2))
     return root
@@ -72,7 +69,7 @@ def own(tmp_path: Path) -> Path:
 def add(root: Path, folder: Path, name: str, by: str = "", **more: Any) -> None:
     path = folder / f"{name}.jsonl"
     path.write_bytes(toy_transcript(root, **more))
-    publish(root, [offer_transcript(path, by=by)])
+    publish(root, [read_transcript_candidate(path, by=by)])
 
 
 def page(server: Served, path: str, status: int = 200) -> Page:
@@ -93,13 +90,13 @@ def test_the_first_page_lists_the_tests(served: Served) -> None:
 def test_words_find_tests(served: Served) -> None:
     assert "/tests/hdigits" not in page(served, "/?q=uniform+IMAGES").links
     assert "/tests/blank" in page(served, "/?q=uniform+IMAGES").links
-    assert "No test has all of these words" in page(served, "/?q=nonsense%22%3E%3Cb%3E").text
+    assert "No test contains all of these words" in page(served, "/?q=nonsense%22%3E%3Cb%3E").text
 
 
-def test_many_tests_come_page_by_page(tmp_path: Path, elsewhere: dict[str, str]) -> None:
-    offers = [offer_test(toy_script(tmp_path / f"t{n}", name=f"t{n:03d}", cases=2)) for n in range(120)]
-    publish(tmp_path / "site", offers)
-    with hate_serve(tmp_path / "site", env=elsewhere) as server:
+def test_many_tests_come_page_by_page(tmp_path: Path) -> None:
+    candidates = [read_test_candidate(toy_script(tmp_path / f"t{n}", name=f"t{n:03d}", cases=2)) for n in range(120)]
+    publish(tmp_path / "site", candidates)
+    with serve_here(tmp_path / "site") as server:
         seen: list[str] = []
         path, number = "/", 0
         while path:
@@ -112,10 +109,8 @@ def test_many_tests_come_page_by_page(tmp_path: Path, elsewhere: dict[str, str])
         assert page(server, "/?page=99999999999999999999").links == page(server, "/").links
 
 
-def test_a_ranking_has_letters_and_the_intervals_of_the_design(served: Served, elsewhere: dict[str, str]) -> None:
-    command = [sys.executable, "-m", "harness.cli.main", "compare", *(f"hdigits/{name}" for name in DIGITS)]
-    done = subprocess.run([*command, "--format", "json"], env=elsewhere, capture_output=True, check=True)
-    found = json.loads(done.stdout)
+def test_a_ranking_has_letters_and_the_intervals_of_the_design(served: Served, shop: Workshop) -> None:
+    found = shop.call("compare", *(f"hdigits/{name}" for name in DIGITS), "--format", "json").json
     shown = page(served, "/tests/hdigits")
     assert shown.boxes == ["warlock", "witch", "wisard"]
     letters = {name: shown.row(name)[2] for name in DIGITS}
@@ -125,23 +120,21 @@ def test_a_ranking_has_letters_and_the_intervals_of_the_design(served: Served, e
         low, high = run["replication"]["interval"]
         assert shown.row(run["name"])[3:5] == [f"{run['rate']:.4f}", f"{low:.4f} to {high:.4f}"]
     assert "for these strata (truth) and new images" in shown.text
-    assert "share a letter cannot be told apart" in shown.text
+    assert "share a letter do not differ significantly" in shown.text
 
 
-def test_answers_given_several_times_are_ranked_beside_answers_given_once(
-    tmp_path: Path, elsewhere: dict[str, str]
-) -> None:
+def test_answers_given_several_times_are_ranked_beside_answers_given_once(tmp_path: Path) -> None:
     """The value of a case is the mean of its answers; one such run takes no interval off the page, nor a hopeless one.
 
     7 x 11 x 13 answers would have to be matched, and so the last of them is listed without being compared.
     """
     root = tmp_path / "site"
-    publish(root, [offer_test(toy_script(tmp_path / "toy", cases=40))])
+    publish(root, [read_test_candidate(toy_script(tmp_path / "toy", cases=40))])
 
     def put(name: str, data: bytes) -> None:
         path = tmp_path / f"{name}.jsonl"
         path.write_bytes(data)
-        publish(root, [offer_transcript(path)])
+        publish(root, [read_transcript_candidate(path)])
 
     for name, wrong in (("good", (1,)), ("bad", (1, 2, 3, 5, 8))):
         put(name, toy_transcript(root, wrong=wrong, algorithm={"name": name}))
@@ -149,7 +142,7 @@ def test_answers_given_several_times_are_ranked_beside_answers_given_once(
     put("dice", repeated(dice, 7, [(4, 1), (4, 2), (6, 1)]))
     for name, answers in (("eleven", 11), ("thirteen", 13)):
         put(name, repeated(toy_transcript(root, algorithm={"name": name}), answers))
-    with hate_serve(root, env=elsewhere) as server:
+    with serve_here(root) as server:
         shown = page(server, "/tests/toy")
     # 36 cases are always right, two are in 5 and in 6 of 7 answers.
     assert shown.row("dice")[3] == f"{(36 + 5 / 7 + 6 / 7) / 40:.4f}"
@@ -208,9 +201,9 @@ def test_every_link_leads_somewhere(served: Served) -> None:
 @pytest.mark.parametrize(
     ("path", "status", "text"),
     [
-        ("/compare/hdigits", 400, "two transcripts or more"),
-        ("/compare/hdigits?t=wisard&t=wisard", 400, "two transcripts or more"),
-        ("/compare/hdigits?" + "&".join(f"t=x{n}" for n in range(13)), 400, "12 at most"),
+        ("/compare/hdigits", 400, "Choose two to 12 transcripts"),
+        ("/compare/hdigits?t=wisard&t=wisard", 400, "Choose two to 12 transcripts"),
+        ("/compare/hdigits?" + "&".join(f"t=x{n}" for n in range(13)), 400, "Choose two to 12 transcripts"),
         ("/compare/hdigits?t=wisard&t=nobody", 404, "No such transcript"),
         ("/compare/nothing?t=a&t=b", 404, "No such test"),
         ("/tests/nothing", 404, "No such test"),
@@ -246,10 +239,8 @@ def test_every_answer_has_the_usual_headers(served: Served, path: str) -> None:
         assert "Server" not in answer.headers
 
 
-def test_a_page_is_sent_again_only_when_something_was_published(
-    own: Path, tmp_path: Path, elsewhere: dict[str, str]
-) -> None:
-    with hate_serve(own, env=elsewhere) as server:
+def test_a_page_is_sent_again_only_when_something_was_published(own: Path, tmp_path: Path) -> None:
+    with serve_here(own) as server:
         first = server.get("/tests/toy")
         known = {"If-None-Match": first.headers["ETag"]}
         assert server.get("/tests/toy", headers=known).status_code == 304
@@ -260,16 +251,16 @@ def test_a_page_is_sent_again_only_when_something_was_published(
         assert Page(after.text).boxes == ["good", "third", "bad"]
 
 
-def test_text_of_others_is_only_text(tmp_path: Path, elsewhere: dict[str, str]) -> None:
+def test_text_of_others_is_only_text(tmp_path: Path) -> None:
     root = tmp_path / "site"
     all_of_it = " ".join(HOSTILE)
     script = toy_script(tmp_path / "toy", synopsis=all_of_it, description=MARKDOWN, license=all_of_it)
-    publish(root, [offer_test(script)], title=HOSTILE[0])
+    publish(root, [read_test_candidate(script)], title=HOSTILE[0])
     for number, text in enumerate(HOSTILE):
         add(root, tmp_path, f"run{number}", by=text, wrong=range(number), algorithm={"name": text, "version": text},
             params={text: text}, platform=text, started=text, record={"actual": text, "truth": text, "stratum": text},
             design={"stratum": text})  # fmt: skip
-    with hate_serve(root, env=elsewhere) as server:
+    with serve_here(root) as server:
         runs = [f"/transcripts/toy/run{n}" for n in range(len(HOSTILE))]
         chosen = "/compare/toy?t=run0&t=run1&t=run2"
         for path in ("/", "/tests/toy", chosen, *runs, "/?q=%3Cscript%3E", "/tests/%3Cscript%3E"):
@@ -288,28 +279,28 @@ def test_text_of_others_is_only_text(tmp_path: Path, elsewhere: dict[str, str]) 
         assert "[click](javascript:alert(1))" in Page(described).text
 
 
-def test_a_run_on_other_cases_does_not_spoil_the_ranking(own: Path, tmp_path: Path, elsewhere: dict[str, str]) -> None:
+def test_a_run_on_other_cases_does_not_spoil_the_ranking(own: Path, tmp_path: Path) -> None:
     add(own, tmp_path, "strange", by="eve", ids="other")
-    with hate_serve(own, env=elsewhere) as server:
+    with serve_here(own) as server:
         shown = page(server, "/tests/toy")
         assert {"a", "b"} == {shown.row("good")[2], shown.row("bad")[2]}
         assert shown.row("strange")[2] == ""
-        assert "Not compared, since their cases are not the same, or cannot be matched or read: strange." in shown.text
+        assert "Not compared, because their cases differ, or cannot be matched or read: strange." in shown.text
         assert "cannot be compared" in page(server, "/compare/toy?t=good&t=strange", 409).text
 
 
-def test_a_header_cannot_name_files_of_the_server(own: Path, tmp_path: Path, elsewhere: dict[str, str]) -> None:
+def test_a_header_cannot_name_files_of_the_server(own: Path, tmp_path: Path) -> None:
     weights = tmp_path / "weights.csv"
     weights.write_text("stratum,weight\ns,5\n")
     for number in range(2):
         more: dict[str, Any] = {"design": {"stratum": "s", "weights": str(weights)}, "record": {"stratum": "s"}}
         add(own, tmp_path, f"sly{number}", wrong=range(number), **more)
-    with hate_serve(own, env=elsewhere) as server:
+    with serve_here(own) as server:
         shown = page(server, "/compare/toy?t=sly0&t=sly1")
         assert "weights: cases" in shown.text
 
 
-def test_too_many_classes_are_no_matrix(own: Path, tmp_path: Path, elsewhere: dict[str, str]) -> None:
+def test_too_many_classes_are_no_matrix(own: Path, tmp_path: Path) -> None:
     lines = toy_transcript(own).splitlines()
     records = [json.loads(line) | {"actual": f"label{n}"} for n, line in enumerate(lines[1:-1])]
     body = b"\n".join([lines[0], *(json.dumps(record).encode() for record in records), b""])
@@ -317,14 +308,14 @@ def test_too_many_classes_are_no_matrix(own: Path, tmp_path: Path, elsewhere: di
     del end["sha256"]
     path = tmp_path / "classes.jsonl"
     path.write_bytes(body + json.dumps(end).encode() + b"\n")
-    publish(own, [offer_transcript(path)])
-    with hate_serve(own, env=elsewhere) as server:
-        assert "taken for whom" not in page(server, "/transcripts/toy/classes").text
-        assert "taken for whom" in page(server, "/transcripts/toy/good").text
+    publish(own, [read_transcript_candidate(path)])
+    with serve_here(own) as server:
+        assert "mistaken for which" not in page(server, "/transcripts/toy/classes").text
+        assert "mistaken for which" in page(server, "/transcripts/toy/good").text
 
 
-def test_a_damaged_site_is_said_to_be_one_and_nothing_more(own: Path, elsewhere: dict[str, str]) -> None:
-    with hate_serve(own, env=elsewhere) as server:
+def test_a_damaged_site_is_said_to_be_one_and_nothing_more(own: Path) -> None:
+    with serve_here(own) as server:
         assert page(server, "/tests/toy").title == "toy 1.0"
         shutil.rmtree(own / "index")
         shown = page(server, "/transcripts/toy/good", 500)
@@ -332,13 +323,13 @@ def test_a_damaged_site_is_said_to_be_one_and_nothing_more(own: Path, elsewhere:
         assert str(own) not in shown.text
         (own / "hate-site.json").unlink()
         assert str(own) not in page(server, "/", 500).text
-    assert any("the site is not whole" in line for line in server.log)
+    assert any("the site is incomplete" in line for line in server.log)
 
 
-def test_old_versions_stay_and_point_to_the_new(own: Path, tmp_path: Path, elsewhere: dict[str, str]) -> None:
-    publish(own, [offer_test(toy_script(tmp_path / "newer", version="1.10", cases=4))])
-    with hate_serve(own, env=elsewhere) as server:
-        assert "No transcript is published yet" in page(server, "/tests/toy").text
+def test_old_versions_stay_and_point_to_the_new(own: Path, tmp_path: Path) -> None:
+    publish(own, [read_test_candidate(toy_script(tmp_path / "newer", version="1.10", cases=4))])
+    with serve_here(own) as server:
+        assert "No transcripts have been published yet" in page(server, "/tests/toy").text
         old = page(server, "/tests/toy@1.0")
         assert old.boxes == ["good", "bad"]
         assert "There is a later version: 1.10" in old.text

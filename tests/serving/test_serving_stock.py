@@ -5,18 +5,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from looked import Page
-from served import hate_serve, toy_script, toy_transcript
 
-from harness.site.publishing.offers import offer_test, offer_transcript
-from harness.site.publishing.publish import publish
-from harness.site.serving.stock import Stock
-
-pytest_plugins = ["site_fixtures"]
+from harness.server.state import MemoryCache
+from harness.site.candidates import read_test_candidate, read_transcript_candidate
+from harness.site.publish import publish
+from tests.serving.looked import Page
+from tests.serving.served import serve_here, toy_script, toy_transcript
 
 
 def test_what_was_not_asked_for_the_longest_goes_first() -> None:
-    stock = Stock(10_000)
+    stock = MemoryCache(10_000)
     for name in "abcde":
         stock.put(name, b"x" * 1500)
     assert stock.get("a") is not None
@@ -26,20 +24,20 @@ def test_what_was_not_asked_for_the_longest_goes_first() -> None:
 
 
 def test_nothing_alone_takes_all_the_room() -> None:
-    stock = Stock(1000)
+    stock = MemoryCache(1000)
     stock.put("large", b"x" * 300)
     assert stock.get("large") is None
 
 
 def test_empty_values_take_room_too() -> None:
-    stock = Stock(10_000)
+    stock = MemoryCache(10_000)
     for number in range(1000):
         stock.put(number, b"")
     assert sum(stock.get(number) is not None for number in range(1000)) == 20
 
 
 def test_ten_who_ask_at_once_make_it_once() -> None:
-    stock, made, gate = Stock(10_000), [], threading.Barrier(10)
+    stock, made, gate = MemoryCache(10_000), [], threading.Barrier(10)
 
     def make() -> bytes:
         made.append(1)
@@ -47,7 +45,7 @@ def test_ten_who_ask_at_once_make_it_once() -> None:
 
     def ask(_: int) -> bytes:
         gate.wait(60)
-        return stock.made("key", make)
+        return stock.get_or_make("key", make)
 
     with ThreadPoolExecutor(10) as pool:
         assert set(pool.map(ask, range(10))) == {b"costly"}
@@ -55,28 +53,28 @@ def test_ten_who_ask_at_once_make_it_once() -> None:
 
 
 def test_who_fails_to_make_it_lets_the_next_one_try() -> None:
-    stock = Stock(10_000)
+    stock = MemoryCache(10_000)
 
     def fail() -> bytes:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        stock.made("key", fail)
-    assert stock.made("key", lambda: b"now") == b"now"
+        stock.get_or_make("key", fail)
+    assert stock.get_or_make("key", lambda: b"now") == b"now"
 
 
 @pytest.mark.parametrize("cases", [1, 2, 3])
-def test_the_smallest_tests_have_pages_too(tmp_path: Path, elsewhere: dict[str, str], cases: int) -> None:
+def test_the_smallest_tests_have_pages_too(tmp_path: Path, cases: int) -> None:
     root = tmp_path / "site"
-    publish(root, [offer_test(toy_script(tmp_path / "toy", cases=cases))])
+    publish(root, [read_test_candidate(toy_script(tmp_path / "toy", cases=cases))])
     for number in range(3):
         path = tmp_path / f"r{number}.jsonl"
         grouped = (
             {"design": {"stratum": "s", "psu": "u"}, "record": {"stratum": "s", "psu": "u"}} if number == 2 else {}
         )
         path.write_bytes(toy_transcript(root, wrong=range(number), **grouped))  # type: ignore[arg-type]
-        publish(root, [offer_transcript(path)])
-    with hate_serve(root, env=elsewhere) as server:
+        publish(root, [read_transcript_candidate(path)])
+    with serve_here(root) as server:
         for page, codes in {
             "/tests/toy": {200},
             "/compare/toy?t=r0&t=r1": {200} if cases > 1 else {409},

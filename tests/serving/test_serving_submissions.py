@@ -7,7 +7,6 @@ import random
 import resource
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -17,22 +16,26 @@ from pathlib import Path
 
 import pytest
 import requests
-import uvicorn
-from served import Served, free_port, hate_serve, published_site, toy_script, toy_transcript, wait_for_port
-from workshop import Workshop
 
-from harness.site.folder import Folder, open_folder
+from harness.server.submit import SubmissionLimits
+from harness.server.tokens import add_token, remove_token
+from harness.site.candidates import read_test_candidate
 from harness.site.layout import TOP, TranscriptEntry
-from harness.site.publishing.offers import offer_test
-from harness.site.publishing.publish import publish
-from harness.site.serving.app import make_app
-from harness.site.serving.submission import Door, Rules
-from harness.site.serving.tokens import Keeper, add_token, remove_token
-from harness.site.signing import check_signature, new_key
+from harness.site.publish import publish
+from harness.site.sites import open_folder
+from harness.site.stores import FolderStore
+from harness.site.trust import check_signature, new_key
+from tests.serving.served import (
+    Served,
+    hate_serve,
+    published_site,
+    serve_here,
+    toy_script,
+    toy_transcript,
+)
+from tests.workshop import Workshop
 
 # Not a conftest.py: type checkers take two modules of one name for one.
-pytest_plugins = ["site_fixtures"]
-
 PLACE = "/transcripts/toy@1.0/mine"
 
 
@@ -43,7 +46,7 @@ class House:
         self.root = folder / "site"
         self.tokens = folder / "tokens.json"
         self.env = env
-        publish(self.root, [offer_test(toy_script(folder / "toy"))])
+        publish(self.root, [read_test_candidate(toy_script(folder / "toy"))])
         self.anna = add_token(self.tokens, "anna")
 
     def transcripts(self) -> dict[str, TranscriptEntry]:
@@ -53,7 +56,7 @@ class House:
         assert index is not None
         found = list(site.transcripts(index))
         for entry in found:
-            assert site.place.file(entry.file).is_file()
+            assert site.store.file(entry.file).is_file()
             assert site.tests_with(entry.name) is not None
         return {entry.name: entry for entry in found}
 
@@ -69,7 +72,7 @@ def house(tmp_path: Path, elsewhere: dict[str, str]) -> House:
 
 @pytest.fixture
 def door(house: House) -> Iterator[Served]:
-    with hate_serve(house.root, "--tokens", house.tokens, "--largest", "1M", env=house.env) as running:
+    with serve_here(house.root, tokens=house.tokens, limits=SubmissionLimits(largest=1 << 20)) as running:
         yield running
 
 
@@ -77,8 +80,8 @@ def door(house: House) -> Iterator[Served]:
 def shared(tmp_path_factory: pytest.TempPathFactory, elsewhere: dict[str, str]) -> Iterator[tuple[House, Served]]:
     """For what is refused, and so leaves everything as it was."""
     house = House(tmp_path_factory.mktemp("shared"), elsewhere)
-    options = ("--tokens", house.tokens, "--largest", "1M", "--an-hour", "1000")
-    with hate_serve(house.root, *options, env=house.env) as running:
+    limits = SubmissionLimits(largest=1 << 20, per_hour=1000)
+    with serve_here(house.root, tokens=house.tokens, limits=limits) as running:
         yield house, running
 
 
@@ -105,7 +108,7 @@ def test_once_more_is_no_mistake_and_something_else_is_refused(house: House, doo
     for token in (house.anna, add_token(house.tokens, "ben")):
         refused = door.put(PLACE, other, token)
         assert refused.status_code == 409
-        assert "has another transcript of the name 'mine'" in refused.text
+        assert "already has another transcript with the name 'mine'" in refused.text
     assert house.transcripts()["mine"].file.sha256 == hashlib.sha256(first).hexdigest()
 
 
@@ -248,31 +251,18 @@ def wait_for(is_true: Callable[[], bool]) -> None:
     pytest.fail("never came")
 
 
-@pytest.mark.parametrize("rules", [Rules(silent_seconds=0.2), Rules(seconds=0.2)], ids=["silent", "endless"])
-def test_whoever_falls_silent_is_hung_up_on(house: House, rules: Rules) -> None:
-    app = make_app(house.root, Door(house.root, Keeper(house.tokens), rules))
-    server = uvicorn.Server(uvicorn.Config(app, port=free_port(), log_config=None, lifespan="off"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        wait_for_port(server.config.port)
-        with socket.create_connection(("127.0.0.1", server.config.port), timeout=60) as connection:
-            head = (
-                f"PUT {PLACE} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {house.anna}\r\nContent-Length: 50\r\n\r\n"
-            )
-            connection.sendall(head.encode())
-            answer = b""
-            while block := connection.recv(4096):
-                answer += block
-        assert answer.startswith(b"HTTP/1.1 408")
+@pytest.mark.parametrize(
+    "limits", [SubmissionLimits(silent_seconds=0.2), SubmissionLimits(seconds=0.2)], ids=["silent", "endless"]
+)
+def test_whoever_falls_silent_is_hung_up_on(house: House, limits: SubmissionLimits) -> None:
+    with serve_here(house.root, tokens=house.tokens, limits=limits) as door:
+        head = f"PUT {PLACE} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {house.anna}\r\nContent-Length: 50\r\n\r\n"
+        assert door.raw(head.encode()).startswith(b"HTTP/1.1 408")
         assert house.left_over() == []
-    finally:
-        server.should_exit = True
-        thread.join()
 
 
 def test_so_many_an_hour(house: House) -> None:
-    with hate_serve(house.root, "--tokens", house.tokens, "--an-hour", "2", env=house.env) as door:
+    with serve_here(house.root, tokens=house.tokens, limits=SubmissionLimits(per_hour=2)) as door:
         data = toy_transcript(house.root)
         answers = [door.put(f"/transcripts/toy@1.0/m{n}", data, house.anna) for n in range(3)]
         assert [answer.status_code for answer in answers] == [201, 201, 429]
@@ -309,12 +299,15 @@ def test_one_name_at_once_is_had_by_one(house: House, door: Served) -> None:
     assert list(house.transcripts()) == ["mine"]
 
 
-def test_a_killed_server_loses_nothing_that_it_promised(house: House) -> None:
+@pytest.mark.parametrize("kills", [2, pytest.param(6, marks=pytest.mark.slow)])
+def test_a_killed_server_loses_nothing_that_it_promised(house: House, kills: int) -> None:
     """kill -9 at moments that chance chooses: what was answered with 201 is there, and the site is whole."""
     chance = random.Random(1)
     promised: list[str] = []
-    for turn in range(4):
-        with hate_serve(house.root, "--tokens", house.tokens, "--an-hour", "1000", env=house.env) as door:
+    for turn in range(kills):
+        # Both names of the option, the old one too.
+        option = ("--rate-limit", "--an-hour")[turn % 2]
+        with hate_serve(house.root, "--tokens", house.tokens, option, "1000", env=house.env) as door:
 
             def submit(door: Served = door, turn: int = turn) -> None:
                 for number in range(1000):
@@ -331,10 +324,11 @@ def test_a_killed_server_loses_nothing_that_it_promised(house: House) -> None:
             putting.start()
             wait_for(lambda enough=enough: len(promised) >= enough)  # type: ignore[misc]
             time.sleep(chance.random() * 0.05)
+            assert door.process is not None
             door.process.kill()
             putting.join()
         assert set(promised) <= set(house.transcripts())
-    with hate_serve(house.root, "--tokens", house.tokens, env=house.env) as door:
+    with serve_here(house.root, tokens=house.tokens) as door:
         assert door.put(PLACE, toy_transcript(house.root), house.anna).status_code == 201
         assert door.get("/tests/toy").status_code == 200
 
@@ -356,10 +350,10 @@ def test_a_full_disk_is_told_and_changes_nothing(house: House) -> None:
 
 def test_a_signed_site_stays_signed(house: House, tmp_path: Path) -> None:
     signer = new_key(tmp_path / "key.pem")
-    publish(house.root, [offer_test(toy_script(tmp_path / "more", name="more"))], signer=signer)
-    with hate_serve(house.root, "--tokens", house.tokens, "--key", tmp_path / "key.pem", env=house.env) as door:
+    publish(house.root, [read_test_candidate(toy_script(tmp_path / "more", name="more"))], signer=signer)
+    with serve_here(house.root, tokens=house.tokens, key=tmp_path / "key.pem") as door:
         assert door.put(PLACE, toy_transcript(house.root), house.anna).status_code == 201
-    folder = Folder(house.root)
+    folder = FolderStore(house.root)
     top = folder.top()
     assert top is not None
     check_signature(top, folder.signature(hashlib.sha256(top).hexdigest()), signer.key, "site")
@@ -373,7 +367,7 @@ def test_what_cannot_be_served_is_told_in_a_line(shop: Workshop) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         for words, text in (
-            (["nowhere"], "no site"),
+            (["nowhere"], "not a site"),
             (["site", "--tokens", "broken.json"], "not a file of tokens"),
             (["site", "--tokens", "t.json", "--key", str(signer)], "is not signed"),
             (["site", "--port", port], "Address already in use"),
@@ -387,18 +381,19 @@ def test_what_cannot_be_served_is_told_in_a_line(shop: Workshop) -> None:
 def test_ctrl_c_ends_it(house: House) -> None:
     with hate_serve(house.root, env=house.env) as server:
         assert server.get("/").status_code == 200
+        assert server.process is not None
         server.process.send_signal(signal.SIGINT)
         assert server.process.wait(60) in (0, 130, -2)
     assert not any("Traceback" in line for line in server.log)
 
 
 @pytest.mark.parametrize("library", ["starlette", "uvicorn", "jinja2", "markdown_it"])
-def test_a_missing_library_is_named_with_the_remedy(house: House, tmp_path: Path, library: str) -> None:
-    absent = tmp_path / "absent" / library
-    absent.mkdir(parents=True)
-    (absent / "__init__.py").write_text(f"raise ModuleNotFoundError('gone', name={library!r})\n")
-    command = [sys.executable, "-m", "harness.cli.main", "serve", str(house.root)]
-    env = house.env | {"PYTHONPATH": str(absent.parent)}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2
-    assert done.stderr == f"hate: serving needs {library}: pip install 'hate-harness[serve]'\n"
+def test_a_missing_library_is_named_with_the_remedy(
+    house: House, shop: Workshop, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith(("harness.server", library))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, library, None)
+    done = shop.call("serve", str(house.root))
+    assert done.status == 2
+    assert done.err == f"hate: serving needs {library}: pip install 'hate-harness[serve]'\n"

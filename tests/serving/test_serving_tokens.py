@@ -4,15 +4,13 @@ import stat
 from pathlib import Path
 
 import pytest
-from workshop import Workshop
 
-from harness.site.serving.allowance import MOST_KEYS, Allowance
-from harness.site.serving.tokens import Keeper, add_token, read_tokens, remove_token
+from harness.server.submit import MOST_KEYS, RateLimiter
+from harness.server.tokens import TokenStore, add_token, read_tokens, remove_token
+from tests.workshop import Workshop
+
 
 # Not a conftest.py: type checkers take two modules of one name for one.
-pytest_plugins = ["site_fixtures"]
-
-
 def test_a_token_is_printed_once_and_kept_as_a_hash(shop: Workshop) -> None:
     done = shop.call("token", "add", "anna", "--tokens", "tokens.json")
     token = done.out.strip()
@@ -24,7 +22,7 @@ def test_a_token_is_printed_once_and_kept_as_a_hash(shop: Workshop) -> None:
     assert len(secret) >= 43
     assert secret not in path.read_text()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert Keeper(path).who(token) == "anna"
+    assert TokenStore(path).owner(token) == "anna"
     again = shop.call("token", "add", "anna", "--tokens", "tokens.json")
     assert (again.status, again.out) == (2, "")
     assert "hate token remove anna" in again.err
@@ -35,12 +33,12 @@ def test_a_token_is_printed_once_and_kept_as_a_hash(shop: Workshop) -> None:
 def test_a_token_that_was_taken_away_is_no_good(tmp_path: Path) -> None:
     path = tmp_path / "tokens.json"
     anna, ben = add_token(path, "anna"), add_token(path, "ben")
-    keeper = Keeper(path)
-    assert [keeper.who(token) for token in (anna, ben)] == ["anna", "ben"]
+    keeper = TokenStore(path)
+    assert [keeper.owner(token) for token in (anna, ben)] == ["anna", "ben"]
     remove_token(path, "anna")
-    assert [keeper.who(token) for token in (anna, ben)] == [None, "ben"]
+    assert [keeper.owner(token) for token in (anna, ben)] == [None, "ben"]
     path.unlink()
-    assert keeper.who(ben) is None
+    assert keeper.owner(ben) is None
 
 
 def test_two_tokens_of_one_name_in_turn_differ(tmp_path: Path) -> None:
@@ -51,7 +49,7 @@ def test_two_tokens_of_one_name_in_turn_differ(tmp_path: Path) -> None:
     second = add_token(path, "anna")
     assert first != second
     assert old.salt != read_tokens(path)[0].salt
-    assert Keeper(path).who(first) is None
+    assert TokenStore(path).owner(first) is None
 
 
 @pytest.mark.parametrize(
@@ -60,15 +58,15 @@ def test_two_tokens_of_one_name_in_turn_differ(tmp_path: Path) -> None:
 def test_nonsense_is_no_token(tmp_path: Path, token: str) -> None:
     path = tmp_path / "tokens.json"
     add_token(path, "anna")
-    assert Keeper(path).who(token) is None
+    assert TokenStore(path).owner(token) is None
 
 
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["add", "a b"], "not a name for a token"),
-        (["add", "x" * 65], "not a name for a token"),
-        (["remove", "nobody"], "no token of the name nobody; there are: none"),
+        (["add", "a b"], "not a possible name"),
+        (["add", "x" * 65], "not a possible name"),
+        (["remove", "nobody"], "nobody has no token; known: none"),
         (["list", "--tokens", "broken.json"], "not a file of tokens"),
         (["add", "x", "--tokens", "broken.json"], "not a file of tokens"),
     ],
@@ -82,7 +80,7 @@ def test_mistakes_are_told_in_a_line(shop: Workshop, words: list[str], text: str
 
 def test_so_many_at_once_and_more_as_time_passes() -> None:
     time = [0.0]
-    allowance = Allowance(3, 60.0, clock=lambda: time[0])
+    allowance = RateLimiter(3, 60.0, clock=lambda: time[0])
     assert [allowance.take("a") for _ in range(4)] == [0, 0, 0, 20]
     assert allowance.take("b") == 0
     time[0] = 19.0
@@ -94,7 +92,7 @@ def test_so_many_at_once_and_more_as_time_passes() -> None:
 
 
 def test_an_allowance_forgets_rather_than_grows() -> None:
-    allowance = Allowance(1, 60.0)
+    allowance = RateLimiter(1, 60.0)
     for number in range(MOST_KEYS + 5):
         allowance.take(str(number))
     assert allowance.wait("0") == 0

@@ -7,7 +7,7 @@ import os
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from workshop import Workshop
+from tests.workshop import Workshop
 
 Record = dict[str, Any]
 CASES = 6

@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from serving import Handler, Page, Server, serving
-from workshop import Workshop
-
+from harness.site.candidates import read_candidates
 from harness.site.layout import TOP, Top, decode_top, encode
-from harness.site.publishing.offers import offers
-from harness.site.publishing.publish import publish
+from harness.site.publish import publish
+from tests.site.serving import Handler, Page, Server, serving
+from tests.workshop import Workshop
 
 
 class Files(dict[str, Page]):
@@ -107,7 +106,7 @@ def make_site(shop: Workshop, root: Path) -> Path:
     """A site with the test `tiny` and two transcripts of it, `good` and `poor`."""
     folder = tiny(shop.folder.parent / "source" / "tiny")
     runs = [ran(shop, folder, "good"), ran(shop, folder, "poor", "text if text != 'x0' else None")]
-    publish(root, offers([folder, *runs]))
+    publish(root, read_candidates([folder, *runs]))
     for run in runs:
         run.unlink()
     return root

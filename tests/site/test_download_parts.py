@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import DataError
-from harness.site.deadline import within
-from harness.site.inflate import BLOCK, BadGzip, gunzip, gunzip_if_packed
-from harness.site.limits import Limits
-from harness.site.retry import LONGEST_PAUSE, retry_after, wait_before
+from harness.site.attempts import LONGEST_PAUSE, TryAgain, next_attempt, retry_after, retry_policy, run_within
+from harness.site.body import DECOMPRESSED_BLOCK, BadGzip, gunzip, gunzip_if_packed
+from harness.site.request import DownloadLimits
 from harness.site.urls import Address, is_url, masked, parse, redirected
 
 
@@ -36,9 +35,9 @@ def test_a_torn_stream_is_found_out(content: bytes, size: int, data: st.DataObje
 
 
 def test_a_bomb_comes_in_small_pieces() -> None:
-    pieces = list(map(len, gunzip([gzip.compress(bytes(50 * BLOCK))])))
-    assert sum(pieces) == 50 * BLOCK
-    assert max(pieces) <= BLOCK
+    pieces = list(map(len, gunzip([gzip.compress(bytes(50 * DECOMPRESSED_BLOCK))])))
+    assert sum(pieces) == 50 * DECOMPRESSED_BLOCK
+    assert max(pieces) <= DECOMPRESSED_BLOCK
 
 
 @given(st.binary(max_size=100), st.integers(1, 5))
@@ -92,34 +91,49 @@ def test_where_no_redirect_may_lead(location: str) -> None:
         redirected(Address("https://a.org/x"), location)
 
 
+def pauses(limits: DownloadLimits) -> list[float]:
+    """Between attempts that all fail, until the policy gives up."""
+    policy, found = retry_policy(limits), list[float]()
+    while (after := next_attempt(policy, TryAgain("no"))) is not None:
+        policy, pause = after
+        found.append(pause)
+    return found
+
+
 def test_waiting_doubles_and_ends() -> None:
-    limits = Limits(attempts=5, pause=1.0)
-    for attempt, longest in ((2, 1.0), (3, 2.0), (4, 4.0), (5, 8.0)):
-        waits = [wait_before(attempt, limits) for _ in range(50)]
-        assert all(wait is not None and longest / 2 <= wait <= longest for wait in waits)
-        assert len(set(waits)) > 1
-    assert wait_before(6, limits) is None
+    """As urllib3 does it: at once, then after 1, 2, 4 seconds and up to half of the first pause of jitter."""
+    limits = DownloadLimits(attempts=5, pause=1.0)
+    rows = [pauses(limits) for _ in range(50)]
+    for number, shortest in enumerate((1.0, 2.0, 4.0), start=1):
+        waits = {row[number] for row in rows}
+        assert all(shortest <= wait <= shortest + 0.5 for wait in waits)
+        assert len(waits) > 1
+    assert {row[0] for row in rows} == {0.0}
+    assert {len(row) for row in rows} == {4}
+    assert max(pauses(DownloadLimits(attempts=12, pause=1.0))) == LONGEST_PAUSE
 
 
 def test_a_server_may_ask_for_more_time_but_not_for_hours() -> None:
-    assert wait_before(2, Limits(), asked=20.0) == 20.0
-    assert wait_before(2, Limits(), asked=LONGEST_PAUSE + 1) is None
+    policy = retry_policy(DownloadLimits())
+    after = next_attempt(policy, TryAgain("busy", after=20.0))
+    assert after is not None
+    assert after[1] == 20.0
+    assert next_attempt(policy, TryAgain("busy", after=LONGEST_PAUSE + 1)) is None
 
 
 def test_retry_after_is_a_number_or_a_date() -> None:
     assert retry_after("12") == 12.0
-    assert retry_after("-5") == 0.0
     assert retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
     soon = retry_after(format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True))
     assert soon is not None
     assert 3000 < soon <= 3600
-    for nonsense in ("", "soon", "nan", "inf", "Wed, 99 Foo"):
+    for nonsense in ("", "soon", "-5", "nan", "inf", "Wed, 99 Foo", "9" * 5000, "Mon, 01 Jan 99999 00:00:00 GMT"):
         assert retry_after(nonsense) is None
 
 
 def test_work_within_a_deadline_returns_or_raises() -> None:
-    assert within(60, lambda _: 7) == 7
+    assert run_within(60, lambda _: 7) == 7
     with pytest.raises(ZeroDivisionError):
-        within(60, lambda _: 1 // 0)
+        run_within(60, lambda _: 1 // 0)
     with pytest.raises(TimeoutError):
-        within(0.01, lambda abandoned: abandoned.wait(60))
+        run_within(0.01, lambda abandoned: abandoned.wait(60))

@@ -6,11 +6,10 @@ import subprocess
 import threading
 from pathlib import Path
 
-from published_site import make_site, served
-from serving import Handler
-from workshop import WAIT, Workshop, command
-
-from harness.cli.downloading import PATIENCE, DownloadBar
+from harness.cli.progress import PATIENCE, DownloadBar
+from tests.site.published_site import make_site, served
+from tests.site.serving import Handler
+from tests.workshop import WAIT, Workshop, command
 
 
 def test_a_long_download_is_shown_on_a_terminal_by_the_name_of_its_file(shop: Workshop, tmp_path: Path) -> None:

@@ -10,27 +10,26 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from serving import Handler, Page, body, in_turn, redirect, self_signed, serving
 
 from harness.errors import DataError, Unreachable
-from harness.site.download import Known, download, fetch
-from harness.site.limits import Limits
-from harness.site.wish import Fetched, Wish
+from harness.site.download import download
+from harness.site.request import DownloadLimits, DownloadRequest, content_request
+from tests.site.serving import Handler, Page, body, in_turn, redirect, self_signed, serving
 
 CONTENT = b"all of it\n" * 5000
-QUICK = Limits(pause=0.001)
+QUICK = DownloadLimits(pause=0.001)
 
 
-def got(tmp_path: Path, url: str, limits: Limits = QUICK) -> bytes:
+def got(tmp_path: Path, url: str, limits: DownloadLimits = QUICK) -> bytes:
     target = tmp_path / "target"
-    found = fetch(Wish(url, limits), target)
-    assert found is not None
+    found = download(DownloadRequest(url, limits), target)
+    assert found.path == target
     assert found.size == target.stat().st_size
     assert found.sha256 == hashlib.sha256(target.read_bytes()).hexdigest()
     return target.read_bytes()
 
 
-def refusal(tmp_path: Path, url: str, limits: Limits = QUICK) -> str:
+def refusal(tmp_path: Path, url: str, limits: DownloadLimits = QUICK) -> str:
     with pytest.raises(DataError) as caught:
         got(tmp_path, url, limits)
     text = str(caught.value)
@@ -117,9 +116,9 @@ def test_a_slow_server_is_given_up(tmp_path: Path, trickle: str) -> None:
         over.wait(60)
 
     with serving({"/f": slow}) as server:
-        text = refusal(tmp_path, server.url("/f"), Limits(seconds=0.5))
+        text = refusal(tmp_path, server.url("/f"), DownloadLimits(seconds=0.5))
         over.set()
-    assert text == f"{server.url('/f')}: not done after 0.5 s; allow more time with --http-timeout"
+    assert text == f"{server.url('/f')}: not finished after 0.5 s; allow more time with --http-timeout"
 
 
 def test_a_silent_server_is_given_up(tmp_path: Path) -> None:
@@ -129,7 +128,7 @@ def test_a_silent_server_is_given_up(tmp_path: Path) -> None:
         over.wait(60)
 
     with serving({"/f": silent}) as server:
-        text = refusal(tmp_path, server.url("/f"), Limits(silent_seconds=0.1, attempts=2, pause=0.001))
+        text = refusal(tmp_path, server.url("/f"), DownloadLimits(silent_seconds=0.1, attempts=2, pause=0.001))
         over.set()
     assert text.endswith("no answer in time")
 
@@ -141,7 +140,7 @@ def test_a_silent_server_is_given_up(tmp_path: Path) -> None:
 ], ids=["announced", "not announced", "bomb"])  # fmt: skip
 def test_a_large_file_is_refused_before_it_is_here(tmp_path: Path, page: Page) -> None:
     with serving({"/f": page}) as server:
-        text = refusal(tmp_path, server.url("/f"), Limits(size=20_000))
+        text = refusal(tmp_path, server.url("/f"), DownloadLimits(size=20_000))
     assert "larger than 20,000 bytes" in text
     target = tmp_path / "target"
     assert not target.exists() or target.stat().st_size <= 20_000
@@ -187,7 +186,7 @@ def test_the_body_of_a_redirect_is_not_read(tmp_path: Path) -> None:
         over.wait(60)
 
     with serving({"/f": endless, "/g": body(CONTENT)}) as server:
-        assert got(tmp_path, server.url("/f"), Limits(seconds=30)) == CONTENT
+        assert got(tmp_path, server.url("/f"), DownloadLimits(seconds=30)) == CONTENT
         over.set()
 
 
@@ -249,7 +248,7 @@ def made(page: Page, tmp_path: Path, size: int | None) -> Callable[[], None]:
     def run() -> None:
         with serving({"/f": page}) as server:
             sha256 = hashlib.sha256(CONTENT).hexdigest()
-            download(server.url("/f"), tmp_path / "data", Known(sha256, size))
+            download(content_request([server.url("/f")], sha256, size), tmp_path / "data")
 
     return run
 
@@ -272,7 +271,6 @@ def test_an_unchanged_file_is_not_sent(tmp_path: Path) -> None:
         handler.answer(status=304) if fresh else handler.answer(CONTENT, ETag='"one"', Last_Modified="then")
 
     with serving({"/f": page}) as server:
-        first = fetch(Wish(server.url("/f"), QUICK), tmp_path / "a")
-        assert isinstance(first, Fetched)
-        assert fetch(Wish(server.url("/f"), QUICK, known=first.validators), tmp_path / "b") is None
+        first = download(DownloadRequest(server.url("/f"), QUICK), tmp_path / "a")
+        assert download(DownloadRequest(server.url("/f"), QUICK, known=first), tmp_path / "b") is first
     assert not (tmp_path / "b").exists()

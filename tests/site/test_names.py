@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from own_transcripts import CASES, ago, own, refused, taken
-from published_site import make_site, ran, tiny
-from workshop import Workshop, command
 
 from harness.bundled import bundled
-from harness.site.sources import open_source, open_sources
+from harness.site.locate import open_source, open_sources
+from tests.site.own_transcripts import CASES, ago, own, refused, taken
+from tests.site.published_site import make_site, ran, tiny
+from tests.workshop import Workshop, command
 
 NUMBERS = ("mine.jsonl", "mine-2.jsonl", "mine-3.jsonl")
 
@@ -110,7 +110,7 @@ def test_a_program_or_folder_of_that_name_does_not_hide_the_run(shop: Workshop) 
     shop.write("mine", b"\x7fELF\0\0")
     (shop.folder / "other").mkdir()
     assert taken(shop, "mine", "other") == [3, CASES]
-    assert "the file mine is no transcript" in shop.call("compare", "mine", "other").err
+    assert "the file mine is not a transcript" in shop.call("compare", "mine", "other").err
     assert "not a transcript" in refused(shop, "show", str(shop.write("alone", b"\x7fELF\0\0")))
     assert "alone:1: not a transcript" in refused(shop, "show", "alone")
 
@@ -199,7 +199,7 @@ def test_parts_of_ones_own_leave_the_published_one(shop: Workshop) -> None:
 def test_a_run_of_ones_own_is_no_published_one(shop: Workshop) -> None:
     three(shop)
     text = refused(shop, "show", "toy/mine")
-    assert "a run of your own is mine, or transcripts/toy/mine-3.jsonl" in text
+    assert "your own run is mine, or transcripts/toy/mine-3.jsonl" in text
 
 
 def test_a_site_comes_after_runs_here_but_not_for_its_full_name(
@@ -257,7 +257,7 @@ def test_a_run_on_another_test_does_not_hide_the_published_one_from_its_test(sho
     chosen = open_sources(["wisard", "witch"])
     assert [source.full_name for source in chosen] == ["hdigits/wisard", "hdigits/witch"]
     assert chosen[0].note.startswith("wisard is the published hdigits/wisard, ")
-    assert chosen[0].note.endswith(" (runs of your own are on toy)")
+    assert chosen[0].note.endswith(" (your own runs are on toy)")
     assert chosen[1].note == ""
 
 
@@ -313,8 +313,8 @@ def test_files_that_are_no_transcripts_are_passed_over_and_said(shop: Workshop) 
     for number, content in enumerate([b"", b"\0\xff" * 50, b'{"hate":"transcript"', b"[1]\n", b"\x1f\x8bbroken"], 2):
         shop.write(f"transcripts/toy/mine-{number}.jsonl", content)
     assert taken(shop, "mine", "other")[0] == 4
-    assert "is newer but is no transcript" in open_source("mine").note
-    assert "transcripts/toy/mine-3.jsonl is no transcript" in refused(shop, "show", "mine-3")
+    assert "is newer but is not a transcript" in open_source("mine").note
+    assert "transcripts/toy/mine-3.jsonl is not a transcript" in refused(shop, "show", "mine-3")
 
 
 def test_a_damaged_run_is_not_taken(shop: Workshop) -> None:

@@ -15,7 +15,7 @@ import pytest
 from harness.errors import DataError, HateError
 from harness.script.load import load_script
 from harness.site.cache import cache_folder, cached
-from harness.site.provide import provide
+from harness.site.data import fetch_data
 
 SCRIPT = """\
 format = 1
@@ -43,7 +43,7 @@ def zip_bytes(files: dict[str, bytes]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, content in files.items():
-            archive.writestr(name, content)
+            archive.writestr(zipfile.ZipInfo(name), content)  # of a fixed date: the digest is in the names of tests
     return out.getvalue()
 
 
@@ -55,7 +55,7 @@ def provided(folder: Path, data: str) -> Path:
     folder.mkdir(exist_ok=True)
     path = folder / "t.hate.toml"
     path.write_text(SCRIPT + data)
-    return provide(load_script(path))["images"]
+    return fetch_data(load_script(path))["images"]
 
 
 def refusal(folder: Path, data: str) -> str:
@@ -139,7 +139,7 @@ def test_data_that_is_not_what_the_script_says_is_refused(tmp_path: Path) -> Non
     assert said.startswith("data.images: 'digits.zip' has sha256 ")
     assert said.endswith(f"the script says {SHA256}; restore the file")
     (tmp_path / "folder").mkdir()
-    assert "is a folder; leave out unpack" in refusal(tmp_path, 'path = "folder"\nunpack = true\n')
+    assert "is a folder; remove unpack = true" in refusal(tmp_path, 'path = "folder"\nunpack = true\n')
 
 
 def test_an_archive_that_cannot_be_unpacked_leaves_nothing_behind(tmp_path: Path, cache: Path) -> None:

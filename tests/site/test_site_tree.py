@@ -26,9 +26,9 @@ from harness.site.layout import (
     encode,
     key_of,
     ref_of,
+    version_key,
 )
-from harness.site.tree import Growth, Tree, planted
-from harness.site.versions import version_key
+from harness.site.tree import Tree, TreeUpdate, build_tree
 
 NAMES = st.text("abcdefgh0123456789", min_size=1, max_size=6)
 
@@ -45,7 +45,7 @@ class Memory:
         self.asked += 1
         return self.nodes[ref]
 
-    def ahead(self, refs: Sequence[Ref]) -> None:
+    def prefetch(self, refs: Sequence[Ref]) -> None:
         """They are here."""
 
     def write(self, data: bytes) -> Ref:
@@ -68,13 +68,13 @@ def test_a_tree_is_a_dictionary(changes: list[dict[str, int]]) -> None:
         patch.setattr(trees, "LARGEST_LEAF", 3)
         memory, tree, expected = Memory(), Tree(NameEntry, None), dict[str, int]()
         for change in changes:
-            tree = Growth(tree, memory, setting(change), memory.write).of(change)
+            tree = TreeUpdate(tree, memory, setting(change), memory.write).of(change)
             expected |= change
         assert {one.name: one.count for one in tree.walk(memory)} == expected
         assert all(tree.find(memory, name) == [entry(name, count)] for name, count in expected.items())
         assert tree.find(memory, "absent-") == []
         # The shape follows from the entries alone.
-        assert tree == planted([entry(name, count) for name, count in expected.items()], NameEntry, memory.write)
+        assert tree == build_tree([entry(name, count) for name, count in expected.items()], NameEntry, memory.write)
 
 
 def test_at_its_full_size_no_file_is_large() -> None:
@@ -85,7 +85,7 @@ def test_at_its_full_size_no_file_is_large() -> None:
         layout.TestEntry(f"test-{n:06d}", "1.0.0", "s" * 80, "label", 1434, f"1:{sha256}", 3, 100, Ref(sha256, 5000))
         for n in range(100_000)
     )
-    tree = planted(tests, layout.TestEntry, memory.write)
+    tree = build_tree(tests, layout.TestEntry, memory.write)
     assert tree.root is not None
     assert tree.root.count == 100_000
     assert max(map(len, memory.nodes.values())) < 250_000
@@ -95,9 +95,9 @@ def test_at_its_full_size_no_file_is_large() -> None:
     assert tree.find(memory, "test-054321")[0].name == "test-054321"
     assert memory.asked == 3
     before = set(memory.nodes)
-    change = Growth(tree, memory, lambda _, old: old, memory.write)
+    change = TreeUpdate(tree, memory, lambda _, old: old, memory.write)
     new = layout.TestEntry("new", "2", "", "label", 1, f"1:{sha256}", 1, 0, Ref(sha256, 1))
-    other = Growth(tree, memory, lambda _, old: [new], memory.write)
+    other = TreeUpdate(tree, memory, lambda _, old: [new], memory.write)
     assert change.of(["test-054321"]) == tree
     assert other.of(["new"]).root != tree.root
     assert len(set(memory.nodes) - before) == 3
@@ -158,7 +158,7 @@ def test_a_tree_that_leads_back_into_itself_ends() -> None:
         ref = MEMORY.write(node)
         place = Subtree(ref.sha256, ref.bytes, min(place.count * 16, 1 << 50))
     MEMORY.asked = 0
-    with pytest.raises(DataError, match="does not belong there"):
+    with pytest.raises(DataError, match="do not belong there"):
         list(Tree(NameEntry, place).walk(MEMORY))
     assert MEMORY.asked < 100
 

@@ -7,19 +7,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from serving import Handler, Page, Server, body, in_turn, serving
-from workshop import Workshop
 
 from harness.bundled import bundled
 from harness.errors import HateError
-from harness.site.limits import Limits
-from harness.site.published import published
-from harness.site.sources import Source, open_source
+from harness.site.locate import Source, open_source
+from harness.site.published_transcripts import bundled_transcripts
+from harness.site.request import DownloadLimits
 from harness.transcript.read import open_transcript
+from tests.site.serving import Handler, Page, Server, body, in_turn, serving
+from tests.workshop import Workshop
 
 WISARD = bundled("transcripts") / "hdigits" / "wisard.jsonl"
 CONTENT = WISARD.read_bytes()
-QUICK = Limits(pause=0.001)
+QUICK = DownloadLimits(pause=0.001)
+# Half a kilobyte that unpacks to more than the tests allow.
+BOMB = gzip.compress(CONTENT.splitlines(keepends=True)[0] + b" " * 5_000_000)
 
 
 def ids(source: Source) -> list[str]:
@@ -27,7 +29,7 @@ def ids(source: Source) -> list[str]:
         return [trial.id for block in reader.blocks() for trial in block]
 
 
-def refusal(text: str, limits: Limits = QUICK) -> str:
+def refusal(text: str, limits: DownloadLimits = QUICK) -> str:
     with pytest.raises(HateError) as caught:
         ids(open_source(text, limits))
     assert caught.value.exit_code == 2
@@ -54,7 +56,7 @@ def test_a_file_here_comes_before_a_name(shop: Workshop) -> None:
 def test_own_transcripts_come_before_published_ones(shop: Workshop) -> None:
     own = shop.write("transcripts/hdigits/wisard.jsonl.gz", gzip.compress(CONTENT))
     assert open_source("wisard").path.samefile(own)
-    assert len([entry for entry in published() if entry.name == "wisard"]) == 1
+    assert len([entry for entry in bundled_transcripts() if entry.name == "wisard"]) == 1
     assert ids(open_source("hdigits/wisard")) == ALL
 
 
@@ -88,6 +90,29 @@ def test_a_name_that_two_tests_have(shop: Workshop) -> None:
 ])  # fmt: skip
 def test_what_cannot_be_found(shop: Workshop, text: str, expected: str) -> None:
     assert expected in refusal(text)
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("", "an empty name; name a transcript by its file, URL, TEST/NAME or NAME"),
+    ("a\nb", r"a\nb: no such file, no run here"),
+    ("a\nb.jsonl", r"a\nb.jsonl: no such file"),
+    ("a\r\u2028/b/c", r"a\r\u2028/b/c: no such file"),
+])  # fmt: skip
+def test_whatever_the_name_is_the_message_is_one_line(shop: Workshop, text: str, expected: str) -> None:
+    assert expected in refusal(text)
+    for command in ("rate", "show"):
+        done = shop.call(command, text)
+        assert (done.status, done.err.count("\n")) == (2, 1), done.err
+        assert expected in done.err
+
+
+def test_a_file_with_a_line_break_in_its_name(shop: Workshop) -> None:
+    shop.write("good\nrun.jsonl", CONTENT)
+    assert open_source("good\nrun.jsonl").name == r"good\nrun.jsonl"
+    shop.write("half\nrun.jsonl", CONTENT[:3000])
+    done = shop.call("rate", "half\nrun.jsonl")
+    assert done.err.startswith(r"hate: half\nrun.jsonl: incomplete")
+    assert (done.status, done.err.count("\n")) == (2, 1)
 
 
 def test_standard_input_and_pipes(shop: Workshop) -> None:
@@ -136,7 +161,7 @@ def server(shop: Workshop) -> Iterator[Server]:
         "/empty": body(b""),
         "/json": body(b'{"hello": "world"}\n'),
         "/damaged": body(CONTENT.replace(b'"outcome":"TP"', b'"outcome":"FN"', 1)),
-        "/bomb.gz": body(gzip.compress(CONTENT.splitlines(keepends=True)[0] + b" " * 50_000_000)),
+        "/bomb.gz": body(BOMB),
         "/torn.gz": body(gzip.compress(CONTENT)[:-20]),
     }
     with serving(pages) as server:
@@ -172,7 +197,7 @@ def test_what_is_not_a_transcript_is_named_by_its_url(server: Server, path: str,
 
 
 def test_a_bomb_is_stopped(server: Server) -> None:
-    assert "larger than 1,000,000 bytes" in refusal(server.url("/bomb.gz"), Limits(size=1_000_000))
+    assert "larger than 1,000,000 bytes" in refusal(server.url("/bomb.gz"), DownloadLimits(size=1_000_000))
 
 
 def test_nothing_is_left_of_what_was_refused(server: Server, tmp_path: Path) -> None:

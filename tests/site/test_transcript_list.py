@@ -1,12 +1,12 @@
 """`hate list --transcripts`: newest first, what was set, how much was run, and no wider than a terminal."""
 
 import pytest
-from own_transcripts import ago, own
-from workshop import Record, Workshop
 
 from harness.errors import TranscriptError
 from harness.report.text import width
 from harness.transcript.read import glance, summarise
+from tests.site.own_transcripts import ago, own
+from tests.workshop import Record, Workshop
 
 DEFAULTS = {"bits": 10, "tuples": 128}
 KEYS = {"test", "version", "algorithm", "tests", "rate", "complete", "site", "path"}

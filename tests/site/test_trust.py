@@ -12,17 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from published_site import make_site, put_index, put_top, served, tiny, top_of
-from workshop import Workshop
 
 from harness.errors import DataError
+from harness.site.candidates import read_candidates
 from harness.site.config import config_path
-from harness.site.folder import open_folder
-from harness.site.layout import decode_release, encode, signature_path
-from harness.site.paths import check_inside
-from harness.site.publishing.offers import offers
-from harness.site.publishing.publish import publish
-from harness.site.signing import Signer, check_signature, new_key, read_key
+from harness.site.layout import check_inside, decode_release, encode, signature_path
+from harness.site.publish import publish
+from harness.site.sites import open_folder
+from harness.site.trust import Signer, check_signature, new_key, read_key
+from tests.site.published_site import make_site, put_index, put_top, served, tiny, top_of
+from tests.workshop import Workshop
 
 DESCRIBE = ("describe", "tiny", "--format", "json")
 
@@ -55,7 +54,7 @@ def test_a_signed_site_is_read_and_its_key_pinned(site: Path, shop: Workshop, si
     sign(site, signer)
     assert top_of(site).key == signer.key
     assert shop.call(*DESCRIBE).status == 0
-    publish(site, offers([tiny(shop.folder.parent / "v2", version="2.0.0")]), signer=signer)
+    publish(site, read_candidates([tiny(shop.folder.parent / "v2", version="2.0.0")]), signer=signer)
     assert shop.call(*DESCRIBE).json["version"] == "2.0.0"
 
 
@@ -66,7 +65,7 @@ def test_a_changed_key_is_refused(site: Path, shop: Workshop, signer: Signer, tm
     top = {**json.loads((site / "hate-site.json").read_bytes()), "key": other.key, "serial": 9}
     resign(site, encode(top), other)
     text = refusal(shop)
-    assert f"signed by another key, {other.key}, not {signer.key}; refused" in text
+    assert f"signed by another key, {other.key}, and not by {signer.key}; refused" in text
     assert f"hate cache forget {site}" in text
     assert "forgotten" in shop.call("cache", "forget", str(site)).err
     assert shop.call(*DESCRIBE).status == 0
@@ -90,7 +89,7 @@ def test_a_changed_index_is_refused(site: Path, shop: Workshop, signer: Signer) 
     old = site / signature_path(hashlib.sha256(good).hexdigest())
     new = site / signature_path(hashlib.sha256(changed).hexdigest())
     shutil.copy(old, new)
-    assert "the index was changed, refused" in refusal(shop)
+    assert "the index was changed; refused" in refusal(shop)
     for nonsense in (b"", b"{}", b"[" * 100_000, b'{"hate":"signature","format":1,"key":"","signature":"?"}'):
         new.write_bytes(nonsense)
         assert shop.call(*DESCRIBE).status == 2
@@ -100,7 +99,7 @@ def test_a_site_that_is_no_longer_signed_is_refused(site: Path, shop: Workshop, 
     sign(site, signer)
     assert shop.call(*DESCRIBE).status == 0
     put_top(site, lambda top: top.update(key="", serial=99))
-    assert f"no longer signed, and it was by {signer.key}; refused" in refusal(shop)
+    assert f"no longer signed, but it was signed by {signer.key} before; refused" in refusal(shop)
 
 
 def test_a_key_in_the_configuration_counts_from_the_first_time(site: Path, shop: Workshop, signer: Signer) -> None:
@@ -115,23 +114,23 @@ def test_a_key_in_the_configuration_counts_from_the_first_time(site: Path, shop:
 
 def test_an_older_index_is_refused(site: Path, shop: Workshop, tmp_path: Path) -> None:
     old = (site / "hate-site.json").read_bytes()
-    publish(site, offers([tiny(tmp_path / "late", name="late")]))
+    publish(site, read_candidates([tiny(tmp_path / "late", name="late")]))
     assert shop.call(*DESCRIBE).status == 0
     new = (site / "hate-site.json").read_bytes()
     (site / "hate-site.json").write_bytes(old)
-    assert "its index has number 1, number 2 was seen before; refused" in refusal(shop)
+    assert "its index has number 1, but number 2 was seen before; refused" in refusal(shop)
     done = shop.call("list")
     assert done.status == 0
-    assert "site passed over" in done.err
+    assert "site skipped" in done.err
     (site / "hate-site.json").write_bytes(new.replace(b'"title":""', b'"title":"x"'))
-    assert "two different indexes with the number 2; refused" in refusal(shop)
+    assert "two different indexes have the number 2; refused" in refusal(shop)
     (site / "hate-site.json").write_bytes(new)
     assert shop.call(*DESCRIBE).status == 0
 
 
 def test_a_cleared_cache_forgets_no_key(site: Path, shop: Workshop, tmp_path: Path) -> None:
     old = (site / "hate-site.json").read_bytes()
-    publish(site, offers([tiny(tmp_path / "late", name="late")]))
+    publish(site, read_candidates([tiny(tmp_path / "late", name="late")]))
     assert shop.call(*DESCRIBE).status == 0
     assert shop.call("cache", "clear").status == 0
     (site / "hate-site.json").write_bytes(old)
@@ -146,7 +145,7 @@ def test_signatures_over_http(site: Path, shop: Workshop, signer: Signer, monkey
         assert shop.call(*DESCRIBE).status == 0
         assert len([path for path, _ in server.seen if path.startswith("/signatures/")]) == 1
         shutil.rmtree(site / "signatures")
-        publish(site, offers([tiny(shop.folder.parent / "v2", version="2.0.0")]), signer=signer)
+        publish(site, read_candidates([tiny(shop.folder.parent / "v2", version="2.0.0")]), signer=signer)
         shutil.rmtree(site / "signatures")
         assert "its signature is missing" in refusal(shop)
 
@@ -199,10 +198,10 @@ Change = Callable[[dict[str, Any]], None]
     (lambda top: top.update(serial="7"), "not an index of a site"),
     (lambda top: top.update(tests=[]), "not an index of a site"),
     (lambda top: top["tests"].update(sha256="../../../etc/passwd"), "not an index of a site"),
-    (lambda top: top["tests"].update(sha256="0" * 64), "the site is not whole"),
+    (lambda top: top["tests"].update(sha256="0" * 64), "the site is incomplete"),
     (lambda top: top["tests"].update(bytes=1 << 49), "refused"),
     (lambda top: top["tests"].update(bytes=top["tests"]["bytes"] + 1), "damaged"),
-    (lambda top: top["tests"].update(count=10**6), "does not belong there"),
+    (lambda top: top["tests"].update(count=10**6), "do not belong there"),
     (lambda top: top.update(mirrors=["x" * 2000]), "not an index of a site"),
 ])  # fmt: skip
 def test_a_hostile_top_index_is_refused(site: Path, shop: Workshop, change: Change, text: str) -> None:
@@ -223,7 +222,7 @@ def replace_release(site: Path, change: Change) -> None:
     found = open_folder(site)
     entry = next(found.tests())
     index = json.loads(encode(found.index_of(entry)))
-    release = json.loads(found.place.index(found.index_of(entry).latest.release))
+    release = json.loads(found.store.index(found.index_of(entry).latest.release))
     change(release)
     index["versions"][0]["release"] = put_index(site, release)
     new = json.loads(encode(entry)) | {"index": put_index(site, index)}
@@ -302,12 +301,12 @@ def test_a_hostile_archive_of_a_site_is_refused(
         archive.writestr("../../../escaped", b"!")
     with (folder / "bad.hate.toml").open("a") as script:
         script.write('[data.evil]\npath = "evil.zip"\nunpack = true\n')
-    assert "would land outside its folder" in refusal(shop, "publish", str(folder), "--to", str(site))
+    assert "would be unpacked outside its folder" in refusal(shop, "publish", str(folder), "--to", str(site))
     with monkeypatch.context() as patch:
-        patch.setattr("harness.site.publishing.offers.provide", lambda script: {"images": script.folder / "images"})
-        publish(site, offers([folder]))
+        patch.setattr("harness.site.candidates.fetch_data", lambda script: {"images": script.folder / "images"})
+        publish(site, read_candidates([folder]))
     before = elsewhere(tmp_path)
-    assert "would land outside its folder" in refusal(shop, "describe", "bad")
+    assert "would be unpacked outside its folder" in refusal(shop, "describe", "bad")
     assert elsewhere(tmp_path) == before
     assert not list(tmp_path.rglob("escaped"))
 

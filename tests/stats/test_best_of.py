@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from harness.stats.best_of import best_of
+from harness.stats.sign_flip import best_of
 
 LEADS = arrays(np.float64, st.tuples(st.integers(2, 8), st.integers(1, 4)), elements=st.integers(-3, 3).map(float))
 

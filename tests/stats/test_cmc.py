@@ -7,12 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.stats.cmc import bootstrap_cmc, cmc, replicated_cmc
-from harness.stats.rank_median import bootstrap_median_rank, median_rank_statistic, medians_of_counts
-from harness.stats.ranks import FloatArray
+from harness.stats.arrays import FloatArray
+from harness.stats.identification import (
+    bootstrap_cmc,
+    bootstrap_median_rank,
+    cmc,
+    median_rank_statistic,
+    medians_of_counts,
+    replicated_cmc,
+)
 from harness.stats.rates import wilson
 from harness.stats.replication.estimates import make_estimate
-from harness.stats.replication.plan import Plan
+from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import Sample, make_sample
 from harness.stats.replication.statistic import rate
 
@@ -68,12 +74,12 @@ def test_nothing_found_within_the_limit() -> None:
 @pytest.mark.parametrize("method", ["auto", "jackknife"])
 def test_each_rank_equals_its_own_replication(units: int, method: str) -> None:
     rank, sample = draw(1, units)
-    plan = Plan(method=method)
-    found = replicated_cmc(rank, sample, plan=plan)
+    replication = Replication(method=method)
+    found = replicated_cmc(rank, sample, replication=replication)
     known = ~np.isnan(rank)
     low, high = [], []
     for r, value, se in zip(found.ranks, found.bands.rate, found.bands.se, strict=True):
-        want = make_estimate(sample, rate(rank <= r, within=known), plan)
+        want = make_estimate(sample, rate(rank <= r, within=known), replication)
         assert value == pytest.approx(want.value, abs=1e-12)
         assert se == pytest.approx(want.se, abs=1e-12)
         assert want.interval is not None
@@ -123,7 +129,7 @@ def test_median_rank_interval_equals_resampling() -> None:
 
 def test_median_rank_is_replicated() -> None:
     rank, sample = draw(5)
-    found = make_estimate(sample, median_rank_statistic(rank, limit=10), Plan(method="brr"))
+    found = make_estimate(sample, median_rank_statistic(rank, limit=10), Replication(method="brr"))
     known = ~np.isnan(rank)
     order = np.argsort(rank[known])
     below = np.cumsum(sample.weights[known][order])
@@ -131,7 +137,7 @@ def test_median_rank_is_replicated() -> None:
     assert found.interval is not None
     assert 1 <= found.interval.low <= found.value < found.interval.high <= 10
     with pytest.raises(ValueError, match="jackknife is wrong for median rank"):
-        make_estimate(sample, median_rank_statistic(rank, limit=10), Plan(method="jackknife"))
+        make_estimate(sample, median_rank_statistic(rank, limit=10), Replication(method="jackknife"))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from scipy.special import fdtrc
 from statsmodels.stats.contingency_tables import cochrans_q
 
 from harness.stats.cochran import CochranQ, cochran_q, equal_rates
-from harness.stats.paired import Table
+from harness.stats.paired import PairTable
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "data/paired/reference.json").read_text())
 
@@ -52,7 +52,7 @@ def test_mean_over_all_permutations_is_the_degrees_of_freedom() -> None:
 def test_two_algorithms_are_mcnemar_uncorrected_and_its_wald_form(seed: int) -> None:
     rng = np.random.default_rng(seed)
     successes = rng.random((2, 40)) < [[0.5], [0.7]]
-    table, n = Table.of(*successes), 40
+    table, n = PairTable.of(*successes), 40
     q = cochran_q(successes).statistic
     if table.discordant in (0, abs(table.n_sf - table.n_fs)):
         return

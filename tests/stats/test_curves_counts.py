@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
-from harness.stats.curves.auc import auc, partial_auc
-from harness.stats.curves.cases import BoolArray, FloatArray
-from harness.stats.curves.counts import Counts, threshold_counts
+from harness.stats.arrays import BoolArray, FloatArray
+from harness.stats.curves.area import auc, partial_auc
 from harness.stats.curves.points import average_precision, corners, det, points, thinned
+from harness.stats.curves.scores import ThresholdCounts, threshold_counts
 
 SETS = json.loads((Path(__file__).parents[1] / "data" / "curves" / "proc.json").read_text())["sets"]
 
@@ -131,7 +131,7 @@ def score_sets(draw: st.DrawFn) -> tuple[FloatArray, BoolArray]:
     return np.array(scores, dtype=np.float64), np.array([True, False, *rest])
 
 
-def same_points(a: Counts, b: Counts) -> None:
+def same_points(a: ThresholdCounts, b: ThresholdCounts) -> None:
     np.testing.assert_allclose(a.tpr, b.tpr, rtol=0, atol=1e-12)
     np.testing.assert_allclose(a.fpr, b.fpr, rtol=0, atol=1e-12)
 

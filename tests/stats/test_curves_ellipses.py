@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from harness.stats.curves.bands import replicated_bands
-from harness.stats.curves.cases import make_cases
 from harness.stats.curves.ellipses import ellipse, ellipse_at, ellipse_of_repeats
-from harness.stats.replication.plan import Plan
+from harness.stats.curves.scores import make_scored_cases
+from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import make_sample
 
 
@@ -69,8 +69,8 @@ def test_ellipse_of_one_test_has_the_bands_errors(larger: bool) -> None:
     positive = np.arange(180) % 2 == 0
     scores = np.round(rng.normal(size=30)[unit] + rng.normal(size=180) + positive, 1)
     sample = make_sample(180, strata=unit // 3, units=unit)
-    cases = make_cases(scores if larger else -scores, positive, larger_is_better=larger)
-    bands = replicated_bands(cases, sample, plan=Plan("linearised"))
+    cases = make_scored_cases(scores if larger else -scores, positive, larger_is_better=larger)
+    bands = replicated_bands(cases, sample, replication=Replication("linearised"))
     j = int(np.argmin(np.abs(bands.tpr.rate - 0.7)))
     found = ellipse_at(cases, sample, float(bands.threshold[j]))
     np.testing.assert_allclose(found.centre, [bands.fpr.rate[j], bands.tpr.rate[j]], rtol=0, atol=1e-12)
@@ -84,7 +84,7 @@ def test_ellipse_of_independent_cases_is_upright() -> None:
     rng = np.random.default_rng(4)
     positive = np.arange(100) < 40
     sample = make_sample(100, strata=positive)
-    found = ellipse_at(make_cases(rng.normal(size=100) + positive, positive), sample, 0.5)
+    found = ellipse_at(make_scored_cases(rng.normal(size=100) + positive, positive), sample, 0.5)
     want = [p * (1 - p) / (n - 1) for p, n in zip(found.centre, (60, 40), strict=True)]
     np.testing.assert_allclose(found.covariance, np.diag(want), rtol=1e-9, atol=1e-15)
 

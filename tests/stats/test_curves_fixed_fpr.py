@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from harness.stats.curves.cases import Cases, make_cases
 from harness.stats.curves.fixed_fpr import fixed_fpr_bands
+from harness.stats.curves.scores import ScoredCases, make_scored_cases
 from harness.stats.rates import clopper_pearson, wilson
 from harness.stats.replication.sample import make_sample
 
 GRID = [0.0, 0.01, 0.1, 0.3, 1.0]
 
 
-def drawn(seed: int, n: int = 60, shift: float = 1.5) -> Cases:
+def drawn(seed: int, n: int = 60, shift: float = 1.5) -> ScoredCases:
     rng = np.random.default_rng(seed)
     positive = np.arange(2 * n) < n
-    return make_cases(rng.normal(size=2 * n) + shift * positive, positive)
+    return make_scored_cases(rng.normal(size=2 * n) + shift * positive, positive)
 
 
 def test_squares_of_both_sources_are_added() -> None:
@@ -39,7 +39,7 @@ def test_squares_of_both_sources_are_added() -> None:
 
 def test_only_the_order_of_scores_counts() -> None:
     cases = drawn(2)
-    turned = make_cases(-np.exp(cases.better), cases.positive, larger_is_better=False)
+    turned = make_scored_cases(-np.exp(cases.better), cases.positive, larger_is_better=False)
     one, other = fixed_fpr_bands(cases, None, GRID), fixed_fpr_bands(turned, None, GRID)
     assert one.low == pytest.approx(other.low)
     assert one.high == pytest.approx(other.high)
@@ -57,7 +57,7 @@ def test_cases_of_their_own_are_independent() -> None:
 def test_copies_in_a_unit_add_nothing() -> None:
     """Four copies of each case in a unit: the standard errors, and so the limits, are those of single cases."""
     cases = drawn(4, n=500)
-    copied = make_cases(np.repeat(cases.better, 4), np.repeat(cases.positive, 4))
+    copied = make_scored_cases(np.repeat(cases.better, 4), np.repeat(cases.positive, 4))
     once = fixed_fpr_bands(cases, make_sample(1000), [0.1, 0.3])
     clustered = fixed_fpr_bands(copied, make_sample(4000, units=np.repeat(np.arange(1000), 4)), [0.1, 0.3])
     assert clustered.low == pytest.approx(once.low, abs=2e-3)

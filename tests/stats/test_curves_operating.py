@@ -7,13 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.stats.curves.auc import auc
-from harness.stats.curves.cases import BoolArray, FloatArray
-from harness.stats.curves.counts import Counts, threshold_counts
-from harness.stats.curves.crossing import crossings
-from harness.stats.curves.equal_error import equal_error, equal_error_rates
-from harness.stats.curves.hull import convex_hull
-from harness.stats.curves.operating import at_threshold, detection_cost, fmr_at_fnmr, fnmr_at_fmr
+from harness.stats.arrays import BoolArray, FloatArray
+from harness.stats.curves.area import auc
+from harness.stats.curves.hull import convex_hull, crossings
+from harness.stats.curves.points import (
+    at_threshold,
+    detection_cost,
+    equal_error,
+    equal_error_rates,
+    fmr_at_fnmr,
+    fnmr_at_fmr,
+)
+from harness.stats.curves.scores import ThresholdCounts, threshold_counts
 
 
 def draw(seed: int, n: int = 80) -> tuple[FloatArray, BoolArray, FloatArray]:
@@ -22,12 +27,12 @@ def draw(seed: int, n: int = 80) -> tuple[FloatArray, BoolArray, FloatArray]:
     return np.round(3 * (rng.normal(size=n) + positive)), positive, rng.random(n)
 
 
-def curve(seed: int, n: int = 80) -> Counts:
+def curve(seed: int, n: int = 80) -> ThresholdCounts:
     scores, positive, weights = draw(seed, n)
     return threshold_counts(scores, positive, weights=weights)
 
 
-def brute_eer(counts: Counts) -> float:
+def brute_eer(counts: ThresholdCounts) -> float:
     """Walk along the segments until fnr meets fpr."""
     for i in range(1, counts.fpr.size):
         before, after = counts.fnr[i - 1] - counts.fpr[i - 1], counts.fnr[i] - counts.fpr[i]
@@ -36,7 +41,7 @@ def brute_eer(counts: Counts) -> float:
     raise AssertionError("no crossing")
 
 
-def brute_hull(counts: Counts) -> set[int]:
+def brute_hull(counts: ThresholdCounts) -> set[int]:
     """Points with no chord of two others at or above them."""
     x, y = counts.fpr, counts.tpr
     keep = set()
@@ -215,7 +220,7 @@ def test_crossings_lie_on_both_curves_and_change_sides(seed: int) -> None:
             assert _distance(counts, c.fpr, c.tpr) < 1e-9
 
 
-def _distance(counts: Counts, x: float, y: float) -> float:
+def _distance(counts: ThresholdCounts, x: float, y: float) -> float:
     """From a point to a chain of segments."""
     a = np.stack([counts.fpr[:-1], counts.tpr[:-1]], axis=1)
     b = np.stack([counts.fpr[1:], counts.tpr[1:]], axis=1)

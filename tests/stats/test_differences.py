@@ -12,23 +12,27 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 
 from harness.stats.differences import paired_difference, paired_differences, paired_odds_ratio
-from harness.stats.paired import PairTables, Table, pairwise_tables
+from harness.stats.paired import PairTable, PairTables, pairwise_tables
 from harness.stats.rates import Interval, clopper_pearson
 
-tables = st.builds(Table, *[st.integers(0, 40)] * 4)
+tables = st.builds(PairTable, *[st.integers(0, 40)] * 4)
 # Airway hyper-responsiveness (Bentur 2009), the example of Fagerland, Lydersen and Laake (2014).
-BENTUR = Table(n_ff=12, n_sf=1, n_fs=7, n_ss=1)
+BENTUR = PairTable(n_ff=12, n_sf=1, n_fs=7, n_ss=1)
 
 
 @pytest.mark.parametrize(
     ("table", "low", "high"),
     [
         (BENTUR, -0.507, -0.026),
-        (Table(n_ff=22, n_sf=5, n_fs=0, n_ss=14), 0.011, 0.226),  # Altman and others, Statistics with Confidence, 2000
-        (Table(n_ff=0, n_sf=12, n_fs=2, n_ss=36), 0.057, 0.340),  # Newcombe (1998)
+        (
+            PairTable(n_ff=22, n_sf=5, n_fs=0, n_ss=14),
+            0.011,
+            0.226,
+        ),  # Altman and others, Statistics with Confidence, 2000
+        (PairTable(n_ff=0, n_sf=12, n_fs=2, n_ss=36), 0.057, 0.340),  # Newcombe (1998)
     ],
 )
-def test_newcombe_published(table: Table, low: float, high: float) -> None:
+def test_newcombe_published(table: PairTable, low: float, high: float) -> None:
     got = paired_difference(table)
     assert (got.interval.low, got.interval.high) == pytest.approx((low, high), abs=0.0005)
     assert got.estimate == (table.n_sf - table.n_fs) / table.n
@@ -43,7 +47,7 @@ def test_odds_ratio_published() -> None:
 
 
 @given(table=tables, confidence=st.sampled_from([0.8, 0.95, 0.99]))
-def test_swapping_a_and_b_mirrors(table: Table, confidence: float) -> None:
+def test_swapping_a_and_b_mirrors(table: PairTable, confidence: float) -> None:
     assume(table.n > 0)
     here, there = (paired_difference(t, confidence=confidence) for t in (table, table.swapped()))
     assert here.estimate == -there.estimate
@@ -52,15 +56,15 @@ def test_swapping_a_and_b_mirrors(table: Table, confidence: float) -> None:
 
 
 @given(table=tables)
-def test_swapping_success_and_failure_mirrors(table: Table) -> None:
+def test_swapping_success_and_failure_mirrors(table: PairTable) -> None:
     assume(table.n > 0)
-    failures = Table(n_ff=table.n_ss, n_sf=table.n_fs, n_fs=table.n_sf, n_ss=table.n_ff)
+    failures = PairTable(n_ff=table.n_ss, n_sf=table.n_fs, n_fs=table.n_sf, n_ss=table.n_ff)
     here, there = paired_difference(table), paired_difference(failures)
     assert here.interval.low == pytest.approx(-there.interval.high, abs=1e-9)
 
 
 @given(table=tables)
-def test_odds_ratio_swapped_is_turned_over(table: Table) -> None:
+def test_odds_ratio_swapped_is_turned_over(table: PairTable) -> None:
     assume(table.n_sf > 0 and table.n_fs > 0)
     here, there = paired_odds_ratio(table), paired_odds_ratio(table.swapped())
     assert here.estimate * there.estimate == pytest.approx(1)
@@ -68,10 +72,10 @@ def test_odds_ratio_swapped_is_turned_over(table: Table) -> None:
 
 
 def test_odds_ratio_of_one_winner_and_of_none() -> None:
-    assert paired_odds_ratio(Table(0, 5, 0, 0)).interval.high == math.inf
-    assert paired_odds_ratio(Table(0, 5, 0, 0)).estimate == math.inf
-    assert paired_odds_ratio(Table(0, 0, 5, 0)).estimate == 0.0
-    nothing = paired_odds_ratio(Table(3, 0, 0, 4))
+    assert paired_odds_ratio(PairTable(0, 5, 0, 0)).interval.high == math.inf
+    assert paired_odds_ratio(PairTable(0, 5, 0, 0)).estimate == math.inf
+    assert paired_odds_ratio(PairTable(0, 0, 5, 0)).estimate == 0.0
+    nothing = paired_odds_ratio(PairTable(3, 0, 0, 4))
     assert math.isnan(nothing.estimate)
     assert nothing.interval == Interval(0.0, math.inf)
 
@@ -79,14 +83,14 @@ def test_odds_ratio_of_one_winner_and_of_none() -> None:
 def test_odds_ratio_excludes_1_with_the_exact_test() -> None:
     # Clopper and Pearson's interval is the exact test turned round: p below 5 % and 1 outside go together.
     share = clopper_pearson(22, 30)
-    got = paired_odds_ratio(Table(0, 22, 8, 0), exact=True).interval
+    got = paired_odds_ratio(PairTable(0, 22, 8, 0), exact=True).interval
     assert (got.low, got.high) == pytest.approx((share.low / (1 - share.low), share.high / (1 - share.high)))
     assert got.low > 1
 
 
 def test_design_effect_is_a_smaller_sample() -> None:
-    table = Table(n_ff=40, n_sf=24, n_fs=8, n_ss=60)
-    quarter = Table(n_ff=10, n_sf=6, n_fs=2, n_ss=15)
+    table = PairTable(n_ff=40, n_sf=24, n_fs=8, n_ss=60)
+    quarter = PairTable(n_ff=10, n_sf=6, n_fs=2, n_ss=15)
     got = paired_difference(table, design_effect=4.0).interval
     wanted = paired_difference(quarter).interval
     assert (got.low, got.high) == pytest.approx((wanted.low, wanted.high), abs=1e-12)
@@ -104,7 +108,7 @@ def test_many_pairs_equal_one_by_one() -> None:
 
 
 def test_no_case() -> None:
-    got = paired_difference(Table(0, 0, 0, 0))
+    got = paired_difference(PairTable(0, 0, 0, 0))
     assert math.isnan(got.estimate)
     assert got.interval == Interval(-1.0, 1.0)
 

@@ -14,13 +14,13 @@ from scipy.stats import norm, t
 from statsmodels.stats.weightstats import ttost_paired
 
 from harness.stats.equivalence import equivalent, paired_equivalent, score_z
-from harness.stats.paired import Table
+from harness.stats.paired import PairTable
 from harness.stats.rates import Interval
 
-tables = st.builds(Table, *[st.integers(0, 25)] * 4)
+tables = st.builds(PairTable, *[st.integers(0, 25)] * 4)
 
 
-def fitted_z(table: Table, difference: float) -> float:
+def fitted_z(table: PairTable, difference: float) -> float:
     """Twin of `score_z`: the best-fitting discordance with this difference, by trying a fine grid of them."""
     q = np.linspace(max(0, -difference), (1 - difference) / 2, 400_001)[1:-1]
     cells = np.stack([1 - 2 * q - difference, q + difference, q])
@@ -30,19 +30,19 @@ def fitted_z(table: Table, difference: float) -> float:
 
 
 @pytest.mark.parametrize("difference", [-0.3, -0.05, 0.02, 0.2])
-@pytest.mark.parametrize("table", [Table(10, 6, 3, 20), Table(5, 1, 9, 5), Table(4, 8, 1, 2)])
-def test_score_z_fits_the_discordance_best(table: Table, difference: float) -> None:
+@pytest.mark.parametrize("table", [PairTable(10, 6, 3, 20), PairTable(5, 1, 9, 5), PairTable(4, 8, 1, 2)])
+def test_score_z_fits_the_discordance_best(table: PairTable, difference: float) -> None:
     assert score_z(table, difference) == pytest.approx(fitted_z(table, difference), abs=1e-4)
 
 
 @given(table=tables)
-def test_score_z_at_0_is_mcnemar_uncorrected(table: Table) -> None:
+def test_score_z_at_0_is_mcnemar_uncorrected(table: PairTable) -> None:
     wanted = (table.n_sf - table.n_fs) / math.sqrt(table.discordant) if table.discordant else 0.0
     assert score_z(table, 0.0) == pytest.approx(wanted)
 
 
 @given(table=tables, difference=st.floats(-0.99, 0.99))
-def test_score_z_mirrors_and_vanishes_at_the_estimate(table: Table, difference: float) -> None:
+def test_score_z_mirrors_and_vanishes_at_the_estimate(table: PairTable, difference: float) -> None:
     assume(table.n > 0)
     assert score_z(table, difference) == pytest.approx(-score_z(table.swapped(), -difference), abs=1e-9)
     assert score_z(table, table.difference) == pytest.approx(0, abs=1e-6)
@@ -50,12 +50,12 @@ def test_score_z_mirrors_and_vanishes_at_the_estimate(table: Table, difference: 
 
 def test_tango_published_interval() -> None:
     # Fagerland, Lydersen and Laake (2014), airway hyper-responsiveness: Tango's 95 % interval is -0.517 to -0.026.
-    got = paired_equivalent(Table(n_ff=12, n_sf=1, n_fs=7, n_ss=1), margin=0.1, alpha=0.025).interval
+    got = paired_equivalent(PairTable(n_ff=12, n_sf=1, n_fs=7, n_ss=1), margin=0.1, alpha=0.025).interval
     assert (got.low, got.high) == pytest.approx((-0.517, -0.026), abs=0.0005)
 
 
 @given(table=tables, margin=st.sampled_from([0.05, 0.1, 0.3]))
-def test_interval_within_the_margins_means_equivalent(table: Table, margin: float) -> None:
+def test_interval_within_the_margins_means_equivalent(table: PairTable, margin: float) -> None:
     assume(table.n > 0)
     got = paired_equivalent(table, margin=margin)
     inside = -margin < got.interval.low and got.interval.high < margin
@@ -91,7 +91,7 @@ def test_no_error_at_all() -> None:
 
 
 def test_design_effect_makes_it_harder() -> None:
-    table = Table(n_ff=50, n_sf=20, n_fs=20, n_ss=400)
+    table = PairTable(n_ff=50, n_sf=20, n_fs=20, n_ss=400)
     plain, clustered = (paired_equivalent(table, margin=0.04, design_effect=d) for d in (1.0, 4.0))
     assert norm.isf(plain.p_equivalent) == pytest.approx(2 * norm.isf(clustered.p_equivalent))
 
@@ -106,20 +106,20 @@ def test_error_at_the_margin_summed_over_all_tables(p_sf: float, p_fs: float) ->
             continue
         chance = gammaln(n + 1) - gammaln(b + 1) - gammaln(c + 1) - gammaln(n - b - c + 1)
         chance += (b * math.log(p_sf) if b else 0) + c * math.log(p_fs) + (n - b - c) * math.log(1 - p_sf - p_fs)
-        if score_z(Table(0, b, c, n - b - c), -margin) >= norm.ppf(0.95):
+        if score_z(PairTable(0, b, c, n - b - c), -margin) >= norm.ppf(0.95):
             wrong += math.exp(chance)
     assert 0.02 <= wrong <= 0.07
 
 
 def test_no_case() -> None:
-    got = paired_equivalent(Table(0, 0, 0, 0), margin=0.1)
+    got = paired_equivalent(PairTable(0, 0, 0, 0), margin=0.1)
     assert got.interval == Interval(-1.0, 1.0)
     assert not got.not_inferior
 
 
 def test_no_discordant_pair_can_be_equivalent() -> None:
-    assert paired_equivalent(Table(100, 0, 0, 900), margin=0.01).equivalent
-    assert not paired_equivalent(Table(10, 0, 0, 90), margin=0.01).equivalent
+    assert paired_equivalent(PairTable(100, 0, 0, 900), margin=0.01).equivalent
+    assert not paired_equivalent(PairTable(10, 0, 0, 90), margin=0.01).equivalent
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_refuses(options: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         equivalent(0.0, 0.1, **options)
     with pytest.raises(ValueError, match=message):
-        paired_equivalent(Table(1, 1, 1, 1), **options)
+        paired_equivalent(PairTable(1, 1, 1, 1), **options)
 
 
 def test_refuses_a_negative_error() -> None:

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
-from harness.stats.paired import McNemar, Table, mcnemar, mcnemar_all, pairwise_tables
+from harness.stats.paired import McNemar, PairTable, mcnemar, mcnemar_all, pairwise_tables
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "data/paired/reference.json").read_text())
 counts = st.integers(0, 60)
 
 
-def discordant(n_sf: int, n_fs: int) -> Table:
-    return Table(n_ff=11, n_sf=n_sf, n_fs=n_fs, n_ss=17)
+def discordant(n_sf: int, n_fs: int) -> PairTable:
+    return PairTable(n_ff=11, n_sf=n_sf, n_fs=n_fs, n_ss=17)
 
 
 def coin(n: int, first: int, last: int) -> Fraction:
@@ -149,10 +149,10 @@ def test_design_effect_shrinks_z() -> None:
 
 def test_a_million_discordant_pairs() -> None:
     # The normal tail with a continuity correction agrees with the exact one to a few parts in a thousand here.
-    got = mcnemar(Table(0, 502_000, 498_000, 0))
+    got = mcnemar(PairTable(0, 502_000, 498_000, 0))
     assert got.p_exact == pytest.approx(got.p_chi2, rel=2e-3)
-    assert mcnemar(Table(0, 10**6, 0, 0)).p_exact == 0.0
-    assert mcnemar(Table(0, 500_000, 500_000, 0)).p_exact == 1.0
+    assert mcnemar(PairTable(0, 10**6, 0, 0)).p_exact == 0.0
+    assert mcnemar(PairTable(0, 500_000, 500_000, 0)).p_exact == 1.0
 
 
 def test_exact_at_ten_thousand() -> None:
@@ -166,8 +166,8 @@ def test_all_pairs_equal_a_count_case_by_case() -> None:
     assert len(tables) == 15
     for pair in range(15):
         a, b = successes[tables.first[pair]], successes[tables.second[pair]]
-        wanted = Table(n_ff=sum(~a & ~b), n_sf=sum(a & ~b), n_fs=sum(~a & b), n_ss=sum(a & b))
-        assert tables.table(pair) == wanted == Table.of(a, b)
+        wanted = PairTable(n_ff=sum(~a & ~b), n_sf=sum(a & ~b), n_fs=sum(~a & b), n_ss=sum(a & b))
+        assert tables.table(pair) == wanted == PairTable.of(a, b)
         assert tables.better()[tables.first[pair], tables.second[pair]] == wanted.n_sf
         assert tables.better()[tables.second[pair], tables.first[pair]] == wanted.n_fs
     many = mcnemar_all(tables.n_sf, tables.n_fs)
@@ -176,31 +176,31 @@ def test_all_pairs_equal_a_count_case_by_case() -> None:
 
 def test_cases_are_counted_across_blocks() -> None:
     a = np.ones(70_001, dtype=bool)
-    assert Table.of(a, ~a) == Table(n_ff=0, n_sf=70_001, n_fs=0, n_ss=0)
+    assert PairTable.of(a, ~a) == PairTable(n_ff=0, n_sf=70_001, n_fs=0, n_ss=0)
 
 
 def test_permuting_cases_changes_nothing() -> None:
     rng = np.random.default_rng(2)
     a, b = rng.random((2, 50)) < 0.6
     order = rng.permutation(50)
-    assert Table.of(a[order], b[order]) == Table.of(a, b)
-    assert Table.of(a, b).difference == pytest.approx(a.mean() - b.mean())
+    assert PairTable.of(a[order], b[order]) == PairTable.of(a, b)
+    assert PairTable.of(a, b).difference == pytest.approx(a.mean() - b.mean())
 
 
 def test_variance_is_that_of_the_mean_of_the_differences() -> None:
     a, b = np.random.default_rng(3).random((2, 50)) < 0.6
     difference = a.astype(float) - b
-    assert Table.of(a, b).variance == pytest.approx(difference.var(ddof=1) / 50, rel=1e-12)
-    assert math.isnan(Table(1, 0, 0, 0).variance)
+    assert PairTable.of(a, b).variance == pytest.approx(difference.var(ddof=1) / 50, rel=1e-12)
+    assert math.isnan(PairTable(1, 0, 0, 0).variance)
 
 
 def test_refuses_what_is_no_table() -> None:
     with pytest.raises(ValueError, match="n_fs is -1"):
-        Table(0, 1, -1, 0)
+        PairTable(0, 1, -1, 0)
     with pytest.raises(ValueError, match="A has 3 cases, B has 2"):
-        Table.of([1, 0, 1], [1, 0])
+        PairTable.of([1, 0, 1], [1, 0])
     with pytest.raises(ValueError, match="other than 0 and 1"):
-        Table.of([1, 2], [1, 0])
+        PairTable.of([1, 2], [1, 0])
     with pytest.raises(ValueError, match=r"expected \(algorithms, cases\)"):
         pairwise_tables([1, 0])
     with pytest.raises(ValueError, match=r"n_sf is 1.5"):
@@ -210,5 +210,5 @@ def test_refuses_what_is_no_table() -> None:
 
 
 def test_no_case_at_all() -> None:
-    assert Table.of([], []) == Table(0, 0, 0, 0)
-    assert math.isnan(Table(0, 0, 0, 0).difference)
+    assert PairTable.of([], []) == PairTable(0, 0, 0, 0)
+    assert math.isnan(PairTable(0, 0, 0, 0).difference)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.stats.paired import Table, mcnemar
+from harness.stats.paired import PairTable, mcnemar
 
 # 003, section 6: tests, TP, TN, FP, FN at thresholds 0 to 4.
 SWEEP = [(450, 320, 300, 364), (140, 100, 594, 600), (15, 14, 700, 705), (1, 1, 706, 726), (0, 0, 706, 728)]
@@ -54,7 +54,7 @@ def test_003_sweep_is_an_illustration() -> None:
 
 def test_003_run_and_comparison_are_of_different_algorithms() -> None:
     # The run of section 6 has 450 + 320 successes; in the comparison WISARD succeeds on 1254 of the same 1434 tests.
-    table = Table(n_ff=0, n_sf=1254, n_fs=180, n_ss=0)
+    table = PairTable(n_ff=0, n_sf=1254, n_fs=180, n_ss=0)
     assert table.n == 1434
     assert table.n_sf + table.n_ss != 450 + 320
     assert mcnemar(table).z == pytest.approx(28.34, abs=0.005)

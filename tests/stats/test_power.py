@@ -15,7 +15,7 @@ from statsmodels.stats.power import TTestPower
 
 from harness.stats.paired import mcnemar_all
 from harness.stats.power import (
-    Plan,
+    PowerAnalysis,
     cases_needed,
     detectable,
     detectable_difference,
@@ -40,14 +40,14 @@ def exact_power(n: int, d: float, psi: float) -> float:
 def test_published_sizes() -> None:
     # Connor (1987), as computed by the calculators that cite him: p01 0.45, p10 0.05.
     assert cases_needed(0.4, 0.5) == 23
-    assert cases_needed(0.4, 0.5, plan=Plan(power=0.9, two_sided=False)) == 23
+    assert cases_needed(0.4, 0.5, analysis=PowerAnalysis(power=0.9, two_sided=False)) == 23
 
 
 def test_formula_of_the_design_page() -> None:
     z_a, z_b, psi, d = norm.ppf(0.975), norm.ppf(0.8), 0.12, 0.03
     wanted = (z_a * math.sqrt(psi) + z_b * math.sqrt(psi - d**2)) ** 2 / d**2
     assert cases_needed(d, psi) == math.ceil(wanted)
-    assert cases_needed(-d, psi, plan=Plan(design_effect=2.5)) == math.ceil(2.5 * wanted)
+    assert cases_needed(-d, psi, analysis=PowerAnalysis(design_effect=2.5)) == math.ceil(2.5 * wanted)
 
 
 @pytest.mark.parametrize(("d", "psi"), [(0.1, 0.3), (0.04, 0.1), (0.05, 0.2)])
@@ -74,8 +74,8 @@ def test_the_exact_test_has_a_little_less_power_and_the_mid_p_has_it_all() -> No
 def test_power_with_a_design_effect_by_simulation() -> None:
     # Pairs of cases that share their outcome: the design effect is 2 and the test divides z by its root. 4,000 trials:
     # standard error 0.6 %, and 2.5 % for the formula as above.
-    rng, plan, d, psi = np.random.default_rng(13), Plan(design_effect=2.0), 0.1, 0.3
-    n = cases_needed(d, psi, plan=plan)
+    rng, analysis, d, psi = np.random.default_rng(13), PowerAnalysis(design_effect=2.0), 0.1, 0.3
+    n = cases_needed(d, psi, analysis=analysis)
     won, lost, _ = 2 * rng.multinomial(n // 2, [(psi + d) / 2, (psi - d) / 2, 1 - psi], size=4_000).T
     z = (won - lost) / np.sqrt(won + lost) / math.sqrt(2)
     assert float((z >= norm.ppf(0.975)).mean()) == pytest.approx(0.8, abs=0.045)
@@ -83,25 +83,25 @@ def test_power_with_a_design_effect_by_simulation() -> None:
 
 @given(psi=discordances, share=st.floats(0.05, 1), power=st.floats(0.51, 0.99), deff=st.floats(0.5, 5))
 def test_size_gives_power_and_one_case_less_does_not(psi: float, share: float, power: float, deff: float) -> None:
-    d, plan = share * psi, Plan(power=power, design_effect=deff)
-    n = cases_needed(d, psi, plan=plan)
+    d, analysis = share * psi, PowerAnalysis(power=power, design_effect=deff)
+    n = cases_needed(d, psi, analysis=analysis)
     if d * d >= psi:
         return
-    assert paired_power(n, d, psi, plan=plan) >= power - 1e-9
+    assert paired_power(n, d, psi, analysis=analysis) >= power - 1e-9
     if n > 1:
-        assert paired_power(n - 1, d, psi, plan=plan) < power + 1e-9
+        assert paired_power(n - 1, d, psi, analysis=analysis) < power + 1e-9
 
 
 @given(psi=discordances, n=st.floats(20, 1e6), power=st.sampled_from([0.3, 0.5, 0.8, 0.95]), deff=st.floats(1, 4))
 def test_detectable_difference_turns_the_formula_round(psi: float, n: float, power: float, deff: float) -> None:
-    plan = Plan(power=power, design_effect=deff)
-    d = detectable_difference(n, psi, plan=plan)
+    analysis = PowerAnalysis(power=power, design_effect=deff)
+    d = detectable_difference(n, psi, analysis=analysis)
     if d == math.inf:
-        assert n / deff < plan.z_alpha**2
+        assert n / deff < analysis.z_alpha**2
         return
     discordance = max(psi, d)
     if discordance - d * d > 1e-9:
-        assert paired_power(n, d, discordance, plan=plan) == pytest.approx(power, abs=1e-6)
+        assert paired_power(n, d, discordance, analysis=analysis) == pytest.approx(power, abs=1e-6)
 
 
 def test_detectable_difference_at_small_discordance() -> None:
@@ -147,7 +147,7 @@ def test_refuses_plans_and_sizes() -> None:
         ({"design_effect": 0.0}, "design effect"),
     ]:
         with pytest.raises(ValueError, match=message):
-            Plan(**options)  # type: ignore[arg-type]
+            PowerAnalysis(**options)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="number of cases"):
         paired_power(0, 0.1, 0.2)
     with pytest.raises(ValueError, match="rate"):

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.stats.ranks import FloatArray, Ranks, censored, median_rank, rank_matrix, weighted_median
+from harness.stats.arrays import FloatArray
+from harness.stats.ranks import Ranks, censored, median_rank, rank_matrix, weighted_median
 
 
 def brute_rank(row: FloatArray, who: int, gallery: list[int], skip: int | None = None) -> float:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, permutation_test
 
 from harness.stats import sign_flip as module
-from harness.stats.paired import Table, mcnemar
+from harness.stats.paired import PairTable, mcnemar
 from harness.stats.sign_flip import FlipMethod, SignFlip, sign_flip
 
 counts = st.lists(st.integers(-9, 9), max_size=10)
@@ -77,7 +77,7 @@ def test_units_of_one_size_are_the_sign_test(plus: int, minus: int, size: float)
 @pytest.mark.parametrize(("n_sf", "n_fs"), [(60, 38), (22, 8), (3, 1), (0, 7), (20_000, 19_000)])
 def test_cases_as_units_are_mcnemars_exact_test(n_sf: int, n_fs: int) -> None:
     outcomes = np.repeat([1.0, -1.0, 0.0], [n_sf, n_fs, 500])
-    assert found(outcomes).p_value == pytest.approx(mcnemar(Table(0, n_sf, n_fs, 500)).p_exact, rel=1e-9)
+    assert found(outcomes).p_value == pytest.approx(mcnemar(PairTable(0, n_sf, n_fs, 500)).p_exact, rel=1e-9)
 
 
 @given(sums=st.lists(st.integers(-6, 6), min_size=1, max_size=60), seed=st.integers(0, 99), scale=st.floats(1e-6, 1e6))

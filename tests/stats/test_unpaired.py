@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import fisher_exact as scipy_fisher
 from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
 
+from harness.stats.differences import fisher_exact, unpaired_difference
 from harness.stats.rates import Interval
-from harness.stats.unpaired import fisher_exact, unpaired
 
 
 @st.composite
@@ -32,13 +32,13 @@ def samples(draw: st.DrawFn) -> tuple[int, int]:
     ],
 )
 def test_newcombe_published(a: tuple[int, int], b: tuple[int, int], low: float, high: float) -> None:
-    got = unpaired(a, b).interval
+    got = unpaired_difference(a, b).interval
     assert (got.low, got.high) == pytest.approx((low, high), abs=0.00005)
 
 
 @given(a=samples(), b=samples())
 def test_interval_matches_statsmodels(a: tuple[int, int], b: tuple[int, int]) -> None:
-    got = unpaired(a, b).interval
+    got = unpaired_difference(a, b).interval
     assert (got.low, got.high) == pytest.approx(confint_proportions_2indep(*a, *b, method="newcomb"), abs=1e-9)
 
 
@@ -58,13 +58,13 @@ def test_fisher_matches_scipy_at_size() -> None:
 
 def test_fisher_of_a_million() -> None:
     # Far in the middle of the distribution Fisher's p is the normal one with a correction of half a case.
-    got = unpaired((500_700, 10**6), (500_000, 10**6))
+    got = unpaired_difference((500_700, 10**6), (500_000, 10**6))
     assert got.p_fisher == pytest.approx(got.p_z, rel=0.01)
 
 
 @given(a=samples(), b=samples())
 def test_swapping_mirrors(a: tuple[int, int], b: tuple[int, int]) -> None:
-    here, there = unpaired(a, b), unpaired(b, a)
+    here, there = unpaired_difference(a, b), unpaired_difference(b, a)
     assert here.z == pytest.approx(-there.z)
     assert here.interval.low == pytest.approx(-there.interval.high)
     assert here.p_fisher == pytest.approx(there.p_fisher, rel=1e-9)
@@ -75,32 +75,32 @@ def test_swapping_mirrors(a: tuple[int, int], b: tuple[int, int]) -> None:
 def test_z_matches_statsmodels(a: tuple[int, int], b: tuple[int, int]) -> None:
     assume(0 < a[0] + b[0] < a[1] + b[1])
     wanted = proportions_ztest([a[0], b[0]], [a[1], b[1]])
-    got = unpaired(a, b)
+    got = unpaired_difference(a, b)
     assert (got.z, got.p_z) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_design_effects_are_smaller_samples() -> None:
-    clustered = unpaired((40, 80), (30, 90), design_effects=(2.0, 3.0))
-    smaller = unpaired((20, 40), (10, 30))
+    clustered = unpaired_difference((40, 80), (30, 90), design_effects=(2.0, 3.0))
+    smaller = unpaired_difference((20, 40), (10, 30))
     assert (clustered.interval.low, clustered.interval.high) == pytest.approx(
         (smaller.interval.low, smaller.interval.high)
     )
-    assert abs(clustered.z) < abs(unpaired((40, 80), (30, 90)).z)
+    assert abs(clustered.z) < abs(unpaired_difference((40, 80), (30, 90)).z)
 
 
 def test_nothing_known() -> None:
-    got = unpaired((0, 0), (3, 5))
+    got = unpaired_difference((0, 0), (3, 5))
     assert math.isnan(got.difference)
     assert got.interval == Interval(-1.0, 1.0)
     assert (got.z, got.p_z, got.p_fisher) == (0.0, 1.0, 1.0)
 
 
 def test_no_variance() -> None:
-    got = unpaired((5, 5), (7, 7))
+    got = unpaired_difference((5, 5), (7, 7))
     assert (got.z, got.p_z, got.p_fisher) == (0.0, 1.0, 1.0)
 
 
 @pytest.mark.parametrize("counts", [(3, 2), (-1, 2), (1.5, 2)])
 def test_refuses(counts: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="whole numbers"):
-        unpaired(counts, (1, 2))
+        unpaired_difference(counts, (1, 2))

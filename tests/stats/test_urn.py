@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from harness.stats.urn import Urn, urn, variance_interval
+from harness.stats.urn import UrnVariance, urn, variance_interval
 
 N, M, TRIALS, RUNS = 60, 4, 90, 250
 GROUPS = np.repeat(np.arange(N), M)
 
 
-def verdicts(rng: np.random.Generator, *, same_subjects: bool) -> list[Urn]:
+def verdicts(rng: np.random.Generator, *, same_subjects: bool) -> list[UrnVariance]:
     def trials() -> npt.NDArray[np.bool_]:
         theta = rng.beta(1.5, 1.0, size=(N, 1, 1 if same_subjects else TRIALS))
         return (rng.random((N, M, TRIALS)) < theta).reshape(N * M, TRIALS)

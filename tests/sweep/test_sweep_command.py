@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from workshop import Workshop, wait_until
+
+from tests.workshop import Workshop, wait_until
 
 # Leaves a mark for every question that it answers; `step` changes the answers, `threshold` only how they are judged.
 COUNTING = """\
@@ -87,7 +88,8 @@ def test_what_is_known_is_not_run_again(counting: Workshop) -> None:
     assert calls(counting) == 24
     done = counting.call("sweep", "toy", "--param", "step=2,3", "--param", "threshold=0,1", "--format", "json")
     assert calls(counting) == 12
-    assert "1 of 2 runs; --fresh runs everything again" in done.err
+    assert "from the cache: 1 of 2 runs, made " in done.err
+    assert "; --fresh runs everything again" in done.err
     assert done.json["rows"][:2] == first["rows"][2:]
     sweep(counting, "--param", "step=2,3", "--fresh")
     assert calls(counting) == 24
@@ -258,7 +260,7 @@ def test_a_program_that_does_not_start_ends_the_sweep_and_the_rest_is_kept(count
     ("words", "says"),
     [
         (["--param", "stepp=1"], "did you mean 'step'?"),
-        (["--param", "step=1", "--param", "step=2"], "there twice"),
+        (["--param", "step=1", "--param", "step=2"], "given twice"),
         (["--param", "step=1", "--sample", "2", "--latin", "2"], "exclude one another"),
         ([], "--param"),
         (["--param", "threshold=0:1:1e-9"], "take a larger step"),

@@ -8,19 +8,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.analysis.deciding import pooled, read_answers
-from harness.analysis.redecided import write_redecided
-from harness.analysis.tuning.lead import Candidate
+from harness.analysis.decisions import pool_answers, read_answers, write_decided
+from harness.analysis.lead import Candidate
 from harness.engine.header import run_header
-from harness.engine.judge import Judge
-from harness.engine.run import Plan
+from harness.engine.judge import make_judge
+from harness.engine.plan import Plan
 from harness.errors import TranscriptError
 from harness.interface.load import load_interface
 from harness.model import Case, Counts, ErrorKind, Question, Reply, Trial
 from harness.script.cases import load_cases
 from harness.script.load import load_script
 from harness.transcript.read import open_transcript
-from harness.transcript.write import Writer
+from harness.transcript.write import TranscriptWriter
 
 THRESHOLD = '[params.threshold]\ntype = "float"\ndefault = 0.5\ndecision = true\n'
 TESTS = {
@@ -74,12 +73,12 @@ def answered(draw: st.DrawFn, task: str) -> list[tuple[Case, Reply]]:
 
 
 def trials(plan: Plan, replies: list[tuple[Case, Reply]], params: dict[str, Any]) -> list[Trial]:
-    judge = Judge(plan.cases, params, repeated=False)
+    judge = make_judge(plan.cases, params, repeated=False)
     return [judge.trial(case, reply) for case, reply in replies]
 
 
 def write(path: Path, plan: Plan, records: list[Trial]) -> None:
-    writer = Writer.create(path, run_header(plan), force=True)
+    writer = TranscriptWriter.create(path, run_header(plan), force=True)
     for index, trial in enumerate(records):
         writer.append(index, trial)
     writer.finish()
@@ -112,7 +111,7 @@ def test_a_transcript_decided_on_anew_is_that_of_a_new_run(tmp_path: Path, name:
     params = {**plan.params, param: data.draw(NUMBER)}
     write(tmp_path / "run.jsonl", plan, trials(plan, replies, dict(plan.params)))
     other = Plan(plan.cases, plan.interface, params)
-    write_redecided([tmp_path / "run.jsonl"], tmp_path / "other.jsonl", run_header(other))
+    write_decided([tmp_path / "run.jsonl"], tmp_path / "other.jsonl", run_header(other))
     with open_transcript(tmp_path / "other.jsonl") as reader:
         records = list(itertools.chain.from_iterable(reader.blocks()))
     assert records == trials(plan, replies, params)
@@ -127,7 +126,7 @@ def test_parts_are_pooled(tmp_path: Path) -> None:
     for part in range(2):
         write(tmp_path / f"{part}.jsonl", plan, trials(plan, replies[part * 5 : part * 5 + 5], dict(plan.params)))
     write(tmp_path / "whole.jsonl", plan, trials(plan, replies, dict(plan.params)))
-    both = pooled([read_answers(tmp_path / f"{part}.jsonl") for part in range(2)])
+    both = pool_answers([read_answers(tmp_path / f"{part}.jsonl") for part in range(2)])
     values = [0.0, 0.3, 0.55, 1.0]
     assert both.counts(values) == read_answers(tmp_path / "whole.jsonl").counts(values)
 
@@ -142,6 +141,6 @@ def test_answers_without_a_score_are_counted(tmp_path: Path) -> None:
 
 def test_incomplete_runs_are_refused(tmp_path: Path) -> None:
     plan = make_plan(tmp_path / "t", "label")
-    Writer.create(tmp_path / "run.jsonl", run_header(plan)).close()
+    TranscriptWriter.create(tmp_path / "run.jsonl", run_header(plan)).close()
     with pytest.raises(TranscriptError, match="incomplete"):
         read_answers(tmp_path / "run.jsonl")

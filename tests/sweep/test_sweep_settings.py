@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.engine.settings import Axis, Grid, drawn, every, latin, make_grid
+from harness.engine.sweep import Axis, Grid, all_combinations, latin_hypercube, make_grid, random_combinations
 from harness.errors import UsageError
 from harness.params import Param, ParamType
 
@@ -25,7 +25,7 @@ def grid_of(sizes: list[int]) -> Grid:
 
 def test_a_grid_has_every_combination_the_last_parameter_changing_fastest() -> None:
     grid = make_grid(DECLARED, ["a=1,2", "threshold=0:1:0.5"])
-    found = [grid.at(number) for number in every(grid)]
+    found = [grid.at(number) for number in all_combinations(grid)]
     assert [(s["a"], s["threshold"]) for s in found] == list(product([1, 2], [0.0, 0.5, 1.0]))
     assert all(s["b"] == "x" for s in found)
 
@@ -33,9 +33,9 @@ def test_a_grid_has_every_combination_the_last_parameter_changing_fastest() -> N
 @given(SIZES)
 def test_numbers_and_places_are_the_same_thing(sizes: list[int]) -> None:
     grid = grid_of(sizes)
-    everything = [tuple(grid.at(number).values()) for number in every(grid)]
+    everything = [tuple(grid.at(number).values()) for number in all_combinations(grid)]
     assert everything == list(product(*(range(size) for size in sizes)))
-    assert [grid.number([int(v) for v in places]) for places in everything] == every(grid)
+    assert [grid.number([int(v) for v in places]) for places in everything] == all_combinations(grid)
 
 
 @given(SIZES, st.integers(1, 40), st.integers(0, 3))
@@ -43,21 +43,21 @@ def test_a_random_sample_has_different_combinations_in_order_and_is_the_same_aga
     sizes: list[int], count: int, seed: int
 ) -> None:
     grid = grid_of(sizes)
-    found = drawn(grid, count, seed)
+    found = random_combinations(grid, count, seed)
     assert found == sorted(set(found))
     assert len(found) == min(count, grid.size)
-    assert set(found) <= set(every(grid))
-    assert found == drawn(grid, count, seed)
+    assert set(found) <= set(all_combinations(grid))
+    assert found == random_combinations(grid, count, seed)
 
 
 @given(SIZES, st.integers(1, 40), st.integers(0, 3))
 def test_a_latin_hypercube_meets_all_values_equally_often(sizes: list[int], count: int, seed: int) -> None:
     grid = grid_of(sizes)
-    found = latin(grid, count, seed)
+    found = latin_hypercube(grid, count, seed)
     assert found == sorted(set(found))
-    assert found == latin(grid, count, seed)
+    assert found == latin_hypercube(grid, count, seed)
     if count >= grid.size:
-        assert found == every(grid)
+        assert found == all_combinations(grid)
     elif len(found) == count:  # no two points fell together
         for axis in grid.axes:
             often = Counter(grid.at(number)[axis.name] for number in found)
@@ -67,23 +67,23 @@ def test_a_latin_hypercube_meets_all_values_equally_often(sizes: list[int], coun
 
 def test_other_seeds_give_other_samples() -> None:
     grid = grid_of([100, 100])
-    assert drawn(grid, 10, 0) != drawn(grid, 10, 1)
-    assert latin(grid, 10, 0) != latin(grid, 10, 1)
+    assert random_combinations(grid, 10, 0) != random_combinations(grid, 10, 1)
+    assert latin_hypercube(grid, 10, 0) != latin_hypercube(grid, 10, 1)
 
 
 def test_a_grid_larger_than_any_list_can_be_sampled() -> None:
     grid = Grid({}, tuple(Axis(Param(f"p{i}", ParamType.INT, 0), range(10**6)) for i in range(5)))
-    assert len(drawn(grid, 20, 0)) == 20
-    assert len(latin(grid, 20, 0)) == 20
+    assert len(random_combinations(grid, 20, 0)) == 20
+    assert len(latin_hypercube(grid, 20, 0)) == 20
     with pytest.raises(UsageError, match="--sample N or --latin N"):
-        every(grid)
+        all_combinations(grid)
 
 
 @pytest.mark.parametrize(
     ("assignments", "says"),
     [
         (["c=1"], "no parameter 'c'"),
-        (["a=1", "a=2"], "there twice"),
+        (["a=1", "a=2"], "given twice"),
         (["a=1.5"], "not a whole number"),
         (["a"], "write NAME=VALUE"),
         (["threshold=1:0:0.1"], "never gets from"),

@@ -1,10 +1,10 @@
 """The transcripts of a sweep, in a folder of the user's choice."""
 
 import pytest
-from workshop import Workshop
 
-from harness.cli.keeping import file_names
+from harness.api.sweeps import file_names
 from harness.params import Value
+from tests.workshop import Workshop
 
 INTERFACE = """\
 NAME = "n"

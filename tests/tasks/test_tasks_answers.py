@@ -10,25 +10,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.interface.plain import plain
+from harness.interface.wire import plain
 from harness.model import REFUSAL, Answer, Case, Outcome
 from harness.tasks import TASKS
 from harness.tasks.answers import shown
 from harness.tasks.label import best_and_lead
-from harness.tasks.task import AnswerError, Rules
+from harness.tasks.task import AnswerError, TaskRules
 
 quickly = settings(deadline=None, derandomize=True, max_examples=150)
 POSITIVE = Case("1", "in", "3")
 NEGATIVE = Case("2", "in", "3", positive=False, truth="5")
 BLANK = Case("3", "in", "", positive=False)
-SIMILARITY, DISTANCE = Rules(), Rules(larger_is_better=False)
+SIMILARITY, DISTANCE = TaskRules(), TaskRules(larger_is_better=False)
 
 
-def answer(task: str, raw: object, case: Case = POSITIVE, rules: Rules = SIMILARITY) -> Answer:
+def answer(task: str, raw: object, case: Case = POSITIVE, rules: TaskRules = SIMILARITY) -> Answer:
     return TASKS[task].answer(raw, case, rules)
 
 
-def outcome(task: str, raw: object, case: Case, *, rules: Rules = SIMILARITY, **params: float) -> Outcome:
+def outcome(task: str, raw: object, case: Case, *, rules: TaskRules = SIMILARITY, **params: float) -> Outcome:
     defaults = {name: param.default for name, param in TASKS[task].decisions.items()}
     accepts = TASKS[task].acceptance(rules, defaults | params)
     return Outcome.of(positive=case.positive, accepted=accepts(case, TASKS[task].answer(raw, case, rules)))
@@ -168,7 +168,7 @@ def test_a_lead_or_an_error_is_never_infinite() -> None:
     far = Case("1", "in", "-1e308")
     assert answer("value", 1e308, far) == Answer(1e308, sys.float_info.max)
     tiny = Case("1", "in", "5e-324")
-    assert answer("value", 1e300, tiny, Rules(relative_tolerance=True)) == Answer(1e300, sys.float_info.max)
+    assert answer("value", 1e300, tiny, TaskRules(relative_tolerance=True)) == Answer(1e300, sys.float_info.max)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_a_tie_leads_by_nothing_and_passes_the_default_threshold() -> None:
     [(SIMILARITY, (0.5, 0.6, 9), (0.4999, -1)), (DISTANCE, (0.5, 0.4, -9), (0.5001, 2))],
 )
 def test_a_score_is_accepted_from_the_threshold_on(
-    rules: Rules, accepted: tuple[float, ...], refused: tuple[float, ...]
+    rules: TaskRules, accepted: tuple[float, ...], refused: tuple[float, ...]
 ) -> None:
     for score in accepted:
         assert outcome("score", score, POSITIVE, rules=rules, threshold=0.5) == "TP"
@@ -247,7 +247,7 @@ def test_a_value_at_the_edge_of_an_absolute_tolerance_is_right(
 def test_a_value_at_the_edge_of_a_relative_tolerance_is_right(
     expect: str, raw: float, tolerance: float, accepted: bool
 ) -> None:
-    case, rules = Case("1", "in", expect), Rules(relative_tolerance=True)
+    case, rules = Case("1", "in", expect), TaskRules(relative_tolerance=True)
     assert outcome("value", raw, case, rules=rules, tolerance=tolerance) == ("TP" if accepted else "FN")
 
 
@@ -263,7 +263,7 @@ def test_a_negative_value_case_without_a_claim_accepts_any_number() -> None:
     ("0", True, "expect is 0"), ("-0.0", True, "expect is 0"),
 ])  # fmt: skip
 def test_value_cases_need_a_number_to_be_compared_with(expect: str, relative: bool, said: str) -> None:
-    mistake = TASKS["value"].mistake(Case("1", "in", expect), Rules(relative_tolerance=relative))
+    mistake = TASKS["value"].case_mistake(Case("1", "in", expect), TaskRules(relative_tolerance=relative))
     assert mistake is not None
     assert said in mistake
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from workshop import Done, Record, Workshop
+from tests.workshop import Done, Record, Workshop
 
 DATA = Path(__file__).parent.parent / "data" / "import"
 LM_EVAL = DATA / "lm_eval"

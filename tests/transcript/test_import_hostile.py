@@ -3,15 +3,16 @@
 import json
 import struct
 import sys
+import tomllib
 import zipfile
 import zlib
 from pathlib import Path
 
 import pytest
-from imports import INSPECT, LM_EVAL, import_one, refused
-from workshop import Workshop
 
-from harness.transcript.importing import inspect_archive
+from harness.transcript.importing import inspect_ai
+from tests.transcript.imports import INSPECT, LM_EVAL, import_one, refused
+from tests.workshop import Workshop
 
 SAMPLES = next((LM_EVAL / "toy__longest-word").glob("samples_colours_*.jsonl"))
 HEADER = {"status": "success", "eval": {"task": "t", "model": "m"}}
@@ -54,7 +55,7 @@ def sample(**more: object) -> str:
         (b"id,y_true,y_pred\n1,,b\n", "no true label"),
         (b"id,y_true,y_pred\n", "no rows"),
         (b"id,y_true,y_pred\n1,\xff,b\n", "not UTF-8"),
-        (b"id,y_true,y_true,y_pred\n1,1,1,1\n", "stands twice"),
+        (b"id,y_true,y_true,y_pred\n1,1,1,1\n", "appears twice"),
         (b"id,y_true,y_pred,y_score\n1,1,1,nan\n", "neither a finite number"),
         (b"id,success\n1,maybe\n", "'maybe' is neither a finite number nor true or false"),
         (b'{"id": 1, "success": true}\n{"id": 2', ":2: not JSON"),
@@ -104,12 +105,12 @@ def test_a_zip_of_something_else(shop: Workshop) -> None:
 
 
 def test_a_member_that_unpacks_to_far_too_much(shop: Workshop) -> None:
-    path = shop.write("bomb.eval", crafted_archive(b" " * (64 << 20), inspect_archive.ZSTANDARD, 64 << 20))
+    path = shop.write("bomb.eval", crafted_archive(b" " * (64 << 20), inspect_ai.ZSTANDARD, 64 << 20))
     assert path.stat().st_size < 20_000
     assert "header.json: would unpack to 67,108,864 bytes; refused" in refused(shop, path)
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, inspect_archive.ZSTANDARD])
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, inspect_ai.ZSTANDARD])
 def test_a_member_that_lies_about_its_size(shop: Workshop, method: int) -> None:
     """The index promises ten bytes; what is packed would be 64 MiB."""
     path = shop.write("liar.eval", crafted_archive(b" " * (64 << 20), method, 10))
@@ -122,9 +123,9 @@ def test_a_member_of_several_frames(shop: Workshop) -> None:
     """inspect_ai begins a new zstd frame every 200 MiB; here they are short."""
     text = json.dumps(HEADER | {"comment": "x" * 1000}).encode()
     packed = b"".join(zstd(text[place : place + 100]) for place in range(0, len(text), 100))
-    path = shop.write("frames.eval", one_member(packed, inspect_archive.ZSTANDARD, text))
+    path = shop.write("frames.eval", one_member(packed, inspect_ai.ZSTANDARD, text))
     assert "an inspect_ai log without samples" in refused(shop, path)
-    with inspect_archive.Archive(path) as archive:
+    with inspect_ai._Archive(path) as archive:
         assert archive.read("header.json") == text
 
 
@@ -199,14 +200,20 @@ def test_names_cannot_lead_out_of_the_folder(shop: Workshop) -> None:
     ]
 
 
-def test_without_zstandard_there_is_a_hint(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    if sys.version_info >= (3, 14):
-        assert import_one(shop, INSPECT / "capitals_zstd.eval", "--metric", "match")
-        return
-    monkeypatch.setitem(sys.modules, "zstandard", None)
-    line = refused(shop, INSPECT / "capitals_zstd.eval", "--metric", "match")
-    assert "pip install 'hate-harness[import]'" in line
-    assert import_one(shop, INSPECT / "capitals_deflate.eval", "--metric", "match")
+def test_logs_of_inspect_ai_need_no_extra(shop: Workshop) -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert any(name.startswith("zstandard") for name in project["dependencies"])
+    # Old commands name it.
+    assert project["optional-dependencies"]["import"] == []
+    for kind in ("zstd", "deflate"):
+        assert import_one(shop, INSPECT / f"capitals_{kind}.eval", "--metric", "match")
+
+
+def test_the_extra_all_has_every_extra_but_that_of_the_tests() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    named = set(extras["all"][0].partition("[")[2].rstrip("]").split(","))
+    assert named == extras.keys() - {"all", "import", "test"}
 
 
 def test_all_mistakes_of_a_table_at_once(shop: Workshop) -> None:

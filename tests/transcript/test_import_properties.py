@@ -9,15 +9,15 @@ from typing import Any
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
-from imports import INSPECT, document
 from msgspec import UNSET
 
 from harness.errors import HateError
 from harness.model import Trial
-from harness.transcript.importing.content import Source
 from harness.transcript.importing.convert import convert
-from harness.transcript.importing.recognise import read
-from harness.transcript.importing.results import Fields, Wishes
+from harness.transcript.importing.file import ForeignFile
+from harness.transcript.importing.registry import read
+from harness.transcript.importing.results import ImportOptions
+from tests.transcript.imports import INSPECT, document
 
 KEYS = [
     "id", "doc_id", "doc", "target", "resps", "filtered_resps", "filter", "metrics", "acc", "eval", "status",
@@ -34,28 +34,28 @@ DOCUMENTS = st.recursive(
     max_leaves=20,
 )
 WISHES = [
-    Wishes(),
-    Wishes(metric="acc", success_at=0.5, partial=True),
-    Wishes(fields=Fields(success="success"), psu="id"),
-    Wishes(fields=Fields(success="success"), values=("y_score", "value,epoch")),
-    Wishes(values=("acc",)),
+    ImportOptions(),
+    ImportOptions(metric="acc", success_at=0.5, partial=True),
+    ImportOptions(success="success", psu="id"),
+    ImportOptions(success="success", values=("y_score", "value,epoch")),
+    ImportOptions(values=("acc",)),
 ]
 
 
-def outcome(text: str, wishes: Wishes) -> str | Sequence[Trial]:
+def outcome(text: str, options: ImportOptions) -> str | Sequence[Trial]:
     """What an import says or takes; any other exception is a failure of the test."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file"
         path.write_text(text, encoding="utf-8")
         try:
-            return [t for imported in read(Source(path), wishes) for t in convert(imported, wishes).trials]
+            return [t for imported in read(ForeignFile(path), options) for t in convert(imported, options).trials]
         except HateError as error:
             return str(error)
 
 
 @given(st.lists(DOCUMENTS, min_size=1, max_size=3), st.booleans(), st.sampled_from(WISHES))
-def test_any_document_is_a_transcript_or_an_error(documents: list[object], alone: bool, wishes: Wishes) -> None:
-    found = outcome(json.dumps(documents[0], indent=1) if alone else "\n".join(map(json.dumps, documents)), wishes)
+def test_any_document_is_a_transcript_or_an_error(documents: list[object], alone: bool, options: ImportOptions) -> None:
+    found = outcome(json.dumps(documents[0], indent=1) if alone else "\n".join(map(json.dumps, documents)), options)
     assert found
     for trial in [] if isinstance(found, str) else found:
         again = msgspec.json.decode(msgspec.json.encode(trial), type=Trial)
@@ -70,7 +70,7 @@ def test_any_change_to_a_real_log_is_told_in_words(data: st.DataObject) -> None:
     log = document(INSPECT / "graded.json")
     place, key = data.draw(st.sampled_from(list(places(log))))
     place[key] = data.draw(DOCUMENTS)
-    assert outcome(json.dumps(log), Wishes(metric="overlap", success_at=0.5))
+    assert outcome(json.dumps(log), ImportOptions(metric="overlap", success_at=0.5))
 
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:

@@ -7,11 +7,11 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from imports import import_one, outcomes, refused
-from workshop import Workshop
 
-from harness.transcript.importing.content import flat, look_up
+from harness.transcript.importing.file import flat, look_up
 from harness.transcript.importing.predictions import label_text
+from tests.transcript.imports import import_one, outcomes, refused
+from tests.workshop import Workshop
 
 DETECTION = """\
 id,y_true,y_pred,y_score,site

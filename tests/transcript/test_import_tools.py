@@ -8,10 +8,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from imports import INSPECT, LM_EVAL, PROMPTFOO, document, import_one, outcomes, refused
-from workshop import Workshop
 
 from harness.files.digest import digest_without_script
+from tests.transcript.imports import INSPECT, LM_EVAL, PROMPTFOO, document, import_one, outcomes, refused
+from tests.workshop import Workshop
 
 TOY = LM_EVAL / "toy__longest-word"
 DUMMY = LM_EVAL / "dummy"

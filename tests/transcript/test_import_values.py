@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from imports import INSPECT, LM_EVAL, PROMPTFOO, document, import_one, outcomes, refused
-from workshop import Record, Workshop
 
 from harness.transcript.columns import read_columns
-from harness.transcript.importing.values import plain_names, wished_names
+from harness.transcript.importing.metrics import plain_names, split_names
+from tests.transcript.imports import INSPECT, LM_EVAL, PROMPTFOO, document, import_one, outcomes, refused
+from tests.workshop import Record, Workshop
 
 TOY = LM_EVAL / "toy__longest-word"
 
@@ -276,7 +276,7 @@ def test_names_are_told_apart_whatever_their_order(names: list[str], rng: Any) -
 
 
 def test_a_name_with_a_comma_is_one_name_where_there_is_such_a_one() -> None:
-    assert wished_names(["a,b", " c , a,b"], {"a,b", "c", "a", "b"}.__contains__) == ["a,b", "c", "a", "b"]
+    assert split_names(["a,b", " c , a,b"], {"a,b", "c", "a", "b"}.__contains__) == ["a,b", "c", "a", "b"]
 
 
 def test_unicode_accents_are_the_same_however_they_are_written() -> None:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
-from transcript_files import FIRST_LINE, trials, write
 
 from harness.model import ErrorKind, Outcome, Trial, plain_text
 from harness.transcript.columns import OUTCOMES, Coded, read_columns
+from tests.transcript.transcript_files import FIRST_LINE, trials, write
 
 quickly = settings(deadline=None, derandomize=True, max_examples=80)
 TEXTS = ("expect", "truth", "actual", "error", "stratum", "psu")

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transcript_files import FIRST_LINE, HEADER, read, read_by_line, write
 
 from harness.errors import TranscriptError
 from harness.model import Counts, Outcome, Trial
 from harness.transcript.format import AlgorithmInfo, Header, differences
 from harness.transcript.format import TestInfo as Info
 from harness.transcript.read import BLOCK, open_transcript, summarise
+from tests.transcript.transcript_files import FIRST_LINE, HEADER, read, read_by_line, write
 
 quickly = settings(deadline=None, derandomize=True, max_examples=100)
 RECORD = b'{"id":"1","outcome":"TP"}\n'

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from transcript_files import FIRST_LINE, read, write
-from workshop import Workshop
 
 from harness.errors import TranscriptError
 from harness.model import Outcome, Trial
 from harness.transcript.columns import read_columns
 from harness.transcript.format import MOST_VALUES
+from tests.transcript.transcript_files import FIRST_LINE, read, write
+from tests.workshop import Workshop
 
 RECORD = b'{"id":"1","outcome":"TP","values":%b}\n'
 

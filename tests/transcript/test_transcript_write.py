@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transcript_files import HEADER, read, read_by_line, trials, write
 
 from harness.errors import OutputError
 from harness.model import Counts, ErrorKind, Outcome, Trial
 from harness.transcript.read import open_transcript, summarise
-from harness.transcript.write import Writer, working_path
+from harness.transcript.write import TranscriptWriter, working_path
+from tests.transcript.transcript_files import HEADER, read, read_by_line, trials, write
 
 quickly = settings(deadline=None, derandomize=True, max_examples=60)
 ONE, TWO, THREE = (Trial(name, Outcome.TP) for name in ("one", "two", "three"))
@@ -44,7 +44,7 @@ def test_records_appended_in_any_order_are_in_case_order_when_finished(
     folder = tmp_path_factory.mktemp("t")
     order = list(range(len(given_trials)))
     random.shuffle(order)  # type: ignore[attr-defined]
-    writer = Writer.create(folder / "shuffled.jsonl", HEADER)
+    writer = TranscriptWriter.create(folder / "shuffled.jsonl", HEADER)
     for index in order:
         writer.append(index, given_trials[index])
     shuffled = writer.finish()
@@ -73,7 +73,7 @@ def test_the_last_line_counts_and_has_the_sha256_of_every_byte_before_it(tmp_pat
 
 
 def test_a_record_is_on_disk_as_soon_as_its_case_is_done(tmp_path: Path) -> None:
-    writer = Writer.create(tmp_path / "t.jsonl", HEADER)
+    writer = TranscriptWriter.create(tmp_path / "t.jsonl", HEADER)
     for number, trial in enumerate((ONE, TWO, THREE)):
         writer.append(number, trial)
         assert read(tmp_path / "t.jsonl")[-1] == trial
@@ -83,7 +83,7 @@ def test_a_record_is_on_disk_as_soon_as_its_case_is_done(tmp_path: Path) -> None
 
 def test_a_compressed_transcript_is_a_part_until_it_is_finished(tmp_path: Path) -> None:
     target = tmp_path / "t.jsonl.gz"
-    writer = Writer.create(target, HEADER)
+    writer = TranscriptWriter.create(target, HEADER)
     writer.append(0, ONE)
     assert read(working_path(target)) == [ONE]
     assert not target.exists()
@@ -100,7 +100,7 @@ def test_the_same_transcript_compresses_to_the_same_bytes(tmp_path: Path) -> Non
 
 def test_a_torn_record_is_cut_off_when_a_run_carries_on(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    writer = Writer.create(path, HEADER)
+    writer = TranscriptWriter.create(path, HEADER)
     writer.append(0, ONE)
     writer.close()
     with path.open("ab") as file:
@@ -108,7 +108,7 @@ def test_a_torn_record_is_cut_off_when_a_run_carries_on(tmp_path: Path) -> None:
     with open_transcript(path) as reader:
         (line,) = reader.lines()
     assert reader.torn == 18
-    writer = Writer.reopen(path, head=reader.head, end=line.stop)
+    writer = TranscriptWriter.reopen(path, head=reader.head, end=line.stop)
     writer.count(line.trial)
     writer.keep(0, line.start)
     writer.append(1, TWO)
@@ -118,12 +118,12 @@ def test_a_torn_record_is_cut_off_when_a_run_carries_on(tmp_path: Path) -> None:
 
 def test_a_resumed_record_of_a_later_case_is_put_behind_the_earlier_one(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    writer = Writer.create(path, HEADER)
+    writer = TranscriptWriter.create(path, HEADER)
     writer.append(5, THREE)
     writer.close()
     with open_transcript(path) as reader:
         (line,) = reader.lines()
-    writer = Writer.reopen(path, head=reader.head, end=line.stop)
+    writer = TranscriptWriter.reopen(path, head=reader.head, end=line.stop)
     writer.count(line.trial)
     writer.append(0, ONE)
     writer.append(1, TWO)
@@ -135,7 +135,7 @@ def test_what_a_killed_run_left_behind_does_not_stop_the_next(tmp_path: Path) ->
     for name in ("t.jsonl.sorting", "u.jsonl.gz.part.sorting", "u.jsonl.gz.zipping"):
         (tmp_path / name).write_bytes(b"left behind")
     for name in ("t.jsonl", "u.jsonl.gz"):
-        writer = Writer.create(tmp_path / name, HEADER)
+        writer = TranscriptWriter.create(tmp_path / name, HEADER)
         writer.append(1, TWO)
         writer.append(0, ONE)
         assert read(writer.finish()) == [ONE, TWO]
@@ -148,20 +148,20 @@ def test_an_existing_transcript_is_not_overwritten_unless_told(tmp_path: Path) -
     before = path.read_bytes(), packed.read_bytes()
     for existing in (path, packed):
         with pytest.raises(FileExistsError):
-            Writer.create(existing, HEADER)
+            TranscriptWriter.create(existing, HEADER)
     assert (path.read_bytes(), packed.read_bytes()) == before
-    Writer.create(path, HEADER, force=True).finish()
+    TranscriptWriter.create(path, HEADER, force=True).finish()
     assert read(path) == []
 
 
 def test_a_second_writer_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    writer = Writer.create(path, HEADER)
+    writer = TranscriptWriter.create(path, HEADER)
     writer.append(0, ONE)
     with pytest.raises(OutputError, match="another run is writing this transcript; choose another with -o"):
-        Writer.create(path, HEADER, force=True)
+        TranscriptWriter.create(path, HEADER, force=True)
     with pytest.raises(OutputError, match="another run"):
-        Writer.reopen(path, head=1, end=1)
+        TranscriptWriter.reopen(path, head=1, end=1)
     writer.append(1, TWO)
     assert read(writer.finish()) == [ONE, TWO]
 
@@ -172,7 +172,7 @@ def test_a_place_that_cannot_be_written_is_said_with_the_remedy(tmp_path: Path, 
     (tmp_path / "file").write_text("")
     (tmp_path / "folder.jsonl").mkdir()
     with pytest.raises(OutputError, match="choose another place with -o"):
-        Writer.create(tmp_path / place, HEADER, force=place == "folder.jsonl")
+        TranscriptWriter.create(tmp_path / place, HEADER, force=place == "folder.jsonl")
 
 
 def test_text_that_is_not_unicode_does_not_end_a_run(tmp_path: Path) -> None:
@@ -189,10 +189,10 @@ from pathlib import Path
 from harness.errors import OutputError
 from harness.model import Outcome, Trial
 from harness.transcript.format import AlgorithmInfo, Header, TestInfo
-from harness.transcript.write import Writer
+from harness.transcript.write import TranscriptWriter
 header = Header("transcript", 1, TestInfo("t", "1", "1:a"), AlgorithmInfo("a"))
 path = Path(sys.argv[1])
-writer = Writer.create(path, header)
+writer = TranscriptWriter.create(path, header)
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
 written = 0
@@ -219,7 +219,7 @@ def test_a_full_disk_leaves_whole_records_and_no_hole(tmp_path: Path) -> None:
 
 def test_a_refused_write_keeps_the_records_before_it(tmp_path: Path) -> None:
     """Inside this process, with the limit put back at once."""
-    writer = Writer.create(tmp_path / "t.jsonl", HEADER)
+    writer = TranscriptWriter.create(tmp_path / "t.jsonl", HEADER)
     writer.append(0, ONE)
     size = (tmp_path / "t.jsonl").stat().st_size
     old_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -245,5 +245,5 @@ def test_a_header_that_cannot_be_written_leaves_the_file_free(tmp_path: Path) ->
     target.symlink_to(full)
     before = len(list(Path("/proc/self/fd").iterdir()))
     with pytest.raises(OutputError):
-        Writer.create(target, HEADER, force=True)
+        TranscriptWriter.create(target, HEADER, force=True)
     assert len(list(Path("/proc/self/fd").iterdir())) == before

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from harness.model import ErrorKind, Outcome, Trial
 from harness.transcript.format import AlgorithmInfo, Header, TestInfo
 from harness.transcript.read import open_transcript
-from harness.transcript.write import Writer
+from harness.transcript.write import TranscriptWriter
 
 HEADER = Header("transcript", 1, TestInfo("hdigits", "1.0.0", "1:abc"), AlgorithmInfo("wisard", "1.0"))
 FIRST_LINE = (
@@ -44,7 +44,7 @@ trials = st.builds(
 
 
 def write(path: Path, written: Iterable[Trial], header: Header = HEADER) -> Path:
-    writer = Writer.create(path, header, force=True)
+    writer = TranscriptWriter.create(path, header, force=True)
     for index, trial in enumerate(written):
         writer.append(index, trial)
     return writer.finish()

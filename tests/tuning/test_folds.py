@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.errors import ScriptError
 from harness.model import Case
 from harness.script.cases import CaseSet, load_cases, training_cases
-from harness.script.folds import Material, deal, fold_scripts, training_material, write_folds
+from harness.script.folds import TrainingMaterial, deal_folds, fold_scripts, training_material, write_folds
 from harness.script.load import load_script
 
 SCRIPT = """\
@@ -39,7 +39,7 @@ def make(
     return load_cases(load_script(folder / "toy.hate.toml"), {})
 
 
-def folds_of(material: Material, folder: Path, folds: int, seed: int = 0) -> list[CaseSet]:
+def folds_of(material: TrainingMaterial, folder: Path, folds: int, seed: int = 0) -> list[CaseSet]:
     target = folder / "folds"
     target.mkdir()
     write_folds(material, folds, seed, target)
@@ -112,10 +112,10 @@ def test_units_stay_together(tmp_path: Path, sizes: list[int], folds: int, seed:
     rows = "id,input,expect,writer\n" + "".join(f"t{n},i{n},{n % 3},{w}\n" for n, w in enumerate(writers))
     material = training_material(make(tmp_path, rows, sections='[design]\nstratum = "truth"\npsu = "writer"'))
     assert material.psu == ["writer"]
-    fold_of = deal(material, folds, seed)
+    fold_of = deal_folds(material, folds, seed)
     assert len(set(zip(writers, fold_of, strict=True))) == len(sizes)
     assert set(fold_of) == set(range(folds))
-    assert fold_of == deal(material, folds, seed)
+    assert fold_of == deal_folds(material, folds, seed)
 
 
 def test_the_design_is_that_of_the_test_where_the_training_part_has_it(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_ids_may_repeat_in_a_training_table(tmp_path: Path) -> None:
 def test_what_cannot_be_divided_is_said(tmp_path: Path, train: str, folds: int, says: str) -> None:
     cases = make(tmp_path, train)
     with pytest.raises(ScriptError, match=says):
-        deal(training_material(cases), folds, 0)
+        deal_folds(training_material(cases), folds, 0)
 
 
 def test_inputs_of_any_shape_are_kept(tmp_path: Path) -> None:

@@ -7,18 +7,17 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from harness.analysis.deciding import Answers
-from harness.analysis.tuning.goals import curve_cases, parse_goal
-from harness.analysis.tuning.lead import Candidate, Lead, standing
+from harness.analysis.decisions import AnswerLimits
+from harness.analysis.lead import Candidate, Lead, compare_winner, curve_cases, parse_goal
 from harness.errors import TranscriptError, UsageError
 from harness.stats.curves.summaries import SUMMARIES, summary_difference, summary_estimate
 from harness.stats.estimate import Estimate
 from harness.stats.replication.estimates import make_estimate, make_estimates
-from harness.stats.replication.plan import Plan
+from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import Sample, make_sample
-from harness.stats.replication.statistic import Smooth, difference, rate
+from harness.stats.replication.statistic import SmoothFormula, difference, rate
 
-LINEAR = Plan(method="linearised")
+LINEAR = Replication(method="linearised")
 UNITS = np.repeat(np.arange(60), 5)
 
 
@@ -27,15 +26,15 @@ def sample() -> Sample:
     return make_sample(300, strata=(UNITS % 6).tolist(), units=UNITS.tolist())
 
 
-def answers(seed: int, *, falling: bool = True) -> Answers:
+def answers(seed: int, *, falling: bool = True) -> AnswerLimits:
     rng = np.random.default_rng(seed)
     positive = np.arange(300) % 2 == 0
     scores = np.round(rng.normal(size=300) + 1.2 * positive + rng.normal(size=60)[UNITS], 1)
     return recorded(scores if falling else -scores, positive, falling=falling)
 
 
-def recorded(limit: Any, positive: Any, *, unscored: int = 0, falling: bool = True) -> Answers:
-    return Answers(limit.tolist(), positive.tolist(), 0, unscored, falling)
+def recorded(limit: Any, positive: Any, *, unscored: int = 0, falling: bool = True) -> AnswerLimits:
+    return AnswerLimits(limit.tolist(), positive.tolist(), 0, unscored, falling)
 
 
 @pytest.fixture
@@ -45,11 +44,11 @@ def pair() -> tuple[Candidate, Candidate]:
 
 def figure(goal: str, one: Candidate, sample: Sample) -> Estimate:
     """A candidate by itself."""
-    return standing(parse_goal(goal), [one], 0, 0, sample).winner
+    return compare_winner(parse_goal(goal), [one], 0, 0, sample).winner
 
 
 def lead(goal: str, candidates: Sequence[Candidate], winner: int, default: int, sample: Sample) -> Lead:
-    return standing(parse_goal(goal), candidates, winner, default, sample).lead
+    return compare_winner(parse_goal(goal), candidates, winner, default, sample).lead
 
 
 def f1(totals: Any) -> Any:
@@ -101,11 +100,11 @@ def test_a_rate_and_its_lead_are_those_of_replication(sample: Sample, pair: tupl
 
 
 def test_an_f1_and_its_lead_are_those_of_linearised_totals(sample: Sample, pair: tuple[Candidate, Candidate]) -> None:
-    own = make_estimate(sample, Smooth(columns(pair[0]), formula=f1, parts=3), LINEAR)
+    own = make_estimate(sample, SmoothFormula(columns(pair[0]), formula=f1, parts=3), LINEAR)
     found = figure("f1", pair[0], sample)
     assert (found.value, found.se) == pytest.approx((own.value, own.se), abs=1e-12)
     stacked = np.concatenate([columns(pair[0]), columns(pair[1])], axis=1)
-    both = make_estimates(sample, Smooth(stacked, formula=f1, parts=3), LINEAR).difference(0, 1)
+    both = make_estimates(sample, SmoothFormula(stacked, formula=f1, parts=3), LINEAR).difference(0, 1)
     ahead = lead("f1", pair, 0, 1, sample).estimate
     assert (ahead.value, ahead.se) == pytest.approx((both.value, both.se), abs=1e-12)
 

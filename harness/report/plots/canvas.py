@@ -1,18 +1,19 @@
-"""The sheet that pictures are drawn on: column width, colours for everyone, files that are the same every time."""
+"""The sheet that pictures are drawn on: column width, colours that everyone can tell apart, reproducible files."""
 
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import MissingExtra, OutputError, UsageError
-from harness.report.text import shortened as shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from harness.analysis.curve import Curve
 
 SUFFIXES = (".svg", ".png", ".pdf")
 # A journal's column, in inches.
@@ -22,6 +23,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 # So that lines can be told apart in black and white too.
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (8, 2, 1, 2, 1, 2)))
 GREY = "#999999"
+# Rates that are marked on normal-deviate axes.
+DEVIATE_TICKS = (0.0001, 0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999)
 STYLE = {
     "font.size": 8.0,
     "axes.labelsize": 8.0,
@@ -59,7 +62,7 @@ def check_picture(path: Path) -> None:
 
 
 def library() -> Any:
-    """Matplotlib, or a hint how to get it."""
+    """Matplotlib, or a hint on how to install it."""
     try:
         import matplotlib
     except ImportError:
@@ -111,3 +114,22 @@ def logarithmic(sheet: "Axes", which: str, *, dense: bool = False) -> None:
         axis.set_minor_formatter(NullFormatter())
         if dense:
             axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+
+
+def smallest_rate(curves: "Sequence[Curve]") -> float:
+    """Half of the smallest rate above 0: where an axis without a 0 begins."""
+    smallest = min(1 / (2 * max(curve.positives, curve.negatives)) for curve in curves)
+    return max(smallest, 1e-6)
+
+
+def largest_rate(curves: "Sequence[Curve]") -> float:
+    """Where normal-deviate axes end: past the equal error rates, with room for a legend."""
+    return min(0.999, max(0.6, *(2 * curve.eer.value for curve in curves)))
+
+
+def reached(curve: "Curve") -> tuple[int, int]:
+    """The first point that a threshold reaches, and the first beyond them; in a sweep all are reached."""
+    size = int(curve.points.tpr.size)
+    if curve.param is not None:
+        return 0, size
+    return int(curve.counts.opened), size - int(curve.counts.closed)

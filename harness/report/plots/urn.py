@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.analysis.urns.experiment import Row, Urn
+from harness.analysis.urn import UrnExperiment, UrnRow
 from harness.report.plots.canvas import COLOURS, GREY, logarithmic, picture
 from harness.report.text import safe
 
@@ -17,9 +17,9 @@ SAMPLE = COLOURS[1]
 MOST_TICKS = 8
 
 
-def plot_urn(found: Urn, path: Path) -> None:
+def plot_urn(found: UrnExperiment, path: Path) -> None:
     """Over the runs where there are several, else over the thresholds."""
-    by_run = found.wishes.runs > 1
+    by_run = found.request.runs > 1
     rows = [row for row in found.rows if row.threshold == found.rows[0].threshold] if by_run else list(found.rows)
     x = [float(row.run) if by_run else _place(row, number) for number, row in enumerate(rows)]
     with picture(path, height=2.8) as (_, sheet):
@@ -37,7 +37,7 @@ def plot_urn(found: Urn, path: Path) -> None:
                      title_fontsize=7)  # fmt: skip
 
 
-def _place(row: Row, number: int) -> float:
+def _place(row: UrnRow, number: int) -> float:
     return float(number) if row.threshold is None else row.threshold
 
 
@@ -46,17 +46,17 @@ def _above(values: Sequence[float]) -> list[float]:
     return [value if value > 0 else float("nan") for value in values]
 
 
-def _what(found: Urn, by_run: bool) -> str:
+def _what(found: UrnExperiment, by_run: bool) -> str:
     if by_run:
         return "run"
     return "threshold" if found.rows[0].threshold is not None else ""
 
 
-def _title(found: Urn) -> str:
-    wishes = found.wishes
-    parts = [f"groups by {wishes.group}"]
-    if wishes.resample is not None:
+def _title(found: UrnExperiment) -> str:
+    request = found.request
+    parts = [f"groups by {request.group}"]
+    if request.resample is not None:
         parts.append("others in every trial")
-    if wishes.shuffle:
-        parts.append(f"{', '.join(wishes.shuffle)} shuffled")
+    if request.shuffle:
+        parts.append(f"{', '.join(request.shuffle)} shuffled")
     return "; ".join(parts)

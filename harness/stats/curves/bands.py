@@ -1,4 +1,10 @@
-"""Pointwise bands of a ROC curve: both rates at each threshold, by Wilson, by bootstrap or by replication."""
+"""Bands of a ROC curve: both rates at each threshold, by Wilson, by bootstrap or by replication.
+
+Bands are pointwise. `simultaneous_confidence` is the confidence that each point needs for the band to hold along the
+whole curve at once. The largest standardised deviation along the curve is drawn with random multipliers of the units
+(the multiplier bootstrap: Gine and Zinn 1984; for bands, Montiel Olea and Plagborg-Moller 2019). No resample is formed,
+and the limits themselves are those of every other band, only with a higher confidence.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +13,32 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.curves.cases import Cases, FloatArray, IntArray
-from harness.stats.curves.counts import Counts, counts_of
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.curves.cumulative import RateBands, bootstrap_rates, replicated_rates, wilson_rates
 from harness.stats.curves.entries import Entries
 from harness.stats.curves.points import thinned
+from harness.stats.curves.scores import ScoredCases, ThresholdCounts, counts_of
 from harness.stats.curves.summaries import with_weights_of
-from harness.stats.replication.plan import Plan
-from harness.stats.replication.sample import Sample
+from harness.stats.rates import normal_quantile
+from harness.stats.replication.method import Replication
+from harness.stats.replication.sample import Sample, make_sample
 
-__all__ = ["DEFAULT_POINTS", "CurveBands", "bootstrap_bands", "places_of", "replicated_bands", "wilson_bands"]
+__all__ = [
+    "DEFAULT_POINTS",
+    "CurveBands",
+    "bootstrap_bands",
+    "places_of",
+    "replicated_bands",
+    "simultaneous_confidence",
+    "wilson_bands",
+]
+
 
 DEFAULT_POINTS = 1000
+DRAWS = 2000
+# Cases times draws: beyond it fewer draws are made, at least a few hundred.
+_MOST = 1 << 28
+_FEWEST = 300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +51,7 @@ class CurveBands:
     fpr: RateBands
 
 
-def wilson_bands(counts: Counts, at: npt.ArrayLike | None = None, *, confidence: float = 0.95) -> CurveBands:
+def wilson_bands(counts: ThresholdCounts, at: npt.ArrayLike | None = None, *, confidence: float = 0.95) -> CurveBands:
     """Bands for independent cases, at all thresholds or at some places of the curve."""
     places = np.arange(counts.threshold.size) if at is None else _checked(counts, at)
     tpr = wilson_rates(counts.tpr[places], counts.positives.effective, confidence=confidence)
@@ -40,7 +60,7 @@ def wilson_bands(counts: Counts, at: npt.ArrayLike | None = None, *, confidence:
 
 
 def bootstrap_bands(
-    counts: Counts,
+    counts: ThresholdCounts,
     at: npt.ArrayLike | None = None,
     *,
     rng: np.random.Generator,
@@ -49,11 +69,11 @@ def bootstrap_bands(
 ) -> CurveBands:
     """Percentile bands for independent cases of equal weight, resampled within each class.
 
-    For weights, strata or clusters: `replicated_bands` with the bootstrap as its plan's method.
+    For weights, strata or clusters: `replicated_bands` with the bootstrap as its replication's method.
     """
     for size in (counts.positives, counts.negatives):
         if size.effective < size.cases * (1 - 1e-9):
-            raise ValueError("cases of different weight: use replicated_bands with Plan(method='bootstrap')")
+            raise ValueError("cases of different weights: this bootstrap needs equal ones; replicate the sample")
     places = thinned(counts, DEFAULT_POINTS) if at is None else _checked(counts, at)
     tpr, fpr = (
         bootstrap_rates(rates[places], size.cases, rng=rng, replicates=replicates, confidence=confidence)
@@ -63,7 +83,7 @@ def bootstrap_bands(
 
 
 def replicated_bands(
-    cases: Cases, sample: Sample, at: npt.ArrayLike | None = None, *, plan: Plan | None = None
+    cases: ScoredCases, sample: Sample, at: npt.ArrayLike | None = None, *, replication: Replication | None = None
 ) -> CurveBands:
     """Bands that know strata and clusters, with the sample's weights.
 
@@ -74,13 +94,13 @@ def replicated_bands(
     places = thinned(counts, DEFAULT_POINTS) if at is None else _checked(counts, at)
     entered = places_of(weighted, counts, places)
     tpr, fpr = (
-        replicated_rates(Entries(entered, within, places.size), sample, plan)
+        replicated_rates(Entries(entered, within, places.size), sample, replication)
         for within in (cases.positive, ~cases.positive)
     )
     return CurveBands(places, counts.threshold[places], tpr, fpr)
 
 
-def places_of(cases: Cases, counts: Counts, at: IntArray) -> IntArray:
+def places_of(cases: ScoredCases, counts: ThresholdCounts, at: IntArray) -> IntArray:
     """The first of the places at which each case is accepted; the number of places where none does."""
     sign = 1.0 if counts.larger_is_better else -1.0
     better = sign * counts.threshold[at]
@@ -89,9 +109,53 @@ def places_of(cases: Cases, counts: Counts, at: IntArray) -> IntArray:
     return np.searchsorted(-better[nothing:], -cases.better, side="left") + nothing
 
 
-def _checked(counts: Counts, at: npt.ArrayLike) -> IntArray:
+def _checked(counts: ThresholdCounts, at: npt.ArrayLike) -> IntArray:
     places = np.asarray(at, dtype=np.intp)
     inside = places.ndim == 1 and places.size > 0 and places[0] >= 0 and places[-1] < counts.threshold.size
     if not inside or (np.diff(places) <= 0).any():
         raise ValueError(f"places {places!r}: expected ascending places of the curve's {counts.threshold.size} points")
     return places
+
+
+def simultaneous_confidence(
+    cases: ScoredCases,
+    sample: Sample | None,
+    at: npt.ArrayLike,
+    *,
+    rng: np.random.Generator,
+    confidence: float = 0.95,
+) -> float:
+    """The pointwise confidence at which both rates are within their limits at all of these places of the curve."""
+    normal_quantile(confidence)  # refuses what is no confidence
+    known = make_sample(cases.better.size, weights=cases.weights) if sample is None else sample
+    places = np.asarray(at, dtype=np.intp)
+    weighted = ScoredCases(cases.better, cases.positive, known.weights, cases.larger_is_better)
+    entered = places_of(weighted, counts_of(weighted), places)
+    draws = max(_FEWEST, min(DRAWS, _MOST // max(known.cases, 1)))
+    classes = (cases.positive, ~cases.positive)
+    moved = np.empty((draws, 2, places.size))
+    for draw in range(draws):
+        pulled = known.weights * _multipliers(known, rng)[known.unit_of_case]
+        moved[draw] = [_moved(known, entered, of, pulled, places.size) for of in classes]
+    spread = moved.std(axis=0)
+    standardised = np.abs(moved) / np.where(spread > 1e-12, spread, np.inf)
+    from scipy.special import ndtr
+
+    return float(2 * ndtr(np.quantile(standardised.max(axis=(1, 2)), confidence)) - 1)
+
+
+def _multipliers(sample: Sample, rng: np.random.Generator) -> FloatArray:
+    """A normal number a unit, centred within strata, so that the variance is that of the textbook."""
+    sizes = sample.stratum_sizes
+    drawn = rng.standard_normal(sample.units)
+    means = np.bincount(sample.stratum_of_unit, weights=drawn, minlength=sample.strata) / sizes
+    scale = np.sqrt(sizes / np.maximum(sizes - 1, 1))
+    return np.asarray((drawn - means[sample.stratum_of_unit]) * scale[sample.stratum_of_unit])
+
+
+def _moved(sample: Sample, entered: IntArray, of: BoolArray, pulled: FloatArray, points: int) -> FloatArray:
+    """How far the weights' multipliers move the rate of a class at every place."""
+    weights, moved = np.where(of, sample.weights, 0.0), np.where(of, pulled, 0.0)
+    whole, shift = (np.cumsum(np.bincount(entered, weights=w, minlength=points + 1)) for w in (weights, moved))
+    total = weights.sum()
+    return np.asarray((shift[:-1] - whole[:-1] / total * moved.sum()) / total)

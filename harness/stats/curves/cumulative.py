@@ -6,23 +6,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.stats.curves.cases import FloatArray
-from harness.stats.curves.entries import Entries, binned, column_blocks
-from harness.stats.curves.textbook import textbook_variances
+from harness.stats.arrays import FloatArray, kish
+from harness.stats.curves.entries import Entries, binned, column_blocks, textbook_variances
 from harness.stats.limits import end_limit, share_limits
-from harness.stats.rates import Intervals, normal_quantile, wilson_all
-from harness.stats.replication.arrays import kish
-from harness.stats.replication.plan import Choice, Method, Plan, choose
+from harness.stats.rates import Intervals, normal_quantile, wilson
+from harness.stats.replication.method import Method, Replication, VarianceMethod, variance_method
 from harness.stats.replication.replicates import Replicates
 from harness.stats.replication.sample import Sample, domain_df
 from harness.stats.replication.statistic import rate
 
-__all__ = [
-    "RateBands",
-    "bootstrap_rates",
-    "replicated_rates",
-    "wilson_rates",
-]
+__all__ = ["RateBands", "bootstrap_rates", "replicated_rates", "wilson_rates"]
+
 
 INDEPENDENT = "new independent cases"
 # Units times points beyond which no replicates are formed without being asked for.
@@ -53,7 +47,7 @@ class RateBands:
 
 def wilson_rates(rates: FloatArray, effective: float, *, confidence: float = 0.95) -> RateBands:
     """Wilson's limits, for independent cases; with weights, by Kish's effective number."""
-    limits = wilson_all(rates * effective, effective, confidence=confidence)
+    limits = wilson(rates * effective, effective, confidence=confidence)
     se = np.sqrt(rates * (1 - rates) / effective)
     return RateBands(rates, se, limits.low, limits.high, confidence, "wilson", INDEPENDENT)
 
@@ -71,45 +65,45 @@ def bootstrap_rates(
     shares = np.maximum(steps, 0.0) / np.maximum(steps, 0.0).sum()
     drawn = np.cumsum(rng.multinomial(cases, shares, size=replicates)[:, :-1], axis=1) / cases
     se = drawn.std(axis=0)
-    wilson = wilson_all(rates * cases, cases, confidence=confidence)
-    end = float(wilson_all(cases, cases, confidence=confidence).low)
-    limits = _never_certain(_percentiles(drawn, confidence), wilson, se, end)
+    without = wilson(rates * cases, cases, confidence=confidence)
+    end = wilson(cases, cases, confidence=confidence).low
+    limits = _never_certain(_percentiles(drawn, confidence), without, se, end)
     return RateBands(rates, se, limits.low, limits.high, confidence, "bootstrap", INDEPENDENT, replicates=replicates)
 
 
-def replicated_rates(entries: Entries, sample: Sample, plan: Plan | None = None) -> RateBands:
-    """Limits that know strata and clusters: balanced replicates, jackknife, bootstrap, as the plan says.
+def replicated_rates(entries: Entries, sample: Sample, replication: Replication | None = None) -> RateBands:
+    """Limits that know strata and clusters: balanced replicates, jackknife, bootstrap, as the replication says.
 
     Fay's 0.5 by default, since half of a sample may hold no case of a class. Strata without balanced replicates take
     the textbook variance, which is what replication gives on average over all groupings. So does a sample of so many
-    units that units times points pass 2^27, unless the plan names a method.
+    units that units times points pass 2^27, unless the replication names a method.
     """
-    plan = plan or Plan()
-    normal_quantile(plan.confidence)  # refuses what is no confidence
+    replication = replication or Replication()
+    normal_quantile(replication.confidence)  # refuses what is no confidence
     weights = np.where(entries.within, sample.weights, 0.0)
     by_unit = np.bincount(sample.unit_of_case, weights=weights, minlength=sample.units).astype(np.float64)
     if not by_unit.any():
         raise ValueError("no case with a weight above 0 to take a rate over")
-    choice = _choose(entries, sample, plan)
+    choice = _choose(entries, sample, replication)
     # Sums of the same weights in another order may pass the total by a rounding error.
     entered = binned(np.zeros_like(entries.place), 1, entries.place, weights, (0, entries.points))[0]
     rates = np.minimum(entered / weights.sum(), 1.0)
     design_df = float(sample.units - sample.strata) if choice.replicates is None else choice.replicates.df
     df = float(domain_df(sample, by_unit[:, None], design_df)[0])
-    size = _Size(float(kish(weights)), float(kish(by_unit)), max(df, 1.0), plan.design_effect)
+    size = _EffectiveSize(float(kish(weights)), float(kish(by_unit)), max(df, 1.0), replication.design_effect)
     if choice.replicates is None:
         se = np.sqrt(textbook_variances(entries, sample, rates))
-        limits = _limits(rates, se, size, plan.confidence)
+        limits = _limits(rates, se, size, replication.confidence)
     else:
-        se, limits = _by_replicates(entries, sample, rates, by_unit, choice.replicates, plan, size)
-    return _wrap(rates, se, _rising(limits), sample, choice, plan, df)
+        se, limits = _by_replicates(entries, sample, rates, by_unit, choice.replicates, replication, size)
+    return _wrap(rates, se, _rising(limits), sample, choice, replication, df)
 
 
-def _choose(entries: Entries, sample: Sample, plan: Plan) -> Choice:
+def _choose(entries: Entries, sample: Sample, replication: Replication) -> VarianceMethod:
     statistic = rate(entries.within, within=entries.within)
-    if plan.method == Method.AUTO and sample.units * entries.points > _MANY:
-        return choose(sample, statistic, replace(plan, method=Method.LINEARISED))
-    return choose(sample, statistic, plan)
+    if replication.method == Method.AUTO and sample.units * entries.points > _MANY:
+        return variance_method(sample, statistic, replace(replication, method=Method.LINEARISED))
+    return variance_method(sample, statistic, replication)
 
 
 def _by_replicates(
@@ -118,34 +112,39 @@ def _by_replicates(
     rates: FloatArray,
     by_unit: FloatArray,
     replicates: Replicates,
-    plan: Plan,
-    size: _Size,
+    replication: Replication,
+    size: _EffectiveSize,
 ) -> tuple[FloatArray, Intervals]:
     """Standard errors and limits from the rates of all replicates, a block of points at a time."""
-    weights = np.where(entries.within, sample.weights, 0.0)
+    weights, confidence = np.where(entries.within, sample.weights, 0.0), replication.confidence
     totals = replicates.totals(by_unit)
     if (totals <= 0).any():
         raise ValueError(
             f"replicate {int((totals <= 0).argmax())} of {replicates.count} holds no case of this class; "
-            "use fay=0.5 or the jackknife"
+            "use Fay's rho of 0.5, or the jackknife"
         )
     se, low, high = np.empty((3, rates.size))
     for columns in column_blocks(max(sample.units, replicates.count), rates.size):
         part = slice(*columns)
         sums = binned(sample.unit_of_case, sample.units, entries.place, weights, columns)
         drawn = replicates.totals(sums) / totals[:, None]
-        variance = replicates.variance(drawn, rates[part], centre=plan.centre)
+        variance = replicates.variance(drawn, rates[part], centre=replication.centre)
         se[part] = np.sqrt(np.where(variance > _ROUNDING**2, variance, 0.0))
-        limits = _limits(rates[part], se[part], size, plan.confidence)
-        if plan.method == Method.BOOTSTRAP:
-            end = float(end_limit(size.cases, size.units, design_effect=size.design_effect, confidence=plan.confidence))
-            limits = _never_certain(_percentiles(drawn, plan.confidence), limits, se[part], end)
+        limits = _limits(rates[part], se[part], size, confidence)
+        if replication.method == Method.BOOTSTRAP:
+            limits = _never_certain(_percentiles(drawn, confidence), limits, se[part], _end(size, confidence))
         low[part], high[part] = limits.low, limits.high
     return se, Intervals(low, high)
 
 
 def _wrap(
-    rates: FloatArray, se: FloatArray, limits: Intervals, sample: Sample, choice: Choice, plan: Plan, df: float
+    rates: FloatArray,
+    se: FloatArray,
+    limits: Intervals,
+    sample: Sample,
+    choice: VarianceMethod,
+    replication: Replication,
+    df: float,
 ) -> RateBands:
     replicates = choice.replicates
     return RateBands(
@@ -153,18 +152,18 @@ def _wrap(
         se,
         limits.low,
         limits.high,
-        plan.confidence,
+        replication.confidence,
         str(choice.method),
         sample.target,
         df=df,
         replicates=replicates.count if replicates is not None else None,
         fay=choice.fay,
-        seed=plan.seed,
+        seed=replication.seed,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Size:
+class _EffectiveSize:
     """How many cases, and how many units, equal weights would be worth, and the degrees of freedom among them."""
 
     cases: float
@@ -173,11 +172,15 @@ class _Size:
     design_effect: float | None
 
 
-def _limits(rates: FloatArray, se: FloatArray, size: _Size, confidence: float) -> Intervals:
+def _limits(rates: FloatArray, se: FloatArray, size: _EffectiveSize, confidence: float) -> Intervals:
     return share_limits(
         rates, se, size.df,
         cases=size.cases, units=size.units, design_effect=size.design_effect, confidence=confidence,
     )  # fmt: skip
+
+
+def _end(size: _EffectiveSize, confidence: float) -> float:
+    return float(end_limit(size.cases, size.units, design_effect=size.design_effect, confidence=confidence))
 
 
 def _percentiles(drawn: FloatArray, confidence: float) -> Intervals:

@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.curves.cases import Cases, FloatArray, require_both
+from harness.stats.arrays import FloatArray
+from harness.stats.curves.scores import ScoredCases, require_both
 from harness.stats.curves.summaries import with_weights_of
 from harness.stats.replication.linearised import linearised_covariance
 from harness.stats.replication.sample import Sample, unit_sums
@@ -63,7 +64,7 @@ def ellipse_of_repeats(
     return ellipse(p.mean(axis=0), spread * share, df=p.shape[0] - 1, confidence=confidence)
 
 
-def ellipse_at(cases: Cases, sample: Sample, threshold: float, *, confidence: float = 0.95) -> Ellipse:
+def ellipse_at(cases: ScoredCases, sample: Sample, threshold: float, *, confidence: float = 0.95) -> Ellipse:
     """Ellipse of (fpr, tpr) at a threshold, from one test: the covariance over the sample's units, linearised.
 
     A subject whose scores are all high raises both rates: the ellipse leans.

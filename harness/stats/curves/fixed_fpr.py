@@ -12,18 +12,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from harness.stats.arrays import BoolArray, FloatArray, IntArray, kish
 from harness.stats.curves.bands import places_of
-from harness.stats.curves.cases import BoolArray, Cases, FloatArray, IntArray
-from harness.stats.curves.counts import Counts, counts_of
 from harness.stats.curves.entries import binned, column_blocks
+from harness.stats.curves.scores import ScoredCases, ThresholdCounts, counts_of
 from harness.stats.curves.summaries import with_weights_of
 from harness.stats.limits import cases_without_variance, difference_limits, share_limits, stretched_wilson
 from harness.stats.rates import Intervals, normal_quantile
-from harness.stats.replication.arrays import kish
 from harness.stats.replication.linearised import stratum_variances
 from harness.stats.replication.sample import Sample, unit_sums
 
 __all__ = ["FixedFprBands", "along_curve", "fixed_fpr_bands"]
+
 
 _ROUNDING = 1e-12
 # Curves steepen towards no false positives; their power there is taken for this times that of the first few, at most 1.
@@ -59,7 +59,7 @@ class _Errors:
 
 
 @dataclass(frozen=True, slots=True)
-class _Size:
+class _ClassWorth:
     """Kish's numbers of cases and of units in a class."""
 
     cases: float
@@ -67,7 +67,7 @@ class _Size:
 
 
 def fixed_fpr_bands(
-    cases: Cases, sample: Sample | None, fpr: npt.ArrayLike, *, confidence: float = 0.95
+    cases: ScoredCases, sample: Sample | None, fpr: npt.ArrayLike, *, confidence: float = 0.95
 ) -> FixedFprBands:
     """Bands at some false-positive rates, under a design, or for independent cases where there is no sample."""
     wanted = _checked(fpr)
@@ -105,13 +105,13 @@ def _put_together(tpr: FloatArray, rates: Intervals, moved: Intervals, correlati
     return difference_limits(tpr, rates, 0.0, taken, correlation=correlation, bounds=(0.0, 1.0))
 
 
-def _strictest(counts: Counts) -> IntArray:
+def _strictest(counts: ThresholdCounts) -> IntArray:
     """The first place of the curve with each false-positive rate; with none, the last."""
     rises = np.flatnonzero(np.diff(counts.fpr) > 0)
     return np.append(rises[:1], rises + 1)
 
 
-def _fpr_rank(counts: Counts, at: IntArray) -> IntArray:
+def _fpr_rank(counts: ThresholdCounts, at: IntArray) -> IntArray:
     """How many other false-positive rates come before that of a place."""
     rank = np.concatenate(([0], np.cumsum(np.diff(counts.fpr) > 0)))
     return np.asarray(rank[at])
@@ -124,7 +124,7 @@ def _checked(fpr: npt.ArrayLike) -> FloatArray:
     return wanted
 
 
-def _independent(counts: Counts, at: IntArray) -> _Errors:
+def _independent(counts: ThresholdCounts, at: IntArray) -> _Errors:
     def error(rates: FloatArray, size: float) -> FloatArray:
         return np.asarray(np.sqrt(np.clip(rates * (1 - rates), 0, None) / size))
 
@@ -132,7 +132,7 @@ def _independent(counts: Counts, at: IntArray) -> _Errors:
     return _Errors(tpr, fpr, np.zeros(at.size), np.inf)
 
 
-def _by_design(cases: Cases, counts: Counts, sample: Sample, at: IntArray) -> _Errors:
+def _by_design(cases: ScoredCases, counts: ThresholdCounts, sample: Sample, at: IntArray) -> _Errors:
     """Linearised over units, at each place once."""
     places, back = np.unique(at, return_inverse=True)
     entered = places_of(cases, counts, places)
@@ -154,13 +154,13 @@ def _linear(sample: Sample, entered: IntArray, of: BoolArray, columns: tuple[int
     return np.asarray((sums - whole[:, None] * (sums.sum(axis=0) / whole.sum())) / whole.sum())
 
 
-def _size(cases: Cases, of: BoolArray, sample: Sample | None) -> _Size:
+def _size(cases: ScoredCases, of: BoolArray, sample: Sample | None) -> _ClassWorth:
     effective = cases.size(of).effective
-    return _Size(effective, effective if sample is None else float(kish(unit_sums(sample, of))))
+    return _ClassWorth(effective, effective if sample is None else float(kish(unit_sums(sample, of))))
 
 
 def _at_moved_thresholds(
-    counts: Counts, fpr: FloatArray, at: IntArray, errors: _Errors, negatives: _Size, confidence: float
+    counts: ThresholdCounts, fpr: FloatArray, at: IntArray, errors: _Errors, negatives: _ClassWorth, confidence: float
 ) -> Intervals:
     """The curve at the false-positive rates that the threshold may have."""
     seen = counts.fpr[at]
@@ -172,7 +172,7 @@ def _at_moved_thresholds(
     return Intervals(low, _curve_at(counts, np.clip(limits.high, 0.0, 1.0), negatives.cases))
 
 
-def _curve_at(counts: Counts, fpr: FloatArray, negatives: float) -> FloatArray:
+def _curve_at(counts: ThresholdCounts, fpr: FloatArray, negatives: float) -> FloatArray:
     """The curve, straight between its points; before the first negative, where it says nothing, a power of the fpr.
 
     No threshold above all negatives is known to have a false-positive rate: the highest negative has 1 / n on

@@ -1,45 +1,111 @@
 """Summaries of a curve as statistics of a sample: area, equal error rate, error rate at a limit of the other one.
 
 Each is a function of the case weights, evaluated anew in every replicate from one sort. Area and equal error rate have
-a linear form too: DeLong's placements, as Obuchowski (1997) has it for clusters, here with strata and weights. It costs
-one sort, however many units there are.
+a linear form too: what each case adds to first order, by DeLong's placements for the area, as Obuchowski (1997) has it
+for clusters, here with strata and weights. It costs one sort, however many units there are.
+
+The deviations of the cases of a class have the weighted mean 0. If their weights change, the summary changes by the
+sum over both classes of the weighted means of the deviations, up to second order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 import numpy as np
 
-from harness.stats.curves.auc import area
-from harness.stats.curves.cases import BoolArray, Cases, FloatArray, Order, require_both, require_same_cases
-from harness.stats.curves.equal_error import equal_error_rates
-from harness.stats.curves.influence import Of, influence
+from harness.stats.arrays import BoolArray, FloatArray
+from harness.stats.curves.area import area, placements
+from harness.stats.curves.hull import convex_hull
+from harness.stats.curves.points import equal_error, equal_error_rates
+from harness.stats.curves.scores import Order, ScoredCases, ThresholdCounts, counts_of, require_both, require_same_cases
 from harness.stats.estimate import Estimate
 from harness.stats.replication.estimates import make_estimates
-from harness.stats.replication.plan import Plan
+from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import Sample, make_sample
-from harness.stats.replication.statistic import OfWeights
+from harness.stats.replication.statistic import WeightsStatistic
 
 __all__ = [
     "AREA",
     "EQUAL_ERROR",
     "SUMMARIES",
-    "Summary",
+    "CurveSummary",
+    "Influence",
+    "LinearSummary",
     "fnr_at_fpr",
+    "influence",
     "summary_difference",
     "summary_estimate",
     "summary_statistic",
     "with_weights_of",
 ]
 
+
+class LinearSummary(StrEnum):
+    """The summaries that have a linear form: the area under the curve, and the equal error rate."""
+
+    AUC = "auc"
+    EER = "eer"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Influence:
+    """A summary, and each case's deviation."""
+
+    estimate: float
+    deviations: FloatArray
+
+
+def influence(of: LinearSummary | str, cases: ScoredCases, order: Order | None = None) -> Influence:
+    """Of a summary by name; `order` is the sort of the cases where it is at hand already."""
+    if of not in list(LinearSummary):
+        raise ValueError(f"summary {of!r}: expected one of {', '.join(LinearSummary)}")
+    return _of_area(cases, order) if of == LinearSummary.AUC else _of_equal_error(cases)
+
+
+def _of_area(cases: ScoredCases, order: Order | None) -> Influence:
+    """DeLong's placements."""
+    placed = placements(cases, order)
+    return Influence(placed.auc, placed.values - placed.auc)
+
+
+def _of_equal_error(cases: ScoredCases) -> Influence:
+    """Error rates at the equal-error threshold.
+
+    When both of them are moved, the equal error rate moves by their mean, weighted by the score densities there:
+    l x fpr + (1 - l) x fnr, l = slope / (1 + slope). The slope is that of the convex hull.
+    """
+    counts = counts_of(cases)
+    eer = equal_error(counts).rate
+    lean, accepted = _lean(counts), _accepted_at_eer(cases, counts)
+    return Influence(eer, np.where(cases.positive, (1 - lean) * (1 - accepted - eer), lean * (accepted - eer)))
+
+
+def _lean(counts: ThresholdCounts) -> float:
+    hull = convex_hull(counts)
+    after = int(np.argmax(hull.tpr + hull.fpr >= 1))
+    slope = float(hull.slope[after - 1])
+    return slope / (1 + slope) if np.isfinite(slope) else 1.0
+
+
+def _accepted_at_eer(cases: ScoredCases, counts: ThresholdCounts) -> FloatArray:
+    """Whether a case is accepted at the equal-error threshold; between two thresholds, by how much."""
+    excess = counts.fnr - counts.fpr
+    after = int(np.searchsorted(-excess, 0.0))
+    share = excess[after - 1] / (excess[after - 1] - excess[after])
+    sign = 1.0 if counts.larger_is_better else -1.0
+    edge = sign * counts.threshold[after]
+    return np.where(cases.better > edge, 1.0, np.where(cases.better == edge, share, 0.0))
+
+
 # The scores of a run, and which of the cases count; all of them where nothing is said.
-Cell = tuple[Cases, BoolArray | None]
+Cell = tuple[ScoredCases, BoolArray | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class CurveSummary:
     """A number that sums up a curve, from its true- and false-positive rates, (0, 0) and (1, 1) included.
 
     `smooth`: it changes little when one case goes. Where a curve meets a line is not smooth, as a median is not, and
@@ -51,15 +117,17 @@ class Summary:
     words: str
     of_rates: Callable[[FloatArray, FloatArray], float]
     smooth: bool
-    linear: Of | None = None
+    linear: LinearSummary | None = None
 
 
-AREA = Summary("auc", "area under the ROC curve", lambda tpr, fpr: float(area(tpr, fpr)), True, Of.AUC)
-EQUAL_ERROR = Summary("eer", "equal error rate", lambda tpr, fpr: float(equal_error_rates(tpr, fpr)), False, Of.EER)
+AREA = CurveSummary("auc", "area under the ROC curve", lambda tpr, fpr: float(area(tpr, fpr)), True, LinearSummary.AUC)
+EQUAL_ERROR = CurveSummary(
+    "eer", "equal error rate", lambda tpr, fpr: float(equal_error_rates(tpr, fpr)), False, LinearSummary.EER
+)
 SUMMARIES = {summary.name: summary for summary in (AREA, EQUAL_ERROR)}
 
 
-def fnr_at_fpr(limit: float) -> Summary:
+def fnr_at_fpr(limit: float) -> CurveSummary:
     """False-negative rate at the laxest threshold whose false-positive rate is within a limit."""
     if not 0 <= limit <= 1:
         raise ValueError(f"limit {limit!r}: expected a rate between 0 and 1")
@@ -68,10 +136,10 @@ def fnr_at_fpr(limit: float) -> Summary:
         # Rates of a replicate are sums of weights: a limit met exactly may be missed by a rounding error.
         return float(1 - tpr[np.searchsorted(fpr, limit + 1e-12, side="right") - 1])
 
-    return Summary(f"fnr at fpr {limit:g}", f"false negative rate at fpr {limit:g}", of_rates, smooth=False)
+    return CurveSummary(f"fnr at fpr {limit:g}", f"false negative rate at fpr {limit:g}", of_rates, smooth=False)
 
 
-def summary_statistic(summary: Summary, cells: Sequence[Cell]) -> OfWeights:
+def summary_statistic(summary: CurveSummary, cells: Sequence[Cell]) -> WeightsStatistic:
     """A summary of the curves of some cells as a function of the case weights; each sort is done once."""
     orders = [Order.of(cases.better) for cases, _ in cells]
     curves = [_curve(summary, *cell, order) for cell, order in zip(cells, orders, strict=True)]
@@ -80,7 +148,7 @@ def summary_statistic(summary: Summary, cells: Sequence[Cell]) -> OfWeights:
     if any(inside is not None for _, inside in cells):
         whole = np.ones(positive.size, dtype=np.bool_)
         counted = np.stack([whole if inside is None else inside for _, inside in cells], axis=1).astype(np.float64)
-    return OfWeights(
+    return WeightsStatistic(
         lambda weights: np.array([curve(weights) for curve in curves]),
         bounds=(0.0, 1.0),
         size=len(cells),
@@ -93,25 +161,29 @@ def summary_statistic(summary: Summary, cells: Sequence[Cell]) -> OfWeights:
 
 
 def summary_estimate(
-    summary: Summary, cases: Cases, sample: Sample | None = None, plan: Plan | None = None
+    summary: CurveSummary, cases: ScoredCases, sample: Sample | None = None, replication: Replication | None = None
 ) -> Estimate:
     """A summary of one curve, with the sample's weights, strata and units; independent cases without a sample."""
     sample = _independent(cases) if sample is None else sample
     weighted = with_weights_of(cases, sample)
-    return make_estimates(sample, summary_statistic(summary, [(weighted, None)]), plan).one(0)
+    return make_estimates(sample, summary_statistic(summary, [(weighted, None)]), replication).one(0)
 
 
 def summary_difference(
-    summary: Summary, a: Cases, b: Cases, sample: Sample | None = None, plan: Plan | None = None
+    summary: CurveSummary,
+    a: ScoredCases,
+    b: ScoredCases,
+    sample: Sample | None = None,
+    replication: Replication | None = None,
 ) -> Estimate:
     """The difference a - b of a summary on the same cases, with its interval and p-value."""
     require_same_cases(a, b)
     sample = _independent(a) if sample is None else sample
     cells: list[Cell] = [(with_weights_of(cases, sample), None) for cases in (a, b)]
-    return make_estimates(sample, summary_statistic(summary, cells), plan).difference(0, 1)
+    return make_estimates(sample, summary_statistic(summary, cells), replication).difference(0, 1)
 
 
-def with_weights_of(cases: Cases, sample: Sample) -> Cases:
+def with_weights_of(cases: ScoredCases, sample: Sample) -> ScoredCases:
     """The cases with the sample's weights, which they must not contradict."""
     if cases.better.size != sample.cases:
         raise ValueError(f"{cases.better.size} scores for a sample of {sample.cases} cases: expected one score a case")
@@ -120,11 +192,13 @@ def with_weights_of(cases: Cases, sample: Sample) -> Cases:
     return replace(cases, weights=sample.weights)
 
 
-def _independent(cases: Cases) -> Sample:
+def _independent(cases: ScoredCases) -> Sample:
     return make_sample(cases.better.size, weights=cases.weights)
 
 
-def _curve(summary: Summary, cases: Cases, inside: BoolArray | None, order: Order) -> Callable[[FloatArray], float]:
+def _curve(
+    summary: CurveSummary, cases: ScoredCases, inside: BoolArray | None, order: Order
+) -> Callable[[FloatArray], float]:
     require_both(cases)
     hit = cases.positive[order.cases]
 
@@ -140,7 +214,7 @@ def _curve(summary: Summary, cases: Cases, inside: BoolArray | None, order: Orde
     return of_weights
 
 
-def _linear(summary: Summary, cells: Sequence[Cell], orders: Sequence[Order], weights: FloatArray) -> FloatArray:
+def _linear(summary: CurveSummary, cells: Sequence[Cell], orders: Sequence[Order], weights: FloatArray) -> FloatArray:
     """What each case adds to the summary of each cell to first order (cases, m), its weight left out."""
     columns = []
     for (cases, inside), order in zip(cells, orders, strict=True):

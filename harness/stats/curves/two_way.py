@@ -1,25 +1,141 @@
-"""Rates, areas and equal error rates of scores that depend on two subjects each, as in a similarity matrix.
+"""Rates, areas, equal error rates and bands of scores that depend on two subjects each, as in a similarity matrix.
 
 The usual interval takes the impostor scores for independent. It covers 87 % and less where it says 95 %, since each
 subject has a part in many of them.
+
+Two scores are dependent when they share a subject, on whichever side. The variance of a mean is then a sum over all
+pairs of scores that share one. Here it is taken by leaving out each subject with all of its scores in turn, which
+counts a pair of scores with both subjects in common twice, so that these are taken off once: the two-way formula
+(rows + columns - cells) of Cameron, Gelbach and Miller (2011), and for one set of subjects on both sides that of
+Aronow, Samii and Assenova (2015), with the jackknife's correction for few subjects.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.curves.cases import BoolArray, Cases, FloatArray, as_weights
+from harness.stats.arrays import BoolArray, FloatArray, IntArray, kish
+from harness.stats.curves.bands import DEFAULT_POINTS, CurveBands, places_of
 from harness.stats.curves.cumulative import RateBands
-from harness.stats.curves.influence import Of, influence
-from harness.stats.curves.subjects import Subjects, two_way_variance
-from harness.stats.estimate import Estimate, Kind, Scale, scale_limits
+from harness.stats.curves.entries import binned, column_blocks, square_steps
+from harness.stats.curves.points import thinned
+from harness.stats.curves.scores import ScoredCases, as_weights, counts_of
+from harness.stats.curves.summaries import LinearSummary, influence
+from harness.stats.estimate import Estimate, IntervalKind, Scale, scale_limits
 from harness.stats.rates import Interval
-from harness.stats.replication.arrays import kish
 
-__all__ = ["TARGET", "limits_of", "two_way_rate", "two_way_summary"]
+__all__ = [
+    "TARGET",
+    "Subjects",
+    "limits_of",
+    "require_rest",
+    "two_way_bands",
+    "two_way_rate",
+    "two_way_summary",
+    "two_way_variance",
+    "without_twice",
+]
 
 TARGET = "new subjects on both sides"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subjects:
+    """The two subjects of each case, numbered; `shares` is (n - 1) / n with n the subjects on the same side.
+
+    Labels name subjects: a label that appears on both sides is one subject, and then there is one set of subjects.
+    Otherwise rows and columns are two sets, each drawn on its own.
+    """
+
+    first: IntArray
+    second: IntArray
+    count: int
+    shares: FloatArray
+    cell: IntArray
+    cells: int
+    df: float
+
+    @classmethod
+    def of(cls, first: npt.ArrayLike, second: npt.ArrayLike) -> Subjects:
+        """From one label a case on each side."""
+        a, b = np.asarray(first), np.asarray(second)
+        if a.ndim != 1 or a.shape != b.shape:
+            raise ValueError(f"subjects have shapes {a.shape} and {b.shape}: expected one of each a case")
+        names, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
+        one, other = codes[: a.size], codes[a.size :]
+        rows, columns = (np.bincount(side, minlength=names.size) > 0 for side in (one, other))
+        sizes = _side_sizes(rows, columns)
+        if sizes.min() < 3:
+            raise ValueError(f"{sizes.min()} subjects on a side: a two-way variance needs three or more")
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        cell = np.unique(low * names.size + high, return_inverse=True)[1]
+        return cls(one, other, names.size, 1 - 1 / sizes, cell, int(cell.max()) + 1, float(sizes.min() - 1))
+
+    @property
+    def same(self) -> BoolArray:
+        """Whether both subjects of a case are one (a genuine comparison)."""
+        return np.asarray(self.first == self.second)
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Sum over all cases that a subject has a part in, once each."""
+        once = np.where(self.same, 0.0, values)
+        first = np.bincount(self.first, weights=values, minlength=self.count)
+        return np.asarray(first + np.bincount(self.second, weights=once, minlength=self.count), dtype=np.float64)
+
+    def cell_sums(self, values: FloatArray) -> FloatArray:
+        """Sum over the cases of the same two subjects."""
+        return np.bincount(self.cell, weights=values, minlength=self.cells).astype(np.float64)
+
+    def cell_is_twofold(self) -> BoolArray:
+        """Whether a cell's subjects are two."""
+        twofold = np.zeros(self.cells, dtype=np.bool_)
+        twofold[self.cell] = ~self.same
+        return twofold
+
+
+def two_way_variance(
+    subjects: Subjects, weights: FloatArray, deviations: FloatArray, classes: tuple[BoolArray, ...]
+) -> float:
+    """Variance of a sum of weighted means, one a class, from each case's deviation from its class's mean.
+
+    Leaving out a subject moves a weighted mean by minus its summed deviations over the weight that is left.
+    """
+    moved = np.zeros(subjects.count)
+    within = np.zeros(weights.size)
+    for of in classes:
+        w = np.where(of, weights, 0.0)
+        left = w.sum() - subjects.sums(w)
+        require_rest(left, w.sum())
+        moved -= subjects.sums(w * deviations) / left
+        within += w * deviations / w.sum()
+    cells = subjects.cell_sums(within) ** 2
+    twice = cells[subjects.cell_is_twofold()].sum()
+    return float(without_twice(subjects.shares @ moved**2, twice))
+
+
+def without_twice(by_subject: FloatArray, twice: FloatArray) -> FloatArray:
+    """Take off what was counted twice, but no more than half.
+
+    Half is what independent scores come to. Less may be by chance, and a difference of two variances may even be
+    negative; scores of a subject that speak against each other (genuine and impostor ones) need less than
+    independent ones, so that these are no lower limit.
+    """
+    return np.maximum(by_subject - twice, by_subject / 2)
+
+
+def require_rest(left: FloatArray, total: float) -> None:
+    """Leaving out a subject must leave something of the class."""
+    if (left <= 1e-12 * total).any():
+        raise ValueError("a subject has a part in all cases of a class: there is nothing left without it")
+
+
+def _side_sizes(rows: BoolArray, columns: BoolArray) -> IntArray:
+    if (rows & columns).any():
+        return np.full(rows.size, rows.size)
+    return np.where(rows, np.count_nonzero(rows), np.count_nonzero(columns))
 
 
 def two_way_rate(
@@ -39,27 +155,29 @@ def two_way_rate(
         raise ValueError("weights are all 0: at least one comparison must weigh something")
     mean = float(w @ y / w.sum())
     everything = (np.ones(y.size, dtype=np.bool_),)
-    return _wrap(mean, y - mean, subjects, w, everything, Kind.SHARE, confidence)
+    return _wrap(mean, y - mean, subjects, w, everything, IntervalKind.SHARE, confidence)
 
 
-def two_way_summary(of: Of | str, cases: Cases, subjects: Subjects, *, confidence: float = 0.95) -> Estimate:
+def two_way_summary(
+    of: LinearSummary | str, cases: ScoredCases, subjects: Subjects, *, confidence: float = 0.95
+) -> Estimate:
     """Area ("auc") or equal error rate ("eer") by its linear form.
 
     The dependence between the genuine and the impostor scores of a subject is counted too.
     """
     found, classes = influence(of, cases), (cases.positive, ~cases.positive)
-    return _wrap(found.estimate, found.deviations, subjects, cases.weight, classes, Kind.BOUNDED, confidence)
+    return _wrap(found.estimate, found.deviations, subjects, cases.weight, classes, IntervalKind.BOUNDED, confidence)
 
 
 def limits_of(rates: FloatArray, se: FloatArray, subjects: Subjects, cases: float, confidence: float) -> RateBands:
     """Limits of rates with their standard errors."""
     spread = np.where(se < 1e-12, 0.0, se)
-    scale = _scale(subjects, Kind.SHARE, np.full(rates.size, cases), spread)
+    scale = _scale(subjects, IntervalKind.SHARE, np.full(rates.size, cases), spread)
     limits = scale_limits(scale, rates, spread, subjects.df, _checked(confidence))
     return RateBands(rates, spread, limits.low, limits.high, confidence, "two-way", TARGET, df=subjects.df)
 
 
-def _scale(subjects: Subjects, kind: Kind, cases: FloatArray, se: FloatArray) -> Scale:
+def _scale(subjects: Subjects, kind: IntervalKind, cases: FloatArray, se: FloatArray) -> Scale:
     """Where nothing varies, the subjects of the smaller side are all the independent evidence there is.
 
     A false match that was seen says more: a subject has a part in many comparisons, most of which are independent.
@@ -74,7 +192,7 @@ def _wrap(
     subjects: Subjects,
     weights: FloatArray,
     classes: tuple[BoolArray, ...],
-    kind: Kind,
+    kind: IntervalKind,
     confidence: float,
 ) -> Estimate:
     if deviations.shape != subjects.first.shape:
@@ -104,3 +222,51 @@ def _checked(confidence: float) -> float:
     if not 0 < confidence < 1:
         raise ValueError(f"confidence {confidence!r}: expected a number between 0 and 1")
     return confidence
+
+
+def two_way_bands(cases: ScoredCases, subjects: Subjects, *, confidence: float = 0.95) -> CurveBands:
+    """Pointwise bands of both rates, at up to 1,000 places of the curve."""
+    counts = counts_of(cases)
+    at = thinned(counts, DEFAULT_POINTS)
+    place = places_of(cases, counts, at)
+    tpr, fpr = (
+        _class_bands(rates[at], place, np.where(of, cases.weight, 0.0), subjects, confidence)
+        for rates, of in ((counts.tpr, cases.positive), (counts.fpr, ~cases.positive))
+    )
+    return CurveBands(at, counts.threshold[at], tpr, fpr)
+
+
+def _class_bands(
+    rates: FloatArray, place: IntArray, weights: FloatArray, subjects: Subjects, confidence: float
+) -> RateBands:
+    """`two_way_variance` at all points at once, from sums by subject and point."""
+    total = weights.sum()
+    touched = subjects.sums(weights)
+    require_rest(total - touched, total)
+    variance = np.empty(rates.size)
+    for columns in column_blocks(subjects.count, rates.size):
+        part = slice(*columns)
+        entered = _entered_by_subject(place, weights, subjects, columns)
+        moved = (entered - touched[:, None] * rates[part]) / (total - touched)[:, None]
+        variance[part] = subjects.shares @ moved**2
+    twice = _cell_squares(rates, place, np.where(subjects.same, 0.0, weights), subjects) / total**2
+    cases = total**2 / float(weights @ weights)
+    return limits_of(rates, np.sqrt(without_twice(variance, twice)), subjects, cases, confidence)
+
+
+def _entered_by_subject(
+    place: IntArray, weights: FloatArray, subjects: Subjects, columns: tuple[int, int]
+) -> FloatArray:
+    once = np.where(subjects.same, 0.0, weights)
+    first = binned(subjects.first, subjects.count, place, weights, columns)
+    return first + binned(subjects.second, subjects.count, place, once, columns)
+
+
+def _cell_squares(rates: FloatArray, place: IntArray, weights: FloatArray, subjects: Subjects) -> FloatArray:
+    """Sum over cells of (A - rate W)^2 at every point, A being a cell's weight that has entered and W all of it."""
+    whole = subjects.cell_sums(weights)
+    squares, products = (
+        binned(np.zeros_like(place), 1, place, step, (0, rates.size))[0]
+        for step in (square_steps(subjects.cell, place, weights), weights * whole[subjects.cell])
+    )
+    return np.asarray(np.maximum(squares - 2 * rates * products + rates**2 * (whole @ whole), 0.0))

@@ -1,10 +1,59 @@
-"""The textbook variance over the units of each stratum, of linearised values, and what follows from it."""
+"""Linear forms of statistics, and the textbook variance over the units of each stratum that follows from them."""
 
 import numpy as np
 
-from harness.stats.replication.arrays import FloatArray, columns_of
-from harness.stats.replication.lone import Lone
-from harness.stats.replication.sample import Sample
+from harness.stats.arrays import BoolArray, FloatArray, columns_of
+from harness.stats.replication.sample import LoneStrata, Sample, unit_sums
+from harness.stats.replication.statistic import Statistic, TotalsStatistic, WeightsStatistic, full_totals
+
+_NO_LINEAR_FORM = "no linear form, and so no textbook variance; use the bootstrap"
+
+
+def case_scores(sample: Sample, statistic: Statistic) -> FloatArray | None:
+    """The linearised value (cases, m) of each case, weight left out; None where there is no linear form."""
+    if isinstance(statistic, WeightsStatistic):
+        return None if statistic.linear is None else statistic.linear(sample.weights)
+    return statistic.derivative(full_totals(sample, statistic), statistic.columns)
+
+
+def influences(sample: Sample, statistic: Statistic) -> FloatArray | None:
+    """What each unit (units, m) adds to the members to first order: weighted sums of its linearised cases."""
+    if isinstance(statistic, TotalsStatistic):
+        # Linear in the columns, so that unit sums can be taken first: there are fewer units than cases.
+        return statistic.derivative(full_totals(sample, statistic), unit_sums(sample, statistic.columns))
+    scores = case_scores(sample, statistic)
+    return None if scores is None else unit_sums(sample, scores)
+
+
+def textbook_covariance(sample: Sample, statistic: Statistic) -> tuple[FloatArray, float]:
+    """The covariance (m, m) over units of linearised values, and its degrees of freedom.
+
+    Of independent cases of two classes the number of each is taken as given and the reference is normal, as DeLong,
+    DeLong and Clarke-Pearson (1988) have it.
+    """
+    classes = statistic.classes if isinstance(statistic, WeightsStatistic) else None
+    if classes is None or sample.stratified or sample.clustered:
+        units = influences(sample, statistic)
+        if units is None:
+            raise ValueError(_NO_LINEAR_FORM)
+        return linearised_covariance(sample, units), float(sample.units - sample.strata)
+    scores = case_scores(sample, statistic)
+    if scores is None:
+        raise ValueError(_NO_LINEAR_FORM)
+    covariance = np.zeros((scores.shape[1], scores.shape[1]))
+    for name, of in (("positive", classes), ("negative", ~classes)):
+        covariance += _class_covariance(sample, scores, of, name)
+    return covariance, np.inf
+
+
+def _class_covariance(sample: Sample, scores: FloatArray, of: BoolArray, name: str) -> FloatArray:
+    counting = of & (sample.weights > 0)
+    number = int(np.count_nonzero(counting))
+    if number < 2:
+        raise ValueError(f"{number} {name} cases: DeLong's variance needs two or more of each class")
+    own = scores[counting] * sample.weights[counting, None]
+    own -= own.mean(axis=0)
+    return np.asarray(number / (number - 1) * (own.T @ own))
 
 
 def stratum_variances(sample: Sample, unit_values: FloatArray) -> FloatArray:
@@ -16,7 +65,7 @@ def stratum_variances(sample: Sample, unit_values: FloatArray) -> FloatArray:
     """
     columns, single = columns_of(unit_values)
     variances = _by_stratum(sample, _deviations(sample, columns) ** 2)
-    if sample.lone is Lone.AVERAGE:
+    if sample.lone is LoneStrata.AVERAGE:
         alone = sample.stratum_sizes == 1
         variances[alone] = variances[~alone].mean(axis=0)
     return variances[:, 0] if single else variances
@@ -26,7 +75,7 @@ def linearised_covariance(sample: Sample, unit_values: FloatArray) -> FloatArray
     """The covariance matrix (m, m) of several statistics from their influences (units, m)."""
     deviations = _deviations(sample, unit_values)
     alone = int((sample.stratum_sizes == 1).sum())
-    scale = sample.strata / (sample.strata - alone) if sample.lone is Lone.AVERAGE else 1.0
+    scale = sample.strata / (sample.strata - alone) if sample.lone is LoneStrata.AVERAGE else 1.0
     return np.asarray(scale * deviations.T @ deviations)
 
 
@@ -58,7 +107,7 @@ def _deviations(sample: Sample, columns: FloatArray) -> FloatArray:
     """Deviations (units, m) from the stratum's mean, scaled so that their squares add up to the variance."""
     sizes = sample.stratum_sizes[:, None]
     means = _by_stratum(sample, columns) / sizes
-    if sample.lone is Lone.ADJUST:
+    if sample.lone is LoneStrata.ADJUST:
         means[sizes[:, 0] == 1] = 0.0
     scale = np.sqrt(np.where(sizes == 1, 1.0, sizes / np.maximum(sizes - 1, 1)))
     return np.asarray((columns - means[sample.stratum_of_unit]) * scale[sample.stratum_of_unit])

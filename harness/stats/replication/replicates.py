@@ -1,13 +1,15 @@
-"""What every replicate design offers, and the variance that all of them share."""
+"""What every replicate design offers, the variance that all of them share, and how they treat lone strata."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.replication.arrays import FloatArray
+from harness.stats.arrays import BoolArray, FloatArray, columns_of
+from harness.stats.replication.sample import LoneStrata, Sample
 
 Centre = Literal["full", "mean"]
 
@@ -92,12 +94,95 @@ class ScaledReplicates(ABC):
 def check_fay(fay: float) -> None:
     """Fay's rho is a share of the weight that stays: at least 0 and below 1."""
     if not 0 <= fay < 1:
-        raise ValueError(f"fay={fay}: Fay's rho is at least 0 and below 1")
+        raise ValueError(f"Fay's rho of {fay}: expected at least 0 and below 1")
 
 
 def blocks(count: int, block: int) -> Iterator[tuple[int, int]]:
     """Start and end of successive blocks of replicates."""
     if block < 1:
-        raise ValueError(f"block={block}: a block has at least one replicate")
+        raise ValueError(f"a block of {block} replicates: expected at least one")
     for start in range(0, count, block):
         yield start, min(start + block, count)
+
+
+@dataclass(frozen=True, eq=False)
+class LoneStrataReplicates(ScaledReplicates):
+    """The replicates of the other strata, with the lone units in all of them.
+
+    `average` has lone strata contribute what the others do on average. `adjust` adds a replicate for each lone unit,
+    without that unit and with the rest raised to make up, as R's survey does for its jackknife.
+    """
+
+    inner: ScaledReplicates
+    kept: BoolArray
+    strata: int
+    lone: LoneStrata
+
+    @property
+    def alone(self) -> int:
+        """Number of lone units."""
+        return int((~self.kept).sum())
+
+    @property
+    def added(self) -> int:
+        """Number of replicates that lone units add."""
+        return self.alone if self.lone is LoneStrata.ADJUST else 0
+
+    @property
+    def count(self) -> int:
+        """Number of replicates."""
+        return self.inner.count + self.added
+
+    @property
+    def df(self) -> float:
+        """Lone strata add none."""
+        return self.inner.df
+
+    @property
+    def coefficients(self) -> FloatArray:
+        """Those of the other strata, scaled or with the added ones."""
+        scale = self.strata / (self.strata - self.alone) if self.lone is LoneStrata.AVERAGE else 1.0
+        inner = np.broadcast_to(scale * self.inner.coefficients, (self.inner.count,))
+        return np.concatenate([inner, np.full(self.added, (self.strata - 1) / self.strata)])
+
+    def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
+        """Those of the other units and the lone ones as they are."""
+        columns, single = columns_of(unit_values)
+        alone = columns[~self.kept]
+        totals = self.inner.totals(columns[self.kept]) + alone.sum(axis=0)
+        if self.added:
+            raised = (columns.sum(axis=0) - alone) * self.strata / (self.strata - 1)
+            totals = np.concatenate([totals, raised])
+        return np.asarray(totals[:, 0] if single else totals)
+
+    def weights(self, block: int = 64) -> Iterator[FloatArray]:
+        """The factors in blocks (r, units)."""
+        for inner in self.inner.weights(block):
+            factors = np.ones((len(inner), len(self.kept)))
+            factors[:, self.kept] = inner
+            yield factors
+        for unit in np.flatnonzero(~self.kept)[: self.added]:
+            raised = np.full((1, len(self.kept)), self.strata / (self.strata - 1))
+            raised[0, unit] = 0.0
+            yield raised
+
+
+def around_lone(sample: Sample, build: Callable[[Sample], ScaledReplicates]) -> ScaledReplicates:
+    """Build replicates for the strata of two and more units, and carry the lone units along."""
+    kept = sample.stratum_sizes[sample.stratum_of_unit] > 1
+    if kept.all():
+        return build(sample)
+    return LoneStrataReplicates(build(_only(sample, kept)), kept, sample.strata, sample.lone)
+
+
+def _only(sample: Sample, kept: BoolArray) -> Sample:
+    cases = kept[sample.unit_of_case]
+    unit = np.cumsum(kept) - 1
+    strata, stratum_of_unit = np.unique(sample.stratum_of_unit[kept], return_inverse=True)
+    return replace(
+        sample,
+        weights=sample.weights[cases],
+        unit_of_case=unit[sample.unit_of_case[cases]],
+        stratum_of_unit=stratum_of_unit,
+        stratum_names=tuple(sample.stratum_names[stratum] for stratum in strata),
+    )

@@ -1,14 +1,26 @@
 """The sample: which case belongs to which unit, which unit to which stratum, and what each case weighs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.replication.arrays import FloatArray, IntArray, Labels, columns_of
-from harness.stats.replication.lone import Lone, joins_of_strata
+from harness.stats.arrays import FloatArray, IntArray, Labels, columns_of
 
 _WHOLE = "all cases"
+
+
+class LoneStrata(StrEnum):
+    """What happens to strata of one unit; all but the first are the choices of R's survey.lonely.psu."""
+
+    COLLAPSE = "collapse"
+    FAIL = "fail"
+    REMOVE = "remove"
+    CERTAINTY = "certainty"
+    ADJUST = "adjust"
+    AVERAGE = "average"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +36,7 @@ class Sample:
     stratum_of_unit: IntArray
     stratum_names: tuple[str, ...]
     collapsed: tuple[tuple[str, ...], ...] = ()
-    lone: Lone = Lone.COLLAPSE
+    lone: LoneStrata = LoneStrata.COLLAPSE
     stratified: bool = True
     clustered: bool = True
     # How many of the cases are answers to one and the same question: more answers are not more cases.
@@ -57,6 +69,18 @@ class Sample:
         return np.bincount(self.stratum_of_unit, minlength=self.strata).astype(np.int64)
 
 
+class UnitInTwoStrata(ValueError):
+    """A unit whose cases lie in two strata, by their labels: they are not independent across them."""
+
+    def __init__(self, unit: str, strata: tuple[str, str]) -> None:
+        super().__init__(
+            f"unit {unit} lies in strata {strata[0]} and {strata[1]}: its cases are not independent; use "
+            "the unit's own column as stratum, drop the stratum, or say that units are nested if labels start afresh in "
+            "every stratum"
+        )
+        self.unit, self.strata = unit, strata
+
+
 def make_sample(
     cases: int,
     *,
@@ -65,7 +89,7 @@ def make_sample(
     weights: npt.ArrayLike | None = None,
     order: npt.ArrayLike | None = None,
     nested: bool = False,
-    lone: Lone | str = Lone.COLLAPSE,
+    lone: LoneStrata | str = LoneStrata.COLLAPSE,
 ) -> Sample:
     """Build a sample from one label, weight and so on for each case.
 
@@ -77,26 +101,9 @@ def make_sample(
         raise ValueError("a sample needs at least one case")
     treatment = _lone(lone)
     names, stratum = _ordered_strata(strata, order, cases)
-    unit: IntArray | None = None
-    if units is not None:
-        unit_labels = _labels(units, cases, "units")
-        unit = np.unique(unit_labels, return_inverse=True)[1]
-        if not nested:
-            _check_units_in_one_stratum(stratum, unit, names, unit_labels)
+    unit = None if units is None else _numbered_units(units, stratum, names, nested=nested)
     joins, joined = _join(stratum, unit, names, treatment)
-    # Units are sorted by joined stratum, and within it by the stratum that they came from.
-    came_from = np.argsort(joined, kind="stable")
-    place = np.argsort(came_from)[stratum]
-    if unit is None:
-        # Every case is a unit: one sort of strata, which are small numbers, and no search for equal labels.
-        order = np.argsort(place, kind="stable")
-        unit_of_case = np.empty(cases, dtype=np.int64)
-        unit_of_case[order] = np.arange(cases)
-        stratum_of_unit = joined[came_from[place[order]]]
-    else:
-        span = int(unit.max()) + 1
-        keys, unit_of_case = np.unique(place * span + unit, return_inverse=True)
-        stratum_of_unit = joined[came_from[keys // span]]
+    unit_of_case, stratum_of_unit = _sorted_units(stratum, unit, joined)
     return Sample(
         weights=_weights(weights, cases),
         unit_of_case=unit_of_case,
@@ -148,10 +155,10 @@ def _labels(values: npt.ArrayLike, cases: int, what: str) -> Labels:
     return array.astype(str) if array.dtype == object else array
 
 
-def _lone(name: Lone | str) -> Lone:
-    if name not in list(Lone):
-        raise ValueError(f"lone={name!r}: choose one of {', '.join(Lone)}")
-    return Lone(name)
+def _lone(name: LoneStrata | str) -> LoneStrata:
+    if name not in list(LoneStrata):
+        raise ValueError(f"treatment {name!r} of lone strata: choose one of {', '.join(LoneStrata)}")
+    return LoneStrata(name)
 
 
 def _weights(weights: npt.ArrayLike | None, cases: int) -> FloatArray:
@@ -168,17 +175,39 @@ def _weights(weights: npt.ArrayLike | None, cases: int) -> FloatArray:
     return array
 
 
+def _numbered_units(units: npt.ArrayLike, stratum: IntArray, names: list[str], *, nested: bool) -> IntArray:
+    labels = _labels(units, len(stratum), "units")
+    unit = np.unique(labels, return_inverse=True)[1]
+    if not nested:
+        _check_units_in_one_stratum(stratum, unit, names, labels)
+    return unit
+
+
+def _sorted_units(stratum: IntArray, unit: IntArray | None, joined: IntArray) -> tuple[IntArray, IntArray]:
+    """The unit of each case and the stratum of each unit; units are sorted by joined stratum.
+
+    Within a joined stratum they are sorted by the stratum that they came from.
+    """
+    came_from = np.argsort(joined, kind="stable")
+    place = np.argsort(came_from)[stratum]
+    if unit is None:
+        # Every case is a unit: one sort of strata, which are small numbers, and no search for equal labels.
+        order = np.argsort(place, kind="stable")
+        unit_of_case = np.empty(len(stratum), dtype=np.int64)
+        unit_of_case[order] = np.arange(len(stratum))
+        return unit_of_case, joined[came_from[place[order]]]
+    span = int(unit.max()) + 1
+    keys, unit_of_case = np.unique(place * span + unit, return_inverse=True)
+    return unit_of_case, joined[came_from[keys // span]]
+
+
 def _check_units_in_one_stratum(stratum: IntArray, unit: IntArray, names: list[str], unit_labels: Labels) -> None:
     first = np.full(unit.max() + 1, -1)
     first[unit[::-1]] = stratum[::-1]
     strays = np.flatnonzero(first[unit] != stratum)
     if strays.size:
         case = strays[0]
-        raise ValueError(
-            f"unit {unit_labels[case]!s} lies in strata {names[first[unit[case]]]} and {names[stratum[case]]}: its "
-            "cases are not independent; use the unit's own column as stratum, drop the stratum, or say nested=True "
-            "if labels start afresh in every stratum"
-        )
+        raise UnitInTwoStrata(str(unit_labels[case]), (names[first[unit[case]]], names[stratum[case]]))
 
 
 def _ordered_strata(
@@ -212,7 +241,7 @@ def _places(order: Labels, stratum: IntArray, names: list[str]) -> IntArray:
 
 
 def _join(
-    stratum: IntArray, unit: IntArray | None, names: list[str], lone: Lone
+    stratum: IntArray, unit: IntArray | None, names: list[str], lone: LoneStrata
 ) -> tuple[list[tuple[int, ...]], IntArray]:
     """The joins of lone strata, and the number of each stratum after them."""
     if unit is None:
@@ -225,6 +254,33 @@ def _join(
     for join in joins:
         target[list(join)] = join[0]
     return joins, np.unique(target, return_inverse=True)[1]
+
+
+def joins_of_strata(sizes: IntArray, names: Sequence[str], lone: LoneStrata) -> list[tuple[int, ...]]:
+    """Which strata are to be joined, as positions in the order given; outcomes never decide it."""
+    alone = np.flatnonzero(sizes == 1).tolist()
+    if len(alone) == len(sizes) and (len(sizes) == 1 or lone is not LoneStrata.COLLAPSE):
+        raise ValueError(
+            f"no stratum has two units (the first is {names[0]}); a variance needs at least one such stratum: "
+            "drop the stratum, or let lone strata be joined (collapse)"
+        )
+    if alone and lone is LoneStrata.FAIL:
+        raise ValueError(
+            f"stratum {names[alone[0]]} has a single unit ({len(alone)} such strata): choose another treatment of lone "
+            "strata, such as collapse"
+        )
+    return _joins(alone, len(sizes)) if lone is LoneStrata.COLLAPSE else []
+
+
+def _joins(alone: list[int], strata: int) -> list[tuple[int, ...]]:
+    """Pairs, a triple if they are odd in number, and a single one with its neighbour."""
+    if len(alone) == 1:
+        neighbour = alone[0] + 1 if alone[0] + 1 < strata else alone[0] - 1
+        return [(min(alone[0], neighbour), max(alone[0], neighbour))]
+    pairs = [tuple(alone[i : i + 2]) for i in range(0, len(alone) - 1, 2)]
+    if len(alone) % 2 and pairs:
+        pairs[-1] = (*pairs[-1], alone[-1])
+    return pairs
 
 
 def _titles(names: list[str], joins: list[tuple[int, ...]]) -> tuple[str, ...]:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.estimate import UNBOUNDED, Bounds, Kind
-from harness.stats.replication.arrays import BoolArray, FloatArray
+from harness.stats.arrays import BoolArray, FloatArray
+from harness.stats.estimate import UNBOUNDED, Bounds, IntervalKind
 from harness.stats.replication.replicates import Replicates
 from harness.stats.replication.sample import Sample, unit_sums
 
@@ -28,7 +28,7 @@ _STEP = 1e-40
 
 
 @dataclass(frozen=True, eq=False)
-class OfTotals(ABC):
+class TotalsStatistic(ABC):
     """A smooth function of weighted totals of case columns (cases, c).
 
     `counted` (cases, 1 or m): how much of a case counts for a member, such as whether it is in a group; all of it where
@@ -46,9 +46,9 @@ class OfTotals(ABC):
         """Number of members."""
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> IntervalKind:
         """What limits it has."""
-        return Kind.BOUNDED if np.isfinite(self.bounds).all() else Kind.PLAIN
+        return IntervalKind.BOUNDED if np.isfinite(self.bounds).all() else IntervalKind.PLAIN
 
     @abstractmethod
     def combine(self, totals: FloatArray) -> FloatArray:
@@ -60,7 +60,7 @@ class OfTotals(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Total(OfTotals):
+class Total(TotalsStatistic):
     """The weighted totals of the columns."""
 
     @property
@@ -78,7 +78,7 @@ class Total(OfTotals):
 
 
 @dataclass(frozen=True, eq=False)
-class Ratio(OfTotals):
+class Ratio(TotalsStatistic):
     """Ratios of totals: the columns are m numerators, then one denominator for all of them or one for each.
 
     A `share` has cases below and some of them above.
@@ -93,9 +93,9 @@ class Ratio(OfTotals):
         return self.members
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> IntervalKind:
         """Shares have limits of their own."""
-        return Kind.SHARE if self.share else super().kind
+        return IntervalKind.SHARE if self.share else super().kind
 
     def combine(self, totals: FloatArray) -> FloatArray:
         """Not a number where a denominator is zero."""
@@ -109,7 +109,7 @@ class Ratio(OfTotals):
 
 
 @dataclass(frozen=True, eq=False)
-class Smooth(OfTotals):
+class SmoothFormula(TotalsStatistic):
     """A formula of arithmetic, roots and logarithms over `parts` totals, for each member its own: (..., parts) in."""
 
     formula: Formula = lambda totals: totals[..., 0]
@@ -140,7 +140,7 @@ class Smooth(OfTotals):
 
 
 @dataclass(frozen=True, eq=False)
-class OfWeights:
+class WeightsStatistic:
     """Any function of the case weights (cases,) to a number or to m of them, evaluated once a replicate.
 
     `linear` gives what each case adds to the members to first order (cases, m), its weight left out, for some weights;
@@ -161,9 +161,9 @@ class OfWeights:
     words: str = "this statistic"
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> IntervalKind:
         """What limits it has."""
-        return Kind.BOUNDED if np.isfinite(self.bounds).all() else Kind.PLAIN
+        return IntervalKind.BOUNDED if np.isfinite(self.bounds).all() else IntervalKind.PLAIN
 
     @property
     def fragile(self) -> bool:
@@ -175,11 +175,11 @@ class OfWeights:
         return np.atleast_1d(np.asarray(self.function(weights), dtype=np.float64))
 
 
-Statistic = OfTotals | OfWeights
+Statistic = TotalsStatistic | WeightsStatistic
 
 
 @dataclass(frozen=True, eq=False)
-class Contrast:
+class MemberDifference:
     """The first of two members less the second."""
 
     of: Statistic
@@ -208,11 +208,11 @@ def shares(hits: Sequence[npt.ArrayLike], counted: Sequence[npt.ArrayLike]) -> R
     return Ratio(columns, (0.0, 1.0), fragile=True, counted=below, members=above.shape[1], share=True)
 
 
-def difference(successes_a: npt.ArrayLike, successes_b: npt.ArrayLike) -> Contrast:
+def difference(successes_a: npt.ArrayLike, successes_b: npt.ArrayLike) -> MemberDifference:
     """The weighted rate of A less that of B, on the same cases."""
     a, b = _values(successes_a, "successes_a", (0.0, 1.0)), _values(successes_b, "successes_b", (0.0, 1.0))
     _same_length(a, b)
-    return Contrast(rate(np.hstack([a, b])))
+    return MemberDifference(rate(np.hstack([a, b])))
 
 
 def ratio(
@@ -235,14 +235,9 @@ def total(values: npt.ArrayLike, *, bounds: Bounds = UNBOUNDED) -> Total:
 
 def full_values(sample: Sample, statistic: Statistic) -> FloatArray:
     """The members (m,) for the whole sample; not a number where one has no value."""
-    if isinstance(statistic, OfWeights):
+    if isinstance(statistic, WeightsStatistic):
         return statistic.members(sample.weights)
     return np.atleast_1d(statistic.combine(full_totals(sample, statistic)))
-
-
-def full_estimate(sample: Sample, statistic: Statistic) -> float:
-    """The statistic of the whole sample, of a single member."""
-    return float(checked(full_values(sample, statistic))[0])
 
 
 def checked(values: FloatArray) -> FloatArray:
@@ -253,7 +248,7 @@ def checked(values: FloatArray) -> FloatArray:
     return values
 
 
-def full_totals(sample: Sample, statistic: OfTotals) -> FloatArray:
+def full_totals(sample: Sample, statistic: TotalsStatistic) -> FloatArray:
     """The weighted totals (c,) of the statistic's columns."""
     if len(statistic.columns) != sample.cases:
         raise ValueError(f"the statistic has {len(statistic.columns)} cases and the sample {sample.cases}")
@@ -262,7 +257,7 @@ def full_totals(sample: Sample, statistic: OfTotals) -> FloatArray:
 
 def replicate_values(replicates: Replicates, sample: Sample, statistic: Statistic) -> FloatArray:
     """The members (k, m) of every replicate; not a number where one has no value."""
-    if isinstance(statistic, OfWeights):
+    if isinstance(statistic, WeightsStatistic):
         rows = [
             statistic.members(factors[sample.unit_of_case] * sample.weights)
             for block in replicates.weights()
@@ -280,25 +275,9 @@ def replicate_estimates(replicates: Replicates, sample: Sample, statistic: Stati
         row, column = missing[0].tolist()
         raise ValueError(
             f"replicate {row} of {replicates.count} has no estimate ({estimates[row, column]}): part of this "
-            "sample is too little for the statistic; use fay=0.5, or the jackknife"
+            "sample is too little for the statistic; use Fay's rho of 0.5, or the jackknife"
         )
     return estimates
-
-
-def case_scores(sample: Sample, statistic: Statistic) -> FloatArray | None:
-    """The linearised value (cases, m) of each case, weight left out; None where there is no linear form."""
-    if isinstance(statistic, OfWeights):
-        return None if statistic.linear is None else statistic.linear(sample.weights)
-    return statistic.derivative(full_totals(sample, statistic), statistic.columns)
-
-
-def influences(sample: Sample, statistic: Statistic) -> FloatArray | None:
-    """What each unit (units, m) adds to the members to first order: weighted sums of its linearised cases."""
-    if isinstance(statistic, OfTotals):
-        # Linear in the columns, so that unit sums can be taken first: there are fewer units than cases.
-        return statistic.derivative(full_totals(sample, statistic), unit_sums(sample, statistic.columns))
-    scores = case_scores(sample, statistic)
-    return None if scores is None else unit_sums(sample, scores)
 
 
 def _values(values: npt.ArrayLike, what: str, bounds: Bounds = UNBOUNDED) -> FloatArray:

@@ -1,26 +1,29 @@
-"""Imported results as the header and the records of a transcript."""
+"""Imported results as a transcript: checked, judged, with a header, and written whole or not at all."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
-from harness.errors import ForeignError
+from harness.errors import ForeignError, OutputError, UsageError
+from harness.files.digest import digest_without_script
 from harness.files.mistakes import Mistakes
 from harness.model import Trial
-from harness.transcript.format import Header
-from harness.transcript.importing.content import as_text, look_up
-from harness.transcript.importing.grouping import Design
-from harness.transcript.importing.header import transcript_header
-from harness.transcript.importing.judge import Judge
-from harness.transcript.importing.results import Imported, Result, Wishes
-from harness.transcript.importing.values import Values
-from harness.transcript.importing.verdict import settle
+from harness.tasks import find_task, plugin_of
+from harness.tasks.score import SCORE
+from harness.transcript.format import AlgorithmInfo, Header, InterfaceInfo, TestInfo, new_header
+from harness.transcript.importing.file import as_text, look_up
+from harness.transcript.importing.metrics import KeptValues, SuccessRule, find_success_rule
+from harness.transcript.importing.records import ImportedDesign, RecordMaker
+from harness.transcript.importing.results import ImportedAnswer, ImportedRun, ImportOptions
+from harness.transcript.write import TranscriptWriter
 
 
 @dataclass(frozen=True)
-class Converted:
+class ImportedTranscript:
     """A transcript that only has to be written."""
 
     header: Header
@@ -28,23 +31,23 @@ class Converted:
     notes: Sequence[str]
 
 
-def convert(imported: Imported, wishes: Wishes) -> Converted:
+def convert(imported: ImportedRun, options: ImportOptions) -> ImportedTranscript:
     """Check everything, then decide every outcome; a ForeignError says what is in the way."""
-    results = _keyed(imported, wishes.fields.id)
-    _check(imported, results, partial=wishes.partial)
-    verdict = settle(imported, wishes)
-    values = Values.of(imported, wishes, verdict)
-    design = Design.of(results, wishes)
+    results = _keyed(imported, options.columns.id)
+    _check(imported, results, partial=options.partial)
+    rule = find_success_rule(imported, options)
+    values = KeptValues.of(imported, options, rule)
+    design = ImportedDesign.of(results, options)
     ordered = _ordered(results)
     repeats = max(Counter(result.id for result in results).values())
-    trials = list(Judge(verdict, values, design, repeated=repeats > 1).trials(ordered))
+    trials = list(RecordMaker(rule, values, design, repeated=repeats > 1).trials(ordered))
     missing = f"incomplete: {imported.missing}" if imported.missing else ""
-    notes = [note for note in (*imported.notes, missing, verdict.note) if note]
-    header = transcript_header(replace(imported, results=ordered), wishes, verdict, design, repeats)
-    return Converted(header, trials, notes)
+    notes = [note for note in (*imported.notes, missing, rule.note) if note]
+    header = transcript_header(replace(imported, results=ordered), options, rule, design, repeats)
+    return ImportedTranscript(header, trials, notes)
 
 
-def _keyed(imported: Imported, column: str | None) -> Sequence[Result]:
+def _keyed(imported: ImportedRun, column: str | None) -> Sequence[ImportedAnswer]:
     """By another column, where a tool's own ids are only positions; a table has chosen already."""
     if column is None or imported.keyed:
         return imported.results
@@ -54,14 +57,14 @@ def _keyed(imported: Imported, column: str | None) -> Sequence[Result]:
     ]
 
 
-def _check(imported: Imported, results: Sequence[Result], *, partial: bool) -> None:
+def _check(imported: ImportedRun, results: Sequence[ImportedAnswer], *, partial: bool) -> None:
     mistakes = Mistakes(imported.source)
     if not results:
         raise ForeignError(f"{imported.source}: no results in it")
     if imported.missing and not partial:
         mistakes.add(f"{imported.missing}; --partial imports what is there")
-    seen: dict[tuple[str, int], Result] = {}
-    cases: dict[str, Result] = {}
+    seen: dict[tuple[str, int], ImportedAnswer] = {}
+    cases: dict[str, ImportedAnswer] = {}
     for result in results:
         place = _within(result, imported.source)
         if not result.id:
@@ -77,15 +80,69 @@ def _check(imported: Imported, results: Sequence[Result], *, partial: bool) -> N
         raise ForeignError(mistakes.report())
 
 
-def _within(result: Result, source: str) -> str:
+def _within(result: ImportedAnswer, source: str) -> str:
     """The place in a file that the report names already."""
     place = result.place.removeprefix(source)
     return f"line {place[1:]}" if place[1:].isdecimal() else place.lstrip(": ")
 
 
-def _ordered(results: Sequence[Result]) -> list[Result]:
+def _ordered(results: Sequence[ImportedAnswer]) -> list[ImportedAnswer]:
     """In the order of the cases, the repeats of each together."""
     rank: dict[str, int] = {}
     for result in results:
         rank.setdefault(result.id, len(rank))
     return sorted(results, key=lambda result: (rank[result.id], result.repeat))
+
+
+LONGEST_NAME = 100
+UNKNOWN_VERSION = "0"
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
+
+
+def transcript_header(
+    imported: ImportedRun, options: ImportOptions, rule: SuccessRule, design: ImportedDesign, repeats: int
+) -> Header:
+    """Test, algorithm, metric and design, and that it was imported."""
+    cases = {result.id: result.expect for result in imported.results}
+    threshold = {} if rule.at is None else {"threshold": rule.at}
+    task = find_task(imported.task)
+    return new_header(
+        TestInfo(
+            name=_test_name(imported, options),
+            version=options.version or imported.version or UNKNOWN_VERSION,
+            digest=digest_without_script(cases.items()),
+            task=imported.task if rule.at is None else SCORE.name,
+            cases=len(cases),
+        ),
+        AlgorithmInfo(options.algorithm or imported.algorithm or "unnamed"),
+        InterfaceInfo(kind=f"import: {imported.tool}"),
+        plugins=[imported.plugin, None if task is None else plugin_of(task)],
+        params={**imported.params, "metric": rule.metric, **threshold},
+        design=design.declared,
+        repeat=repeats if repeats > 1 else UNSET,
+    )
+
+
+def _test_name(imported: ImportedRun, options: ImportOptions) -> str:
+    """A name that a script could have; it is a folder's name too."""
+    if options.test is not None:
+        if not _NAME.fullmatch(options.test) or len(options.test) > LONGEST_NAME:
+            raise UsageError(f"--test {options.test}: a name has lower-case letters, digits, dots, dashes, underscores")
+        return options.test
+    name = re.sub(r"[^a-z0-9._-]+", "-", imported.test.lower()).strip("._-")[:LONGEST_NAME]
+    return name or "imported"
+
+
+def store(writer: TranscriptWriter, trials: Sequence[Trial]) -> Path:
+    """All records and the last line; a file that cannot be finished is removed."""
+    try:
+        for index, trial in enumerate(trials):
+            writer.append(index, trial)
+        return writer.finish()
+    except BaseException as error:
+        writer.close()
+        writer.path.unlink(missing_ok=True)
+        if isinstance(error, OutputError):
+            # What the writer advises is for runs, which can be resumed.
+            raise OutputError(f"{str(error).partition(';')[0]}; make room, or choose another place with -o") from None
+        raise

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.errors import ForeignError
-from harness.transcript.importing.content import Source, as_metric, as_text, decode, flat, is_mark
-from harness.transcript.importing.results import Imported, Mark, Result, Wishes
+from harness.transcript.importing.file import ForeignFile, as_metric, as_text, decode, flat, is_mark
+from harness.transcript.importing.results import ImportedAnswer, ImportedRun, ImportOptions, Mark, Reader
 
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.:+-]+))?")
 # What a line has beside its metrics.
@@ -23,12 +23,22 @@ def is_sample(line: Mapping[str, Any]) -> bool:
     return "doc_id" in line and ("filtered_resps" in line or "resps" in line)
 
 
-def is_summary(document: Mapping[str, Any]) -> bool:
-    """Whether a JSON file is the summary of a run, which has no documents."""
-    return "results" in document and "configs" in document and "n-shot" in document
+def begins_with_sample(file: ForeignFile) -> bool:
+    """Whether a file is `samples_TASK_DATE.jsonl`."""
+    return file.first_object is not None and is_sample(file.first_object)
 
 
-def read(source: Source, _wishes: Wishes) -> list[Imported]:
+def is_summary(file: ForeignFile) -> bool:
+    """Whether a file is the summary of a run, which has no documents."""
+    return file.document is not None and {"results", "configs", "n-shot"} <= file.document.keys()
+
+
+def refuse_summary(file: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
+    """Say what to import instead."""
+    raise ForeignError(f"{file.name}: a summary without documents; import samples_*.jsonl (--log_samples)")
+
+
+def read(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
     """One task, as one file has it."""
     named = _NAME.fullmatch(source.stem)
     task = named["task"] if named else source.stem
@@ -36,7 +46,7 @@ def read(source: Source, _wishes: Wishes) -> list[Imported]:
     versions = summary.get("versions")
     config = summary.get("config")
     model = summary.get("model_name") or (config.get("model") if isinstance(config, dict) else None)
-    imported = Imported(
+    imported = ImportedRun(
         source=source.name,
         test=task,
         version=as_text(versions.get(task)) if isinstance(versions, dict) else "",
@@ -47,16 +57,16 @@ def read(source: Source, _wishes: Wishes) -> list[Imported]:
     return [imported]
 
 
-def _summary(source: Source, date: str | None) -> dict[str, Any]:
+def _summary(source: ForeignFile, date: str | None) -> dict[str, Any]:
     """The summary that was written at the same time; nothing where it is not there."""
     path = source.path.with_name(f"results_{date}.json")
     if date is not None and path.is_file():
         with contextlib.suppress(ForeignError):
-            return decode(Source(path).data, dict[str, Any], str(path))
+            return decode(ForeignFile(path).data, dict[str, Any], str(path))
     return {}
 
 
-def _results(source: Source) -> list[Result]:
+def _results(source: ForeignFile) -> list[ImportedAnswer]:
     documents: dict[str, list[tuple[int, dict[str, Any]]]] = {}
     for number, line in source.lines():
         if not is_sample(line):
@@ -70,7 +80,9 @@ def _filter(line: Mapping[str, Any]) -> str:
     return as_text(line.get("filter", _NO_FILTER))
 
 
-def _result(source: Source, doc_id: str, lines: list[tuple[int, dict[str, Any]]], filters: set[str]) -> Result:
+def _result(
+    source: ForeignFile, doc_id: str, lines: list[tuple[int, dict[str, Any]]], filters: set[str]
+) -> ImportedAnswer:
     """A document; each filter that its answer went through gives metrics of its own."""
     marks: dict[str, Mark] = {}
     answers: dict[str, Any] = {}
@@ -84,7 +96,7 @@ def _result(source: Source, doc_id: str, lines: list[tuple[int, dict[str, Any]]]
             answers[name] = _answer(line.get("filtered_resps", line.get("resps")), metric)
     number, line = lines[0]
     doc = line.get("doc")
-    return Result(
+    return ImportedAnswer(
         id=doc_id,
         place=f"{source.name}:{number}",
         marks=marks,
@@ -123,3 +135,11 @@ def _is_likelihood(value: object) -> bool:
     except (TypeError, ValueError, OverflowError):
         return False
     return True
+
+
+_NAME_OF_TOOL = "lm-evaluation-harness"
+_WHAT = "a file of samples of lm-evaluation-harness"
+READERS = (
+    Reader(_NAME_OF_TOOL, _WHAT, begins_with_sample, read),
+    Reader(_NAME_OF_TOOL, _WHAT, is_summary, refuse_summary),
+)

@@ -11,8 +11,8 @@ from typing import Any
 
 from harness.errors import ForeignError
 from harness.model import ErrorKind
-from harness.transcript.importing.content import Source, as_metric, decode, flat, is_mark
-from harness.transcript.importing.results import Imported, Mark, Result, Wishes
+from harness.transcript.importing.file import ForeignFile, as_metric, decode, flat, is_mark
+from harness.transcript.importing.results import ImportedAnswer, ImportedRun, ImportOptions, Mark, Reader
 
 UNNAMED = "imported"
 RESOLVED = "resolved"
@@ -36,14 +36,14 @@ _ERRORS = ("error_ids", "error", "errors")
 _INSTANCE = re.compile(r"(?P<owner>.+)__(?P<name>.+)-\d+")
 
 
-def is_lists(document: Mapping[str, Any]) -> bool:
+def is_lists(file: ForeignFile) -> bool:
     """Whether a JSON object lists ids by what became of them."""
-    return any(_is_ids(document.get(key)) for key in _LISTS)
+    return file.document is not None and any(_is_ids(file.document.get(key)) for key in _LISTS)
 
 
-def is_mapping(document: Mapping[str, Any]) -> bool:
+def is_mapping(file: ForeignFile) -> bool:
     """Whether every value of a JSON object can be the result of its key."""
-    return bool(document) and all(is_mark(value) or _is_entry(value) for value in document.values())
+    return bool(file.document) and all(is_mark(value) or _is_entry(value) for value in (file.document or {}).values())
 
 
 def _is_ids(value: object) -> bool:
@@ -54,7 +54,7 @@ def _is_entry(value: object) -> bool:
     return isinstance(value, Mapping) and any(is_mark(part) for part in flat(value).values())
 
 
-def read_lists(source: Source, _wishes: Wishes) -> list[Imported]:
+def read_lists(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
     """Ids that were resolved, among all that any list names."""
     document = decode(source.data, dict[str, Any], source.name)
     key = next(name for name in _LISTS if _is_ids(document.get(name)))
@@ -70,9 +70,9 @@ def read_lists(source: Source, _wishes: Wishes) -> list[Imported]:
     return [_imported(source, results, RESOLVED, _note(document, len(every)))]
 
 
-def _listed(source: Source, name: str, resolved: bool, error: bool) -> Result:
+def _listed(source: ForeignFile, name: str, resolved: bool, error: bool) -> ImportedAnswer:
     kind = ErrorKind.CRASH if error and not resolved else None
-    return Result(
+    return ImportedAnswer(
         id=name,
         place=f"{source.name}: {name}",
         marks={RESOLVED: float(resolved)},
@@ -89,7 +89,7 @@ def _note(document: Mapping[str, Any], listed: int) -> list[str]:
     return []
 
 
-def read_mapping(source: Source, _wishes: Wishes) -> list[Imported]:
+def read_mapping(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
     """A result for each id."""
     document = decode(source.data, dict[str, Any], source.name)
     _check_once(source)
@@ -99,12 +99,12 @@ def read_mapping(source: Source, _wishes: Wishes) -> list[Imported]:
         columns = flat(value) if isinstance(value, Mapping) else {}
         given = {key: part for key, part in columns.items() if is_mark(part)} or {RESOLVED: value}
         marks: dict[str, Mark] = {key: as_metric(part, f"{place}: {key}") for key, part in given.items()}
-        results.append(Result(name, place, marks, columns=columns | _repository(name)))
+        results.append(ImportedAnswer(name, place, marks, columns=columns | _repository(name)))
     names = {key for result in results for key in result.marks}
     return [_imported(source, results, next((key for key in _VERDICTS if key in names), None), [])]
 
 
-def _check_once(source: Source) -> None:
+def _check_once(source: ForeignFile) -> None:
     """JSON allows the same key twice, and readers take the last one in silence."""
 
     def once(pairs: Sequence[tuple[str, Any]]) -> None:
@@ -117,10 +117,18 @@ def _check_once(source: Source) -> None:
     json.loads(source.data, object_pairs_hook=once)
 
 
-def _imported(source: Source, results: list[Result], verdict: str | None, notes: list[str]) -> Imported:
-    return Imported(source.name, UNNAMED, source.stem, results, tool="a mapping of ids", verdict=verdict, notes=notes)
+def _imported(source: ForeignFile, results: list[ImportedAnswer], verdict: str | None, notes: list[str]) -> ImportedRun:
+    return ImportedRun(
+        source.name, UNNAMED, source.stem, results, tool="a mapping of ids", verdict=verdict, notes=notes
+    )
 
 
 def _repository(name: str) -> dict[str, str]:
     found = _INSTANCE.fullmatch(name)
     return {"repo": f"{found['owner']}/{found['name']}"} if found else {}
+
+
+READERS = (
+    Reader("mapping", "a report of resolved ids", is_lists, read_lists),
+    Reader("mapping", "a mapping of ids to results", is_mapping, read_mapping),
+)

@@ -8,15 +8,15 @@ from msgspec import Struct, field
 
 from harness.errors import ForeignError
 from harness.model import ErrorKind
-from harness.transcript.importing.content import Source, as_metric, as_text, decode, flat
-from harness.transcript.importing.results import Imported, Mark, Result, Wishes
+from harness.transcript.importing.file import ForeignFile, as_metric, as_text, decode, flat
+from harness.transcript.importing.results import ImportedAnswer, ImportedRun, ImportOptions, Mark, Reader
 
 PASS = "pass"  # noqa: S105 - the verdict, not a secret
 # ResultFailureReason of promptfoo: 0 none, 1 an assertion failed, 2 an error.
 _BY_ERROR = 2
 
 
-class Test(Struct, frozen=True, rename="camel"):
+class _Test(Struct, frozen=True, rename="camel"):
     """A test case."""
 
     description: str | None = None
@@ -25,7 +25,7 @@ class Test(Struct, frozen=True, rename="camel"):
     metadata: dict[str, Any] | None = None
 
 
-class Row(Struct, frozen=True, rename="camel"):
+class _Row(Struct, frozen=True, rename="camel"):
     """A result: one prompt and provider on one test."""
 
     success: bool
@@ -40,44 +40,44 @@ class Row(Struct, frozen=True, rename="camel"):
     failure_reason: int | str | None = None
     error: str | None = None
     vars: dict[str, Any] | None = None
-    test_case: Test | None = None
+    test_case: _Test | None = None
     grading_result: Any = None
 
     @property
-    def test(self) -> Test:
+    def test(self) -> _Test:
         """The test case; empty where an old version left it out."""
-        return self.test_case or Test(vars=self.vars)
+        return self.test_case or _Test(vars=self.vars)
 
 
-class Runtime(Struct, frozen=True, rename="camel"):
+class _Runtime(Struct, frozen=True, rename="camel"):
     """Options of the command line."""
 
     repeat: int | None = None
 
 
-class Settings(Struct, frozen=True):
+class _Settings(Struct, frozen=True):
     """The configuration."""
 
     description: str | None = None
 
 
-class Results(Struct, frozen=True):
+class _Results(Struct, frozen=True):
     """The results of an evaluation."""
 
-    results: list[Row]
+    results: list[_Row]
 
 
-class Evaluation(Struct, frozen=True, rename="camel"):
+class _Evaluation(Struct, frozen=True, rename="camel"):
     """The whole file."""
 
-    results: Results | list[Row]
-    config: Settings | None = None
-    runtime_options: Runtime | None = None
+    results: _Results | list[_Row]
+    config: _Settings | None = None
+    runtime_options: _Runtime | None = None
 
 
-def is_evaluation(document: Mapping[str, Any]) -> bool:
+def is_evaluation(file: ForeignFile) -> bool:
     """Whether the keys of a JSON file are those of promptfoo."""
-    results = document.get("results")
+    results = (file.document or {}).get("results")
     rows = results.get("results") if isinstance(results, Mapping) else results
     return isinstance(rows, list) and bool(rows) and isinstance(rows[0], Mapping) and is_row(rows[0])
 
@@ -87,29 +87,34 @@ def is_row(line: Mapping[str, Any]) -> bool:
     return "success" in line and "provider" in line and ("vars" in line or "testCase" in line)
 
 
-def read_json(source: Source, _wishes: Wishes) -> list[Imported]:
+def begins_with_row(file: ForeignFile) -> bool:
+    """Whether a file is a result of promptfoo a line."""
+    return file.first_object is not None and is_row(file.first_object)
+
+
+def read_json(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
     """All of an evaluation."""
-    whole = decode(source.data, Evaluation, source.name)
-    rows = whole.results.results if isinstance(whole.results, Results) else whole.results
-    repeat = (whole.runtime_options or Runtime()).repeat or 1
-    name = (whole.config or Settings()).description or source.stem
+    whole = decode(source.data, _Evaluation, source.name)
+    rows = whole.results.results if isinstance(whole.results, _Results) else whole.results
+    repeat = (whole.runtime_options or _Runtime()).repeat or 1
+    name = (whole.config or _Settings()).description or source.stem
     return list(_runs(source, rows, name, repeat))
 
 
-def read_lines(source: Source, _wishes: Wishes) -> list[Imported]:
+def read_lines(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
     """A result a line; the name of the evaluation is not in it."""
     rows = []
     for number, line in source.lines():
         try:
-            rows.append(msgspec.convert(line, type=Row))
+            rows.append(msgspec.convert(line, type=_Row))
         except msgspec.ValidationError as error:
             raise ForeignError(f"{source.name}:{number}: not as expected: {error}") from None
     return list(_runs(source, rows, source.stem, 1))
 
 
-def _runs(source: Source, rows: Sequence[Row], name: str, repeat: int) -> Iterator[Imported]:
+def _runs(source: ForeignFile, rows: Sequence[_Row], name: str, repeat: int) -> Iterator[ImportedRun]:
     """A transcript for each provider with each prompt: on the same tests, so they can be compared."""
-    runs: dict[tuple[int | None, str, str], list[Row]] = {}
+    runs: dict[tuple[int | None, str, str], list[_Row]] = {}
     for row in rows:
         runs.setdefault((row.prompt_idx, _provider(row), _prompt(row)), []).append(row)
     prompts = list(dict.fromkeys(prompt for _, _, prompt in runs))
@@ -120,21 +125,21 @@ def _runs(source: Source, rows: Sequence[Row], name: str, repeat: int) -> Iterat
         if taken[algorithm] > 1:
             algorithm = f"{algorithm} {taken[algorithm]}"
         results = [_result(source, row, case, turn) for row, case, turn in _turns(members, repeat)]
-        yield Imported(source.name, name, algorithm, results, tool="promptfoo", verdict=PASS)
+        yield ImportedRun(source.name, name, algorithm, results, tool="promptfoo", verdict=PASS)
 
 
-def _provider(row: Row) -> str:
+def _provider(row: _Row) -> str:
     if isinstance(row.provider, Mapping):
         return as_text(row.provider.get("label") or row.provider.get("id"))
     return as_text(row.provider)
 
 
-def _prompt(row: Row) -> str:
+def _prompt(row: _Row) -> str:
     """The prompt's template: its label, unless it was given another."""
     return as_text(row.prompt.get("label") or row.prompt.get("raw")) if isinstance(row.prompt, Mapping) else ""
 
 
-def _turns(rows: Sequence[Row], repeat: int) -> Iterator[tuple[Row, int, int]]:
+def _turns(rows: Sequence[_Row], repeat: int) -> Iterator[tuple[_Row, int, int]]:
     """Rows in the order of the tests, each with its test and repeat: `--repeat K` counts every test K times."""
     numbered = [(number if row.test_idx is None else row.test_idx, row) for number, row in enumerate(rows)]
     numbered.sort(key=lambda pair: pair[0])
@@ -144,16 +149,16 @@ def _turns(rows: Sequence[Row], repeat: int) -> Iterator[tuple[Row, int, int]]:
         yield (row, index // repeat, index % repeat + 1) if regular else (row, index, 1)
 
 
-def _same(first: Row | None, other: Row) -> bool:
+def _same(first: _Row | None, other: _Row) -> bool:
     return first is not None and first.test == other.test
 
 
-def _result(source: Source, row: Row, case: int, turn: int) -> Result:
+def _result(source: ForeignFile, row: _Row, case: int, turn: int) -> ImportedAnswer:
     place = f"{source.name}: test {case} of {_provider(row)}"
     failed = row.failure_reason == _BY_ERROR or (row.failure_reason is None and row.error and not row.grading_result)
     test = row.test
     given: dict[str, Any] = {"description": test.description} if test.description else {}
-    return Result(
+    return ImportedAnswer(
         id=str(case),
         place=place,
         marks=_marks(row, place),
@@ -167,14 +172,14 @@ def _result(source: Source, row: Row, case: int, turn: int) -> Result:
     )
 
 
-def _marks(row: Row, place: str) -> dict[str, Mark]:
+def _marks(row: _Row, place: str) -> dict[str, Mark]:
     marks: dict[str, Mark] = {PASS: float(row.success)}
     if row.score is not None:
         marks["score"] = as_metric(row.score, f"{place}: score")
     return marks | {name: as_metric(value, f"{place}: {name}") for name, value in (row.named_scores or {}).items()}
 
 
-def _expected(test: Test) -> str:
+def _expected(test: _Test) -> str:
     """What the assertions ask for: the value of the only one, or all of them."""
     asked = test.assertions or []
     if len(asked) == 1 and isinstance(asked[0].get("value"), str):
@@ -185,3 +190,10 @@ def _expected(test: Test) -> str:
 def _output(response: object) -> Any:
     output = response.get("output") if isinstance(response, Mapping) else response
     return output if output is None or isinstance(output, str | int | float) else as_text(output)
+
+
+_WHAT = "an evaluation of promptfoo"
+READERS = (
+    Reader("promptfoo", _WHAT, begins_with_row, read_lines),
+    Reader("promptfoo", _WHAT, is_evaluation, read_json),
+)

@@ -1,19 +1,24 @@
-"""What every format is turned into first: results, one an answer, with the marks that the other tool gave."""
+"""What an importer is, what it is told, and what it makes of a file: answers, with the marks that a tool gave them."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import Struct
 
 from harness.model import ErrorKind
+from harness.options import OptionSet, option
+from harness.plugins import Plugin
+from harness.tasks.label import LABEL
+from harness.transcript.importing.file import ForeignFile
 
 # A mark is a number (true is 1, false is 0); None where the tool gave none for an answer. It may be infinite or not a
 # number, for not every mark counts: what decides is checked, and what is kept has only finite ones.
 Mark = float | None
 
 
-class Result(Struct, frozen=True):
+class ImportedAnswer(Struct, frozen=True):
     """One answer, as another tool judged it. A struct, as there may be a million."""
 
     id: str
@@ -37,13 +42,14 @@ class Result(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedRun:
     """The results of one algorithm on one test."""
 
+    # The file, for messages.
     source: str
     test: str
     algorithm: str
-    results: Sequence[Result]
+    results: Sequence[ImportedAnswer]
     # The tool, for the header.
     tool: str
     version: str = ""
@@ -51,18 +57,20 @@ class Imported:
     verdict: str | None = None
     # Whether --success-at is a bar for its marks; else it was one for the scores, or has nothing to say.
     graded: bool = True
-    task: str = "label"
+    task: str = LABEL.name
     params: Mapping[str, Any] = field(default_factory=dict)
-    # What is not there although it should be; refused unless told otherwise.
+    # What is not there although it should be; refused by default.
     missing: str = ""
-    # Whether --id was heeded already.
+    # Whether the ids are those that --id asks for already.
     keyed: bool = False
     # What a user should know.
     notes: Sequence[str] = ()
+    # Where the reader came from, if it is not built in.
+    plugin: Plugin | None = None
 
 
 @dataclass(frozen=True)
-class Fields:
+class TableColumns:
     """Which columns of a table say what."""
 
     id: str | None = None
@@ -73,32 +81,89 @@ class Fields:
     positive: str | None = None
     repeat: str | None = None
 
+
+def _column(flag: str, text: str) -> Any:
+    return option(flag, default=None, metavar="COLUMN", help=text)
+
+
+def _finite(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not abs(number) < 1e300:
+        raise ValueError(f"'{text}' is not a finite number")
+    return number
+
+
+class ImportOptions(OptionSet):
+    """What the user says about an import."""
+
+    reader: str | None = option(
+        "--from", default=None, metavar="NAME", help="The tool that wrote it, where that cannot be told by the content."
+    )
+    metric: str | None = option("--metric", default=None, metavar="NAME", help="Which of several metrics decides.")
+    success_at: float | None = option(
+        "--success-at", default=None, parse=_finite, metavar="X",
+        help="Partial credit: an answer is right from X on.",
+    )  # fmt: skip
+    id: str | None = _column("--id", "The case; also for other tools, whose own ids are positions.")
+    expect: str | None = _column("--expect", "Tables: the right answer.")
+    actual: str | None = _column("--actual", "Tables: the answer given.")
+    score: str | None = _column("--score", "Tables: its score.")
+    success: str | None = _column("--success", "Tables: whether it was right.")
+    positive: str | None = _column(
+        "--positive", "Tables: whether the claim is true and should be accepted (true where not named)."
+    )
+    repeat: str | None = _column("--repeat", "Tables: which of several answers to the same case.")
+    values: tuple[str, ...] = option(
+        "--value", default=(), metavar="NAME",
+        help="Tables: a column of numbers to keep; other tools: a metric (all by default). Several with commas.",
+    )  # fmt: skip
+    positive_label: str | None = option(
+        "--positive-label", default=None, metavar="LABEL",
+        help="Predictions: the class to detect; all others are negative.",
+    )  # fmt: skip
+    stratum: str | None = _column("--stratum", "Groups that are fixed; several with commas between them.")
+    psu: str | None = _column("--psu", "Groups that were drawn: subjects, documents, repositories.")
+    test: str | None = option(
+        "--test", default=None, metavar="NAME", help="Name of the test; by default that of the task."
+    )
+    version: str | None = option("--test-version", default=None, metavar="TEXT", help="Its version.")
+    algorithm: str | None = option(
+        "--algorithm", default=None, metavar="NAME", help="Name of the algorithm; by default that of the model."
+    )
+    partial: bool = option("--partial", default=False, help="Import a log that is incomplete.")
+
+    @property
+    def columns(self) -> TableColumns:
+        """The columns that were named."""
+        return TableColumns(self.id, self.expect, self.actual, self.score, self.success, self.positive, self.repeat)
+
     @property
     def judging(self) -> list[str]:
-        """Those that make any file a table of one's own, by the names of their options."""
+        """Options that make any file a table of one's own."""
         names = ("expect", "actual", "score", "success", "positive", "repeat")
         return [name for name in names if getattr(self, name) is not None]
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What the user said about the import."""
-
-    fields: Fields = Fields()
-    metric: str | None = None
-    success_at: float | None = None
-    # Columns of a table to keep as values; of other tools, which metrics to keep (all, unless told).
-    values: Sequence[str] = ()
-    positive_label: str | None = None
-    stratum: str | None = None
-    psu: str | None = None
-    test: str | None = None
-    version: str | None = None
-    algorithm: str | None = None
-    partial: bool = False
 
     @property
     def groups(self) -> list[str]:
         """Columns that the design may mean; a name with a comma in it may be one or several."""
-        given = [wish for wish in (self.stratum, self.psu) if wish is not None]
-        return [*given, *(name.strip() for wish in given if "," in wish for name in wish.split(","))]
+        given = [name for name in (self.stratum, self.psu) if name is not None]
+        return [*given, *(part.strip() for name in given if "," in name for part in name.split(","))]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """An importer: it reads the files of one tool.
+
+    `what` is what such a file is called in messages, as in "a log of inspect_ai"; `sniff` looks at the content of a
+    file, never at its name. `takes_columns`: whether users may say which columns hold what. A tool that writes several
+    kinds of files has a reader of the same name for each.
+    """
+
+    name: str
+    what: str
+    sniff: Callable[[ForeignFile], bool]
+    read: Callable[[ForeignFile, ImportOptions], Sequence[ImportedRun]]
+    takes_columns: bool = False

@@ -1,6 +1,6 @@
-"""Any table, CSV or JSON lines: a row an answer, its columns named on the command line or by their usual names."""
+"""Any table, CSV or JSON lines: a row for each answer, columns named by the user or known by their usual names."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,10 +8,10 @@ from harness.errors import ForeignError, ScriptError
 from harness.files.mistakes import Mistakes
 from harness.files.tables import Delimited
 from harness.params import nearest
-from harness.transcript.importing.columns import guessed, probabilities
-from harness.transcript.importing.content import (
+from harness.tasks.score import SCORE
+from harness.transcript.importing.file import (
     NOWHERE,
-    Source,
+    ForeignFile,
     as_mark,
     as_text,
     as_value,
@@ -22,22 +22,27 @@ from harness.transcript.importing.content import (
     shown,
 )
 from harness.transcript.importing.mapping import UNNAMED
+from harness.transcript.importing.metrics import split_names
 from harness.transcript.importing.predictions import CORRECT, Predictions
-from harness.transcript.importing.results import Fields, Imported, Result, Wishes
-from harness.transcript.importing.values import wished_names
+from harness.transcript.importing.results import ImportedAnswer, ImportedRun, ImportOptions, Reader, TableColumns
 
-Row = dict[str, Any]
-Rows = list[tuple[str, Row]]
+_Row = dict[str, Any]
+_Rows = list[tuple[str, _Row]]
 _DELIMITERS = ",\t;|"
 
 
-def looks_delimited(start: bytes) -> bool:
+def is_delimited(file: ForeignFile) -> bool:
     """Whether the first line of a text file can be the header of a table."""
-    line = start.split(b"\n")[0]
-    return b"\0" not in start and any(mark.encode() in line for mark in _DELIMITERS)
+    line = file.begin.split(b"\n")[0]
+    return b"\0" not in file.begin and any(mark.encode() in line for mark in _DELIMITERS)
 
 
-def read_delimited(source: Source, wishes: Wishes) -> list[Imported]:
+def is_list(file: ForeignFile) -> bool:
+    """Whether a file is a JSON array."""
+    return file.begin[:1] == b"["
+
+
+def read_delimited(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
     """A table with commas, tabs, semicolons or bars, whichever its header has most of."""
     line = source.start.split(b"\n")[0]
     delimiter = max(_DELIMITERS, key=lambda mark: line.count(mark.encode()))
@@ -45,10 +50,10 @@ def read_delimited(source: Source, wishes: Wishes) -> list[Imported]:
         rows = _rows(source, Delimited(source.path, delimiter))
     except ScriptError as error:
         raise ForeignError(str(error)) from None
-    return [_table(source, rows, wishes)]
+    return [_table(source, rows, options)]
 
 
-def _rows(source: Source, table: Delimited) -> Rows:
+def _rows(source: ForeignFile, table: Delimited) -> _Rows:
     mistakes, rows = Mistakes(source.name), []
     for row in table:
         if text := table.ragged(row):
@@ -59,43 +64,43 @@ def _rows(source: Source, table: Delimited) -> Rows:
     return rows
 
 
-def read_lines(source: Source, wishes: Wishes) -> list[Imported]:
+def read_lines(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
     """JSON lines."""
-    return [_table(source, [(f"{source.name}:{number}", row) for number, row in source.lines()], wishes)]
+    return [_table(source, [(f"{source.name}:{number}", row) for number, row in source.lines()], options)]
 
 
-def read_list(source: Source, wishes: Wishes) -> list[Imported]:
+def read_list(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
     """A JSON array of objects."""
     rows = decode(source.data, list[dict[str, Any]], source.name)
-    return [_table(source, [(f"{source.name}: entry {number}", row) for number, row in enumerate(rows, 1)], wishes)]
+    return [_table(source, [(f"{source.name}: entry {number}", row) for number, row in enumerate(rows, 1)], options)]
 
 
-def _table(source: Source, rows: Rows, wishes: Wishes) -> Imported:
+def _table(source: ForeignFile, rows: _Rows, options: ImportOptions) -> ImportedRun:
     if not rows:
         raise ForeignError(f"{source.name}: no rows")
     header = list(dict.fromkeys(name for _, row in rows[:100] for name in row))
-    fields = guessed(wishes.fields, header)
+    fields = guess_columns(options.columns, header)
     if fields.success is None and fields.actual is None and fields.score is None:
         raise ForeignError(
             f"{source.name}: cannot tell which column says what; name them with --success, "
             f"or --expect and --actual; columns: {', '.join(flat(rows[0][1])) or 'none'}"
         )
-    values = wished_names(wishes.values, lambda name: _is_column(rows, name))
+    values = split_names(options.values, lambda name: _is_column(rows, name))
     _check_columns(source, rows, [fields.actual, fields.score, *values])
-    reader = Reader(source, fields, wishes, values)
+    reader = _RowReader(source, fields, options, values)
     results = list(reader.results(rows))
     notes = [] if fields.id is not None else ["no column of ids: rows are matched by their number; --id names one"]
-    imported = Imported(source.name, UNNAMED, source.stem, results, tool="a table", keyed=True, notes=notes)
+    imported = ImportedRun(source.name, UNNAMED, source.stem, results, tool="a table", keyed=True, notes=notes)
     if fields.success is None and fields.positive is None and fields.expect is not None:
-        return Predictions(imported, wishes, probabilities(header)).judged()
+        return Predictions(imported, options, probabilities(header)).judged()
     return reader.finish(imported)
 
 
-def _is_column(rows: Rows, name: str) -> bool:
+def _is_column(rows: _Rows, name: str) -> bool:
     return any(find(row, name) is not NOWHERE for _, row in rows)
 
 
-def _check_columns(source: Source, rows: Rows, names: Sequence[str | None]) -> None:
+def _check_columns(source: ForeignFile, rows: _Rows, names: Sequence[str | None]) -> None:
     """A row may lack its answer or its score, a refusal, or a value; not all of them."""
     for name in names:
         if name is not None and not _is_column(rows, name):
@@ -103,34 +108,34 @@ def _check_columns(source: Source, rows: Rows, names: Sequence[str | None]) -> N
 
 
 @dataclass(frozen=True)
-class Reader:
+class _RowReader:
     """Reads rows by the columns that were settled on."""
 
-    source: Source
-    fields: Fields
-    wishes: Wishes
+    source: ForeignFile
+    fields: TableColumns
+    options: ImportOptions
     # Columns to keep as values.
     values: Sequence[str]
 
-    def results(self, rows: Rows) -> Iterator[Result]:
+    def results(self, rows: _Rows) -> Iterator[ImportedAnswer]:
         """A result a row."""
         for number, (place, row) in enumerate(rows, 1):
             yield self._result(place, row, number)
 
-    def finish(self, imported: Imported) -> Imported:
+    def finish(self, imported: ImportedRun) -> ImportedRun:
         """With the verdict, and the threshold where it was the score that decided."""
         if self.fields.success is not None:
             return replace(imported, verdict=self.fields.success)
         if self.fields.actual is not None:
             return replace(imported, verdict=CORRECT, graded=False)
-        threshold = {"threshold": self.wishes.success_at}
-        return replace(imported, verdict=CORRECT, graded=False, task="score", params=threshold)
+        threshold = {"threshold": self.options.success_at}
+        return replace(imported, verdict=CORRECT, graded=False, task=SCORE.name, params=threshold)
 
-    def _result(self, place: str, row: Row, number: int) -> Result:
+    def _result(self, place: str, row: _Row, number: int) -> ImportedAnswer:
         fields = self.fields
         values = {key: self._value(row, key, name, place) for key, name in vars(fields).items()}
         positive = self._positive(values["positive"], place)
-        return Result(
+        return ImportedAnswer(
             id=str(number) if fields.id is None else as_text(values["id"]),
             place=place,
             marks=self._marks(values, positive, place),
@@ -143,17 +148,17 @@ class Reader:
             columns=self._columns(row),
         )
 
-    def _value(self, row: Row, key: str, name: str | None, place: str) -> Any:
+    def _value(self, row: _Row, key: str, name: str | None, place: str) -> Any:
         if name is None:
             return None
         value = find(row, name) if key in ("actual", "score") else look_up(row, name, place)
         return None if value is NOWHERE else value
 
-    def _columns(self, row: Row) -> Row:
+    def _columns(self, row: _Row) -> _Row:
         """What is of the case, and what the design asks for, whatever it is and however many there are."""
         used = set(vars(self.fields).values())
         columns = {name: value for name, value in flat(row).items() if name not in used}
-        named = ((name, find(row, name)) for name in self.wishes.groups)
+        named = ((name, find(row, name)) for name in self.options.groups)
         return columns | {name: value for name, value in named if isinstance(value, str | int | float)}
 
     def _marks(self, values: Mapping[str, Any], positive: bool, place: str) -> dict[str, float | None]:
@@ -164,10 +169,10 @@ class Reader:
             if self.fields.expect is None:
                 raise ForeignError(f"{self.source.name}: --actual needs --expect, or --success says what was right")
             return {CORRECT: float((as_text(values["actual"]) == as_text(values["expect"])) == positive)}
-        if self.wishes.success_at is None:
+        if self.options.success_at is None:
             raise ForeignError(f"{self.source.name}: a score alone needs --success-at X, the score that is accepted")
         score = as_mark(values["score"], f"{place}: {self.fields.score}")
-        return {CORRECT: float((score is not None and score >= self.wishes.success_at) == positive)}
+        return {CORRECT: float((score is not None and score >= self.options.success_at) == positive)}
 
     def _positive(self, value: Any, place: str) -> bool:
         mark = as_mark(value, f"{place}: {self.fields.positive}")
@@ -180,3 +185,58 @@ class Reader:
         if mark is None or mark != int(mark) or not 0 <= mark < 1e9:
             raise ForeignError(f"{place}: {self.fields.repeat}: {shown(value)} is not the number of a repeat")
         return int(mark)
+
+
+# The first that a table has is taken. Compared in lower case, blanks and dashes as underscores.
+_IDS = ("id", "case_id", "sample_id", "instance_id", "doc_id", "idx", "index", "unnamed:_0", "")
+_TRUE = ("y_true", "true_label", "ground_truth", "expect", "expected", "true", "truth", "gold", "target", "label")
+_PREDICTED = ("y_pred", "predicted_label", "pred_label", "predicted", "prediction", "pred")
+_SCORES = ("y_score", "y_prob", "y_proba", "score", "probability", "decision_function")
+_SUCCESSES = ("success", "correct", "is_correct", "passed", "resolved")
+# In tutorials the truth ("actual and predicted"), elsewhere the answer ("expected and actual").
+_EITHER = "actual"
+PROBABILITIES = ("proba_", "prob_")
+
+
+def guess_columns(named: TableColumns, header: Iterable[str]) -> TableColumns:
+    """The named columns, and for the rest the usual ones; nothing is guess_columns beside columns that decide."""
+    names = {_plain(name): name for name in reversed(list(header))}
+    fields = replace(named, id=named.id or _first(_IDS, names))
+    if any((named.expect, named.actual, named.score, named.success)):
+        return fields
+    expect, actual = _first(_TRUE, names), _first(_PREDICTED, names)
+    if expect is not None and actual is None:
+        actual = names.get(_EITHER)
+    elif actual is not None and expect is None:
+        expect = names.get(_EITHER)
+    score = _first(_SCORES, names)
+    if expect is not None and (actual is not None or score is not None):
+        return replace(fields, expect=expect, actual=actual, score=score)
+    return replace(fields, expect=expect, success=_first(_SUCCESSES, names))
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def _first(wanted: Iterable[str], names: Mapping[str, str]) -> str | None:
+    return next((names[name] for name in wanted if name in names), None)
+
+
+def probabilities(header: Iterable[str]) -> dict[str, str]:
+    """Columns with a probability a class, by class."""
+    return {
+        name[len(prefix) :]: name
+        for name in header
+        for prefix in PROBABILITIES
+        if name.lower().startswith(prefix) and name[len(prefix) :]
+    }
+
+
+LINES = Reader("table", "JSON lines", lambda file: file.is_lines, read_lines, takes_columns=True)
+READERS = (
+    Reader("table", "a JSON array", is_list, read_list, takes_columns=True),
+    LINES,
+    # Last: a line of JSON can have commas too.
+    Reader("table", "a table (CSV)", is_delimited, read_delimited, takes_columns=True),
+)

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from harness.stats.replication.bootstrap import RescaledBootstrap, rescaled_bootstrap
+from harness.stats.replication.resampling import RescaledBootstrap, rescaled_bootstrap
 from harness.stats.replication.sample import make_sample
 
 
@@ -46,5 +46,5 @@ def test_whole_units_are_drawn_and_the_variance_is_right() -> None:
 
 
 def test_at_least_two_replicates() -> None:
-    with pytest.raises(ValueError, match="replicates=1"):
+    with pytest.raises(ValueError, match="1 replicates"):
         rescaled_bootstrap(make_sample(5), rng=np.random.default_rng(0), replicates=1)

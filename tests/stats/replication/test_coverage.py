@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from harness.stats.rates import wilson_all
-from harness.stats.replication.arrays import BoolArray, FloatArray
+from harness.stats.arrays import BoolArray, FloatArray
+from harness.stats.rates import wilson
 from harness.stats.replication.balanced import balanced
 from harness.stats.replication.estimates import make_estimate, make_estimates
-from harness.stats.replication.jackknife import delete_one
 from harness.stats.replication.replicates import Replicates
+from harness.stats.replication.resampling import delete_one
 from harness.stats.replication.sample import Sample, make_sample
 from harness.stats.replication.statistic import rate
 
@@ -57,7 +57,7 @@ def test_for_new_subjects_only_the_cluster_interval_holds() -> None:
     successes = tosses(subject_rates(rng, EXPERIMENTS), rng)
     cluster = covered(delete_one(NEW_SUBJECTS), by_subject(successes), MEAN).mean()
     stratified = covered(balanced(THESE_SUBJECTS), successes, MEAN).mean()
-    limits = wilson_all(successes.sum(axis=0), np.full(EXPERIMENTS, SUBJECTS * CASES))
+    limits = wilson(successes.sum(axis=0), np.full(EXPERIMENTS, SUBJECTS * CASES))
     binomial = ((limits.low <= MEAN) & (limits.high >= MEAN)).mean()
     assert 0.93 < cluster < 0.97
     assert 0.93 < given_out(NEW_SUBJECTS, successes, MEAN) < 0.97

@@ -10,18 +10,18 @@ from scipy.optimize import brentq
 from scipy.stats import beta
 from scipy.stats import t as student
 
+from harness.stats.arrays import FloatArray
 from harness.stats.estimate import Estimate
 from harness.stats.rates import Interval, wilson
-from harness.stats.replication.arrays import FloatArray
 from harness.stats.replication.balanced import HalfSamples
 from harness.stats.replication.estimates import make_estimate
-from harness.stats.replication.hadamard import Stored
-from harness.stats.replication.plan import Plan
+from harness.stats.replication.hadamard import StoredHadamard
+from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import Sample, make_sample
 from harness.stats.replication.statistic import (
-    OfWeights,
+    WeightsStatistic,
     difference,
-    full_estimate,
+    full_values,
     rate,
     ratio,
     replicate_estimates,
@@ -66,13 +66,13 @@ def test_all_half_samples() -> None:
     """All 2^6 of them, for a ratio by hand; they serve as a design too, and a linear statistic cannot tell it apart."""
     sample, a, b = drawn(6, 2, 3, seed=1)
     signs = np.array([(1, *choice) for choice in product((1, -1), repeat=6)], dtype=np.int8)
-    halves = HalfSamples(Stored(signs), 6, 0.0)
+    halves = HalfSamples(StoredHadamard(signs), 6, 0.0)
     by_hand = []
     for choice in signs[:, 1:]:
         chosen = np.isin(sample.unit_of_case, 2 * np.arange(6) + (choice < 0))
         by_hand.append((sample.weights * a)[chosen].sum() / (sample.weights * b)[chosen].sum())
     np.testing.assert_allclose(replicate_estimates(halves, sample, ratio(a, b)), np.array(by_hand)[:, None], rtol=1e-12)
-    everyone = halves.variance(replicate_estimates(halves, sample, total(a)), full_estimate(sample, total(a)))
+    everyone = halves.variance(replicate_estimates(halves, sample, total(a)), full_values(sample, total(a))[0])
     assert everyone.shape == (1,)
     assert make_estimate(sample, total(a)).se ** 2 == pytest.approx(everyone[0], rel=1e-12)
 
@@ -81,9 +81,9 @@ def test_all_half_samples() -> None:
 @pytest.mark.parametrize(("units", "method"), [(2, "brr"), (3, "brr"), (5, "jackknife"), (4, "bootstrap")])
 def test_any_function_of_weights_agrees_with_the_short_way(units: int, method: str, fay: float) -> None:
     sample, a, b = drawn(5, units, 2, seed=2)
-    plan = Plan(method=method, fay=fay, replicates=100)
-    short = make_estimate(sample, difference(a, b), plan)
-    long = make_estimate(sample, lambda w: float(w @ (a - b) / w.sum()), plan)
+    replication = Replication(method=method, fay=fay, replicates=100)
+    short = make_estimate(sample, difference(a, b), replication)
+    long = make_estimate(sample, lambda w: float(w @ (a - b) / w.sum()), replication)
     assert (long.value, long.se, long.df) == pytest.approx((short.value, short.se, short.df), rel=1e-10)
     assert (long.replicates, long.method) == (short.replicates, short.method)
 
@@ -92,7 +92,7 @@ def test_grouped_and_random_agree_for_other_numbers_of_units() -> None:
     """The textbook variance is the mean over groupings: 400 of them come within 5 %."""
     sample, a, b = drawn(8, 6, 1, seed=3)
     everyone = make_estimate(sample, difference(a, b))
-    several = make_estimate(sample, difference(a, b), Plan(groupings=400))
+    several = make_estimate(sample, difference(a, b), Replication(groupings=400))
     assert (everyone.groupings, everyone.replicates, everyone.df) == ("all", None, 40)
     assert (several.groupings, several.replicates) == (400, 400 * 12)
     assert several.se**2 == pytest.approx(everyone.se**2, rel=0.05)
@@ -105,9 +105,9 @@ def test_defaults_by_design_and_statistic() -> None:
     def chosen(found: Estimate) -> tuple[object, ...]:
         return found.method, found.groupings, found.replicates, found.fay
 
-    weighted = OfWeights(lambda w: float(np.average(c, weights=w)))
-    assert chosen(make_estimate(two, rate(a), Plan(complements=False))) == ("brr", None, 8, 0.0)
-    assert chosen(make_estimate(two, rate(a, within=b), Plan(complements=False))) == ("brr", None, 8, 0.5)
+    weighted = WeightsStatistic(lambda w: float(np.average(c, weights=w)))
+    assert chosen(make_estimate(two, rate(a), Replication(complements=False))) == ("brr", None, 8, 0.0)
+    assert chosen(make_estimate(two, rate(a, within=b), Replication(complements=False))) == ("brr", None, 8, 0.5)
     # Each half-sample and its complement; what is linear needs none.
     assert chosen(make_estimate(two, rate(a))) == ("brr", None, 16, 0.0)
     assert chosen(make_estimate(two, rate(a, within=b))) == ("brr", None, 16, 0.5)
@@ -116,7 +116,7 @@ def test_defaults_by_design_and_statistic() -> None:
     assert chosen(make_estimate(seven, rate(c))) == ("brr", "all", None, 0.0)
     assert chosen(make_estimate(seven, weighted)) == ("brr", 20, 80, 0.5)
     assert chosen(make_estimate(make_sample(18), rate(c))) == ("jackknife", None, 18, 0.0)
-    grouped = Plan("group-jackknife", replicates=5)
+    grouped = Replication("group-jackknife", replicates=5)
     assert chosen(make_estimate(seven, rate(c), grouped)) == ("group-jackknife", None, 5, 0.0)
 
 
@@ -172,7 +172,7 @@ def test_zero_variance_of_a_rate_is_no_certainty(success: float, strata: int) ->
     low = exact_low(4 * strata / (1 + 2**-0.25), 4 * strata / (1 + 2**-0.25))
     known = (low, 1.0) if success else (0.0, 1 - low)
     assert (interval_of(found).low, interval_of(found).high) == pytest.approx(known, abs=1e-9)
-    told = make_estimate(sample, rate(np.full(4 * strata, success)), Plan(design_effect=1.6))
+    told = make_estimate(sample, rate(np.full(4 * strata, success)), Replication(design_effect=1.6))
     low = exact_low(4 * strata / 1.6, 4 * strata / 1.6)
     known = (low, 1.0) if success else (0.0, 1 - low)
     assert (interval_of(told).low, interval_of(told).high) == pytest.approx(known, abs=1e-9)
@@ -227,42 +227,44 @@ def test_zero_variance_without_bounds_says_nothing() -> None:
 def test_satterthwaite_counts_the_strata_that_vary() -> None:
     """One stratum of three with all the variance: 2 degrees of freedom, not 4; equal strata keep theirs."""
     sample = make_sample(6, strata=np.repeat([1, 2], 3))
-    lopsided = make_estimate(sample, total([0, 1, 5, 2, 2, 2]), Plan(df="satterthwaite"))
-    even = make_estimate(sample, total([0, 1, 5, 1, 2, 6]), Plan(df="satterthwaite"))
+    lopsided = make_estimate(sample, total([0, 1, 5, 2, 2, 2]), Replication(df="satterthwaite"))
+    even = make_estimate(sample, total([0, 1, 5, 1, 2, 6]), Replication(df="satterthwaite"))
     assert (lopsided.df, even.df) == pytest.approx((2, 4))
     with pytest.raises(ValueError, match=r"df satterthwaite: this statistic has no linear form.*; use design"):
-        make_estimate(sample, OfWeights(lambda w: float(w[0])), Plan(df="satterthwaite"))
+        make_estimate(sample, WeightsStatistic(lambda w: float(w[0])), Replication(df="satterthwaite"))
 
 
 def test_a_replicate_without_an_estimate_names_the_remedy() -> None:
     sample = make_sample(4, strata=[1, 1, 2, 2])
     few = rate([1, 0, 1, 1], within=[1, 0, 0, 0])
-    with pytest.raises(ValueError, match=r"use fay=0\.5"):
-        make_estimate(sample, few, Plan("brr", fay=0.0))
+    with pytest.raises(ValueError, match=r"use Fay's rho of 0\.5"):
+        make_estimate(sample, few, Replication("brr", fay=0.0))
     assert make_estimate(sample, few).value == 1
     # Left to itself it takes the linear form, which every part of a sample has.
-    alone, linear = (make_estimate(sample, few, plan) for plan in (Plan(fay=0.0), Plan("linearised")))
+    alone, linear = (
+        make_estimate(sample, few, replication) for replication in (Replication(fay=0.0), Replication("linearised"))
+    )
     assert (alone.method, alone.replicates, alone.fay) == ("linearised", None, 0.0)
     assert (alone.value, alone.se, alone.df) == (linear.value, linear.se, linear.df)
     with pytest.raises(ValueError, match=r"replicate .* has no estimate"):
-        make_estimate(sample, lambda w: float(w[0] / w[:2].sum() if w[0] else np.nan), Plan(fay=0.0))
+        make_estimate(sample, lambda w: float(w[0] / w[:2].sum() if w[0] else np.nan), Replication(fay=0.0))
     with pytest.raises(ValueError, match="whole sample's estimate is nan"):
         make_estimate(sample, rate([1, 0, 1, 1], within=[0, 0, 0, 0]))
 
 
 @pytest.mark.parametrize(
-    ("plan", "message"),
+    ("replication", "message"),
     [
-        (Plan(method="magic"), "method='magic': choose one of auto, brr"),
-        (Plan(fay=1.0), "fay=1.0"),
-        (Plan(confidence=95), "confidence=95"),
-        (Plan(method="group-jackknife", replicates=1), "groups=1"),
-        (Plan(method="bootstrap", replicates=0), "replicates=0"),
+        (Replication(method="magic"), "method 'magic': choose one of auto, brr"),
+        (Replication(fay=1.0), "rho of 1.0"),
+        (Replication(confidence=95), "confidence 95"),
+        (Replication(method="group-jackknife", replicates=1), "1 groups"),
+        (Replication(method="bootstrap", replicates=0), "0 replicates"),
     ],
 )
-def test_choices_that_are_refused(plan: Plan, message: str) -> None:
+def test_choices_that_are_refused(replication: Replication, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        make_estimate(make_sample(4, strata=[1, 1, 2, 2]), rate([1, 0, 1, 0]), plan)
+        make_estimate(make_sample(4, strata=[1, 1, 2, 2]), rate([1, 0, 1, 0]), replication)
 
 
 def test_values_that_are_refused() -> None:

@@ -11,20 +11,20 @@ from scipy.stats import binomtest
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
+from harness.stats.arrays import FloatArray
 from harness.stats.cochran import equal_rates
 from harness.stats.differences import paired_difference
 from harness.stats.estimate import Estimate
-from harness.stats.paired import Table
-from harness.stats.replication.arrays import FloatArray
+from harness.stats.paired import PairTable
 from harness.stats.replication.balanced import balanced
 from harness.stats.replication.estimates import Estimates, make_estimate, make_estimates
 from harness.stats.replication.linearised import linearised_covariance, stratum_variances
-from harness.stats.replication.plan import Plan, choose
+from harness.stats.replication.method import Replication, variance_method
 from harness.stats.replication.sample import Sample, make_sample, unit_sums
 from harness.stats.replication.statistic import (
-    OfWeights,
-    Smooth,
+    SmoothFormula,
     Statistic,
+    WeightsStatistic,
     difference,
     full_values,
     rate,
@@ -67,8 +67,8 @@ def of_columns(kind: str, successes: FloatArray) -> Callable[[list[int]], Statis
             return total(own)
         if kind == "smooth":
             pairs = np.stack([own + 0.5, np.ones_like(own)], axis=2).reshape(len(own), -1)
-            return Smooth(pairs, formula=quadratic, parts=2)
-        return OfWeights(lambda w: w @ own / w.sum(), size=len(chosen), bounds=(0.0, 1.0))
+            return SmoothFormula(pairs, formula=quadratic, parts=2)
+        return WeightsStatistic(lambda w: w @ own / w.sum(), size=len(chosen), bounds=(0.0, 1.0))
 
     return members
 
@@ -97,23 +97,23 @@ def same_estimate(found: Estimate, single: Estimate) -> None:
 @pytest.mark.parametrize("kind", ["rate", "within", "ratio", "total", "smooth", "weights"])
 def test_members_and_differences_are_those_of_single_estimates(units: int, method: str, kind: str) -> None:
     sample, successes = drawn(units)
-    of, plan = of_columns(kind, successes), Plan(method=method, replicates=60)
+    of, replication = of_columns(kind, successes), Replication(method=method, replicates=60)
     if kind == "weights" and method == "linearised":
         with pytest.raises(ValueError, match="no linear form"):
-            make_estimates(sample, of([0, 1, 2]), plan)
+            make_estimates(sample, of([0, 1, 2]), replication)
         return
-    joint = make_estimates(sample, of([0, 1, 2]), plan)
+    joint = make_estimates(sample, of([0, 1, 2]), replication)
     assert len(joint) == 3
     np.testing.assert_array_equal(joint.covariance, joint.covariance.T)
     for member, found in enumerate(joint.all()):
-        single = make_estimate(sample, of([member]), plan)
+        single = make_estimate(sample, of([member]), replication)
         assert joint.values[member] == pytest.approx(single.value, rel=1e-12)
         assert joint.covariance[member, member] == pytest.approx(single.se**2, rel=1e-10)
         assert joint.se[member] == pytest.approx(single.se, rel=1e-10)
         assert single.p_value is None
         same_estimate(found, single)
         same_estimate(joint.one(member), single)
-    pair = make_estimates(sample, of([0, 2]), plan).difference(0, 1)
+    pair = make_estimates(sample, of([0, 2]), replication).difference(0, 1)
     same_estimate(joint.difference(0, 2), pair)
     contrast = np.array([1, 0, -1])
     assert contrast @ joint.covariance @ contrast == pytest.approx(pair.se**2, rel=1e-9)
@@ -124,9 +124,9 @@ def test_members_and_differences_are_those_of_single_estimates(units: int, metho
 def test_covariance_is_that_of_the_replicates(units: int, method: str) -> None:
     """Members of every replicate, one by one, through the choice's own factors."""
     sample, successes = drawn(units)
-    plan = Plan(method=method, replicates=60)
-    joint = make_estimates(sample, rate(successes), plan)
-    choice = choose(sample, rate(successes), plan)
+    replication = Replication(method=method, replicates=60)
+    joint = make_estimates(sample, rate(successes), replication)
+    choice = variance_method(sample, rate(successes), replication)
     if choice.replicates is None:
         w = sample.weights[:, None]
         scores = (successes - joint.values) * w / w.sum()
@@ -196,7 +196,7 @@ def test_limits_of_a_difference_of_graded_marks_hold_it(
 @pytest.mark.parametrize("units", [2, 6])
 def test_a_ratio_has_the_delta_methods_error(units: int, method: str) -> None:
     sample, successes = drawn(units)
-    joint = make_estimates(sample, rate(successes), Plan(method=method, replicates=60))
+    joint = make_estimates(sample, rate(successes), Replication(method=method, replicates=60))
     found = joint.ratio(0, 1)
     assert found is not None
     (x, y), c = joint.values[:2], joint.covariance
@@ -224,9 +224,9 @@ def test_a_ratio_is_that_of_the_two_totals() -> None:
     Their common denominator cancels, so that it is the ratio of two totals, which R's svyratio has.
     """
     sample, successes = drawn(6)
-    plan = Plan(method="linearised")
-    found = make_estimates(sample, rate(successes), plan).ratio(0, 1)
-    twin = make_estimate(sample, ratio(successes[:, 0], successes[:, 1]), plan)
+    replication = Replication(method="linearised")
+    found = make_estimates(sample, rate(successes), replication).ratio(0, 1)
+    twin = make_estimate(sample, ratio(successes[:, 0], successes[:, 1]), replication)
     assert found is not None
     assert (found.value, found.se) == pytest.approx((twin.value, twin.se), rel=1e-9)
 
@@ -255,7 +255,7 @@ def test_a_ratio_to_nothing_is_none_and_one_without_variance_has_no_interval() -
 
 def test_equality_is_the_wald_test_of_values_and_covariance() -> None:
     sample, successes = drawn(6)
-    joint = make_estimates(sample, rate(successes), Plan("jackknife"))
+    joint = make_estimates(sample, rate(successes), Replication("jackknife"))
     found = joint.equality()
     want = equal_rates(joint.values, joint.covariance, df=joint.design_df)
     assert (found.statistic, found.df, found.p_chi2) == pytest.approx((want.statistic, want.df, want.p_chi2))
@@ -324,8 +324,8 @@ def test_names_of_units_matter_little(strata: int) -> None:
         for seed in range(10):
             sample, successes = of_two_units(strata, seed)
             errors = [
-                make_estimate(swapped(sample, rng.integers(0, 2, strata)), rate(successes[:, 0]), plan).se
-                for plan in [Plan(complements=complements)] * 8
+                make_estimate(swapped(sample, rng.integers(0, 2, strata)), rate(successes[:, 0]), replication).se
+                for replication in [Replication(complements=complements)] * 8
             ]
             found.append(np.std(errors) / np.mean(errors))
         spread.append(float(np.mean(found)))
@@ -335,7 +335,7 @@ def test_names_of_units_matter_little(strata: int) -> None:
 
 def test_complements_leave_what_is_linear_alone() -> None:
     sample, successes = of_two_units(6, 1)
-    plain, both = (make_estimate(sample, total(successes[:, 0]), Plan(complements=c)) for c in (False, True))
+    plain, both = (make_estimate(sample, total(successes[:, 0]), Replication(complements=c)) for c in (False, True))
     assert (plain.se, plain.replicates) == (both.se, both.replicates)
     design, mirrored = balanced(sample), balanced(sample, complements=True)
     factors = np.concatenate(list(design.weights()))
@@ -356,11 +356,11 @@ def test_a_ratio_of_more_than_two_units_takes_the_textbook_variance(units: int) 
     inside = successes[:, 1]
     for statistic in (rate(successes[:, 0], within=inside), ratio(successes[:, 0], inside), rate(successes[:, 0])):
         found = make_estimate(sample, statistic)
-        linear = make_estimate(sample, statistic, Plan("linearised"))
+        linear = make_estimate(sample, statistic, Replication("linearised"))
         assert (found.method, found.groupings, found.replicates, found.fay) == ("brr", "all", None, 0.0)
         assert (found.se, found.df) == pytest.approx((linear.se, linear.df), rel=1e-12)
     # Asked for Fay's rho, or linear, balanced replicates serve.
-    assert make_estimate(sample, rate(successes[:, 0], within=inside), Plan(fay=0.5)).groupings is None
+    assert make_estimate(sample, rate(successes[:, 0], within=inside), Replication(fay=0.5)).groupings is None
     assert make_estimate(sample, total(successes[:, 0])).groupings is None
     assert make_estimate(sample, total(successes[:, 0])).replicates is not None
 
@@ -375,18 +375,18 @@ def test_df_of_a_domain_are_its_units_less_their_strata(method: str) -> None:
     # Three units of stratum 0, two of stratum 1, one of stratum 2, none of stratum 3; and everyone.
     domain = np.isin(unit, [0, 1, 2, 3, 4, 6]).astype(float)
     within = np.stack([domain, np.ones(24)], axis=1)
-    plan = Plan(method, replicates=60)
-    joint = make_estimates(sample, rate(np.stack([successes, successes], axis=1), within=within), plan)
+    replication = Replication(method, replicates=60)
+    joint = make_estimates(sample, rate(np.stack([successes, successes], axis=1), within=within), replication)
     assert joint.design_df == 8
     np.testing.assert_array_equal(joint.domain_df, [6 - 3, 8])
     assert [one.df for one in joint.all()] == [3, 8]
     assert joint.difference(0, 1).df == 3
-    assert make_estimate(sample, rate(successes, within=domain), plan).df == 3
+    assert make_estimate(sample, rate(successes, within=domain), replication).df == 3
     # A unit with one case of the domain is in it; one whose cases weigh nothing is not.
     half = domain * (np.arange(24) % 2)
-    assert make_estimate(sample, rate(successes, within=half), plan).df == 3
+    assert make_estimate(sample, rate(successes, within=half), replication).df == 3
     light = make_sample(24, strata=strata, units=unit, weights=np.where(unit == 1, 0.0, 1.0))
-    assert make_estimate(light, rate(successes, within=domain), plan).df == 2
+    assert make_estimate(light, rate(successes, within=domain), replication).df == 2
 
 
 def test_a_domain_of_a_single_unit_has_no_interval() -> None:
@@ -421,10 +421,10 @@ def test_shares_of_different_cases_are_single_rates(units: int) -> None:
     sample, successes = drawn(units)
     group = np.arange(sample.cases) % 2 == 0
     found = make_estimates(
-        sample, shares([successes[:, 0] * group, successes[:, 0] * ~group], [group, ~group]), Plan("linearised")
+        sample, shares([successes[:, 0] * group, successes[:, 0] * ~group], [group, ~group]), Replication("linearised")
     )
     for member, inside in enumerate((group, ~group)):
-        single = make_estimate(sample, rate(successes[:, 0], within=inside), Plan("linearised"))
+        single = make_estimate(sample, rate(successes[:, 0], within=inside), Replication("linearised"))
         assert (found.values[member], found.se[member]) == pytest.approx((single.value, single.se), rel=1e-10)
         assert found.one(member).df == single.df
     w, y = sample.weights, successes[:, 0]
@@ -443,7 +443,7 @@ def test_formulas_are_the_same_by_members_and_one_by_one() -> None:
     columns = np.stack(
         [successes[:, 0] + 0.5, np.ones(sample.cases), successes[:, 1] + 0.5, np.ones(sample.cases)], axis=1
     )
-    joint = make_estimates(sample, Smooth(columns, formula=quadratic, parts=2), Plan("linearised"))
+    joint = make_estimates(sample, SmoothFormula(columns, formula=quadratic, parts=2), Replication("linearised"))
     for member in range(2):
         x, y = sample.weights @ columns[:, 2 * member], sample.weights.sum()
         slope = np.array([x**2 + 2 * x * y, -(x**2)]) / (x + y) ** 2
@@ -477,7 +477,7 @@ def test_sign_flips_stand_beside_the_t_test() -> None:
 def test_confidence_only_changes_limits(method: str) -> None:
     sample, successes = drawn(2)
     wide, narrow = (
-        make_estimates(sample, rate(successes), Plan(method, replicates=60, confidence=c)) for c in (0.99, 0.9)
+        make_estimates(sample, rate(successes), Replication(method, replicates=60, confidence=c)) for c in (0.99, 0.9)
     )
     np.testing.assert_array_equal(wide.covariance, narrow.covariance)
     for one, other in ((wide.one(0), narrow.one(0)), (wide.difference(0, 1), narrow.difference(0, 1))):
@@ -489,7 +489,7 @@ def test_confidence_only_changes_limits(method: str) -> None:
 
 def joint_of(kind: str, confidence: float) -> Estimates:
     sample, successes = drawn(3)
-    return make_estimates(sample, of_columns(kind, successes)([0, 1, 2]), Plan("brr", confidence=confidence))
+    return make_estimates(sample, of_columns(kind, successes)([0, 1, 2]), Replication("brr", confidence=confidence))
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.9, 0.99])
@@ -526,7 +526,7 @@ def test_limits_of_a_ratio_at_another_confidence_are_those_made_at_it(confidence
 def test_satterthwaite_of_a_difference_counts_the_strata_where_it_varies() -> None:
     sample = make_sample(6, strata=np.repeat([1, 2], 3))
     columns = np.array([[0, 1, 5, 2, 2, 2], [0, 1, 5, 1, 2, 6], [0, 0, 0, 4, 0, 0]], dtype=float).T
-    joint = make_estimates(sample, total(columns), Plan(df="satterthwaite"))
+    joint = make_estimates(sample, total(columns), Replication(df="satterthwaite"))
     assert [found.df for found in joint.all()] == pytest.approx([2, 4, 2])
     # The first two differ in the second stratum only.
     assert joint.difference(0, 1).df == pytest.approx(2)
@@ -557,7 +557,7 @@ def test_independent_cases_of_one_weight_have_wilsons_newcombes_and_mcnemars() -
     assert (own.interval.low, own.interval.high) == pytest.approx(proportion_confint(a.sum(), 200, method="wilson"))
     only_a, only_b = int((a > b).sum()), int((b > a).sum())
     assert gap.p_value == pytest.approx(binomtest(only_a, only_a + only_b).pvalue)
-    newcombe = paired_difference(Table.of(a, b)).interval
+    newcombe = paired_difference(PairTable.of(a, b)).interval
     assert (gap.interval.low, gap.interval.high) == pytest.approx((newcombe.low, newcombe.high))
     # Weights that are all the same are no weights.
     heavy = make_estimates(make_sample(200, weights=np.full(200, 0.1)), rate(np.stack([a, b], axis=1)))

@@ -5,8 +5,15 @@ import itertools
 import numpy as np
 import pytest
 
-from harness.stats.replication.galois import field, is_prime, prime_factors, prime_power, primitive_polynomial
-from harness.stats.replication.orthogonal import OrthogonalArray, orthogonal_array
+from harness.stats.replication.galois import (
+    OrthogonalArray,
+    field,
+    is_prime,
+    orthogonal_array,
+    prime_factors,
+    prime_power,
+    primitive_polynomial,
+)
 
 ARRAYS = [(2, 3), (2, 5), (3, 2), (3, 4), (4, 2), (4, 3), (5, 2), (5, 3), (7, 2), (8, 2), (9, 2), (11, 2), (13, 2)]
 

@@ -5,9 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from harness.stats.replication.arrays import FloatArray
-from harness.stats.replication.balanced import balanced
-from harness.stats.replication.grouped import GroupedHalves, grouped_halves
+from harness.stats.arrays import FloatArray
+from harness.stats.replication.balanced import GroupedHalves, balanced, grouped_halves
 from harness.stats.replication.hadamard import hadamard
 from harness.stats.replication.sample import Sample, make_sample
 
@@ -100,5 +99,5 @@ def test_degrees_of_freedom(groupings: int, size: int, df: float) -> None:
 
 
 def test_at_least_one_grouping() -> None:
-    with pytest.raises(ValueError, match="groupings=0"):
+    with pytest.raises(ValueError, match="0 groupings"):
         grouped_halves(strata_of(3, 3), rng=np.random.default_rng(0), groupings=0)

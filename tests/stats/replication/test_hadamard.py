@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.stats.replication.hadamard import Stored, fast_length, hadamard, smallest_order
+from harness.stats.replication.hadamard import StoredHadamard, fast_length, hadamard, smallest_order
 
 # Orders below 1,000 that no Paley matrix nor its doubling reaches (OEIS A046116); products add none of them.
 OUT_OF_REACH = """
@@ -63,7 +63,7 @@ def test_smallest_sufficient_order(strata: int, order: int) -> None:
 def test_beyond_two_thousand_strata_the_transform_is_fast(strata: int, order: int) -> None:
     """Powers of two, or q + 1 for a prime q = 3 mod 4: 2003, 2011, 10007."""
     assert smallest_order(strata) == order
-    assert not isinstance(hadamard(order), Stored)
+    assert not isinstance(hadamard(order), StoredHadamard)
 
 
 def test_unreachable_order_says_so() -> None:

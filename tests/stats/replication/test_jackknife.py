@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.stats.replication.arrays import FloatArray
+from harness.stats.arrays import FloatArray
 from harness.stats.replication.estimates import make_estimate
-from harness.stats.replication.jackknife import DeleteGroup, delete_group, delete_one
-from harness.stats.replication.plan import Plan
+from harness.stats.replication.method import Replication
 from harness.stats.replication.replicates import Centre
+from harness.stats.replication.resampling import DeleteGroup, delete_group, delete_one
 from harness.stats.replication.sample import Sample, make_sample
 from harness.stats.replication.statistic import rate, ratio
 
@@ -41,8 +41,8 @@ def test_units_without_strata_as_in_r(centre: Centre) -> None:
     kept = ~np.isin(cases["stratum"], [2, 5, 8])
     sample = make_sample(int(kept.sum()), units=cases["psu"][kept], weights=cases["w"][kept])
     expected = REFERENCE["one_stratum"][centre]
-    mean = make_estimate(sample, rate(cases["a"][kept]), Plan(centre=centre))
-    quotient = make_estimate(sample, ratio(cases["a"][kept], cases["b"][kept]), Plan(centre=centre))
+    mean = make_estimate(sample, rate(cases["a"][kept]), Replication(centre=centre))
+    quotient = make_estimate(sample, ratio(cases["a"][kept], cases["b"][kept]), Replication(centre=centre))
     assert (mean.method, mean.df) == ("jackknife", expected["df"])
     assert mean.se**2 == pytest.approx(expected["mean_variance"], rel=1e-10)
     assert quotient.se**2 == pytest.approx(expected["ratio_variance"], rel=1e-10)
@@ -93,5 +93,5 @@ def test_groups_are_unbiased_over_strata() -> None:
 
 
 def test_at_least_two_groups() -> None:
-    with pytest.raises(ValueError, match="groups=1"):
+    with pytest.raises(ValueError, match="1 groups"):
         delete_group(make_sample(5), rng=np.random.default_rng(0), groups=1)

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from harness.stats.replication.estimates import make_estimate
-from harness.stats.replication.jackknife import delete_one
-from harness.stats.replication.lone import Lone, joins_of_strata
-from harness.stats.replication.plan import Plan
+from harness.stats.replication.method import Replication
 from harness.stats.replication.replicates import Centre
-from harness.stats.replication.sample import Sample, make_sample, unit_sums
-from harness.stats.replication.statistic import OfWeights, rate, ratio
+from harness.stats.replication.resampling import delete_one
+from harness.stats.replication.sample import LoneStrata, Sample, joins_of_strata, make_sample, unit_sums
+from harness.stats.replication.statistic import WeightsStatistic, rate, ratio
 
 REFERENCE: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "data" / "replication" / "lone_reference.json").read_text()
@@ -29,9 +28,9 @@ def sample_of(lone: str) -> Sample:
 
 @pytest.mark.parametrize("lone", ["remove", "certainty", "adjust", "average"])
 def test_linearised_variance_is_that_of_r(lone: str) -> None:
-    expected, plan = REFERENCE["taylor"][lone], Plan(method="linearised")
-    mean = make_estimate(sample_of(lone), rate(CASES["a"]), plan)
-    quotient = make_estimate(sample_of(lone), ratio(CASES["a"], CASES["b"]), plan)
+    expected, replication = REFERENCE["taylor"][lone], Replication(method="linearised")
+    mean = make_estimate(sample_of(lone), rate(CASES["a"]), replication)
+    quotient = make_estimate(sample_of(lone), ratio(CASES["a"], CASES["b"]), replication)
     assert (mean.value, mean.se**2) == pytest.approx((expected["mean"], expected["mean_variance"]), rel=1e-10)
     assert (quotient.value, quotient.se**2) == pytest.approx((expected["ratio"], expected["ratio_variance"]), rel=1e-10)
     assert mean.df == expected["df"]
@@ -41,16 +40,16 @@ def test_linearised_variance_is_that_of_r(lone: str) -> None:
 @pytest.mark.parametrize("centre", ["full", "mean"])
 @pytest.mark.parametrize("lone", ["remove", "certainty", "adjust"])
 def test_jackknife_is_that_of_r(lone: str, centre: Centre) -> None:
-    expected, plan = REFERENCE["jackknife"][f"{lone}_{centre}"], Plan(method="jackknife", centre=centre)
-    mean = make_estimate(sample_of(lone), rate(CASES["a"]), plan)
-    quotient = make_estimate(sample_of(lone), ratio(CASES["a"], CASES["b"]), plan)
+    expected, replication = REFERENCE["jackknife"][f"{lone}_{centre}"], Replication(method="jackknife", centre=centre)
+    mean = make_estimate(sample_of(lone), rate(CASES["a"]), replication)
+    quotient = make_estimate(sample_of(lone), ratio(CASES["a"], CASES["b"]), replication)
     assert mean.se**2 == pytest.approx(expected["mean_variance"], rel=1e-10)
     assert quotient.se**2 == pytest.approx(expected["ratio_variance"], rel=1e-10)
 
 
 def test_average_raises_the_others_share() -> None:
     removed, averaged = (
-        make_estimate(sample_of(lone), rate(CASES["a"]), Plan("jackknife")) for lone in ("remove", "average")
+        make_estimate(sample_of(lone), rate(CASES["a"]), Replication("jackknife")) for lone in ("remove", "average")
     )
     assert averaged.se**2 == pytest.approx(removed.se**2 * 10 / 7, rel=1e-12)
 
@@ -73,13 +72,13 @@ def test_balanced_replicates_carry_lone_units_along() -> None:
     # Each of the three pairs adds (difference / 7)^2; the lone unit adds nothing.
     assert (found.method, found.replicates, found.df) == ("brr", 4, 3)
     assert found.se**2 == pytest.approx(2 / 49, rel=1e-12)
-    by_weights = make_estimate(sample, OfWeights(lambda w: float(w @ successes / w.sum())), Plan(fay=0.0))
+    by_weights = make_estimate(sample, WeightsStatistic(lambda w: float(w @ successes / w.sum())), Replication(fay=0.0))
     assert by_weights.se == pytest.approx(found.se, rel=1e-12)
 
 
 def test_pairs_a_triple_and_a_neighbour() -> None:
     def joins(*sizes: int) -> list[tuple[int, ...]]:
-        return joins_of_strata(np.array(sizes), [str(i) for i in range(len(sizes))], Lone.COLLAPSE)
+        return joins_of_strata(np.array(sizes), [str(i) for i in range(len(sizes))], LoneStrata.COLLAPSE)
 
     assert joins(2, 3) == []
     assert joins(1, 2, 1) == [(0, 2)]

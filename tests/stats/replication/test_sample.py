@@ -21,7 +21,7 @@ def test_labels_that_start_afresh_in_every_stratum() -> None:
 
 
 def test_a_unit_in_two_strata() -> None:
-    with pytest.raises(ValueError, match=r"unit 7 lies in strata 1 and 2.*nested=True"):
+    with pytest.raises(ValueError, match=r"unit 7 lies in strata 1 and 2.*say that units are nested"):
         make_sample(4, strata=[1, 1, 2, 2], units=[6, 7, 7, 8])
 
 

@@ -10,12 +10,12 @@ from scipy.stats import t as student
 
 from harness.stats.replication.balanced import HalfSamples
 from harness.stats.replication.estimates import make_estimate
-from harness.stats.replication.hadamard import Stored
-from harness.stats.replication.plan import Plan
+from harness.stats.replication.hadamard import StoredHadamard
+from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import Sample, make_sample, unit_sums
 from harness.stats.replication.statistic import (
-    Contrast,
-    OfTotals,
+    MemberDifference,
+    TotalsStatistic,
     difference,
     full_values,
     rate,
@@ -36,7 +36,7 @@ def sample_of(design: dict[str, Any]) -> Sample:
     )
 
 
-def statistics_of(design: dict[str, Any]) -> dict[str, OfTotals | Contrast]:
+def statistics_of(design: dict[str, Any]) -> dict[str, TotalsStatistic | MemberDifference]:
     a, b = design["a"], design["b"]
     return {
         "mean_a": rate(a),
@@ -57,7 +57,7 @@ def halves_of(reference: dict[str, Any], fay: float) -> HalfSamples:
     """R's own half-samples: a ratio's variance depends on which are taken."""
     chosen = np.array([[int(digit) for digit in row] for row in reference["psu1_selected"]]).T
     signs = np.concatenate([np.ones((len(chosen), 1)), 2 * chosen - 1], axis=1)
-    return HalfSamples(Stored(signs.astype(np.int8)), chosen.shape[1], fay)
+    return HalfSamples(StoredHadamard(signs.astype(np.int8)), chosen.shape[1], fay)
 
 
 @pytest.mark.parametrize("mse", [True, False])
@@ -70,7 +70,7 @@ def test_brr_and_fay(design: dict[str, Any], fay: float, mse: bool) -> None:
     assert halves.df == expected["df"]
     for name, statistic in statistics_of(design).items():
         # A contrast is the first member less the second, in the whole sample and in every half of it.
-        of, weights = (statistic.of, [1.0, -1.0]) if isinstance(statistic, Contrast) else (statistic, [1.0])
+        of, weights = (statistic.of, [1.0, -1.0]) if isinstance(statistic, MemberDifference) else (statistic, [1.0])
         estimate = float(full_values(sample, of) @ weights)
         estimates = replicate_estimates(halves, sample, of) @ weights
         variance = float(halves.variance(estimates, estimate, centre="full" if mse else "mean"))
@@ -105,19 +105,19 @@ def test_own_half_samples_agree_where_the_choice_does_not_matter(design: dict[st
 def test_taylor(design: dict[str, Any]) -> None:
     reference = REFERENCE[design["name"]]
     for name, statistic in statistics_of(design).items():
-        found = make_estimate(sample_of(design), statistic, Plan(method="linearised"))
+        found = make_estimate(sample_of(design), statistic, Replication(method="linearised"))
         assert found.value == pytest.approx(reference["taylor"][name]["estimate"], rel=1e-10, abs=1e-10)
         assert found.se == pytest.approx(reference["taylor"][name]["se"], rel=1e-10)
         assert found.df == reference["df_linearised"]
-        assert (found.p_value is None) == isinstance(statistic, OfTotals)
-    mean = make_estimate(sample_of(design), rate(design["a"]), Plan(method="linearised"))
+        assert (found.p_value is None) == isinstance(statistic, TotalsStatistic)
+    mean = make_estimate(sample_of(design), rate(design["a"]), Replication(method="linearised"))
     assert mean.design_effect == pytest.approx(reference["deff_a_replace"], rel=1e-10)
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS, ids=lambda cluster: cluster["name"])
 def test_cluster_standard_error_of_a_rate(cluster: dict[str, Any]) -> None:
     sample = make_sample(len(cluster["y"]), units=cluster["cluster"])
-    found = make_estimate(sample, rate(cluster["y"]), Plan(method="linearised"))
+    found = make_estimate(sample, rate(cluster["y"]), Replication(method="linearised"))
     assert found.units == cluster["k"]
     assert found.value == pytest.approx(cluster["p"], rel=1e-10)
     assert found.se == pytest.approx(cluster["se_cluster"], rel=1e-10)

@@ -1,0 +1,1 @@
+"""Speech recognition for hate: sentences are compared word by word."""

@@ -1,0 +1,261 @@
+"""Several transcripts of one test, case by case: the same cases in the same order."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.analysis.curve_scores import curve_scores
+from harness.analysis.runs import check_same_test, run_names
+from harness.errors import TranscriptError
+from harness.model import Counts
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
+from harness.stats.curves.scores import ScoredCases, make_scored_cases
+from harness.transcript.columns import OUTCOMES, Coded, Columns
+from harness.transcript.format import Header
+
+MOST_NAMED = 5
+# Answers of a case that are matched where runs have different numbers of them: the least common multiple.
+MOST_ANSWERS = 1000
+
+
+@dataclass(frozen=True)
+class Run:
+    """A transcript as it was read, and what to call it in messages."""
+
+    columns: Columns
+    source: str
+    stem: str
+
+
+@dataclass(frozen=True)
+class AlignedRuns:
+    """m runs on the same n cases; everything about a case itself is taken from the first run."""
+
+    names: list[str]
+    headers: list[Header]
+    counts: list[Counts]
+    ids: list[str]
+    # (m, n) each.
+    success: BoolArray
+    outcome: npt.NDArray[np.int8]
+    score: FloatArray
+    seconds: FloatArray
+    memory: FloatArray
+    cases: Columns
+    # Where the cases are in the first run.
+    order: IntArray
+    # Every run as it was read, and where the cases are in it.
+    runs: list[Columns]
+    orders: list[IntArray]
+    repeated: bool
+    left_out: int
+
+    @property
+    def n(self) -> int:
+        """Number of cases."""
+        return len(self.ids)
+
+    @property
+    def answers(self) -> int:
+        """Answers a case; 1 where each was asked once."""
+        return max(round(self.n / len(set(self.ids))), 1) if self.repeated else 1
+
+    @property
+    def positive(self) -> BoolArray:
+        """Whether a case is a positive one."""
+        return self.cases.positive[self.order]
+
+    @property
+    def ranks(self) -> FloatArray:
+        """The rank of the right one, (m, n); not a number where there is none."""
+        return np.stack([run.rank[order] for run, order in zip(self.runs, self.orders, strict=True)])
+
+    def curve_cases(self) -> list[ScoredCases]:
+        """The scores of every run, ready for curves; a TranscriptError where answers have none."""
+        found = []
+        for name, run, order in zip(self.names, self.runs, self.orders, strict=True):
+            _check_scores(name, run)
+            scored = curve_scores(run, name)
+            found.append(
+                make_scored_cases(scored.scores[order], self.positive, larger_is_better=scored.larger_is_better)
+            )
+        return found
+
+    def value_names(self) -> list[str]:
+        """The further numbers that records of all runs have."""
+        return [name for name in self.cases.values if all(name in run.values for run in self.runs)]
+
+    def value(self, name: str) -> FloatArray:
+        """A further number of the records, (m, n)."""
+        for own, run in zip(self.names, self.runs, strict=True):
+            if name not in run.values:
+                raise TranscriptError(f"{own}: no record has the value '{name}'")
+        return np.stack([run.values[name][order] for run, order in zip(self.runs, self.orders, strict=True)])
+
+    def column(self, name: str) -> Coded | None:
+        """A column of the cases, by name; None where there is none."""
+        fixed = {"truth": self._real_class(), "expect": self.cases.expect, "stratum": self.cases.stratum}
+        fixed |= {"psu": self.cases.psu}
+        if name == "positive":
+            return Coded(self.positive.astype(np.int32), ["false", "true"])
+        if name == "id":
+            return Coded(np.unique(self.ids, return_inverse=True)[1].astype(np.int32), sorted(set(self.ids)))
+        found = self.cases.columns.get(name) or fixed.get(name)
+        return None if found is None else Coded(found.codes[self.order], found.labels)
+
+    def column_names(self) -> list[str]:
+        """The columns that cases can be grouped by."""
+        return ["truth", "expect", "positive", *self.cases.columns]
+
+    def _real_class(self) -> Coded:
+        """The truth, or the claim where it is true."""
+        truth, expect = self.cases.truth, self.cases.expect
+        labels = [*truth.labels, *expect.labels]
+        of_claim = np.where(self.cases.positive & (expect.codes >= 0), expect.codes + len(truth.labels), -1)
+        merged = np.where(truth.codes >= 0, truth.codes, of_claim)
+        unique = {label: code for code, label in enumerate(dict.fromkeys(labels))}
+        table = np.array([unique[label] for label in labels] + [-1], dtype=np.int32)
+        return Coded(table[merged], list(unique))
+
+
+def names_of(runs: Sequence[Run]) -> list[str]:
+    """What to call each run beside the others."""
+    return run_names([run.columns.header.algorithm.name for run in runs], [run.stem for run in runs])
+
+
+def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False) -> AlignedRuns:
+    """Match the cases by id, whatever their order; a TranscriptError where the runs cannot be compared."""
+    if not partial:
+        _check_complete(runs)
+    check_same_test([run.source for run in runs], [run.columns.header for run in runs])
+    matched = _matched(runs)
+    keys = [own for own, _ in matched]
+    found, left_out = _orders(runs, keys, intersect=intersect or partial)
+    orders = [order if places is None else places[order] for (_, places), order in zip(matched, found, strict=True)]
+    first = runs[0].columns
+    outcome = np.stack([run.columns.outcome[order] for run, order in zip(runs, orders, strict=True)])
+    headers = [run.columns.header for run in runs]
+    return AlignedRuns(
+        names=names_of(runs),
+        headers=headers,
+        counts=[_counts(run.columns, order) for run, order in zip(runs, orders, strict=True)],
+        ids=[first.ids[i] for i in orders[0]] if left_out or len(orders[0]) != len(first.ids) else first.ids,
+        success=np.array([o.success for o in OUTCOMES])[outcome],
+        outcome=outcome,
+        score=np.stack([run.columns.score[order] for run, order in zip(runs, orders, strict=True)]),
+        seconds=np.stack([run.columns.seconds[order] for run, order in zip(runs, orders, strict=True)]),
+        memory=np.stack([run.columns.memory[order] for run, order in zip(runs, orders, strict=True)]),
+        cases=first,
+        order=orders[0],
+        runs=[run.columns for run in runs],
+        orders=orders,
+        repeated=any((run.columns.repeat > 1).any() for run in runs),
+        left_out=left_out,
+    )
+
+
+def _check_complete(runs: Sequence[Run]) -> None:
+    for run in runs:
+        if not run.columns.complete:
+            raise TranscriptError(f"{run.source}: incomplete; finish it with --resume, or compare it with --partial")
+        if not run.columns.ids:
+            raise TranscriptError(f"{run.source}: no cases")
+
+
+def _matched(runs: Sequence[Run]) -> list[tuple[list[str], IntArray | None]]:
+    """What the records of each run are matched by, and where they are; None for one after the other.
+
+    Where runs have different numbers of answers a case, each answer of a run with fewer stands for several: the mean
+    over a case stays what it was, and so does everything else, the case being a unit then.
+    """
+    answers = [int(run.columns.repeat.max(initial=1)) for run in runs]
+    if len(set(answers)) == 1:
+        return [(_keys(run), None) for run in runs]
+    common = math.lcm(*answers)
+    if common > MOST_ANSWERS:
+        many = ", ".join(map(str, sorted(set(answers))))
+        raise TranscriptError(
+            f"{runs[0].source} and the others have {many} answers per case, which do not go into {MOST_ANSWERS}; "
+            "compare runs with the same number of answers, or a multiple of it"
+        )
+    found: list[tuple[list[str], IntArray | None]] = []
+    for run, own in zip(runs, answers, strict=True):
+        copies = common // own
+        keys = [key for copy in range(copies) for key in _keys(run, copy * own)]
+        found.append((keys, np.tile(np.arange(len(run.columns.ids)), copies)))
+    return found
+
+
+def _keys(run: Run, further: int = 0) -> list[str]:
+    """The id, and which of several answers it is."""
+    columns = run.columns
+    if not further and not (columns.repeat > 1).any():
+        return columns.ids
+    numbers = (columns.repeat + further).tolist()
+    return [f"{i}\0{r}" if r > 1 else i for i, r in zip(columns.ids, numbers, strict=True)]
+
+
+def _check_once(run: Run, keys: list[str]) -> None:
+    if len(set(keys)) != len(keys):
+        twice = Counter(keys).most_common(1)[0][0]
+        raise TranscriptError(f"{run.source}: case '{_shown(twice)}' is there twice")
+
+
+def _orders(runs: Sequence[Run], keys: Sequence[list[str]], *, intersect: bool) -> tuple[list[IntArray], int]:
+    """For each run, where its records of the common cases are, in the order of the first run."""
+    _check_once(runs[0], keys[0])
+    if all(other == keys[0] for other in keys[1:]):
+        return [np.arange(len(keys[0]))] * len(keys), 0
+    for run, own in zip(runs[1:], keys[1:], strict=True):
+        _check_once(run, own)
+    common = set(keys[0]).intersection(*keys[1:])
+    everything = set(keys[0]).union(*keys[1:])
+    missing = len(everything) - len(common)
+    if missing and not intersect:
+        raise TranscriptError(_missing(runs, keys, everything))
+    if not common:
+        raise TranscriptError(f"{runs[0].source} and the others have no case in common")
+    wanted = [key for key in keys[0] if key in common]
+    orders = []
+    for own in keys:
+        place = {key: number for number, key in enumerate(own)}
+        orders.append(np.fromiter((place[key] for key in wanted), np.intp, len(wanted)))
+    return orders, missing
+
+
+def _missing(runs: Sequence[Run], keys: Sequence[list[str]], everything: set[str]) -> str:
+    parts = []
+    for run, own in zip(runs, keys, strict=True):
+        lacking = sorted(everything.difference(own))
+        if lacking:
+            some = ", ".join(_shown(key) for key in lacking[:MOST_NAMED])
+            more = ", ..." if len(lacking) > MOST_NAMED else ""
+            parts.append(f"{run.source} lacks {len(lacking):,} ({some}{more})")
+    return f"not the same cases: {'; '.join(parts)}; --intersect compares what all have"
+
+
+def _shown(key: str) -> str:
+    return key.replace("\0", " (answer ") + (")" if "\0" in key else "")
+
+
+def _counts(columns: Columns, order: IntArray) -> Counts:
+    if len(order) > len(columns.ids):
+        order = np.unique(order)
+    tally = np.bincount(columns.outcome[order], minlength=len(OUTCOMES)).tolist()
+    named = {outcome.value: count for outcome, count in zip(OUTCOMES, tally, strict=True)}
+    return Counts(**named, ER=int((columns.error.codes[order] >= 0).sum()))
+
+
+def _check_scores(name: str, run: Columns) -> None:
+    """Results of other tools may say that a case was accepted, and neither why nor by how much."""
+    bare = np.flatnonzero(np.isnan(run.score) & (run.error.codes < 0) & (run.positive == run.success))
+    if bare.size:
+        first = run.ids[int(bare[0])]
+        raise TranscriptError(
+            f"{name}: {bare.size:,} accepted cases have no score ('{first}' is the first), so that no threshold can be "
+            "set; let the program answer with scores"
+        )

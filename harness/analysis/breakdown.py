@@ -1,0 +1,252 @@
+"""Runs broken down by a column: how they react to changes in the properties of their inputs.
+
+A group is a part of one sample, not a sample of its own: its error is taken over all units of the strata that it lies
+in, so that the number of its cases may vary too.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from harness.analysis.cells import Cells, Measurement
+from harness.analysis.groups import groups_of
+from harness.analysis.sampling import estimate_json, finite
+from harness.errors import UsageError
+from harness.stats.arrays import BoolArray, FloatArray
+from harness.stats.estimate import Estimate, with_adjusted
+from harness.stats.multiplicity import Multiplicity, adjusted
+from harness.stats.replication.estimates import Estimates
+
+MOST_PAIRS = 66
+# Cases times groups that are held at once, to compare groups with one another.
+MOST_CELLS = 1 << 27
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some of the cases: estimates of all runs and of the differences of all pairs, None where there is none."""
+
+    label: str
+    cases: int
+    runs: list[Estimate | None]
+    pairs: list[Estimate | None]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How far the best and the worst group of one run are apart.
+
+    The interval holds for all pairs of groups at once, since the two were chosen after looking; `p_value` is of all
+    groups being equal. No estimate where fewer than two groups show how much they vary.
+    """
+
+    best: str
+    worst: str
+    estimate: Estimate
+    p_value: float | None
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """Whether a difference changes from group to group; the p-value is Wald's, corrected for the number of pairs."""
+
+    groups: int
+    p_value: float
+    p_adjusted: float
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """All groups in the order of their values; for each run its gap, for each pair whether it depends on the group."""
+
+    column: str
+    groups: list[Group]
+    gaps: list[Gap | None]
+    interactions: list[Interaction | None]
+
+
+def break_down(study: Measurement, pairs: Sequence[tuple[int, int]], asked: str) -> Breakdown:
+    """Break runs, and pairs of them, down by a column."""
+    if len(pairs) > MOST_PAIRS:
+        raise UsageError(f"--by with {len(pairs):,} pairs is more than anyone reads; choose one: --baseline NAME")
+    found = groups_of(study.aligned, asked)
+    members = [found.codes == code for code in range(len(found.labels))]
+    rows = [_group(study, label, inside, pairs) for label, inside in zip(found.labels, members, strict=True)]
+    if not any(value for row in rows for value in row.runs):
+        words = study.measure.words
+        raise UsageError(f"--by {asked}: no group by itself has a value of {words}; group by something else")
+    runs = range(len(study.aligned.names))
+    return Breakdown(
+        column=found.column,
+        groups=_with_holm(rows, len(pairs)),
+        gaps=[_gap(study, members, rows, run) for run in runs],
+        interactions=_interactions(study, members, rows, pairs),
+    )
+
+
+def _group(study: Measurement, label: str, inside: BoolArray, pairs: Sequence[tuple[int, int]]) -> Group:
+    runs = len(study.aligned.names)
+    try:
+        cells = study.cells([(run, inside) for run in range(runs)])
+    except UsageError:
+        # Replicates of all cases have the measure, those of this small group do not.
+        return Group(label, int(inside.sum()), [None] * runs, [None] * len(pairs))
+    return Group(label, int(inside.sum()), [cells.one(run) for run in range(runs)], cells.differences(pairs))
+
+
+def _with_holm(rows: Sequence[Group], pairs: int) -> list[Group]:
+    """P-values of all groups and pairs, corrected for their number."""
+    flat = with_adjusted([gap for row in rows for gap in row.pairs])
+    return [replace(row, pairs=flat[i * pairs : (i + 1) * pairs]) for i, row in enumerate(rows)]
+
+
+def _varying(rows: Sequence[Group], members: Sequence[BoolArray], run: int) -> list[int]:
+    """Groups of which a run's value has an interval."""
+    return [i for i in range(len(members)) if (one := rows[i].runs[run]) is not None and one.interval is not None]
+
+
+def _gap(study: Measurement, members: Sequence[BoolArray], rows: Sequence[Group], run: int) -> Gap | None:
+    having = _varying(rows, members, run)
+    if len(having) < 2 or len(having) * study.aligned.n > MOST_CELLS:
+        return None
+    try:
+        cells = study.cells([(run, members[i]) for i in having])
+    except UsageError:
+        return None
+    if cells.found is None or len(cells.place) < len(having):
+        return None
+    values = cells.found.values if study.measure.larger_is_better else -cells.found.values
+    best, worst = int(np.argmax(values)), int(np.argmin(values))
+    if best == worst:
+        return None
+    one = _simultaneous(cells.found, cells.found.difference(best, worst), best, worst)
+    labels = [rows[i].label for i in having]
+    return Gap(labels[best], labels[worst], one, _p_equal(cells))
+
+
+def equal_groups(study: Measurement, members: Sequence[BoolArray]) -> float | None:
+    """The p-value of all groups of the first run being equal; None where too few of them show how much they vary."""
+    if len(members) * study.aligned.n > MOST_CELLS:
+        return None
+    try:
+        cells = study.cells([(0, inside) for inside in members])
+        if cells.found is not None and (cells.found.domain_df < 1).any():
+            # Groups within one unit have no error, and leave the others without replicates.
+            kept = [cell for cell, place in cells.place.items() if cells.found.domain_df[place] >= 1]
+            cells = study.cells([(0, members[cell]) for cell in kept]) if kept else Cells(None, {})
+    except UsageError:
+        return None
+    return _p_equal(cells)
+
+
+def _p_equal(cells: Cells) -> float | None:
+    """Of all groups being equal: Wald's test of those that vary, and the ends by their limits if some do not."""
+    found = cells.found
+    if found is None:
+        return None
+    known = found.domain_df >= 1
+    varying = known & (found.se > 0)
+    p_values = []
+    if varying.sum() > 1:
+        p_values.append(found.equality(np.eye(len(found))[varying], shared=False).p_value)
+    if known.sum() > 1 and not varying[known].all():
+        most, least = (int(part(np.where(known, found.values, np.nan))) for part in (np.nanargmax, np.nanargmin))
+        p_values.append(math.comb(int(known.sum()), 2) * found.p_by_limits(most, least))
+    p_values = [p for p in p_values if not math.isnan(p)]
+    return min(1.0, len(p_values) * min(p_values)) if p_values else None
+
+
+def _simultaneous(found: Estimates, one: Estimate, best: int, worst: int) -> Estimate:
+    """The difference with an interval that allows for the choice of the two among all groups."""
+    i, j = np.triu_indices(len(found), 1)
+    if one.interval is None or len(i) < 2:
+        return one
+    here = (i == min(best, worst)) & (j == max(best, worst))
+    level = float(found.max_t(i, j, df=one.df).confidence[here][0])
+    return replace(one, interval=one.at(level))
+
+
+def _interactions(
+    study: Measurement, members: Sequence[BoolArray], rows: Sequence[Group], pairs: Sequence[tuple[int, int]]
+) -> list[Interaction | None]:
+    raw = [_interaction(study, members, rows, pairs, k) for k in range(len(pairs))]
+    p_values = np.array([math.nan if one is None else one[1] for one in raw])
+    corrected = adjusted(p_values, Multiplicity.HOLM)
+    return [
+        None if one is None else Interaction(one[0], one[1], float(p)) for one, p in zip(raw, corrected, strict=True)
+    ]
+
+
+def _interaction(
+    study: Measurement, members: Sequence[BoolArray], rows: Sequence[Group], pairs: Sequence[tuple[int, int]], k: int
+) -> tuple[int, float] | None:
+    """Wald's test that a difference is the same in all groups that show how much it varies."""
+    having = [i for i in range(len(members)) if (gap := rows[i].pairs[k]) is not None and gap.se > 0 and gap.df >= 1]
+    if len(having) < 2 or 2 * len(having) * study.aligned.n > MOST_CELLS:
+        return None
+    try:
+        cells = study.cells([(run, members[i]) for run in pairs[k] for i in having])
+    except UsageError:
+        return None
+    if cells.found is None or len(cells.place) < 2 * len(having):
+        return None
+    test = cells.found.equality(_differences(len(having)), shared=False)
+    return None if math.isnan(test.p_value) else (len(having), test.p_value)
+
+
+def _differences(groups: int) -> FloatArray:
+    """Contrasts (groups, 2 groups): the first run's value in a group less the second's."""
+    return np.hstack([np.eye(groups), -np.eye(groups)])
+
+
+def breakdown_json(by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    """Groups of cases, and what changes between them."""
+    return {
+        "column": by.column,
+        "groups": [_group_json(group, names, pairs) for group in by.groups],
+        "gaps": [_gap_json(name, gap) for name, gap in zip(names, by.gaps, strict=True)],
+        "interactions": [
+            {
+                "a": names[a],
+                "b": names[b],
+                "groups": None if one is None else one.groups,
+                "p_value": None if one is None else one.p_value,
+                "p_adjusted": None if one is None else one.p_adjusted,
+            }
+            for (a, b), one in zip(pairs, by.interactions, strict=True)
+        ],
+    }
+
+
+def _gap_json(name: str, gap: Gap | None) -> dict[str, Any]:
+    """The best and the worst group of one run."""
+    return {
+        "name": name,
+        "best": None if gap is None else gap.best,
+        "worst": None if gap is None else gap.worst,
+        **estimate_json(None if gap is None else gap.estimate, "se", "interval"),
+        "p_value": None if gap is None else finite(gap.p_value),
+    }
+
+
+def _group_json(group: Group, names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    runs = list(zip(names, group.runs, strict=True))
+    return {
+        "group": group.label,
+        "label": group.label,
+        "tests": group.cases,
+        "cases": group.cases,
+        "transcripts": [{"name": name, **estimate_json(one, "interval", value="value")} for name, one in runs],
+        "runs": [{"name": name, **estimate_json(one, "se", "interval")} for name, one in runs],
+        "pairs": [
+            {
+                "a": names[a],
+                "b": names[b],
+                **estimate_json(one, "interval", "p_value", "p_adjusted", value="difference"),
+            }
+            for (a, b), one in zip(pairs, group.pairs, strict=True)
+        ],
+    }

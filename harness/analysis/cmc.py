@@ -1,0 +1,273 @@
+"""Cumulative match curves: the share of probes found at each rank or better, and the median rank."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import UNSET
+
+from harness.analysis.align import Run, align
+from harness.analysis.curve import numbers
+from harness.analysis.curve_options import BandMethod
+from harness.analysis.sampling import Sampling, interval_json, take_sample
+from harness.errors import DataError, TranscriptError, UsageError
+from harness.matrices.labels import Labels
+from harness.matrices.matrix import SUBJECT, Identities, Matrix, rank_probes
+from harness.model import crossed
+from harness.options import DesignOptions
+from harness.stats.arrays import BoolArray, FloatArray
+from harness.stats.estimate import Estimate
+from harness.stats.identification import (
+    Cmc,
+    bootstrap_cmc,
+    bootstrap_median_rank,
+    cmc,
+    median_rank_statistic,
+    replicated_cmc,
+)
+from harness.stats.ranks import Ranks, censored, median_rank
+from harness.stats.rates import Interval
+from harness.stats.replication.estimates import make_estimate
+from harness.stats.replication.method import Method, Replication
+from harness.stats.replication.sample import make_sample
+
+
+@dataclass(frozen=True, eq=False)
+class ProbeRanks:
+    """One rank a probe: nan where nobody in the gallery is right, infinity where the right one was not found."""
+
+    name: str
+    rank: FloatArray
+    gallery: int
+    people: int
+    sampling: Sampling
+    target: str
+    notes: list[str] = field(default_factory=list)
+
+
+def ranks_of_run(run: Run, name: str, design: DesignOptions, *, partial: bool = False) -> ProbeRanks:
+    """The recorded ranks of a transcript; a probe without an answer was not found."""
+    columns, test = run.columns, run.columns.header.test
+    if not test.find_task(run.source).uses_gallery:
+        raise TranscriptError(f"{run.source}: {test.name} is a {test.task} test; ranks are for rank tests")
+    aligned = align([run], partial=partial)
+    sampling = take_sample(aligned, design)
+    positive, known = columns.positive, ~np.isnan(columns.rank)
+    rank = np.where(positive, np.where(known, columns.rank, np.inf), np.nan)
+    if not positive.any():
+        raise TranscriptError(f"{run.source}: no probe is of a person in the gallery, so there are no ranks")
+    silent = positive & (columns.actual.codes < 0)
+    people = aligned.column("truth")
+    return ProbeRanks(
+        name=name,
+        rank=rank,
+        gallery=int(columns.rank[known].max(initial=1)) if test.gallery is UNSET else test.gallery.identities,
+        people=0 if people is None else np.unique(people.codes[positive]).size,
+        sampling=sampling,
+        target=sampling.target if sampling.known else "new independent probes",
+        notes=_notes(~positive, silent, positive & ~known & ~silent),
+    )
+
+
+def _notes(*groups: BoolArray) -> list[str]:
+    """What became of strangers, of probes without an answer, and of those without a rank."""
+    notes = []
+    strangers, silent, lost = (int(np.count_nonzero(group)) for group in groups)
+    if strangers:
+        notes.append(f"probes of people not enrolled have no rank and are left out: {strangers:,}")
+    if silent:
+        notes.append(f"{silent:,} probes have no answer (failures to acquire): they count as not found at any rank")
+    if lost:
+        notes.append(f"{lost:,} probes have no rank, the right one having no score: they count as not found")
+    return notes
+
+
+def ranks_of_matrix(matrix: Matrix, design: DesignOptions, *, diagonal: bool = False) -> ProbeRanks:
+    """The ranks of all probes of a matrix. `diagonal`: probe i and gallery image i are the same image.
+
+    Without a design, people are what was drawn where a person has several probes.
+    """
+    ranks = matrix.ranks() if not diagonal else _off_diagonal(matrix)
+    if not ranks.enrolled.any():
+        raise DataError(f"{matrix.name}: no probe's label is in the gallery; --identity says who a label is")
+    who = matrix.rows.column(SUBJECT)
+    people = np.unique(who).size
+    several = people < who.size
+    none = np.zeros(who.size, np.bool_)
+    notes = _notes(~ranks.enrolled, none, none)
+    if several:
+        notes.append(f"{who.size:,} probes of {people:,} people")
+    sampling, target = _sampling(matrix, design, several)
+    return ProbeRanks(matrix.name, ranks.rank, ranks.gallery, people, sampling, target, notes)
+
+
+def _off_diagonal(matrix: Matrix) -> Ranks:
+    rows, columns = matrix.shape
+    if rows != columns:
+        raise DataError(f"{matrix.name}: {rows} rows and {columns} columns; only a square matrix has a diagonal")
+    who = Identities(matrix.rows.column(SUBJECT), matrix.columns.column(SUBJECT), np.arange(rows))
+    return rank_probes(matrix, who)
+
+
+def _sampling(matrix: Matrix, design: DesignOptions, several: bool) -> tuple[Sampling, str]:
+    if design.weights not in (None, "cases"):
+        raise UsageError("--weights: for transcripts; every probe of a matrix weighs the same")
+    strata, stratum = _grouped(matrix.rows, design.stratum)
+    units, psu = _grouped(matrix.rows, design.psu)
+    if several and design.stratum is None and design.psu is None:
+        units, psu = matrix.rows.column(SUBJECT), SUBJECT
+        target = "new people"
+    else:
+        target = ""
+    try:
+        sample = make_sample(len(matrix.rows), strata=strata, units=units, lone=design.lone)
+    except ValueError as error:
+        raise DataError(f"{matrix.name}: {error}") from None
+    sampling = Sampling(sample, stratum, psu, "cases")
+    return sampling, target or (sampling.target if sampling.known else "new probes")
+
+
+def _grouped(labels: Labels, names: Sequence[str] | None) -> tuple[npt.NDArray[np.str_] | None, str | None]:
+    if names is None or list(names) == ["none"]:
+        return None, None
+    columns = [labels.column(name) for name in names]
+    joined = [crossed(values) for values in zip(*(column.tolist() for column in columns), strict=True)]
+    return np.array(joined, dtype=np.str_), " x ".join(names)
+
+
+@dataclass(frozen=True)
+class MedianRank:
+    """The median rank, and the rank at which ranks were cut off; infinite where half was not found."""
+
+    estimate: Estimate
+    censored_at: int | None
+
+
+def find_median(ranked: ProbeRanks, limit: int | None, plan: Replication) -> MedianRank:
+    """By replication where the design is known, else by the bootstrap; no interval where half was not found."""
+    sampling, last = ranked.sampling, limit or ranked.gallery + 1
+    weights = None if sampling.weights == "cases" else sampling.sample.weights
+    value = median_rank(ranked.rank, limit=limit, weights=weights)
+    if not np.isfinite(value):
+        return MedianRank(Estimate(value, math.nan, math.nan, None), limit)
+    # A replicate may find fewer than half where the sample finds just half: ranks must have an end.
+    cut = censored(ranked.rank, last)
+    if not sampling.known:
+        rng = np.random.default_rng(plan.seed)
+        return MedianRank(replace(bootstrap_median_rank(cut, rng=rng, confidence=plan.confidence), value=value), limit)
+    found = make_estimate(sampling.sample, median_rank_statistic(cut), plan)
+    still = found.interval is None or found.se == 0
+    interval = (
+        None if found.interval is None or still else Interval(found.interval.low, min(found.interval.high, float(last)))
+    )
+    return MedianRank(replace(found, value=value, interval=interval), limit)
+
+
+def median_json(found: MedianRank, gallery: int) -> dict[str, Any]:
+    """Under the names that the documentation promises."""
+    value = found.estimate.value
+    known = math.isfinite(value)
+    return {
+        "median_rank": value if known else None,
+        "median_interval": interval_json(found.estimate.interval),
+        "median_relative_rank": value / gallery if known else None,
+        "censored_at": found.censored_at,
+    }
+
+
+@dataclass(frozen=True)
+class CmcRequest:
+    """All options of a cumulative match curve."""
+
+    bands: BandMethod = BandMethod.AUTO
+    confidence: float = 0.95
+    seed: int = 0
+    limit: int | None = None
+    # The rank from which on one miss is as bad as another, for the median.
+    censor: int | None = None
+
+
+@dataclass(frozen=True)
+class MatchCurve:
+    """A cumulative match curve and what is to be known of it."""
+
+    name: str
+    curve: Cmc
+    gallery: int
+    people: int
+    median: MedianRank
+    bands: str
+    target: str
+    notes: list[str] = field(default_factory=list)
+    # The column of the strata that `target` names.
+    stratum: str | None = None
+
+    @property
+    def rank_one(self) -> tuple[float, float, float]:
+        """The rate at rank 1 with its limits."""
+        bands = self.curve.bands
+        return float(bands.rate[0]), float(bands.low[0]), float(bands.high[0])
+
+    @property
+    def relative(self) -> FloatArray:
+        """Ranks over the size of the gallery: comparable between galleries."""
+        return np.asarray(self.curve.ranks / self.gallery)
+
+
+def match_curve(ranked: ProbeRanks, request: CmcRequest) -> MatchCurve:
+    """Cumulate the ranks of the probes."""
+    try:
+        curve, median = _curve(ranked, request), find_median(ranked, request.censor, _plan(request))
+    except ValueError as error:
+        raise DataError(f"{ranked.name}: {error}") from None
+    method = "" if request.bands is BandMethod.NONE else curve.bands.method
+    target = ranked.target if method != "wilson" else "new probes"
+    stratum = None if ranked.sampling is None else ranked.sampling.stratum
+    return MatchCurve(ranked.name, curve, ranked.gallery, ranked.people, median, method, target, ranked.notes, stratum)
+
+
+def _plan(request: CmcRequest) -> Replication:
+    method = Method.BOOTSTRAP if request.bands is BandMethod.BOOTSTRAP else Method.AUTO
+    return Replication(method=method, confidence=request.confidence, seed=request.seed)
+
+
+def _curve(ranked: ProbeRanks, request: CmcRequest) -> Cmc:
+    limit, kind, known = request.limit or ranked.gallery, request.bands, ranked.sampling.known
+    if kind is BandMethod.TWO_WAY:
+        raise UsageError("--bands two-way: for curves over a threshold; a rank has one probe: wilson, brr or bootstrap")
+    if kind is BandMethod.BOOTSTRAP and not known:
+        rng = np.random.default_rng(request.seed)
+        return bootstrap_cmc(ranked.rank, rng=rng, limit=limit, confidence=request.confidence)
+    if kind in (BandMethod.BRR, BandMethod.BOOTSTRAP) or (known and kind is BandMethod.AUTO):
+        return replicated_cmc(ranked.rank, ranked.sampling.sample, limit=limit, replication=_plan(request))
+    weights = None if ranked.sampling.weights == "cases" else ranked.sampling.sample.weights
+    return cmc(ranked.rank, limit=limit, weights=weights, confidence=request.confidence)
+
+
+def cmc_json(curves: Sequence[MatchCurve], confidence: float) -> dict[str, Any]:
+    """Under the names that the documentation promises."""
+    return {"curves": [_json(curve) for curve in curves], "confidence": confidence}
+
+
+def _json(found: MatchCurve) -> dict[str, Any]:
+    bands = found.curve.bands
+    none = np.full(bands.rate.size, np.nan)
+    low, high = (bands.low, bands.high) if found.bands else (none, none)
+    return {
+        "name": found.name,
+        "probes": found.curve.probes,
+        "ranks": found.curve.ranks.tolist(),
+        "rates": bands.rate.tolist(),
+        "low": numbers(low),
+        "high": numbers(high),
+        "gallery": found.gallery,
+        "people": found.people,
+        "relative_ranks": found.relative.tolist(),
+        **median_json(found.median, found.gallery),
+        "bands": found.bands or None,
+        "target": found.target if found.bands else None,
+        "notes": found.notes,
+    }

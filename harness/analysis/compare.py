@@ -1,0 +1,170 @@
+"""Compare runs: McNemar and replication for every pair, and what was asked for beside them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from harness.analysis.align import AlignedRuns, Run, align
+from harness.analysis.breakdown import break_down
+from harness.analysis.cells import Cells, Measurement
+from harness.analysis.comparison import Comparison, CostEstimates, RunSummary, best_first
+from harness.analysis.items import analyse_items
+from harness.analysis.operating_point import OperatingCriterion, chosen_measure, set_thresholds
+from harness.analysis.pairs import Margin, Pair, PairedValues, make_pairs
+from harness.analysis.sampling import Sampling, take_sample
+from harness.errors import TranscriptError, UsageError
+from harness.measures import MEASURES
+from harness.options import DesignOptions
+from harness.params import nearest
+from harness.stats.cochran import cochran_q
+from harness.stats.letters import distinct_matrix, letter_display
+from harness.stats.multiplicity import Multiplicity
+from harness.stats.rates import wilson
+from harness.stats.replication.method import Replication
+
+RATE = MEASURES["rate"]
+
+
+@dataclass(frozen=True)
+class CompareRequest:
+    """What to compare by, and what to add; see `hate compare`."""
+
+    statistic: str = "rate"
+    # Where to set every threshold first.
+    criterion: OperatingCriterion | None = None
+    margin: float | None = None
+    # A column to break the comparison down by.
+    by: str | None = None
+    items: bool = False
+    costs: bool = True
+    # The name of the run that all others are compared with.
+    baseline: str | None = None
+    multiplicity: Multiplicity = Multiplicity.HOLM
+    design: DesignOptions = field(default_factory=DesignOptions)
+    replication: Replication = field(default_factory=Replication)
+    # Only the cases that all have.
+    intersect: bool = False
+    # Incomplete transcripts too.
+    partial: bool = False
+
+
+def compare_runs(runs: Sequence[Run], request: CompareRequest) -> Comparison:
+    """Compare runs on the same cases."""
+    aligned = align(runs, intersect=request.intersect, partial=request.partial)
+    return compare_aligned(aligned, take_sample(aligned, request.design), request)
+
+
+def compare_aligned(aligned: AlignedRuns, sampling: Sampling, request: CompareRequest) -> Comparison:
+    """The same for runs that are aligned; where there is an operating point, on outcomes that are decided anew."""
+    baseline = _baseline(aligned.names, request.baseline)
+    measure = chosen_measure(request.statistic, request.criterion, aligned)
+    recorded = Measurement(measure, aligned, sampling, request.replication)
+    operating = None
+    if request.criterion is not None:
+        operating = set_thresholds(aligned, request.criterion, sampling.sample.weights)
+    study = recorded if operating is None else replace(recorded, aligned=operating.aligned)
+    try:
+        found = _compare(study, baseline, request.multiplicity)
+    except ValueError as error:
+        # What the statistics refuse is the sample, such as one in which half of the units weigh nothing.
+        raise TranscriptError(f"{aligned.headers[0].test.name}: {error}") from None
+    found = _with_details(replace(found, operating=operating), study, request)
+    if not request.costs:
+        return found
+    return replace(
+        found, seconds=costs("seconds", recorded, found.places), memory=costs("memory", recorded, found.places)
+    )
+
+
+def _baseline(names: Sequence[str], name: str | None) -> int | None:
+    if name is None:
+        return None
+    if name not in names:
+        raise UsageError(f"--baseline {name}: not among these transcripts; {nearest(name, names)}")
+    return list(names).index(name)
+
+
+def _compare(study: Measurement, baseline: int | None, multiplicity: Multiplicity) -> Comparison:
+    """All pairs, or one run with all the others, by a measure; McNemar's test is always about success."""
+    aligned, sampling, measure = study.aligned, study.sampling, study.measure
+    if multiplicity is Multiplicity.MAX_T and not sampling.known and measure is RATE:
+        raise UsageError(
+            "--multiplicity max-t works on estimates by design: name a --psu or a --stratum, or choose another"
+        )
+    rates = replace(study, measure=RATE).runs() if sampling.known else None
+    values = rates if measure is RATE else study.runs()
+    pairs = make_pairs(study, PairedValues(rates, values, baseline, multiplicity))
+    runs = [_summary(study, values, number) for number in range(len(aligned.names))]
+    groups, letters = ([], [""] * len(runs)) if baseline is not None else _letters(study, runs, pairs)
+    votes = aligned.success.sum(axis=0)
+    return Comparison(
+        aligned=aligned,
+        sampling=sampling,
+        replication=study.replication,
+        measure=measure,
+        values=values,
+        multiplicity=multiplicity,
+        baseline=baseline,
+        runs=runs,
+        pairs=pairs,
+        better=_better(aligned),
+        cochran=cochran_q(aligned.success),
+        wald=None if values is None else values.equality(),
+        groups=groups,
+        letters=letters,
+        oracle=float((votes > 0).mean()),
+        majority=float((2 * votes > len(runs)).mean()) if len(runs) > 2 else None,
+    )
+
+
+def _summary(study: Measurement, values: Cells | None, number: int) -> RunSummary:
+    counts = study.aligned.counts[number]
+    interval = wilson(counts.successes, counts.tests, confidence=study.replication.confidence)
+    one = None if values is None else values.one(number)
+    value = counts.rate if values is None else None if one is None else one.value
+    return RunSummary(study.aligned.names[number], counts.rate, interval, one, value)
+
+
+def _letters(
+    study: Measurement, runs: Sequence[RunSummary], pairs: Sequence[Pair]
+) -> tuple[list[list[str]], list[str]]:
+    """Sets of algorithms that cannot be told apart, the best first, and the letters of each algorithm."""
+    names, alpha = study.aligned.names, 1 - study.replication.confidence
+    distinct: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = distinct_matrix(
+        len(names), [pair.a for pair in pairs], [pair.b for pair in pairs], [p.p_decisive <= alpha for p in pairs]
+    )
+    display = letter_display(distinct, order=best_first(runs, larger_is_better=study.measure.larger_is_better))
+    return [[names[i] for i in group] for group in display.groups], list(display.letters)
+
+
+def _better(aligned: AlignedRuns) -> list[list[int | None]]:
+    wins = aligned.success.astype(np.float64) @ (~aligned.success).astype(np.float64).T
+    counts = np.rint(wins).astype(int).tolist()
+    return [[None if i == j else count for j, count in enumerate(row)] for i, row in enumerate(counts)]
+
+
+def _with_details(found: Comparison, study: Measurement, request: CompareRequest) -> Comparison:
+    """What was asked for beside the comparison: a margin, groups, items."""
+    margins = by = items = None
+    if request.margin is not None:
+        # 1 - 0.95 is not 0.05 in binary.
+        margin = Margin(request.margin, round(found.alpha, 12), found.larger_is_better)
+        margins = margin.tests(found.pairs, found.sampling.sample)
+    if request.by is not None:
+        by = break_down(study, found.places, request.by)
+    if request.items:
+        items = analyse_items(study, [number for number, run in enumerate(found.runs) if run.value is not None])
+    return replace(found, margins=margins, by=by, items=items)
+
+
+def costs(name: str, study: Measurement, places: Sequence[tuple[int, int]]) -> CostEstimates | None:
+    """Seconds or memory; a design that has no error for a mean leaves out the costs, not the comparison."""
+    try:
+        found = replace(study, measure=MEASURES[name]).runs()
+    except (UsageError, ValueError):
+        return None
+    if not found.place:
+        return None
+    runs = [found.one(run) for run in range(len(study.aligned.names))]
+    return CostEstimates(runs, [found.ratio(a, b) for a, b in places])

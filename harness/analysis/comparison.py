@@ -1,0 +1,227 @@
+"""What a comparison finds: every run by itself, every pair, all together, and what was asked for beside them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from harness.analysis.align import AlignedRuns
+from harness.analysis.breakdown import Breakdown, breakdown_json
+from harness.analysis.cells import Cells
+from harness.analysis.items import ItemAnalysis, items_json
+from harness.analysis.operating_point import OperatingResult
+from harness.analysis.pairs import MarginTest, Pair, margin_json
+from harness.analysis.runs import identity_json
+from harness.analysis.sampling import Sampling, estimate_json, finite, interval_json, replication_json
+from harness.measures import MEASURES, Measure
+from harness.stats.cochran import CochranQ, WaldTest
+from harness.stats.estimate import Estimate
+from harness.stats.multiplicity import Multiplicity
+from harness.stats.rates import Interval
+from harness.stats.replication.method import Replication
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """One algorithm by itself."""
+
+    name: str
+    rate: float
+    interval: Interval
+    # By the design.
+    estimate: Estimate | None
+    # The measure that is compared; nothing where this run has none, such as a precision where it accepts nothing.
+    value: float | None
+
+
+@dataclass(frozen=True)
+class CostEstimates:
+    """Seconds, or bytes of memory, of every run that has them, and the ratios of the pairs."""
+
+    runs: list[Estimate | None]
+    pairs: list[Estimate | None]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything that was found. What was not asked for, or not recorded, is None."""
+
+    aligned: AlignedRuns
+    sampling: Sampling
+    replication: Replication
+    # What is compared, and its estimates by the design; None for the rate of success without a design.
+    measure: Measure
+    values: Cells | None
+    multiplicity: Multiplicity
+    # The run that all others are compared with; None where all pairs are.
+    baseline: int | None
+    runs: list[RunSummary]
+    pairs: list[Pair]
+    # On how many cases the run of the row succeeded and that of the column failed.
+    better: list[list[int | None]]
+    cochran: CochranQ
+    wald: WaldTest | None
+    # Runs that cannot be told apart, and the letters that they share.
+    groups: list[list[str]]
+    letters: list[str]
+    # The rate of whoever always picked an algorithm that is right, and that of a majority vote.
+    oracle: float
+    majority: float | None
+    operating: OperatingResult | None = None
+    margins: list[MarginTest | None] | None = None
+    by: Breakdown | None = None
+    items: ItemAnalysis | None = None
+    seconds: CostEstimates | None = None
+    memory: CostEstimates | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """What the runs are called."""
+        return self.aligned.names
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """The pairs, by the places of their runs."""
+        return [(pair.a, pair.b) for pair in self.pairs]
+
+    @property
+    def confidence(self) -> float:
+        """Of intervals."""
+        return self.replication.confidence
+
+    @property
+    def alpha(self) -> float:
+        """The error that is allowed."""
+        return 1 - self.confidence
+
+    @property
+    def other_measure(self) -> bool:
+        """Whether something else than the rate of success is compared."""
+        return self.measure is not MEASURES["rate"]
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Of the measure that is compared."""
+        return self.measure.larger_is_better
+
+    @property
+    def order(self) -> list[int]:
+        """The places of the runs, the best first; those without a value come last."""
+        return best_first(self.runs, larger_is_better=self.larger_is_better)
+
+    @property
+    def first_is_worse(self) -> bool:
+        """Whether another run is significantly better than the first."""
+        return any(p.a == 0 and self.leader(p) == p.b and p.p_decisive <= self.alpha for p in self.pairs)
+
+    def leader(self, pair: Pair) -> int | None:
+        """The one that the estimate speaks for; None on a tie."""
+        if pair.estimate is None:
+            return None if pair.other_measure else pair.better
+        ahead = pair.estimate.value * (1 if self.larger_is_better else -1)
+        return None if ahead == 0 else pair.a if ahead > 0 else pair.b
+
+
+def best_first(runs: Sequence[RunSummary], *, larger_is_better: bool) -> list[int]:
+    """The places of the runs by what is compared; those without a value come last."""
+    sign = -1 if larger_is_better else 1
+    return sorted(range(len(runs)), key=lambda i: math.inf if (value := runs[i].value) is None else sign * value)
+
+
+def comparison_json(found: Comparison) -> dict[str, Any]:
+    """Everything, under the names that the documentation promises."""
+    return {
+        "test": identity_json(found.aligned.headers[0].test),
+        "statistic": found.measure.name,
+        **({} if found.operating is None else {"at": str(found.operating.criterion)}),
+        **({} if found.by is None else {"by": breakdown_json(found.by, found.names, found.places)}),
+        **({} if found.items is None else {"items": items_json(found.items)}),
+        "transcripts": [_run_json(found, number) for number in range(len(found.runs))],
+        "better": found.better,
+        "cochran_q": {
+            "statistic": found.cochran.statistic,
+            "df": found.cochran.df,
+            "p_value": found.cochran.p_value,
+        },
+        "wald": _wald_json(found.wald),
+        "groups": found.groups,
+        "pairs": [_pair_json(found, number) for number in range(len(found.pairs))],
+        "combined": {"oracle": found.oracle, "majority": found.majority},
+        "confidence": found.confidence,
+        "multiplicity": str(found.multiplicity),
+        "left_out": found.aligned.left_out,
+    }
+
+
+def _wald_json(test: WaldTest | None) -> dict[str, Any] | None:
+    """The joint test; no degrees of freedom below 0 where there are more runs than units."""
+    if test is None:
+        return None
+    values = msgspec.to_builtins(test) | {"df_error": max(test.df_error, 0.0)}
+    return {key: finite(value) if isinstance(value, float) else value for key, value in values.items()}
+
+
+def _run_json(found: Comparison, number: int) -> dict[str, Any]:
+    run, counts, operating = found.runs[number], found.aligned.counts[number], found.operating
+    thresholds: dict[str, Any] = {}
+    if operating is not None:
+        thresholds = {
+            "threshold": finite(operating.thresholds[number]),
+            "fpr": operating.fpr[number],
+            "fnr": operating.fnr[number],
+        }
+    return {
+        "name": run.name,
+        "tests": counts.tests,
+        **msgspec.structs.asdict(counts),
+        "rate": run.rate,
+        "interval": interval_json(run.interval),
+        "value": run.value,
+        "letters": found.letters[number],
+        "replication": replication_json(run.estimate, found.sampling),
+        **thresholds,
+        **{name: _cost_json(found, name, costs.runs[number], number) for name, costs in _costs(found)},
+    }
+
+
+def _costs(found: Comparison) -> list[tuple[str, CostEstimates]]:
+    both = (("seconds", found.seconds), ("memory", found.memory))
+    return [(name, costs) for name, costs in both if costs is not None]
+
+
+def _cost_json(found: Comparison, name: str, one: Estimate | None, number: int) -> dict[str, Any] | None:
+    """The mean of what answers cost."""
+    if one is None:
+        return None
+    cases = int(np.count_nonzero(~np.isnan(getattr(found.aligned, name)[number])))
+    interval = interval_json(one.interval) if one.se > 0 else None
+    return {"cases": cases, **estimate_json(one, "se", "df", value="mean"), "interval": interval}
+
+
+_TESTS = (
+    "n_ff", "n_sf", "n_fs", "n_ss", "z", "p_chi2", "p_exact", "p_mid", "p_one_sided", "p_adjusted",
+    "z_design", "p_design", "confidence_differ", "confidence_better",
+)  # fmt: skip
+
+
+def _pair_json(found: Comparison, number: int) -> dict[str, Any]:
+    pair, names = found.pairs[number], found.names
+    margin = {} if found.margins is None else {"equivalence": margin_json(found.margins[number])}
+    return {
+        "a": names[pair.a],
+        "b": names[pair.b],
+        **{name: getattr(pair, name) for name in _TESTS},
+        "better": None if pair.better is None else names[pair.better],
+        "difference": pair.difference,
+        "interval": interval_json(pair.interval),
+        "replication": replication_json(pair.estimate, found.sampling),
+        **margin,
+        **{name: _ratio_json(costs.pairs[number]) for name, costs in _costs(found)},
+    }
+
+
+def _ratio_json(one: Estimate | None) -> dict[str, Any] | None:
+    return None if one is None else estimate_json(one, "interval", "p_value", value="ratio")

@@ -1,1 +1,0 @@
-"""Parts of confusion matrices: truths and answers, rates of classes, JSON."""

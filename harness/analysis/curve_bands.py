@@ -1,0 +1,216 @@
+"""How sure one can be of a curve, and of the operating points on it."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from harness.analysis.align import AlignedRuns
+from harness.analysis.curve import RequestedPoint
+from harness.analysis.curve_options import BandMethod, CurveRequest, ErrorCosts, PointRequest
+from harness.analysis.sampling import Sampling
+from harness.errors import UsageError
+from harness.params import nearest
+from harness.stats.arrays import BoolArray, IntArray
+from harness.stats.curves.bands import (
+    CurveBands,
+    bootstrap_bands,
+    replicated_bands,
+    simultaneous_confidence,
+    wilson_bands,
+)
+from harness.stats.curves.fixed_fpr import FixedFprBands, along_curve, fixed_fpr_bands
+from harness.stats.curves.points import (
+    DetectionCost,
+    OperatingPoint,
+    at_threshold,
+    detection_cost,
+    fmr_at_fnmr,
+    fnmr_at_fmr,
+)
+from harness.stats.curves.scores import ScoredCases, ThresholdCounts
+from harness.stats.curves.summaries import CurveSummary, summary_estimate
+from harness.stats.curves.two_way import TARGET, Subjects, two_way_bands, two_way_summary
+from harness.stats.estimate import Estimate
+from harness.stats.rates import Interval
+from harness.stats.replication.estimates import make_estimate
+from harness.stats.replication.method import Method, Replication
+from harness.stats.replication.sample import Sample
+from harness.stats.replication.statistic import rate
+
+INDEPENDENT = "new independent cases"
+
+
+@dataclass(frozen=True, eq=False)
+class CurveBasis:
+    """What certainty rests on: the cases of one curve, how they were sampled, and the user's request."""
+
+    cases: ScoredCases
+    sampling: Sampling
+    subjects: Subjects | None
+    request: CurveRequest
+
+    @property
+    def sample(self) -> Sample:
+        """The sample that the cases are."""
+        return self.sampling.sample
+
+    @property
+    def plan(self) -> Replication:
+        """How to replicate: by what suits the statistic, or by the bootstrap where that was asked for."""
+        method = Method.BOOTSTRAP if self.request.bands is BandMethod.BOOTSTRAP else Method.AUTO
+        return Replication(method=method, confidence=self.request.confidence, seed=self.request.seed)
+
+    @property
+    def target(self) -> str:
+        """What area and equal error rate speak of."""
+        if self.subjects is not None:
+            return TARGET
+        return self.sampling.target if self.sampling.known else INDEPENDENT
+
+    @property
+    def bands(self) -> BandMethod:
+        """The kind of band that fits, or that was asked for."""
+        wanted = self.request.bands
+        if wanted is BandMethod.TWO_WAY and self.subjects is None:
+            raise UsageError("--bands two-way: name the columns of the two subjects with --subjects ROW,COLUMN")
+        if wanted is BandMethod.BRR and not self.sampling.known:
+            raise UsageError("--bands brr: no stratum and no PSU is known; name one with --stratum or --psu")
+        if wanted is BandMethod.SIMULTANEOUS and self.subjects is not None:
+            raise UsageError(
+                "--bands simultaneous: not for scores of two subjects each; take two-way, or leave --subjects out"
+            )
+        if wanted is not BandMethod.AUTO:
+            return wanted
+        if self.subjects is not None:
+            return BandMethod.TWO_WAY
+        return BandMethod.BRR if self.sampling.known else BandMethod.WILSON
+
+
+def find_subjects(aligned: AlignedRuns, names: tuple[str, str] | None) -> Subjects | None:
+    """The two subjects of each case, from two columns."""
+    if names is None:
+        return None
+    sides = []
+    for name in names:
+        column = aligned.column(name)
+        if column is None:
+            raise UsageError(f"--subjects: no column '{name}'; {nearest(name, aligned.column_names())}")
+        if (column.codes < 0).any():
+            raise UsageError(f"--subjects: case '{aligned.ids[int((column.codes < 0).argmax())]}' has no '{name}'")
+        sides.append(np.asarray(column.labels)[column.codes])
+    try:
+        return Subjects.of(*sides)
+    except ValueError as error:
+        raise UsageError(f"--subjects {','.join(names)}: {error}") from None
+
+
+def curve_estimate(basis: CurveBasis, summary: CurveSummary) -> Estimate:
+    """Area or equal error rate, with the error that fits the design."""
+    if basis.subjects is not None:
+        return two_way_summary(summary.name, basis.cases, basis.subjects, confidence=basis.request.confidence)
+    return summary_estimate(summary, basis.cases, basis.sample, basis.plan)
+
+
+def curve_bands(basis: CurveBasis, counts: ThresholdCounts, at: IntArray) -> CurveBands | None:
+    """Bands at some places of the curve, at their thresholds; two-way ones choose the places themselves."""
+    kind, confidence = basis.bands, basis.request.confidence
+    if kind is BandMethod.NONE:
+        return None
+    if kind is BandMethod.TWO_WAY and basis.subjects is not None:
+        return two_way_bands(basis.cases, basis.subjects, confidence=confidence)
+    if kind is BandMethod.SIMULTANEOUS:
+        confidence = point_confidence(basis, at)
+    if kind is BandMethod.WILSON or (kind is BandMethod.SIMULTANEOUS and not basis.sampling.known):
+        return wilson_bands(counts, at, confidence=confidence)
+    if kind is BandMethod.BOOTSTRAP and not basis.sampling.known:
+        rng = np.random.default_rng(basis.request.seed)
+        return bootstrap_bands(counts, at, rng=rng, confidence=confidence)
+    return replicated_bands(basis.cases, basis.sample, at, replication=replace(basis.plan, confidence=confidence))
+
+
+def fixed_bands(basis: CurveBasis, counts: ThresholdCounts, at: IntArray) -> FixedFprBands | None:
+    """Bands at the false positive rates of some places; None where the design has none, or none were asked for."""
+    kind = basis.bands
+    if kind in (BandMethod.NONE, BandMethod.TWO_WAY):
+        return None
+    known = basis.sampling.known and kind is not BandMethod.WILSON
+    confidence = point_confidence(basis, at) if kind is BandMethod.SIMULTANEOUS else basis.request.confidence
+    sample = basis.sample if known else None
+    return along_curve(fixed_fpr_bands(basis.cases, sample, counts.fpr[at], confidence=confidence))
+
+
+def point_confidence(basis: CurveBasis, at: IntArray) -> float:
+    """The confidence that each point needs for the whole band to hold."""
+    rng = np.random.default_rng(basis.request.seed)
+    return simultaneous_confidence(basis.cases, basis.sample, at, rng=rng, confidence=basis.request.confidence)
+
+
+# Errors that a rate needs so as to lie within 30 % of the true one with 90 % confidence (Doddington and others 2000).
+RULE_OF_30 = 30
+
+
+def operating_point(counts: ThresholdCounts, at: PointRequest) -> OperatingPoint:
+    """Where a rate is within its limit, or at a threshold."""
+    if at.of == "fpr":
+        return fnmr_at_fmr(counts, at.value)
+    return fmr_at_fnmr(counts, at.value) if at.of == "fnr" else at_threshold(counts, at.value)
+
+
+def requested_point(basis: CurveBasis, counts: ThresholdCounts, at: PointRequest) -> RequestedPoint:
+    """An operating point with an interval that knows, for a given rate, that the threshold was set on these cases."""
+    estimate = _at_threshold(basis, counts, at.value) if at.of == "threshold" else _at_rate(basis, at)
+    return RequestedPoint(at, operating_point(counts, at), estimate)
+
+
+def few_errors(text: str, of: str, rate: float, positive: BoolArray) -> list[str]:
+    """Rates that are asked for on too few cases: Doddington's rule of 30, and the rule of three for none at all."""
+    if of not in ("fpr", "fnr"):
+        return []
+    kind, error = ("negative", "false positives") if of == "fpr" else ("positive", "false negatives")
+    cases = int(np.count_nonzero(positive if of == "fnr" else ~positive))
+    errors, none = rate * cases, f"may still be {3 / max(cases, 1):.2g} (rule of three)"
+    if errors < 1:
+        takes = f"; it takes {math.ceil(3 / rate):,} to show it" if rate > 0 else ""
+        return [
+            f"--at {text}: {cases:,} {kind} cases allow no error at that rate, and with none the rate {none}{takes}"
+        ]
+    if errors < RULE_OF_30:
+        return [
+            f"--at {text}: rests on {errors:.0f} {error}; to be within 30 % of the true rate takes {RULE_OF_30} "
+            f"(rule of 30), that is {math.ceil(RULE_OF_30 / rate):,} {kind} cases"
+        ]
+    return []
+
+
+def least_cost(counts: ThresholdCounts, cost: ErrorCosts | None) -> DetectionCost | None:
+    """The threshold that costs least."""
+    if cost is None:
+        return None
+    return detection_cost(counts, prior=cost.prior, cost_miss=cost.fn, cost_false_alarm=cost.fp)
+
+
+def _at_rate(basis: CurveBasis, at: PointRequest) -> Estimate | None:
+    if basis.subjects is not None:
+        # There is no error for a point that moves with the subjects on both sides.
+        return None
+    cases = basis.cases if at.of == "fpr" else _turned(basis.cases)
+    sample = basis.sample if basis.sampling.known else None
+    try:
+        found = fixed_fpr_bands(cases, sample, [at.value], confidence=basis.request.confidence)
+    except ValueError:
+        return None
+    limits = Interval(1 - float(found.high[0]), 1 - float(found.low[0]))
+    return Estimate(1 - float(found.tpr[0]), math.nan, found.df, limits, basis.request.confidence, "linearised")
+
+
+def _turned(cases: ScoredCases) -> ScoredCases:
+    """Refusing in place of accepting: the false-positive rate becomes the false-negative one, and the other way."""
+    return ScoredCases(-cases.better, ~cases.positive, cases.weights, cases.larger_is_better)
+
+
+def _at_threshold(basis: CurveBasis, counts: ThresholdCounts, threshold: float) -> Estimate:
+    """A rate at a threshold that was there before the data."""
+    sign = 1.0 if counts.larger_is_better else -1.0
+    refused = np.asarray(basis.cases.better < sign * threshold)
+    return make_estimate(basis.sample, rate(refused, within=basis.cases.positive), basis.plan)

@@ -1,0 +1,68 @@
+"""Curves of transcripts: one for each, one for each setting that was swept, or one for each algorithm repeated."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from harness.analysis.align import Run, names_of
+from harness.analysis.curve import Curve
+from harness.analysis.curve_options import CurveRequest
+from harness.analysis.mean_curve import curve_of_repeats
+from harness.analysis.runs import run_names
+from harness.analysis.score_curve import curve_of_scores
+from harness.analysis.sweep_curve import curve_of_sweep
+from harness.errors import TranscriptError, UsageError
+from harness.transcript.settings import differing, in_words
+
+
+def make_curves(
+    runs: Sequence[Run], request: CurveRequest, *, swept: str | None = None, repeated: bool = False
+) -> list[Curve]:
+    """The curves that the transcripts are to be."""
+    if swept is not None and repeated:
+        raise UsageError("--swept and --repeated exclude one another")
+    if swept is not None:
+        return [curve_of_sweep(own, name, swept, request) for name, own in _settings(runs, swept).items()]
+    if repeated:
+        return _by_algorithm(runs, lambda own, name: _repeated(own, name, request))
+    return [curve_of_scores(run, name, request) for run, name in zip(runs, names_of(runs), strict=True)]
+
+
+def _repeated(runs: Sequence[Run], name: str, request: CurveRequest) -> Curve:
+    first = runs[0].columns.header
+    for run in runs[1:]:
+        if run.columns.header.params != first.params:
+            raise TranscriptError(
+                f"{run.source}: other parameters than {runs[0].source}; --repeated is for one algorithm on different "
+                "data, --swept PARAM for one algorithm with different parameters"
+            )
+    return curve_of_repeats(runs, name, request)
+
+
+def _settings(runs: Sequence[Run], swept: str) -> dict[str, list[Run]]:
+    """The runs of each algorithm that differ in nothing but the swept parameter; the others are in the name."""
+    found: dict[str, list[Run]] = {}
+    for algorithm, own in _of_algorithms(runs).items():
+        groups: dict[bytes, list[Run]] = {}
+        for run in own:
+            groups.setdefault(msgspec.json.encode(_others(run, swept), order="sorted"), []).append(run)
+        apart = differing([_others(group[0], swept) for group in groups.values()])
+        names = run_names([algorithm] * len(apart), [f"{algorithm} {in_words(params)}".rstrip() for params in apart])
+        found |= dict(zip(names, groups.values(), strict=True))
+    return found
+
+
+def _others(run: Run, swept: str) -> dict[str, Any]:
+    return {name: value for name, value in run.columns.header.params.items() if name != swept}
+
+
+def _by_algorithm(runs: Sequence[Run], curve: Callable[[Sequence[Run], str], Curve]) -> list[Curve]:
+    return [curve(own, name) for name, own in _of_algorithms(runs).items()]
+
+
+def _of_algorithms(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.columns.header.algorithm.name, []).append(run)
+    return groups

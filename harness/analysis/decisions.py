@@ -1,0 +1,140 @@
+"""Decide anew on recorded answers: any number of thresholds (or tolerances) costs one run of the program.
+
+Without numpy, whose import alone takes as long as some thousand cases."""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from harness.errors import TranscriptError
+from harness.model import Counts, ErrorKind, ErrorRule, Outcome, Trial
+from harness.params import Value
+from harness.tasks.task import DecisionLimits
+from harness.transcript.format import Header
+from harness.transcript.read import open_transcript
+from harness.transcript.write import TranscriptWriter
+
+# A hundred thousand times `outcome.positive` would be felt.
+_TP, _FN = Outcome.TP, Outcome.FN
+
+
+class _AnswerRecord(Struct, frozen=True, gc=False):
+    """What of a record is decided by; the rest is not even decoded."""
+
+    outcome: Outcome
+    expect: str | UnsetType = UNSET
+    actual: Any = UNSET
+    score: float | UnsetType | None = UNSET
+    rank: int | UnsetType | None = UNSET
+    error: ErrorKind | UnsetType | None = UNSET
+
+
+@dataclass(frozen=True)
+class AnswerLimits:
+    """The recorded answers of a run, in its order, as limits: the strictest value at which each is still accepted."""
+
+    limit: Sequence[float]
+    # 1 or 0 for each.
+    positive: Sequence[int]
+    errors: int
+    # How many have no score: every threshold passes them, and no curve can be made of them.
+    unscored: int
+    # Whether values up to the limit accept (a threshold), or values from it on (a tolerance).
+    falling: bool
+
+    def counts(self, values: Sequence[Value]) -> list[Counts]:
+        """The counts at many values: a search in sorted limits for each."""
+        positives, negatives = self._sorted
+        found = []
+        for value in map(float, values):
+            tp, fp = self._accepted(positives, value), self._accepted(negatives, value)
+            found.append(Counts(TP=tp, FN=len(positives) - tp, FP=fp, TN=len(negatives) - fp, ER=self.errors))
+        return found
+
+    @cached_property
+    def _sorted(self) -> tuple[list[float], list[float]]:
+        pairs = list(zip(self.limit, self.positive, strict=True))
+        return sorted([limit for limit, of in pairs if of]), sorted([limit for limit, of in pairs if not of])
+
+    def _accepted(self, limits: list[float], value: float) -> int:
+        return len(limits) - bisect_left(limits, value) if self.falling else bisect_right(limits, value)
+
+
+def read_answers(path: Path, decided: Mapping[str, Value] | None = None) -> AnswerLimits:
+    """The answers of a transcript that this harness wrote; `decided` are decision parameters that do not vary."""
+    limits, positives = array("d"), array("b")
+    errors = unscored = 0
+    with open_transcript(path, record=_AnswerRecord) as reader:
+        header = replace(reader.header, params={**reader.header.params, **(decided or {})})
+        falling, limit = limits_of(header).falling, limit_function(header)
+        for block in reader.blocks():
+            for trial in block:
+                positive = trial.outcome is _TP or trial.outcome is _FN
+                positives.append(positive)
+                limits.append(limit(trial, positive))
+                if trial.error:
+                    errors += 1
+                elif trial.score is UNSET or trial.score is None:
+                    unscored += not (trial.actual is UNSET or trial.actual is None)
+    if reader.end is None:
+        raise TranscriptError(f"{path}: incomplete; finish it with --resume first")
+    return AnswerLimits(limits, positives, errors, unscored, falling)
+
+
+def pool_answers(parts: Sequence[AnswerLimits]) -> AnswerLimits:
+    """The answers of several runs that are parts of one."""
+    return AnswerLimits(
+        limit=array("d", [limit for part in parts for limit in part.limit]),
+        positive=array("b", [positive for part in parts for positive in part.positive]),
+        errors=sum(part.errors for part in parts),
+        unscored=sum(part.unscored for part in parts),
+        falling=parts[0].falling,
+    )
+
+
+def limits_of(header: Header) -> DecisionLimits:
+    """How the answers of a transcript are decided on."""
+    return header.test.find_task().limits(header.test.rules, header.params)
+
+
+def limit_function(header: Header) -> Callable[[Any, bool], float]:
+    """The limit of any record of a transcript, errors included: a failure at every value, or a refusal."""
+    limits, refuse = limits_of(header), header.test.errors == ErrorRule.REFUSE.value
+    of, always, never = limits.of, limits.always, limits.never
+
+    def limit(trial: Any, positive: bool) -> float:
+        if trial.error:
+            return never if positive or refuse else always
+        return of(trial, positive)
+
+    return limit
+
+
+def write_decided(sources: Sequence[Path], target: Path, header: Header) -> None:
+    """The records of one run, or of several that are parts of one, as the parameters in the header decide on them."""
+    writer = TranscriptWriter.create(target, header, force=True)
+    try:
+        for index, trial in enumerate(_decide_again(sources, header)):
+            writer.append(index, trial)
+        writer.finish()
+    finally:
+        writer.close()
+
+
+def _decide_again(sources: Sequence[Path], header: Header) -> Iterator[Trial]:
+    limits, limit = limits_of(header), limit_function(header)
+    value = float(header.params[limits.param])
+    for source in sources:
+        with open_transcript(source) as reader:
+            for trial in (trial for block in reader.blocks() for trial in block):
+                positive = trial.outcome.positive
+                own = limit(trial, positive)
+                outcome = Outcome.of(positive=positive, accepted=own >= value if limits.falling else own <= value)
+                yield trial if outcome is trial.outcome else replace(trial, outcome=outcome)

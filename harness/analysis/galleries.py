@@ -1,0 +1,154 @@
+"""Does the choice of the gallery matter: the experiment with each set of images as the gallery, and a test."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from harness.analysis.cmc import CmcRequest, MatchCurve, match_curve, ranks_of_matrix
+from harness.errors import DataError, UsageError
+from harness.matrices.labels import Labels
+from harness.matrices.matrix import SUBJECT, Matrix, scores_of
+from harness.options import DesignOptions
+from harness.stats.arrays import IntArray
+from harness.stats.galleries import GalleryEffect, gallery_effect, mixed
+
+
+@dataclass(frozen=True, eq=False)
+class GallerySets:
+    """Where the image of each person in each set is among the rows, and among the columns, of the matrix."""
+
+    column: str
+    names: Sequence[str]
+    people: Sequence[str]
+    left_out: Sequence[str]
+    rows: IntArray
+    columns: IntArray
+
+    def mix(self) -> "GallerySets":
+        """Sets with equal shares of all of these."""
+        names = [f"mixed {number}" for number in range(1, len(self.names) + 1)]
+        return replace(self, names=names, rows=mixed(self.rows), columns=mixed(self.columns))
+
+    def experiment(self, matrix: Matrix, number: int) -> Matrix:
+        """The matrix with one set as the gallery, all others as probes."""
+        probes = np.delete(self.rows, number, axis=1).reshape(-1)
+        name = f"{matrix.name}, {self.column}={self.names[number]}"
+        if self.names[number].startswith("mixed "):
+            name = f"{matrix.name}, {self.names[number]}"
+        return replace(matrix.take(probes, self.columns[:, number]), name=name)
+
+
+def sets_of(matrix: Matrix, column: str) -> GallerySets:
+    """The sets by a column; people who lack an image of one are left out."""
+    rows, columns = (_places(labels, column, matrix.name) for labels in (matrix.rows, matrix.columns))
+    names = list(dict.fromkeys(label for _, label in columns))
+    everybody = list(dict.fromkeys(person for person, _ in [*columns, *rows]))
+    people = [one for one in everybody if all((one, name) in rows and (one, name) in columns for name in names)]
+    if len(names) < 2 or len(people) < 2:
+        found = f"{len(names)} galleries, {len(people)} people with an image in each"
+        raise UsageError(f"--galleries {column}: {found}; two or more of each are needed")
+    left_out = sorted(set(everybody) - set(people))
+    tables = [np.array([[found[one, name] for name in names] for one in people], np.intp) for found in (rows, columns)]
+    return GallerySets(column, names, people, left_out, tables[0], tables[1])
+
+
+def _places(labels: Labels, column: str, name: str) -> dict[tuple[str, str], int]:
+    pairs = zip(labels.column(SUBJECT).tolist(), labels.column(column).tolist(), strict=True)
+    places: dict[tuple[str, str], int] = {}
+    for place, pair in enumerate(pairs):
+        if pair in places:
+            who, what = pair
+            remedy = "a gallery has one of everybody; choose with --gallery and --probe"
+            raise DataError(f"{name}: '{who}' has two images with {column}={what}; {remedy}")
+        places[pair] = place
+    return places
+
+
+RANKS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class GalleryTest:
+    """A partition into galleries, and how far they differ."""
+
+    sets: GallerySets
+    effect: GalleryEffect
+    mixed: bool
+
+
+@dataclass(frozen=True, eq=False)
+class GalleryComparison:
+    """The curves of one algorithm, a gallery each, and the tests: as labelled, and mixed if that was asked for."""
+
+    name: str
+    curves: Sequence[MatchCurve]
+    tests: Sequence[GalleryTest]
+    permutations: int
+    seed: int
+
+
+def compare_galleries(
+    matrix: Matrix, column: str, request: CmcRequest, design: DesignOptions, *, mix: bool = False, permutations: int
+) -> GalleryComparison:
+    """Everybody's images of one label as the gallery, the others as probes; people are strata unless told otherwise."""
+    partitions = [sets_of(matrix, column)]
+    if mix:
+        partitions.append(partitions[0].mix())
+    tests = [
+        _test(matrix, sets, permutations, request.seed, mixed=number > 0) for number, sets in enumerate(partitions)
+    ]
+    if design.stratum is None and design.psu is None:
+        design = DesignOptions(stratum=(SUBJECT,), weights=design.weights, lone=design.lone)
+    last = partitions[-1]
+    experiments = [last.experiment(matrix, number) for number in range(len(last.names))]
+    curves = [match_curve(ranks_of_matrix(one, design), request) for one in experiments]
+    return GalleryComparison(matrix.name, curves, tests, permutations, request.seed)
+
+
+def _test(matrix: Matrix, sets: GallerySets, permutations: int, seed: int, *, mixed: bool) -> GalleryTest:
+    try:
+        effect = gallery_effect(
+            scores_of(matrix),
+            sets.rows,
+            sets.columns,
+            rng=np.random.default_rng(seed),
+            larger_is_better=matrix.larger_is_better,
+            ranks=min(RANKS, len(sets.people)),
+            permutations=permutations,
+        )
+    except ValueError as error:
+        raise DataError(f"{matrix.name}: {error}") from None
+    return GalleryTest(sets, effect, mixed)
+
+
+def galleries_json(found: GalleryComparison) -> dict[str, Any]:
+    """The tests, beside the curves."""
+    return {
+        "name": found.name,
+        "column": found.tests[0].sets.column,
+        "people": len(found.tests[0].sets.people),
+        "left_out": list(found.tests[0].sets.left_out),
+        "permutations": found.permutations,
+        "seed": found.seed,
+        "tests": [_json(one) for one in found.tests],
+    }
+
+
+def _json(one: GalleryTest) -> dict[str, Any]:
+    effect, names = one.effect, one.sets.names
+    return {
+        "mixed": one.mixed,
+        "galleries": list(names),
+        "ranks": list(range(1, effect.rates.shape[1] + 1)),
+        "rates": effect.rates.tolist(),
+        "range": effect.ranges.tolist(),
+        "p_values": effect.p_values.tolist(),
+        "pairs": [
+            {"a": names[a], "b": names[b], "rank": 1, "difference": float(effect.rates[a, 0] - effect.rates[b, 0]),
+             "p_adjusted": float(effect.p_pairs[a, b, 0])}
+            for a, b in combinations(range(len(names)), 2)
+        ],
+    }  # fmt: skip

@@ -1,0 +1,149 @@
+"""Which cases tell the runs apart, and how stable their order is."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from harness.analysis.cells import Measurement
+from harness.errors import UsageError
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
+from harness.stats.replication.resampling import rescaled_bootstrap
+from harness.stats.replication.statistic import Statistic, full_values, replicate_values
+
+DRAWS = 1000
+LEAST = 100
+# Draws times units that are held at once.
+MANY = 1 << 27
+
+
+@dataclass(frozen=True)
+class RunRank:
+    """A run's place among the others: 1 and the number that are better, and how it varies over the draws."""
+
+    name: str
+    rank: int
+    low: int
+    high: int
+    # Share of draws in which it came first; a tie is shared.
+    first: float
+
+
+@dataclass(frozen=True)
+class ItemStatistics:
+    """A case that some solve and some do not."""
+
+    id: str
+    solved: int
+    # Correlation of solving it with solving the others; None with fewer than three runs, or if all others are equal.
+    discrimination: float | None
+
+
+@dataclass(frozen=True)
+class ItemAnalysis:
+    """What the cases say about the order of the runs."""
+
+    all_solve: int
+    none_solves: int
+    items: list[ItemStatistics]
+    ranks: list[RunRank]
+    draws: int
+    seed: int
+
+
+def analyse_items(study: Measurement, ranked: Sequence[int]) -> ItemAnalysis:
+    """Of all cases; `ranked` are the places of the runs that have a value."""
+    aligned = study.aligned
+    solved = aligned.success.sum(axis=0)
+    telling = np.flatnonzero((solved > 0) & (solved < len(aligned.names)))
+    power = discrimination(aligned.success)[telling]
+    order = np.lexsort((telling, -np.where(np.isnan(power), -2.0, power)))
+    ranks, draws = _ranks(study, ranked) if ranked else ([], 0)
+    return ItemAnalysis(
+        all_solve=int((solved == len(aligned.names)).sum()),
+        none_solves=int((solved == 0).sum()),
+        items=[
+            ItemStatistics(
+                aligned.ids[telling[i]], int(solved[telling[i]]), None if math.isnan(power[i]) else float(power[i])
+            )
+            for i in order
+        ],
+        ranks=ranks,
+        draws=draws,
+        seed=study.replication.seed,
+    )
+
+
+def discrimination(success: BoolArray) -> FloatArray:
+    """The point-biserial correlation (n,) over runs between solving a case and the share of the other cases solved.
+
+    From (m, n), without a loop: the rest of a case is the total less the case itself. Not a number where either never
+    varies, and with fewer than three runs, where it could only be 1 or -1.
+    """
+    m, n = success.shape
+    if m < 3:
+        return np.full(n, np.nan)
+    solved = success.astype(np.float64)
+    total = solved.sum(axis=1)
+    own, whole = solved - solved.mean(axis=0), total - total.mean()
+    var_own, with_whole = (own**2).mean(axis=0), (own * whole[:, None]).mean(axis=0)
+    var_rest = (whole**2).mean() - 2 * with_whole + var_own
+    varies = (var_own > 1e-12) & (var_rest > 1e-9)
+    bottom = np.sqrt(np.where(varies, var_own * var_rest, 1.0))
+    return np.where(varies, np.clip((with_whole - var_own) / bottom, -1.0, 1.0), np.nan)
+
+
+def _ranks(study: Measurement, runs: Sequence[int]) -> tuple[list[RunRank], int]:
+    """By the bootstrap over the units of each stratum: what is best in how many draws."""
+    names, statistic = study.aligned.names, study.measure.statistic(study.aligned, [(run, None) for run in runs])
+    sign = 1.0 if study.measure.larger_is_better else -1.0
+    values = sign * _drawn(study, statistic)
+    whole = np.round(sign * full_values(study.sampling.sample, statistic), 12)
+    ranks, best = ranks_of(values), values == values.max(axis=1, keepdims=True)
+    first = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
+    tail = (1 - study.replication.confidence) / 2
+    low, high = (np.quantile(ranks, q, axis=0, method="inverted_cdf") for q in (tail, 1 - tail))
+    own = ranks_of(whole[None])[0]
+    return [
+        RunRank(names[run], int(own[k]), int(low[k]), int(high[k]), float(first[k])) for k, run in enumerate(runs)
+    ], len(values)
+
+
+def _drawn(study: Measurement, statistic: Statistic) -> FloatArray:
+    """The measure (draws, runs) of every run in every draw that has it for all of them."""
+    sample, draws = study.sampling.sample, max(100, min(DRAWS, MANY // study.sampling.sample.units))
+    replicates = rescaled_bootstrap(sample, rng=np.random.default_rng(study.replication.seed), replicates=draws)
+    values = replicate_values(replicates, sample, statistic)
+    kept = values[np.isfinite(values).all(axis=1)]
+    if len(kept) < LEAST:
+        words = study.measure.words
+        raise UsageError(f"--items: {len(kept)} of {draws:,} draws have a {words}: there are too few cases for it")
+    # Sums of the same weights in another order differ in their last digits; ties must stay ties.
+    return np.asarray(np.round(kept, 12), dtype=np.float64)
+
+
+def ranks_of(values: FloatArray) -> IntArray:
+    """1 and the number of larger values in the same row, (draws, runs)."""
+    above = np.sort(-values, axis=1)
+    ranks = [1 + np.searchsorted(row, -own, side="left") for row, own in zip(above, values, strict=True)]
+    return np.array(ranks, dtype=np.intp)
+
+
+def items_json(items: ItemAnalysis) -> dict[str, Any]:
+    """Under the names that the documentation promises."""
+    return {
+        "all_solve": items.all_solve,
+        "none_solves": items.none_solves,
+        "some_solve": len(items.items),
+        "draws": items.draws,
+        "seed": items.seed,
+        "ranks": [
+            {"name": one.name, "rank": one.rank, "interval": [one.low, one.high], "first": one.first}
+            for one in items.ranks
+        ],
+        "cases": [
+            {"id": item.id, "solved": item.solved, "discrimination": item.discrimination} for item in items.items
+        ],
+    }

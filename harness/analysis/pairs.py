@@ -1,0 +1,214 @@
+"""Two runs of a comparison: McNemar's test, their difference by the design, and whether it is within a margin."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from harness.analysis.cells import Cells, Measurement
+from harness.analysis.sampling import interval_json
+from harness.stats.differences import paired_differences
+from harness.stats.equivalence import Equivalence, equivalent, paired_equivalent
+from harness.stats.estimate import Estimate
+from harness.stats.limits import cases_without_variance
+from harness.stats.multiplicity import Multiplicity, adjusted, holm
+from harness.stats.paired import McNemars, PairTable, PairTables, mcnemar_all, pairwise_tables
+from harness.stats.rates import Interval
+from harness.stats.replication.sample import Sample
+
+Places = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two algorithms: the first and the second by their places."""
+
+    a: int
+    b: int
+    n_ff: int
+    n_sf: int
+    n_fs: int
+    n_ss: int
+    z: float
+    p_chi2: float
+    p_exact: float
+    p_mid: float
+    p_one_sided: float
+    p_adjusted: float
+    z_design: float
+    p_design: float
+    confidence_differ: float | None
+    confidence_better: float | None
+    difference: float
+    interval: Interval
+    # The design effect by which McNemar's z was divided; None where none is known.
+    effect: float | None = None
+    # The difference by the design; None where neither stratum nor PSU is known, or a run has no value.
+    estimate: Estimate | None = None
+    # Whether the estimate is of another measure than the rate of success, which McNemar's test is about.
+    other_measure: bool = False
+
+    @property
+    def better(self) -> int | None:
+        """The one with more successes where the other failed; None on a tie."""
+        return None if self.n_sf == self.n_fs else self.a if self.n_sf > self.n_fs else self.b
+
+    @property
+    def p_decisive(self) -> float:
+        """The p-value that a verdict rests on: the estimate's where there is a design, corrected for many pairs."""
+        if self.estimate is None:
+            return 1.0 if self.other_measure else self.p_adjusted
+        # A design that says nothing of the error leaves nothing to decide by: McNemar's test does not know it.
+        return 1.0 if self.estimate.p_adjusted is None else self.estimate.p_adjusted
+
+
+@dataclass(frozen=True)
+class PairedValues:
+    """What pairs are made of: the estimates of all runs, of the rate and of the measure that is compared.
+
+    None where there is no design: then McNemar's test is all there is.
+    """
+
+    rates: Cells | None
+    values: Cells | None
+    baseline: int | None
+    multiplicity: Multiplicity
+
+
+def make_pairs(study: Measurement, found: PairedValues) -> list[Pair]:
+    """All pairs, or one run with all the others."""
+    tables = _chosen(pairwise_tables(study.aligned.success), found.baseline)
+    places = list(zip(tables.first.tolist(), tables.second.tolist(), strict=True))
+    gaps: Sequence[Estimate | None] = [None] * len(places)
+    if found.values is not None:
+        gaps = _differences(found.values, places, found.multiplicity)
+    if found.rates is not None:
+        of_rates = gaps if found.values is found.rates else found.rates.differences(places)
+    else:
+        of_rates = [None] * len(places)
+    pairs = _mcnemar(tables, [_effect(one) for one in of_rates], found.multiplicity, study.replication.confidence)
+    other = found.values is not found.rates
+    return [replace(pair, estimate=gap, other_measure=other) for pair, gap in zip(pairs, gaps, strict=True)]
+
+
+def _chosen(tables: PairTables, baseline: int | None) -> PairTables:
+    if baseline is None:
+        return tables
+    keep = (tables.first == baseline) | (tables.second == baseline)
+    return PairTables(*(getattr(tables, name)[keep] for name in PairTables.__dataclass_fields__))
+
+
+def _differences(values: Cells, places: Places, multiplicity: Multiplicity) -> list[Estimate | None]:
+    """What is compared of every pair, by the design."""
+    if multiplicity is Multiplicity.MAX_T:
+        return values.simultaneous_differences(places)
+    return values.differences(places, lambda p_values: adjusted(p_values, multiplicity))
+
+
+def _effect(found: Estimate | None) -> float | None:
+    """A design effect that McNemar's z can be divided by; None where none is known."""
+    return found.design_effect if found is not None and found.design_effect else None
+
+
+def _mcnemar(
+    tables: PairTables, effects: Sequence[float | None], multiplicity: Multiplicity, confidence: float
+) -> list[Pair]:
+    """Pairs as if all cases were independent; `effects` make McNemar's z know the design."""
+    tests = mcnemar_all(tables.n_sf, tables.n_fs, design_effect=np.array([effect or 1.0 for effect in effects]))
+    estimates, intervals = paired_differences(tables, confidence=confidence)
+    corrected = adjusted(tests.p_exact, Multiplicity.HOLM if multiplicity is Multiplicity.MAX_T else multiplicity)
+    return [
+        Pair(
+            a=int(tables.first[k]),
+            b=int(tables.second[k]),
+            n_ff=int(tables.n_ff[k]),
+            n_sf=int(tables.n_sf[k]),
+            n_fs=int(tables.n_fs[k]),
+            n_ss=int(tables.n_ss[k]),
+            p_adjusted=float(corrected[k]),
+            difference=float(estimates[k]),
+            interval=Interval(float(intervals.low[k]), float(intervals.high[k])),
+            effect=effects[k],
+            **named,
+        )
+        for k, named in enumerate(_by_name(tests))
+    ]
+
+
+def _by_name(tests: McNemars) -> list[dict[str, Any]]:
+    """McNemar's test of every pair, by the names that a pair has for it; None where a number is none."""
+    names = [name for name in McNemars.__dataclass_fields__ if name != "better"]
+    columns = [getattr(tests, name).tolist() for name in names]
+    return [
+        {name: None if value != value else value for name, value in zip(names, row, strict=True)}
+        for row in zip(*columns, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class MarginTest:
+    """Non-inferiority and equivalence of one pair; p-values are corrected for the number of pairs, each by itself.
+
+    `not_inferior`: A is not worse than B by the margin; `not_superior`: nor B than A.
+    """
+
+    found: Equivalence
+    p_not_inferior: float
+    p_not_superior: float
+    p_equivalent: float
+
+
+@dataclass(frozen=True)
+class Margin:
+    """A difference that does not matter, and the error that is allowed. Worse is smaller, unless less is better."""
+
+    margin: float
+    alpha: float
+    larger_is_better: bool
+
+    def tests(self, pairs: Sequence[Pair], sample: Sample) -> list[MarginTest | None]:
+        """Of every pair, with the error that the design gives; None where a run has no value to compare."""
+        return correct_margins([self._test(pair, sample) for pair in pairs])
+
+    def _test(self, pair: Pair, sample: Sample) -> Equivalence | None:
+        one = pair.estimate
+        if one is not None and one.se > 0 and one.interval is not None:
+            ahead = one.value if self.larger_is_better else -one.value
+            return equivalent(ahead, one.se, margin=self.margin, df=one.df, alpha=self.alpha)
+        if pair.other_measure:
+            return None
+        # Without a design, or without variance: the score test, with what the cases are worth then.
+        effect = 1.0 if one is None else sample.cases / float(cases_without_variance(sample.cases, sample.units))
+        table = PairTable(n_ff=pair.n_ff, n_sf=pair.n_sf, n_fs=pair.n_fs, n_ss=pair.n_ss)
+        return paired_equivalent(table, margin=self.margin, alpha=self.alpha, design_effect=effect)
+
+
+def correct_margins(tests: Sequence[Equivalence | None]) -> list[MarginTest | None]:
+    """Tests with p-values corrected for their number."""
+    known = [test for test in tests if test is not None]
+    kinds = ("p_not_inferior", "p_not_superior", "p_equivalent")
+    columns = [holm(np.array([getattr(test, kind) for test in known])).tolist() for kind in kinds]
+    corrected = iter(zip(known, *columns, strict=True))
+    return [None if test is None else MarginTest(*next(corrected)) for test in tests]
+
+
+def margin_json(one: MarginTest | None) -> dict[str, Any] | None:
+    """Under the names that the documentation promises."""
+    if one is None:
+        return None
+    found, alpha = one.found, one.found.alpha
+    return {
+        "margin": found.margin,
+        "alpha": alpha,
+        "interval": interval_json(found.interval),
+        "p_not_inferior": found.p_not_inferior,
+        "p_not_superior": found.p_not_superior,
+        "p_equivalent": found.p_equivalent,
+        "p_not_inferior_adjusted": one.p_not_inferior,
+        "p_not_superior_adjusted": one.p_not_superior,
+        "p_equivalent_adjusted": one.p_equivalent,
+        "not_inferior": one.p_not_inferior <= alpha,
+        "not_superior": one.p_not_superior <= alpha,
+        "equivalent": one.p_equivalent <= alpha,
+    }

@@ -1,0 +1,232 @@
+"""Each run by itself: its measures with errors by design, its groups, and which column explains most of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from harness.analysis.align import AlignedRuns, Run, align, names_of
+from harness.analysis.breakdown import Breakdown, Group, break_down, breakdown_json, equal_groups
+from harness.analysis.cells import Measurement
+from harness.analysis.groups import CaseGroups, groups_of
+from harness.analysis.runs import check_same_version, identity_json
+from harness.analysis.sampling import Sampling, interval_json, replication_json, take_sample
+from harness.errors import HateError, UsageError
+from harness.measures import MEASURES, Measure, find_measure
+from harness.options import DesignOptions
+from harness.stats.arrays import FloatArray, IntArray
+from harness.stats.estimate import Estimate
+from harness.stats.multiplicity import Multiplicity, adjusted
+from harness.stats.rates import wilson
+from harness.stats.replication.method import Replication
+from harness.tasks import find_task
+
+# Measures that are looked at where none is named, if a run has them.
+USUAL = ("rate", "tpr", "tnr", "precision", "f1", "mcc", "auc", "eer", "rank1", "rank5", "seconds", "memory")
+# These say nothing more than the rate where all cases are of one class.
+OF_BOTH = ("tpr", "tnr", "precision", "f1", "mcc")
+# Bins of a number with too many values to look at one by one.
+BINS = 5
+
+
+@dataclass(frozen=True)
+class RateRequest:
+    """What to look at; see `hate rate`."""
+
+    statistics: tuple[str, ...] = ()
+    by: str | None = None
+    design: DesignOptions = field(default_factory=DesignOptions)
+    replication: Replication = field(default_factory=Replication)
+    partial: bool = False
+
+
+@dataclass(frozen=True)
+class ExplainedVariance:
+    """How much of whether a case succeeds a column tells: a share of the variance, corrected for chance.
+
+    `p_value` is of all its groups being equal, by the design, `p_adjusted` corrected for the number of columns.
+    """
+
+    column: str
+    groups: int
+    share: float
+    p_value: float | None
+    p_adjusted: float | None = None
+
+
+@dataclass(frozen=True)
+class RunMeasures:
+    """One run: estimates by the name of the measure, groups, and the columns that explain most."""
+
+    name: str
+    aligned: AlignedRuns
+    sampling: Sampling
+    measures: dict[str, Measure]
+    estimates: dict[str, Estimate | None]
+    by: dict[str, Breakdown]
+    explained: list[ExplainedVariance]
+
+
+def rate_runs(runs: Sequence[Run], request: RateRequest) -> list[RunMeasures]:
+    """Every run by itself; all of one test, whose cases may differ."""
+    check_same_version([run.source for run in runs], [run.columns.header for run in runs])
+    return [_rate_run(run, name, request) for run, name in zip(runs, names_of(runs), strict=True)]
+
+
+def _rate_run(run: Run, name: str, request: RateRequest) -> RunMeasures:
+    aligned = replace(align([run], partial=request.partial), names=[name])
+    sampling = take_sample(aligned, request.design)
+    measures = _measures(aligned, request.statistics)
+    study = Measurement(measures[next(iter(measures))], aligned, sampling, request.replication)
+    found = {
+        key: _estimate(replace(study, measure=measure), asked=bool(request.statistics))
+        for key, measure in measures.items()
+    }
+    if not request.statistics:
+        found = {key: one for key, one in found.items() if one is not None or key == "rate"}
+    return RunMeasures(
+        name=name,
+        aligned=aligned,
+        sampling=sampling,
+        measures=measures,
+        estimates=found,
+        by={} if request.by is None else _groups(study, measures, request),
+        explained=_explained(replace(study, measure=MEASURES["rate"])) if request.by is None else [],
+    )
+
+
+def _measures(aligned: AlignedRuns, names: Sequence[str]) -> dict[str, Measure]:
+    values = aligned.value_names()
+    both = aligned.positive.any() and not aligned.positive.all()
+    usual = [name for name in (*USUAL, *_task_measures(aligned)) if both or name not in OF_BOTH]
+    return {name: find_measure(name, values) for name in (names or (*usual, *_own_values(values)))}
+
+
+def _task_measures(aligned: AlignedRuns) -> list[str]:
+    """The measures that the task itself feeds, as far as they are not among the usual ones."""
+    task = find_task(aligned.headers[0].test.task)
+    return [] if task is None else [name for name in task.measures if name not in USUAL]
+
+
+def _own_values(values: Sequence[str]) -> list[str]:
+    return [name if name not in MEASURES else f"values.{name}" for name in values]
+
+
+def _estimate(study: Measurement, *, asked: bool) -> Estimate | None:
+    try:
+        return study.runs().one(0)
+    except HateError:
+        # A measure that was not asked for is left out where these records cannot have it.
+        if asked:
+            raise
+        return None
+
+
+def _groups(study: Measurement, measures: dict[str, Measure], request: RateRequest) -> dict[str, Breakdown]:
+    chosen = list(measures.items()) if request.statistics else list(measures.items())[:1]
+    return {name: break_down(replace(study, measure=measure), [], request.by or "") for name, measure in chosen}
+
+
+def rate_json(runs: Sequence[RunMeasures]) -> dict[str, Any]:
+    """Under the names that the documentation promises."""
+    names = [run.name for run in runs]
+    statistics = list(dict.fromkeys(name for run in runs for name in run.estimates))
+    payload: dict[str, Any] = {
+        "test": identity_json(runs[0].aligned.headers[0].test),
+        "statistic": statistics[0],
+        "statistics": statistics,
+        "transcripts": [_run_json(run, statistics) for run in runs],
+    }
+    if runs[0].by:
+        groups = {name: breakdown_json(merge_breakdowns(runs, name), names, []) for name in runs[0].by}
+        payload["by"] = groups[statistics[0]]
+        payload["by_statistic"] = groups
+    return payload
+
+
+def _run_json(run: RunMeasures, statistics: Sequence[str]) -> dict[str, Any]:
+    counts, first = run.aligned.counts[0], run.estimates.get(statistics[0])
+    shown = run.sampling.known or statistics[0] != "rate"
+    interval = wilson(counts.successes, counts.tests, confidence=first.confidence if first else 0.95)
+    return {
+        "name": run.name,
+        "tests": counts.tests,
+        **msgspec.structs.asdict(counts),
+        "rate": counts.rate,
+        "interval": interval_json(interval),
+        "value": None if first is None else first.value,
+        "replication": replication_json(first, run.sampling) if shown else None,
+        "measures": {name: replication_json(run.estimates.get(name), run.sampling) for name in statistics},
+        "explained": [
+            {
+                "column": one.column,
+                "groups": one.groups,
+                "share": one.share,
+                "p_value": one.p_value,
+                "p_adjusted": one.p_adjusted,
+            }
+            for one in run.explained
+        ],
+    }
+
+
+def merge_breakdowns(runs: Sequence[RunMeasures], name: str) -> Breakdown:
+    """The groups of all runs side by side, by their labels, in the order of the first run that has them."""
+    found = [run.by[name] for run in runs]
+    labels = list(dict.fromkeys(group.label for by in found for group in by.groups))
+    rows = []
+    for label in labels:
+        own = [next((group for group in by.groups if group.label == label), None) for by in found]
+        cases = max(group.cases for group in own if group is not None)
+        rows.append(Group(label, cases, [None if group is None else group.runs[0] for group in own], []))
+    return Breakdown(found[0].column, rows, [by.gaps[0] for by in found], [])
+
+
+def _explained(study: Measurement) -> list[ExplainedVariance]:
+    """Every column that has a few groups, the one that explains most first."""
+    found, seen = [], set()
+    for column in study.aligned.column_names():
+        groups = None if column == study.sampling.psu else _few_groups(study.aligned, column)
+        # Columns that part the cases in the same way are one.
+        parting = b"" if groups is None else np.unique(groups.codes, return_index=True)[1][groups.codes].tobytes()
+        if groups is not None and parting not in seen:
+            seen.add(parting)
+            found.append(_explains(study, groups))
+    known = np.array([np.nan if one.p_value is None else one.p_value for one in found], dtype=np.float64)
+    corrected = adjusted(known, Multiplicity.HOLM) if found else known
+    found = [
+        replace(one, p_adjusted=None if np.isnan(p) else float(p)) for one, p in zip(found, corrected, strict=True)
+    ]
+    return sorted(found, key=lambda one: -one.share)
+
+
+def _few_groups(aligned: AlignedRuns, column: str) -> CaseGroups | None:
+    """The groups of a column, or bins of a number; None where they would be too many or too small."""
+    for asked in (column, f"{column}:{BINS}"):
+        try:
+            groups = groups_of(aligned, asked)
+        except UsageError:
+            continue
+        return groups if len(groups.labels) * 2 <= aligned.n else None
+    return None
+
+
+def _explains(study: Measurement, groups: CaseGroups) -> ExplainedVariance:
+    success, weights = study.aligned.success[0].astype(np.float64), study.sampling.sample.weights
+    share = _omega_squared(success, groups.codes, weights, len(groups.labels))
+    members = [groups.codes == code for code in range(len(groups.labels))]
+    return ExplainedVariance(groups.column, len(groups.labels), share, equal_groups(study, members))
+
+
+def _omega_squared(values: FloatArray, codes: IntArray, weights: FloatArray, groups: int) -> float:
+    """Hays' omega squared: the share of the variance that lies between groups, less what chance puts there."""
+    sizes = np.bincount(codes, weights=weights, minlength=groups)
+    means = np.bincount(codes, weights=weights * values, minlength=groups) / np.where(sizes > 0, sizes, 1.0)
+    mean = float(weights @ values / weights.sum())
+    between = float(sizes @ (means - mean) ** 2)
+    total = float(weights @ (values - mean) ** 2)
+    inside = (total - between) / max(len(values) - groups, 1)
+    below = total + inside
+    return max((between - (groups - 1) * inside) / below, 0.0) if below > 0 else 0.0

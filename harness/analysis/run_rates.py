@@ -1,0 +1,135 @@
+"""What a run says of its rate: the error that its design gives, the dice of the algorithm, and the training sample."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.analysis.align import AlignedRuns, Run, align
+from harness.analysis.decisions import AnswerLimits
+from harness.analysis.sampling import Sampling, sample_units, take_sample
+from harness.errors import HateError, TranscriptError
+from harness.options import DesignOptions
+from harness.params import Value
+from harness.stats.estimate import Estimate
+from harness.stats.repeats import Repeats, repeats
+from harness.stats.replication.estimates import make_estimate, make_estimates
+from harness.stats.replication.method import Replication
+from harness.stats.replication.sample import Sample
+from harness.stats.replication.statistic import rate
+from harness.stats.training_variance import TrainingVariance, training_variance
+from harness.transcript.columns import Coded, Columns, read_columns
+from harness.transcript.format import Header
+from harness.transcript.read import open_transcript
+
+# Settings of a sweep that are estimated at a time.
+BLOCK = 64
+
+
+@dataclass(frozen=True)
+class DesignRate:
+    """A rate by design; no estimate, but the reason, where the sample is too small for an error."""
+
+    estimate: Estimate | None
+    sampling: Sampling | None
+    reason: str = ""
+
+
+def rate_of_units(sums: Mapping[tuple[Any, Any], Sequence[int]], header: Header) -> DesignRate:
+    """From the tally that a run kept while it recorded."""
+    try:
+        sampling, success = sample_units(sums, header)
+        return DesignRate(make_estimate(sampling.sample, rate(success), Replication()), sampling)
+    except (HateError, ValueError) as error:
+        return DesignRate(None, None, str(error))
+
+
+def rate_of_transcript(path: Path) -> DesignRate:
+    """From a transcript, whatever its design is."""
+    try:
+        aligned = _aligned(path)
+        sampling = take_sample(aligned, DesignOptions())
+        return DesignRate(make_estimate(sampling.sample, rate(aligned.success[0]), Replication()), sampling)
+    except (HateError, ValueError) as error:
+        return DesignRate(None, None, str(error))
+
+
+def sampling_of_transcript(path: Path) -> Sampling:
+    """How the cases of a transcript were sampled; a HateError where that is not enough for an error."""
+    return take_sample(_aligned(path), DesignOptions())
+
+
+def rates_of_answers(answers: AnswerLimits, values: Sequence[Value], sampling: Sampling) -> list[DesignRate]:
+    """Of recorded answers at several values of the decision parameter."""
+    try:
+        return [DesignRate(one, sampling) for one in _at_values(answers, values, sampling.sample)]
+    except ValueError as error:
+        return [DesignRate(None, None, str(error))] * len(values)
+
+
+def _aligned(path: Path) -> AlignedRuns:
+    with open_transcript(path) as reader:
+        lean = not reader.header.weighs_cases
+    return align([Run(read_columns(path, lean=lean), str(path), path.stem)])
+
+
+def _at_values(answers: AnswerLimits, values: Sequence[Value], sample: Sample) -> list[Estimate]:
+    limit, positive = np.asarray(answers.limit), np.asarray(answers.positive, dtype=np.bool_)
+    found: list[Estimate] = []
+    for start in range(0, len(values), BLOCK):
+        block = np.array([float(value) for value in values[start : start + BLOCK]])
+        accepted = limit[:, None] >= block if answers.falling else limit[:, None] <= block
+        found += make_estimates(sample, rate(accepted == positive[:, None]), Replication()).all()
+    return found
+
+
+Labels = npt.NDArray[np.int32]
+
+
+def transcript_repeats(path: Path, times: int) -> Repeats:
+    """Case and run variance, kept apart; records are in case order, each case's answers together."""
+    columns = read_columns(path)
+    return repeats(np.asarray(columns.success).reshape(-1, times), **case_groups(columns, times))
+
+
+def case_groups(columns: Columns, times: int) -> "dict[str, Labels | None]":
+    """The unit and the stratum of each case, for runs that ask it several times."""
+    return {
+        "units": _labels(columns.psu, times),
+        "strata": _labels(columns.stratum, times),
+    }
+
+
+def _labels(column: Coded, times: int) -> "Labels | None":
+    return None if (column.codes < 0).any() else column.codes[::times]
+
+
+def repeats_json(found: Repeats) -> dict[str, Any]:
+    """Under the names of its fields."""
+    return _fields_json(found)
+
+
+def transcripts_training(paths: Sequence[Path], repeat: int) -> TrainingVariance:
+    """Training, case and run, kept apart; records are in case order, each case's answers together."""
+    columns = [read_columns(path) for path in paths]
+    tables = [np.asarray(one.success).reshape(-1, repeat) for one in columns]
+    try:
+        return training_variance(np.stack(tables, axis=1), **case_groups(columns[0], repeat))
+    except ValueError as error:
+        raise TranscriptError(f"{paths[0]} and the others: {error}") from None
+
+
+def training_json(found: TrainingVariance) -> dict[str, Any]:
+    """Under the names of its fields."""
+    return _fields_json(found)
+
+
+def _fields_json(found: Repeats | TrainingVariance) -> dict[str, Any]:
+    """What JSON can hold of it: null where one case, run or training is not enough."""
+    plain = dataclasses.asdict(found)
+    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in plain.items()}

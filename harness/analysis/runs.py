@@ -1,0 +1,74 @@
+"""What runs are called when several are shown together, and whether they are of the same test."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from harness.errors import TranscriptError
+from harness.transcript.format import Header, TestInfo
+
+
+def run_names(algorithms: Sequence[str], stems: Sequence[str]) -> list[str]:
+    """The algorithm's name, or the file's base name where two would be the same; never the same name twice."""
+    often = Counter(algorithms)
+    names = [stem if often[name] > 1 else name for name, stem in zip(algorithms, stems, strict=True)]
+    return _numbered(names)
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """Files of one base name in several folders: the second is NAME-2, unless something has that name."""
+    given: list[str] = []
+    for name in names:
+        number, chosen = 1, name
+        while chosen in given or (number > 1 and chosen in names):
+            number += 1
+            chosen = f"{name}-{number}"
+        given.append(chosen)
+    return given
+
+
+MOST_SHOWN = 20
+# Enough of a digest to tell two apart.
+_DIGEST_SHOWN = 14
+
+
+def check_same_test(names: Sequence[str], headers: Sequence[Header]) -> None:
+    """A TranscriptError says which runs are of another test than the first, and how; `names` are for the message."""
+    other = [
+        f"{name}: not of the same test as {names[0]}: {how}"
+        for name, header in zip(names[1:], headers[1:], strict=True)
+        if (how := test_difference(headers[0].test, header.test))
+    ]
+    if len(other) > MOST_SHOWN:
+        other = [*other[:MOST_SHOWN], f"and {len(other) - MOST_SHOWN:,} more"]
+    if other:
+        raise TranscriptError("\n".join(other))
+
+
+def check_same_version(names: Sequence[str], headers: Sequence[Header]) -> None:
+    """The same for runs whose data may differ: name and version must agree."""
+    first = headers[0].test
+    for name, header in zip(names[1:], headers[1:], strict=True):
+        if (header.test.name, header.test.version) != (first.name, first.version):
+            how = test_difference(first, header.test)
+            raise TranscriptError(f"{name}: not of the same test as {names[0]}: {how}")
+
+
+def test_difference(first: TestInfo, other: TestInfo) -> str:
+    """How two tests differ, in words; empty when they are the same."""
+    if first.name != other.name:
+        return f"that is {first.name} {first.version}, this is {other.name} {other.version}"
+    if first.version != other.version:
+        return f"that is version {first.version} of {first.name}, this is version {other.version}"
+    if first.digest != other.digest:
+        digests = f"digest {_short(first.digest)} there, {_short(other.digest)} here"
+        return f"{first.name} {first.version} in name, but its script, cases or data differ ({digests})"
+    return ""
+
+
+def _short(digest: str) -> str:
+    return f"{digest[:_DIGEST_SHOWN]}..." if len(digest) > _DIGEST_SHOWN else digest
+
+
+def identity_json(test: TestInfo) -> dict[str, str]:
+    """Which test runs are of."""
+    return {"name": test.name, "version": test.version, "digest": test.digest}

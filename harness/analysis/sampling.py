@@ -1,0 +1,287 @@
+"""How the compared cases were sampled: the script's design, or what the user says instead; estimates as JSON."""
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.analysis.align import AlignedRuns
+from harness.errors import TranscriptError, UsageError
+from harness.model import plural, psu_clash
+from harness.options import DesignOptions
+from harness.params import nearest
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
+from harness.stats.estimate import Estimate
+from harness.stats.rates import Interval
+from harness.stats.replication.sample import Sample, UnitInTwoStrata, make_sample
+from harness.transcript.format import Header
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """A sample with the names of what it is made of."""
+
+    sample: Sample
+    stratum: str | None
+    psu: str | None
+    weights: str
+    # The strata by name before any were joined, and their shares of the weight.
+    shares: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def known(self) -> bool:
+        """Whether there is any design: a stratum, a PSU, or weights."""
+        return self.stratum is not None or self.psu is not None or self.weights != "cases"
+
+    @property
+    def target(self) -> str:
+        """What an interval is for, as JSON has it."""
+        drawn = "new cases" if self.psu is None else f"new {plural(self.psu)}"
+        return drawn if self.stratum is None else f"these strata, {drawn}"
+
+
+@dataclass(frozen=True)
+class _Grouping:
+    """Groups of cases; codes are in the order of the labels, so that neighbours are neighbours by name."""
+
+    name: str
+    codes: IntArray
+    labels: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _CaseDesign:
+    """The stratum, the PSU and the weight of every case; no weights where all weigh the same."""
+
+    test: str
+    cases: int
+    stratum: _Grouping | None
+    psu: _Grouping | None
+    weights: str = "cases"
+    values: FloatArray | None = None
+
+    def sampling(self, lone: str, answers: int) -> Sampling:
+        """The sample that these cases are, with so many answers a case."""
+        stratum, psu = self.stratum, self.psu
+        if psu is not None and self.cases > 1 and (psu.codes == psu.codes[0]).all():
+            raise TranscriptError(
+                f"{self.test}: all cases are of one {psu.name}, which does not show how much it varies; --psu none "
+                "treats cases as independent"
+            )
+        sample = replace(self._sample(lone), answers=answers)
+        if stratum is not None:
+            joined = tuple(tuple(stratum.labels[int(name)] for name in names) for names in sample.collapsed)
+            sample = replace(sample, collapsed=joined)
+        return Sampling(
+            sample=sample,
+            stratum=None if stratum is None else stratum.name,
+            psu=None if psu is None else psu.name,
+            weights=self.weights,
+            shares={} if stratum is None else _shares(stratum, sample.weights),
+        )
+
+    def _sample(self, lone: str) -> Sample:
+        """A TranscriptError names what the statistics know by number."""
+        strata, units = (None if groups is None else groups.codes for groups in (self.stratum, self.psu))
+        try:
+            return make_sample(self.cases, strata=strata, units=units, weights=self.values, lone=lone)
+        except UnitInTwoStrata as error:
+            unit, pair = self._label(self.psu, error.unit), [self._label(self.stratum, name) for name in error.strata]
+            raise TranscriptError(f"{self.test}: {psu_clash(unit, (pair[0], pair[1]))}") from None
+        except ValueError as error:
+            groups = [f"stratum {self.stratum.name}"] if self.stratum else []
+            groups += [f"PSU {self.psu.name}"] if self.psu else []
+            where = f" (groups are numbered; {', '.join(groups)})" if groups else ""
+            raise TranscriptError(f"{self.test}: {error}{where}") from None
+
+    @staticmethod
+    def _label(groups: _Grouping | None, code: str) -> str:
+        return code if groups is None else groups.labels[int(code)]
+
+
+def take_sample(aligned: AlignedRuns, options: DesignOptions) -> Sampling:
+    """The sample that the cases are."""
+    stratum = _grouping(aligned, options.stratum, "stratum")
+    psu = _grouping(aligned, options.psu, "psu")
+    if psu is None and aligned.repeated:
+        # Several answers to one case are not several cases.
+        psu = _Grouping("case", *_sorted(aligned, "id"))
+    name, weights = _weights(aligned, options.weights, stratum)
+    design = _CaseDesign(aligned.headers[0].test.name, aligned.n, stratum, psu, name, weights)
+    return design.sampling(options.lone, aligned.answers)
+
+
+def sample_units(sums: Mapping[tuple[Any, Any], Sequence[int]], header: Header) -> tuple[Sampling, BoolArray]:
+    """The sample that the tally of a run is, by (stratum, PSU), and which of its cases are successes.
+
+    The cases of a unit are in no order, which no rate depends on. A unit without a PSU is as many as it has cases.
+    """
+    sizes, hits = (np.array([tally[side] for tally in sums.values()], dtype=np.intp) for side in (0, 1))
+    places = np.repeat(np.arange(len(sizes)), sizes)
+    within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    declared, weights = header.design, header.design.get("weights", "cases")
+    stratum = _tallied([key[0] for key in sums], places, _declared_name(declared.get("stratum"), "stratum"))
+    psu = _tallied([key[1] for key in sums], places, _declared_name(declared.get("psu"), "case"))
+    design = _CaseDesign(header.test.name, len(places), stratum, psu)
+    if weights != "cases":
+        name, values = _strata_weights(weights, stratum)
+        design = replace(design, weights=name, values=values)
+    answers = header.repeat if isinstance(header.repeat, int) else 1
+    return design.sampling("collapse", answers), np.asarray(within < hits[places])
+
+
+def _tallied(labels: Sequence[Any], places: IntArray, name: str) -> _Grouping | None:
+    """The groups of the units of a tally, for each of their cases; None where units have none."""
+    if not all(labels):
+        return None
+    known = sorted(set(labels))
+    table = {label: number for number, label in enumerate(known)}
+    return _Grouping(name, np.array([table[label] for label in labels], dtype=np.intp)[places], known)
+
+
+def _declared_name(declared: Any, otherwise: str) -> str:
+    return " x ".join(declared) if isinstance(declared, list) else str(declared or otherwise)
+
+
+def _shares(stratum: _Grouping, weights: FloatArray) -> dict[str, float]:
+    sums = np.bincount(stratum.codes, weights=weights, minlength=len(stratum.labels)) / weights.sum()
+    return {stratum.labels[code]: float(sums[code]) for code in np.unique(stratum.codes).tolist()}
+
+
+def _grouping(aligned: AlignedRuns, chosen: Sequence[str] | None, kind: str) -> _Grouping | None:
+    """The groups of the cases: by the columns chosen, else as the records have it."""
+    if chosen is not None:
+        return None if list(chosen) == ["none"] else _crossed(aligned, chosen)
+    recorded = aligned.column(kind)
+    if recorded is None or (recorded.codes < 0).all():
+        return None
+    if (recorded.codes < 0).any():
+        where = aligned.ids[int((recorded.codes < 0).argmax())]
+        raise TranscriptError(f"{aligned.names[0]}: case '{where}' has no {kind}, others have one")
+    name = _declared_name(aligned.headers[0].design.get(kind), kind)
+    return _Grouping(name, *_sorted(aligned, kind))
+
+
+def _crossed(aligned: AlignedRuns, names: Sequence[str]) -> _Grouping:
+    codes, labels = _sorted(aligned, names[0])
+    for name in names[1:]:
+        own, own_labels = _sorted(aligned, name)
+        pairs, codes = np.unique(codes * len(own_labels) + own, return_inverse=True)
+        labels = [f"{labels[pair // len(own_labels)]} x {own_labels[pair % len(own_labels)]}" for pair in pairs]
+    return _Grouping(" x ".join(names), codes, labels)
+
+
+def _sorted(aligned: AlignedRuns, name: str) -> tuple[IntArray, Sequence[str]]:
+    """A column as numbers into its sorted labels; a case without a value has the empty one."""
+    found = aligned.column(name)
+    if found is None:
+        raise UsageError(f"no column '{name}' in these transcripts; {nearest(name, aligned.column_names())}")
+    labels = sorted({*found.labels, ""})
+    place = {label: number for number, label in enumerate(labels)}
+    table = np.array([place[label] for label in found.labels] + [place[""]], dtype=np.intp)
+    return table[found.codes], labels
+
+
+def _weights(aligned: AlignedRuns, chosen: str | None, stratum: _Grouping | None) -> tuple[str, FloatArray | None]:
+    """One weight a case; None where all weigh the same."""
+    declared = aligned.headers[0].design.get("weights", "cases") if chosen is None else chosen
+    if declared == "cases":
+        return "cases", None
+    if declared == "equal" or isinstance(declared, dict) or _is_file(str(declared)):
+        return _strata_weights(declared, stratum)
+    column = aligned.column(str(declared))
+    if column is None:
+        raise UsageError(f"weights '{declared}': not cases, equal, a file or a column; "
+                         f"{nearest(str(declared), aligned.column_names())}")  # fmt: skip
+    try:
+        values = np.array([float(label) for label in column.labels] + [np.nan])[column.codes]
+    except ValueError:
+        raise UsageError(f"weights '{declared}': a column of numbers is needed") from None
+    if not (np.isfinite(values) & (values >= 0)).all() or not values.any():
+        raise UsageError(f"weights '{declared}': every case needs a number from 0 up, and not all 0")
+    return str(declared), _scaled(values)
+
+
+def _scaled(weights: FloatArray) -> FloatArray:
+    """Only their proportions count: squares of numbers beyond 1e150 would be no numbers."""
+    largest = float(weights.max())
+    return weights if 1e-100 < largest < 1e100 else weights / largest
+
+
+def _strata_weights(declared: Any, stratum: _Grouping | None) -> tuple[str, FloatArray]:
+    """Weights by stratum: equal ones, or from a table that is given or in a file."""
+    if stratum is None:
+        raise UsageError("weights of strata need a stratum; name one with --stratum")
+    table = declared if isinstance(declared, dict) else None if declared == "equal" else _table(Path(str(declared)))
+    return ("equal" if table is None else "table"), _of_strata(stratum, table)
+
+
+def _is_file(text: str) -> bool:
+    return text.endswith((".csv", ".tsv")) or Path(text).is_file()
+
+
+def _table(path: Path) -> dict[str, float]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ","))
+        return {row["stratum"]: float(row["weight"]) for row in rows}
+    except OSError as error:
+        raise UsageError(f"--weights {path}: {error.strerror}") from None
+    except (KeyError, ValueError, TypeError, csv.Error):
+        raise UsageError(f"--weights {path}: a table of weights has columns stratum and weight") from None
+
+
+def _of_strata(stratum: _Grouping, table: dict[str, float] | None) -> FloatArray:
+    """A stratum's weight, shared by its cases: what if the population were another one."""
+    sizes = np.bincount(stratum.codes, minlength=len(stratum.labels))
+    if table is None:
+        return np.asarray(1.0 / sizes[stratum.codes])
+    unknown = sorted({stratum.labels[code] for code in np.flatnonzero(sizes).tolist()} - set(table))
+    if unknown:
+        raise UsageError(f"the table of weights has no stratum '{unknown[0]}'; it has {', '.join(sorted(table)[:10])}")
+    per_label = np.array([table.get(label, 0.0) for label in stratum.labels])
+    return _scaled(np.asarray(per_label[stratum.codes] / sizes[stratum.codes]))
+
+
+def finite(value: float | None) -> float | None:
+    """JSON has no infinity, and no number that is none: null."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def interval_json(interval: Interval | None) -> list[float | None] | None:
+    """Two numbers, or nothing."""
+    return None if interval is None else [finite(interval.low), finite(interval.high)]
+
+
+def replication_json(one: Estimate | None, sampling: Sampling) -> dict[str, Any] | None:
+    """An estimate by the design, with all that is to be known of how it was made."""
+    if one is None:
+        return None
+    return {
+        "method": one.method,
+        "target": sampling.target,
+        "stratum": sampling.stratum,
+        "psu": sampling.psu,
+        "weights": sampling.weights,
+        "strata": one.strata,
+        "units": one.units,
+        "replicates": one.replicates,
+        "groupings": one.groupings,
+        "collapsed": [list(names) for names in sampling.sample.collapsed],
+        "fay": one.fay,
+        "seed": one.seed,
+        **estimate_json(one, "se", "df", "interval", "p_value", "p_adjusted", "p_sign_flip", "design_effect", "icc"),
+    }
+
+
+def estimate_json(one: Estimate | None, *fields: str, value: str = "estimate") -> dict[str, Any]:
+    """The number, called `value`, and these of the fields that say how sure it is; nulls where there is none."""
+    found: dict[str, Any] = {value: None if one is None else finite(one.value)}
+    for name in fields:
+        part = None if one is None else getattr(one, name)
+        found[name] = interval_json(part) if name == "interval" else finite(part)
+    return found

@@ -1,0 +1,184 @@
+"""A curve from the recorded scores of a transcript."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from harness.analysis.align import AlignedRuns, Run, align
+from harness.analysis.curve import Curve, CurvePoints
+from harness.analysis.curve_bands import (
+    CurveBasis,
+    curve_bands,
+    curve_estimate,
+    few_errors,
+    find_subjects,
+    fixed_bands,
+    least_cost,
+    requested_point,
+)
+from harness.analysis.curve_options import BandMethod, CurveRequest
+from harness.analysis.curve_scores import CurveScores, curve_scores
+from harness.analysis.sampling import take_sample
+from harness.errors import TranscriptError
+from harness.stats.arrays import IntArray
+from harness.stats.curves.area import auc
+from harness.stats.curves.bands import CurveBands
+from harness.stats.curves.fixed_fpr import FixedFprBands
+from harness.stats.curves.points import average_precision, equal_error, points, thinned
+from harness.stats.curves.scores import ThresholdCounts, counts_of, make_scored_cases
+from harness.stats.curves.summaries import AREA, EQUAL_ERROR
+from harness.stats.estimate import Estimate
+from harness.stats.replication.balanced import balanced_size
+
+# A curve of so many points is given whole, a longer one at a thousand places.
+LONGEST = 5000
+THINNED = 1000
+# Units times points beyond which bands by replication take longer than anyone likes to wait.
+MOST_REPLICATED = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRun:
+    """A transcript's scores and how its cases were sampled."""
+
+    name: str
+    scored: CurveScores
+    counts: ThresholdCounts
+    basis: CurveBasis
+
+
+def score_run(run: Run, name: str, request: CurveRequest) -> ScoredRun:
+    """The scores of a transcript, ready for a curve."""
+    aligned = align([run], partial=request.partial)
+    scored = curve_scores(run.columns, run.source)
+    try:
+        basis = _basis(aligned, scored, request)
+        return ScoredRun(name, scored, counts_of(basis.cases), basis)
+    except ValueError as error:
+        raise TranscriptError(f"{run.source}: {error}") from None
+
+
+def _basis(aligned: AlignedRuns, scored: CurveScores, request: CurveRequest) -> CurveBasis:
+    sampling = take_sample(aligned, request.design)
+    weights = None if sampling.weights == "cases" else sampling.sample.weights
+    cases = make_scored_cases(scored.scores, scored.positive, weights=weights, larger_is_better=scored.larger_is_better)
+    return CurveBasis(cases, sampling, find_subjects(aligned, request.subjects), request)
+
+
+def curve_of_scores(run: Run, name: str, request: CurveRequest) -> Curve:
+    """A curve with its summaries and bands."""
+    found = score_run(run, name, request)
+    counts, basis = found.counts, found.basis
+    try:
+        bands = curve_bands(basis, counts, places(counts, basis))
+        at = places(counts, basis) if bands is None else bands.at
+        equal = equal_error(counts)
+        area, error, notes = _summaries(basis, auc(counts), equal.rate)
+        asked = [requested_point(basis, counts, one) for one in request.at]
+        fixed = fixed_bands(basis, counts, at)
+        few = [text for one in request.at for text in few_errors(one.text, one.of, one.value, found.scored.positive)]
+    except ValueError as mistake:
+        raise TranscriptError(f"{run.source}: {mistake}") from None
+    return Curve(
+        name=name,
+        positives=counts.positives.cases,
+        negatives=counts.negatives.cases,
+        auc=area,
+        eer=error,
+        summary_target=basis.target,
+        eer_threshold=equal.threshold,
+        average_precision=average_precision(counts),
+        points=_points(counts, at, bands, fixed),
+        bands=_band_method(basis, bands),
+        target=_target(basis, bands),
+        stratum=basis.sampling.stratum,
+        counts=counts,
+        whole=counts.threshold.size,
+        requested=asked,
+        cost=least_cost(counts, request.cost),
+        notes=[*_ends(found), *_equal_error_note(counts), *notes, *few],
+    )
+
+
+def places(counts: ThresholdCounts, basis: CurveBasis) -> IntArray:
+    """Which points to give: all, unless there are too many to be read or to be sure of."""
+    size, limit = counts.threshold.size, basis.request.points
+    if limit == 0:
+        return np.arange(size)
+    if limit is None:
+        slow = _replicated(basis) and basis.sample.units * size > MOST_REPLICATED
+        limit = THINNED if size > LONGEST or slow else size
+    return thinned(counts, max(limit, 2))
+
+
+def _replicated(basis: CurveBasis) -> bool:
+    """Whether bands need every unit at every point: the textbook variance, where nothing is balanced, does not."""
+    if not basis.sampling.known or basis.bands not in (BandMethod.BRR, BandMethod.BOOTSTRAP, BandMethod.SIMULTANEOUS):
+        return False
+    textbook = basis.bands is BandMethod.BRR and basis.sample.stratified and balanced_size(basis.sample) is None
+    return not textbook
+
+
+def _summaries(basis: CurveBasis, area: float, error: float) -> tuple[Estimate, Estimate, list[str]]:
+    """Area and equal error rate; too few cases for a variance leave them without an interval, and that is said."""
+    try:
+        found = [
+            replace(curve_estimate(basis, summary), value=value)
+            for summary, value in ((AREA, area), (EQUAL_ERROR, error))
+        ]
+    except ValueError as mistake:
+        nothing = [Estimate(value, math.nan, math.nan, None) for value in (area, error)]
+        return nothing[0], nothing[1], [f"no interval: {mistake}"]
+    return found[0], found[1], []
+
+
+def _points(
+    counts: ThresholdCounts, at: IntArray, bands: CurveBands | None, fixed: FixedFprBands | None
+) -> CurvePoints:
+    chosen = points(counts, at)
+    none = np.full(at.size, np.nan)
+    low, high = (none, none) if bands is None else (bands.tpr.low, bands.tpr.high)
+    at_fpr = (none, none) if fixed is None else (fixed.low, fixed.high)
+    return CurvePoints(chosen.threshold, chosen.tpr, chosen.fpr, chosen.fnr, chosen.precision, low, high, *at_fpr)
+
+
+def _equal_error_note(counts: ThresholdCounts) -> list[str]:
+    """Whether the equal error rate lies on the straight line to (1, 1), which no threshold reaches."""
+    after = int(np.searchsorted(counts.fpr - counts.fnr, 0.0))
+    if counts.closed and after == counts.fpr.size - 1:
+        return ["the equal error rate lies on the straight line that closes the curve: no threshold reaches it"]
+    return []
+
+
+def _band_method(basis: CurveBasis, bands: CurveBands | None) -> str:
+    if bands is None:
+        return ""
+    return "simultaneous" if basis.bands is BandMethod.SIMULTANEOUS else bands.tpr.method
+
+
+def _target(basis: CurveBasis, bands: CurveBands | None) -> str:
+    if bands is None:
+        return ""
+    independent = bands.tpr.target.endswith("independent cases") or basis.subjects is not None
+    return bands.tpr.target if independent else basis.sampling.target
+
+
+def _ends(found: ScoredRun) -> list[str]:
+    """What stands at the ends of the curve that no threshold of a user can reach."""
+    counts, scored = found.counts, found.scored
+    notes = []
+    if counts.closed:
+        lost, false = (int(np.count_nonzero(scored.never & of)) for of in (scored.positive, ~scored.positive))
+        notes.append(
+            f"no threshold accepts {lost:,} of the positive and {false:,} of the negative cases (another label than "
+            f"the claimed one, a refusal or an error): from fpr {counts.fpr[-2]:.4f}, tpr {counts.tpr[-2]:.4f} the "
+            "curve is closed by a straight line to (1, 1)"
+        )
+    if counts.opened:
+        kept = int(np.count_nonzero(scored.always & ~scored.positive))
+        notes.append(
+            f"{kept:,} negative cases in error are accepted by every threshold: up to fpr {counts.fpr[1]:.4f} the "
+            "curve is a straight line that no threshold reaches"
+        )
+    return notes

@@ -1,0 +1,312 @@
+"""Runs on different inputs, such as two sensors in the same scenes: nothing is matched, and variances add.
+
+The strata must be the same ones: they are what makes the two samples comparable (Micheals and Boult 2001, section 6).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import msgspec
+
+from harness.analysis.align import AlignedRuns, Run, align, names_of
+from harness.analysis.breakdown import Breakdown, Group, breakdown_json
+from harness.analysis.cells import Measurement
+from harness.analysis.compare import CompareRequest
+from harness.analysis.groups import BINS, groups_of
+from harness.analysis.operating_point import OperatingCriterion, chosen_measure, set_thresholds
+from harness.analysis.pairs import MarginTest, correct_margins, margin_json
+from harness.analysis.runs import check_same_version, identity_json
+from harness.analysis.sampling import Sampling, finite, interval_json, replication_json, take_sample
+from harness.errors import UsageError
+from harness.measures import Measure
+from harness.stats.differences import UnpairedDifference, unpaired_difference
+from harness.stats.equivalence import Equivalence, equivalent, equivalent_by_limits
+from harness.stats.estimate import Estimate, independent_difference, with_adjusted
+from harness.stats.multiplicity import Multiplicity, adjusted
+from harness.stats.rates import Interval, wilson
+from harness.stats.replication.method import Replication
+
+MOST_NAMED = 5
+# Shares of strata that differ by more are worth a word.
+MIXED = 0.02
+
+
+@dataclass(frozen=True)
+class UnpairedRun:
+    """One run with its own cases."""
+
+    study: Measurement
+    rate: float
+    interval: Interval
+    # What is compared; None where the run has no value of it.
+    estimate: Estimate | None
+    threshold: float | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.aligned.names[0]
+
+    @property
+    def aligned(self) -> AlignedRuns:
+        """The run alone."""
+        return self.study.aligned
+
+    @property
+    def sampling(self) -> Sampling:
+        """How its cases were sampled."""
+        return self.study.sampling
+
+
+@dataclass(frozen=True)
+class UnpairedPair:
+    """Two runs. `independent` compares the rates as if all cases were independent, `estimate` by the design."""
+
+    a: int
+    b: int
+    independent: UnpairedDifference
+    p_adjusted: float
+    estimate: Estimate | None
+
+
+@dataclass(frozen=True)
+class UnpairedComparison:
+    """Everything that was found."""
+
+    runs: list[UnpairedRun]
+    pairs: list[UnpairedPair]
+    measure: Measure
+    replication: Replication
+    notes: list[str]
+    criterion: OperatingCriterion | None = None
+    margins: list[MarginTest | None] | None = None
+    by: Breakdown | None = None
+    multiplicity: Multiplicity = Multiplicity.HOLM
+
+    @property
+    def names(self) -> list[str]:
+        """What the runs are called."""
+        return [run.name for run in self.runs]
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """The pairs, by the places of their runs."""
+        return [(pair.a, pair.b) for pair in self.pairs]
+
+    @property
+    def confidence(self) -> float:
+        """Of intervals."""
+        return self.replication.confidence
+
+    @property
+    def alpha(self) -> float:
+        """The error that is allowed."""
+        return 1 - self.confidence
+
+    def p_decisive(self, one: UnpairedPair) -> float:
+        """The p-value that a verdict rests on."""
+        p_value = None if one.estimate is None else one.estimate.p_adjusted
+        return 1.0 if p_value is None else p_value
+
+    @property
+    def plain(self) -> bool:
+        """Whether the rates are compared as if all cases were independent."""
+        known = any(side.sampling.known for side in self.runs)
+        return self.measure.name == "rate" and not known and self.criterion is None
+
+    def ahead(self, one: UnpairedPair) -> float:
+        """By how much A is better than B."""
+        gap = one.independent.difference if one.estimate is None else one.estimate.value
+        return gap if self.measure.larger_is_better else -gap
+
+    @property
+    def first_is_worse(self) -> bool:
+        """Whether another is significantly better than the first."""
+        return any(c.a == 0 and self.ahead(c) < 0 and self.p_decisive(c) <= self.alpha for c in self.pairs)
+
+
+def compare_unpaired(runs: Sequence[Run], request: CompareRequest) -> UnpairedComparison:
+    """Compare a measure of runs on different inputs."""
+    if request.multiplicity is Multiplicity.MAX_T:
+        raise UsageError("--multiplicity max-t needs runs on the same cases; choose holm, hochberg or bh")
+    # The data are meant to differ.
+    check_same_version([run.source for run in runs], [run.columns.header for run in runs])
+    found = [_run(run, name, request) for run, name in zip(runs, names_of(runs), strict=True)]
+    _check_strata(found)
+    pairs = _pairs(found, request)
+    return UnpairedComparison(
+        runs=found,
+        pairs=pairs,
+        measure=found[0].study.measure,
+        replication=request.replication,
+        notes=_notes(found),
+        criterion=request.criterion,
+        margins=None if request.margin is None else correct_margins([_margin(one, found, request) for one in pairs]),
+        by=None if request.by is None else _by_group(found, request),
+        multiplicity=request.multiplicity,
+    )
+
+
+def _run(run: Run, name: str, request: CompareRequest) -> UnpairedRun:
+    aligned = replace(align([run], partial=request.partial), names=[name])
+    sampling, threshold = take_sample(aligned, request.design), None
+    if request.criterion is not None:
+        operating = set_thresholds(aligned, request.criterion, sampling.sample.weights)
+        aligned, threshold = operating.aligned, operating.thresholds[0]
+    measure = chosen_measure(request.statistic, request.criterion, aligned)
+    study = Measurement(measure, aligned, sampling, request.replication)
+    hits = aligned.counts[0].successes
+    interval = wilson(hits, aligned.n, confidence=request.replication.confidence)
+    return UnpairedRun(study, hits / aligned.n, interval, study.runs().one(0), threshold)
+
+
+def _check_strata(runs: Sequence[UnpairedRun]) -> None:
+    """All runs have the same strata, or none has any."""
+    for run in runs[1:]:
+        first, other = (set(one.sampling.shares) for one in (runs[0], run))
+        if first != other:
+            only = [f"{_some(first - other)} only in {runs[0].name}"] * bool(first - other)
+            only += [f"{_some(other - first)} only in {run.name}"] * bool(other - first)
+            raise UsageError(f"not the same strata: {'; '.join(only)}; --stratum COLUMN names others, none drops them")
+
+
+def _some(names: set[str]) -> str:
+    listed = sorted(names)
+    return ", ".join(listed[:MOST_NAMED]) + (", ..." if len(listed) > MOST_NAMED else "")
+
+
+def _pairs(runs: Sequence[UnpairedRun], request: CompareRequest) -> list[UnpairedPair]:
+    pairs, confidence = list(combinations(range(len(runs)), 2)), request.replication.confidence
+    plain = [unpaired_difference(_tally(runs[a]), _tally(runs[b]), confidence=confidence) for a, b in pairs]
+    found = with_adjusted([_apart(runs[a].estimate, runs[b].estimate) for a, b in pairs], request.multiplicity)
+    p_values = adjusted([one.p_fisher for one in plain], request.multiplicity).tolist()
+    return [
+        UnpairedPair(a, b, one, p, estimate)
+        for (a, b), one, p, estimate in zip(pairs, plain, p_values, found, strict=True)
+    ]
+
+
+def _tally(run: UnpairedRun) -> tuple[int, int]:
+    return run.aligned.counts[0].successes, run.aligned.n
+
+
+def _apart(one: Estimate | None, other: Estimate | None) -> Estimate | None:
+    return None if one is None or other is None else independent_difference(one, other)
+
+
+def _margin(pair: UnpairedPair, runs: Sequence[UnpairedRun], request: CompareRequest) -> Equivalence | None:
+    one, sign = pair.estimate, 1 if runs[0].study.measure.larger_is_better else -1
+    if one is None or one.interval is None or request.margin is None:
+        return None
+    alpha = round(1 - request.replication.confidence, 12)
+    if all((run := runs[place].estimate) is not None and run.se > 0 for place in (pair.a, pair.b)):
+        return equivalent(sign * one.value, one.se, margin=request.margin, df=one.df, alpha=alpha)
+
+    def limits(confidence: float) -> Interval:
+        """A run without variance is not certain: its own limits tell how far off it may be."""
+        found = one.at(confidence)
+        low, high = (-math.inf, math.inf) if found is None else sorted((sign * found.low, sign * found.high))
+        return Interval(low, high)
+
+    return equivalent_by_limits(limits, margin=request.margin, alpha=alpha)
+
+
+def _by_group(runs: Sequence[UnpairedRun], request: CompareRequest) -> Breakdown:
+    """The runs, and their differences, in every group that any of them has."""
+    asked = request.by or ""
+    if BINS.fullmatch(asked) and runs[0].aligned.column(asked) is None:
+        raise UsageError(f"--by {asked}: bins of different inputs must have the same edges; write COLUMN=0,10,20")
+    found = [_groups(run, asked) for run in runs]
+    # In the order of the first run that has them: bins of a number are in order there.
+    labels = list(dict.fromkeys(label for groups in found for label in groups))
+    pairs = list(combinations(range(len(runs)), 2))
+    rows = []
+    for label in labels:
+        own = [groups.get(label, (0, None)) for groups in found]
+        gaps = [_apart(own[a][1], own[b][1]) for a, b in pairs]
+        rows.append(Group(label, sum(cases for cases, _ in own), [one for _, one in own], gaps))
+    flat = with_adjusted([gap for row in rows for gap in row.pairs], request.multiplicity)
+    rows = [replace(row, pairs=flat[i * len(pairs) : (i + 1) * len(pairs)]) for i, row in enumerate(rows)]
+    return Breakdown(asked.partition("=")[0], rows, [None] * len(runs), [None] * len(pairs))
+
+
+def _groups(run: UnpairedRun, asked: str) -> dict[str, tuple[int, Estimate | None]]:
+    groups, result = groups_of(run.aligned, asked), {}
+    for code, label in enumerate(groups.labels):
+        inside = groups.codes == code
+        result[label] = (int(inside.sum()), run.study.cells([(0, inside)]).one(0))
+    return result
+
+
+def _notes(runs: Sequence[UnpairedRun]) -> list[str]:
+    notes, first = [], runs[0]
+    for run in runs[1:]:
+        if set(run.aligned.ids) == set(first.aligned.ids) and _digest(run) == _digest(first):
+            notes.append(
+                f"{first.name} and {run.name} ran on the same cases: leave out --unpaired for a sharper comparison."
+            )
+        moved = max(
+            (abs(share - run.sampling.shares[name]) for name, share in first.sampling.shares.items()), default=0
+        )
+        if moved > MIXED:
+            notes.append(
+                f"The strata have other shares of the cases in {first.name} than in {run.name}, which alone can make "
+                "a difference: --weights equal counts all strata alike."
+            )
+    return notes
+
+
+def _digest(run: UnpairedRun) -> str:
+    return run.aligned.headers[0].test.digest
+
+
+def unpaired_json(found: UnpairedComparison) -> dict[str, Any]:
+    """Under the names of a paired comparison, as far as they make sense."""
+    return {
+        "test": identity_json(found.runs[0].aligned.headers[0].test) | {"digest": None},
+        "unpaired": True,
+        "statistic": found.measure.name,
+        **({} if found.criterion is None else {"at": str(found.criterion)}),
+        **({} if found.by is None else {"by": breakdown_json(found.by, found.names, found.places)}),
+        "transcripts": [_run_json(found, run) for run in found.runs],
+        "pairs": [_pair_json(found, number) for number in range(len(found.pairs))],
+        "confidence": found.confidence,
+        "multiplicity": str(found.multiplicity),
+        "notes": found.notes,
+    }
+
+
+def _run_json(found: UnpairedComparison, run: UnpairedRun) -> dict[str, Any]:
+    counts = run.aligned.counts[0]
+    return {
+        "name": run.name,
+        "digest": _digest(run),
+        "tests": counts.tests,
+        **msgspec.structs.asdict(counts),
+        "rate": run.rate,
+        "interval": interval_json(run.interval),
+        "value": None if run.estimate is None else run.estimate.value,
+        **({} if run.threshold is None else {"threshold": finite(run.threshold)}),
+        "replication": None if found.plain else replication_json(run.estimate, run.sampling),
+    }
+
+
+def _pair_json(found: UnpairedComparison, number: int) -> dict[str, Any]:
+    pair = found.pairs[number]
+    a, b, test, ahead = found.runs[pair.a], found.runs[pair.b], pair.independent, found.ahead(pair)
+    return {
+        "a": a.name,
+        "b": b.name,
+        "difference": test.difference,
+        "interval": interval_json(test.interval),
+        "z": test.z,
+        "p_value": test.p_z,
+        "p_exact": test.p_fisher,
+        "p_adjusted": pair.p_adjusted,
+        "better": None if ahead == 0 else a.name if ahead > 0 else b.name,
+        **({} if found.margins is None else {"equivalence": margin_json(found.margins[number])}),
+        "replication": None if found.plain else replication_json(pair.estimate, a.sampling),
+    }

@@ -1,0 +1,1 @@
+"""The Python API: what `import harness` offers, and what the commands call."""

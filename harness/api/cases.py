@@ -1,0 +1,112 @@
+"""The cases of a transcript, and those on which two differ: `hate show`, `hate diff`, `Transcript.cases`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from harness.analysis.differences import Differences, find_differences
+from harness.analysis.look import CaseQuery, TranscriptOverview, View, look
+from harness.analysis.runs import run_names
+from harness.api.options import CaseOptions, DiffOptions
+from harness.api.result import Result
+from harness.files.conditions import parse_condition
+from harness.report.blocks import Block
+from harness.report.cases import difference_lines, difference_table, view_line, view_table
+from harness.site.locate import Source
+from harness.transcript.format import Header
+
+
+@dataclass(frozen=True)
+class CasesResult(Result):
+    """Cases of a transcript."""
+
+    view: View
+
+    @property
+    def heading(self) -> list[str]:
+        """What is said above the cases."""
+        return [view_line(self.view)]
+
+    def payload(self) -> Any:
+        """The run, and the cases as records."""
+        run = self.view.run
+        return {
+            "test": _test_payload(run.header),
+            **_run_payload(run),
+            "matching": self.view.matching,
+            "cases": self.view.trials,
+        }
+
+    def blocks(self) -> Sequence[Block]:
+        """The cases."""
+        return [view_table(self.view)]
+
+
+@dataclass(frozen=True)
+class DifferencesResult(Result):
+    """The cases on which two runs differ."""
+
+    found: Differences
+    names: Sequence[str]
+    # Whether cases of the same outcome are among them.
+    answers: bool
+
+    @property
+    def heading(self) -> list[str]:
+        """What is said above the cases."""
+        return difference_lines(self.found, self.names, answers=self.answers)
+
+    def payload(self) -> Any:
+        """Both runs, how often they differ, and the cases."""
+        found = self.found
+        return {
+            "test": _test_payload(found.a.header),
+            "a": {"name": self.names[0], **_run_payload(found.a)},
+            "b": {"name": self.names[1], **_run_payload(found.b)},
+            "cases": found.common,
+            "n_sf": found.n_sf,
+            "n_fs": found.n_fs,
+            "other_answers": found.other_answers,
+            "only_a": found.only_a,
+            "only_b": found.only_b,
+            "matching": found.matching,
+            "differences": [{"id": pair.a.id, "a": pair.a, "b": pair.b} for pair in found.pairs],
+        }
+
+    def blocks(self) -> Sequence[Block]:
+        """The cases."""
+        return [difference_table(self.found)]
+
+
+def show_cases(source: Source, options: CaseOptions) -> CasesResult:
+    """The cases of a transcript that are asked for."""
+    return CasesResult(look(source.path, source.name, _case_query(options)))
+
+
+def compare_cases(a: Source, b: Source, options: DiffOptions) -> DifferencesResult:
+    """The cases on which two transcripts differ."""
+    query = _case_query(options)
+    found = find_differences((a.path, b.path), (a.name, b.name), query, answers=options.answers)
+    names = run_names([run.header.algorithm.name for run in (found.a, found.b)], [a.stem, b.stem])
+    return DifferencesResult(found, names, options.answers)
+
+
+def _case_query(options: CaseOptions) -> CaseQuery:
+    conditions = tuple(map(parse_condition, options.where))
+    return CaseQuery(frozenset(options.outcome), conditions, options.sort, options.limit)
+
+
+def _test_payload(header: Header) -> dict[str, str]:
+    return {"name": header.test.name, "version": header.test.version, "digest": header.test.digest}
+
+
+def _run_payload(run: TranscriptOverview) -> dict[str, Any]:
+    return {
+        "algorithm": run.header.algorithm,
+        "params": run.header.params,
+        "complete": run.complete,
+        "tests": run.counts.tests,
+        **msgspec.structs.asdict(run.counts),
+    }

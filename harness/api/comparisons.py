@@ -1,0 +1,323 @@
+"""Comparisons from Python: `compare` several algorithms, `rate` each by itself, `confusion` of their classes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from harness.analysis.compare import CompareRequest, compare_runs
+from harness.analysis.comparison import Comparison, comparison_json
+from harness.analysis.confusion import Confusion, ConfusionRequest, confusion_json, confusions, matrix_difference
+from harness.analysis.operating_point import parse_criterion
+from harness.analysis.pairs import Pair
+from harness.analysis.rate import RateRequest, RunMeasures, merge_breakdowns, rate_json, rate_runs
+from harness.analysis.unpaired import UnpairedComparison, UnpairedPair, compare_unpaired, unpaired_json
+from harness.api.baseline import baseline_remark
+from harness.api.options import CompareOptions, ConfusionOptions, RateOptions
+from harness.api.result import Result
+from harness.api.transcripts import OpenedTranscripts, Transcripts, open_transcripts
+from harness.errors import UsageError
+from harness.measures import MEASURES, Reads
+from harness.options import ReplicationOptions
+from harness.report.blocks import Block, Table
+from harness.report.comparison import comparison_blocks, metric_remark
+from harness.report.confusion import confusion_blocks
+from harness.report.confusion import tidy_table as confusion_table
+from harness.report.formats import Format
+from harness.report.plots.canvas import check_picture
+from harness.report.plots.groups import plot_groups
+from harness.report.plots.heat_maps import plot_confusion, plot_difference
+from harness.report.rates import rate_blocks
+from harness.report.rates import tidy_table as rate_table
+from harness.report.unpaired import unpaired_blocks
+from harness.report.verdicts import pair_verdict
+from harness.stats.estimate import Estimate
+from harness.stats.multiplicity import Multiplicity
+from harness.stats.replication.method import Replication
+from harness.transcript.read import open_transcript
+
+
+@dataclass(frozen=True)
+class CompareResult(Result):
+    """A comparison on the same cases: every algorithm by itself, every pair, and the verdicts."""
+
+    found: Comparison
+    remarks: Sequence[str] = ()
+
+    def remarks_in(self, style: Format) -> Sequence[str]:
+        """None beside JSON, which programs read."""
+        return () if style is Format.JSON else self.remarks
+
+    @property
+    def names(self) -> list[str]:
+        """What the transcripts are called."""
+        return self.found.names
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """McNemar's test and the estimate by design of every pair."""
+        return self.found.pairs
+
+    @property
+    def estimates(self) -> dict[str, Estimate | None]:
+        """The measure of every algorithm, by name; None where there is no design, as the rate then has none."""
+        return {run.name: run.estimate for run in self.found.runs}
+
+    @property
+    def verdicts(self) -> list[str]:
+        """A sentence or two about every pair."""
+        return [line for pair in self.found.pairs for line in pair_verdict(self.found, pair)]
+
+    @property
+    def first_is_worse(self) -> bool:
+        """Whether another is significantly better than the first."""
+        return self.found.first_is_worse
+
+    def payload(self) -> Any:
+        """As documented for the command."""
+        return comparison_json(self.found)
+
+    def blocks(self) -> Sequence[Block]:
+        """The whole report."""
+        return comparison_blocks(self.found)
+
+    def plot(self, path: str | Path) -> None:
+        """Draw the groups of `by` into a file: .svg, .png or .pdf."""
+        found = self.found
+        if found.by is None:
+            raise UsageError("plot: there are no groups to draw; compare with by=COLUMN")
+        check_picture(Path(path))
+        plot_groups(found.by, found.names, found.places, found.measure, found.confidence, Path(path))
+
+
+@dataclass(frozen=True)
+class UnpairedResult(Result):
+    """A comparison on other inputs in the same strata."""
+
+    found: UnpairedComparison
+    remarks: Sequence[str] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """What the transcripts are called."""
+        return self.found.names
+
+    @property
+    def pairs(self) -> list[UnpairedPair]:
+        """The difference of every pair."""
+        return self.found.pairs
+
+    @property
+    def first_is_worse(self) -> bool:
+        """Whether another is significantly better than the first."""
+        return self.found.first_is_worse
+
+    def payload(self) -> Any:
+        """As documented for the command."""
+        return unpaired_json(self.found)
+
+    def blocks(self) -> Sequence[Block]:
+        """The whole report."""
+        return unpaired_blocks(self.found)
+
+    def plot(self, path: str | Path) -> None:
+        """Draw the groups of `by` into a file: .svg, .png or .pdf."""
+        found = self.found
+        if found.by is None:
+            raise UsageError("plot: there are no groups to draw; compare with by=COLUMN")
+        check_picture(Path(path))
+        plot_groups(found.by, found.names, found.places, found.measure, found.confidence, Path(path))
+
+
+def compare(
+    transcripts: Transcripts, options: CompareOptions | None = None, **settings: Any
+) -> CompareResult | UnpairedResult:
+    """Is A better than B? McNemar's test, replication by design, and verdicts, of two or more transcripts.
+
+    Options are those of the command, with underscores: `harness.compare(["wisard", "witch"], by="truth")`. With
+    `unpaired=True` the transcripts are of other inputs in the same strata.
+    """
+    options = CompareOptions.given(options, settings)
+    _check_together(options)
+    opened = open_transcripts(transcripts, options)
+    if len(opened.sources) < 2:
+        raise UsageError(
+            f"{opened.sources[0].name}: one transcript is not a comparison; `hate rate` looks at one by itself"
+        )
+    request, runs = _compare_request(options), opened.runs(lean=_is_lean(opened, options))
+    if options.unpaired:
+        return UnpairedResult(compare_unpaired(runs, request), opened.notes)
+    found = compare_runs(runs, request)
+    further = [metric_remark(found.aligned), _unused_remark(found, options)]
+    further.append(baseline_remark(found.aligned.headers[0].test, found.names))
+    return CompareResult(found, [*opened.notes, *filter(None, further)])
+
+
+def _check_together(options: CompareOptions) -> None:
+    for name in ("baseline", "items", "intersect") if options.unpaired else ():
+        if getattr(options, name):
+            raise UsageError(f"--unpaired matches no cases, so --{name} has nothing to work on")
+
+
+def _compare_request(options: CompareOptions) -> CompareRequest:
+    return CompareRequest(
+        statistic=options.statistic,
+        criterion=None if options.at is None else parse_criterion(options.at),
+        margin=options.margin,
+        by=options.by,
+        items=options.items,
+        baseline=options.baseline,
+        multiplicity=Multiplicity(options.multiplicity),
+        design=options,
+        replication=replication_of(options),
+        intersect=options.intersect,
+        partial=options.partial,
+    )
+
+
+def replication_of(options: ReplicationOptions) -> Replication:
+    """How errors are estimated, in the words of the statistics."""
+    method = {"fay": "brr", "linear": "linearised"}.get(options.method, options.method)
+    fay = 0.5 if options.method == "fay" and options.fay is None else options.fay
+    df: Literal["design", "satterthwaite"] = "satterthwaite" if options.df == "satterthwaite" else "design"
+    return Replication(method=method, fay=fay, df=df, confidence=options.confidence, seed=options.seed)
+
+
+# Options that look at more of a record than its outcome, score, time, stratum and PSU.
+_NEED_COLUMNS = ("stratum", "psu", "weights", "by", "at")
+
+
+def _is_lean(opened: OpenedTranscripts, options: CompareOptions) -> bool:
+    """Whether it is enough to read those."""
+    measure = MEASURES.get(options.statistic)
+    if any(getattr(options, name) for name in _NEED_COLUMNS) or measure is None:
+        return False
+    if measure.reads not in (Reads.OUTCOME, Reads.COST):
+        return False
+    with open_transcript(opened.paths[0]) as reader:
+        return not reader.header.weighs_cases
+
+
+def _unused_remark(found: Comparison, options: CompareOptions) -> str:
+    """Options of replication that had nothing to work on."""
+    changed = [name for name in ("method", "fay", "df") if name in options.changed()]
+    if not changed or any(pair.estimate is not None for pair in found.pairs):
+        return ""
+    return (
+        f"--{changed[0]} was not used: no stratum or PSU is known, so cases are taken as independent; "
+        "name one with --stratum or --psu"
+    )
+
+
+@dataclass(frozen=True)
+class RateResult(Result):
+    """Every transcript by itself: its measures, its groups, and what explains its failures."""
+
+    runs: Sequence[RunMeasures]
+    replication: Replication
+    remarks: Sequence[str] = ()
+
+    @property
+    def estimates(self) -> dict[str, dict[str, Estimate | None]]:
+        """The estimates by the name of the transcript and of the measure."""
+        return {run.name: run.estimates for run in self.runs}
+
+    def payload(self) -> Any:
+        """As documented for the command."""
+        return rate_json(self.runs)
+
+    def blocks(self) -> Sequence[Block]:
+        """Counts, measures, groups, and how the cases were sampled."""
+        return rate_blocks(self.runs, self.replication)
+
+    def tables(self) -> Sequence[Table]:
+        """A row for each transcript and measure, and for each group where there are any."""
+        return [rate_table(self.runs)]
+
+    def plot(self, path: str | Path) -> None:
+        """Draw the groups of `by` into a file: .svg, .png or .pdf."""
+        if not self.runs[0].by:
+            raise UsageError("plot: there are no groups to draw; rate with by=COLUMN")
+        check_picture(Path(path))
+        first, names = next(iter(self.runs[0].by)), [run.name for run in self.runs]
+        groups = merge_breakdowns(self.runs, first)
+        plot_groups(groups, names, [], self.runs[0].measures[first], self.replication.confidence, Path(path))
+
+
+def rate(transcripts: Transcripts, options: RateOptions | None = None, **settings: Any) -> RateResult:
+    """Transcripts one by one: measures with errors by design, groups, the worst of them, and the gap.
+
+    Options are those of the command, with underscores: `harness.rate("wisard", by="truth", statistic="rate,tpr")`.
+    """
+    options = RateOptions.given(options, settings)
+    statistics = () if options.statistic is None else _measure_names(options.statistic)
+    replication = Replication(confidence=options.confidence, seed=options.seed)
+    request = RateRequest(statistics, options.by, options, replication, options.partial)
+    opened = open_transcripts(transcripts, options)
+    return RateResult(rate_runs(opened.runs(), request), replication, opened.notes)
+
+
+def _measure_names(text: str) -> tuple[str, ...]:
+    """Names with commas between them; the comma of cost:fp=10,fn=1 is its own."""
+    found: list[str] = []
+    for name in map(str.strip, text.split(",")):
+        if found and found[-1].startswith("cost:") and name.startswith(("fp=", "fn=")):
+            found[-1] += f",{name}"
+        else:
+            found.append(name)
+    if not all(found):
+        raise UsageError(f"--statistic '{text}': a name is empty; write NAME,NAME")
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class ConfusionResult(Result):
+    """Confusion matrices: rows the truth, columns the answer."""
+
+    found: Sequence[Confusion]
+    confidence: float
+    pairs: int
+    remarks: Sequence[str] = ()
+
+    def payload(self) -> Any:
+        """As documented for the command."""
+        return confusion_json(self.found)
+
+    def blocks(self) -> Sequence[Block]:
+        """Matrices, recall and precision, the most confused pairs."""
+        return confusion_blocks(self.found, self.confidence, self.pairs)
+
+    def tables(self) -> Sequence[Table]:
+        """A row for each cell."""
+        return [confusion_table(self.found)]
+
+    def plot(self, path: str | Path) -> None:
+        """Draw the matrix, or the difference of two, into a file: .svg, .png or .pdf."""
+        check_picture(Path(path))
+        if len(self.found) > 2:
+            raise UsageError(f"--plot: {len(self.found)} transcripts; one is drawn, or the difference of two")
+        first, labels = self.found[0], self.found[0].labels
+        if len(self.found) == 1:
+            plot_confusion(labels, first.matrix.tolist(), Path(path), title=first.name)
+            return
+        other = self.found[1]
+        title = f"{first.name} less {other.name}"
+        plot_difference(labels, matrix_difference(first, other).tolist(), Path(path), title=title)
+
+
+def confusion(transcripts: Transcripts, options: ConfusionOptions | None = None, **settings: Any) -> ConfusionResult:
+    """What was there, and what the program said: matrices of label tests.
+
+    Options are those of the command, with underscores: `harness.confusion("wisard", threshold=5)`.
+    """
+    options = ConfusionOptions.given(options, settings)
+    request = ConfusionRequest(
+        threshold=options.threshold,
+        positives=options.positives,
+        intersect=options.intersect,
+        partial=options.partial,
+        confidence=options.confidence,
+        design=options,
+    )
+    opened = open_transcripts(transcripts, options)
+    return ConfusionResult(confusions(opened.runs(), request), options.confidence, options.pairs, opened.notes)

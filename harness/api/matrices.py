@@ -1,0 +1,49 @@
+"""Similarity matrices as arguments: a file, or a test that has matrices beside its script."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.api.options import MatrixOptions
+from harness.errors import UsageError
+from harness.files.conditions import parse_condition
+from harness.files.toml import read_toml
+from harness.matrices.matrix import Matrix
+from harness.matrices.read import read_matrix
+from harness.script.library import find_all
+
+# Suffixes of similarity matrices.
+MATRICES = (".npy", ".csv", ".tsv", ".parquet")
+
+
+def is_matrix(given: object) -> bool:
+    """Whether a similarity matrix is meant, by its suffix."""
+    return isinstance(given, (str, Path)) and str(given).lower().endswith(MATRICES) and "://" not in str(given)
+
+
+def read_matrices(names: Sequence[str | Path], options: MatrixOptions) -> list[Matrix]:
+    """The matrices, with the gallery and the probes that were asked for.
+
+    A name is that of a file, or of a test that has matrices beside its script: TEST for all of them, TEST/FILE for one.
+    """
+    probes, gallery = (tuple(map(parse_condition, texts)) for texts in (options.probe, options.gallery))
+    read = []
+    for path, distance in (found for name in names for found in _matrix_files(Path(name))):
+        larger = not (options.distance or distance)
+        read.append(read_matrix(path, options.labels, larger_is_better=larger, identity=options.identity))
+    return [matrix.select(probes, gallery) for matrix in read]
+
+
+def _matrix_files(path: Path) -> list[tuple[Path, bool]]:
+    """Files, and whether the test that they belong to says that they are distances."""
+    if path.exists() or path.is_absolute() or len(path.parts) > 2:
+        return [(path, False)]
+    script = next((found.path for found in find_all() if found.name == path.parts[0]), None)
+    if script is None:
+        return [(path, False)]
+    distance = read_toml(script)[0]["test"].get("larger_is_better") is False
+    if len(path.parts) == 2:
+        return [(script.parent / path.name, distance)]
+    beside = sorted(script.parent.glob("*.npy"))
+    if not beside:
+        raise UsageError(f"{path}: a test without similarity matrices (.npy) beside its script")
+    return [(file, distance) for file in beside]

@@ -1,0 +1,82 @@
+"""What the Python API returns: typed results that know their JSON, their text and their table."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from harness.errors import MissingExtra
+from harness.report.blocks import Block, Table
+from harness.report.formats import Format, encode_json, notebook_html, render, render_data, render_document
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+class Result(ABC):
+    """The base of all results. A command prints what `render` returns, and the remarks on stderr."""
+
+    # What a reader should know beside the results: which file was taken, what was left out.
+    remarks: Sequence[str] = ()
+
+    def remarks_in(self, style: Format) -> Sequence[str]:
+        """The remarks that go with a format: all of them, unless a result knows better."""
+        return self.remarks
+
+    @abstractmethod
+    def payload(self) -> Any:
+        """What the command's JSON is made of; numpy's numbers and msgspec's structs may be in it."""
+
+    @abstractmethod
+    def blocks(self) -> Sequence[Block]:
+        """What people read: headings, sentences and tables."""
+
+    def tables(self) -> Sequence[Table]:
+        """The tables, for spreadsheets."""
+        return [block for block in self.blocks() if isinstance(block, Table)]
+
+    def table(self) -> Table:
+        """The table that a data frame is made of."""
+        return self.tables()[0]
+
+    def plain(self) -> str:
+        """Text without frames: columns for gnuplot and R where the result is a single table."""
+        blocks = self.blocks()
+        if len(blocks) == 1 and isinstance(blocks[0], Table):
+            return render(blocks[0], Format.PLAIN)
+        return render_document(blocks, Format.PLAIN)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as the command's JSON."""
+        found: dict[str, Any] = msgspec.json.decode(encode_json(self.payload()))
+        return found
+
+    def to_frame(self) -> "DataFrame":
+        """The table as a pandas data frame."""
+        try:
+            from pandas import DataFrame
+        except ImportError:
+            raise MissingExtra("to_frame: pandas is not installed; install it with: pip install pandas") from None
+        table = self.table()
+        return DataFrame(table.records(), columns=list(table.columns))
+
+    def render(self, style: Format | str = Format.PLAIN, width: int = 100) -> str:
+        """The result in a format; `width` is that of a terminal."""
+        style = Format(style)
+        if style in (Format.JSON, Format.R):
+            return render_data(self.payload(), style)
+        if style is Format.CSV:
+            return "\n".join(render(table, style) for table in self.tables())
+        if style is Format.PLAIN:
+            return self.plain()
+        blocks = self.blocks()
+        if len(blocks) == 1 and isinstance(blocks[0], Table):
+            return render(blocks[0], style, terminal_width=width)
+        return render_document(blocks, style, terminal_width=width)
+
+    def __str__(self) -> str:
+        return self.render(Format.PLAIN)
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self.blocks())

@@ -1,0 +1,365 @@
+"""Tests and runs from Python: `load_test` and `run`, which the commands `run` and `test` call too."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.api.result import Result
+from harness.engine.judge import has_design
+from harness.engine.plan import Plan, RunOptions, find_parts
+from harness.engine.plan import load_test as load_named_test
+from harness.engine.run import FinishedRun, NoProgress, Progress, watch
+from harness.engine.run import run as run_plan
+from harness.engine.target import Target
+from harness.errors import UsageError
+from harness.model import Counts, Trial, plural
+from harness.options import GalleryOptions, LibraryOptions, OfflineOptions, OptionSet, Range, option
+from harness.params import Value
+from harness.report.blocks import Block
+from harness.report.counts import count_row, count_table, design_words
+from harness.report.formats import Format
+from harness.report.text import safe
+from harness.script.cases import CaseSet
+from harness.stats.rates import Interval, wilson
+
+if TYPE_CHECKING:
+    from harness.analysis.identification import Identification
+    from harness.analysis.run_rates import DesignRate
+    from harness.stats.repeats import Repeats
+    from harness.stats.training_variance import TrainingVariance
+    from harness.transcript.format import Header
+
+# A test that was loaded, or its name, path or address.
+AnyTest = str | Path | CaseSet
+# How an interface of a kind learns; the other kinds are never given anything to learn from.
+_LEARNING = {
+    "python": "write a function train(cases, params) into its interface",
+    "command": "give its [command] a train command, or {train} among its arguments",
+}
+
+
+class ParamOptions(OptionSet):
+    """Parameters of the test and of the algorithm."""
+
+    params: tuple[str, ...] = option(
+        "--param", default=(), metavar="NAME=VALUE", help="Set a parameter; may be repeated."
+    )
+
+
+class PlanOptions(ParamOptions, RunOptions, GalleryOptions, LibraryOptions):
+    """Which test is run, and how."""
+
+
+class RunCallOptions(PlanOptions):
+    """How a test is run, and where its transcript goes."""
+
+    output: Path | None = option(
+        "-o", "--output", default=None, metavar="FILE",
+        help="The transcript, compressed if it ends in .gz; by default transcripts/TEST/ALGORITHM.jsonl.",
+    )  # fmt: skip
+    resume: bool = option("--resume", default=False, help="Carry on with a run that was stopped.")
+    retry_errors: bool = option("--retry-errors", default=False, help="Run only the cases in error again.")
+    force: bool = option("--force", default=False, help="Overwrite an existing transcript.")
+
+    @property
+    def target(self) -> Target:
+        """Where the transcript goes."""
+        if sum((self.force, self.resume, self.retry_errors)) > 1:
+            raise UsageError("--force, --resume and --retry-errors exclude one another")
+        return Target(self.output, self.force, self.resume, self.retry_errors)
+
+
+class TrainFoldsOptions(OptionSet):
+    """Training several times, each time without another fold of the training part."""
+
+    train_folds: int | None = option(
+        "--train-folds", default=None, within=Range(2, 1000), metavar="K",
+        help="Train and run K times, each time without another fold of the training part.",
+    )  # fmt: skip
+    train_seed: int = option(
+        "--train-seed", default=0, within=Range(0), metavar="N", help="With --train-folds: how the folds are dealt."
+    )
+
+
+def load_test(name: str | Path, *, libraries: Sequence[str] = (), offline: bool = False) -> CaseSet:
+    """A test by name, NAME@VERSION, path or address, with its data at hand.
+
+    It has a length, the number of cases; going through it gives each case with `id`, `input`, `expect`, `positive`,
+    `truth` and `columns`. `libraries` are more folders to find tests in; `offline` keeps away from the network.
+    """
+    with network(OfflineOptions(offline=offline)):
+        return load_named_test(name, note=note, libraries=libraries)
+
+
+def run(
+    test: AnyTest,
+    interface: object = None,
+    options: RunCallOptions | None = None,
+    *,
+    name: str | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> "RunResult":
+    """Run a test and leave a transcript, as `hate run` does.
+
+    `interface` is a function `(case, params)` that returns an answer; a class or an object with `answer`, and perhaps
+    `train`, `enrol`, `answer_batch` and `close`, as in an `interface.py`; the name of a bundled interface; or a path.
+    None is `interface.py` or `interface.toml` in the working folder. `name` is what the algorithm is to be called.
+
+    The options are those of the command: `params` (values by name), `output` (by default transcripts/TEST/NAME.jsonl,
+    or -2, -3 where that exists), `force`, `resume`, `retry_errors`, `jobs`, `timeout`, `repeat`, `limit`, `gallery`,
+    `probe`, `libraries`, `offline`.
+
+    A function or class of your own program runs in this process: with `jobs` in as many threads, which helps where it
+    waits for something else; a time limit needs an `interface.py`, whose processes can be stopped.
+    """
+    options = RunCallOptions.given(options, with_assignments(settings))
+    with network(options):
+        plan = make_plan(test, interface, options, name=name)
+    return finish_run(plan, run_plan(plan, options.target, progress or NoProgress()))
+
+
+def make_plan(test: AnyTest, interface: object, options: PlanOptions, *, name: str | None = None) -> Plan:
+    """A run that could start now, from what a caller said."""
+    parts = find_parts(test, interface, note=note, name=name, libraries=options.libraries, selection=options)
+    return parts.plan(options, options.params)
+
+
+def note(text: str) -> None:
+    """Tell the user where something came from, on stderr."""
+    print(safe(f"hate: {text}"), file=sys.stderr)
+
+
+@contextmanager
+def network(options: OfflineOptions) -> Iterator[None]:
+    """Within it, the network is used as the options say."""
+    if not options.offline:
+        yield
+        return
+    from harness.site.config import go_offline, go_online
+
+    go_offline()
+    try:
+        yield
+    finally:
+        go_online()
+
+
+def with_assignments(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with `params` as the command line has them: NAME=VALUE each, commas between several values."""
+    params = settings.get("params", ())
+    if isinstance(params, Mapping):
+        params = tuple(f"{name}={_value_text(name, value)}" for name, value in params.items())
+    return {**settings, "params": params} if "params" in settings else dict(settings)
+
+
+def _value_text(name: str, value: Any) -> str:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return str(value)
+    texts = [str(one) for one in value]
+    if wrong := next((text for text in texts if "," in text), None):
+        raise UsageError(f"params: {name}: '{wrong}' has a comma, which separates values; run it by itself")
+    return ",".join(texts)
+
+
+@dataclass(frozen=True)
+class RunResult(Result):
+    """What a run came to: its counts, its rate, and where the transcript is. It can be given to `compare` as it is."""
+
+    params: Mapping[str, Value]
+    counts: Counts
+    # None where no transcript was wanted.
+    path: Path | None
+    # The rate as the test's sampling design gives it; None where the test has none.
+    design: "DesignRate | None" = None
+    # How the answers to one case agree, where each was asked several times.
+    repeats: "Repeats | None" = None
+    # Rates under their names in biometrics, of a rank test.
+    identification: "Identification | None" = None
+    remarks: Sequence[str] = ()
+
+    @property
+    def rate(self) -> float:
+        """The share of cases that succeeded."""
+        return self.counts.rate
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95 % interval of the rate: by the design of the test where it has one, else Wilson's."""
+        if self.design is None:
+            return wilson(self.counts.successes, self.counts.tests)
+        return None if self.design.estimate is None else self.design.estimate.interval
+
+    def __fspath__(self) -> str:
+        if self.path is None:
+            raise UsageError("this run left no transcript")
+        return str(self.path)
+
+    def row(self) -> dict[str, Any]:
+        """Parameters, counts and rate, as JSON has them."""
+        return count_row(self.params, self.counts, self.design)
+
+    def payload(self) -> dict[str, Any]:
+        """The command's JSON."""
+        found: dict[str, Any] = {"rows": [self.row()], "transcripts": [str(self.path)]}
+        if self.repeats is not None:
+            from harness.analysis.run_rates import repeats_json
+
+            found["repeats"] = repeats_json(self.repeats)
+        if self.identification is not None:
+            from harness.analysis.identification import identification_json
+
+            found["identification"] = identification_json(self.identification)
+        return found
+
+    def blocks(self) -> Sequence[Block]:
+        """The table of counts."""
+        return [count_table([(self.params, self.counts)], designs=[self.design])]
+
+    def remarks_in(self, style: Format) -> Sequence[str]:
+        """The remarks beside a format; most of them need to be told what the interval is."""
+        return [*design_remarks(style, [self.design]), *self.remarks]
+
+
+def finish_run(plan: Plan, finished: FinishedRun) -> RunResult:
+    """The result of a run that has ended, with all that is said about it."""
+    remarks: list[str] = []
+    repeats = identification = None
+    if plan.options.repeat > 1 and finished.path is not None:
+        from harness.analysis.run_rates import transcript_repeats
+        from harness.report.run_rates import repeats_sentence
+
+        repeats = transcript_repeats(finished.path, plan.options.repeat)
+        remarks.append(repeats_sentence(repeats, unit_words(finished.header)))
+    if plan.cases.gallery is not None and finished.path is not None:
+        from harness.analysis.identification import identification as identify
+        from harness.report.run_rates import identification_sentences
+
+        identification = identify(finished.path)
+        remarks += identification_sentences(identification)
+        left_out = plan.cases.experiment.left_out if plan.cases.experiment is not None else 0
+        remarks += [f"left out: {left_out:,} probes of people not enrolled"] if left_out else []
+    remarks += [] if finished.asked else ["nothing was left to run"]
+    remarks += _error_remark(finished)
+    remarks += [] if finished.path is None else [f"transcript: {finished.path}"]
+    return RunResult(
+        plan.params, finished.counts, finished.path, design_rate(finished), repeats, identification, remarks
+    )
+
+
+def _error_remark(finished: FinishedRun) -> list[str]:
+    error = finished.first_error
+    if error is None:
+        return []
+    return [f"{finished.counts.ER:,} errors; the first, case {error.id}: {error.error}: {error.message}"]
+
+
+def design_rate(finished: FinishedRun) -> "DesignRate | None":
+    """The rate of a run by the test's design; None where there is none."""
+    header = finished.header
+    if header is None or not (has_design(header.design) or header.repeat):
+        return None
+    from harness.analysis.run_rates import DesignRate, rate_of_transcript, rate_of_units
+
+    # Sums by unit are all that it takes, unless single cases have weights.
+    if finished.units is not None and not header.weighs_cases:
+        return rate_of_units(finished.units.sums, header)
+    if finished.path is None:
+        return DesignRate(None, None, "single cases have weights, which takes a transcript: -o FILE leaves one")
+    return rate_of_transcript(finished.path)
+
+
+def unit_words(header: "Header | None") -> str:
+    """What the test's units are, in the plural; units where it does not say."""
+    name = None if header is None else header.design.get("psu")
+    return plural(name) if isinstance(name, str) else "units"
+
+
+def design_remarks(style: Format, designs: "Sequence[DesignRate | None]") -> list[str]:
+    """What the intervals of a table are, in formats that have no place for it."""
+    if style not in (Format.TABLE, Format.MD, Format.TEX, Format.CSV):
+        return []
+    return list(dict.fromkeys(design_words(design) for design in designs if design is not None))
+
+
+def watch_run(plan: Plan, each: Callable[[Trial], None], progress: Progress | None = None) -> RunResult:
+    """Run without a transcript, and hand each trial to `each` when it is done."""
+    return finish_run(plan, watch(plan, each, progress or NoProgress()))
+
+
+@dataclass(frozen=True)
+class TrainFoldsResult(Result):
+    """Runs of the same algorithm, each trained without another fold of the training part."""
+
+    runs: Sequence[RunResult]
+    training: "TrainingVariance"
+    remarks: Sequence[str] = ()
+
+    @property
+    def paths(self) -> list[Path]:
+        """The transcripts."""
+        return [run.path for run in self.runs if run.path is not None]
+
+    def payload(self) -> dict[str, Any]:
+        """The command's JSON."""
+        from harness.analysis.run_rates import training_json
+
+        return {
+            "rows": [run.row() | {"fold": number} for number, run in enumerate(self.runs, 1)],
+            "transcripts": [str(path) for path in self.paths],
+            "training": training_json(self.training),
+        }
+
+    def blocks(self) -> Sequence[Block]:
+        """A row for each fold."""
+        rows = [({"fold": number, **run.params}, run.counts) for number, run in enumerate(self.runs, 1)]
+        return [count_table(rows, ["fold"], [run.design for run in self.runs])]
+
+    def remarks_in(self, style: Format) -> Sequence[str]:
+        """The remarks beside a format."""
+        return [*design_remarks(style, [run.design for run in self.runs]), *self.remarks]
+
+
+def run_train_folds(
+    plan: Plan, target: Target, *, folds: int, seed: int = 0, progress: Callable[[], Progress] = NoProgress
+) -> TrainFoldsResult:
+    """A run without each fold of the training part in turn, and the variance of training, case and run."""
+    from harness.analysis.run_rates import transcripts_training
+    from harness.engine.train_folds import run_folds
+    from harness.report.run_rates import training_sentences
+    from harness.script.folds import held_out_folds
+
+    parts = held_out_folds(plan.cases, folds, seed)
+    _check_learns(plan, folds)
+    finished = run_folds(plan, parts, target, progress)
+    paths = [one.path for one in finished if one.path is not None]
+    training = transcripts_training(paths, plan.options.repeat)
+    remarks = training_sentences(training, unit_words(finished[0].header))
+    if all(one.counts == finished[0].counts for one in finished) and _same_outcomes(paths):
+        name = plan.interface.name
+        remarks.append(f"all trainings have the same outcome in every case; does {name} learn what it is given?")
+    remarks += [] if any(one.asked for one in finished) else ["nothing was left to run"]
+    remarks += [f"transcript: {path}" for path in paths]
+    runs = [RunResult(plan.params, one.counts, one.path, design_rate(one)) for one in finished]
+    return TrainFoldsResult(runs, training, remarks)
+
+
+def _check_learns(plan: Plan, folds: int) -> None:
+    interface = plan.interface
+    if interface.learns:
+        return
+    remedy = "".join(f"{text}, or " for kind, text in _LEARNING.items() if kind == interface.kind)
+    raise UsageError(
+        f"--train-folds {folds}: {interface.name} ({interface.kind}) does not learn, so every fold would give the same "
+        f"answers; {remedy}leave --train-folds out"
+    )
+
+
+def _same_outcomes(paths: Sequence[Path]) -> bool:
+    """A stream program is told of the training part, and need not say whether it reads it."""
+    from harness.transcript.columns import read_columns
+
+    return len({read_columns(path).outcome.tobytes() for path in paths}) == 1

@@ -1,0 +1,330 @@
+"""Sweeps from Python: a test with every combination of the parameters' values, and the transcripts of the runs."""
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from harness.api.result import Result
+from harness.api.runs import AnyTest, design_remarks, network, note, with_assignments
+from harness.engine.header import run_header
+from harness.engine.judge import has_design
+from harness.engine.kept_runs import KeptRun, RunBatch, RunStore, run_batch
+from harness.engine.plan import Plan, RunOptions, find_parts
+from harness.engine.run import NoProgress, Progress
+from harness.engine.sweep import (
+    Grid,
+    Sweep,
+    all_combinations,
+    latin_hypercube,
+    make_grid,
+    plan_sweep,
+    random_combinations,
+)
+from harness.errors import HateError, OutputError, TranscriptError, UsageError
+from harness.model import Counts
+from harness.options import GalleryOptions, LibraryOptions, OptionSet, Range, SeedOptions, option
+from harness.params import Value
+from harness.report.blocks import Block
+from harness.report.counts import count_row, count_table
+from harness.report.formats import Format
+from harness.site.cache import cache_folder
+from harness.transcript.format import Header, differences
+from harness.transcript.read import open_transcript
+
+if TYPE_CHECKING:
+    from harness.analysis.decisions import AnswerLimits
+    from harness.analysis.run_rates import DesignRate
+
+LONGEST_NAME = 150
+
+
+class ValuesOptions(OptionSet):
+    """The parameters that vary, and whether earlier runs may be used."""
+
+    params: tuple[str, ...] = option(
+        "--param", metavar="NAME=VALUES",
+        help="A list 0,1,2, a range 0:1:0.1, or a logarithmic range 1:1000:x10; may be repeated.",
+    )  # fmt: skip
+    fresh: bool = option("--fresh", default=False, help="Run everything, also what was run before.")
+
+
+class SweepOptions(ValuesOptions, SeedOptions, RunOptions, GalleryOptions, LibraryOptions):
+    """Which combinations are run, and where their transcripts go."""
+
+    sample: int | None = option(
+        "--sample", default=None, within=Range(1, 1_000_000), metavar="N", help="Only N combinations, at random."
+    )
+    latin: int | None = option(
+        "--latin", default=None, within=Range(1, 1_000_000), metavar="N",
+        help="Only N combinations, a Latin hypercube: all values equally often.",
+    )  # fmt: skip
+    output: Path | None = option(
+        "-o", "--output", default=None, metavar="FOLDER", help="Put a transcript of each algorithm setting there."
+    )
+    force: bool = option("--force", default=False, help="With -o: overwrite transcripts of other runs.")
+    plot: Path | None = option(
+        "--plot", default=None, metavar="FILE.svg|png|pdf", help="Draw the rates over two parameters."
+    )
+
+
+def sweep(
+    test: AnyTest,
+    interface: object = None,
+    options: SweepOptions | None = None,
+    *,
+    name: str | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> "SweepResult":
+    """Run a test with every combination of the parameters' values, as `hate sweep` does: a row of counts each.
+
+    `params` are values by name, `{"threshold": [0, 0.5, 1], "tuples": "2:8:2"}`, or what `--param` takes. A decision
+    parameter, such as threshold, never runs the program again. Runs are kept in the cache and used again, except those
+    of a function of your own program, whose digest does not tell everything that its answers depend on.
+
+    The test, the interface and `name` are as for `run`. The other options are those of the command: `sample`, `latin`,
+    `seed`, `output` (a folder for the transcripts), `force`, `plot` (a picture of two parameters), `fresh`, `jobs`,
+    `timeout`, `repeat`, `limit`, `gallery`, `probe`, `libraries`.
+    """
+    options = SweepOptions.given(options, with_assignments(settings))
+    with network(options):
+        parts = find_parts(test, interface, note=note, name=name, libraries=options.libraries, selection=options)
+        grid = make_grid(parts.params, options.params)
+        numbers = _numbers(grid, options)
+        axes = None if options.plot is None else _plot_axes(grid, options.plot)
+        planned = plan_sweep(parts.plan(options), grid, numbers)
+    return _drawn(_run_sweep(planned, grid, options, progress or NoProgress()), axes, options.plot)
+
+
+def _run_sweep(planned: Sweep, grid: Grid, options: SweepOptions, progress: Progress) -> "SweepResult":
+    folder = None if options.output is None else SweepFolder(options.output, planned, grid, force=options.force)
+    with run_batch(run_store(fresh=options.fresh), progress) as runs:
+        runs.announce(len(planned.plans), sum(plan.total for plan in planned.plans))
+        kept = [runs.take(plan) for plan in planned.plans]
+        decided = _decide(planned, kept)
+        paths = [one.path for one in kept] if folder is None else folder.write(kept)
+    rows = [SweepResultRow(row.setting, *found) for row, found in zip(planned.rows, decided, strict=True)]
+    remarks = [*_sample_remarks(grid, planned, options), *_row_remarks(rows)]
+    remarks += [*decision_remarks(grid, planned.plans[0]), *batch_remarks(runs, kept)]
+    return SweepResult(rows, paths, [axis.name for axis in grid.axes], remarks)
+
+
+def _drawn(found: "SweepResult", axes: tuple[str, str] | None, picture: Path | None) -> "SweepResult":
+    if axes is None or picture is None:
+        return found
+    from harness.report.plots.heat_maps import plot_sweep
+
+    plot_sweep(found.payload()["rows"], *axes, picture)
+    return dataclasses.replace(found, remarks=[f"picture: {picture}", *found.remarks])
+
+
+def _plot_axes(grid: Grid, picture: Path) -> tuple[str, str]:
+    """The parameters that a picture is drawn over; refused before anything is run."""
+    from harness.report.plots.canvas import check_picture
+
+    check_picture(picture)
+    swept = [axis.name for axis in grid.axes if len(axis.values) > 1]
+    if len(swept) != 2:
+        raise UsageError(f"--plot: a heat map is drawn over two parameters with several values, not over {len(swept)}")
+    return swept[0], swept[1]
+
+
+@dataclass(frozen=True)
+class SweepResultRow:
+    """One combination of parameter values: the counts, and the rate by the test's design where it has one."""
+
+    params: Mapping[str, Value]
+    counts: Counts
+    design: "DesignRate | None" = None
+
+
+@dataclass(frozen=True)
+class SweepResult(Result):
+    """What a sweep came to: a row for each combination, and the transcripts of its runs."""
+
+    rows: Sequence[SweepResultRow]
+    paths: Sequence[Path]
+    # The parameters that vary.
+    swept: Sequence[str]
+    remarks: Sequence[str] = ()
+
+    def payload(self) -> dict[str, Any]:
+        """The command's JSON."""
+        return {
+            "rows": [count_row(row.params, row.counts, row.design) for row in self.rows],
+            "transcripts": [str(path) for path in self.paths],
+        }
+
+    def blocks(self) -> Sequence[Block]:
+        """The table of counts."""
+        rows = [(row.params, row.counts) for row in self.rows]
+        return [count_table(rows, self.swept, [row.design for row in self.rows])]
+
+    def remarks_in(self, style: Format) -> Sequence[str]:
+        """The remarks beside a format."""
+        return [*design_remarks(style, [row.design for row in self.rows]), *self.remarks]
+
+
+def _numbers(grid: Grid, options: SweepOptions) -> list[int]:
+    if options.sample and options.latin:
+        raise UsageError("--sample and --latin exclude one another")
+    if options.sample:
+        return random_combinations(grid, options.sample, options.seed)
+    return latin_hypercube(grid, options.latin, options.seed) if options.latin else all_combinations(grid)
+
+
+def _decide(planned: Sweep, kept: Sequence[KeptRun]) -> "list[tuple[Counts, DesignRate | None]]":
+    """The counts of each row, and its rate by the test's design, from the answers of its run."""
+    rates = _rates(planned, kept)
+    script, params = planned.plans[0].cases.script, planned.plans[0].params
+    param = script.task.limits(script.rules, params).param
+    # A rank test may have a second decision parameter: its values are gone through, those of the first searched.
+    others = [name for name in script.task.decisions if name in params and name != param]
+    places: dict[tuple[int, tuple[Value, ...]], list[int]] = {}
+    for place, row in enumerate(planned.rows):
+        places.setdefault((row.run, tuple(row.setting[name] for name in others)), []).append(place)
+    found: dict[int, tuple[Counts, DesignRate | None]] = {}
+    for (run, decided), own in places.items():
+        values = [planned.rows[place].setting[param] for place in own]
+        answers = kept_answers(kept[run], dict(zip(others, decided, strict=True)))
+        designs = rates(run, answers, values)
+        found.update(zip(own, zip(answers.counts(values), designs, strict=True), strict=True))
+    return [found[place] for place in range(len(planned.rows))]
+
+
+Rates = Callable[[int, "AnswerLimits", Sequence[Value]], "Sequence[DesignRate | None]"]
+
+
+def _rates(planned: Sweep, kept: Sequence[KeptRun]) -> Rates:
+    """The rates of a run's answers by the test's design; None each where there is none."""
+    if not has_design(run_header(planned.plans[0]).design) and planned.plans[0].options.repeat == 1:
+        return lambda _run, _answers, values: [None] * len(values)
+    from harness.analysis.run_rates import DesignRate, rates_of_answers, sampling_of_transcript
+
+    sampling_of = cache(lambda run: sampling_of_transcript(kept[run].path))
+
+    def rates(run: int, answers: "AnswerLimits", values: Sequence[Value]) -> "Sequence[DesignRate | None]":
+        try:
+            return rates_of_answers(answers, values, sampling_of(run))
+        except HateError as error:
+            return [DesignRate(None, None, str(error))] * len(values)
+
+    return rates
+
+
+def run_store(*, fresh: bool) -> RunStore:
+    """The runs that are kept on this machine."""
+    return RunStore(cache_folder() / "runs", fresh)
+
+
+def kept_answers(kept: KeptRun, decided: Mapping[str, Value] | None = None) -> "AnswerLimits":
+    """The answers of a run that is kept; `decided` are the decision parameters that do not vary."""
+    from harness.analysis.decisions import read_answers
+
+    try:
+        return read_answers(kept.path, decided)
+    except TranscriptError as error:
+        raise TranscriptError(f"{error}; --fresh runs it again") from None
+
+
+def _sample_remarks(grid: Grid, planned: Sweep, options: SweepOptions) -> list[str]:
+    found = []
+    if len(planned.rows) < grid.size:
+        how = "a Latin hypercube" if options.latin else "drawn at random"
+        found.append(f"{len(planned.rows):,} of {grid.size:,} combinations, {how}, seed {options.seed}")
+    if options.output is not None:
+        found.append(f"transcripts: {len(planned.plans):,} in {options.output}")
+    return found
+
+
+def _row_remarks(rows: Sequence[SweepResultRow]) -> list[str]:
+    if len(rows) == 1 or len({str(row.counts) for row in rows}) > 1:
+        return []
+    return ["all rows are alike: these values change nothing; does the interface give scores?"]
+
+
+def decision_remarks(grid: Grid, plan: Plan) -> list[str]:
+    """A program that applies a decision parameter itself would have to be run again for each of its values."""
+    argv = getattr(plan.interface, "argv", ())
+    return [
+        f"the program is given {axis.name} = {grid.defaults[axis.name]:g}, its default; "
+        "the harness decides on its answers"
+        for axis in grid.axes
+        if axis.param.decision and any(f"{{{axis.name}}}" in word for word in argv)
+    ]
+
+
+def batch_remarks(runs: RunBatch, kept: Sequence[KeptRun]) -> list[str]:
+    """What was run, what was known, and the first error."""
+    found = []
+    known = [one.path for one in kept if one.path.exists() and not one.asked]
+    if runs.found:
+        oldest = datetime.fromtimestamp(min(path.stat().st_mtime for path in known), UTC)
+        taken = runs.found + runs.made
+        what = f"{runs.found:,} of {taken:,} runs" if taken > 1 else "the run"
+        found.append(f"from the cache: {what}, made {oldest:%Y-%m-%d %H:%M} UTC; --fresh runs everything again")
+    error = next((one.first_error for one in kept if one.first_error is not None), None)
+    if error is not None:
+        found.append(f"errors; the first, case {error.id}: {error.error}: {error.message}")
+    return found
+
+
+class SweepFolder:
+    """The folder for the transcripts of a sweep; that each has a place there is checked before anything is run."""
+
+    def __init__(self, folder: Path, planned: Sweep, grid: Grid, *, force: bool) -> None:
+        swept = [axis.name for axis in grid.part(decision=False).axes]
+        # A decision parameter of one value has it in the transcripts too; one of several has its default there.
+        decided = {axis.name: axis.values[0] for axis in grid.part(decision=True).axes if len(axis.values) == 1}
+        names = file_names(planned.plans[0].interface.name, [plan.params for plan in planned.plans], swept)
+        self.paths = [folder / name for name in names]
+        self._headers = [replace(run_header(plan), params={**plan.params, **decided}) for plan in planned.plans]
+        if not force:
+            for path, header in zip(self.paths, self._headers, strict=True):
+                _check_free(path, header)
+
+    def write(self, kept: Sequence[KeptRun]) -> list[Path]:
+        """Put them there, each with its outcomes as its parameters decide."""
+        from harness.analysis.decisions import write_decided
+
+        for one, path, header in zip(kept, self.paths, self._headers, strict=True):
+            write_decided([one.path], path, header)
+        return self.paths
+
+
+def file_names(algorithm: str, settings: Sequence[Mapping[str, Value]], swept: Sequence[str]) -> list[str]:
+    """ALGORITHM,tuples=64,bits=8.jsonl for each setting; never the same name twice."""
+    names: dict[str, None] = {}
+    for setting in settings:
+        words = [algorithm, *(f"{name}={value_text(setting[name])}" for name in swept)]
+        stem = re.sub(r"[^A-Za-z0-9._=,+-]+", "_", ",".join(words)).strip("._-,")[:LONGEST_NAME] or "run"
+        number, name = 1, f"{stem}.jsonl"
+        while name in names:
+            number += 1
+            name = f"{stem}-{number}.jsonl"
+        names[name] = None
+    return list(names)
+
+
+def value_text(value: Value) -> str:
+    """A value as a command line takes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
+
+
+def _check_free(path: Path, header: Header) -> None:
+    """Refuse to overwrite what is not of the very same setting."""
+    if not path.exists():
+        return
+    with open_transcript(path) as reader:
+        found = differences(header, reader.header)
+    if found:
+        raise OutputError(f"{path}: exists, of another run: {'; '.join(found)}; --force overwrites it")

@@ -1,0 +1,228 @@
+"""Transcripts by name, path or URL, or as results: `harness.read`, and what the other functions work on."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from harness.analysis.look import CaseQuery, View, look
+from harness.analysis.runs import run_names
+from harness.api.cases import CasesResult, show_cases
+from harness.api.options import CaseOptions
+from harness.api.result import Result
+from harness.errors import TranscriptError, UsageError
+from harness.model import Counts, Trial
+from harness.options import DownloadOptions
+from harness.report.blocks import Block, Paragraphs, Table
+from harness.report.cases import run_line, view_table
+from harness.site.locate import Source, open_sources
+from harness.site.request import DownloadLimits
+from harness.transcript.format import Header
+from harness.transcript.read import open_transcript
+from harness.transcript.settings import differing, in_words
+
+if TYPE_CHECKING:
+    from harness.analysis.align import Run
+    from harness.transcript.columns import Columns
+
+# More runs of one algorithm than anyone reads about in a line.
+MOST_TOLD = 10
+# Cases of a transcript that a notebook shows.
+MOST_ROWS = 20
+
+
+class HasTranscript(Protocol):
+    """What has a transcript, such as the result of `harness.run`."""
+
+    @property
+    def path(self) -> Path | None:
+        """Where it is."""
+
+
+Given = str | Path | HasTranscript
+
+
+@dataclass(frozen=True)
+class OpenedTranscripts:
+    """Transcripts that were found, and what a user should know of where they came from."""
+
+    sources: Sequence[Source]
+    notes: Sequence[str] = ()
+
+    @property
+    def paths(self) -> list[Path]:
+        """Their files."""
+        return [source.path for source in self.sources]
+
+    def runs(self, *, lean: bool = False) -> "list[Run]":
+        """All of them, read; `lean` leaves out what only some analyses need."""
+        from harness.analysis.align import Run
+        from harness.transcript.columns import read_columns
+
+        return [Run(read_columns(s.path, name=s.name, lean=lean), s.name, s.stem) for s in self.sources]
+
+
+Transcripts = Given | Sequence[Given] | OpenedTranscripts
+
+
+def open_transcripts(
+    given: Transcripts, options: DownloadOptions | None = None, *, told_apart: bool = True
+) -> OpenedTranscripts:
+    """Find one or several transcripts: names, paths, URLs, `-`, or results that have one.
+
+    The notes say where the transcripts came from, and how runs of one algorithm differ, unless told otherwise.
+    """
+    if isinstance(given, OpenedTranscripts):
+        return given
+    several = listed(given)
+    if not several:
+        raise UsageError("no transcript; name at least one")
+    if all(isinstance(one, Source) for one in several):
+        return OpenedTranscripts([one for one in several if isinstance(one, Source)])
+    options = options or DownloadOptions()
+    limits = DownloadLimits(seconds=options.http_timeout, size=options.http_limit)
+    found = open_sources([_text(one) for one in several], limits)
+    sources = [one.source if isinstance(one, Transcript) else at for one, at in zip(several, found, strict=True)]
+    notes = list(dict.fromkeys(source.note for source in sources if source.note))
+    return OpenedTranscripts(sources, [*notes, *(tell_apart(sources) if told_apart else [])])
+
+
+def listed(given: Given | Sequence[Given]) -> Sequence[Given]:
+    """One or several as a list."""
+    return given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+
+
+def _text(given: Given) -> str:
+    """How a transcript is named to the site."""
+    if isinstance(given, (str, Path)):
+        return str(given)
+    path = getattr(given, "path", None)
+    if not isinstance(path, Path):
+        raise UsageError(f"{given!r}: not a transcript; give a name, a path, a URL, or what harness.read or .run gave")
+    return str(path.absolute())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Transcript(Result):
+    """A transcript: its header, its counts, and its records, which are read when they are asked for."""
+
+    source: Source
+    header: Header
+    remarks: Sequence[str] = ()
+
+    @property
+    def path(self) -> Path:
+        """Its file; of a URL, the copy in the cache."""
+        return self.source.path
+
+    @property
+    def name(self) -> str:
+        """The algorithm's name."""
+        return self.header.algorithm.name
+
+    @cached_property
+    def _view(self) -> View:
+        return look(self.path, self.source.name, CaseQuery())
+
+    @property
+    def counts(self) -> Counts:
+        """How many of each outcome."""
+        return self._view.run.counts
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run was finished."""
+        return self._view.run.complete
+
+    @property
+    def records(self) -> Sequence[Trial]:
+        """All records, in the order of the file."""
+        return self._view.trials
+
+    @cached_property
+    def columns(self) -> "Columns":
+        """All records as numpy arrays."""
+        from harness.transcript.columns import read_columns
+
+        return read_columns(self.path, name=self.source.name)
+
+    def cases(self, options: CaseOptions | None = None, **settings: Any) -> CasesResult:
+        """Some of the cases: `outcome="FP"`, `where="truth=4"`, `sort="-score"`, `limit=10`."""
+        return show_cases(self.source, CaseOptions.given(options, settings))
+
+    def payload(self) -> Any:
+        """As `hate show` gives it."""
+        return CasesResult(self._view).payload()
+
+    def blocks(self) -> list[Block]:
+        """A line about the run, and its first cases."""
+        view = self._view
+        return [Paragraphs([run_line(view.run)]), view_table(replace(view, trials=view.trials[:MOST_ROWS]))]
+
+    def table(self) -> Table:
+        """A row for each record."""
+        return view_table(self._view)
+
+    def plain(self) -> str:
+        """As `hate show` prints it."""
+        return CasesResult(self._view).plain()
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __iter__(self) -> Iterator[Trial]:
+        return iter(self.records)
+
+    def __repr__(self) -> str:
+        return f"<Transcript {self.source.name}: {run_line(self._view.run)}>"
+
+
+def read(name: Given, **options: Any) -> Transcript:
+    """A transcript by name, path or URL: `harness.read("wisard")`; options are those of downloads."""
+    opened = open_transcripts(name, DownloadOptions.of(options))
+    [source] = opened.sources
+    with open_transcript(source.path, name=source.name) as reader:
+        return Transcript(source, reader.header, tuple(opened.notes))
+
+
+@dataclass(frozen=True)
+class _NamedRun:
+    """A run as it is called in what is printed, where it is, and how it was set."""
+
+    name: str
+    source: Source
+    params: dict[str, Any]
+
+
+def tell_apart(sources: Sequence[Source]) -> list[str]:
+    """For every algorithm with several runs that have one base name or other parameters: which is which."""
+    headers = [header for source in sources if (header := _header(source)) is not None]
+    if len(headers) < max(2, len(sources)):  # whoever reads them says what is wrong
+        return []
+    algorithms = [header.algorithm.name for header in headers]
+    names = run_names(algorithms, [source.stem for source in sources])
+    groups: dict[str, list[_NamedRun]] = {}
+    for name, source, header in zip(names, sources, headers, strict=True):
+        groups.setdefault(header.algorithm.name, []).append(_NamedRun(name, source, header.params))
+    return [text for algorithm, runs in groups.items() if (text := _which_is_which(algorithm, runs))]
+
+
+def _header(source: Source) -> Header | None:
+    try:
+        with open_transcript(source.path) as reader:
+            return reader.header
+    except TranscriptError:
+        return None
+
+
+def _which_is_which(algorithm: str, runs: Sequence[_NamedRun]) -> str:
+    params = differing([run.params for run in runs])
+    if len(runs) < 2 or not (any(params) or any(run.name != run.source.stem for run in runs)):
+        return ""
+    parts = [
+        f"{run.name} is {run.source.full_name or run.source.name}{words and f' ({words})'}"
+        for run, words in zip(runs[:MOST_TOLD], map(in_words, params), strict=False)
+    ]
+    more = f", and {len(runs) - MOST_TOLD:,} more" if len(runs) > MOST_TOLD else ""
+    return f"runs of {algorithm}: {', '.join(parts)}{more}"

@@ -1,0 +1,303 @@
+"""Tuning from Python: the best values of parameters, found on folds of the training part."""
+
+import hashlib
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from harness.api.result import Result
+from harness.api.runs import AnyTest, network, note, with_assignments
+from harness.api.sweeps import ValuesOptions, batch_remarks, decision_remarks, kept_answers, run_store, value_text
+from harness.engine.kept_runs import KeptRun, RunBatch, run_batch
+from harness.engine.plan import Plan, RunOptions, RunParts, find_parts
+from harness.engine.run import NoProgress, Progress
+from harness.engine.sweep import Grid, ParamValues, all_combinations, make_grid, random_combinations
+from harness.errors import UsageError
+from harness.options import LibraryOptions, Range, SeedOptions, option
+from harness.params import ParamType, Value
+from harness.report.blocks import Block, Paragraphs
+from harness.report.counts import count_row
+from harness.script.cases import CaseSet, load_cases
+from harness.script.load import load_script
+
+if TYPE_CHECKING:
+    from harness.analysis.lead import Goal
+    from harness.analysis.tune import TunedSetting, Tuning
+
+# Of the folds in the cache.
+SCHEME = 1
+# An optimiser may ask for what it knows; it is given up when it has nothing new to ask.
+ASKS_A_TRIAL = 5
+METHODS = ("grid", "random", "optimise")
+
+
+def _goal_help() -> str:
+    from harness.measures import goals
+
+    return f"What to tune for: {', '.join(goals())}, or cost:fp=10,fn=1."
+
+
+class TuneOptions(ValuesOptions, SeedOptions, RunOptions, LibraryOptions):
+    """What to tune for, on which cases, and which combinations to try."""
+
+    goal: str = option("--goal", default="rate", metavar="NAME", completion="goal", help=_goal_help)
+    folds: int = option(
+        "--folds", default=5, within=Range(2, 100), metavar="K",
+        help="Learn from K - 1 parts of the training material, be tested on the other, in turn.",
+    )  # fmt: skip
+    method: str = option(
+        "--method", default="grid", choices=METHODS,
+        help="All combinations; some at random; or where an optimiser leads (Optuna).",
+    )  # fmt: skip
+    trials: int = option(
+        "--trials", default=50, within=Range(1, 100_000), metavar="N",
+        help="How many combinations to run, with random and optimise.",
+    )  # fmt: skip
+    on_test: bool = option(
+        "--on-test", default=False, help="Tune on the test's own cases; results on them are then no evidence."
+    )
+    top: int = option("--top", default=10, within=Range(1), metavar="N", help="Show the best N.")
+    # Folds are made of cases that are asked once.
+    repeat: int = option(default=1, within=Range(1, 1))
+
+
+def tune(
+    test: AnyTest,
+    interface: object = None,
+    options: TuneOptions | None = None,
+    *,
+    name: str | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> "TuneResult":
+    """Find the best values of parameters, as `hate tune` does: on folds of the training part, not on the test cases.
+
+    `params` are as for `sweep`; the test, the interface and `name` are as for `run`. The other options are those of the
+    command: `goal`, `folds`, `method` ("grid", "random" or "optimise"), `trials`, `on_test`, `top`, `seed`, `fresh`,
+    `jobs`, `timeout`, `limit`, `libraries`.
+    """
+    from harness.analysis.lead import parse_goal
+
+    options = TuneOptions.given(options, with_assignments(settings))
+    goal = parse_goal(options.goal)
+    with network(options):
+        parts = find_parts(test, interface, note=note, name=name, libraries=options.libraries)
+        grid = make_grid(parts.params, options.params)
+        _check_goal(goal, grid)
+        bases, words = _on_test(parts, options) if options.on_test else _on_folds(parts, options)
+    found, remarks = _search(goal, grid, bases, options, progress or NoProgress())
+    swept = [axis.name for axis in grid.axes]
+    command = _run_command(test, interface, {one: found.winner.params[one] for one in swept})
+    return TuneResult(found, swept, options, words, command, remarks)
+
+
+def _search(
+    goal: "Goal", grid: Grid, bases: Sequence[Plan], options: TuneOptions, progress: Progress
+) -> "tuple[Tuning, list[str]]":
+    """Try the settings; what was found, and what is to be said beside it."""
+    from harness.analysis.tune import rank_settings
+
+    script = bases[0].cases.script
+    decision = script.task.limits(script.rules, bases[0].params).param
+    isolated = [replace(base, interface=base.interface.isolated()) for base in bases]
+    with run_batch(run_store(fresh=options.fresh), progress) as runs:
+        tuner = Tuner(goal, grid, isolated, runs, decision)
+        tuner.announce(options.method, options.trials)
+        default = tuner.default()
+        tuner.search(options.method, options.trials, options.seed)
+        found = rank_settings(goal, tuner.tried, default)
+    return found, [*decision_remarks(grid, bases[0]), *batch_remarks(runs, tuner.kept)]
+
+
+def _check_goal(goal: "Goal", grid: Grid) -> None:
+    for axis in grid.part(decision=True).axes:
+        if goal.of_curve and len(axis.values) > 1:
+            raise UsageError(f"--goal {goal.name} looks at every {axis.name} at once; leave out --param {axis.name}")
+
+
+def _on_test(parts: RunParts, options: TuneOptions) -> tuple[list[Plan], str]:
+    words = (
+        f"Tuned on the test cases of {parts.script.name} themselves: what they now say of the winner is no evidence."
+    )
+    return [parts.plan(options)], words
+
+
+def _on_folds(parts: RunParts, options: TuneOptions) -> tuple[list[Plan], str]:
+    """A plan for each fold, and what was done, in words."""
+    from harness.script.folds import fold_scripts, training_material, write_folds
+    from harness.site.cache import cached
+
+    whole = parts.plan(options)
+    material = training_material(whole.cases)
+    folds, seed = options.folds, options.seed
+    named = [SCHEME, parts.script.digest, str(parts.script.folder.resolve()), folds, seed]
+    key = hashlib.sha256(repr(named).encode()).hexdigest()
+    folder = cached("folds", key, lambda scratch: write_folds(material, folds, seed, scratch))
+    scripts = [load_script(path) for path in fold_scripts(folder, folds)]
+    plans = [Plan(load_cases(script, {}), parts.interface, whole.params, options) for script in scripts]
+    claims = ", a false claim drawn at random beside each true one" if material.makes_claims else ""
+    words = f"Tuned on {folds} folds of the {len(material.items):,} training cases of {parts.script.name}{claims}"
+    return plans, f"{words}; its test cases were not used."
+
+
+def _run_command(test: AnyTest, interface: object, params: dict[str, Value]) -> str | None:
+    """The command line that runs the test with these values; None where the algorithm is an object of the caller."""
+    if interface is not None and not isinstance(interface, str):
+        return None
+    words = ["hate", "run", str(test.script.path) if isinstance(test, CaseSet) else str(test)]
+    words += ["--interface", interface] if interface is not None else []
+    for name, value in params.items():
+        words += ["--param", f"{name}={value_text(value)}"]
+    return shlex.join(words)
+
+
+@dataclass(frozen=True)
+class TuneResult(Result):
+    """What tuning found: the best setting, the default, and whether the lead is more than noise."""
+
+    found: "Tuning"
+    # The parameters that vary.
+    swept: Sequence[str]
+    options: TuneOptions
+    # What the settings were tried on, in words.
+    tried_on: str
+    # Runs the winner; None where no command line can.
+    command: str | None
+    remarks: Sequence[str] = ()
+
+    @property
+    def params(self) -> dict[str, Value]:
+        """The best values of the parameters that vary."""
+        return {name: self.found.winner.params[name] for name in self.swept}
+
+    def payload(self) -> dict[str, Any]:
+        """The command's JSON."""
+        from harness.analysis.tune import tuning_json
+
+        on_test = self.options.on_test
+        return {
+            **tuning_json(self.found),
+            "method": self.options.method,
+            "on": "test" if on_test else "folds",
+            "folds": None if on_test else self.options.folds,
+            "seed": self.options.seed,
+            "command": self.command,
+            "rows": [{**count_row(one.params, one.counts), "value": one.value} for one in self.found.settings],
+        }
+
+    def blocks(self) -> Sequence[Block]:
+        """The best settings, and what to make of them."""
+        from harness.report.tuning import tuning_blocks
+
+        command = [f"Run it: {self.command}"] if self.command is not None else []
+        return [*tuning_blocks(self.found, self.swept, self.options.top), Paragraphs([self.tried_on, *command])]
+
+
+@dataclass
+class Tuner:
+    """Tries settings on the folds, each once, and tells the search what they came to."""
+
+    goal: "Goal"
+    grid: Grid
+    bases: Sequence[Plan]
+    runs: RunBatch
+    decision: str
+    tried: "list[TunedSetting]" = field(default_factory=list)
+    kept: list[KeptRun] = field(default_factory=list)
+    _known: dict[tuple[Value, ...], float] = field(default_factory=dict)
+
+    @property
+    def algorithms(self) -> Grid:
+        """The grid of the algorithm's own parameters: each combination is a run a fold."""
+        return self.grid.part(decision=False)
+
+    @property
+    def thresholds(self) -> list[Value]:
+        """The values of the decision parameter, all of which are tried with every run."""
+        axes = [axis for axis in self.grid.axes if axis.name == self.decision]
+        return list(axes[0].values) if axes else [self.grid.defaults[self.decision]]
+
+    @property
+    def others(self) -> list[ParamValues]:
+        """The combinations of further decision parameters, such as the rank of an open-set test."""
+        axes = [axis for axis in self.grid.part(decision=True).axes if axis.name != self.decision]
+        grid = Grid({}, tuple(axes))
+        return [grid.at(number) for number in all_combinations(grid)]
+
+    def announce(self, method: str, trials: int) -> None:
+        """Tell the bar how much there is to do, at most."""
+        size = self.algorithms.size
+        settings = 1 + (size if method == "grid" else min(size, trials))
+        self.runs.announce(settings * len(self.bases), settings * sum(base.total for base in self.bases))
+
+    def default(self) -> int:
+        """Try the default, which everything is compared with; parameters of one value have that. Returns its place."""
+        decisions = [axis.name for axis in self.grid.part(decision=True).axes]
+        fixed = {axis.name: axis.values[0] for axis in self.grid.axes if len(axis.values) == 1}
+        own = {**self.grid.defaults, **fixed}
+        run = {**own, **{name: self.grid.defaults[name] for name in decisions}}
+        self.attempt(run)
+        for place, one in enumerate(self.tried):
+            if all(one.params[name] == own[name] for name in decisions):
+                return place
+        others = {name: own[name] for name in decisions if name != self.decision}
+        self.tried += self._decided(run, self.kept, others, [own[self.decision]])
+        return len(self.tried) - 1
+
+    def attempt(self, setting: ParamValues) -> float:
+        """The best value of an algorithm setting over all decisions."""
+        key = tuple(setting.values())
+        if key not in self._known:
+            taken = [self.runs.take(replace(base, params=setting)) for base in self.bases]
+            self.kept += taken
+            thresholds = self.thresholds
+            found = [one for others in self.others for one in self._decided(setting, taken, others, thresholds)]
+            self.tried += found
+            self._known[key] = (max if self.goal.maximised else min)(one.value for one in found)
+        return self._known[key]
+
+    def _decided(
+        self, setting: ParamValues, taken: Sequence[KeptRun], others: ParamValues, thresholds: Sequence[Value]
+    ) -> "list[TunedSetting]":
+        """A setting with some values of the decision parameters, from its answers."""
+        from harness.analysis.decisions import pool_answers
+        from harness.analysis.tune import try_setting
+
+        answers = pool_answers([kept_answers(one, others) for one in taken])
+        paths = [one.path for one in taken]
+        return try_setting(self.goal, {**setting, **others}, answers, (self.decision, thresholds), paths)
+
+    def search(self, method: str, trials: int, seed: int) -> None:
+        """Go through the grid, a random part of it, or where an optimiser leads."""
+        grid = self.algorithms
+        if method == "optimise" and trials < grid.size:
+            self._optimise(grid, trials, seed)
+            return
+        for number in all_combinations(grid) if method == "grid" else random_combinations(grid, trials, seed):
+            self.attempt(grid.at(number))
+
+    def _optimise(self, grid: Grid, trials: int, seed: int) -> None:
+        from harness.analysis.tune import Optimiser, SearchDimension
+
+        dimensions = [
+            SearchDimension(axis.name, len(axis.values), axis.param.type in (ParamType.FLOAT, ParamType.INT))
+            for axis in grid.axes
+        ]
+        optimiser = Optimiser(dimensions, maximise=self.goal.maximised, seed=seed, first=_default_places(grid))
+        known = len(self._known)
+        for _ in range(trials * ASKS_A_TRIAL):
+            optimiser.tell(self.attempt(grid.at(grid.number(optimiser.ask()))))
+            if len(self._known) - known >= trials:
+                break
+
+
+def _default_places(grid: Grid) -> tuple[int, ...] | None:
+    """Where the default is on the grid: an optimiser should know what is known already."""
+    places = []
+    for axis in grid.axes:
+        default = grid.defaults[axis.name]
+        if default not in axis.values:
+            return None
+        places.append(list(axis.values).index(default))
+    return tuple(places)

@@ -1,0 +1,88 @@
+"""What commands work on: transcripts, and tests that are run first."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.api.options import MatrixOptions
+from harness.api.transcripts import OpenedTranscripts, open_transcripts
+from harness.cli.output import remark
+from harness.errors import UsageError
+from harness.options import DownloadOptions, ExecutionOptions, InterfaceOptions, LibraryOptions, option
+
+
+class TestRunOptions(InterfaceOptions, ExecutionOptions, LibraryOptions, DownloadOptions):
+    """How a test that is named instead of a transcript is run."""
+
+    params: tuple[str, ...] = option(
+        "--param", default=(), metavar="NAME=VALUE", help="Set a parameter; may be repeated."
+    )
+    output: Path | None = option(
+        "-o", "--output", default=None, metavar="FILE", help="Where the transcript of a test that is run goes."
+    )
+
+
+# Options that say nothing of a transcript.
+RUN_OPTIONS = {"interface": "--interface", "params": "--param", "timeout": "--timeout", "limit": "--limit"}
+
+
+def find_transcripts(words: Sequence[str], options: DownloadOptions, *, told_apart: bool = True) -> OpenedTranscripts:
+    """The transcripts that are meant; where they came from is said at once, before they are read."""
+    found = open_transcripts(words, options, told_apart=told_apart)
+    for note in found.notes:
+        remark(f"hate: {note}")
+    return OpenedTranscripts(found.sources)
+
+
+def find_or_run(words: Sequence[str], options: TestRunOptions, *, told_apart: bool = True) -> OpenedTranscripts:
+    """The same for words that may be tests, which are run first."""
+    tests = [is_test(word, options.libraries) for word in words]
+    _check_run_options(words, tests, options)
+    texts = [_run_test(word, options) if test else word for word, test in zip(words, tests, strict=True)]
+    return find_transcripts(texts, options, told_apart=told_apart)
+
+
+def is_test(word: str, libraries: Sequence[str]) -> bool:
+    """Whether a test is meant, and not a transcript."""
+    from harness.engine.plan import is_test_name
+    from harness.script.load import SUFFIX
+    from harness.site.releases import is_script_address, is_test_address
+
+    path = Path(word)
+    if word == "-" or "://" in word:
+        return is_test_address(word) or is_script_address(word)
+    if word.endswith(".toml") or (path.is_dir() and any(path.glob(f"*{SUFFIX}"))):
+        return True
+    if path.exists() or "/" in word:
+        return False
+    return is_test_name(word, libraries)
+
+
+def _check_run_options(words: Sequence[str], tests: Sequence[bool], options: TestRunOptions) -> None:
+    if options.output is not None and sum(tests) != 1:
+        raise UsageError("-o FILE is where the transcript of a test goes; name one test")
+    if any(tests):
+        return
+    for name, flag in RUN_OPTIONS.items():
+        if getattr(options, name):
+            raise UsageError(f"{flag} is for a test that is run; {words[0]} is a transcript, or no test of that name")
+
+
+def _run_test(test: str, options: TestRunOptions) -> str:
+    """Run a test as `hate run` does; its transcript's path."""
+    from harness.api.runs import PlanOptions, make_plan
+    from harness.cli.progress import progress
+    from harness.engine.run import run
+    from harness.engine.target import Target
+
+    wanted = PlanOptions(
+        jobs=options.jobs,
+        timeout=options.timeout,
+        limit=options.limit,
+        params=options.params,
+        libraries=options.libraries,
+        gallery=options.gallery if isinstance(options, MatrixOptions) else (),
+        probe=options.probe if isinstance(options, MatrixOptions) else (),
+    )
+    finished = run(make_plan(test, options.interface, wanted), Target(options.output), progress())
+    remark(f"transcript: {finished.path}")
+    return str(finished.path)

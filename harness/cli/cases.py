@@ -1,0 +1,83 @@
+"""`hate show` and `hate diff`: the cases of a transcript, and those on which two differ."""
+
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+
+import click
+
+from harness.api.cases import CasesResult, DifferencesResult, compare_cases, show_cases
+from harness.api.options import DiffOptions, ShowOptions
+from harness.cli.arguments import find_transcripts
+from harness.cli.options import FormatOptions, command_options, complete_transcript
+from harness.cli.output import output_format, remark, terminal_width
+from harness.report.blocks import Table
+from harness.report.formats import Format, render
+from harness.report.text import safe
+
+# Rows of a table that are laid out at a time, so that the first page is there at once.
+PAGE = 200
+
+
+class ShowCommandOptions(ShowOptions, FormatOptions):
+    """Options of `hate show`, and how to print."""
+
+
+class DiffCommandOptions(DiffOptions, FormatOptions):
+    """Options of `hate diff`, and how to print."""
+
+
+@click.command("show")
+@click.argument("transcript", shell_complete=complete_transcript)
+@command_options(ShowCommandOptions)
+def show_command(transcript: str, options: ShowCommandOptions) -> None:
+    """Look into the cases of a TRANSCRIPT.
+
+    It is a file, a URL, NAME of a run, TEST/NAME of a published one, or - for standard input.
+
+    \b
+    hate show wisard --outcome FP --where truth=4 --sort -score
+    """
+    [source] = find_transcripts([transcript], options).sources
+    _print_cases(show_cases(source, options), output_format(options.style))
+
+
+@click.command("diff")
+@click.argument("a", shell_complete=complete_transcript)
+@click.argument("b", shell_complete=complete_transcript)
+@command_options(DiffCommandOptions)
+def diff_command(a: str, b: str, options: DiffCommandOptions) -> None:
+    """The cases on which two runs of a test, A and B, differ.
+
+    Each is a file, a URL, NAME of a run, TEST/NAME of a published one, or - for standard input. In --where and
+    --sort, score_a is A's score and score_b is B's; --where score=1 holds when it does for either.
+
+    \b
+    hate diff wisard witch --outcome FP --sort -score_a
+    """
+    one, other = find_transcripts([a, b], options).sources
+    _print_cases(compare_cases(one, other, options), output_format(options.style))
+
+
+def _print_cases(found: CasesResult | DifferencesResult, style: Format) -> None:
+    """Print the cases with a heading; on a terminal, through a pager if they are many."""
+    heading = found.heading
+    if style is not Format.TABLE:
+        for line in heading:
+            remark(line)
+        print(found.render(style), end="")
+        return
+    table = found.table()
+    if sys.stdout.isatty() and len(table.rows) + len(heading) + 4 > shutil.get_terminal_size().lines:
+        click.echo_via_pager(_pages(table, heading))
+    else:
+        print("\n".join(map(safe, heading)))
+        print(render(table, style, terminal_width=terminal_width()), end="")
+
+
+def _pages(table: Table, heading: Sequence[str]) -> Iterator[str]:
+    """Laid out while the reader reads; the head of the table comes again from time to time."""
+    yield "\n".join(map(safe, heading)) + "\n"
+    for start in range(0, len(table.rows), PAGE):
+        part = Table(table.columns, table.rows[start : start + PAGE])
+        yield render(part, Format.TABLE, terminal_width=terminal_width())

@@ -1,0 +1,92 @@
+"""`hate permute` and `hate urn`: experiments on recorded results."""
+
+from collections.abc import Sequence
+
+import click
+
+from harness.api.options import PermuteOptions, UrnOptions
+from harness.cli.arguments import RUN_OPTIONS, TestRunOptions, find_or_run, is_test
+from harness.cli.options import FormatOptions, PlotOptions, command_options, transcripts_argument
+from harness.cli.output import check_plot, emit_result, output_format, remark
+from harness.errors import UsageError
+
+
+class PermuteCommandOptions(PermuteOptions, PlotOptions, FormatOptions):
+    """Options of `hate permute`, and how to print."""
+
+
+class UrnCommandOptions(UrnOptions, TestRunOptions, PlotOptions, FormatOptions):
+    """Options of `hate urn`, how to run a test first, and how to print."""
+
+
+@click.command("permute")
+@click.argument("matrices", nargs=-1, required=True, metavar="MATRIX|TEST...")
+@command_options(PermuteCommandOptions)
+def permute_command(matrices: Sequence[str], options: PermuteCommandOptions) -> None:
+    """Permute gallery and probe images: the recognition rate of these people with other choices of image.
+
+    In every experiment each person has one image in the gallery and another as the probe. Two or more matrices
+    (algorithms) are compared on the same draws.
+
+    \b
+    hate permute faces
+    hate permute pca.npy lda.npy --labels images.csv --differ day --plot permuted.svg
+    """
+    check_plot(options.plot)
+    from harness.api.experiments import permute
+
+    found = permute(matrices, options)
+    emit_result(found, output_format(options.style))
+    if options.plot is not None:
+        found.plot(options.plot)
+        remark(f"picture: {options.plot}")
+
+
+@click.command("urn")
+@transcripts_argument
+@command_options(UrnCommandOptions)
+def urn_command(transcripts: Sequence[str], options: UrnCommandOptions) -> None:
+    """Is the urn well mixed? Compare how a rate varies from trial to trial with what three designs predict.
+
+    T is a transcript, a test, which is run first, or a similarity matrix. Elements are the records of transcripts or
+    the probes of matrices; groups may be strata (st), clusters (cl) or nothing (srs).
+
+    \b
+    hate urn hdigits --interface wisard --group truth --resample groups --groups 2
+    hate urn weather.jsonl --group subject --trial time
+    hate urn weather.jsonl --group image --trial time --shuffle time --plot urn.svg
+    """
+    from harness.api.experiments import check_urn_options, urn_of_matrices, urn_of_transcripts
+    from harness.api.matrices import is_matrix
+
+    check_urn_options(options)
+    check_plot(options.plot)
+    kinds = {is_matrix(word) for word in transcripts}
+    if kinds == {True, False}:
+        raise UsageError(f"{transcripts[0]}, {transcripts[-1]}: transcripts and matrices together; give one kind")
+    if True in kinds:
+        _check_no_run(transcripts, options)
+        found = urn_of_matrices(transcripts, options)
+    else:
+        _check_no_matrix(transcripts, options)
+        found = urn_of_transcripts(find_or_run(transcripts, options), options)
+    emit_result(found, output_format(options.style))
+    if options.plot is not None:
+        found.plot(options.plot)
+        remark(f"picture: {options.plot}")
+
+
+def _check_no_run(words: Sequence[str], options: UrnCommandOptions) -> None:
+    for name, flag in {**RUN_OPTIONS, "output": "-o"}.items():
+        if getattr(options, name):
+            raise UsageError(f"{flag} is for a test that is run; {words[0]} is a similarity matrix")
+
+
+def _check_no_matrix(words: Sequence[str], options: UrnCommandOptions) -> None:
+    """A rank test that is run takes a choice of gallery and probes too."""
+    for name in ("labels", "distance", "identity"):
+        if getattr(options, name):
+            raise UsageError(f"--{name} is for similarity matrices; transcripts say themselves what they have")
+    for name in ("gallery", "probe"):
+        if getattr(options, name) and not any(is_test(word, options.libraries) for word in words):
+            raise UsageError(f"--{name} is for similarity matrices, and for rank tests that are run")

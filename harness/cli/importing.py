@@ -1,0 +1,113 @@
+"""`hate import`: results of other tools as transcripts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.api.runs import design_remarks
+from harness.cli.options import PATH, FormatOptions, command_options
+from harness.cli.output import emit, output_format, remark
+from harness.engine.judge import UnitTally, has_design
+from harness.engine.session import interruptible
+from harness.engine.target import create, has_begun
+from harness.errors import OutputError, UsageError
+from harness.model import Counts
+from harness.options import option
+from harness.report.blocks import Table
+from harness.report.counts import count_row, interval_cell
+from harness.report.formats import Format
+from harness.transcript.importing.convert import ImportedTranscript, convert, store
+from harness.transcript.importing.file import ForeignFile
+from harness.transcript.importing.metrics import values_note
+from harness.transcript.importing.registry import formats, read
+from harness.transcript.importing.results import ImportOptions
+from harness.transcript.write import TranscriptWriter
+
+if TYPE_CHECKING:
+    from harness.analysis.run_rates import DesignRate
+
+
+COUNTS = ("tests", "TP", "TN", "FP", "FN", "ER", "rate")
+
+
+class ImportCommandOptions(ImportOptions, FormatOptions):
+    """The options of the command: where the transcript goes, and all about the import."""
+
+    output: Path | None = option(
+        "-o", "--output", default=None, metavar="FILE", help="The transcript; with .gz it is compressed."
+    )
+    force: bool = option("--force", default=False, help="Overwrite an existing transcript.")
+
+
+def _help() -> str:
+    """What the command does, and the formats that it knows, from the registry."""
+    known = formats()
+    width = max(map(len, known)) + 2
+    listed = "\n".join(f"  {name:<{width}}{what}" for name, what in known.items())
+    return f"""Turn results of other tools into transcripts, so that they can be compared.
+
+FILE is recognised by its content. --from takes one of these names, or that of a plug-in:
+
+\b
+{listed}
+
+Columns of a table are known by their usual names (y_true, y_pred, y_score), or named by options; nested keys have dots.
+"""
+
+
+@click.command("import", help=_help())
+@click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE...")
+@command_options(ImportCommandOptions)
+def import_command(files: Sequence[Path], options: ImportCommandOptions) -> int:
+    """Read and convert everything, then write it."""
+    converted = [convert(imported, options) for file in files for imported in read(ForeignFile(file), options)]
+    if options.output is not None and len(converted) > 1:
+        raise UsageError(f"-o {options.output}: {len(converted)} transcripts do not fit into one file; leave out -o")
+    with interruptible():
+        paths = [_write(item, options.output, force=options.force) for item in converted]
+    _report(converted, paths, output_format(options.style))
+    return 0
+
+
+def _write(item: ImportedTranscript, path: Path | None, *, force: bool) -> Path:
+    if path is None or not has_begun(path):
+        return store(create(path, item.header, force=False).writer, item.trials)
+    if not force:
+        raise OutputError(f"{path}: exists; --force overwrites it")
+    # The old one stays until the new one is whole.
+    scratch = path.with_name(f"{path.name.partition('.')[0]}.import{''.join(path.suffixes)}")
+    writer = TranscriptWriter.create(scratch, item.header, force=True)
+    writer.replaces = path
+    return store(writer, item.trials)
+
+
+def _report(converted: Sequence[ImportedTranscript], paths: Sequence[Path], style: Format) -> None:
+    rows, lines, designs = [], [], []
+    for item, path in zip(converted, paths, strict=True):
+        counts, design = Counts.of(item.trials), _design_rate(item)
+        row = count_row(item.header.params, counts, design)
+        names = {"test": item.header.test.name, "algorithm": item.header.algorithm.name}
+        rows.append({**names, **row})
+        designs.append(design)
+        lines.append([*names.values(), *(row[name] for name in COUNTS), interval_cell(counts, design), str(path)])
+    payload = {"rows": rows, "transcripts": [str(path) for path in paths]}
+    columns = ["test", "algorithm", *COUNTS, "95 % interval", "transcript"]
+    emit(style, Table(columns, lines, wide=frozenset({"95 % interval"})), payload)
+    for text in design_remarks(style, designs):
+        remark(text)
+    notes = [note for item in converted for note in item.notes]
+    notes.append(values_note(trial for item in converted for trial in item.trials))
+    for note in filter(None, dict.fromkeys(notes)):
+        remark(note)
+
+
+def _design_rate(item: ImportedTranscript) -> "DesignRate | None":
+    """The rate by the design that was named; None where none was."""
+    repeated = bool(item.header.repeat)
+    if not has_design(item.header.design) and not repeated:
+        return None
+    from harness.analysis.run_rates import rate_of_units
+
+    return rate_of_units(UnitTally.of(item.trials, repeated=repeated).sums, item.header)

@@ -1,0 +1,174 @@
+"""Runs that are kept in the cache, one for each algorithm setting: only what is new is run."""
+
+import contextlib
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from filelock import FileLock
+
+from harness.engine.header import run_header
+from harness.engine.plan import Plan
+from harness.engine.run import FinishedRun, Progress, run
+from harness.engine.session import interruptible
+from harness.engine.target import Target
+from harness.errors import HateError, Interrupted, OutputError, TranscriptError
+from harness.interface.python import is_in_memory
+from harness.model import Trial
+from harness.transcript.format import Header
+
+SCHEME = 1
+
+
+@dataclass(frozen=True)
+class RunStore:
+    """A folder of complete transcripts, named by what was run; those that are still being written end in .part.jsonl.
+
+    With `fresh`, everything is run again.
+    """
+
+    folder: Path
+    fresh: bool = False
+
+    def path(self, plan: Plan) -> Path:
+        """Where the transcript of a run is, or will be."""
+        return self.folder / f"{run_key(run_header(plan), plan.options.timeout)}.jsonl"
+
+    def has(self, plan: Plan) -> bool:
+        """Whether nothing needs to be run."""
+        return self._reuses(plan) and self.path(plan).is_file()
+
+    def _reuses(self, plan: Plan) -> bool:
+        """Whether an earlier run will do: not if the digest of the interface does not identify it."""
+        return not self.fresh and not is_in_memory(plan.interface)
+
+    def make(self, plan: Plan, progress: Progress) -> FinishedRun:
+        """Run, or carry on with a run that was killed; if another process is making the same run, wait for it."""
+        path = self.path(plan)
+        part = path.with_suffix(".part.jsonl")
+        with _in_cache(path):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(path.with_name(f"{path.name}.lock"))
+            lock.acquire()
+        try:
+            if not self._reuses(plan):
+                part.unlink(missing_ok=True)
+            elif path.is_file():  # another sweep has made it since
+                return run(plan, Target(path, resume=True), progress)
+            result = _carried_on(plan, part, progress)
+            with _in_cache(path):
+                part.replace(path)
+        finally:
+            lock.release()
+        return FinishedRun(result.counts, path, result.asked, result.first_error)
+
+
+@contextlib.contextmanager
+def _in_cache(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        text = f"cache {path}: {error.strerror or error}; free some space or set XDG_CACHE_HOME"
+        raise OutputError(text) from None
+
+
+def _carried_on(plan: Plan, part: Path, progress: Progress) -> FinishedRun:
+    try:
+        return run(plan, Target(part, resume=True), progress)
+    except TranscriptError:  # damaged beyond its last line; it is our own file, and can be made again
+        return run(plan, Target(part, force=True), progress)
+
+
+def run_key(header: Header, timeout: float | None) -> str:
+    """A name for a run, from what its answers depend on: test, algorithm, interface, parameters, extent, timeout."""
+    named = [header.test, header.algorithm, header.interface, header.params, header.repeat, header.limit]
+    plain = [None if value is msgspec.UNSET else msgspec.to_builtins(value) for value in named]
+    text = msgspec.json.encode([SCHEME, header.harness, timeout, *plain], order="sorted")
+    return hashlib.sha256(text).hexdigest()
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """The transcript of one run; `asked` is 0 where it was in the cache."""
+
+    path: Path
+    asked: int
+    first_error: Trial | None = None
+
+
+class RunBatch:
+    """Several runs, one after the other, with one progress bar over all of them."""
+
+    def __init__(self, store: RunStore, bar: Progress) -> None:
+        self.store = store
+        self._bar = bar
+        self._begun = False
+        self._total = 0
+        self._done = 0
+        self._errors = 0
+        # Runs that were announced, made and found.
+        self.runs = self.made = self.found = 0
+
+    def announce(self, runs: int, trials: int) -> None:
+        """Tell the progress bar how much there is to do, at most."""
+        self.runs += runs
+        self._total += trials
+
+    def take(self, plan: Plan) -> KeptRun:
+        """The transcript of a run: from the cache, or made now."""
+        if self.store.has(plan):
+            self.found += 1
+            self._done += plan.total
+            return KeptRun(self.store.path(plan), 0)
+        try:
+            result = self.store.make(plan, _PartProgress(self))
+        except (HateError, Interrupted) as error:
+            error.note = (
+                f"{self.made + self.found:,} of {self.runs:,} runs are finished and kept; the same command carries on"
+            )
+            raise
+        self.made += 1
+        self._done += plan.total
+        self._errors += result.counts.ER
+        return KeptRun(self.store.path(plan), result.asked, result.first_error)
+
+    def show(self, done: int, errors: int) -> None:
+        """This much of the current run is done."""
+        if not self._begun:
+            self._begun = True
+            self._bar.begin(self._total, self._done + done)
+        self._bar.advance(self._done + done, self._errors + errors)
+
+    def end(self) -> None:
+        """Remove the progress bar."""
+        if self._begun:
+            self._bar.end()
+
+
+class _PartProgress:
+    """The part of the progress bar that one run has."""
+
+    def __init__(self, whole: RunBatch) -> None:
+        self._whole = whole
+
+    def begin(self, total: int, done: int) -> None:
+        self._whole.show(done, 0)
+
+    def advance(self, done: int, errors: int) -> None:
+        self._whole.show(done, errors)
+
+    def end(self) -> None:
+        """More runs may follow."""
+
+
+@contextlib.contextmanager
+def run_batch(store: RunStore, bar: Progress) -> Iterator[RunBatch]:
+    """Several runs; a signal between two of them works like one in the middle of a run."""
+    found = RunBatch(store, bar)
+    with interruptible():
+        try:
+            yield found
+        finally:
+            found.end()

@@ -1,0 +1,205 @@
+"""Build a run from names: the test with its data, the interface, the parameters; and the plan that comes of them."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import HateError, InterfaceError, UsageError
+from harness.interface.contract import Interface
+from harness.interface.load import load_interface, with_name
+from harness.interface.python import PythonInterface
+from harness.options import ExecutionOptions, GalleryOptions, Range, option
+from harness.params import Param, Value, settings
+from harness.script.cases import CaseSet, load_cases
+from harness.script.folds import HeldOutFold
+from harness.script.gallery import select_cases
+from harness.script.library import find_all, find_script
+from harness.script.load import Script, load_script
+from harness.site.config import configured_sites
+from harness.site.data import fetch_data
+from harness.site.urls import is_url
+
+MATRIX = "matrix:"
+# Says what a user should know about where something came from.
+Note = Callable[[str], None]
+
+
+class RunOptions(ExecutionOptions):
+    """How to run the cases of a test."""
+
+    repeat: int = option(
+        "--repeat", default=1, within=Range(1, 10_000), metavar="K",
+        help="Ask each case K times, for randomised algorithms.",
+    )  # fmt: skip
+
+
+DEFAULT_OPTIONS = RunOptions()
+WHOLE_TEST = GalleryOptions()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that could start now: everything that it needs was checked.
+
+    Plain data, but for an interface that is a Python object of this process.
+    """
+
+    cases: CaseSet
+    interface: Interface
+    params: Mapping[str, Value]
+    options: RunOptions = DEFAULT_OPTIONS
+    # The fold of the training part that is not learned from; None to learn from all of it.
+    held_out: HeldOutFold | None = None
+
+    @property
+    def total(self) -> int:
+        """How many trials it takes."""
+        count = len(self.cases) if self.options.limit is None else min(self.options.limit, len(self.cases))
+        return count * self.options.repeat
+
+
+@dataclass(frozen=True)
+class RunParts:
+    """A test and an algorithm, before parameters are set and cases are read."""
+
+    script: Script
+    interface: Interface
+    selection: GalleryOptions = WHOLE_TEST
+    # Where they were read earlier.
+    cases: CaseSet | None = None
+
+    @property
+    def params(self) -> dict[str, Param]:
+        """The parameters of both."""
+        return all_params(self.script, self.interface)
+
+    def plan(self, options: RunOptions = DEFAULT_OPTIONS, assignments: Iterable[str] = ()) -> Plan:
+        """A run of them; NAME=VALUE sets a parameter."""
+        params = settings(self.params, assignments)
+        _check_workers(self.interface, options)
+        cases = self.cases or load_cases(self.script, fetch_data(self.script))
+        cases, interface = select_cases(cases, self.selection.gallery, self.selection.probe), self.interface
+        if interface.kind == "matrix":
+            from harness.interface.matrix import answer_from_matrix
+
+            interface = answer_from_matrix(interface, cases, cases.gallery)
+        return Plan(cases, interface, params, options)
+
+
+def find_parts(
+    test: str | Path | CaseSet,
+    interface: object = None,
+    *,
+    note: Note,
+    name: str | None = None,
+    libraries: Sequence[str] = (),
+    selection: GalleryOptions = WHOLE_TEST,
+) -> RunParts:
+    """The test and the algorithm that are meant, checked; `name` is what the algorithm is to be called."""
+    cases = test if isinstance(test, CaseSet) else None
+    script = test.script if isinstance(test, CaseSet) else find_test(str(test), libraries, note)
+    return RunParts(script, _find_interface(interface, script, name), selection, cases)
+
+
+def _find_interface(given: object, script: Script, name: str | None) -> Interface:
+    if not isinstance(given, str) or not given.startswith(MATRIX):
+        return load_interface(given, name)
+    if not script.task.uses_gallery:
+        raise InterfaceError(f"--interface {given}: for rank tests; {script.name} is a {script.task.name} test")
+    from harness.interface.matrix import load_matrix  # numpy is slow to import
+
+    larger = script.rules.larger_is_better
+    return with_name(load_matrix(given.removeprefix(MATRIX), script.folder, larger_is_better=larger), name)
+
+
+def _check_workers(interface: Interface, options: RunOptions) -> None:
+    """Code of this process can neither be stopped nor copied."""
+    if not isinstance(interface, PythonInterface) or not interface.in_memory:
+        return
+    remedy = "write it into a file interface.py and give its path"
+    if options.timeout is not None:
+        raise UsageError(
+            f"timeout={options.timeout:g}: {interface.name} runs in this process and cannot be stopped; {remedy}"
+        )
+    if options.jobs > 1 and interface.shared:
+        raise UsageError(
+            f"jobs={options.jobs}: {interface.name} is a single object, which several threads would share; "
+            f"give its class, or {remedy}"
+        )
+
+
+def all_params(script: Script, interface: Interface) -> dict[str, Param]:
+    """The test's parameters and the algorithm's own; one name can be only one of them."""
+    both = set(script.params) & set(interface.params)
+    if both:
+        name = sorted(both)[0]
+        raise UsageError(f"parameter '{name}' is the test's and the algorithm's; rename the algorithm's")
+    return {**script.params, **interface.params}
+
+
+def load_test(test: str | Path, *, note: Note, libraries: Sequence[str] = ()) -> CaseSet:
+    """A test by name, path or address, its data at hand, its cases checked."""
+    script = find_test(str(test), libraries, note)
+    return load_cases(script, fetch_data(script))
+
+
+def find_test(text: str, libraries: Sequence[str], note: Note) -> Script:
+    """A test by path, NAME, NAME@VERSION, or address: here first, then at the sites, from which it is downloaded."""
+    if is_url(text):
+        return _at_address(text, note)
+    try:
+        path = find_script(text, libraries)
+    except UsageError as here:
+        found = _at_sites(text, note)
+        if found is None:
+            raise here from None
+        return found
+    return load_script(path)
+
+
+def _at_address(url: str, note: Note) -> Script:
+    from harness.site.releases import fetch_script, find_release_at, is_script_address
+
+    if is_script_address(url):
+        script, text = fetch_script(url)
+    else:
+        found, text = find_release_at(url)
+        script = found.script()
+    if text:
+        note(text)
+    return script
+
+
+def _at_sites(text: str, note: Note) -> Script | None:
+    """The test at the first site that has it; None where none has, or there is no site."""
+    if not configured_sites():
+        return None
+    from harness.site.releases import find_release
+    from harness.site.sites import sites
+
+    among = sites()
+    try:
+        found = find_release(text, among)
+        return None if found is None else found.script()
+    finally:
+        for line in among.notes:
+            note(line)
+
+
+def is_test_name(text: str, libraries: Sequence[str]) -> bool:
+    """Whether NAME or NAME@VERSION is a test, here or at a site; a transcript that is here hides a test elsewhere."""
+    if text.partition("@")[0] in {found.name for found in find_all(libraries)}:
+        return True
+    if not configured_sites():
+        return False
+    from harness.site.names import local_transcripts  # which needs requests, slow to import
+
+    if text in local_transcripts().names():
+        return False
+    from harness.site.releases import find_release
+    from harness.site.sites import sites
+
+    try:
+        return find_release(text, sites()) is not None
+    except HateError:
+        return False

@@ -1,0 +1,115 @@
+"""The runs of `--train-folds`: a transcript for each fold, found again when a run is resumed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from harness.engine.header import run_header
+from harness.engine.plan import Plan
+from harness.engine.run import FinishedRun, Progress, run
+from harness.engine.session import interruptible
+from harness.engine.target import (
+    Target,
+    check_same,
+    complete_transcript,
+    default_path,
+    exists_error,
+    fold_numbers,
+    fold_path,
+    has_begun,
+    is_empty,
+)
+from harness.errors import HateError, Interrupted, TranscriptError
+from harness.script.folds import HeldOutFold
+from harness.transcript.format import Header
+from harness.transcript.read import open_transcript
+from harness.transcript.write import working_path
+
+
+def run_folds(
+    plan: Plan, parts: Sequence[HeldOutFold], output: Target, bar: Callable[[], Progress]
+) -> list[FinishedRun]:
+    """A run without each fold in turn; with `resume`, finished runs are kept and stopped ones are resumed.
+
+    A file in the way, or of another run, is refused before anything runs.
+    """
+    plans = [replace(plan, held_out=part) for part in parts]
+    place = _place([run_header(one) for one in plans], output)
+    results: list[FinishedRun] = []
+    with interruptible():
+        for number, one in enumerate(plans, 1):
+            # Where no fold was run yet there is nothing to resume, least of all a run with all the training material.
+            mine = Target(fold=number) if place is None else replace(output, path=fold_path(place, number))
+            try:
+                results.append(run(one, mine, bar()))
+            except (HateError, Interrupted) as error:
+                error.note = _note(error.note, number - 1, len(plans), output)
+                raise
+            if place is None and results[0].path is not None:
+                place = _without_fold(results[0].path)
+    return results
+
+
+def _place(headers: Sequence[Header], output: Target) -> Path | None:
+    """The path that the paths of the folds are derived from, checked; None for the first free default path."""
+    place = output.path
+    if place is None and (output.resume or output.retry_errors):
+        place = _newest(headers)
+    if place is None and output.retry_errors:
+        place = default_path(headers[0].test.name, headers[0].algorithm.name)
+    if place is not None:
+        for number, header in enumerate(headers, 1):
+            _check(fold_path(place, number), header, output)
+    return place
+
+
+def _newest(headers: Sequence[Header]) -> Path | None:
+    """The newest default path whose transcripts are of these very runs; None where no fold was run yet."""
+    test, algorithm = headers[0].test.name, headers[0].algorithm.name
+    mistakes: list[TranscriptError] = []
+    for number in fold_numbers(test, algorithm):
+        place = default_path(test, algorithm, number)
+        try:
+            for fold, header in enumerate(headers, 1):
+                _check_same(fold_path(place, fold), header)
+        except TranscriptError as error:
+            mistakes.append(error)
+        else:
+            return place
+    if mistakes:
+        raise mistakes[0]
+    return None
+
+
+def _check(path: Path, header: Header, output: Target) -> None:
+    """The transcript of a fold must be of the same run, or must not exist."""
+    if output.retry_errors:
+        complete_transcript(path, header)
+    elif output.resume:
+        _check_same(path, header)
+    elif has_begun(path) and not output.force:
+        raise exists_error(path)
+
+
+def _check_same(path: Path, header: Header) -> None:
+    if not has_begun(path) or is_empty(path):
+        return
+    working = working_path(path)
+    with open_transcript(working if working.exists() else path) as reader:
+        check_same(path, header, reader.header)
+
+
+def _without_fold(path: Path) -> Path:
+    """FILE.jsonl for FILE-fold-1.jsonl."""
+    before, _, after = path.name.rpartition("-fold-1")
+    return path.with_name(before + after)
+
+
+def _note(note: str, finished: int, folds: int, output: Target) -> str:
+    """What was saved of all folds, and how to carry on."""
+    done = f"{finished} of {folds} folds are finished"
+    if output.retry_errors:
+        return f"{done}; the same command carries on"
+    if note:
+        return f"{done}; {note}"
+    return f"{done}; carry on with --resume" if finished else ""

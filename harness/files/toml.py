@@ -1,0 +1,111 @@
+"""TOML files checked against a pydantic model: every mistake at once, with its line and the nearest known key."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from harness.errors import ScriptError
+from harness.files.mistakes import KeyLines, Mistakes, bad_line, key_lines, line_of
+from harness.params import nearest
+
+LARGEST_FILE = 64 << 20
+
+
+class Section(BaseModel):
+    """A table of a file: unknown keys are mistakes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Model = TypeVar("Model", bound=Section)
+
+
+def read_toml(path: Path) -> tuple[dict[str, Any], str]:
+    """The content of a TOML file, and its text; a ScriptError where it cannot be read."""
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise ScriptError(f"{path}: larger than {LARGEST_FILE >> 20} MiB; put the cases into a table")
+        # Editors on some systems put a byte order mark in front.
+        text = path.read_text(encoding="utf-8-sig")
+        return tomllib.loads(text), text
+    except UnicodeDecodeError:
+        raise ScriptError(f"{path}: not UTF-8 at line {bad_line(path.read_bytes())}; save it as UTF-8") from None
+    except OSError as error:
+        raise ScriptError(f"{path}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise ScriptError(f"{path}: not TOML: {error}") from None
+
+
+def validate(model: type[Model], parsed: dict[str, Any], text: str, mistakes: Mistakes) -> Model:
+    """The file as its model, or a ScriptError with all mistakes."""
+    try:
+        return model.model_validate(parsed)
+    except ValidationError as error:
+        lines = key_lines(text)
+        for problem in error.errors(include_url=False):
+            key = _user_key(parsed, problem["loc"])
+            mistakes.add(_explain(model, key, problem), place=line_place(lines, key))
+        mistakes.raise_if_any()
+        raise
+
+
+def line_place(lines: KeyLines, key: tuple[str | int, ...]) -> str:
+    """The place of a key for a message."""
+    line = line_of(lines, key)
+    return f"line {line}" if line else ""
+
+
+def _user_key(parsed: Any, loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """The key as the user wrote it; pydantic adds parts of its own for members of unions and keys of tables."""
+    key: list[str | int] = []
+    place = parsed
+    for number, part in enumerate(loc, 1):
+        known = (isinstance(place, dict) and part in place) or (isinstance(place, list) and isinstance(part, int))
+        if known or (number == len(loc) and part != "[key]" and isinstance(place, dict)):
+            key.append(part)
+            place = place[part] if known else None
+    return tuple(key)
+
+
+def _explain(model: type[Section], key: tuple[str | int, ...], problem: Mapping[str, Any]) -> str:
+    """A pydantic error in the terms of the file format."""
+    names = [str(part) for part in key]
+    shown = ".".join(names) or "file"
+    kind = problem["type"]
+    if kind == "extra_forbidden":
+        return f"{shown}: unknown key; {nearest(names[-1], _known_keys(model, names[:-1]))}"
+    if kind == "missing":
+        return f"{shown}: missing"
+    message = str(problem["msg"]).removeprefix("Value error, ").replace("Input should", "should")
+    given = repr(problem["input"])
+    said = "" if kind == "value_error" or len(given) > 80 else f", not {given}"
+    return f"{shown}: {_IN_TOML.get(kind, message)}{said}"
+
+
+# What pydantic says in the terms of Python, in those of TOML.
+_IN_TOML = {
+    "string_type": "should be text in quotes",
+    "int_type": "should be a whole number",
+    "int_from_float": "should be a whole number",
+    "float_type": "should be a number",
+    "bool_type": "should be true or false",
+    "list_type": "should be a list in [ ]",
+    "dict_type": "should be a table of keys and values",
+    "model_type": "should be a table of keys and values",
+    "too_short": "should not be empty",
+}
+
+
+def _known_keys(model: type[Section], path: list[str]) -> list[str]:
+    """The keys that the table at this path of a file may have."""
+    schema = model.model_json_schema()
+    place = schema
+    for name in path:
+        place = place.get("properties", {}).get(name) or place.get("additionalProperties") or {}
+        place = place if isinstance(place, dict) else {}
+        place = next((option for option in place.get("anyOf", [place]) if option.get("type") != "null"), place)
+        place = schema["$defs"][place["$ref"].rsplit("/", 1)[1]] if "$ref" in place else place
+    return list(place.get("properties", {}))

@@ -1,0 +1,143 @@
+"""A similarity matrix as an interface: every answer is a row that was computed earlier, ranked in blocks."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.errors import InterfaceError
+from harness.files.digest import file_sha256
+from harness.interface.contract import Interface, Session, Setup
+from harness.matrices.labels import Labels, places
+from harness.matrices.matrix import Identities, Matrix, first_candidates, rank_probes
+from harness.matrices.read import KINDS, read_matrix
+from harness.model import Answer, Case, ErrorKind, Question, Reply, plain_text
+from harness.params import Param
+from harness.tasks.gallery import Gallery
+
+# Scores ranked at a time.
+BLOCK = 1 << 22
+
+
+@dataclass(frozen=True)
+class MatrixInterface:
+    """A file of distances or similarities; `cases` are those of the test that it answers."""
+
+    path: Path
+    # The algorithm is called what the file is called.
+    name: str
+    matrix: Matrix = field(repr=False)
+    sha256: str
+    cases: Iterable[Case] = ()
+    gallery: Gallery | None = None
+    params: Mapping[str, Param] = field(default_factory=dict)
+    version: str = ""
+    kind: str = "matrix"
+    learns: bool = False
+    enrols: bool = False
+
+    def open(self, setup: Setup) -> Session:
+        """Find the gallery among the columns."""
+        if self.gallery is None:
+            raise InterfaceError(f"{self.path}: a matrix answers rank tests, and {setup.test} is not one")
+        return MatrixSession(self.matrix, self.cases, self.gallery)
+
+    def isolated(self) -> Interface:
+        """Nothing is run."""
+        return self
+
+
+def load_matrix(text: str, folder: Path, *, larger_is_better: bool) -> MatrixInterface:
+    """The matrix that `matrix:TEXT` means: a path, or a file in the folder of the test."""
+    path = next((path for path in (Path(text), folder / text) if path.is_file()), None)
+    if path is None:
+        beside = sorted(file.name for file in folder.glob("*") if file.suffix in KINDS and "label" not in file.name)
+        hint = f"; beside the script: {', '.join(beside)}" if beside else ""
+        raise InterfaceError(f"--interface matrix:{text}: no such file{hint}")
+    matrix = read_matrix(path, larger_is_better=larger_is_better)
+    return MatrixInterface(path, matrix.name, matrix, file_sha256(path))
+
+
+def answer_from_matrix(interface: Interface, cases: Iterable[Case], gallery: Gallery | None) -> Interface:
+    """The interface for these cases and this gallery, if it is a matrix; any other as it is."""
+    if not isinstance(interface, MatrixInterface):
+        return interface
+    return replace(interface, cases=cases, gallery=gallery)
+
+
+class MatrixSession:
+    """Looks rows up and ranks them."""
+
+    def __init__(self, matrix: Matrix, cases: Iterable[Case], gallery: Gallery) -> None:
+        self._gallery = gallery
+        self._cases = {case.id: case for case in cases}
+        columns = _found([_names(entry) for entry in gallery.entries], matrix.columns)
+        if (columns < 0).any():
+            lacking = gallery.entries[int((columns < 0).argmax())].id
+            raise InterfaceError(f"{matrix.name}: no column for gallery image '{lacking}'; its labels have other ids")
+        whole = np.array_equal(columns, np.arange(len(matrix.columns)))
+        self._matrix = matrix.take(None, None if whole else columns)
+
+    def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
+        """Blocks of rows."""
+        size = max(1, BLOCK // len(self._gallery))
+        while block := list(islice(questions, size)):
+            yield from self._block(block)
+
+    def _block(self, questions: Sequence[Question]) -> Iterator[Reply]:
+        start = perf_counter()
+        cases = [self._cases[question.id] for question in questions]
+        rows = _found([_names(case) for case in cases], self._matrix.rows)
+        known = np.flatnonzero(rows >= 0)
+        answers = self._answers([cases[at] for at in known], rows[known]) if known.size else []
+        share = (perf_counter() - start) / len(questions)
+        found = iter(answers)
+        for question, row in zip(questions, rows.tolist(), strict=True):
+            if row >= 0:
+                yield Reply(question, next(found), None, "", share)
+            else:
+                text = f"{self._matrix.name} has no row for this case; its labels have other ids"
+                yield Reply(question, None, ErrorKind.INTERFACE, text, share)
+
+    def close(self) -> None:
+        """Nothing is running."""
+
+    def _answers(self, cases: Sequence[Case], rows: npt.NDArray[np.intp]) -> list[Answer]:
+        gallery = self._gallery
+        own = np.array([gallery.own(case) if case.positive else -1 for case in cases])
+        twins = np.array([gallery.twin(case) for case in cases])
+        part, codes = self._matrix.take(rows), np.array(gallery.codes)
+        who = Identities(own, codes, twins)
+        ranks = rank_probes(part, who)
+        # Where someone else scores as well as the right person, they come first.
+        first = codes[first_candidates(part, who, np.where(ranks.rank > 1, own, -1))]
+        numbers = zip(ranks.rank.tolist(), ranks.best_right.tolist(), ranks.best_wrong.tolist(), strict=True)
+        return [
+            _answer(case, gallery.names[who], *found)
+            for case, who, found in zip(cases, first.tolist(), numbers, strict=True)
+        ]
+
+
+def _answer(case: Case, name: str, rank: float, right: float, wrong: float) -> Answer:
+    score = right if case.positive else wrong
+    return Answer(name, _or_none(score), None if np.isnan(rank) else int(rank), _or_none(wrong))
+
+
+def _or_none(score: float) -> float | None:
+    return score if np.isfinite(score) else None
+
+
+def _names(case: Case) -> tuple[str, str]:
+    """What a row or column can be called: by the input, or by the id of the case."""
+    return plain_text(case.input), case.id
+
+
+def _found(names: Sequence[tuple[str, str]], labels: Labels) -> npt.NDArray[np.intp]:
+    by_input = places(np.array([name for name, _ in names], dtype=np.str_), labels.ids)
+    by_id = places(np.array([name for _, name in names], dtype=np.str_), labels.ids)
+    found: npt.NDArray[np.intp] = np.where(by_input >= 0, by_input, by_id)
+    return found

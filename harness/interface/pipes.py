@@ -1,0 +1,111 @@
+"""A long-lived program behind pipes: lines go in and come out, and neither side can block the other forever."""
+
+import fcntl
+import os
+import select
+import subprocess
+import sys
+import termios
+from time import perf_counter
+
+from harness.interface.process import Tail, forget, kill_group
+
+LONGEST_LINE = 16 << 20
+
+
+class PipedProgram:
+    """A running program, and what is on its way to and from it."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self.out = bytearray()
+        self.rest = bytearray()
+        self.stderr = Tail()
+        self.ended = False
+        # Why it was stopped, if it did not end by itself.
+        self.fault = ""
+        # Whether it has said anything about a case yet.
+        self.heard = False
+        pipes = (process.stdin, process.stdout, process.stderr)
+        self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in pipes if pipe is not None)
+        for fd in (self._stdin, self._stdout, self._stderr):
+            os.set_blocking(fd, False)
+        self._poll = select.poll()
+        self._poll.register(self._stdout, select.POLLIN)
+        self._poll.register(self._stderr, select.POLLIN)
+        self._writing = False
+        self._refused = False
+        self._complaining = True
+
+    def exchange(self, deadline: float | None) -> list[bytes]:
+        """Write what there is to write, read what there is to read; whole lines, or none at the deadline or the end."""
+        while True:
+            self._flush()
+            wait = None if deadline is None else max(0.0, deadline - perf_counter()) * 1000
+            ready = {fd for fd, _ in self._poll.poll(wait)}
+            if self._stderr in ready:
+                self.take_stderr()
+            if self._stdout in ready and ((lines := self._take_stdout()) or self.ended):
+                return lines
+            if deadline is not None and perf_counter() >= deadline:
+                return []
+
+    def _flush(self) -> None:
+        """Write as much as the pipe takes; if it is closed, that shows when the output ends."""
+        while self.out:
+            try:
+                done = os.write(self._stdin, self.out)
+            except BlockingIOError:
+                break
+            except OSError:
+                self._refused = True
+                self.out.clear()
+            else:
+                del self.out[:done]
+        if self._writing != bool(self.out):
+            self._writing = bool(self.out)
+            if self._writing:
+                self._poll.register(self._stdin, select.POLLOUT)
+            else:
+                self._poll.unregister(self._stdin)
+
+    def has_read_all(self) -> bool:
+        """Whether the program has read everything that was written to it; True where the system cannot tell."""
+        if self.out or self._refused:
+            return False
+        try:
+            return int.from_bytes(fcntl.ioctl(self._stdin, termios.FIONREAD, bytes(4)), sys.byteorder) == 0
+        except OSError:
+            return True
+
+    def take_stderr(self) -> bool:
+        """Keep what the program writes to stderr; False when there will be no more."""
+        data = os.read(self._stderr, 1 << 16) if self._complaining else b""
+        if self._complaining and not data:
+            self._complaining = False
+            self._poll.unregister(self._stderr)
+        self.stderr.add(data)
+        return bool(data)
+
+    def _take_stdout(self) -> list[bytes]:
+        data = os.read(self._stdout, 1 << 18)
+        lines: list[bytes] = []
+        if not data:
+            self.ended = True
+            lines, self.rest = [bytes(self.rest)], bytearray()
+        elif b"\n" in data:
+            self.rest += data
+            *lines, rest = bytes(self.rest).split(b"\n")
+            self.rest = bytearray(rest)
+        else:
+            self.rest += data
+        if len(self.rest) > LONGEST_LINE:
+            self.ended = True
+            self.fault = f"wrote a line of more than {LONGEST_LINE >> 20} MiB"
+        return [line for line in lines if line.strip()]
+
+    def close(self) -> None:
+        """Kill it if necessary, and close its pipes."""
+        kill_group(self.process)
+        self.process.wait()
+        forget(self.process)

@@ -1,0 +1,131 @@
+"""Synthetic similarity matrices with known variance components, to try methods on and to prove them.
+
+The similarity of probe i and gallery image j is
+
+    (separation + sum over effects of e(level of i)) x [the same subject] + noise
+
+with e(level) drawn from N(0, sd^2) once for every level of an effect, and noise from N(0, 1) for every pair. Over
+repetitions, right comparisons have the mean `separation` and the variance components sd^2 and 1; wrong ones are noise.
+"""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from harness.errors import OutputError
+from harness.stats.arrays import FloatArray, IntArray
+
+BLOCK = 1 << 22
+# Columns that every image has.
+OWN = ("subject", "image")
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Something that makes right comparisons more or less alike.
+
+    Levels of `subject` and `image` are the subjects and the numbers of the images; any other effect has as many levels
+    as a subject has images, level k for image k, or else `levels` of them, drawn at random for every image.
+    """
+
+    name: str
+    sd: float
+    levels: int | None = None
+
+
+@dataclass(frozen=True)
+class MatrixRecipe:
+    """What a matrix is made of."""
+
+    subjects: int
+    images: int
+    effects: Sequence[Effect] = ()
+    separation: float = 3.0
+    seed: int = 0
+
+    @property
+    def size(self) -> int:
+        """Rows, and columns."""
+        return self.subjects * self.images
+
+
+@dataclass(frozen=True, eq=False)
+class ImageEffects:
+    """The levels of every image by effect, and what they add to its right comparisons."""
+
+    levels: Mapping[str, IntArray]
+    quality: FloatArray
+    rng: np.random.Generator = field(repr=False)
+
+
+def draw(recipe: MatrixRecipe) -> ImageEffects:
+    """Draw levels and effects."""
+    rng = np.random.default_rng(recipe.seed)
+    number = np.arange(recipe.size)
+    levels = {"subject": number // recipe.images, "image": number % recipe.images}
+    quality = np.zeros(recipe.size)
+    for effect in recipe.effects:
+        if effect.name not in OWN:
+            of_image = levels["image"]
+            levels[effect.name] = of_image if effect.levels is None else rng.integers(effect.levels, size=recipe.size)
+        own = levels[effect.name]
+        quality += rng.normal(0, effect.sd, int(own.max()) + 1)[own]
+    return ImageEffects(levels, quality, rng)
+
+
+def rows_of(recipe: MatrixRecipe, drawn: ImageEffects, start: int, stop: int) -> npt.NDArray[np.float32]:
+    """The similarities of some probes, which must be asked for in order."""
+    part = drawn.rng.standard_normal((stop - start, recipe.size), dtype=np.float32)
+    who = drawn.levels["subject"]
+    own = who[start:stop, None] == who[None, :]
+    part += own * (recipe.separation + drawn.quality[start:stop, None]).astype(np.float32)
+    return part
+
+
+def write_matrix(recipe: MatrixRecipe, path: Path) -> list[Path]:
+    """Write NAME.npy a block at a time, NAME.labels.csv and NAME.truth.json."""
+    drawn = draw(recipe)
+    labels, truth = path.with_suffix(".labels.csv"), path.with_suffix(".truth.json")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shape = (recipe.size, recipe.size)
+        stored = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+        rows = max(1, BLOCK // recipe.size)
+        for start in range(0, recipe.size, rows):
+            stop = min(start + rows, recipe.size)
+            stored[start:stop] = rows_of(recipe, drawn, start, stop)
+        stored.flush()
+        _write_labels(labels, drawn)
+        truth.write_bytes(msgspec.json.format(msgspec.json.encode(_truth(recipe)), indent=1) + b"\n")
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror or error}") from None
+    return [path, labels, truth]
+
+
+def _write_labels(path: Path, drawn: ImageEffects) -> None:
+    subjects, images = drawn.levels["subject"], drawn.levels["image"]
+    width = [len(str(int(levels.max()) + 1)) for levels in (subjects, images)]
+    others = [name for name in drawn.levels if name not in OWN]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["id", "subject", "image", *others])
+        for place, (subject, image) in enumerate(zip(subjects.tolist(), images.tolist(), strict=True)):
+            who = f"p{subject + 1:0{width[0]}}"
+            more = [int(drawn.levels[name][place]) + 1 for name in others]
+            table.writerow([f"{who}_{image + 1:0{width[1]}}", who, image + 1, *more])
+
+
+def _truth(recipe: MatrixRecipe) -> dict[str, object]:
+    return {
+        "subjects": recipe.subjects,
+        "images": recipe.images,
+        "separation": recipe.separation,
+        "components": {effect.name: effect.sd**2 for effect in recipe.effects} | {"noise": 1.0},
+        "levels": {effect.name: effect.levels for effect in recipe.effects if effect.levels is not None},
+        "seed": recipe.seed,
+    }

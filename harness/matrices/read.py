@@ -1,0 +1,220 @@
+"""Read a similarity matrix: `.npy` (mapped, not loaded), CSV, TSV or Parquet, and the tables of its labels."""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.errors import DataError, ScriptError, UsageError
+from harness.files.tables import numbers_by_column
+from harness.matrices.labels import Labels, read_labels
+from harness.matrices.matrix import SUBJECT, Matrix, Scores
+
+LARGEST_FIELD = 1 << 20
+
+
+def read_delimited(path: Path) -> tuple[npt.NDArray[np.float64], list[str], list[str]]:
+    """The numbers of a CSV or TSV matrix, and what its rows and its columns are called."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = _rows(csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True), path)
+            gallery = _gallery(next(rows, (1, [])), path)
+            probes, scores = _body(rows, len(gallery), path)
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: not UTF-8 text; a similarity matrix is a CSV table") from None
+    return np.array(scores), probes, gallery
+
+
+def _rows(reader: "Iterator[list[str]]", path: Path) -> Iterator[tuple[int, list[str]]]:
+    csv.field_size_limit(LARGEST_FIELD)
+    line = 0
+    try:
+        for row in reader:
+            line += 1
+            if any(cell.strip() for cell in row):
+                yield line, row
+    except csv.Error as error:
+        raise DataError(f"{path}:{line + 1}: {error}; a similarity matrix is a CSV table") from None
+
+
+def _gallery(first: tuple[int, list[str]], path: Path) -> list[str]:
+    labels = [label.strip() for label in first[1][1:]]
+    if not labels:
+        raise DataError(f"{path}:1: no labels; a matrix has them in its first row, from the second column on")
+    if not all(labels):
+        raise DataError(f"{path}:1: column {labels.index('') + 2} has no label")
+    return labels
+
+
+def _body(
+    rows: Iterator[tuple[int, list[str]]], width: int, path: Path
+) -> tuple[list[str], list[npt.NDArray[np.float64]]]:
+    probes, scores = [], []
+    for line, row in rows:
+        if len(row) != width + 1:
+            raise DataError(f"{path}:{line}: {len(row)} fields, the first row has {width + 1}")
+        if not row[0].strip():
+            raise DataError(f"{path}:{line}: no label; a matrix has one in the first column of every row")
+        probes.append(row[0].strip())
+        scores.append(_numbers(row[1:], line, path))
+    if not probes:
+        raise DataError(f"{path}: no rows; a matrix has a row for every probe")
+    return probes, scores
+
+
+def _numbers(cells: list[str], line: int, path: Path) -> npt.NDArray[np.float64]:
+    try:
+        found = np.array(cells, dtype=np.float64)
+    except ValueError:
+        found = np.array([_number(cell) for cell in cells])
+    if np.isnan(found).any():
+        column = int(np.isnan(found).argmax())
+        raise DataError(f"{path}:{line}: column {column + 2}: '{cells[column]}' is not a number; give the worst score")
+    return found
+
+
+def _number(cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return float("nan")
+
+
+TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
+KINDS = (".npy", ".csv", ".tsv", ".parquet")
+Named = tuple[Scores, list[str] | None, list[str] | None]
+
+
+def read_matrix(
+    path: Path,
+    labels: Sequence[Path] = (),
+    *,
+    larger_is_better: bool = True,
+    identity: str | None = None,
+) -> Matrix:
+    """A matrix with its labels.
+
+    `labels`: one table for rows and columns, or two; without them, NAME.labels.csv, or NAME.rows.csv and
+    NAME.columns.csv, or labels.csv beside the matrix; else the labels in the first row and column of a table, which
+    then are the subjects. `identity`: a pattern whose first group, or whole match, makes a subject of a label.
+    """
+    scores, row_names, column_names = _scores(path)
+    tables = list(labels) or beside(path)
+    if len(tables) > 2:
+        raise UsageError(f"{path}: {len(tables)} tables of labels; a matrix has rows and columns, two at most")
+    sides = [
+        _LabelSide(path, "row", scores.shape[0], row_names),
+        _LabelSide(path, "column", scores.shape[1], column_names),
+    ]
+    if tables:
+        rows, columns = (side.described(tables[at]) for at, side in zip((0, -1), sides, strict=True))
+    else:
+        rows, columns = (side.named(image=identity is not None) for side in sides)
+    if identity is not None:
+        rows, columns = (_identified(side, identity, path) for side in (rows, columns))
+    return Matrix(path.stem, scores, rows, columns, larger_is_better)
+
+
+def beside(path: Path) -> list[Path]:
+    """The tables of labels that lie beside a matrix."""
+    for names in ([f"{path.stem}.labels"], [f"{path.stem}.rows", f"{path.stem}.columns"], ["labels"]):
+        found = [_first(path.with_name(name)) for name in names]
+        if all(found):
+            return [table for table in found if table is not None and table != path]
+    return []
+
+
+def _first(stem: Path) -> Path | None:
+    named = (stem.with_name(stem.name + suffix) for suffix in TABLES)
+    return next((path for path in named if path.is_file()), None)
+
+
+def _scores(path: Path) -> Named:
+    """The numbers, and what their rows and columns are called where the file says so."""
+    kind = path.suffix.lower()
+    if kind not in KINDS:
+        raise UsageError(f"{path}: a similarity matrix is a {', '.join(KINDS[:-1])} or {KINDS[-1]} file")
+    if kind == ".npy":
+        return _mapped(path), None, None
+    if kind == ".parquet":
+        return _parquet(path)
+    return read_delimited(path)
+
+
+def _mapped(path: Path) -> Scores:
+    try:
+        scores: Scores = np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or 'cannot be read'}") from None
+    except (ValueError, EOFError) as error:
+        raise DataError(f"{path}: not a matrix in .npy format: {error}") from None
+    if scores.ndim != 2 or scores.dtype.kind not in "fiu" or not scores.size:
+        raise DataError(f"{path}: {scores.dtype} of shape {scores.shape}; expected numbers in rows and columns")
+    return scores
+
+
+def _parquet(path: Path) -> Named:
+    """The first column names the rows, the names of the others the columns."""
+    try:
+        (_, row_names), *numbers = numbers_by_column(path)
+    except ScriptError as error:
+        raise DataError(f"{path.parent / str(error)}") from None
+    if not numbers:
+        raise DataError(f"{path}: one column; the first names the rows, each further one has the scores of a column")
+    for name, values in numbers:
+        if np.asarray(values).dtype.kind not in "fiu":
+            raise DataError(f"{path}: column '{name}' has values that are not numbers")
+    scores: npt.NDArray[Any] = np.column_stack([np.asarray(values) for _, values in numbers])
+    return scores, [str(name) for name in row_names], [name for name, _ in numbers]
+
+
+@dataclass(frozen=True)
+class _LabelSide:
+    """The rows or the columns of a matrix, and what the file itself calls them."""
+
+    path: Path
+    what: str
+    size: int
+    names: list[str] | None
+
+    def named(self, *, image: bool) -> Labels:
+        """Labels without a table: the names are those of images, or else of subjects."""
+        if self.names is None:
+            raise DataError(f"{self.path}: no labels; write {self.path.stem}.labels.csv beside it, with a column id")
+        ids = self.names if image else [f"{self.what} {number}" for number in range(1, self.size + 1)]
+        return Labels({"id": ids, SUBJECT: self.names})
+
+    def described(self, table: Path) -> Labels:
+        """Labels from a table: in its order, or by id where the matrix has names."""
+        labels = read_labels(table)
+        if self.names is None:
+            if len(labels) != self.size:
+                raise DataError(f"{table}: {len(labels):,} labels, and {self.path.name} has {self.size:,} {self.what}s")
+            return labels
+        place = {name: number for number, name in enumerate(labels.ids.tolist())}
+        missing = [name for name in self.names if name not in place]
+        if missing:
+            raise DataError(f"{table}: no id '{missing[0]}', which is a {self.what} of {self.path.name}")
+        return labels.take(np.array([place[name] for name in self.names], dtype=np.intp))
+
+
+def _identified(labels: Labels, pattern: str, path: Path) -> Labels:
+    """Labels with the subject that a pattern finds in their ids."""
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"--identity {pattern}: {error}") from None
+    subjects = []
+    for name in labels.ids.tolist():
+        found = compiled.search(name)
+        if found is None:
+            raise DataError(f"{path}: label '{name}' does not match --identity {pattern}")
+        subjects.append(found[1] if compiled.groups else found[0])
+    return Labels({**labels.columns, SUBJECT: subjects})

@@ -1,0 +1,83 @@
+"""Means and ratios of recorded numbers: what answers cost, and the further values that records may have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from harness.measures.measure import Measure, Reads, Runs
+
+if TYPE_CHECKING:
+    from harness.measures.measure import Cell
+    from harness.stats.arrays import FloatArray
+    from harness.stats.replication.statistic import Statistic
+
+    Numbers = Callable[[Runs], FloatArray]
+
+__all__ = ["MEASURES", "VALUES", "mean_of_value", "ratio_of_values"]
+
+# What a further value is called where a measure has its name.
+VALUES = "values."
+
+
+def _ratio(
+    above: Numbers, below: Numbers | None, bounds: tuple[float, float]
+) -> Callable[[Runs, Sequence[Cell]], Statistic]:
+    """One total over another, of the cases that have both numbers; the mean of one where there is no other."""
+
+    def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
+        import numpy as np
+
+        from harness.stats.replication.statistic import ratio
+
+        upper = above(runs)
+        lower = np.ones_like(upper) if below is None else below(runs)
+        has_both = ~np.isnan(upper) & ~np.isnan(lower)
+        known = [has_both[run] & (True if inside is None else inside) for run, inside in cells]
+        tops, bottoms = (
+            np.stack([np.where(of, part[run], 0.0) for (run, _), of in zip(cells, known, strict=True)], axis=1)
+            for part in (upper, lower)
+        )
+        return ratio(tops, bottoms, bounds=bounds, counted=np.stack(known, axis=1).astype(np.float64))
+
+    return statistic
+
+
+_COST = (0.0, math.inf)
+MEASURES = (
+    Measure("seconds", "seconds per case", _ratio(lambda runs: runs.seconds, None, _COST), False, _COST, Reads.COST,
+            needs="recorded times", unit="s"),
+    Measure("memory", "memory per case", _ratio(lambda runs: runs.memory, None, _COST), False, _COST, Reads.COST,
+            needs="programs in processes of their own", unit="B"),
+)  # fmt: skip
+
+
+def mean_of_value(
+    name: str,
+    words: str = "",
+    *,
+    of: str = "",
+    larger_is_better: bool = True,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> Measure:
+    """The mean of a further number of the records, `of`, which has the measure's own name by default."""
+    key = of or name
+    statistic = _ratio(lambda runs: runs.value(key), None, bounds)
+    words = words or f"mean {name}"
+    return Measure(name, words, statistic, larger_is_better, bounds, Reads.VALUES, needs=f"records with {key}")
+
+
+def ratio_of_values(
+    name: str,
+    words: str,
+    *,
+    above: str,
+    below: str,
+    larger_is_better: bool = True,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> Measure:
+    """The total of one further number of the records over that of another: all errors over all words."""
+    statistic = _ratio(lambda runs: runs.value(above), lambda runs: runs.value(below), bounds)
+    needs = f"records with {above} and {below}"
+    return Measure(name, words, statistic, larger_is_better, bounds, Reads.VALUES, needs=needs)

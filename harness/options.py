@@ -1,0 +1,381 @@
+"""Options: declared once as fields of a class, for the command line and for calls from Python.
+
+    class SeedOptions(OptionSet):
+        seed: int = option("--seed", default=0, within=Range(0), help="Seed of the random numbers.")
+
+A set is a frozen dataclass whose fields are given by keyword. Sets are mixed by inheritance, and a field declared
+again replaces the inherited one. `harness.cli.options.command_options` makes a command's options out of a set.
+"""
+
+import dataclasses
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, Self, dataclass_transform
+
+from harness.errors import UsageError
+from harness.params import nearest
+
+_KEY = "hate_option"
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers that an option takes; "nan" is in no range."""
+
+    low: float | None = None
+    high: float | None = None
+    low_open: bool = False
+    high_open: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        above = self.low is None or (value > self.low if self.low_open else value >= self.low)
+        below = self.high is None or (value < self.high if self.high_open else value <= self.high)
+        return value == value and above and below
+
+    def __str__(self) -> str:
+        left = "" if self.low is None else f"{self.low:g}{'<' if self.low_open else '<='}"
+        right = "" if self.high is None else f"{'<' if self.high_open else '<='}{self.high:g}"
+        return f"{left}x{right}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionSpec:
+    """What a field says about its option, beside its type and default.
+
+    flags       how it is spelled on the command line; none for an option that only Python has
+    help        a sentence for `--help`; a function where it is long to make
+    metavar     what stands for the value in `--help`
+    choices     the words it takes, in any case, where its type is not an enumeration
+    within      the range of a number
+    parse       text to value; a ValueError or UsageError says what is wrong
+    separator   of an option that is given once and has several values, such as COLUMN,COLUMN
+    completion  what a shell completes it with, a name in `harness.cli.options.COMPLETIONS`
+    hidden      not shown in `--help`
+    shown       the default in words, where it is not what a user would write
+    """
+
+    flags: tuple[str, ...]
+    help: str | Callable[[], str]
+    metavar: str | None
+    choices: tuple[str, ...]
+    within: Range | None
+    parse: Callable[[str], Any] | None
+    separator: str | None
+    completion: str | None
+    hidden: bool
+    shown: str | None
+
+
+def option(
+    *flags: str,
+    default: Any = MISSING,
+    help: str | Callable[[], str] = "",  # noqa: A002 (its name everywhere)
+    metavar: str | None = None,
+    choices: Iterable[str] = (),
+    within: Range | None = None,
+    parse: Callable[[str], Any] | None = None,
+    separator: str | None = None,
+    completion: str | None = None,
+    hidden: bool = False,
+    shown: str | None = None,
+) -> Any:
+    """A field of an OptionSet, as `OptionSpec` describes it; without a default the option is required."""
+    spec = OptionSpec(
+        flags=flags, help=help, metavar=metavar, choices=tuple(choices), within=within, parse=parse,
+        separator=separator, completion=completion, hidden=hidden, shown=shown,
+    )  # fmt: skip
+    return dataclasses.field(default=default, metadata={_KEY: spec})
+
+
+@dataclass(frozen=True)
+class DeclaredOption:
+    """A field of a set: its name, what it holds, and what is said about it."""
+
+    name: str
+    # The type of a value; of one of them where there are several.
+    type: type
+    several: bool
+    default: Any
+    spec: OptionSpec
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is MISSING
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words it takes; none where any word will do."""
+        if issubclass(self.type, Enum):
+            return tuple(str(member.value) for member in self.type)
+        return self.spec.choices
+
+    def value(self, given: Any) -> Any:
+        """What was given as the field's type, checked."""
+        if given is None or (not self.required and given is self.default):
+            return given
+        if not self.several:
+            return self._one(given)
+        return tuple(self._one(word) for word in self._words(given))
+
+    def _words(self, given: Any) -> Iterable[Any]:
+        """The values, where there are several; a single one may stand by itself."""
+        if isinstance(given, str):
+            return [given] if self.spec.separator is None else map(str.strip, given.split(self.spec.separator))
+        return given if isinstance(given, Iterable) else [given]
+
+    def _one(self, given: Any) -> Any:
+        if self.choices:
+            given = self._chosen(given)
+        try:
+            value = self._typed(given)
+        except (ValueError, TypeError, UsageError) as error:
+            raise UsageError(f"{self.name}={given!r}: {error}") from None
+        if self.spec.within is not None and value not in self.spec.within:
+            raise UsageError(f"{self.name}={given!r}: not in the range {self.spec.within}")
+        return value
+
+    def _chosen(self, given: Any) -> Any:
+        """One of the choices, in whatever case it is written."""
+        for choice in self.choices:
+            if str(given).casefold() == choice.casefold():
+                return choice
+        raise UsageError(f"{self.name}={given!r}: not one of {', '.join(self.choices)}")
+
+    def _typed(self, given: Any) -> Any:
+        if self.spec.parse is not None and isinstance(given, str):
+            return self.spec.parse(given)
+        if isinstance(given, self.type) and not (isinstance(given, bool) and self.type is not bool):
+            return given
+        if self.type is bool or (self.type in (int, float) and isinstance(given, bool)):
+            raise TypeError(f"not {'true or false' if self.type is bool else 'a number'}")
+        if self.type is int and int(given) != float(given):
+            raise ValueError("not a whole number")
+        if self.type is float and isinstance(given, int):
+            return float(given)
+        # Where a value is parsed from text, anything else must be what the text would come to.
+        if self.spec.parse is not None or (self.type is str and not isinstance(given, (int, float, Path))):
+            raise TypeError(f"not a {self.type.__name__}")
+        return self.type(given)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
+class OptionSet:
+    """Base of all sets of options. Values are checked when a set is made, from wherever they come."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True, repr=False)(cls)
+
+    def __post_init__(self) -> None:
+        for declared in declared_options(type(self)):
+            object.__setattr__(self, declared.name, declared.value(getattr(self, declared.name)))
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Self:
+        """A set from keyword arguments; a TypeError names the nearest option for one that there is not."""
+        names = {declared.name for declared in declared_options(cls)}
+        for name in settings:
+            if name not in names:
+                raise TypeError(f"there is no option {name!r}; {nearest(name, sorted(names))}")
+        return cls(**settings)
+
+    @classmethod
+    def given(cls, options: Self | None, settings: Mapping[str, Any]) -> Self:
+        """The options of a call, which gets them as one object or by keyword, and not both."""
+        if options is None:
+            return cls.of(settings)
+        if settings:
+            raise TypeError(f"options were given as an object and by keyword: {', '.join(settings)}")
+        return options
+
+    def changed(self) -> dict[str, Any]:
+        """The options that differ from their defaults."""
+        values = {declared.name: getattr(self, declared.name) for declared in declared_options(type(self))}
+        defaults = {declared.name: declared.default for declared in declared_options(type(self))}
+        return {name: value for name, value in values.items() if value != defaults[name]}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.changed().items())})"
+
+
+def declared_options(kind: type[OptionSet]) -> list[DeclaredOption]:
+    """The options of a set: its own, and then those of each set that it inherits from, in the order of its bases."""
+    fields: dict[str, Field[Any]] = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    hints = typing.get_type_hints(kind)
+    names = dict.fromkeys(name for base in kind.__mro__ for name in inspect.get_annotations(base))
+    return [_declared(fields[name], hints[name]) for name in names if name in fields]
+
+
+def _declared(field: "Field[Any]", hint: Any) -> DeclaredOption:
+    kind, several = _value_type(hint)
+    return DeclaredOption(field.name, kind, several, field.default, field.metadata[_KEY])
+
+
+def _value_type(hint: Any) -> tuple[type, bool]:
+    """The type of one value, and whether there are several: of `X`, `X | None` or `tuple[X, ...]`."""
+    if isinstance(hint, types.UnionType):
+        [hint] = [part for part in typing.get_args(hint) if part is not types.NoneType]
+    if typing.get_origin(hint) is tuple:
+        return typing.get_args(hint)[0], True
+    return hint, False
+
+
+# Sets that several commands share.
+
+LONE_UNITS = ("collapse", "fail", "remove", "certainty", "adjust", "average")
+REPLICATION_METHODS = ("auto", "brr", "fay", "jackknife", "bootstrap", "linear")
+
+
+class SeedOptions(OptionSet):
+    """Randomness."""
+
+    seed: int = option(
+        "--seed", default=0, within=Range(0), metavar="N", help="Seed of the random numbers, where any are drawn."
+    )
+
+
+class ConfidenceOptions(OptionSet):
+    """How sure an interval is."""
+
+    # Beyond it quantiles are lost in rounding.
+    confidence: float = option(
+        "--confidence", default=0.95, within=Range(0.5, 0.999999, low_open=True), metavar="C",
+        help="Confidence of the intervals.",
+    )  # fmt: skip
+
+
+class DesignOptions(OptionSet):
+    """How the cases were sampled, instead of what the test says."""
+
+    stratum: tuple[str, ...] | None = option(
+        "--stratum", default=None, separator=",", metavar="COLUMN,...",
+        help="Columns that make the strata: groups that a repetition of the test would have again; 'none' for none.",
+    )  # fmt: skip
+    psu: tuple[str, ...] | None = option(
+        "--psu", default=None, separator=",", metavar="COLUMN,...",
+        help="Columns that make the sampling units: groups that were drawn, and would be others in a repetition; "
+        "'none' for none.",
+    )  # fmt: skip
+    weights: str | None = option(
+        "--weights", default=None, metavar="cases|equal|COLUMN|FILE", help="How much each case or stratum counts."
+    )
+    lone: str = option(
+        "--lone", default="collapse", choices=LONE_UNITS, help="What to do with strata that have a single unit."
+    )
+
+
+class ReplicationOptions(ConfidenceOptions, SeedOptions):
+    """How errors are estimated."""
+
+    method: str = option(
+        "--method", default="auto", choices=REPLICATION_METHODS, help="How to estimate the errors from the design."
+    )
+    fay: float | None = option(
+        "--fay", default=None, within=Range(0, 1, high_open=True), metavar="RHO",
+        help="Fay's factor for BRR; 0.5 with --method fay.",
+    )  # fmt: skip
+    df: str = option(
+        "--df", default="design", choices=("design", "satterthwaite"),
+        help="Degrees of freedom: of the design, or by Satterthwaite's approximation.",
+    )  # fmt: skip
+
+
+def byte_count(text: str) -> int:
+    """A size as people write it, 1000000, 500M or 2G, in bytes."""
+    digits = text.strip().upper().removesuffix("B").removesuffix("I")
+    unit = {"K": 10, "M": 20, "G": 30, "T": 40}.get(digits[-1:], 0)
+    number = digits[:-1].rstrip() if unit else digits
+    if not (number.isascii() and number.isdigit() and len(number) <= 15 and int(number)):
+        raise ValueError(f"'{text}' is not a size; write bytes, or 500M, or 2G")
+    return int(number) << unit
+
+
+# More seconds than anyone waits.
+SECONDS = Range(0, 1e9, low_open=True, high_open=True)
+
+
+def seconds(text: str) -> float:
+    """A time above 0."""
+    try:
+        found = float(text)
+    except ValueError:
+        raise ValueError(f"'{text}' is not a number of seconds") from None
+    if found not in SECONDS:
+        raise ValueError(f"{found:g} is not a number of seconds above 0")
+    return found
+
+
+class OfflineOptions(OptionSet):
+    """Whether the network may be used."""
+
+    offline: bool = option(
+        "--offline", default=False, help="Do not use the network: only what is here or in the cache."
+    )
+
+
+class DownloadOptions(OfflineOptions):
+    """How long and how large a download may be."""
+
+    http_timeout: float = option(
+        "--http-timeout", default=600.0, within=SECONDS, parse=seconds, metavar="SECONDS",
+        help="Give up on a download that takes longer.",
+    )  # fmt: skip
+    http_limit: int = option(
+        "--http-limit", default=4 << 30, parse=byte_count, metavar="SIZE", shown="4G",
+        help="Refuse a download that is larger, or unpacks to more: 500M, 2G.",
+    )  # fmt: skip
+
+
+class LibraryOptions(OfflineOptions):
+    """Where tests are found."""
+
+    libraries: tuple[str, ...] = option(
+        "--library", default=(), metavar="FOLDER", help="Another folder to find tests in; may be repeated."
+    )
+
+
+class InterfaceOptions(OptionSet):
+    """Which program is run."""
+
+    interface: str | None = option(
+        "--interface", default=None, metavar="NAME|PATH", completion="interface",
+        help="A bundled interface, a file or a folder, or matrix:FILE; by default interface.py or interface.toml here.",
+    )  # fmt: skip
+
+
+class ExecutionOptions(OptionSet):
+    """How cases are run."""
+
+    jobs: int = option(
+        "-j", "--jobs", default=1, within=Range(1, 1000), metavar="N",
+        help="Run N cases at a time, each in a process of its own.",
+    )  # fmt: skip
+    timeout: float | None = option(
+        "--timeout", default=None, within=SECONDS, parse=seconds, metavar="SECONDS",
+        help="Give up on a case after this long; its program is killed and started again.",
+    )  # fmt: skip
+    limit: int | None = option("--limit", default=None, within=Range(1), metavar="N", help="Only the first N cases.")
+
+
+class GalleryOptions(OptionSet):
+    """Virtual experiments of a rank test."""
+
+    gallery: tuple[str, ...] = option(
+        "--gallery", default=(), metavar="CONDITION",
+        help="Rank tests: only gallery images for which this holds, such as session=1; may be repeated.",
+    )  # fmt: skip
+    probe: tuple[str, ...] = option(
+        "--probe", default=(), metavar="CONDITION",
+        help="Rank tests: only probes for which this holds, such as session=2; may be repeated.",
+    )  # fmt: skip
+
+
+class PartialOptions(OptionSet):
+    """Whether incomplete transcripts will do."""
+
+    partial: bool = option("--partial", default=False, help="Accept incomplete transcripts.")

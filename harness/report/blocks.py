@@ -1,0 +1,69 @@
+"""What a report is made of: headings, paragraphs and tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+Cell = str | int | float | None
+
+
+class ExactNumber(float):
+    """A number that was given, not computed: it is shown as it was given, with all its digits."""
+
+    def __str__(self) -> str:
+        return str(int(self)) if self.is_integer() and abs(self) < 1e15 else float.__repr__(self)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns and rows; numbers are right-aligned, floats shown with four digits after the point."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    # Columns that only a person wants to see.
+    wide: frozenset[str] = field(default_factory=frozenset)
+
+    def narrow(self) -> "Table":
+        """Without the columns that are there for people."""
+        kept = [number for number, name in enumerate(self.columns) if name not in self.wide]
+        return Table([self.columns[i] for i in kept], [[row[i] for i in kept] for row in self.rows])
+
+    def numeric(self) -> list[bool]:
+        """Which columns have nothing but numbers."""
+        return [
+            all(isinstance(row[place], (int, float)) or row[place] is None for row in self.rows)
+            for place in range(len(self.columns))
+        ]
+
+    def records(self) -> list[dict[str, Cell]]:
+        """The rows by column name, with plain numbers: what a data frame is made of."""
+        return [
+            {
+                name: float(cell) if isinstance(cell, ExactNumber) else cell
+                for name, cell in zip(self.columns, row, strict=True)
+            }
+            for row in self.rows
+        ]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The title of a part."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Paragraphs:
+    """Sentences, each a paragraph of its own."""
+
+    texts: Sequence[str]
+
+
+Block = Heading | Paragraphs | Table
+
+
+def cell_text(cell: Cell) -> str:
+    """A cell as people see it."""
+    if cell is None:
+        return ""
+    return f"{cell:.4f}" if isinstance(cell, float) and not isinstance(cell, ExactNumber) else str(cell)

@@ -1,0 +1,96 @@
+"""The cases of a transcript, and those on which two runs differ, for people."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from harness.analysis.differences import OF_RUN, Differences, UnmatchedCases, pair_value
+from harness.analysis.look import FIELDS, VALUES, TranscriptOverview, View, field_value
+from harness.files.conditions import text
+from harness.report.blocks import Cell, Table
+from harness.transcript.format import Header
+
+# Columns that stay even where no case has any.
+SHOW_FIXED = ("id", "outcome", "expect", "actual", "score", "error", "seconds")
+SHOW_COLUMNS = (
+    "id", "repeat", "outcome", "expect", "truth", "actual", "score", "error", "message", "seconds", "memory",
+)  # fmt: skip
+DIFF_FIXED = ("id", "outcome_a", "outcome_b", "expect", "actual_a", "actual_b", "score_a", "score_b")
+CASE_FIELDS = ("id", "repeat", "expect", "truth")
+
+
+def run_line(run: TranscriptOverview) -> str:
+    """Test, algorithm and counts of a transcript in a line."""
+    test, algorithm, counts = run.header.test, run.header.algorithm, run.counts
+    tally = ", ".join(f"{name} {getattr(counts, name):,}" for name in ("TP", "TN", "FP", "FN", "ER"))
+    words = f"{test.name} {test.version}, {algorithm.name} {algorithm.version}".rstrip()
+    missing = "" if run.complete else "; INCOMPLETE: it has no last line, the run was not finished"
+    return f"{words}: {counts.tests:,} cases, {tally}{missing}"
+
+
+def view_line(view: View) -> str:
+    """The transcript, and how many of its cases are shown."""
+    line = run_line(view.run)
+    if len(view.trials) == view.run.counts.tests:
+        return line
+    return f"{line}; {_count_shown(len(view.trials), view.matching)}"
+
+
+def view_table(view: View) -> Table:
+    """A row for each case."""
+    columns = [(name, name in SHOW_FIXED) for name in SHOW_COLUMNS]
+    columns += [(name, False) for name in _design_columns(view.run.header, [*SHOW_COLUMNS, *view.run.columns])]
+    # A column of the case by a name that a record has of its own could not be told from it.
+    columns += [(name, False) for name in view.run.columns if name not in SHOW_COLUMNS]
+    columns += [
+        (VALUES + name if name in FIELDS else name, False) for name in view.run.values if name not in view.run.columns
+    ]
+    return _cases_table(columns, view.trials, field_value)
+
+
+def difference_lines(found: Differences, names: Sequence[str], *, answers: bool) -> list[str]:
+    """Both runs, the cases that only one of them has, and how many differ."""
+    lines = [f"A, {names[0]}: {run_line(found.a)}", f"B, {names[1]}: {run_line(found.b)}"]
+    for side, unmatched in (("A", found.only_a), ("B", found.only_b)):
+        lines += [_unmatched_line(side, unmatched)] if unmatched.count else []
+    line = f"of {found.common:,} cases: A right and B wrong {found.n_sf:,}, B right and A wrong {found.n_fs:,}"
+    if found.other_answers:
+        line += f", same outcome but another answer {found.other_answers:,}"
+        line += "" if answers else " (--answers shows them)"
+    total = found.n_sf + found.n_fs + (found.other_answers if answers else 0)
+    return [*lines, line if len(found.pairs) == total else f"{line}; {_count_shown(len(found.pairs), found.matching)}"]
+
+
+def difference_table(found: Differences) -> Table:
+    """A row for each case, both runs side by side."""
+    sides = {name: [f"{name}_a", f"{name}_b"] for name in OF_RUN}
+    names = ["id", "repeat", *sides["outcome"], "expect", "truth", *sides["actual"], *sides["score"], *sides["error"]]
+    case_columns = [name for name in found.columns if name not in (*CASE_FIELDS, *OF_RUN)]
+    names += [*_design_columns(found.a.header, [*CASE_FIELDS, *case_columns]), *case_columns]
+    return _cases_table([(name, name in DIFF_FIXED) for name in names], found.pairs, pair_value)
+
+
+def _count_shown(shown: int, matching: int) -> str:
+    return f"{matching:,} match" if shown == matching else f"{matching:,} match, the first {shown:,} are shown"
+
+
+def _unmatched_line(side: str, unmatched: UnmatchedCases) -> str:
+    more = ", ..." if unmatched.count > len(unmatched.ids) else ""
+    return f"only {side} has {unmatched.count:,} cases: {', '.join(unmatched.ids)}{more}"
+
+
+def _cases_table(columns: Sequence[tuple[str, bool]], items: Sequence[Any], get: Callable[[Any, str], Any]) -> Table:
+    """A table of those columns that are to stay, or that some item has."""
+    shown = [name for name, always in columns if always or any(get(item, name) is not None for item in items)]
+    return Table(shown, [[_cell(get(item, name)) for name in shown] for item in items])
+
+
+def _cell(found: Any) -> Cell:
+    """A value for a table: numbers stay numbers."""
+    if found is None or (isinstance(found, (int, float)) and not isinstance(found, bool)):
+        return found
+    return text(found)
+
+
+def _design_columns(header: Header, shown: Sequence[str]) -> list[str]:
+    """`stratum` and `psu`, unless they are columns that are shown anyway."""
+    return [name for name in ("stratum", "psu") if header.design.get(name) not in shown]

@@ -1,0 +1,149 @@
+"""The further parts of a comparison for people: operating points, costs, margins, groups, items."""
+
+import math
+
+from harness.analysis.comparison import Comparison, CostEstimates
+from harness.analysis.curve_bands import few_errors
+from harness.analysis.items import ItemAnalysis, ItemStatistics
+from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
+from harness.report.groups import group_blocks
+from harness.report.numbers import interval_text, p_text, percent
+from harness.report.verdicts import margin_verdict
+from harness.stats.estimate import Estimate
+
+# Cases at either end of the list that are shown; JSON has all.
+MOST_ITEMS = 10
+# Runs whose intervals by group fit beside one another.
+MOST_WITH_INTERVALS = 3
+_MEGABYTE = 1e6
+
+
+def detail_blocks(found: Comparison, *, pairs: bool) -> list[Block]:
+    """Costs, groups and items."""
+    blocks = cost_blocks(found, pairs=pairs)
+    if found.by is not None:
+        blocks += group_blocks(found.by, found.names, found.places, found.measure, found.replication)
+    if found.items is not None:
+        blocks += item_blocks(found, found.items)
+    return blocks
+
+
+def operating_blocks(found: Comparison) -> list[Block]:
+    """Where every threshold was set."""
+    operating = found.operating
+    if operating is None:
+        return []
+    criterion = operating.criterion
+    rows: list[list[Cell]] = [
+        [name, _threshold(threshold), fpr, fnr]
+        for name, threshold, fpr, fnr in zip(
+            found.aligned.names, operating.thresholds, operating.fpr, operating.fnr, strict=True
+        )
+    ]
+    return [
+        Heading(f"Thresholds set at {criterion}"),
+        Table(["name", "threshold", "fpr", "fnr"], rows),
+        Paragraphs(
+            [
+                "All outcomes were decided anew. McNemar's test takes these thresholds as given; intervals by design "
+                "allow for their having been set on the same cases.",
+                *few_errors(str(criterion), criterion.at, criterion.limit, found.aligned.positive),
+            ]
+        ),
+    ]
+
+
+def _threshold(value: float) -> str:
+    return f"{value:.6g}" if math.isfinite(value) else "none"
+
+
+def cost_blocks(found: Comparison, *, pairs: bool) -> list[Block]:
+    """Time and memory per case, where they were recorded."""
+    recorded = [
+        (what, unit, scale, costs)
+        for what, unit, scale, costs in (
+            ("seconds", "seconds", 1.0, found.seconds),
+            ("memory", "MB", _MEGABYTE, found.memory),
+        )
+        if costs is not None
+    ]
+    if not recorded:
+        return []
+    level = percent(found.confidence)
+    columns = ["name"] + [column for _, unit, _, _ in recorded for column in (f"{unit} per case", f"{unit} {level}")]
+    rows: list[list[Cell]] = []
+    for number, name in enumerate(found.aligned.names):
+        rows.append([name, *(cell for _, _, scale, costs in recorded for cell in _cost(costs.runs[number], scale))])
+    blocks: list[Block] = [Heading("Time and memory per case"), Table(columns, rows)]
+    return [*blocks, _ratios(found, [(what, costs) for what, _, _, costs in recorded])] if pairs else blocks
+
+
+def _cost(cost: Estimate | None, scale: float) -> tuple[Cell, Cell]:
+    if cost is None:
+        return "-", "-"
+    return f"{cost.value / scale:.4g}", interval_text(cost.interval if cost.se > 0 else None, ".4g", scale)
+
+
+def _ratios(found: Comparison, recorded: list[tuple[str, CostEstimates]]) -> Table:
+    level = percent(found.confidence)
+    columns = ["pair"] + [c for what, _ in recorded for c in (f"ratio of {what}", f"{what} {level}", f"p {what}")]
+    rows: list[list[Cell]] = []
+    for number, pair in enumerate(found.pairs):
+        row: list[Cell] = [f"{found.aligned.names[pair.a]} / {found.aligned.names[pair.b]}"]
+        for _, costs in recorded:
+            one = costs.pairs[number]
+            value = "-" if one is None else f"{one.value:.3f}"
+            interval, p_value = (None, None) if one is None else (one.interval, one.p_value)
+            row += [value, interval_text(interval, ".3f"), p_text(p_value)]
+        rows.append(row)
+    return Table(columns, rows)
+
+
+def margin_blocks(found: Comparison) -> list[Block]:
+    """What is within the margin."""
+    if found.margins is None:
+        return []
+    lines = [margin_verdict(found, pair, one) for pair, one in zip(found.pairs, found.margins, strict=True)]
+    known = next((one.found for one in found.margins if one is not None), None)
+    head = "As good as" if known is None else f"As good as, within {known.margin:g}"
+    return [Heading(head), Paragraphs([*lines, "Choose the margin before you see the data."])]
+
+
+def item_blocks(found: Comparison, items: ItemAnalysis) -> list[Block]:
+    """Which cases tell the runs apart, and how stable their order is."""
+    level = percent(found.confidence)
+    ranks: list[list[Cell]] = [
+        [one.name, one.rank, f"{one.low} to {one.high}", one.first]
+        for one in sorted(items.ranks, key=lambda one: (one.rank, -one.first))
+    ]
+    blocks: list[Block] = [
+        Heading("Which cases tell them apart"),
+        Paragraphs(
+            [
+                f"{items.all_solve:,} cases are solved by all and {items.none_solves:,} by none: they carry no "
+                f"information about the order. {len(items.items):,} are solved by some."
+            ]
+        ),
+        Table(["name", "rank", f"rank {level}", "share first"], ranks),
+        Paragraphs([f"Ranks in {items.draws:,} bootstrap draws of units within strata, seed {items.seed}."]),
+    ]
+    known = [item for item in items.items if item.discrimination is not None]
+    if not known:
+        return [
+            *blocks,
+            Paragraphs(["It takes at least three transcripts to say how well a single case tells them apart."]),
+        ]
+    blocks.append(_item_table("best", known[:MOST_ITEMS]))
+    against = [item for item in reversed(known) if item.discrimination is not None and item.discrimination < 0]
+    if against:
+        blocks.append(_item_table("worst", against[:MOST_ITEMS]))
+        count = len(against)
+        blocks.append(
+            Paragraphs([f"{count:,} cases are more often solved by the worse algorithms: is their ground truth right?"])
+        )
+    return blocks
+
+
+def _item_table(which: str, items: list[ItemStatistics]) -> Table:
+    rows: list[list[Cell]] = [[item.id, item.solved, item.discrimination] for item in items]
+    return Table([f"{which} discriminating case", "solved by", "discrimination"], rows)

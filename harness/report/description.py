@@ -1,0 +1,104 @@
+"""What a test is about, and what a newcomer needs to take part: the facts, and a page of them."""
+
+from pathlib import Path
+from typing import Any
+
+from harness.report.text import safe
+from harness.script.cases import CaseSet, training
+from harness.script.design import column_names
+
+
+def test_facts(cases: CaseSet) -> dict[str, Any]:
+    """What is known about a test, as JSON has it."""
+    script, test = cases.script, cases.script.file.test
+    trained = script.file.train
+    return {
+        "name": script.name,
+        "version": script.version,
+        "synopsis": test.synopsis,
+        "description": test.description,
+        "task": script.task.name,
+        "summary": script.task.summary,
+        "measures": list(script.task.measures),
+        "authors": test.authors,
+        "license": test.license,
+        "baseline": test.baseline,
+        "errors": test.errors,
+        "digest": script.digest,
+        "path": str(script.path),
+        "data": {name: str(Path(place).absolute()) for name, place in cases.places.items()},
+        "train": None if trained is None else str((script.folder / trained.table).absolute()),
+        "train_cases": sum(1 for _ in training(script, cases.places)),
+        "cases": {"total": len(cases), "positive": cases.positives, "negative": len(cases) - cases.positives},
+        "gallery": None
+        if cases.gallery is None
+        else {"images": len(cases.gallery), "identities": len(cases.gallery.names)},
+        "params": {
+            name: {"type": p.type, "default": p.default, "decision": p.decision, "help": p.help}
+            for name, p in script.params.items()
+        },
+        "design": {
+            "stratum": script.file.design.stratum,
+            "strata": cases.strata,
+            "psu": script.file.design.psu,
+            "cofactors": script.file.design.cofactors,
+            "weights": script.file.design.weights,
+            "target": _target(cases),
+        },
+    }
+
+
+def _target(cases: CaseSet) -> str:
+    """What an interval of this test is for."""
+    design = cases.script.file.design
+    parts = []
+    if design.stratum is not None:
+        parts.append(f"these strata ({' x '.join(column_names(design.stratum))})")
+    parts.append("new cases" if design.psu is None else f"new PSUs ({' x '.join(column_names(design.psu))})")
+    return ", ".join(parts)
+
+
+def facts_page(facts: dict[str, Any]) -> str:
+    """The facts as a page in Markdown."""
+    cases, design = facts["cases"], facts["design"]
+    lines = [f"# {facts['name']} {facts['version']}", "", facts["synopsis"], "", facts["description"].strip(), ""]
+    lines += ["## Facts", ""]
+    lines += _items({
+        "task": f"{facts['task']}: {facts['summary']}",
+        "cases": f"{cases['total']:,} ({cases['positive']:,} positive, {cases['negative']:,} negative)",
+        "authors": ", ".join(facts["authors"]),
+        "license": facts["license"],
+        "baseline": facts["baseline"] or "",
+        "script": facts["path"],
+        "digest": facts["digest"],
+        "other measures": ", ".join(facts["measures"]),
+    })  # fmt: skip
+    lines += [f"- data `{name}`: {place}" for name, place in facts["data"].items()]
+    if facts["train"] is not None:
+        lines.append(f"- training material: {facts['train_cases']:,} cases in {facts['train']}")
+    if facts["gallery"] is not None:
+        lines.append("- gallery: {images:,} images of {identities:,} identities".format(**facts["gallery"]))
+    lines += ["", "## Parameters", ""]
+    lines += [
+        f"- `{name}` ({p['type']}{', a decision' if p['decision'] else ''}, {p['default']} by default): {p['help']}"
+        for name, p in facts["params"].items()
+    ]
+    lines += ["", "## Design", ""]
+    strata = f" ({design['strata']} strata)" if design["strata"] else ""
+    named = {key: _names(design[key]) for key in ("stratum", "psu", "cofactors")}
+    named["stratum"] += strata if named["stratum"] else ""
+    lines += _items(named | {"results are for": design["target"]})
+    return _safe_lines("\n".join(lines)) + "\n"
+
+
+def _items(facts: dict[str, str]) -> list[str]:
+    return [f"- {name}: {value}" for name, value in facts.items() if value]
+
+
+def _names(columns: str | list[str] | None) -> str:
+    return ", ".join(column_names(columns or []))
+
+
+def _safe_lines(text: str) -> str:
+    """Text of several lines, made harmless for a terminal."""
+    return "\n".join(safe(line) for line in text.splitlines())

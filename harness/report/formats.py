@@ -1,0 +1,231 @@
+"""The formats that results are written in: one entry of `WRITERS` each.
+
+To add a format, name it in `Format` and say in `WRITERS` how it writes a table, a heading and paragraphs: every command
+that prints tables then has it.
+"""
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from harness.report.blocks import Block, Cell, ExactNumber, Heading, Table, cell_text
+from harness.report.r_data import to_r
+from harness.report.terminal import padded, terminal_table
+from harness.report.text import (
+    html,
+    json_text,
+    last_field,
+    markdown,
+    one_word,
+    safe,
+    spreadsheet,
+    tex,
+    width,
+    wrapped,
+)
+
+# Piped text is not cut to the width of a terminal.
+_UNLIMITED = 400
+# Lines of prose are no longer than this, however wide the terminal is, and no shorter than that.
+_LONGEST_LINE, _SHORTEST_LINE = 100, 40
+
+
+class Format(StrEnum):
+    """How results are written."""
+
+    TABLE = "table"
+    PLAIN = "plain"
+    JSON = "json"
+    CSV = "csv"
+    TEX = "tex"
+    MD = "md"
+    HTML = "html"
+    R = "r"
+    TRANSCRIPT = "transcript"
+
+
+@dataclass(frozen=True)
+class Writer:
+    """How a format writes the parts of a report.
+
+    table       a table that is all there is to print; the number is the width of the terminal
+    heading     nothing for a format that has only tables
+    paragraphs  likewise
+    inner       a table between paragraphs, where that is written differently
+    offered     whether commands offer it; the others are for pages
+    """
+
+    table: Callable[[Table, int], str]
+    heading: Callable[[str], str] = lambda _text: ""
+    paragraphs: Callable[[Sequence[str], int], str] = lambda _texts, _width: ""
+    inner: Callable[[Table, int], str] | None = None
+    offered: bool = True
+
+
+def render(table: Table, style: Format, *, terminal_width: int = 100) -> str:
+    """A table by itself."""
+    return WRITERS[style].table(table, terminal_width)
+
+
+def render_document(blocks: Sequence[Block], style: Format, *, terminal_width: int = 100) -> str:
+    """All blocks, with blank lines between them; CSV has only the tables."""
+    parts = [_render_block(block, WRITERS[style], terminal_width) for block in blocks]
+    return "\n".join(part.strip("\n") + "\n" for part in parts if part)
+
+
+def _render_block(block: Block, writer: Writer, terminal_width: int) -> str:
+    if isinstance(block, Table):
+        return (writer.inner or writer.table)(block, terminal_width)
+    if isinstance(block, Heading):
+        return writer.heading(block.text)
+    return writer.paragraphs(block.texts, terminal_width)
+
+
+def render_data(payload: Any, style: Format) -> str:
+    """Data rather than text: JSON, or the same for R."""
+    if style is Format.R:
+        return to_r(payload)
+    return json_text(msgspec.json.format(encode_json(payload), indent=1).decode()) + "\n"
+
+
+def encode_json(payload: Any) -> bytes:
+    """JSON in one line; numpy's numbers and msgspec's structs may be in it."""
+    return msgspec.json.encode(payload, enc_hook=_number)
+
+
+def _number(value: Any) -> Any:
+    """numpy's numbers as Python's, without importing numpy."""
+    if callable(getattr(value, "item", None)):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+def notebook_html(blocks: Sequence[Block]) -> str:
+    """Blocks for a notebook's cell, in the notebook's own colours, light or dark; no style sheet is needed."""
+    parts = [_render_block(block, _NOTEBOOK, _LONGEST_LINE) for block in blocks]
+    return f"<div>\n{''.join(parts)}</div>\n"
+
+
+# For gnuplot and R, and for terminals
+
+
+def _plain(table: Table, _width: int) -> str:
+    """A # header and aligned columns of single words."""
+    narrow = table.narrow()
+    header = [one_word(name) for name in narrow.columns]
+    header[0] = f"# {header[0]}"
+    last = len(header) - 1
+    # The last column may have blanks: whoever splits a line at them still finds all the others.
+    body = [
+        [(last_field if i == last else one_word)(cell_text(cell)) for i, cell in enumerate(row)] for row in narrow.rows
+    ]
+    return _aligned([header, *body], narrow.numeric())
+
+
+def _aligned(lines: list[list[str]], right: list[bool]) -> str:
+    widths = [max(width(line[i]) for line in lines) for i in range(len(right))]
+    text = ["  ".join(padded(line, widths, right)).rstrip() for line in lines]
+    return "\n".join(text) + "\n"
+
+
+def _terminal(table: Table, terminal_width: int) -> str:
+    header = [safe(name) for name in table.columns]
+    body = [[safe(cell_text(cell)) for cell in row] for row in table.rows]
+    return terminal_table([header, *body], table.numeric(), terminal_width)
+
+
+def _underlined(text: str) -> str:
+    return f"{safe(text)}\n{'-' * len(safe(text))}"
+
+
+def _folded(texts: Sequence[str], terminal_width: int) -> str:
+    size = max(_SHORTEST_LINE, min(terminal_width, _LONGEST_LINE))
+    return "\n".join(wrapped(safe(text), size) for text in texts)
+
+
+def _lines(texts: Sequence[str], _width: int) -> str:
+    return "\n".join(map(safe, texts))
+
+
+# For spreadsheets
+
+
+def _csv(table: Table, _width: int) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(map(spreadsheet, table.columns))
+    for row in table.rows:
+        writer.writerow([_csv_cell(cell) for cell in row])
+    return out.getvalue()
+
+
+def _csv_cell(cell: Cell) -> Cell:
+    if isinstance(cell, str):
+        return spreadsheet(cell)
+    return str(cell) if isinstance(cell, ExactNumber) else cell
+
+
+# For papers and pages
+
+
+def _tex(table: Table, _width: int) -> str:
+    """A tabular with booktabs rules."""
+    align = "".join("r" if right else "l" for right in table.numeric())
+    lines = [rf"\begin{{tabular}}{{{align}}}", r"\toprule", " & ".join(map(tex, table.columns)) + r" \\", r"\midrule"]
+    lines += [" & ".join(tex(cell_text(cell)) for cell in row) + r" \\" for row in table.rows]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _markdown(table: Table, _width: int) -> str:
+    rule = ["---:" if right else "---" for right in table.numeric()]
+    lines = [[markdown(name) for name in table.columns], rule]
+    lines += [[markdown(cell_text(cell)) for cell in row] for row in table.rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _separate(escape: Callable[[str], str]) -> Callable[[Sequence[str], int], str]:
+    """Paragraphs with a blank line between them."""
+    return lambda texts, _width: "\n\n".join(map(escape, texts))
+
+
+def _html(table: Table, _width: int) -> str:
+    """A table in a box of its own, which scrolls where a screen is too narrow for it."""
+    kinds = [' class="number"' if table.rows and right else "" for right in table.numeric()]
+    return f'<div class="table" tabindex="0">{_html_table(table, kinds)}</div>\n'
+
+
+def _notebook_table(table: Table, _width: int) -> str:
+    kinds = [f' style="text-align: {"right" if table.rows and right else "left"}"' for right in table.numeric()]
+    return f'<div style="overflow-x: auto">{_html_table(table, kinds)}</div>\n'
+
+
+def _html_table(table: Table, attributes: Sequence[str]) -> str:
+    head = "".join(f"<th{kind}>{html(name)}</th>" for name, kind in zip(table.columns, attributes, strict=True))
+    rows = (zip(row, attributes, strict=True) for row in table.rows)
+    body = "".join(
+        f"<tr>{''.join(f'<td{kind}>{html(cell_text(cell))}</td>' for cell, kind in row)}</tr>\n" for row in rows
+    )
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>"
+
+
+def _html_paragraphs(texts: Sequence[str], _width: int) -> str:
+    return "\n".join(f"<p>{html(text)}</p>" for text in texts)
+
+
+WRITERS = {
+    Format.TABLE: Writer(_terminal, _underlined, _folded),
+    # The # of a plain table is for gnuplot; between paragraphs an aligned table reads better.
+    Format.PLAIN: Writer(_plain, _underlined, _lines, inner=lambda table, _width: _terminal(table, _UNLIMITED)),
+    Format.CSV: Writer(_csv),
+    Format.TEX: Writer(_tex, lambda text: rf"\paragraph{{{tex(text)}}}", _separate(tex)),
+    Format.MD: Writer(_markdown, lambda text: f"## {markdown(text)}", _separate(markdown)),
+    Format.HTML: Writer(_html, lambda text: f"<h2>{html(text)}</h2>", _html_paragraphs, offered=False),
+}
+_NOTEBOOK = Writer(_notebook_table, lambda text: f"<h4>{html(text)}</h4>\n", _html_paragraphs)
+# What a command that prints tables offers.
+TABULAR = tuple(style for style in Format if style is Format.JSON or (style in WRITERS and WRITERS[style].offered))

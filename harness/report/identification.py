@@ -1,0 +1,170 @@
+"""Identification for people: cumulative match curves, the gallery effect, and methods of replication side by side."""
+
+from collections.abc import Sequence
+from math import isfinite
+
+from harness.analysis.cmc import MatchCurve
+from harness.analysis.galleries import GalleryComparison, GalleryTest
+from harness.analysis.replication_methods import IGNORES, MethodComparison
+from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
+from harness.report.numbers import interval_text, method_words, p_text, percent, span
+from harness.report.sampling import target_text
+
+MATCH_RANKS = (1, 5, 10, 20)
+
+
+def match_blocks(curves: Sequence[MatchCurve], confidence: float) -> list[Block]:
+    """Rates at a few ranks, and what a reader must know."""
+    lines = _band_lines(curves)
+    lines += [f"{curve.name}: {_median(curve)}." for curve in curves]
+    lines += [f"{curve.name}: {note}." for curve in curves for note in curve.notes]
+    return [match_table(curves, confidence), *([Paragraphs(lines)] if lines else [])]
+
+
+def _band_lines(curves: Sequence[MatchCurve]) -> list[str]:
+    """How the bands were found and what they are for; once where that is the same for several curves."""
+    found = [(method_words(c.bands), target_text(c.target, c.stratum)) for c in curves if c.bands]
+    return [f"Pointwise bands by {method}, for {target}." for method, target in dict.fromkeys(found)]
+
+
+def match_table(curves: Sequence[MatchCurve], confidence: float) -> Table:
+    """A row for each curve."""
+    longest = max(int(curve.curve.ranks[-1]) for curve in curves)
+    ranks = [rank for rank in MATCH_RANKS[1:] if rank <= longest]
+    columns = ["name", "probes", "gallery", "rank 1", percent(confidence)]
+    rows: list[list[Cell]] = []
+    for curve in curves:
+        first, low, high = curve.rank_one
+        row: list[Cell] = [curve.name, curve.curve.probes, curve.gallery, first]
+        row.append(span(low, high) if curve.bands else "-")
+        rates = curve.curve.bands.rate
+        rows.append([*row, *(float(rates[min(rank, rates.size) - 1]) for rank in ranks)])
+    return Table([*columns, *(f"rank {rank}" for rank in ranks)], rows)
+
+
+def _median(curve: MatchCurve) -> str:
+    one, at = curve.median.estimate, curve.median.censored_at
+    words = "median rank" if at is None else f"median rank, censored at {at},"
+    if not isfinite(one.value):
+        return f"half of the probes were not found: no {words.removesuffix(',')}"
+    limits = f" ({interval_text(one.interval, '.3g')}, {one.method})" if one.interval else ""
+    return f"{words} {one.value:g}{limits}, relative rank {one.value / curve.gallery:.3g} of {curve.gallery:,} people"
+
+
+# A test at 5 %, as everywhere.
+ALPHA = 0.05
+MOST_NAMES = 3
+
+
+def gallery_blocks(found: Sequence[GalleryComparison], confidence: float) -> list[Block]:
+    """Curves of all galleries, and the tests."""
+    curves = [curve for one in found for curve in one.curves]
+    blocks: list[Block] = [match_table(curves, confidence)]
+    blocks += [Paragraphs(lines)] if (lines := _band_lines(curves)) else []
+    blocks += [Heading("Do the galleries differ?"), effect_table(found)]
+    return [*blocks, Paragraphs([line for one in found for line in _gallery_lines(one)] + _gallery_meaning(found))]
+
+
+def effect_table(found: Sequence[GalleryComparison]) -> Table:
+    """A row for each test, at rank 1."""
+    rows: list[list[Cell]] = []
+    for one in found:
+        for tested in one.tests:
+            rates = tested.effect.rates[:, 0].tolist()
+            best, worst = rates.index(max(rates)), rates.index(min(rates))
+            names = tested.sets.names
+            rows.append([
+                one.name, "mixed" if tested.mixed else f"by {tested.sets.column}", len(names),
+                f"{rates[best]:.4f} ({names[best]})", f"{rates[worst]:.4f} ({names[worst]})",
+                float(tested.effect.ranges[0]), p_text(float(tested.effect.p_values[0])),
+            ])  # fmt: skip
+    return Table(["name", "galleries", "number", "best, rank 1", "worst, rank 1", "apart", "p"], rows)
+
+
+def _gallery_lines(found: GalleryComparison) -> list[str]:
+    lines = [_gallery_verdict(found, tested) for tested in found.tests]
+    left_out = found.tests[0].sets.left_out
+    if left_out:
+        names = ", ".join(left_out[:MOST_NAMES]) + (", ..." if len(left_out) > MOST_NAMES else "")
+        lines.append(f"{found.name}: {len(left_out):,} people lack an image in a gallery and are left out: {names}.")
+    return lines
+
+
+def _gallery_verdict(found: GalleryComparison, tested: GalleryTest) -> str:
+    p = float(tested.effect.p_values[0])
+    which = "mixed galleries" if tested.mixed else f"galleries by {tested.sets.column}"
+    if p > ALPHA:
+        return f"{found.name}: no difference between {which} is shown."
+    advice = "" if len(found.tests) > 1 else "; --mix gives each an equal share of all images"
+    return f"{found.name}: the {which} differ{advice}."
+
+
+def _gallery_meaning(found: Sequence[GalleryComparison]) -> list[str]:
+    first = found[0]
+    return [
+        f"p: how often galleries made at random, of the same people and images, lie as far apart; "
+        f"{first.permutations:,} permutations within people, seed {first.seed}."
+    ]
+
+
+# Ranks that a person is shown; the other formats have all.
+METHOD_RANKS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+def method_blocks(found: Sequence[MethodComparison]) -> list[Block]:
+    """Standard errors by method, and with one unit fewer in each stratum."""
+    blocks: list[Block] = []
+    for one in found:
+        shown = [rank for rank in METHOD_RANKS if rank <= one.rates.size]
+        blocks += [Heading(f"{one.name}: standard errors over the rank"), method_table(one, shown)]
+        if one.fewer:
+            blocks += [
+                Heading(f"By BRR, with {one.per_stratum} units per stratum, and with one fewer"),
+                unit_table(one, shown),
+            ]
+        blocks.append(Paragraphs(_method_lines(one)))
+    return blocks
+
+
+def method_table(found: MethodComparison, ranks: Sequence[int]) -> Table:
+    """A row for each rank, a column for each method."""
+    rows: list[list[Cell]] = [
+        [rank, float(found.rates[rank - 1]), *(_se(float(se[rank - 1])) for se in found.se.values())] for rank in ranks
+    ]
+    return Table(["rank", "rate", *found.se], rows)
+
+
+def unit_table(found: MethodComparison, ranks: Sequence[int]) -> Table:
+    """A row for each rank: all units, and each sample without one of them."""
+    columns = ["rank", f"{found.per_stratum} units", *(f"without unit {n + 1}" for n in range(len(found.fewer)))]
+    all_units = found.se["brr"]
+    rows: list[list[Cell]] = [[rank, *(_se(float(se[rank - 1])) for se in (all_units, *found.fewer))] for rank in ranks]
+    return Table(columns, rows)
+
+
+def _se(value: float) -> str:
+    return f"{value:.5f}"
+
+
+def tidy_method_table(found: Sequence[MethodComparison]) -> Table:
+    """Every rank, for programs."""
+    most = max(len(one.fewer) for one in found)
+    columns = ["name", "rank", "rate", *found[0].se, *(f"brr without unit {n + 1}" for n in range(most))]
+    rows: list[list[Cell]] = []
+    for one in found:
+        for at, rank in enumerate(one.ranks):
+            fewer: list[Cell] = [float(se[at]) for se in one.fewer]
+            known: list[Cell] = [float(one.rates[at]), *(float(se[at]) for se in one.se.values())]
+            rows.append([one.name, rank, *known, *fewer, *[None] * (most - len(fewer))])
+    return Table(columns, rows)
+
+
+def _method_lines(found: MethodComparison) -> list[str]:
+    known = {name.replace(",", ""): count for name, count in found.replicates.items() if count is not None}
+    counts = ", ".join(f"{name} {count:,}" for name, count in known.items())
+    text = f"{found.strata:,} strata, {found.units:,} units. Replicates: {counts}."
+    return [
+        text,
+        "A rate is linear: if they know the strata, BRR and the jackknife give the same number, the bootstrap nearly "
+        f"the same. What differs is '{IGNORES[2:]}': it counts the differences between the strata as error.",
+    ]

@@ -1,0 +1,104 @@
+"""Runs by groups: how each run fares as a property of the inputs changes, with error bars."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.analysis.breakdown import Breakdown
+from harness.measures import Measure
+from harness.report.numbers import percent
+from harness.report.plots.canvas import COLOURS, GREY, WIDTH, picture
+from harness.report.text import safe, shortened
+from harness.stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+# They say without colour what the colours say.
+MARKERS = ("o", "s", "^", "D", "v", "P", "h")
+BLACK = COLOURS.index("#000000")
+# Differences of more pairs would hide one another.
+MOST_PAIRS = 6
+# Letters in a row of the legend.
+ROW = 56
+# Inches that a group needs, and what is beside them.
+GROUP, BESIDE = 0.26, 0.8
+
+
+def plot_groups(
+    by: Breakdown,
+    names: Sequence[str],
+    pairs: Sequence[tuple[int, int]],
+    measure: Measure,
+    confidence: float,
+    path: Path,
+) -> None:
+    """Above the values of all runs, below the differences if there are any and they are few."""
+    few = 0 < len(pairs) <= MOST_PAIRS
+    width = max(WIDTH, BESIDE + GROUP * len(by.groups))
+    with picture(path, width=width, height=4.4 if few else 2.8) as (figure, whole):
+        whole.remove()
+        sheets = figure.subplots(2 if few else 1, 1, sharex=True, squeeze=False)[:, 0]
+        _values(by, names, measure, sheets[0])
+        if few:
+            _gaps(by, names, pairs, confidence, sheets[1])
+        _groups(by, sheets[-1], width)
+
+
+def _groups(by: Breakdown, sheet: "Axes", width: float) -> None:
+    labels = [shortened(group.label) for group in by.groups]
+    # Seven letters of a label fit into a third of an inch.
+    slanted = max(map(len, labels)) * len(labels) > 14 * (width - BESIDE)
+    sheet.set_xticks(range(len(labels)), labels, rotation=40 if slanted else 0, ha="right" if slanted else "center",
+                     rotation_mode="anchor")  # fmt: skip
+    sheet.set_xlabel(safe(by.column))
+    sheet.set_xlim(-0.6, len(labels) - 0.4)
+
+
+def _values(by: Breakdown, names: Sequence[str], measure: Measure, sheet: "Axes") -> None:
+    for number, name in enumerate(names):
+        column = [group.runs[number] for group in by.groups]
+        _series(sheet, column, _offset(number, len(names)), number, shortened(name))
+    sheet.set_ylabel(safe(measure.words))
+    _legend(sheet)
+
+
+def _gaps(
+    by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], confidence: float, sheet: "Axes"
+) -> None:
+    sheet.axhline(0, color=GREY, linewidth=0.8)
+    for number, (a, b) in enumerate(pairs):
+        column = [group.pairs[number] for group in by.groups]
+        # A pair is neither of its two runs, and has a look of its own.
+        look = BLACK if len(pairs) == 1 else len(names) + number
+        _series(sheet, column, _offset(number, len(pairs)), look, f"{shortened(names[a])} − {shortened(names[b])}")
+    sheet.set_ylabel(f"difference, {percent(confidence)} interval")
+    _legend(sheet)
+
+
+def _offset(number: int, count: int) -> float:
+    """Side by side, so that error bars do not hide one another."""
+    return (number - (count - 1) / 2) * min(0.2, 0.75 / count)
+
+
+def _series(sheet: "Axes", column: Sequence[Estimate | None], offset: float, look: int, label: str) -> None:
+    known = [(place, one) for place, one in enumerate(column) if one is not None]
+    limits = [(one.value, one.value) if one.interval is None else (one.interval.low, one.interval.high)
+              for _, one in known]  # fmt: skip
+    below = [max(one.value - low, 0.0) for (_, one), (low, _) in zip(known, limits, strict=True)]
+    above = [max(high - one.value, 0.0) for (_, one), (_, high) in zip(known, limits, strict=True)]
+    sheet.errorbar(
+        [place + offset for place, _ in known], [one.value for _, one in known], yerr=[below, above], label=label,
+        color=COLOURS[look % len(COLOURS)], marker=MARKERS[look % len(MARKERS)], markersize=3.2, linestyle="none",
+        elinewidth=0.9, capsize=1.6,
+    )  # fmt: skip
+
+
+def _legend(sheet: "Axes") -> None:
+    """Above the axes, where it hides nothing; in as many columns as the names leave room for."""
+    labels = sheet.get_legend_handles_labels()[1]
+    longest = max((len(label) for label in labels), default=1)
+    sheet.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=max(1, min(4, ROW // (longest + 4))),
+                 handlelength=1.2, handletextpad=0.3, columnspacing=1.0, borderaxespad=0.2)  # fmt: skip
+    sheet.grid(visible=False, axis="x")

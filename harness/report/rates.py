@@ -1,0 +1,120 @@
+"""Each run by itself, for people: its measures, its groups, and what explains them."""
+
+from collections.abc import Sequence
+from math import isfinite
+
+from harness.analysis.rate import RunMeasures, merge_breakdowns
+from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
+from harness.report.groups import group_blocks
+from harness.report.numbers import interval_text, p_is, p_text, percent
+from harness.report.sampling import sampling_lines
+from harness.stats.estimate import Estimate
+from harness.stats.replication.method import Replication
+
+# Columns that are worth a row.
+MOST_COLUMNS = 8
+
+
+def rate_blocks(runs: Sequence[RunMeasures], plan: Replication) -> list[Block]:
+    """Counts and measures of every run, then its groups or what explains it, then how the cases were sampled."""
+    test = runs[0].aligned.headers[0].test
+    blocks: list[Block] = [Heading(f"{test.name} {test.version}: {', '.join(run.name for run in runs)}")]
+    blocks.append(count_table(runs))
+    blocks.append(measure_table(runs, plan))
+    names = [run.name for run in runs]
+    for name in runs[0].by:
+        blocks += group_blocks(merge_breakdowns(runs, name), names, [], runs[0].measures[name], plan)
+    if any(run.explained for run in runs):
+        blocks += [
+            Heading("What tells success from failure"),
+            explained_table(runs),
+            Paragraphs(_explained_lines(runs)),
+        ]
+    first = next((one for one in runs[0].estimates.values() if one is not None), None)
+    return [*blocks, Heading("How the cases were sampled"), Paragraphs(sampling_lines(runs[0].sampling, first))]
+
+
+def count_table(runs: Sequence[RunMeasures]) -> Table:
+    """The tutorial's columns."""
+    rows: list[list[Cell]] = []
+    for run in runs:
+        c = run.aligned.counts[0]
+        rows.append([run.name, c.tests, c.TP, c.TN, c.FP, c.FN, c.ER])
+    return Table(["name", "tests", "TP", "TN", "FP", "FN", "ER"], rows)
+
+
+def measure_table(runs: Sequence[RunMeasures], plan: Replication) -> Table:
+    """A row for each run and each of its measures; in words if there is only one run."""
+    alone = len(runs) == 1
+    rows: list[list[Cell]] = []
+    for run in runs:
+        for name, one in run.estimates.items():
+            measure = run.measures[name]
+            words = name if measure.words == name else f"{measure.words} ({name})"
+            what = [words] if alone else [run.name, name]
+            form = ".4g" if measure.unit else ".4f"
+            rows.append([*what, *_figures(one, form)])
+    first = ["measure"] if alone else ["name", "measure"]
+    return Table([*first, "value", "se", f"{percent(plan.confidence)} interval", "deff"], rows)
+
+
+def tidy_table(runs: Sequence[RunMeasures]) -> Table:
+    """For spreadsheets: a row for each run and measure, or for each run, measure and group; numbers only."""
+    rows: list[list[Cell]] = []
+    for run in runs:
+        if not run.by:
+            rows += [[run.name, name, *_numbers(one)] for name, one in run.estimates.items()]
+        for name, by in run.by.items():
+            rows += [[run.name, name, group.label, group.cases, *_numbers(group.runs[0])] for group in by.groups]
+    groups = [runs[0].by[name].column for name in list(runs[0].by)[:1]]
+    return Table(
+        ["transcript", "measure", *groups, *(["cases"] * bool(groups)), "value", "se", "df", "low", "high"], rows
+    )
+
+
+def _numbers(one: Estimate | None) -> list[Cell]:
+    if one is None:
+        return [None] * 5
+    low, high = (None, None) if one.interval is None else (one.interval.low, one.interval.high)
+    return [
+        value if value is not None and isfinite(value) else None for value in (one.value, one.se, one.df, low, high)
+    ]
+
+
+def _figures(one: Estimate | None, form: str) -> list[Cell]:
+    if one is None:
+        return ["-"] * 4
+    effect = "-" if one.design_effect is None else f"{one.design_effect:.2f}"
+    se = f"{one.se:{form}}" if one.se == one.se else "-"
+    return [f"{one.value:{form}}", se, interval_text(one.interval, form), effect]
+
+
+def explained_table(runs: Sequence[RunMeasures]) -> Table:
+    """The columns that explain most, for every run."""
+    rows: list[list[Cell]] = [
+        [
+            run.name,
+            one.column,
+            one.groups,
+            f"{one.share:.1%}",
+            p_text(one.p_adjusted),
+        ]
+        for run in runs
+        for one in run.explained[:MOST_COLUMNS]
+    ]
+    return Table(["name", "column", "groups", "share of variance", "p Holm"], rows)
+
+
+def _explained_lines(runs: Sequence[RunMeasures]) -> list[str]:
+    lines = []
+    for run in runs:
+        first = next((one for one in run.explained if one.p_adjusted is not None and one.p_adjusted <= 0.05), None)
+        if first is None:
+            lines.append(f"{run.name}: no column was shown to matter.")
+            continue
+        among = "" if first is run.explained[0] else " among those that were shown to matter"
+        lines.append(
+            f"{run.name}: {first.column} explains most{among}, {first.share:.1%} of the variance "
+            f"({p_is(first.p_adjusted)}); --by {first.column} shows its groups."
+        )
+    return lines

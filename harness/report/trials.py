@@ -1,0 +1,42 @@
+"""Single cases of a run in words: a line each, or everything about one."""
+
+import msgspec
+
+from harness.model import Case, Reply, Trial
+from harness.report.text import safe
+
+
+def trial_line(trial: Trial) -> str:
+    """A case in a line: what was expected, and what came."""
+    claim = trial.expect if isinstance(trial.expect, str) else "anything"
+    wanted = f"expected {claim}" if trial.outcome.positive else f"should refuse {claim}"
+    if trial.error:
+        came = f"{trial.error}: {trial.message}"
+    else:
+        came = f"answered {trial.actual}" if isinstance(trial.actual, (str, int, float)) else "refused"
+    return safe(f"{trial.id}: {trial.outcome}: {wanted}, {came}")
+
+
+def trial_details(case: Case, reply: Reply, trial: Trial) -> list[str]:
+    """Everything about a case: as its author wrote it, what the program said, and what came of it."""
+    facts = {
+        "case": case.id,
+        "input": _text(reply.question.input),
+        "expect": case.expect,
+        "positive": "yes" if case.positive else "no",
+        "truth": case.real_class,
+        **{f"column {name}": _text(value) for name, value in case.columns.items()},
+        "repeat": str(reply.question.repeat),
+        "answer": _text(reply.raw),
+        "taken as": "" if trial.error else _text(trial.actual if trial.actual is not msgspec.UNSET else "a refusal"),
+        "score": _text(trial.score) if trial.score is not msgspec.UNSET else "",
+        "error": f"{trial.error}: {trial.message}" if trial.error else "",
+        "outcome": str(trial.outcome),
+        "seconds": f"{reply.seconds:.6f}",
+        "memory": "" if reply.memory is None else f"{reply.memory / 2**20:.1f} MiB",
+    }
+    return [f"{name:>12}: {safe(value)}" for name, value in facts.items() if value]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

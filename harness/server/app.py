@@ -1,0 +1,176 @@
+"""The web application of a site, and the server that runs it."""
+
+import logging
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from harness.errors import HateError, UsageError
+from harness.report.text import safe
+from harness.server.files import StaticFiles
+from harness.server.pages import Pages
+from harness.server.render import TEMPLATES, render_page
+from harness.server.state import ServedSite
+from harness.server.submit import SubmissionLimits, Submissions
+from harness.server.tokens import TokenStore, read_tokens
+from harness.site.layout import TOP
+from harness.site.sites import open_folder
+from harness.site.trust import read_key
+
+_log = logging.getLogger("hate")
+# No scripts, nothing from other servers, no embedding in frames.
+POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+IDLE_SECONDS = 15
+# Downloads may go on for so long after the server has been told to end.
+GRACE_SECONDS = 10
+MOST_CONNECTIONS = 1000
+_RAW_HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+
+
+def make_app(root: Path, submissions: Submissions | None = None) -> ASGIApp:
+    """The application that serves a site's folder, and accepts submissions if that is wanted."""
+    files, pages = StaticFiles(root), Pages(ServedSite(root))
+    routes = [
+        Route(f"/{TOP}", files.top),
+        Route("/index/{shard}/{name}", files.named),
+        Route("/files/{shard}/{name}", files.named),
+        Route("/signatures/{name}", files.named),
+        Route("/", pages.tests),
+        Route("/tests/{test}", pages.test),
+        Route("/transcripts/{test}/{name}", pages.transcript),
+        Route("/compare/{test}", pages.comparison),
+        Route("/-/style.css", _asset("style.css", "text/css")),
+        Route("/-/icon.svg", _asset("icon.svg", "image/svg+xml")),
+    ]
+    if submissions is not None:
+        routes.append(Route("/transcripts/{test}/{name}", submissions.submit, methods=["PUT"]))
+    handlers = {HTTPException: _http_error, HateError: _damaged, Exception: _unexpected}
+    return _with_headers(Starlette(routes=routes, exception_handlers=handlers))
+
+
+def _asset(name: str, media_type: str) -> Callable[[Request], Awaitable[Response]]:
+    async def serve(request: Request) -> Response:
+        return FileResponse(TEMPLATES / name, media_type=media_type, headers={"cache-control": "max-age=3600"})
+
+    return serve
+
+
+def _with_headers(app: ASGIApp) -> ASGIApp:
+    async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", []), *_RAW_HEADERS]
+            await send(message)
+
+        await app(scope, receive, send_with if scope["type"] == "http" else send)
+
+    return wrapped
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    """A page for a browser, a line for a program."""
+    if not isinstance(error, HTTPException):
+        raise error
+    phrase = HTTPStatus(error.status_code).phrase
+    text = "" if error.detail == phrase else error.detail
+    return _error(request, error.status_code, phrase, text, dict(error.headers or {}))
+
+
+async def _damaged(request: Request, error: Exception) -> Response:
+    """Files are not what the indexes say; the details are for the owner only."""
+    _log.error("%s: %s", request.url.path, safe(str(error)))
+    return _error(
+        request, 500, "Internal Server Error", "The site is damaged. Its owner can find the details in the log.", {}
+    )
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    """An error in the program; the details are in the log."""
+    return _error(request, 500, "Internal Server Error", "Something went wrong. The details are in the log.", {})
+
+
+def _error(request: Request, status: int, phrase: str, text: str, headers: dict[str, str]) -> Response:
+    headers = {"cache-control": "no-store"} | headers
+    if "text/html" in request.headers.get("accept", ""):
+        page = render_page("error.html", title=phrase, text=text)
+        return Response(page, status, headers, "text/html; charset=utf-8")
+    return PlainTextResponse(f"{text or phrase}\n", status, headers)
+
+
+@dataclass(frozen=True)
+class ServeOptions:
+    """What to serve, and to whom."""
+
+    root: Path
+    host: str = "127.0.0.1"
+    port: int = 8000
+    tokens: Path | None = None
+    key: Path | None = None
+    limits: SubmissionLimits = field(default_factory=SubmissionLimits)
+    access_log: bool = False
+
+    def submissions(self) -> Submissions | None:
+        """Who accepts transcripts, if there are tokens; a HateError if the site or the options are wrong."""
+        top = open_folder(self.root).top
+        if self.tokens is None:
+            return None
+        read_tokens(self.tokens)
+        signer = None if self.key is None else read_key(self.key)
+        if top.key != ("" if signer is None else signer.key):
+            said = f"is signed by {top.key}" if top.key else "is not signed"
+            raise UsageError(f"{self.root}: the site {said}; to accept transcripts, give the same key with --key")
+        return Submissions(self.root, TokenStore(self.tokens), self.limits, signer)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; a UsageError if there can be none."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except OSError as error:
+        raise UsageError(
+            f"--host {host} --port {port}: {error.strerror or error}; choose another host or port"
+        ) from None
+
+
+def make_server(options: ServeOptions) -> uvicorn.Server:
+    """A server that can be run on a listening socket; a HateError if the site or the options are wrong."""
+    config = uvicorn.Config(
+        make_app(options.root, options.submissions()),
+        log_config=None,
+        log_level="info" if options.access_log else "warning",
+        access_log=options.access_log,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        limit_concurrency=MOST_CONNECTIONS,
+    )
+    return uvicorn.Server(config)
+
+
+def serve(server: uvicorn.Server, listening: socket.socket) -> None:
+    """Serve until a signal."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    server.run(sockets=[listening])

@@ -1,0 +1,224 @@
+"""The files of a site over HTTP: conditional requests, ranges and compression as in RFC 9110."""
+
+import gzip
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import formatdate, parsedate_to_datetime
+from pathlib import Path
+
+from anyio import CapacityLimiter, to_thread
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from harness.errors import DataError
+from harness.server.state import MemoryCache, TopFile
+from harness.site.layout import TOP
+
+_NAMED = re.compile(
+    r"(?:index/(?P<i>[0-9a-f]{2})/(?=(?P=i))[0-9a-f]{64}\.json"
+    r"|files/(?P<f>[0-9a-f]{2})/(?=(?P=f))[0-9a-f]{64}"
+    r"|signatures/[0-9a-f]{64}\.json)",
+    re.ASCII,
+)
+FOREVER = "public, max-age=31536000, immutable"
+# Clients may keep it, but must ask every time whether it has changed.
+REVALIDATE = "no-cache"
+BLOCK = 256 << 10
+# Larger files are streamed from the disk instead of being kept in memory.
+LARGEST_KEPT = 256 << 10
+# Files of other sizes are not compressed for the transfer.
+SMALLEST_COMPRESSED = 512
+LARGEST_COMPRESSED = 32 << 20
+FILE_CACHE_SIZE = 64 << 20
+_RANGE = re.compile(r"bytes=\s*(\d{0,18})-(\d{0,18})\s*", re.ASCII | re.IGNORECASE)
+Headers = Mapping[str, str]
+
+
+class Unsatisfiable(Exception):
+    """The range begins after the end of the file."""
+
+
+def is_unchanged(headers: Headers, etag: str, modified: float) -> bool:
+    """Whether the client's copy is current. An ETag takes precedence over a date."""
+    tags = headers.get("if-none-match")
+    if tags is not None:
+        known = {tag.strip().removeprefix("W/") for tag in tags.split(",")}
+        return "*" in known or etag.removeprefix("W/") in known
+    since = _date(headers.get("if-modified-since", ""))
+    return since is not None and int(modified) <= since
+
+
+def requested_range(headers: Headers, size: int, etag: str, modified: float) -> tuple[int, int] | None:
+    """The first byte and the one after the last; None for the whole file, also if several ranges are requested."""
+    found = _RANGE.fullmatch(headers.get("range", ""))
+    if found is None or found[1] == found[2] == "" or not _if_range(headers.get("if-range"), etag, modified):
+        return None
+    if not found[1]:
+        start, stop = max(0, size - int(found[2])), size
+    else:
+        start, stop = int(found[1]), min(size, int(found[2]) + 1) if found[2] else size
+        if found[2] and int(found[2]) < start:
+            return None
+    if start >= size or start >= stop:
+        raise Unsatisfiable
+    return start, stop
+
+
+def _if_range(condition: str | None, etag: str, modified: float) -> bool:
+    """Only an exact match is good enough: two halves of different files make no file."""
+    return condition is None or condition.strip() == etag or _date(condition) == int(modified)
+
+
+def _date(text: str) -> int | None:
+    try:
+        return int(parsedate_to_datetime(text).timestamp())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def accepts_gzip(headers: Headers) -> bool:
+    """Whether the client accepts gzip."""
+    accepted = {}
+    for part in headers.get("accept-encoding", "").lower().split(","):
+        name, _, quality = part.partition(";")
+        accepted[name.strip()] = re.fullmatch(r"\s*q\s*=\s*0(\.0*)?\s*", quality) is None
+    return accepted.get("gzip", accepted.get("x-gzip", accepted.get("*", False)))
+
+
+@dataclass(frozen=True)
+class _FoundFile:
+    """A file that exists."""
+
+    path: Path
+    size: int
+    modified: float
+    etag: str
+    media_type: str
+
+    def headers(self, *, immutable: bool) -> dict[str, str]:
+        return {
+            "etag": self.etag,
+            "last-modified": formatdate(self.modified, usegmt=True),
+            "cache-control": FOREVER if immutable else REVALIDATE,
+            "vary": "Accept-Encoding",
+        }
+
+
+class StaticFiles:
+    """The files of a site: nothing but what its layout names, so nothing else can be downloaded."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._top = TopFile(root)
+        self._cache = MemoryCache(FILE_CACHE_SIZE)
+        # Compression takes up a core; other clients should not have to wait for all of them.
+        self._compressors = CapacityLimiter(2)
+
+    async def named(self, request: Request) -> Response:
+        """A file that is named by its content."""
+        path = request.url.path.removeprefix("/")
+        if _NAMED.fullmatch(path) is None:
+            raise HTTPException(404)
+        # Not in a thread: a call of stat takes less time than switching to a thread and back.
+        found = _find(self._root / path)
+        return await self._respond(request, found)
+
+    async def top(self, request: Request) -> Response:
+        """The top index, which changes."""
+        try:
+            top = self._top.read()
+        except DataError:
+            raise HTTPException(404) from None
+        found = _FoundFile(self._root / TOP, len(top.data), top.modified, f'"{top.sha256}"', "application/json")
+        headers = found.headers(immutable=False)
+        if is_unchanged(request.headers, found.etag, found.modified):
+            return Response(status_code=304, headers=headers)
+        return _from_memory(request, found, top.data, headers)
+
+    async def _respond(self, request: Request, found: _FoundFile) -> Response:
+        headers = found.headers(immutable=True)
+        if is_unchanged(request.headers, found.etag, found.modified):
+            return Response(status_code=304, headers=headers)
+        if "range" not in request.headers and accepts_gzip(request.headers):
+            compressed = await self._compressed(found)
+            if compressed:
+                weak = {"content-encoding": "gzip", "etag": f"W/{found.etag}"}
+                return Response(compressed, headers=headers | weak, media_type=found.media_type)
+        if found.size <= LARGEST_KEPT:
+            data = self._cache.get((found.etag, ""))
+            if data is None:
+                data = found.path.read_bytes()
+                self._cache.put((found.etag, ""), data)
+            return _from_memory(request, found, data, headers)
+        return _Stream(request, found, headers)
+
+    async def _compressed(self, found: _FoundFile) -> bytes:
+        """The same in gzip; empty if that is not worth while."""
+        if not SMALLEST_COMPRESSED <= found.size <= LARGEST_COMPRESSED:
+            return b""
+        key = (found.etag, "gzip")
+        kept = self._cache.get(key)
+        if kept is not None:
+            return kept
+        return await to_thread.run_sync(
+            self._cache.get_or_make, key, lambda: _compress(found), limiter=self._compressors
+        )
+
+
+def _find(path: Path) -> _FoundFile:
+    try:
+        found = path.stat()
+    except OSError:
+        raise HTTPException(404) from None
+    if not stat.S_ISREG(found.st_mode):
+        raise HTTPException(404)
+    media_type = "application/json" if path.suffix == ".json" else "application/octet-stream"
+    return _FoundFile(path, found.st_size, found.st_mtime, f'"{path.stem}"', media_type)
+
+
+def _compress(found: _FoundFile) -> bytes:
+    """Texts only: archives and images are compressed already."""
+    data = found.path.read_bytes()
+    if b"\0" in data[:4096] or data[:2] == b"\x1f\x8b":
+        return b""
+    compressed = gzip.compress(data, 6, mtime=0)
+    return compressed if len(compressed) < 0.9 * len(data) else b""
+
+
+def _range(request: Request, found: _FoundFile) -> tuple[int, int] | None:
+    if request.method != "GET":
+        return None
+    try:
+        return requested_range(request.headers, found.size, found.etag, found.modified)
+    except Unsatisfiable:
+        raise HTTPException(416, headers={"content-range": f"bytes */{found.size}"}) from None
+
+
+def _from_memory(request: Request, found: _FoundFile, data: bytes, headers: dict[str, str]) -> Response:
+    wanted = _range(request, found)
+    if wanted is None:
+        return Response(data, 200, headers | {"accept-ranges": "bytes"}, found.media_type)
+    start, stop = wanted
+    part = {"accept-ranges": "bytes", "content-range": f"bytes {start}-{stop - 1}/{found.size}"}
+    return Response(data[start:stop], 206, headers | part, found.media_type)
+
+
+class _Stream(FileResponse):
+    """Starlette streams files well, but answers 400 to ranges that RFC 9110 ignores, and sends parts after HEAD.
+    So the range is decided here, and all that it sees is a good one or none."""
+
+    chunk_size = BLOCK
+
+    def __init__(self, request: Request, found: _FoundFile, headers: dict[str, str]) -> None:
+        super().__init__(found.path, headers=headers, media_type=found.media_type, stat_result=found.path.stat())
+        self._range = _range(request, found)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [pair for pair in scope["headers"] if pair[0] not in (b"range", b"if-range")]
+        if self._range is not None:
+            headers.append((b"range", f"bytes={self._range[0]}-{self._range[1] - 1}".encode()))
+        await super().__call__({**scope, "headers": headers}, receive, send)

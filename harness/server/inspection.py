@@ -1,0 +1,137 @@
+"""Checks of submitted transcripts: sizes, records, and whether they belong to the test that they name."""
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from msgspec import UNSET
+
+from harness.errors import DataError, TranscriptError
+from harness.model import Trial
+from harness.script.cases import load_cases
+from harness.server.state import SiteState, find_test
+from harness.site.body import BadGzip, gunzip_if_packed
+from harness.site.candidates import TranscriptCandidate, read_transcript_candidate
+from harness.site.data import fetch_data
+from harness.site.releases import SiteTest
+from harness.transcript.read import open_transcript
+
+# For larger tests, only digest and number of cases are checked: reading them would keep everyone waiting.
+LARGEST_RELEASE = 200 << 20
+MOST_CASES = 1_000_000
+MOST_KEPT = 4
+BLOCK = 1 << 20
+# Of all records together: a reader keeps an array for each.
+MOST_COLUMNS = 200
+LONGEST_LINE = 1 << 18
+
+
+@dataclass(frozen=True)
+class CaseFacts:
+    """What the test says about a case, with which a record must agree."""
+
+    positive: bool
+    # As in records: UNSET if the test has no such group.
+    stratum: Any
+    psu: Any
+
+
+CaseFactsById = dict[str, CaseFacts]
+
+
+@dataclass
+class CaseFactsCache:
+    """Facts about the cases of a few tests, kept in memory."""
+
+    _kept: OrderedDict[str, CaseFactsById | None] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def of(self, state: SiteState, name: str, version: str) -> CaseFactsById | None:
+        """The cases of a test; None if there is no such test, or if this would take a download or too long."""
+        test = find_test(state, f"{name}@{version}") if version else None
+        if test is None:
+            return None
+        digest = test.version.digest
+        with self._lock:
+            if digest not in self._kept:
+                self._kept[digest] = _read_case_facts(test)
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+            return self._kept[digest]
+
+
+def _read_case_facts(test: SiteTest) -> CaseFactsById | None:
+    if sum(file.bytes for file in test.release.files) > LARGEST_RELEASE or (test.version.cases or 0) > MOST_CASES:
+        return None
+    script = test.script()
+    if any(data.url is not None for data in script.file.data.values()):
+        return None
+    cases = load_cases(script, fetch_data(script))
+    return {
+        case.id: CaseFacts(
+            case.positive,
+            UNSET if cases.stratum is None else cases.stratum(case),
+            UNSET if cases.psu is None else cases.psu(case),
+        )
+        for case in cases
+    }
+
+
+def check_case(trial: Trial, cases: CaseFactsById, name: str) -> None:
+    """A TranscriptError if a record belongs to no case of the test, or contradicts it."""
+    known = cases.get(trial.id)
+    if known is None:
+        raise TranscriptError(f"{name}: the test has no case '{trial.id[:100]}'")
+    if trial.outcome.positive != known.positive:
+        said = "positive" if known.positive else "negative"
+        raise TranscriptError(f"{name}: case '{trial.id[:100]}' is {said} in the test, {trial.outcome.value} here")
+    for what in ("stratum", "psu"):
+        if getattr(trial, what) != getattr(known, what):
+            raise TranscriptError(f"{name}: case '{trial.id[:100]}' has another {what} in the test")
+
+
+def inspect_transcript(path: Path, *, name: str, by: str, largest: int) -> TranscriptCandidate:
+    """A transcript that can be published; a HateError says what is wrong with it."""
+    _check_size(path, largest)
+    candidate = read_transcript_candidate(path, name=name, by=by)
+    if isinstance(candidate.header.limit, int) or candidate.header.part:
+        raise TranscriptError(f"{path}: a run with --limit or --train-folds; submit a whole run")
+    return candidate
+
+
+def _check_size(path: Path, largest: int) -> None:
+    """Refuse decompression bombs and endless lines."""
+    total, line = 0, 0
+    with path.open("rb") as file:
+        try:
+            for block in gunzip_if_packed(iter(lambda: file.read(BLOCK), b"")):
+                total += len(block)
+                parts = block.split(b"\n")
+                longest = max(line + len(parts[0]), *map(len, parts))
+                line = len(parts[-1]) + (line if len(parts) == 1 else 0)
+                if total > largest:
+                    raise DataError(f"{path}: more than {largest:,} bytes when unpacked")
+                if longest > LONGEST_LINE:
+                    raise DataError(f"{path}: a line of more than {LONGEST_LINE:,} bytes")
+        except BadGzip as error:
+            raise TranscriptError(f"{path}: {error}") from None
+
+
+def check_records(path: Path, repeat: int, cases: CaseFactsById | None) -> None:
+    """Check that every case occurs once, or as often as the run says, and belongs to the test; and count columns."""
+    seen: set[tuple[str, int]] = set()
+    columns: set[str] = set()
+    with open_transcript(path) as reader:
+        for block in reader.blocks():
+            for trial in block:
+                key = (trial.id, trial.repeat if isinstance(trial.repeat, int) else 1)
+                if key in seen or key[1] > repeat:
+                    raise TranscriptError(f"{path}: case '{trial.id[:100]}' is there twice")
+                if cases is not None:
+                    check_case(trial, cases, str(path))
+                seen.add(key)
+                columns.update(() if trial.columns is UNSET else trial.columns)
+            if len(columns) > MOST_COLUMNS:
+                raise TranscriptError(f"{path}: more than {MOST_COLUMNS} columns")

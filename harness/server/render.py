@@ -1,0 +1,135 @@
+"""Templates and Markdown: everything is escaped, and control characters are shown as their codes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markupsafe import Markup
+
+from harness.errors import HateError
+from harness.files.toml import read_toml
+from harness.report.blocks import Block
+from harness.report.formats import Format, render_document
+from harness.report.text import safe
+from harness.server.state import SiteState
+from harness.site.layout import Release
+
+TEMPLATES = Path(__file__).parent / "templates"
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def _harmless(value: Any) -> Any:
+    return safe(value) if type(value) is str else value
+
+
+def size_text(size: int) -> str:
+    """A size for people."""
+    value, unit = float(size), 0
+    while value >= 1000 and unit < len(_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{size:,} bytes" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"
+
+
+def shortened(value: object, longest: int = 80) -> str:
+    """Text, cut if it is too long for a page."""
+    text = str(value)
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _segment(text: str) -> str:
+    """A name as part of an address."""
+    return quote(text, safe="@")
+
+
+_templates = Environment(
+    loader=FileSystemLoader(TEMPLATES),
+    autoescape=True,
+    undefined=StrictUndefined,
+    finalize=_harmless,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_templates.filters |= {"size": size_text, "short": shortened, "segment": _segment}
+
+
+def render_page(template: str, **values: Any) -> str:
+    """A page, or part of one."""
+    return _templates.get_template(template).render(**values)
+
+
+def as_html(blocks: Sequence[Block]) -> Markup:
+    """A report as part of a page; it escapes all text itself."""
+    return Markup(render_document(blocks, Format.HTML))  # noqa: S704
+
+
+LONGEST_DESCRIPTION = 50_000
+LARGEST_SCRIPT = 1 << 20
+
+
+@dataclass(frozen=True)
+class ScriptSummary:
+    """What a script says about its test, for people."""
+
+    description: str = ""
+    authors: str = ""
+    license: str = ""
+    baseline: str = ""
+
+
+def script_summary(state: SiteState, release: Release) -> ScriptSummary:
+    """Read from the script alone; nothing if it cannot be read, or is large because it holds all its cases."""
+    script = next(file for file in release.files if file.path == release.script)
+    if script.bytes > LARGEST_SCRIPT:
+        return ScriptSummary()
+    try:
+        test = read_toml(state.catalogue.store.file(script.ref))[0].get("test", {})
+    except HateError:
+        return ScriptSummary()
+    authors = test.get("authors", [])
+    named = [str(one) for one in authors] if isinstance(authors, list) else []
+    texts = {key: str(test.get(key, "")) for key in ("description", "license", "baseline")}
+    return ScriptSummary(authors=", ".join(named), **texts)
+
+
+class _Renderer(RendererHTML):
+    """Headings below those of the page, and links that search engines do not follow."""
+
+    def heading_open(self, tokens: list[Token], index: int, options: Any, env: Any) -> str:
+        tokens[index].tag = _lower(tokens[index].tag)
+        return self.renderToken(tokens, index, options, env)
+
+    def heading_close(self, tokens: list[Token], index: int, options: Any, env: Any) -> str:
+        tokens[index].tag = _lower(tokens[index].tag)
+        return self.renderToken(tokens, index, options, env)
+
+    def th_open(self, tokens: list[Token], index: int, options: Any, env: Any) -> str:
+        """Numbers to the right, by a class: the page's policy allows no style attributes."""
+        style = tokens[index].attrs.pop("style", "")
+        if style == "text-align:right":
+            tokens[index].attrSet("class", "number")
+        return self.renderToken(tokens, index, options, env)
+
+    td_open = th_open
+
+    def link_open(self, tokens: list[Token], index: int, options: Any, env: Any) -> str:
+        tokens[index].attrSet("rel", "nofollow ugc noopener")
+        return self.renderToken(tokens, index, options, env)
+
+
+def _lower(tag: str) -> str:
+    return f"h{min(6, int(tag[1]) + 2)}"
+
+
+# No HTML and no images; the library itself refuses javascript: links and the like.
+_markdown = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable("table").disable("image")
+
+
+def markdown_html(text: str) -> Markup:
+    """Markdown from others as harmless HTML."""
+    return Markup(_markdown.render(text[:LONGEST_DESCRIPTION]))  # noqa: S704 (html is off: all text is escaped)

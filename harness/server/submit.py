@@ -1,0 +1,227 @@
+"""Submissions: a transcript comes in by PUT, from someone with a token, and is published if it is valid."""
+
+import errno
+import math
+import shutil
+import tempfile
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+
+from harness.errors import HateError, OutputError
+from harness.server.inspection import CaseFactsCache, check_records, inspect_transcript
+from harness.server.state import ServedSite, find_test
+from harness.server.tokens import TokenStore
+from harness.site.candidates import TranscriptCandidate
+from harness.site.changes import PublishStatus
+from harness.site.layout import file_path
+from harness.site.publish import publish
+from harness.site.trust import Signer
+
+# Work in progress; servers do not serve names that begin with a dot.
+INCOMING = ".incoming"
+MINUTE = 60.0
+OLD = 86_400.0
+# Of rate limits; those not used for longest are forgotten first.
+MOST_KEYS = 10_000
+
+
+@dataclass(frozen=True)
+class SubmissionLimits:
+    """How large, how frequent and how slow submissions may be."""
+
+    # Bytes, as sent and as unpacked.
+    largest: int = 100 << 20
+    # For each token.
+    per_hour: int = 60
+    silent_seconds: float = 30.0
+    seconds: float = 15 * MINUTE
+
+
+@dataclass
+class Submissions:
+    """Accepts transcripts for the site in a folder."""
+
+    root: Path
+    tokens: TokenStore
+    limits: SubmissionLimits = field(default_factory=SubmissionLimits)
+    signer: Signer | None = None
+
+    def __post_init__(self) -> None:
+        self._site = ServedSite(self.root)
+        self._allowed = RateLimiter(self.limits.per_hour, 60 * MINUTE)
+        # Wrong tokens, by the client's address.
+        self._guesses = RateLimiter(20, MINUTE)
+        self._case_facts = CaseFactsCache()
+        self._checkers = CapacityLimiter(2)
+        clear_old(self.root / INCOMING)
+
+    async def submit(self, request: Request) -> Response:
+        """PUT /transcripts/TEST@VERSION/NAME."""
+        submitter = await self._submitter(request)
+        if wait := self._allowed.take(submitter):
+            raise _try_later(wait, f"{self.limits.per_hour} submissions per hour are allowed")
+        self._check_length(request)
+        test, name = request.path_params["test"], request.path_params["name"]
+        async with self._scratch() as folder:
+            path = folder / "submitted.jsonl"
+            await self._receive(request, path)
+            return await to_thread.run_sync(self._publish, path, test, name, submitter, limiter=self._checkers)
+
+    async def _submitter(self, request: Request) -> str:
+        address = request.client.host if request.client is not None else ""
+        if wait := self._guesses.wait(address):
+            raise _try_later(wait, "too many wrong tokens from your address")
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        submitter = await to_thread.run_sync(self.tokens.owner, token.strip()) if scheme.lower() == "bearer" else None
+        if submitter is None:
+            self._guesses.take(address)
+            raise HTTPException(401, "A token is needed: Authorization: Bearer TOKEN.", {"www-authenticate": "Bearer"})
+        return submitter
+
+    def _check_length(self, request: Request) -> None:
+        length = request.headers.get("content-length", "0")
+        if not length.isascii() or not length.isdigit() or len(length) > 15 or int(length) > self.limits.largest:
+            raise self._too_large()
+
+    def _too_large(self) -> HTTPException:
+        return HTTPException(413, f"More than {self.limits.largest:,} bytes; gzip it, or ask the site's owner.")
+
+    @asynccontextmanager
+    async def _scratch(self) -> AsyncIterator[Path]:
+        try:
+            incoming = self.root / INCOMING
+            incoming.mkdir(exist_ok=True)
+            folder = Path(tempfile.mkdtemp(dir=incoming))
+        except OSError as error:
+            raise _cannot_store(error) from error
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    async def _receive(self, request: Request, path: Path) -> None:
+        """Write the body to a file; hang up on clients that fall silent or never finish."""
+        size, stream = 0, request.stream()
+        try:
+            with anyio.fail_after(self.limits.seconds):
+                async with await anyio.open_file(path, "xb") as file:
+                    while True:
+                        with anyio.fail_after(self.limits.silent_seconds):
+                            block = await anext(stream, None)
+                        if block is None:
+                            return
+                        size += len(block)
+                        if size > self.limits.largest:
+                            raise self._too_large()
+                        await file.write(block)
+        except TimeoutError:
+            raise HTTPException(408, "The transcript took too long to arrive.", {"connection": "close"}) from None
+        except ClientDisconnect:
+            raise HTTPException(400, "The connection was closed.") from None
+        except OSError as error:
+            raise _cannot_store(error) from error
+
+    def _publish(self, path: Path, test: str, name: str, submitter: str) -> Response:
+        try:
+            candidate = inspect_transcript(path, name=name, by=submitter, largest=self.limits.largest)
+            self._check_test(candidate, test)
+            test_run = candidate.header.test
+            facts = self._case_facts.of(self._site.state(), test_run.name, test_run.version)
+            check_records(path, candidate.repeat, facts)
+            change = publish(self.root, [candidate], signer=self.signer)
+        except OutputError as error:
+            raise HTTPException(507, "The server cannot store it; nothing was published.") from error
+        except HateError as error:
+            # Clients must not learn where the files are.
+            text = str(error).splitlines()[0].replace(f"{path}: ", "").replace(str(path), name)
+            text = text.replace(str(self.root), "this site")
+            raise HTTPException(409 if self._taken(test, name) else 422, text) from None
+        return _answer(candidate, change.items[0].status)
+
+    def _check_test(self, candidate: TranscriptCandidate, test: str) -> None:
+        """The address names the test, so that nobody submits to the wrong one."""
+        own = candidate.header.test
+        if test not in (own.name, f"{own.name}@{own.version}"):
+            raise HTTPException(422, f"a transcript of {own.name[:100]}@{own.version[:100]}, sent to {test[:100]}")
+
+    def _taken(self, test: str, name: str) -> bool:
+        state = self._site.state()
+        found = find_test(state, test)
+        return found is not None and bool(state.catalogue.transcript(found.index, name, found.version.version))
+
+
+def _answer(candidate: TranscriptCandidate, status: PublishStatus) -> Response:
+    test = candidate.header.test
+    page = f"/transcripts/{test.name}@{test.version}/{candidate.name}"
+    sha256 = candidate.ref.sha256
+    content = {
+        "test": test.name, "version": test.version, "name": candidate.name, "result": status.value, "sha256": sha256,
+        "bytes": candidate.ref.bytes, "page": page, "file": f"/{file_path(sha256)}",
+    }  # fmt: skip
+    headers = {"location": page, "cache-control": "no-store"}
+    return JSONResponse(content, 201 if status is PublishStatus.NEW else 200, headers)
+
+
+def _try_later(seconds: float, text: str) -> HTTPException:
+    return HTTPException(429, f"Try again in {math.ceil(seconds)} s: {text}.", {"retry-after": str(math.ceil(seconds))})
+
+
+def _cannot_store(error: OSError) -> HTTPException:
+    status = 507 if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS) else 500
+    return HTTPException(status, "The server cannot store it; nothing was published.")
+
+
+def clear_old(folder: Path) -> None:
+    """Remove what a killed server left behind; what is young may belong to another server."""
+    if not folder.is_dir():
+        return
+    for path in folder.iterdir():
+        try:
+            if path.stat().st_mtime < time.time() - OLD:
+                shutil.rmtree(path)
+        except OSError:
+            continue
+
+
+@dataclass
+class RateLimiter:
+    """Token buckets: each key may do `most` things at once, and as many again within `seconds`."""
+
+    most: int
+    seconds: float
+    clock: Callable[[], float] = time.monotonic
+    # How much was left for a key, and when.
+    _left: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, key: str) -> float:
+        """Take one: 0 if that is allowed, or else the seconds until it will be."""
+        with self._lock:
+            left = self._now(key)
+            if left < 1:
+                return (1 - left) * self.seconds / self.most
+            self._left[key] = left - 1, self.clock()
+            self._left.move_to_end(key)
+            while len(self._left) > MOST_KEYS:
+                self._left.popitem(last=False)
+            return 0.0
+
+    def wait(self, key: str) -> float:
+        """The seconds until one can be taken, without taking it."""
+        with self._lock:
+            return max(0.0, (1 - self._now(key)) * self.seconds / self.most)
+
+    def _now(self, key: str) -> float:
+        left, since = self._left.get(key, (float(self.most), self.clock()))
+        return min(float(self.most), left + (self.clock() - since) * self.most / self.seconds)

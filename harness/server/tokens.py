@@ -1,0 +1,123 @@
+"""Who may submit: a file with names and hashes of tokens; a token itself is shown once and stored nowhere."""
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import threading
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+from filelock import FileLock
+
+from harness.errors import OutputError, UsageError
+from harness.transcript.format import now
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+_LONGEST_TOKEN = 200
+
+
+class Token(msgspec.Struct, frozen=True):
+    """A token: whose it is, and its salted hash."""
+
+    name: str
+    salt: str
+    sha256: str
+    created: str = ""
+
+
+class _File(msgspec.Struct, frozen=True):
+    tokens: list[Token] = []
+
+
+def _hashed(secret: str, salt: str) -> str:
+    """One fast hash is enough, because a token has 256 random bits: it cannot be guessed."""
+    return hashlib.sha256(f"{salt}:{secret}".encode()).hexdigest()
+
+
+def read_tokens(path: Path) -> list[Token]:
+    """All tokens of a file; none if there is no file yet."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_File).tokens
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not a file of tokens: {error}; `hate token add NAME` makes one") from None
+
+
+def add_token(path: Path, name: str) -> str:
+    """A new token for a name that has none; returns it, for the only time."""
+    if _NAME.fullmatch(name) is None:
+        raise UsageError(f"'{name:.80}': not a possible name; use up to 64 letters, digits and ._-")
+    secret, salt = secrets.token_urlsafe(32), secrets.token_hex(16)
+    with _locked(path):
+        tokens = read_tokens(path)
+        if any(token.name == name for token in tokens):
+            raise UsageError(f"{path}: {name} already has a token; `hate token remove {name}` revokes it")
+        _write(path, [*tokens, Token(name, salt, _hashed(secret, salt), now())])
+    return f"{name}:{secret}"
+
+
+def remove_token(path: Path, name: str) -> None:
+    """Revoke a token; a running server notices."""
+    with _locked(path):
+        tokens = read_tokens(path)
+        left = [token for token in tokens if token.name != name]
+        if len(left) == len(tokens):
+            known = ", ".join(token.name for token in tokens[:10]) or "none"
+            raise UsageError(f"{path}: {name:.80} has no token; known: {known}")
+        _write(path, left)
+
+
+def _locked(path: Path) -> FileLock:
+    return FileLock(path.with_name(f"{path.name}.lock"))
+
+
+def _write(path: Path, tokens: list[Token]) -> None:
+    """Write all tokens or nothing, to a file that only its owner can read."""
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(fd, "wb") as file:
+            file.write(msgspec.json.format(msgspec.json.encode(_File(tokens)), indent=1) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise OutputError(f"{path}: {error.strerror or error}") from None
+
+
+@dataclass
+class TokenStore:
+    """The tokens in a file, which may change while the server runs."""
+
+    path: Path
+    _known: dict[str, Token] = field(default_factory=dict)
+    _stamp: tuple[int, int, int] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def owner(self, token: str) -> str | None:
+        """The name that a token belongs to; None if it is not valid."""
+        name, _, secret = token[:_LONGEST_TOKEN].partition(":")
+        known = self._current().get(name)
+        # Hashed even if the name is unknown, so that the time taken does not tell which names exist.
+        salt, expected = (known.salt, known.sha256) if known is not None else ("", "")
+        return name if hmac.compare_digest(_hashed(secret, salt), expected) else None
+
+    def _current(self) -> dict[str, Token]:
+        with self._lock:
+            try:
+                found = self.path.stat()
+                stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+            except FileNotFoundError:
+                stamp = (0, 0, 0)
+            if stamp != self._stamp:
+                self._known = {token.name: token for token in read_tokens(self.path)}
+                self._stamp = stamp
+            return self._known

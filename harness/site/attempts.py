@@ -1,0 +1,125 @@
+"""How long a download may take, when it is tried again, and why an attempt failed."""
+
+import re
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+import requests
+from urllib3 import Retry
+from urllib3.exceptions import InvalidHeader, MaxRetryError
+
+from harness.site.request import DownloadLimits
+
+# Nobody waits longer than this at a prompt; the user is told instead.
+LONGEST_PAUSE = 60.0
+# Request timeout, too many requests, and all server errors.
+RETRY_STATUSES = frozenset({408, 429, *range(500, 600)})
+T = TypeVar("T")
+
+
+class TryAgain(Exception):
+    """An attempt failed, but the next one may succeed."""
+
+    def __init__(self, text: str, *, after: float | None = None) -> None:
+        super().__init__(text)
+        # Seconds that the server asks us to wait.
+        self.after = after
+
+
+def retry_policy(limits: DownloadLimits) -> Retry:
+    """How often to try, with which pauses, and after which statuses."""
+    # urllib3 tries once more without a pause and then waits factor * 2, factor * 4 and so on.
+    return Retry(
+        total=limits.attempts - 1,
+        backoff_factor=limits.pause / 2,
+        backoff_jitter=limits.pause / 2,
+        backoff_max=LONGEST_PAUSE,
+        status_forcelist=RETRY_STATUSES,
+    )
+
+
+def next_attempt(policy: Retry, failure: TryAgain) -> tuple[Retry, float] | None:
+    """The policy after a failure and the seconds to wait before the next attempt; None to give up."""
+    if failure.after is not None and failure.after > LONGEST_PAUSE:
+        return None
+    try:
+        policy = policy.increment("GET", error=failure)
+    except MaxRetryError:
+        return None
+    return policy, max(failure.after or 0.0, policy.get_backoff_time())
+
+
+def retry_after(text: str) -> float | None:
+    """The seconds that a Retry-After header asks for, as a number or a date; None if it makes no sense."""
+    try:
+        return Retry().parse_retry_after(text)
+    except (InvalidHeader, ValueError, OverflowError):
+        return None
+
+
+class Abandoned(Exception):
+    """Nobody waits for this work any more."""
+
+
+def run_within(seconds: float, work: Callable[[threading.Event], T]) -> T:
+    """What `work` returns, or TimeoutError after so many seconds.
+
+    Work may block anywhere: in a name server, a handshake, a trickle of bytes; and the time limit of a socket starts
+    again with every byte. So it runs in a thread of its own, which is left behind when time is up. The event that it
+    is given is then set: it should end soon, and nobody will see what it still does.
+    """
+    abandoned, results, errors = threading.Event(), list[T](), list[BaseException]()
+
+    def run() -> None:
+        try:
+            results.append(work(abandoned))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="download", daemon=True)
+    thread.start()
+    try:
+        thread.join(seconds)
+    finally:
+        abandoned.set()
+    if errors:
+        raise errors[0]
+    if not results:
+        raise TimeoutError
+    return results[0]
+
+
+def connection_reason(error: requests.ConnectionError) -> str:
+    """Why there is no connection, in the system's own words where it gives some."""
+    cause: BaseException | None = error
+    seen: list[BaseException] = []
+    while cause is not None and cause not in seen:
+        seen.append(cause)
+        if isinstance(cause, OSError) and not isinstance(cause, requests.RequestException) and cause.strerror:
+            return f"cannot connect: {cause.strerror}"
+        cause = _inner_cause(cause)
+    return "cannot connect"
+
+
+def _inner_cause(error: BaseException) -> BaseException | None:
+    """urllib3 passes the cause on as an attribute or as an argument."""
+    inner = getattr(error, "reason", None)
+    if isinstance(inner, BaseException):
+        return inner
+    in_args = next((arg for arg in error.args if isinstance(arg, BaseException)), None)
+    return error.__cause__ or error.__context__ or in_args
+
+
+def encryption_reason(error: requests.exceptions.SSLError) -> str:
+    """Why no encrypted connection could be made."""
+    found = re.search(r"CERTIFICATE_VERIFY_FAILED\] (.*?) \(_ssl", str(error), re.DOTALL)
+    if found:
+        return f"the server's certificate is not valid: {found[1].removeprefix('certificate verify failed: ')}"
+    found = re.search(r"\[SSL: \w+\] (.*?) \(_ssl", str(error), re.DOTALL)
+    return f"no encrypted connection: {found[1] if found else first_line(error)}"
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's text; the libraries' own texts run over several."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

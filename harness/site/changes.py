@@ -1,0 +1,267 @@
+"""How a site changes when something is published: worked out in memory, nothing is written here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from harness.errors import DataError, UsageError
+from harness.site.candidates import Candidate, TestCandidate, TranscriptCandidate
+from harness.site.catalogue import Catalogue, find_version
+from harness.site.layout import (
+    FORMAT,
+    MOST_TESTS_A_NAME,
+    NameEntry,
+    Ref,
+    Subtree,
+    TestEntry,
+    TestIndex,
+    Top,
+    TranscriptEntry,
+    VersionEntry,
+    encode,
+    ref_of,
+    version_key,
+)
+from harness.site.stores import FolderStore
+from harness.site.tree import TreeUpdate
+
+
+@dataclass
+class SiteDraft:
+    """A site as it will be: what the folder has, and beside it what is to be written, in memory."""
+
+    folder: FolderStore
+    indexes: dict[Ref, bytes] = field(default_factory=dict)
+    files: dict[Ref, Path] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What to call it in messages."""
+        return self.folder.name
+
+    def index(self, ref: Ref) -> bytes:
+        """An index, new or old."""
+        return self.indexes[ref] if ref in self.indexes else self.folder.index(ref)
+
+    def prefetch(self, refs: Sequence[Ref]) -> None:
+        """Nothing to do: the indexes are here."""
+
+    def file(self, ref: Ref, label: str = "") -> Path:
+        """A file, new or old."""
+        return self.files[ref] if ref in self.files else self.folder.file(ref)
+
+    def write(self, data: bytes) -> Ref:
+        """Add an index."""
+        ref = ref_of(data)
+        self.indexes[ref] = data
+        return ref
+
+
+class PublishStatus(StrEnum):
+    """What happened to a candidate."""
+
+    NEW = "published"
+    KNOWN = "already there"
+
+
+@dataclass(frozen=True)
+class PublishedItem:
+    """A candidate and what happened to it."""
+
+    label: str
+    status: PublishStatus
+    files: int
+    size: int
+
+
+@dataclass
+class SiteChange:
+    """The site after the change; `top` is None if nothing changes."""
+
+    draft: SiteDraft
+    now: str
+    items: list[PublishedItem] = field(default_factory=list)
+    mistakes: list[str] = field(default_factory=list)
+    top: Top | None = None
+
+    def add(self, label: str, refs: Sequence[Ref], *, new: bool) -> None:
+        """Record what happens to a candidate."""
+        status = PublishStatus.NEW if new else PublishStatus.KNOWN
+        self.items.append(PublishedItem(label, status, len(refs), sum(ref.bytes for ref in refs)))
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is new."""
+        return any(item.status is PublishStatus.NEW for item in self.items)
+
+
+def plan_change(draft: SiteDraft, top: Top, candidates: Sequence[Candidate], now: str) -> SiteChange:
+    """What to write so that all candidates are published; a UsageError if one contradicts what is there."""
+    change = SiteChange(draft, now)
+    site = Catalogue(draft, top)
+    grown = {name: _TestDraft(change, site, name, candidates) for name in _names(candidates)}
+    indexes = {name: index for name, one in grown.items() if (index := one.index()) is not None}
+    _raise(change.mistakes)
+    if not change.changes:
+        return change
+    tests = TreeUpdate(site.test_tree, draft, lambda name, _: [_entry(draft, indexes[name])], draft.write).of(indexes)
+    named = {(called, name) for name, one in grown.items() for called in one.new_names}
+    names = TreeUpdate(site.name_tree, draft, lambda called, old: [_named(called, old, named)], draft.write)
+    change.top = replace(
+        top,
+        serial=top.serial + 1,
+        published=now,
+        tests=tests.root,
+        names=names.of({called for called, _ in named}).root if named else top.names,
+    )
+    return change
+
+
+def _names(candidates: Sequence[Candidate]) -> list[str]:
+    return list(dict.fromkeys(candidate.test_name for candidate in candidates))
+
+
+def _raise(mistakes: Sequence[str]) -> None:
+    if len(mistakes) == 1:
+        raise UsageError(mistakes[0])
+    if mistakes:
+        raise UsageError("\n  ".join([f"{len(mistakes)} cannot be published, so nothing was published", *mistakes]))
+
+
+def _entry(draft: SiteDraft, index: TestIndex) -> TestEntry:
+    """The entry of a test in the tree of tests; adds its index to the draft."""
+    latest = index.latest
+    return TestEntry(
+        index.name, latest.version, latest.synopsis, latest.task, latest.cases, latest.digest, len(index.versions),
+        index.transcripts.count if index.transcripts else 0, draft.write(encode(index)),
+    )  # fmt: skip
+
+
+def _named(called: str, old: list[NameEntry], new: set[tuple[str, str]]) -> NameEntry:
+    tests = sorted(test for name, test in new if name == called)
+    known = old[0] if old else NameEntry(called, 0, [])
+    return NameEntry(called, known.count + len(tests), [*known.tests, *tests][:MOST_TESTS_A_NAME])
+
+
+class _TestDraft:
+    """One test, with the candidates that belong to it."""
+
+    def __init__(self, change: SiteChange, site: Catalogue, name: str, candidates: Sequence[Candidate]) -> None:
+        self.change = change
+        self.site = site
+        self.name = name
+        self.releases = [one for one in candidates if isinstance(one, TestCandidate) and one.test_name == name]
+        self.transcripts = [one for one in candidates if isinstance(one, TranscriptCandidate) and one.test_name == name]
+        # Names of transcripts that this test did not have before.
+        self.new_names: set[str] = set()
+
+    def index(self) -> TestIndex | None:
+        """Its new index; None if nothing changes or there are mistakes."""
+        old = self.site.test(self.name)
+        versions = list(old.versions) if old is not None else []
+        for candidate in self.releases:
+            self._add_version(versions, candidate)
+        root = old.transcripts if old is not None else None
+        if not versions:
+            self.change.mistakes += [f"{o.path}: {self._unknown(o)}" for o in self.transcripts]
+            return None
+        index = TestIndex("test", FORMAT, self.name, sorted(versions, key=lambda v: version_key(v.version)), root)
+        if fitting := self._fitting(index):
+            index = replace(index, transcripts=self._add_transcripts(index, fitting))
+        return None if index == old else index
+
+    def _add_version(self, versions: list[VersionEntry], candidate: TestCandidate) -> None:
+        draft, release = self.change.draft, candidate.release
+        data = encode(release)
+        ref = draft.write(data)
+        known = next((one for one in versions if one.version == release.version), None)
+        if known is not None and known.release != ref:
+            self.change.mistakes.append(_differs(self.site, self.name, known, candidate))
+            return
+        # Even if it is known: this repairs files that have been damaged since.
+        draft.files |= candidate.sources
+        if known is None:
+            summary = (release.version, candidate.synopsis, candidate.task, candidate.cases, release.digest)
+            versions.append(VersionEntry(*summary, self.change.now, ref))
+        self.change.add(candidate.label, list(candidate.sources), new=known is None)
+
+    def _fitting(self, index: TestIndex) -> list[TranscriptCandidate]:
+        """The transcripts of a version that is published; the others are mistakes."""
+        fitting = []
+        for candidate in self.transcripts:
+            if text := self._mistake(index, candidate):
+                self.change.mistakes.append(f"{candidate.path}: {text}")
+            else:
+                fitting.append(candidate)
+        return fitting
+
+    def _unknown(self, candidate: TranscriptCandidate) -> str:
+        name = candidate.header.test.name
+        return f"of test '{name}', which is not published at {self.site.store.name}; publish the test first"
+
+    def _mistake(self, index: TestIndex, candidate: TranscriptCandidate) -> str:
+        test = candidate.header.test
+        version = find_version(index, test.version)
+        if not test.version or version is None:
+            known = ", ".join(one.version for one in index.versions[-5:])
+            return f"of {test.name} '{test.version}', which is not published there, only {known}; publish that first"
+        if version.digest != test.digest:
+            return f"of another {test.name} {test.version} than the published one: the digest {test.digest:.80} differs"
+        expected = None if version.cases is None else version.cases * candidate.repeat
+        if expected is not None and candidate.counts.tests != expected:
+            return f"{candidate.counts.tests:,} records, but a whole run of {test.name} {test.version} has {expected:,}"
+        return ""
+
+    def _add_transcripts(self, index: TestIndex, candidates: Sequence[TranscriptCandidate]) -> Subtree | None:
+        tree = self.site.transcript_tree(index)
+
+        def updated(name: str, old: list[TranscriptEntry]) -> list[TranscriptEntry]:
+            entries = list(old)
+            for candidate in candidates:
+                if candidate.name == name:
+                    self._add_transcript(entries, candidate)
+            return sorted(entries, key=lambda entry: version_key(entry.version))
+
+        return (
+            TreeUpdate(tree, self.change.draft, updated, self.change.draft.write).of({o.name for o in candidates}).root
+        )
+
+    def _add_transcript(self, entries: list[TranscriptEntry], candidate: TranscriptCandidate) -> None:
+        test, label = candidate.header.test, f"{candidate.header.test.name}/{candidate.name}"
+        known = next((entry for entry in entries if entry.version == test.version), None)
+        # The site's owner, who has no name here, may publish again what others submitted.
+        if known is not None and (known.file != candidate.ref or candidate.by not in ("", known.by)):
+            text = f"{test.name} {test.version} already has another transcript with the name '{candidate.name}'"
+            self.change.mistakes.append(f"{candidate.path}: {text}; choose another with --name")
+            return
+        self.change.draft.files[candidate.ref] = candidate.path
+        if known is None:
+            if not entries:
+                self.new_names.add(candidate.name)
+            entries.append(_transcript_entry(candidate, self.change.now))
+        self.change.add(label, [candidate.ref], new=known is None)
+
+
+def _transcript_entry(candidate: TranscriptCandidate, now: str) -> TranscriptEntry:
+    test, algorithm, counts = candidate.header.test, candidate.header.algorithm, candidate.counts
+    return TranscriptEntry(
+        candidate.name, test.version, test.digest, algorithm.name[:1000], algorithm.version[:1000], counts.tests,
+        counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, now, candidate.ref, candidate.by,
+    )  # fmt: skip
+
+
+def _differs(site: Catalogue, name: str, known: VersionEntry, candidate: TestCandidate) -> str:
+    """A sentence on how a test differs from what is published under the same version."""
+    said = f"{name} {known.version} is already published, and differs"
+    try:
+        index = site.test(name)
+        old = {f.path: f.sha256 for f in site.release(index, known).files} if index is not None else {}
+    except DataError:
+        old = {}
+    new = {file.path: file.sha256 for file in candidate.release.files}
+    differing = sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
+    what = f" in {', '.join(differing[:3])}{' and more' if len(differing) > 3 else ''}" if differing else ""
+    return f"{said}{what}; published tests never change: give the test a new version"

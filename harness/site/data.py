@@ -1,0 +1,175 @@
+"""The data of a script: checked, downloaded and safely unpacked, once."""
+
+import errno
+import lzma
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from harness.errors import DataError
+from harness.files.digest import file_sha256, path_sha256
+from harness.script.load import Script
+from harness.script.schema import DataSection
+from harness.site.cache import cached, cached_content
+from harness.site.request import content_request
+
+
+def fetch_data(script: Script) -> dict[str, Path]:
+    """Where each data entry of the script is, a file or a folder: checked, downloaded and unpacked as needed."""
+    return {name: _fetch_one(script, name, data) for name, data in script.file.data.items()}
+
+
+def _fetch_one(script: Script, name: str, data: DataSection) -> Path:
+    try:
+        source = _downloaded(data) if data.url is not None else _local(script, name, data)
+        if not data.unpack:
+            return source
+        # Content-addressed, so that a changed archive is a new entry; what is unpacked already is not checked again.
+        return cached("unpacked", data.sha256 or file_sha256(source), lambda folder: unpack(source, folder))
+    except DataError as error:
+        raise DataError(f"{script.path}: data.{name}: {error}") from None
+
+
+def _downloaded(data: DataSection) -> Path:
+    return cached_content(content_request([data.url or ""], data.sha256 or "", data.bytes))
+
+
+def _local(script: Script, name: str, data: DataSection) -> Path:
+    source = script.data_path(data)
+    if data.unpack and source.is_dir():
+        raise DataError(f"'{data.path}' is a folder; remove unpack = true")
+    _check_links(source)
+    if data.bytes is not None and source.is_file() and source.stat().st_size != data.bytes:
+        raise DataError(f"'{data.path}' has {source.stat().st_size:,} bytes, the script says {data.bytes:,}")
+    if data.sha256 is not None and (found := path_sha256(source)) != data.sha256:
+        raise DataError(f"'{data.path}' has sha256 {found}, the script says {data.sha256}; restore the file")
+    return source
+
+
+def _check_links(source: Path) -> None:
+    if source.is_dir():
+        for path in source.rglob("*"):
+            if path.is_symlink():
+                raise DataError(f"'{path.name}' in '{source.name}' is a link; put the file itself there")
+
+
+LARGEST_RATIO = 1000
+SMALLEST_LIMIT = 1 << 30
+MOST_MEMBERS = 5_000_000
+# Tar archives are padded with zeros to whole blocks, which are never larger than this.
+LARGEST_PADDING = 64 << 20
+# Everything that the libraries raise for damaged archives; ValueError stands for bad names and numbers in them.
+_DAMAGE = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error, EOFError, ValueError, IndexError,
+    OverflowError, NotImplementedError, RuntimeError,
+)  # fmt: skip
+# Errors of the machine, not of the archive.
+_MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.EMFILE, errno.EFBIG)
+
+
+@dataclass(frozen=True)
+class ArchiveMember:
+    """A regular file of an archive."""
+
+    name: str
+    size: int
+    content: IO[bytes]
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack all regular files of the archive into the folder; a DataError for a hostile or incomplete one."""
+    limit = max(SMALLEST_LIMIT, archive.stat().st_size * LARGEST_RATIO)
+    total = 0
+    try:
+        for number, member in enumerate(_members(archive)):
+            target = _target(archive, folder, member.name)
+            total += _copy(member, target, limit - total, archive)
+            if number >= MOST_MEMBERS:
+                raise DataError(f"{archive.name}: more than {MOST_MEMBERS:,} files")
+    except _DAMAGE as error:
+        raise DataError(f"{archive.name}: damaged, or not a zip or tar archive: {error}") from None
+    except OSError as error:
+        if error.errno in _MACHINE:
+            raise
+        raise DataError(f"{archive.name}: cannot be unpacked: {error.strerror or error}") from None
+
+
+def _members(archive: Path) -> Iterator[ArchiveMember]:
+    if zipfile.is_zipfile(archive):
+        yield from _zip_members(archive)
+    elif tarfile.is_tarfile(archive):
+        yield from _tar_members(archive)
+    else:
+        raise DataError(f"{archive.name}: incomplete, or not a zip or tar archive, which unpack = true needs")
+
+
+def _zip_members(archive: Path) -> Iterator[ArchiveMember]:
+    with zipfile.ZipFile(archive) as file:
+        for info in file.infolist():
+            kind = stat.S_IFMT(info.external_attr >> 16)
+            if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+                raise DataError(f"{archive.name}: '{info.filename}' is a link or device; pack plain files only")
+            if not info.is_dir():
+                with file.open(info) as content:
+                    yield ArchiveMember(info.filename, info.file_size, content)
+
+
+def _tar_members(archive: Path) -> Iterator[ArchiveMember]:
+    with tarfile.open(archive) as file:
+        for info in file:
+            if not (info.isreg() or info.isdir()):
+                raise DataError(f"{archive.name}: '{info.name}' is a link or device; pack plain files only")
+            if info.isreg() and (content := file.extractfile(info)) is not None:
+                yield ArchiveMember(info.name, info.size, content)
+        _check_end(file)
+
+
+def _check_end(file: tarfile.TarFile) -> None:
+    """A tar archive ends with zeros; the library accepts any other end, even that of an incomplete file."""
+    source = file.fileobj
+    if source is None:
+        raise tarfile.ReadError("nothing to read")
+    source.seek(file.offset)
+    if source.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+        raise tarfile.ReadError("it is incomplete, or a member's header is damaged")
+    left = LARGEST_PADDING
+    # Read on, so that the checksum of a compressed file is checked.
+    while left > 0 and (block := source.read(1 << 20)):
+        left -= len(block)
+
+
+def _target(archive: Path, folder: Path, name: str) -> Path:
+    path = PurePosixPath(name)
+    bad = not path.parts or path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name
+    if bad or any(":" in part for part in path.parts):
+        raise DataError(f"{archive.name}: member {name!r} would be unpacked outside its folder; use relative names")
+    target = folder.joinpath(*path.parts)
+    if target.exists() or not _has_folder(target):
+        raise DataError(f"{archive.name}: member {name!r} is there twice")
+    return target
+
+
+def _has_folder(target: Path) -> bool:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        return False
+    return True
+
+
+def _copy(member: ArchiveMember, target: Path, limit: int, archive: Path) -> int:
+    """Copy what is really there, whatever the archive's index claims, up to the limit."""
+    with target.open("xb") as out:
+        done = 0
+        while block := member.content.read(1 << 20):
+            done += len(block)
+            if done > limit:
+                raise DataError(f"{archive.name}: unpacks to more than {LARGEST_RATIO} times its size; refused")
+            out.write(block)
+    return done

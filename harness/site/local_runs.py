@@ -1,0 +1,173 @@
+"""The user's own runs: transcripts under the working folder, how old they are, and which of them are whole."""
+
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from harness.errors import TranscriptError
+from harness.transcript.format import Header
+from harness.transcript.read import TranscriptSummary, glance, open_transcript
+from harness.transcript.settings import part_of
+
+ROOT = Path("transcripts")
+SUFFIXES = (".jsonl", ".jsonl.gz")
+# A compressed transcript that is still being written.
+UNFINISHED = ".jsonl.gz.part"
+# Ages below so many seconds are given in this unit: its seconds, name and symbol.
+_UNITS = (
+    (120, 1, "second", "s"),
+    (7200, 60, "minute", "min"),
+    (172_800, 3600, "hour", "h"),
+    (5_184_000, 86_400, "day", "d"),
+)
+
+
+@dataclass(frozen=True)
+class LocalRun:
+    """A transcript file and its header."""
+
+    path: Path
+    header: Header
+    modified: float
+
+    @property
+    def stem(self) -> str:
+        """The file's base name, without .jsonl or .gz."""
+        return self.path.name.partition(".jsonl")[0]
+
+    @property
+    def began(self) -> float:
+        """When the run started, in seconds since 1970; if its header does not say, when its file changed."""
+        found = timestamp(self.header.started)
+        return self.modified if found is None else found
+
+    @property
+    def order(self) -> tuple[float, float, list[tuple[int, str]], str]:
+        """A sort key: newer runs are larger; of runs from the same moment, the file with the higher number."""
+        parts = re.split(r"([0-9]+)", self.stem)
+        numbered = [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+        return self.began, self.modified, numbered, str(self.path)
+
+    @property
+    def how_old(self) -> str:
+        """How long ago the run started, in a sentence: 2 minutes old, of 2026-11-16."""
+        found = _elapsed(self.began)
+        return f"{found[0]} {found[1]}{'' if found[0] == 1 else 's'} old" if found else f"of {day(self.began)}"
+
+
+def timestamp(text: str) -> float | None:
+    """A time as it is written in transcripts, in seconds since 1970; None for anything else."""
+    try:
+        found = datetime.fromisoformat(text)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def day(when: float) -> str:
+    """The day of a time in seconds since 1970."""
+    return f"{datetime.fromtimestamp(when, UTC):%Y-%m-%d}"
+
+
+def age(when: float) -> str:
+    """How long ago that was, in a few letters: 2 min; the day, if it is long ago or in the future."""
+    found = _elapsed(when)
+    return f"{found[0]} {found[2]}" if found else day(when)
+
+
+def _elapsed(when: float) -> tuple[int, str, str] | None:
+    """How many of which unit have passed; the unit's name and symbol."""
+    passed = time.time() - when
+    for most, seconds, name, symbol in _UNITS:
+        if 0 <= passed < most:
+            return int(passed // seconds), name, symbol
+    return None
+
+
+@dataclass(frozen=True)
+class LocalRuns:
+    """All runs under the working folder, and files that are not transcripts with the time they changed."""
+
+    runs: Sequence[LocalRun]
+    unusable: Mapping[Path, float]
+
+    def of_algorithm(self, name: str) -> list[LocalRun]:
+        """The runs of an algorithm, newest first."""
+        return newest_first(run for run in self.runs if run.header.algorithm.name == name)
+
+    def of_file(self, name: str) -> list[LocalRun]:
+        """The runs in files with this base name, newest first."""
+        return newest_first(run for run in self.runs if run.stem == name)
+
+    def names(self) -> set[str]:
+        """The names of their algorithms and files."""
+        return {name for run in self.runs for name in (run.header.algorithm.name, run.stem)}
+
+
+def local_runs(root: Path = ROOT) -> LocalRuns:
+    """Search the working folder; only headers are read."""
+    runs: list[LocalRun] = []
+    unusable: dict[Path, float] = {}
+    for path in transcript_files(root):
+        try:
+            runs.append(read_run(path))
+        except TranscriptError:
+            unusable[path] = path.stat().st_mtime if path.exists() else 0.0
+    return LocalRuns(runs, unusable)
+
+
+def transcript_files(root: Path) -> Iterator[Path]:
+    """The transcripts in the subfolders of a folder, finished or not."""
+    for path in sorted(root.glob("*/*")):
+        if path.name.endswith((*SUFFIXES, UNFINISHED)) and path.is_file():
+            yield path
+
+
+def read_run(path: Path) -> LocalRun:
+    """A transcript file and its header; a TranscriptError if it has none."""
+    with open_transcript(path) as reader:
+        header = reader.header
+    try:
+        return LocalRun(path, header, path.stat().st_mtime)
+    except OSError as error:
+        raise TranscriptError(f"{path}: {error.strerror}") from None
+
+
+def glance_at_run(path: Path) -> TranscriptSummary:
+    """Header and counts, without the records; a file that is still being compressed is never complete."""
+    found = glance(path)
+    return replace(found, complete=found.complete and not path.name.endswith(UNFINISHED))
+
+
+def transcript_stem(name: str) -> str:
+    """The base name of a transcript's file."""
+    for suffix in (".gz", ".jsonl", ".out"):
+        name = name.removesuffix(suffix)
+    return name
+
+
+def one_line(text: str) -> str:
+    """A name as it can stand in a message of one line: line breaks and other control characters as escapes."""
+    return re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]", lambda found: repr(found[0])[1:-1], text)
+
+
+def newest_first(runs: Iterable[LocalRun]) -> list[LocalRun]:
+    """By when they began, then by when their files changed."""
+    return sorted(runs, key=lambda run: run.order, reverse=True)
+
+
+def shortfall(run: LocalRun) -> str:
+    """Why a run does not represent its algorithm on its test, in words; empty if it is whole."""
+    try:
+        summary = glance_at_run(run.path)
+    except TranscriptError:
+        return "is damaged"
+    if not summary.complete:
+        return "is not complete"
+    part = part_of(summary)
+    if part.startswith("without fold"):
+        return f"was trained on a part ({part})"
+    return f"covers only a part ({part})" if part else ""

@@ -1,0 +1,246 @@
+"""Publish to a site's folder: readers see the whole change or none of it, even if the writer is killed."""
+
+import contextlib
+import hashlib
+import os
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from filelock import FileLock, Timeout
+from msgspec.structs import replace
+
+from harness.errors import DataError, OutputError, UsageError
+from harness.site.cache import is_whole
+from harness.site.candidates import Candidate
+from harness.site.catalogue import Catalogue
+from harness.site.changes import SiteChange, SiteDraft, plan_change
+from harness.site.layout import (
+    FORMAT,
+    TOP,
+    Leaf,
+    Ref,
+    TestIndex,
+    Top,
+    decode_top,
+    encode,
+    file_path,
+    index_path,
+    ref_of,
+    signature_path,
+)
+from harness.site.stores import FolderStore
+from harness.site.trust import Signer
+from harness.transcript.format import now
+
+# Work in progress and the lock; readers never look there.
+WORK_FOLDER = ".publishing"
+LONGEST_WAIT = 3600
+BLOCK = 1 << 20
+# Readers may use an older top index for a while, and so may copies of the site that are being made.
+GRACE = 86_400.0
+
+
+def publish(
+    root: Path,
+    candidates: Sequence[Candidate],
+    *,
+    signer: Signer | None = None,
+    mirrors: Sequence[str] | None = None,
+    title: str | None = None,
+) -> SiteChange:
+    """Make or extend the site in a folder; the result says what happened to each candidate."""
+    with lock_site(_usable(root)) as writer:
+        top = _with_settings(current_top(root), signer, mirrors, title)
+        change = plan_change(SiteDraft(FolderStore(root)), top, candidates, now())
+        writer.put(change.draft)
+        if change.top is None and top != current_top(root):
+            change.top = replace(top, serial=top.serial + 1, published=change.now)
+        if change.top is not None:
+            data = encode(change.top)
+            writer.put_top(data, None if signer is None else signer.sign(data))
+    return change
+
+
+def dry_run(root: Path, candidates: Sequence[Candidate], *, signer: Signer | None = None) -> SiteChange:
+    """What `publish` would do; nothing is written."""
+    top = _with_settings(current_top(_usable(root)), signer, None, None)
+    return plan_change(SiteDraft(FolderStore(root)), top, candidates, now())
+
+
+def current_top(root: Path) -> Top:
+    """The top index as it is; an empty one if nothing has been published yet."""
+    data = FolderStore(root).top()
+    return Top("site", FORMAT, 0) if data is None else decode_top(data, str(root / TOP))
+
+
+def _with_settings(top: Top, signer: Signer | None, mirrors: Sequence[str] | None, title: str | None) -> Top:
+    """The top index with the key, mirrors and title that were given."""
+    key = signer.key if signer is not None else ""
+    if top.key and not key:
+        raise UsageError(f"the site is signed by {top.key}; give that key with --key FILE")
+    if top.key and key != top.key:
+        raise UsageError(f"the site is signed by {top.key}, the key given is {key}; readers would refuse the change")
+    return replace(
+        top,
+        key=key,
+        mirrors=list(mirrors) if mirrors is not None else top.mirrors,
+        title=title if title is not None else top.title,
+    )
+
+
+def _usable(root: Path) -> Path:
+    """The folder, if it is new, empty or a site: nobody wants a site among their own files."""
+    if root.exists() and not root.is_dir():
+        raise DataError(f"{root}: not a folder; a site is a folder")
+    if root.is_dir() and not (root / TOP).is_file() and any(p for p in root.iterdir() if not p.name.startswith(".")):
+        known = {"files", "index", "signatures"}
+        if strange := [
+            path.name for path in root.iterdir() if not path.name.startswith(".") and path.name not in known
+        ]:
+            raise UsageError(f"{root}: not a site, and not empty (it has {sorted(strange)[0]}); choose an empty folder")
+    return root
+
+
+@contextmanager
+def lock_site(root: Path) -> Iterator["SiteWriter"]:
+    """The folder, for one publisher at a time; what a killed one left behind is removed."""
+    work_folder = root / WORK_FOLDER
+    try:
+        work_folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(work_folder / "lock", timeout=LONGEST_WAIT):
+            for left in work_folder.glob("*.part"):
+                left.unlink(missing_ok=True)
+            yield SiteWriter(root)
+    except Timeout:
+        raise OutputError(
+            f"{root}: another publisher has held the lock for an hour; see {work_folder / 'lock'}"
+        ) from None
+    except OSError as error:
+        raise OutputError(f"{error.filename or root}: {error.strerror or error}; nothing was published") from None
+
+
+@dataclass(frozen=True)
+class SiteWriter:
+    """A site's folder that can be written to."""
+
+    root: Path
+
+    def put(self, draft: SiteDraft) -> None:
+        """Write everything new except the top index: nobody sees it yet."""
+        for ref, source in draft.files.items():
+            self._put_file(ref, source)
+        for ref, data in draft.indexes.items():
+            self._put_data(index_path(ref.sha256), data)
+
+    def put_top(self, data: bytes, signature: bytes | None) -> None:
+        """Write the top index: from now on readers see the change. Its signature must be there before it."""
+        if signature is not None:
+            self._put_data(signature_path(hashlib.sha256(data).hexdigest()), signature)
+        self._put_data(TOP, data)
+        _sync_folder(self.root)
+
+    def _put_file(self, ref: Ref, source: Path) -> None:
+        target = self.root / file_path(ref.sha256)
+        if is_whole(target, ref.sha256, ref.bytes):
+            return
+        with self._part(target) as part:
+            digest = hashlib.sha256()
+            with source.open("rb") as reader, part.open("xb") as writer:
+                while block := reader.read(BLOCK):
+                    digest.update(block)
+                    writer.write(block)
+                _sync(writer)
+            if digest.hexdigest() != ref.sha256:
+                raise OutputError(f"{source}: changed while it was being published; nothing was published, try again")
+
+    def _put_data(self, name: str, data: bytes) -> None:
+        target = self.root / name
+        with contextlib.suppress(OSError):
+            if target.read_bytes() == data:
+                return
+        with self._part(target) as part, part.open("xb") as writer:
+            writer.write(data)
+            _sync(writer)
+
+    @contextmanager
+    def _part(self, target: Path) -> Iterator[Path]:
+        """A new file that is moved into place when it is complete."""
+        part = self.root / WORK_FOLDER / f"{uuid.uuid4().hex}.part"
+        try:
+            yield part
+            if not target.parent.is_dir():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                _sync_folder(target.parent.parent)
+            part.replace(target)
+            _sync_folder(target.parent)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _sync(file: IO[bytes]) -> None:
+    file.flush()
+    with contextlib.suppress(OSError):  # some file systems cannot
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make sure that the name is on disk, too; Windows cannot do that."""
+    with contextlib.suppress(OSError):
+        fd = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+@dataclass(frozen=True)
+class RemovedFiles:
+    """How much was removed."""
+
+    files: int
+    size: int
+
+
+def tidy(root: Path, *, grace: float = GRACE) -> RemovedFiles:
+    """Remove everything that the top index does not lead to and that is older than a day."""
+    folder = FolderStore(root)
+    folder.read_top()
+    with lock_site(root):
+        data, top = folder.read_top()
+        needed = {signature_path(ref_of(data).sha256), *_needed(Catalogue(folder, top))}
+        count = size = 0
+        for path in _stored(root):
+            status = path.stat()
+            if path.relative_to(root).as_posix() not in needed and status.st_mtime < time.time() - grace:
+                path.unlink()
+                count, size = count + 1, size + status.st_size
+        return RemovedFiles(count, size)
+
+
+def _stored(root: Path) -> list[Path]:
+    kinds = ("index", "files", "signatures")
+    return [path for kind in kinds for path in (root / kind).rglob("*") if path.is_file()]
+
+
+def _needed(site: Catalogue) -> Iterator[str]:
+    """The path of every file that the top index leads to."""
+    yield from (index_path(ref.sha256) for ref, _ in site.name_tree.nodes(site.store))
+    for ref, node in site.test_tree.nodes(site.store):
+        yield index_path(ref.sha256)
+        for entry in node.entries if isinstance(node, Leaf) else []:
+            yield index_path(entry.index.sha256)
+            yield from _of_test(site, site.index_of(entry))
+
+
+def _of_test(site: Catalogue, index: TestIndex) -> Iterator[str]:
+    for version in index.versions:
+        yield index_path(version.release.sha256)
+        yield from (file_path(file.sha256) for file in site.release(index, version).files)
+    for ref, node in site.transcript_tree(index).nodes(site.store):
+        yield index_path(ref.sha256)
+        yield from (file_path(entry.file.sha256) for entry in (node.entries if isinstance(node, Leaf) else []))

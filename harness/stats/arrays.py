@@ -1,0 +1,25 @@
+"""The array types that all of stats speaks in, and sums that several rooms of it need."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+Labels = npt.NDArray[Any]
+
+
+def kish(weights: FloatArray) -> FloatArray:
+    """How many equal weights these are worth, along the first axis: (sum w)^2 / sum w^2, 0 where all are 0."""
+    squares = (weights**2).sum(axis=0)
+    return np.asarray(weights.sum(axis=0) ** 2 / np.where(squares > 0, squares, 1.0))
+
+
+def columns_of(values: npt.ArrayLike) -> tuple[FloatArray, bool]:
+    """The values as a two-dimensional array, and whether they came as a single column."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim not in (1, 2):
+        raise ValueError(f"values have {array.ndim} dimensions; give (units,) or (units, columns)")
+    return (array[:, None], True) if array.ndim == 1 else (array, False)

@@ -1,0 +1,246 @@
+"""Scores of cases, and the weighted counts at every threshold, in one sort: what all curves are made of.
+
+A case is accepted when its score is at least the threshold (for distances: at most). Scores may be infinite: one of
+minus infinity (plus, for distances) is accepted by no finite threshold, one of plus infinity by all of them. They are
+ordinary ties at the ends of the order, which is the same as closing a curve that stops short of (1, 1) by a straight
+line; `closed` and `opened` say that it was done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
+
+__all__ = [
+    "ClassSize",
+    "Order",
+    "ScoredCases",
+    "ThresholdCounts",
+    "as_weights",
+    "counts_of",
+    "make_scored_cases",
+    "require_both",
+    "require_same_cases",
+    "threshold_counts",
+]
+
+
+_Number = TypeVar("_Number", bound=np.generic)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassSize:
+    """How many cases a class has: their number, their weight, and Kish's effective number under those weights."""
+
+    cases: int
+    weight: float
+    effective: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredCases:
+    """Scores turned so that larger is better, the class and the weight of each case; `make_cases` builds them."""
+
+    better: FloatArray
+    positive: BoolArray
+    weights: FloatArray | None
+    larger_is_better: bool
+
+    @property
+    def weight(self) -> FloatArray:
+        """The weight of each case, 1 where none were given."""
+        return np.ones(self.better.size) if self.weights is None else self.weights
+
+    def counting(self) -> ScoredCases:
+        """The cases of a weight above 0: the others have no say."""
+        if self.weights is None or self.weights.all():
+            return self
+        keep = self.weights > 0
+        return ScoredCases(self.better[keep], self.positive[keep], self.weights[keep], self.larger_is_better)
+
+    def size(self, of: BoolArray) -> ClassSize:
+        """Number, weight and effective number of some of the cases."""
+        n = int(np.count_nonzero(of))
+        if self.weights is None:
+            return ClassSize(n, float(n), float(n))
+        w = self.weights * of
+        total, squares = float(w.sum()), float(w @ w)
+        return ClassSize(n, total, total * total / squares if squares > 0 else 0.0)
+
+    def threshold(self, better: FloatArray) -> FloatArray:
+        """Thresholds in the user's direction; adding 0 turns the -0.0 of a negated distance into 0."""
+        return better if self.larger_is_better else -better + 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Order:
+    """The one sort: cases from best to worst score, and where each group of tied scores ends."""
+
+    cases: IntArray
+    ends: IntArray
+    better: FloatArray
+
+    def at_ends(self, along: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+        """Values along the order, where groups of ties end; without ties all of them, at no cost."""
+        return along if self.ends.size == along.size else along[self.ends]
+
+    @classmethod
+    def of(cls, better: FloatArray) -> Order:
+        """Sort scores of which larger is better."""
+        cases = np.argsort(better)[::-1]
+        ranked = better[cases]
+        changes = np.flatnonzero(ranked[1:] != ranked[:-1])
+        ends = np.append(changes, ranked.size - 1)
+        return cls(cases, ends, ranked if ends.size == ranked.size else ranked[ends])
+
+
+def make_scored_cases(
+    scores: npt.ArrayLike,
+    positive: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+    larger_is_better: bool = True,
+) -> ScoredCases:
+    """Check scores, classes and weights, and refuse what no curve can be made of."""
+    s = np.asarray(scores, dtype=np.float64)
+    if s.ndim != 1:
+        raise ValueError(f"scores have {s.ndim} dimensions: expected one score a case")
+    if np.isnan(s).any():
+        place = int(np.isnan(s).argmax())
+        raise ValueError(f"score {place} is not a number: give an error -inf (positive case) or inf (negative case)")
+    better = s if larger_is_better else -s
+    return ScoredCases(better, _as_classes(positive, s.size), as_weights(weights, s.size), larger_is_better)
+
+
+def require_both(cases: ScoredCases) -> None:
+    """A curve needs a positive and a negative case that count."""
+    counting = True if cases.weights is None else cases.weights > 0
+    for name, of in (("positive", cases.positive), ("negative", ~cases.positive)):
+        if not (of & counting).any():
+            raise ValueError(f"no {name} case (with a weight above 0): a curve needs positive and negative cases")
+
+
+def require_same_cases(*columns: ScoredCases) -> None:
+    """A paired comparison needs the same cases, with the same classes and weights."""
+    first = columns[0]
+    for other in columns[1:]:
+        if not (np.array_equal(first.positive, other.positive) and np.array_equal(first.weight, other.weight)):
+            raise ValueError("scores of different cases: a paired comparison needs the same classes and weights")
+
+
+def _as_classes(positive: npt.ArrayLike, n: int) -> BoolArray:
+    p = np.asarray(positive)
+    if p.shape != (n,):
+        raise ValueError(f"positive has shape {p.shape} for {n} scores: expected one value a score")
+    if p.dtype != np.bool_:
+        wrong = (p != 0) & (p != 1)
+        if wrong.any():
+            place = int(wrong.argmax())
+            raise ValueError(f"positive {place} is {p[place]!r}: expected true or false, 1 or 0")
+    return p.astype(np.bool_, copy=False)
+
+
+def as_weights(weights: npt.ArrayLike | None, n: int) -> FloatArray | None:
+    """Weights as an array, one a score, none below 0."""
+    if weights is None:
+        return None
+    w = np.asarray(weights, dtype=np.float64)
+    if w.shape != (n,):
+        raise ValueError(f"weights have shape {w.shape} for {n} scores: expected one weight a score")
+    wrong = ~(np.isfinite(w) & (w >= 0))
+    if wrong.any():
+        place = int(wrong.argmax())
+        raise ValueError(f"weight {place} is {float(w[place])!r}: expected a finite number of 0 or more")
+    return w
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdCounts:
+    """Accepted positives and negatives at every threshold, from the strictest to the laxest.
+
+    The first point accepts nothing; each further one is the score of a case, ties together, the last accepts all.
+    `opened`: some scores are accepted by every finite threshold, so the first segment is a convention.
+    `closed`: some are accepted by none, so the last segment is the straight line to (1, 1).
+    """
+
+    threshold: FloatArray
+    tp: FloatArray
+    fp: FloatArray
+    positives: ClassSize
+    negatives: ClassSize
+    larger_is_better: bool
+    opened: bool
+    closed: bool
+
+    @cached_property
+    def tpr(self) -> FloatArray:
+        """True-positive rate: recall, sensitivity."""
+        return np.asarray(self.tp / self.tp[-1])
+
+    @cached_property
+    def fpr(self) -> FloatArray:
+        """False-positive rate: false-match rate, 1 - specificity."""
+        return np.asarray(self.fp / self.fp[-1])
+
+    @cached_property
+    def fnr(self) -> FloatArray:
+        """False-negative rate: false-non-match rate, misses."""
+        return np.asarray((self.tp[-1] - self.tp) / self.tp[-1])
+
+    @cached_property
+    def precision(self) -> FloatArray:
+        """Share of positives among the accepted, by weight; 1 where nothing is accepted."""
+        accepted = self.tp + self.fp
+        return np.divide(self.tp, accepted, out=np.ones_like(accepted), where=accepted > 0)
+
+
+def threshold_counts(
+    scores: npt.ArrayLike,
+    positive: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+    larger_is_better: bool = True,
+) -> ThresholdCounts:
+    """Counts at every distinct score; cases of weight 0 have no say, nor a threshold of their own."""
+    return counts_of(make_scored_cases(scores, positive, weights=weights, larger_is_better=larger_is_better))
+
+
+def counts_of(cases: ScoredCases) -> ThresholdCounts:
+    """`threshold_counts` of cases that are checked already."""
+    cases = cases.counting()
+    require_both(cases)
+    order = Order.of(cases.better)
+    tp, fp = _cumulate(cases, order)
+    return ThresholdCounts(
+        threshold=cases.threshold(_after(np.inf, order.better)),
+        tp=_after(0.0, tp),
+        fp=_after(0.0, fp),
+        positives=cases.size(cases.positive),
+        negatives=cases.size(~cases.positive),
+        larger_is_better=cases.larger_is_better,
+        opened=bool(order.better[0] == np.inf),
+        closed=bool(order.better[-1] == -np.inf),
+    )
+
+
+def _cumulate(cases: ScoredCases, order: Order) -> tuple[FloatArray, FloatArray]:
+    hit = cases.positive[order.cases]
+    if cases.weights is None:
+        tp = order.at_ends(np.cumsum(hit))
+        return tp.astype(np.float64), (order.ends + 1 - tp).astype(np.float64)
+    ranked = cases.weights[order.cases]
+    hits = ranked * hit
+    return order.at_ends(np.cumsum(hits)), order.at_ends(np.cumsum(ranked - hits))
+
+
+def _after(first: float, values: FloatArray) -> FloatArray:
+    out = np.empty(values.size + 1)
+    out[0] = first
+    out[1:] = values
+    return out

@@ -1,0 +1,251 @@
+"""Other choices of gallery and probe images of the same people: how far does the recognition rate move?
+
+`permute` follows "Parametric and Nonparametric Methods for the Statistical Evaluation of Human ID Algorithms" (2001),
+section 7: in every experiment each person has one gallery and one probe image, drawn from those that may be exchanged.
+
+`gallery_effect` follows "Efficient Evaluation of Classification and Recognition Systems" (2001), section 5. Every
+person has one image in each of q sets; each set is the gallery once, the others are the probes. If the labels of a
+person's images mean nothing, they can be exchanged within the person: how far apart the sets' rates are then is what
+chance does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.stats.arrays import FloatArray, IntArray
+from harness.stats.ranks import RankBits, Scores, rank_bits
+from harness.stats.rates import Interval
+
+__all__ = [
+    "GalleryEffect",
+    "ImagePairs",
+    "PermutationCounts",
+    "draw_pairs",
+    "gallery_effect",
+    "mixed",
+    "percentile_interval",
+    "permute",
+    "share_not_better",
+]
+
+
+# Ranks worked on at a time: what they take should stay in a processor's cache.
+_BLOCK = 1 << 16
+_EFFECT_BLOCK = 1 << 17
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImagePairs:
+    """Pairs (row of a probe, column of a gallery image) that a person may be tested with, person by person.
+
+    `starts` has the first pair of each person, and the number of all pairs at its end. People of one `pattern` have
+    alike pairs in the same order (first image in the gallery, third as the probe), so that a draw can be balanced.
+    """
+
+    rows: IntArray
+    columns: IntArray
+    starts: IntArray
+    patterns: IntArray
+
+    @property
+    def people(self) -> int:
+        """Number of people."""
+        return len(self.starts) - 1
+
+    @property
+    def sizes(self) -> IntArray:
+        """Number of pairs of each person."""
+        return np.diff(self.starts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PermutationCounts:
+    """`found[e, a, r]`: people whom algorithm a found at rank r + 1 or better in experiment e."""
+
+    found: npt.NDArray[np.int32]
+    people: int
+
+    @property
+    def experiments(self) -> int:
+        """Number of experiments."""
+        return len(self.found)
+
+    def rates(self, algorithm: int, rank: int) -> FloatArray:
+        """The recognition rate in every experiment."""
+        return np.asarray(self.found[:, algorithm, rank - 1] / self.people)
+
+    def differences(self, a: int, b: int, rank: int) -> FloatArray:
+        """The rate of a less that of b, on the same images, in every experiment."""
+        return np.asarray((self.found[:, a, rank - 1] - self.found[:, b, rank - 1]) / self.people)
+
+
+def permute(
+    matrices: Sequence[Scores],
+    choices: ImagePairs,
+    *,
+    larger_is_better: Sequence[bool],
+    rng: np.random.Generator,
+    experiments: int = 10_000,
+    ranks: int = 10,
+    balanced: bool = True,
+) -> PermutationCounts:
+    """Draw experiments, and count whom each algorithm finds at the ranks 1, 2, ...; all algorithms have the same draws.
+
+    The draws depend on the choices and the generator alone: another algorithm beside does not change them.
+    """
+    _check(choices, experiments, ranks)
+    bits = rank_bits(matrices, choices.rows, choices.columns, larger_is_better=larger_is_better)
+    found = np.empty((experiments, len(matrices), ranks), dtype=np.int32)
+    step = max(1, _BLOCK // (choices.people * len(matrices)))
+    done = 0
+    for pairs in draw_pairs(choices, experiments, rng=rng, balanced=balanced, step=step):
+        rank = bits.ranks(pairs, choices.columns[pairs])
+        found[done : done + len(pairs)] = _found(rank, ranks)
+        done += len(pairs)
+    return PermutationCounts(found, choices.people)
+
+
+def draw_pairs(
+    choices: ImagePairs, experiments: int, *, rng: np.random.Generator, balanced: bool = True, step: int = 1000
+) -> Iterator[IntArray]:
+    """Pairs (experiments, people), some experiments at a time; `step` does not change what is drawn.
+
+    Unbalanced: every person's pair is drawn by itself. Balanced: people are put in random order and the pairs of their
+    pattern dealt in turn, so that all are taken equally often. Which comes first is drawn too: otherwise the first
+    pairs would be favoured where the number of people is not a multiple of that of the pairs.
+    """
+    groups = [np.flatnonzero(choices.patterns == pattern) for pattern in np.unique(choices.patterns)]
+    for start in range(0, experiments, step):
+        size = min(step, experiments - start)
+        # One call a block, row by row: the stream of numbers is the same for any step.
+        u = rng.random((size, choices.people + len(groups)))
+        yield choices.starts[:-1] + (
+            _balanced(u, choices, groups) if balanced else (u[:, : choices.people] * choices.sizes).astype(np.intp)
+        )
+
+
+def share_not_better(differences: FloatArray) -> float:
+    """(b + 1) / (N + 1), b the experiments in which a difference is not above 0; never 0, as for any Monte-Carlo test.
+
+    The share of b alone may be 0, which no number of experiments can show.
+    """
+    return float((np.count_nonzero(differences <= 0) + 1) / (len(differences) + 1))
+
+
+def percentile_interval(values: FloatArray, *, confidence: float = 0.95) -> Interval:
+    """Come in from both ends until more than half of the rest has been passed: section 7.4 of the paper."""
+    ordered = np.sort(values)
+    outside = int(np.floor((1 - confidence) / 2 * len(ordered) + 1e-9))
+    return Interval(float(ordered[outside]), float(ordered[len(ordered) - 1 - outside]))
+
+
+def _balanced(u: FloatArray, choices: ImagePairs, groups: Sequence[IntArray]) -> IntArray:
+    taken = np.empty((len(u), choices.people), dtype=np.intp)
+    for number, members in enumerate(groups):
+        size = int(choices.sizes[members[0]])
+        first = (u[:, choices.people + number] * size).astype(np.intp)
+        dealt = (np.arange(members.size) + first[:, None]) % size
+        order = members[np.argsort(u[:, members], axis=1)]
+        np.put_along_axis(taken, order, dealt, axis=1)
+    return taken
+
+
+def _found(rank: npt.NDArray[np.uint32], ranks: int) -> npt.NDArray[np.int32]:
+    """Counts (experiments, algorithms, ranks) from ranks (experiments, people, algorithms)."""
+    experiments, _, algorithms = rank.shape
+    cell = np.arange(experiments)[:, None, None] * algorithms + np.arange(algorithms)
+    at = np.minimum(rank, ranks + 1) - 1 + cell * (ranks + 1)
+    counts = np.bincount(at.ravel(), minlength=experiments * algorithms * (ranks + 1))
+    return np.asarray(np.cumsum(counts.reshape(experiments, algorithms, -1), axis=2)[..., :ranks], dtype=np.int32)
+
+
+def _check(choices: ImagePairs, experiments: int, ranks: int) -> None:
+    if experiments < 1 or ranks < 1:
+        raise ValueError(f"{experiments} experiments, {ranks} ranks: expected one or more of each")
+    if choices.people < 1 or (choices.sizes < 1).any():
+        raise ValueError("a person has no pair of images to choose from: leave such people out")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GalleryEffect:
+    """Rates (sets, ranks); by rank, how far the best is above the worst, and how often chance parts them as far.
+
+    `p_pairs` (sets, sets, ranks): how often the farthest two are as far apart as these two, which allows for all pairs.
+    """
+
+    rates: FloatArray
+    p_values: FloatArray
+    p_pairs: FloatArray
+
+    @property
+    def ranges(self) -> FloatArray:
+        """Best less worst, by rank."""
+        return np.asarray(np.ptp(self.rates, axis=0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Square:
+    """People and their images: every image may be the probe, and every other one the gallery image."""
+
+    bits: RankBits
+    columns: IntArray
+    ranks: int
+
+    def rates(self, images: IntArray) -> FloatArray:
+        """Rates (experiments, sets, ranks), where set s of person i holds image images[e, i, s]."""
+        experiments, people, sets = images.shape
+        person = np.arange(people)
+        found = np.zeros((experiments, sets, self.ranks))
+        for gallery in range(sets):
+            enrolled = images[:, :, gallery]
+            for probe in (other for other in range(sets) if other != gallery):
+                pairs = (person * sets + images[:, :, probe]) * sets + enrolled
+                rank = self.bits.ranks(pairs, self.columns[person, enrolled])[:, :, 0]
+                found[:, gallery] += (rank[:, :, None] <= np.arange(1, self.ranks + 1)).sum(axis=1)
+        return np.asarray(found / (people * (sets - 1)))
+
+
+def gallery_effect(
+    matrix: Scores,
+    rows: IntArray,
+    columns: IntArray,
+    *,
+    rng: np.random.Generator,
+    larger_is_better: bool = True,
+    ranks: int = 10,
+    permutations: int = 999,
+) -> GalleryEffect:
+    """Test whether galleries differ; `rows` and `columns` (people, sets) say where each image is in the matrix."""
+    people, sets = rows.shape
+    if sets < 2 or people < 2 or rows.shape != columns.shape:
+        raise ValueError(f"{people} people with {sets} images: expected two or more of each")
+    probes = np.repeat(rows.reshape(-1), sets)
+    own = np.repeat(columns, sets, axis=0).reshape(-1)
+    square = _Square(rank_bits([matrix], probes, own, larger_is_better=[larger_is_better]), columns, ranks)
+    rates = square.rates(np.broadcast_to(np.arange(sets), (1, people, sets)))[0]
+    apart = abs(rates[:, None] - rates[None])
+    as_far, pair_as_far = np.ones(ranks), np.ones((sets, sets, ranks))
+    step = max(1, _EFFECT_BLOCK // (people * ranks))
+    for start in range(0, permutations, step):
+        size = min(step, permutations - start)
+        drawn = square.rates(np.argsort(rng.random((size, people, sets)), axis=2))
+        widest = np.ptp(drawn, axis=1)
+        # Rates are counts over one number: equal ones differ by rounding alone.
+        as_far += (widest >= np.ptp(rates, axis=0) - 1e-9).sum(axis=0)
+        pair_as_far += (widest[:, None, None] >= apart - 1e-9).sum(axis=0)
+    return GalleryEffect(rates, as_far / (permutations + 1), pair_as_far / (permutations + 1))
+
+
+def mixed(places: IntArray) -> IntArray:
+    """The images (people, sets) with labels turned on by one from person to person.
+
+    Each set then holds as many images of every original set as of any other, give or take one.
+    """
+    people, sets = places.shape
+    turned = (np.arange(sets) - np.arange(people)[:, None]) % sets
+    return np.asarray(np.take_along_axis(places, turned, axis=1))

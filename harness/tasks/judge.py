@@ -1,0 +1,107 @@
+"""The verdict on an answer, and the record of it: the harness decides, never the program."""
+
+from collections.abc import Callable, Mapping
+
+from msgspec import UNSET
+
+from harness.model import REFUSAL, Answer, Case, ErrorKind, ErrorRule, Outcome, Reply, Trial
+from harness.params import Value
+from harness.tasks.task import AnswerError, Task, TaskRules
+
+# An exception can hold a whole file; a record says what went wrong.
+LONGEST_MESSAGE = 2000
+
+# By (positive, accepted); `Outcome.of` a million times would be felt.
+_OUTCOMES = [
+    [Outcome.of(positive=positive, accepted=accepted) for accepted in (False, True)] for positive in (False, True)
+]
+# The stratum, or the PSU, of a case; None where the design has none.
+Group = Callable[[Case], str] | None
+
+
+def outcome_of_error(positive: bool, rule: ErrorRule = ErrorRule.FAILURE) -> Outcome:
+    """An error is a failure, whatever was claimed; or, where the test says so, a refusal."""
+    return _OUTCOMES[positive][rule is not ErrorRule.REFUSE and not positive]
+
+
+def record(
+    case: Case,
+    answer: Answer,
+    outcome: Outcome,
+    error: ErrorKind | None,
+    message: str,
+    seconds: float | None,
+    memory: int | None,
+    repeat: int | None,
+    stratum: str | None,
+    psu: str | None,
+) -> Trial:
+    """The record of an answer; what is not there is left out."""
+    return Trial(
+        case.id,
+        outcome,
+        case.positive,
+        case.expect or UNSET,
+        # A true claim says it already.
+        case.truth if case.truth and not (case.positive and case.truth == case.expect) else UNSET,
+        UNSET if answer.actual is None else answer.actual,
+        UNSET if answer.score is None else answer.score,
+        UNSET if answer.rank is None else answer.rank,
+        UNSET if answer.best_wrong is None else answer.best_wrong,
+        UNSET if error is None else error,
+        message[:LONGEST_MESSAGE] or UNSET,
+        UNSET if seconds is None else seconds,
+        UNSET if memory is None else memory,
+        UNSET if repeat is None else repeat,
+        UNSET if stratum is None else stratum,
+        UNSET if psu is None else psu,
+        case.columns or UNSET,
+        answer.values or UNSET,
+    )
+
+
+class Judge:
+    """Turns a case and the reply to it into the record of a transcript."""
+
+    def __init__(
+        self,
+        task: Task,
+        rules: TaskRules,
+        params: Mapping[str, Value],
+        *,
+        errors: ErrorRule = ErrorRule.FAILURE,
+        stratum: Group = None,
+        psu: Group = None,
+        repeated: bool = False,
+    ) -> None:
+        self._answer = task.answer
+        self._accepts = task.acceptance(rules, params)
+        self._rules = rules
+        self._errors = errors
+        self._stratum = stratum
+        self._psu = psu
+        self._repeated = repeated
+
+    def trial(self, case: Case, reply: Reply) -> Trial:
+        """The record of one case."""
+        error, message, answer = reply.error, reply.message, REFUSAL
+        if error is None:
+            try:
+                answer = self._answer(reply.raw, case, self._rules)
+                outcome = _OUTCOMES[case.positive][self._accepts(case, answer)]
+            except AnswerError as mistake:
+                error, message = ErrorKind.ANSWER, str(mistake)
+        if error is not None:
+            answer, outcome = REFUSAL, outcome_of_error(case.positive, self._errors)
+        return record(
+            case,
+            answer,
+            outcome,
+            error,
+            message,
+            round(reply.seconds, 7),
+            reply.memory,
+            reply.question.repeat if self._repeated else None,
+            None if self._stratum is None else self._stratum(case),
+            None if self._psu is None else self._psu(case),
+        )

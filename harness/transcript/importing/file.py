@@ -1,0 +1,216 @@
+"""A file that another tool wrote: bounded in size, decoded tolerantly, flattened into columns."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from harness.errors import ForeignError
+from harness.model import plain_text
+from harness.params import nearest
+
+LARGEST_FILE = 2 << 30
+# Columns are what cases are grouped by; deeper or wider documents are not.
+DEEPEST_COLUMN = 4
+MOST_COLUMNS = 200
+NOWHERE = object()
+T = TypeVar("T")
+BAD_JSON = (msgspec.MsgspecError, ValueError, RecursionError, OverflowError)
+
+
+@dataclass(frozen=True)
+class ForeignFile:
+    """A file to import."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return str(self.path)
+
+    @property
+    def stem(self) -> str:
+        """The file's name without its last suffix."""
+        return self.path.stem
+
+    @cached_property
+    def start(self) -> bytes:
+        """Enough of it to tell archives from text."""
+        try:
+            with self.path.open("rb") as file:
+                return file.read(4096)
+        except OSError as error:
+            raise ForeignError(f"{self.name}: {error.strerror}") from None
+
+    @cached_property
+    def data(self) -> bytes:
+        """All of it."""
+        try:
+            if self.path.stat().st_size > LARGEST_FILE:
+                raise ForeignError(f"{self.name}: larger than {LARGEST_FILE >> 30} GiB; split it")
+            return self.path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+        except OSError as error:
+            raise ForeignError(f"{self.name}: {error.strerror}") from None
+
+    @property
+    def begin(self) -> bytes:
+        """The first bytes that are not blank."""
+        return self.start.removeprefix(b"\xef\xbb\xbf").lstrip()
+
+    @cached_property
+    def first_object(self) -> Mapping[str, Any] | None:
+        """The JSON object on the first line; None where there is none."""
+        if self.begin[:1] != b"{":
+            return None
+        line = self.data.lstrip().partition(b"\n")[0]
+        try:
+            found = msgspec.json.decode(line)
+        except BAD_JSON:
+            try:
+                found = json.loads(line)
+            except BAD_JSON:
+                return None
+        return found if isinstance(found, Mapping) else None
+
+    @property
+    def is_lines(self) -> bool:
+        """Whether it is JSON lines: an object on the first line, and more after it."""
+        return self.first_object is not None and bool(self.data.lstrip().partition(b"\n")[2].strip())
+
+    @cached_property
+    def document(self) -> Mapping[str, Any] | None:
+        """The JSON object that the whole file is; None where it is something else."""
+        if self.begin[:1] != b"{" or self.is_lines:
+            return None
+        return decode(self.data, dict[str, Any], self.name)
+
+    def lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Each JSON object of a JSON Lines file with its line."""
+        for number, line in enumerate(self.data.split(b"\n"), 1):
+            if line.strip():
+                yield number, decode(line, dict[str, Any], f"{self.name}:{number}")
+
+
+def decode(data: bytes, kind: type[T], place: str) -> T:
+    """JSON as a type. Python writes NaN and Infinity, which JSON has not: they are read all the same."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError as error:
+        raise ForeignError(f"{place}: not as expected: {error}") from None
+    except BAD_JSON as error:
+        return _patiently(data, kind, place, error)
+
+
+def _patiently(data: bytes, kind: type[T], place: str, first: Exception) -> T:
+    if not any(word in data for word in (b"NaN", b"Infinity")):
+        raise ForeignError(f"{place}: not JSON: {first}") from None
+    try:
+        parsed = json.loads(data)
+        # A lone surrogate could not be written again.
+        msgspec.json.encode(parsed)
+        return msgspec.convert(parsed, type=kind)
+    except msgspec.ValidationError as error:
+        raise ForeignError(f"{place}: not as expected: {error}") from None
+    except BAD_JSON as error:
+        raise ForeignError(f"{place}: not JSON: {error}") from None
+
+
+def flat(value: Mapping[str, Any], prefix: str = "", depth: int = 1) -> dict[str, Any]:
+    """The scalars of a JSON object as columns, nested ones by dotted names."""
+    columns: dict[str, Any] = {}
+    for key, part in value.items():
+        name = prefix + key
+        if type(part) is str:
+            columns[name] = part
+        elif isinstance(part, Mapping) and depth < DEEPEST_COLUMN:
+            columns |= flat(part, f"{name}.", depth + 1)
+        elif isinstance(part, int | float) and not is_nan(part):
+            columns[name] = part
+        if len(columns) >= MOST_COLUMNS:
+            break
+    return columns
+
+
+def look_up(row: Mapping[str, Any], name: str, place: str) -> Any:
+    """The value of a column; a dotted name goes into nested objects."""
+    value = find(row, name)
+    if value is NOWHERE:
+        raise ForeignError(f"{place}: no column '{name}'; {nearest(name, flat(row))}")
+    return value
+
+
+def find(row: Mapping[str, Any], name: str) -> Any:
+    """The value of a column, or NOWHERE."""
+    if name in row:
+        return row[name]
+    value: Any = row
+    for part in name.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            return NOWHERE
+        value = value[part]
+    return value
+
+
+def is_nan(value: object) -> bool:
+    """Not a number, or infinite: JSON has neither."""
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def as_text(value: object) -> str:
+    """Any JSON value as the text of a case: scalars as a table has them, the rest as JSON."""
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, int | float):
+        return plain_text(value)
+    return msgspec.json.encode(value).decode()
+
+
+_MARKS = {
+    "true": 1.0, "yes": 1.0, "pass": 1.0, "passed": 1.0, "correct": 1.0, "resolved": 1.0, "right": 1.0,
+    "false": 0.0, "no": 0.0, "fail": 0.0, "failed": 0.0, "incorrect": 0.0, "unresolved": 0.0, "wrong": 0.0,
+}  # fmt: skip
+
+
+def as_mark(value: object, place: str) -> float | None:
+    """A mark as a number; None where there is none, an error for what is neither a number nor yes or no."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, str) and value.strip().lower() in _MARKS:
+        return _MARKS[value.strip().lower()]
+    try:
+        number = float(value) if isinstance(value, str | int | float) else math.nan
+    except (ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ForeignError(f"{place}: {shown(value)} is neither a finite number nor true or false")
+    return number
+
+
+def as_metric(value: object, place: str) -> float | None:
+    """One of several marks, of which perhaps another decides: one that is not finite is not yet a mistake."""
+    return value if isinstance(value, float) else as_mark(value, place)
+
+
+def as_value(value: object, place: str) -> float | None:
+    """A cell as a number to keep; None where there is none, which libraries write in several ways."""
+    empty = isinstance(value, str) and value.strip().lower() in ("", "nan")
+    return (
+        None if empty or value is NOWHERE or (isinstance(value, float) and math.isnan(value)) else as_mark(value, place)
+    )
+
+
+def is_mark(value: object) -> bool:
+    """Whether a JSON value can be a mark as it is: a number or a truth value."""
+    return isinstance(value, bool | int | float)
+
+
+def shown(value: object) -> str:
+    """A value for a message, cut short."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

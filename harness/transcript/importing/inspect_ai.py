@@ -1,0 +1,326 @@
+"""inspect_ai: a log as one JSON file, or as a zip with a member for each sample.
+
+Members of the zip are compressed with zstd (method 93), in older logs with deflate."""
+
+import io
+import struct
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from msgspec import Struct
+
+from harness.errors import ForeignError
+from harness.model import ErrorKind
+from harness.transcript.importing.file import ForeignFile, as_mark, as_text, decode, flat, is_nan
+from harness.transcript.importing.results import ImportedAnswer, ImportedRun, ImportOptions, Mark, Reader
+
+ZSTANDARD = 93
+LARGEST_MEMBER = 1 << 30
+# Logs shrink to a tenth or a fiftieth; what shrinks more than this was made to.
+LARGEST_RATIO = 1000
+ALWAYS_ALLOWED = 16 << 20
+MOST_MEMBERS = 1_000_000
+_LOCAL = struct.Struct("<4s5H3L2H")
+_BROKEN = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError,
+)  # fmt: skip
+
+
+class _Archive:
+    """A zip for reading, with bounds on what a member may unpack to."""
+
+    def __init__(self, path: Path) -> None:
+        self._name = str(path)
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except _BROKEN as error:
+            raise ForeignError(f"{path}: damaged or cut short: {error}") from None
+        # Of members with the same name the last one counts, as everywhere.
+        self._members = {info.filename: info for info in self._zip.infolist()}
+        if len(self._members) > MOST_MEMBERS:
+            self._zip.close()
+            raise ForeignError(f"{path}: more than {MOST_MEMBERS:,} members")
+
+    def __enter__(self) -> "_Archive":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._members
+
+    @property
+    def names(self) -> list[str]:
+        """All members."""
+        return list(self._members)
+
+    def read(self, name: str) -> bytes:
+        """A member, whole; an error for one that is damaged, or too large to be meant."""
+        info = self._members[name]
+        place = f"{self._name}: {name}"
+        allowed = min(LARGEST_MEMBER, ALWAYS_ALLOWED + LARGEST_RATIO * info.compress_size)
+        if info.file_size > allowed:
+            raise ForeignError(f"{place}: would unpack to {info.file_size:,} bytes; refused")
+        try:
+            with self._open(info) as content:
+                # What is really there, not what the index says.
+                data = content.read(info.file_size + 1)
+        except Exception as error:  # of zipfile, zlib or zstandard, which are not all imported here
+            raise ForeignError(f"{place}: damaged: {error}") from None
+        if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
+            raise ForeignError(f"{place}: damaged: its size or checksum is not what the archive says")
+        return data
+
+    def _open(self, info: zipfile.ZipInfo) -> IO[bytes]:
+        return _unpacked(self._raw(info)) if info.compress_type == ZSTANDARD else self._zip.open(info)
+
+    def _raw(self, info: zipfile.ZipInfo) -> bytes:
+        """The compressed bytes of a member: behind a header of its own, whose name and extra field vary in length."""
+        file: Any = self._zip.fp
+        file.seek(info.header_offset)
+        header = _LOCAL.unpack(file.read(_LOCAL.size))
+        if header[0] != b"PK\x03\x04" or info.flag_bits & 1:
+            raise zipfile.BadZipFile("no local header, or encrypted")
+        file.seek(header[-2] + header[-1], io.SEEK_CUR)
+        data: bytes = file.read(info.compress_size)
+        return data
+
+
+def _unpacked(packed: bytes) -> IO[bytes]:
+    """A stream that decompresses as it is read, across the frames that long members have."""
+    if sys.version_info >= (3, 14):
+        from compression.zstd import ZstdFile
+
+        return ZstdFile(io.BytesIO(packed))
+    import zstandard
+
+    stream: Any = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(packed), read_across_frames=True)
+    opened: IO[bytes] = stream
+    return opened
+
+
+# Of https://inspect.aisi.org.uk/scorers.html: correct, incorrect, partial, no answer.
+_LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+_TIME_LIMITS = ("time", "working")
+
+
+class _Dataset(Struct, frozen=True):
+    """What was asked."""
+
+    samples: int | None = None
+    sample_ids: list[str | int] | None = None
+
+
+class _Config(Struct, frozen=True):
+    """How it was asked."""
+
+    epochs: int | None = None
+    limit: Any = None
+    sample_id: Any = None
+
+
+class _Eval(Struct, frozen=True):
+    """Which task, which model."""
+
+    task: str
+    model: str
+    task_version: int | str | None = None
+    dataset: _Dataset = _Dataset()
+    config: _Config = _Config()
+
+
+class _Failure(Struct, frozen=True):
+    """An exception."""
+
+    message: str = ""
+
+
+class _Score(Struct, frozen=True):
+    """What a scorer said."""
+
+    value: Any = None
+    answer: Any = None
+
+
+class _Output(Struct, frozen=True):
+    """What the model said."""
+
+    completion: str = ""
+
+
+class _Limit(Struct, frozen=True):
+    """Why a sample was cut short."""
+
+    type: str = ""
+
+
+class _Sample(Struct, frozen=True):
+    """One sample in one epoch; the conversation and the events are skipped."""
+
+    id: str | int
+    epoch: int = 1
+    target: str | list[str] = ""
+    output: _Output = _Output()
+    scores: dict[str, _Score] | None = None
+    # Of logs from before there could be several.
+    score: _Score | None = None
+    metadata: dict[str, Any] | None = None
+    error: _Failure | None = None
+    limit: _Limit | None = None
+    total_time: float | None = None
+    working_time: float | None = None
+
+
+class _Log(Struct, frozen=True):
+    """A log in one file, or the header of one in an archive."""
+
+    eval: _Eval
+    status: str = "started"
+    samples: list[_Sample] | None = None
+
+
+class _Start(Struct, frozen=True):
+    """What an archive says before the first sample is done."""
+
+    eval: _Eval
+
+
+def is_archive(file: ForeignFile) -> bool:
+    """Whether a file is a zip; no other tool here writes one."""
+    return file.begin.startswith(b"PK")
+
+
+def is_log(file: ForeignFile) -> bool:
+    """Whether the keys of a JSON file are those of an inspect_ai log."""
+    document = file.document
+    return document is not None and "eval" in document and "status" in document
+
+
+def read_json(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
+    """A log that is one JSON file."""
+    log = decode(source.data, _Log, source.name)
+    if log.samples is None:
+        raise ForeignError(f"{source.name}: an inspect_ai log without samples; run it without --no-log-samples")
+    return [_imported(source, log, log.samples)]
+
+
+def read_archive(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
+    """A log that is a zip: header.json, samples/ID_epoch_N.json."""
+    with _Archive(source.path) as archive:
+        if "header.json" in archive:
+            log = decode(archive.read("header.json"), _Log, f"{source.name}: header.json")
+        elif "_journal/start.json" in archive:
+            start = decode(archive.read("_journal/start.json"), _Start, f"{source.name}: _journal/start.json")
+            log = _Log(eval=start.eval)
+        else:
+            raise ForeignError(f"{source.name}: a zip, but not a log of inspect_ai: no header.json in it")
+        samples = list(_members(archive, source))
+    if not samples:
+        raise ForeignError(f"{source.name}: an inspect_ai log without samples; run it without --no-log-samples")
+    return [_imported(source, log, samples)]
+
+
+def _members(archive: _Archive, source: ForeignFile) -> Iterator[_Sample]:
+    for name in archive.names:
+        if name.startswith("samples/") and name.endswith(".json"):
+            yield decode(archive.read(name), _Sample, f"{source.name}: {name}")
+
+
+def _imported(source: ForeignFile, log: _Log, samples: list[_Sample]) -> ImportedRun:
+    spec = log.eval
+    return ImportedRun(
+        source=source.name,
+        test=spec.task,
+        version=as_text(spec.task_version),
+        algorithm=spec.model,
+        results=[_result(source, sample) for sample in _in_order(samples, spec.dataset.sample_ids or [])],
+        tool="inspect_ai",
+        missing=_missing(log, samples),
+    )
+
+
+def _in_order(samples: list[_Sample], ids: Iterable[str | int]) -> list[_Sample]:
+    """In the order of the dataset: logs have them by name or as they were done."""
+    rank = {str(name): number for number, name in enumerate(ids)}
+    return sorted(samples, key=lambda sample: (rank.get(str(sample.id), len(rank)), sample.epoch))
+
+
+def _missing(log: _Log, samples: list[_Sample]) -> str:
+    if log.status != "success":
+        return f"its status is '{log.status}': the evaluation did not run to its end"
+    ids = log.eval.dataset.sample_ids
+    wanted = len(ids) * (log.eval.config.epochs or 1) if ids else 0
+    if len(samples) < wanted:
+        return f"it has {len(samples):,} of {wanted:,} samples"
+    return ""
+
+
+def _result(source: ForeignFile, sample: _Sample) -> ImportedAnswer:
+    place = f"{source.name}: sample {sample.id}"
+    scores = dict(sample.scores or ({"score": sample.score} if sample.score else {}))
+    marks: dict[str, Mark] = {}
+    answers: dict[str, Any] = {}
+    for scorer, score in scores.items():
+        for name, value in _values(scorer, score.value):
+            marks[name] = _mark(value, f"{place}: {name}")
+            answers[name] = as_text(score.answer) if score.answer is not None else sample.output.completion
+    error = _error(sample, bool(scores))
+    return ImportedAnswer(
+        id=str(sample.id),
+        place=place,
+        marks=marks,
+        answers={} if error else answers,
+        expect=as_text(
+            sample.target if isinstance(sample.target, str) or len(sample.target) != 1 else sample.target[0]
+        ),
+        error=error,
+        message=_message(sample) if error else "",
+        seconds=sample.working_time if sample.working_time is not None else sample.total_time,
+        repeat=sample.epoch,
+        columns=flat(sample.metadata or {}) | ({"limit": sample.limit.type} if sample.limit else {}),
+    )
+
+
+def _expected(target: str | list[str]) -> str:
+    """The target; of several that would all do, the list."""
+    return as_text(target[0] if isinstance(target, list) and len(target) == 1 else target)
+
+
+def _values(scorer: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """A scorer gives one value, or several by name or number."""
+    if isinstance(value, dict):
+        yield from ((f"{scorer}.{key}", part) for key, part in value.items())
+    elif isinstance(value, list):
+        yield from ((f"{scorer}.{number}", part) for number, part in enumerate(value))
+    else:
+        yield scorer, value
+
+
+def _mark(value: Any, place: str) -> Mark:
+    """Letters are marks; a NaN is what a scorer gives for a sample that it did not score."""
+    if isinstance(value, str) and value in _LETTERS:
+        return _LETTERS[value]
+    return None if is_nan(value) else as_mark(value, place)
+
+
+def _error(sample: _Sample, scored: bool) -> ErrorKind | None:
+    if sample.error is not None:
+        return ErrorKind.CRASH
+    if scored:
+        return None
+    return ErrorKind.TIMEOUT if sample.limit and sample.limit.type in _TIME_LIMITS else ErrorKind.ANSWER
+
+
+def _message(sample: _Sample) -> str:
+    if sample.error is not None:
+        return sample.error.message
+    return f"stopped by its {sample.limit.type} limit" if sample.limit else "it was not scored"
+
+
+_WHAT = "a log of inspect_ai"
+READERS = (Reader("inspect_ai", _WHAT, is_archive, read_archive), Reader("inspect_ai", _WHAT, is_log, read_json))

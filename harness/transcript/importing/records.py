@@ -1,0 +1,135 @@
+"""The records of an imported transcript: the outcome and the sampling groups of every answer."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.errors import ForeignError
+from harness.model import Answer, Case, ErrorKind, Outcome, PsuStrata, Trial, crossed, plain_text
+from harness.params import nearest
+from harness.tasks.judge import outcome_of_error, record
+from harness.transcript.importing.metrics import KeptValues, SuccessRule
+from harness.transcript.importing.results import ImportedAnswer, ImportOptions
+
+FIXED = ("id", "expect", "truth")
+
+
+class GroupColumns:
+    """Columns that group cases, as one name or several with commas between them, crossed."""
+
+    def __init__(self, option: str, given: str, columns: Mapping[str, object]) -> None:
+        self.option = option
+        known = [*FIXED, *columns]
+        self.names = [given] if given in known else [name.strip() for name in given.split(",")]
+        for name in self.names:
+            if name not in known:
+                raise ForeignError(f"--{option} {given}: no column '{name}'; {nearest(name, known)}")
+
+    @property
+    def declared(self) -> str | list[str]:
+        """As the header of a transcript has it."""
+        return self.names[0] if len(self.names) == 1 else self.names
+
+    def of(self, result: ImportedAnswer) -> str:
+        """The group of a case."""
+        parts = [self._value(result, name) for name in self.names]
+        return parts[0] if len(parts) == 1 else crossed(parts)
+
+    def _value(self, result: ImportedAnswer, name: str) -> str:
+        if name == "id":
+            return result.id
+        if name == "expect":
+            return result.expect
+        if name == "truth":
+            return result.truth or result.expect
+        if name not in result.columns:
+            raise ForeignError(f"{result.place}: no column '{name}', which --{self.option} names")
+        return plain_text(result.columns[name])
+
+
+@dataclass(frozen=True)
+class ImportedDesign:
+    """What was said about how the cases were drawn."""
+
+    stratum: GroupColumns | None
+    psu: GroupColumns | None
+
+    @staticmethod
+    def of(results: Sequence[ImportedAnswer], options: ImportOptions) -> "ImportedDesign":
+        """The columns that were named, which must be there."""
+        columns = dict.fromkeys(name for result in results for name in result.columns)
+        stratum, psu = options.stratum, options.psu
+        return ImportedDesign(
+            None if stratum is None else GroupColumns("stratum", stratum, columns),
+            None if psu is None else GroupColumns("psu", psu, columns),
+        )
+
+    @property
+    def names(self) -> set[str]:
+        """All columns that it rests on."""
+        return {name for part in (self.stratum, self.psu) if part is not None for name in part.names}
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """As the header of a transcript has it."""
+        parts = {"stratum": self.stratum, "psu": self.psu}
+        return {key: part.declared for key, part in parts.items() if part is not None}
+
+
+# A text this long is a document, not a group; kept only where it was asked for.
+LONGEST_COLUMN = 200
+
+
+class RecordMaker:
+    """Turns results into trials."""
+
+    def __init__(self, rule: SuccessRule, values: KeptValues, design: ImportedDesign, *, repeated: bool) -> None:
+        self._rule = rule
+        self._values = values
+        self._design = design
+        self._repeated = repeated
+        self._kept = design.names
+
+    def trials(self, results: Sequence[ImportedAnswer]) -> Iterator[Trial]:
+        """A record for each result; repeats of a case stand together and are numbered from 1."""
+        strata = PsuStrata()
+        stratum, psu = self._design.stratum, self._design.psu
+        turn, last = 0, ""
+        for result in results:
+            turn, last = (turn + 1 if result.id == last else 1), result.id
+            groups = (stratum.of(result) if stratum else None, psu.of(result) if psu else None)
+            if clash := strata.clash(result.id if groups[1] is None else groups[1], groups[0] or "", option="--"):
+                raise ForeignError(f"{result.place}: {clash}")
+            yield self._trial(result, turn if self._repeated else None, *groups)
+
+    def _trial(self, result: ImportedAnswer, repeat: int | None, stratum: str | None, psu: str | None) -> Trial:
+        """The other tool said what is right; all else is as in a run."""
+        case = Case(result.id, None, result.expect, result.positive, result.truth, self._columns(result))
+        error, message = self._error(result)
+        values = self._values.of_result(result)
+        if error is not None:
+            outcome, answer = outcome_of_error(result.positive), Answer(values=values)
+        else:
+            accepted = self._rule.success(result) == result.positive
+            outcome = Outcome.of(positive=result.positive, accepted=accepted)
+            actual = result.answers.get(self._rule.metric, result.actual)
+            answer = Answer(actual, self._score(result), values=values)
+        return record(case, answer, outcome, error, message, result.seconds, None, repeat, stratum, psu)
+
+    def _error(self, result: ImportedAnswer) -> tuple[ErrorKind | None, str]:
+        if result.error is None and result.marks.get(self._rule.metric) is None:
+            return ErrorKind.ANSWER, f"no mark by {self._rule.metric}"
+        return result.error, result.message
+
+    def _score(self, result: ImportedAnswer) -> float | None:
+        """The mark itself where --success-at was applied to it, as a threshold is to a score."""
+        return result.score if self._rule.at is None else result.marks.get(self._rule.metric)
+
+    def _columns(self, result: ImportedAnswer) -> dict[str, Any]:
+        """Those of the case, not of the answer; texts that are not too long."""
+        return {
+            name: value
+            for name, value in result.columns.items()
+            if name in self._kept
+            or (name not in result.values and (not isinstance(value, str) or len(value) <= LONGEST_COLUMN))
+        }

@@ -1,0 +1,116 @@
+"""The registry of importers: which tools' files can be read, and which of them wrote a file, told by its content.
+
+A new format is a file here with its readers, and its line in `TOOLS`; or a plug-in (entry point `hate.importers`).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from harness.errors import ForeignError, HateError, UsageError
+from harness.params import nearest
+from harness.plugins import PluginGroup, installed
+from harness.transcript.importing import inspect_ai, lm_eval, mapping, promptfoo, table
+from harness.transcript.importing.file import ForeignFile
+from harness.transcript.importing.results import ImportedRun, ImportOptions, Reader
+
+T = TypeVar("T")
+# Asked in this order. Files of a tool cannot be mistaken for another's.
+TOOLS: Sequence[Reader] = (*inspect_ai.READERS, *lm_eval.READERS, *promptfoo.READERS)
+# Asked last, after the plug-ins: nearly any file could be one of these.
+GENERAL: Sequence[Reader] = (*mapping.READERS, *table.READERS)
+READERS: Sequence[Reader] = (*TOOLS, *GENERAL)
+
+
+def read(file: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
+    """The results in a file, whichever tool wrote it; one for each algorithm in it."""
+    reader = find_reader(file, options)
+    plugin = PLUGINS.plugin(reader.name)
+    runs = list(_call(reader, file, lambda: reader.read(file, options)))
+    if plugin is None:
+        return runs
+    if not all(isinstance(run, ImportedRun) for run in runs):
+        raise UsageError(f"{plugin}: read returns something else than ImportedRun")
+    return [replace(run, plugin=plugin) for run in runs]
+
+
+def _call(reader: Reader, file: ForeignFile, function: Callable[[], T]) -> T:
+    """What a reader makes of a file; whatever goes wrong in a plug-in is told in a line that names it."""
+    try:
+        return function()
+    except HateError:
+        raise
+    except Exception as error:
+        plugin = PLUGINS.plugin(reader.name)
+        if plugin is None:
+            raise
+        text = " ".join(str(error).split())
+        raise ForeignError(f"{file.name}: {plugin}: {type(error).__name__}: {text}") from None
+
+
+def find_reader(file: ForeignFile, options: ImportOptions) -> Reader:
+    """The reader of a file: the first that recognises it, among those of the name that was asked for."""
+    _check_begin(file, options)
+    columns = options.judging
+    reader = _recognise(file, options)
+    if columns and not reader.takes_columns:
+        raise UsageError(f"{file.name}: --{columns[0]} names a column of a table, and this is {reader.what}")
+    return reader
+
+
+def formats() -> dict[str, str]:
+    """What can be read, in words, by the names of the readers; plug-ins are not among them."""
+    words: dict[str, list[str]] = {}
+    for reader in READERS:
+        words.setdefault(reader.name, []).append(reader.what)
+    return {name: ", or ".join(dict.fromkeys(parts)) for name, parts in words.items()}
+
+
+def _check_begin(file: ForeignFile, options: ImportOptions) -> None:
+    if not file.begin:
+        raise ForeignError(f"{file.name}: an empty file")
+    first = file.first_object
+    if first is not None and first.get("hate") == "transcript" and (file.is_lines or options.judging):
+        raise ForeignError(f"{file.name}: a transcript already; there is nothing to import")
+
+
+def _recognise(file: ForeignFile, options: ImportOptions) -> Reader:
+    # With columns named by the user, JSON lines are a table, whoever wrote them.
+    if options.judging and options.reader is None and file.first_object is not None:
+        return table.LINES
+    for reader in _candidates(options.reader):
+        if _call(reader, file, lambda reader=reader: reader.sniff(file)):  # type: ignore[misc]
+            return reader
+    kind = "JSON, but " if file.begin[:1] == b"{" else ""
+    wanted = list(formats().values()) if options.reader is None else [reader.what for reader in _named(options.reader)]
+    raise ForeignError(f"{file.name}: {kind}not recognised; it should be {'; '.join(dict.fromkeys(wanted))}")
+
+
+def _candidates(name: str | None) -> Iterator[Reader]:
+    if name is not None:
+        yield from _named(name)
+        return
+    yield from TOOLS
+    # One that cannot be loaded is an error, and not passed over: its files would be taken for tables.
+    yield from (PLUGINS.load(plugin) for plugin in installed(PLUGINS.group))
+    yield from GENERAL
+
+
+def _named(name: str) -> list[Reader]:
+    if built_in := [reader for reader in READERS if reader.name == name]:
+        return built_in
+    if (reader := PLUGINS.find(name)) is not None:
+        return [reader]
+    known = [*formats(), *PLUGINS.names()]
+    raise UsageError(f"--from {name}: no such importer; {nearest(name, known)}")
+
+
+def _mistakes(reader: Reader) -> Iterator[str]:
+    for name in ("sniff", "read"):
+        if not callable(getattr(reader, name)):
+            yield f"{name} is not a function"
+    if not isinstance(reader.what, str) or not reader.what:
+        yield "what is missing: what a file of it is called, as in 'a log of inspect_ai'"
+
+
+PLUGINS = PluginGroup("hate.importers", Reader, _mistakes, {reader.name for reader in READERS}.__contains__)

@@ -1,0 +1,1 @@
+"""Programs that make the bundled data again from their sources."""
