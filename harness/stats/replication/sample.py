@@ -74,9 +74,9 @@ class UnitInTwoStrata(ValueError):
 
     def __init__(self, unit: str, strata: tuple[str, str]) -> None:
         super().__init__(
-            f"unit {unit} lies in strata {strata[0]} and {strata[1]}: its cases are not independent; use "
-            "the unit's own column as stratum, drop the stratum, or say that units are nested if labels start afresh in "
-            "every stratum"
+            f"unit {unit} lies in strata {strata[0]} and {strata[1]}: its cases are not independent; use the unit's "
+            "own column as stratum, drop the stratum, or say that units are nested (their labels start afresh in every "
+            "stratum)"
         )
         self.unit, self.strata = unit, strata
 
