@@ -1,6 +1,6 @@
 """What a comparison costs beyond reading its transcripts: `python -m benchmarks.bench_compare`.
 
-CPU time, best of three turns; the two sides take turns in one run.
+Processor time, the best of three turns.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def write(name: str, count: int, rate: float, strata: int) -> Path:
-    """A transcript as the harness writes it; units of five cases."""
+    """Write a transcript as the harness does, with units of five cases."""
     rng = random.Random(name)
     digest = hashlib.sha256()
     path = Path(f"{name}.jsonl")
@@ -45,9 +45,9 @@ def write(name: str, count: int, rate: float, strata: int) -> Path:
     return path
 
 
-def _record(number: int, good: bool, size: int) -> str:
+def _record(number: int, success: bool, size: int) -> str:
     return (
-        f'{{"id":"c{number:07d}","outcome":"{"TP" if good else "FN"}","positive":true,"expect":"{number % 10}",'
+        f'{{"id":"c{number:07d}","outcome":"{"TP" if success else "FN"}","positive":true,"expect":"{number % 10}",'
         f'"actual":"{number % 10}","score":{number % 97}.5,"seconds":0.0012,"stratum":"{number // size}",'
         f'"psu":"{number // 5}","columns":{{"writer":"{number // 5}"}}}}\n'
     )
@@ -64,28 +64,28 @@ def read(paths: list[Path]) -> AlignedRuns:
     return align([Run(read_columns(path, lean=True), path.name, path.stem) for path in paths])
 
 
-def whole(paths: list[Path]) -> None:
+def compare(paths: list[Path]) -> None:
     aligned = read(paths)
     comparison_json(compare_aligned(aligned, take_sample(aligned, DesignOptions()), CompareRequest(costs=False)))
 
 
 def million() -> None:
     paths = [write("a", 1_000_000, 0.90, 10_000), write("b", 1_000_000, 0.89, 10_000)]
-    decoding, reading, all_of_it = best(lambda: decode(paths), lambda: read(paths), lambda: whole(paths))
+    decoding, reading, comparing = best(lambda: decode(paths), lambda: read(paths), lambda: compare(paths))
     rows = [
         Timing("decoding alone", decoding),
         Timing("reading into columns", reading, decoding, "decoding"),
-        Timing("compared, BRR included", all_of_it, decoding, "decoding", "1.5"),
+        Timing("compared, BRR included", comparing, decoding, "decoding", "1.5"),
     ]
     print_timings(rows, title="two transcripts of 1,000,000 cases, 10,000 strata, 200,000 units")
 
 
 def hundred() -> None:
     paths = [write(f"a{n}", 500, 0.5 + n / 250, 10) for n in range(100)]
-    decoding, all_of_it = best(lambda: decode(paths), lambda: whole(paths))
+    decoding, comparing = best(lambda: decode(paths), lambda: compare(paths))
     rows = [
         Timing("decoding alone", decoding),
-        Timing("compared, BRR included", all_of_it, decoding, "decoding", "under 2 s"),
+        Timing("compared, BRR included", comparing, decoding, "decoding", "under 2 s"),
     ]
     print_timings(rows, title="100 transcripts of 500 cases, all 4,950 pairs")
 

@@ -1,12 +1,12 @@
-"""How often intervals of 95 % contain the truth: t intervals on the raw scale, and what `harness.stats.limits` makes.
+"""How often intervals of 95 % contain the truth: t intervals on the raw scale, and those of `harness.stats.limits`.
 
     python -m benchmarks.bench_coverage [--trials 10000] [--seed 1] [--only WORD]
 
 Every line is a design whose truth is known. Rates are drawn in units from beta distributions, scores from normal
-ones, both with an intraclass correlation. `before` is the t (DeLong: normal) interval clipped to what is possible,
-with Wilson's limits where there is no variance, `after` is what is printed now, `low` and `high` how often its lower
-limit lies above and its upper limit below the truth. Slow designs (areas, curves) have a quarter of the trials, the
-bootstrap a twentieth. Takes a minute or two.
+ones, both with an intraclass correlation. `before` is the t (DeLong: normal) interval clipped to the possible range,
+with Wilson's limits if there is no variance; `after` is what is printed now; `low` and `high` are how often its lower
+limit is above the truth and its upper limit below it. Slow designs (areas, curves) have a quarter of the trials, the
+bootstrap a twentieth. It takes a minute or two.
 """
 
 import argparse
@@ -35,7 +35,7 @@ SLOW, SLOWEST = 4, 20
 
 @dataclass(frozen=True)
 class Trials:
-    """The limits of every trial, of both kinds; `before` may be missing."""
+    """The limits of every trial, before and after; `before` may be missing."""
 
     truth: float
     before: Intervals | None
@@ -51,7 +51,7 @@ class Design:
 
 @dataclass(frozen=True)
 class Units:
-    """Units of given sizes in strata of given rates, cases of a unit alike by `icc`."""
+    """Units with these sizes and rates, in strata; `icc` is the intraclass correlation within a unit."""
 
     sizes: FloatArray
     rates: FloatArray
@@ -86,7 +86,7 @@ class Estimates:
     linear: FloatArray
 
 
-def drawn(units: Units, rng: np.random.Generator, trials: int) -> FloatArray:
+def draw(units: Units, rng: np.random.Generator, trials: int) -> FloatArray:
     """Successes (units, trials)."""
     rates = np.broadcast_to(units.rates[:, None], (units.sizes.size, trials))
     if units.icc > 0:
@@ -95,7 +95,7 @@ def drawn(units: Units, rng: np.random.Generator, trials: int) -> FloatArray:
     return rng.binomial(units.sizes.astype(int)[:, None], rates).astype(float)
 
 
-def estimated(units: Units, sums: FloatArray) -> Estimates:
+def estimate(units: Units, sums: FloatArray) -> Estimates:
     sample, total = units.sample, units.sizes.sum()
     value = sums.sum(axis=0) / total
     linear = (sums - units.sizes[:, None] * value) / total
@@ -108,7 +108,7 @@ def root(variances: FloatArray) -> FloatArray:
 
 
 def t_limits(found: Estimates, units: Units) -> Intervals:
-    """What was printed: Student's t, and Wilson's with the units where there is no variance."""
+    """What was printed before: Student's t, or Wilson's limits with the units if there is no variance."""
     half = t_quantile(found.df) * found.se
     without = wilson(found.value * units.kish["units"], units.kish["units"])
     return Intervals(
@@ -125,7 +125,7 @@ def t_quantile(df: float) -> float:
 
 def rate(units: Units) -> Callable[[np.random.Generator, int], Trials]:
     def run(rng: np.random.Generator, trials: int) -> Trials:
-        found = estimated(units, drawn(units, rng, trials))
+        found = estimate(units, draw(units, rng, trials))
         after = share_limits(found.value, found.se, found.df, **units.kish)
         return Trials(units.truth, t_limits(found, units), after)
 
@@ -134,7 +134,7 @@ def rate(units: Units) -> Callable[[np.random.Generator, int], Trials]:
 
 def unpaired(a: Units, b: Units) -> Callable[[np.random.Generator, int], Trials]:
     def run(rng: np.random.Generator, trials: int) -> Trials:
-        one, other = (estimated(units, drawn(units, rng, trials)) for units in (a, b))
+        one, other = (estimate(units, draw(units, rng, trials)) for units in (a, b))
         limits = [share_limits(x.value, x.se, x.df, **u.kish) for x, u in ((one, a), (other, b))]
         gap, se = one.value - other.value, np.hypot(one.se, other.se)
         half = t_quantile(one.df + other.df) * se
@@ -147,12 +147,12 @@ def unpaired(a: Units, b: Units) -> Callable[[np.random.Generator, int], Trials]
 def paired(
     units: int, size: int, shares: tuple[float, float], icc: float
 ) -> Callable[[np.random.Generator, int], Trials]:
-    """Shares of cases that only A and only B has right."""
+    """The shares are those of the cases that only A, and only B, has right."""
     each = equal(units, size, 0.0, icc)
 
     def run(rng: np.random.Generator, trials: int) -> Trials:
         a, b = discordant(rng, (units, trials), size, shares, icc)
-        gap, for_a, for_b = (estimated(each, sums) for sums in (a - b, a, b))
+        gap, for_a, for_b = (estimate(each, sums) for sums in (a - b, a, b))
         after = paired_limits(for_a.value, for_b.value, gap.se, gap.df, **each.kish)
         sides = [wilson(x.value * units, units) for x in (for_a, for_b)]
         without = difference_limits(for_a.value, sides[0], for_b.value, sides[1])
@@ -168,7 +168,7 @@ def paired(
 def discordant(
     rng: np.random.Generator, shape: tuple[int, int], size: int, shares: tuple[float, float], icc: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Cases that only A, only B has right, with shares from a Dirichlet distribution in every unit."""
+    """Cases that only A, and only B, has right, with shares from a Dirichlet distribution in every unit."""
     three = np.broadcast_to(np.array([*shares, 1 - sum(shares)]), (*shape, 3))
     if icc > 0:
         three = np.maximum(rng.gamma(three * (1 - icc) / icc), 1e-300)
@@ -218,13 +218,9 @@ class Scores:
         return make_sample(self.positive.size, units=self.labels)
 
 
-def stacked(limits: list[tuple[float, float]]) -> Intervals:
+def stack(limits: list[tuple[float, float]]) -> Intervals:
     low, high = np.array(limits).T
     return Intervals(low, high)
-
-
-def pair(limits: Intervals) -> tuple[float, float]:
-    return float(limits.low), float(limits.high)
 
 
 def independent_area(area: float, scores: Scores) -> Callable[[np.random.Generator, int], Trials]:
@@ -241,24 +237,22 @@ def estimated_area(area: float, scores: Scores, sample: Sample | None) -> Callab
     def run(rng: np.random.Generator, trials: int) -> Trials:
         found = [summary_estimate(AREA, scores.draw(rng), sample) for _ in range(trials)]
         smaller = min(scores.positives, scores.negatives)
-        before = stacked([raw_t(one, smaller, (0.0, 1.0)) for one in found])
-        return Trials(area, before, stacked([as_given(one) for one in found]))
+        before = stack([raw_t(one, smaller, (0.0, 1.0)) for one in found])
+        return Trials(area, before, stack([printed_limits(one) for one in found]))
 
     return run
 
 
-def as_given(one: Estimate) -> tuple[float, float]:
+def printed_limits(one: Estimate) -> tuple[float, float]:
     return (-np.inf, np.inf) if one.interval is None else (one.interval.low, one.interval.high)
 
 
 def raw_t(one: Estimate, cases: float, bounds: tuple[float, float]) -> tuple[float, float]:
-    """Student-t, clipped; Wilson's limits with some number of cases where there is no variance."""
-    from scipy.special import stdtrit
-
+    """Student's t, clipped; Wilson's limits with this number of cases if there is no variance."""
     if one.se == 0:
         limits = wilson(one.value * cases, cases)
         return float(limits.low), float(limits.high)
-    half = float(stdtrit(min(one.df, 1e9), 0.975)) * one.se
+    half = t_quantile(min(one.df, 1e9)) * one.se
     return max(one.value - half, bounds[0]), min(one.value + half, bounds[1])
 
 
@@ -276,14 +270,14 @@ def paired_areas(areas: tuple[float, float], scores: Scores, r: float) -> Callab
             )
             gap = summary_difference(AREA, a, b)
             before.append(raw_t(gap, 1.0, (-1.0, 1.0)) if gap.se > 0 else (-1.0, 1.0))
-            after.append(as_given(gap))
-        return Trials(areas[0] - areas[1], stacked(before), stacked(after))
+            after.append(printed_limits(gap))
+        return Trials(areas[0] - areas[1], stack(before), stack(after))
 
     return run
 
 
 def curve_at(fpr: float, scores: Scores) -> Callable[[np.random.Generator, int], Trials]:
-    """The band at a threshold, read at a false-positive rate, and the one at that rate."""
+    """Before: the band at the threshold with this false-positive rate; after: the band at the rate itself."""
     sample = scores.sample() if scores.units else None
 
     def run(rng: np.random.Generator, trials: int) -> Trials:
@@ -293,7 +287,7 @@ def curve_at(fpr: float, scores: Scores) -> Callable[[np.random.Generator, int],
             before.append(at_threshold(cases, sample, fpr))
             band = fixed_fpr_bands(cases, sample, [fpr])
             after.append((float(band.low[0]), float(band.high[0])))
-        return Trials(true_tpr(scores, fpr), stacked(before), stacked(after))
+        return Trials(true_tpr(scores, fpr), stack(before), stack(after))
 
     return run
 
@@ -311,7 +305,7 @@ def bootstrap_at(fpr: float, scores: Scores) -> Callable[[np.random.Generator, i
 
     def run(rng: np.random.Generator, trials: int) -> Trials:
         found = [summary_estimate(fnr_at_fpr(fpr), scores.draw(rng), sample) for _ in range(trials)]
-        return Trials(1 - true_tpr(scores, fpr), None, stacked([raw_t(one, 1.0, (0.0, 1.0)) for one in found]))
+        return Trials(1 - true_tpr(scores, fpr), None, stack([raw_t(one, 1.0, (0.0, 1.0)) for one in found]))
 
     return run
 

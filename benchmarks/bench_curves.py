@@ -1,7 +1,6 @@
-"""Curves: a million scores against one sort of them and scikit-learn, bands by replication against a loop.
+"""Curves of a million scores against one sort and scikit-learn, and bands by replication against a loop.
 
-Run as `python -m benchmarks.bench_curves`. Seconds are of processor time, the best of several runs in turn, so that a
-busy machine does not change the ratios much.
+Run as `python -m benchmarks.bench_curves`. Processor time, the best of several turns.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ def bench_million() -> list[Timing]:
 
 
 def loop_bands(scores: FloatArray, positive: BoolArray, sample: Sample, thresholds: FloatArray) -> FloatArray:
-    """The bare way: each replicate's weights, and the rate at each threshold by a product."""
+    """A bare loop: the weights of each replicate, and the rates at all thresholds by a product."""
     replicates = variance_method(sample, rate(positive, within=positive), Replication()).replicates
     if replicates is None:
         raise SystemExit("the sample has no balanced replicates")
@@ -78,13 +77,12 @@ def loop_bands(scores: FloatArray, positive: BoolArray, sample: Sample, threshol
         for factors in block:
             w = factors[unit] * weights
             rates.append(w @ accepted / w.sum())
-    drawn = np.array(rates)
-    return np.sqrt(replicates.variance(drawn, weights @ accepted / weights.sum()))
+    return np.sqrt(replicates.variance(np.array(rates), weights @ accepted / weights.sum()))
 
 
-def clustered_scores(cases_a_unit: int) -> tuple[FloatArray, BoolArray, Sample]:
+def clustered_scores(cases_per_unit: int) -> tuple[FloatArray, BoolArray, Sample]:
     rng = np.random.default_rng(2)
-    unit = np.repeat(np.arange(2000), cases_a_unit)
+    unit = np.repeat(np.arange(2000), cases_per_unit)
     positive = rng.random(unit.size) < 0.5
     scores = rng.normal(size=unit.size) + positive + 0.5 * rng.normal(size=2000)[unit]
     return scores, positive, make_sample(unit.size, strata=unit // 2, units=unit)
@@ -128,7 +126,7 @@ def bench_matrix() -> list[Timing]:
     scores = rng.normal(size=first.size) + 2 * positive
     matrix = rng.normal(size=(3000, 3000))
     people = np.arange(3000) // 3
-    two_way, sort, ranks, compare = best(
+    two_way, sort, ranks, sort_rows = best(
         lambda: two_way_bands(make_scored_cases(scores, positive), subjects),
         lambda: np.argsort(scores),
         lambda: rank_matrix(matrix, people, people, exclude_diagonal=True),
@@ -137,7 +135,7 @@ def bench_matrix() -> list[Timing]:
     )
     return [
         Timing("two-way bands, 1,000 points, 500,500 scores", two_way, sort, "argsort"),
-        Timing("ranks of a 3,000 x 3,000 matrix", ranks, compare, "argsort of its rows", "< 1"),
+        Timing("ranks of a 3,000 x 3,000 matrix", ranks, sort_rows, "argsort of its rows", "< 1"),
     ]
 
 

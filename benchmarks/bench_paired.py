@@ -1,7 +1,7 @@
 """All 4,950 pairs of 100 algorithms on 500 cases: tables, McNemar, Holm, letters; against a loop over statsmodels.
 
-Run as `python -m benchmarks.bench_paired`. Times are the best of several runs, and ratios of the bare loop, which calls
-statsmodels' exact and chi-square McNemar for every pair of columns, as one would write it at first.
+Run as `python -m benchmarks.bench_paired`. Times are the best of several turns, and ratios are to the bare loop, which
+calls statsmodels' exact and chi-square McNemar for every pair of algorithms.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harness.stats.paired import McNemars, PairTables, mcnemar_all, pairwise_tab
 ALGORITHMS, CASES = 100, 500
 
 
-def made_up_successes(rng: np.random.Generator) -> BoolArray:
+def simulate_successes(rng: np.random.Generator) -> BoolArray:
     """Cases of different difficulty, algorithms from bad to good."""
     skill = np.linspace(-1, 1, ALGORITHMS)[:, None]
     difficulty = rng.normal(0, 1.5, CASES)
@@ -57,7 +57,7 @@ def numpy_loop(successes: BoolArray) -> list[tuple[int, int]]:
 
 
 def main() -> None:
-    successes = made_up_successes(np.random.default_rng(0))
+    successes = simulate_successes(np.random.default_rng(0))
     tables = pairwise_tables(successes)
     tests = mcnemar_all(tables.n_sf, tables.n_fs)
     order = np.argsort(-successes.mean(axis=1), kind="stable").tolist()

@@ -1,6 +1,6 @@
-"""Permuted experiments: 10,000 of them, 160 people with 4 images, for 1 and 8 algorithms, against gathering the scores.
+"""10,000 permuted experiments, 160 people with 4 images, for 1 and 8 algorithms, against gathering the scores.
 
-Run as `python -m benchmarks.bench_permute`. Seconds are of processor time, the best of three.
+Run as `python -m benchmarks.bench_permute`. Processor time, the best of three turns.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def choices() -> ImagePairs:
     return ImagePairs(rows, columns, starts, np.zeros(PEOPLE, np.intp))
 
 
-def gathered(matrix: Scores, pairs: ImagePairs, experiments: int) -> int:
-    """The plain way: take the 160 x 160 scores of an experiment, compare, count."""
+def gather(matrix: Scores, pairs: ImagePairs, experiments: int) -> int:
+    """The simple way: take the 160 x 160 scores of an experiment, compare and count."""
     total = 0
     for drawn in draw_pairs(pairs, experiments, rng=np.random.default_rng(0), step=50):
         rows, columns = pairs.rows[drawn], pairs.columns[drawn]
@@ -43,7 +43,7 @@ def main() -> None:
     same = 2 * (who[:, None] == who)
     matrices = [(rng.normal(size=same.shape) + same).astype(np.float32) for _ in range(8)]
     pairs = choices()
-    (tenth,) = best(lambda: gathered(matrices[0], pairs, EXPERIMENTS // 10))
+    (tenth,) = best(lambda: gather(matrices[0], pairs, EXPERIMENTS // 10))
     plain = tenth * 10
     rows = [Timing("gathering the scores, 1 algorithm, rank 1 only (from a tenth)", plain)]
     for count in (1, 8):

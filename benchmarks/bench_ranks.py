@@ -1,9 +1,9 @@
-"""Ranking a mapped 10,000 x 10,000 matrix, against one pass of comparing it.
+"""Ranking a memory-mapped 10,000 x 10,000 matrix, against comparing its scores once.
 
-Run as `python -m benchmarks.bench_ranks [SIZE]`. The pass compares every score of the same file with that of the right
-image and counts for each probe, `np.count_nonzero(scores >= right, axis=1)`, block by block: ranks of images, not of
-people, without best wrong scores or a look at what is no number. Seconds are of processor time, the best of several
-runs in turn, so that a busy machine does not change the ratios much. The file is in the page cache for both.
+Run as `python -m benchmarks.bench_ranks [SIZE]`. The comparison counts, block by block, how many scores of each probe
+are at least that of the right image, `np.count_nonzero(scores >= right, axis=1)`: ranks of images, not of people,
+without best wrong scores or a check for NaN. Processor time, the best of several turns. The file is in the page cache
+for both.
 """
 
 import sys
@@ -19,7 +19,7 @@ from harness.matrices.read import read_matrix
 
 
 def compare_once(matrix: Matrix, right: np.typing.NDArray[np.intp]) -> list[np.typing.NDArray[np.intp]]:
-    """Count the scores that are at least that of the right image."""
+    """Count the scores that are at least as good as that of the right image."""
     size = max(1, BLOCK // matrix.shape[1])
     counts = []
     for start in range(0, matrix.shape[0], size):
@@ -41,9 +41,9 @@ def bench(path: Path, size: int, images: int) -> Timing:
     write_matrix(MatrixRecipe(size // images, images, [Effect("subject", 0.5)]), path)
     matrix = read_matrix(path)
     right = np.arange(size) // images * images
-    one, other = best(lambda: compare_once(matrix, right), lambda: matrix.ranks(exclude_same=False), turns=5)
+    compared, ranked = best(lambda: compare_once(matrix, right), lambda: matrix.ranks(exclude_same=False), turns=5)
     path.unlink()
-    return Timing(f"{images} images of a person", other, one, "comparing once", "2")
+    return Timing(f"{images} images per person", ranked, compared, "comparing once", "2")
 
 
 if __name__ == "__main__":

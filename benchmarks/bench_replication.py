@@ -1,9 +1,9 @@
-"""All replicate ratios of 10,000 strata: fast transforms against the bare matrix product, and R's survey if at hand.
+"""All replicate ratios of 10,000 strata: fast transforms against a matrix product, and R's survey if installed.
 
     python -m benchmarks.bench_replication
 
-The product's matrix is built first and its build is not counted. Where the whole matrix would not fit it is multiplied
-in slabs, each built before its clock starts. R is given fewer strata, since it keeps every replicate weight.
+The time to build the matrix of the product is not counted. A matrix that would not fit into memory is multiplied in
+slabs. R gets fewer strata, because it keeps every replicate weight.
 """
 
 import shutil
@@ -41,7 +41,7 @@ def peak_megabytes(run: Callable[[], object]) -> float:
     return peak / 2**20
 
 
-def drawn(strata: int, units: int) -> tuple[ScaledReplicates, FloatArray]:
+def make_replicates(strata: int, units: int) -> tuple[ScaledReplicates, FloatArray]:
     rng = np.random.default_rng(units)
     n = strata * units
     sample = make_sample(n, strata=np.repeat(np.arange(strata), units), weights=rng.uniform(0.5, 2, n))
@@ -56,7 +56,7 @@ def ratio_variance(replicates: ScaledReplicates, sums: FloatArray) -> float:
 
 
 def product_seconds(replicates: ScaledReplicates, sums: FloatArray) -> tuple[float, float]:
-    """Seconds of factors @ sums over all replicates, and its variance to be compared."""
+    """Seconds of factors @ sums over all replicates, and the variance, to compare it."""
     spent = 0.0
     totals: list[FloatArray] = []
     for factors in replicates.weights(block=SLAB):
@@ -66,7 +66,7 @@ def product_seconds(replicates: ScaledReplicates, sums: FloatArray) -> tuple[flo
 
 
 def signs_product_seconds(replicates: ScaledReplicates, sums: FloatArray) -> float:
-    """The same for two units with the smaller matrix of signs: half as many columns, whole in memory."""
+    """The same for two units, with a matrix of signs: half as many columns, all in memory."""
     steps = sums[0::2] - sums[1::2]
     signs = np.concatenate([factors[:, 0::2] - 1 for factors in replicates.weights(block=SLAB)])
     (spent,) = best(lambda: signs @ steps, clock=perf_counter)
@@ -88,7 +88,7 @@ def fast_seconds(replicates: ScaledReplicates, sums: FloatArray) -> float:
 
 
 def measure(units: int) -> None:
-    replicates, sums = drawn(STRATA, units)
+    replicates, sums = make_replicates(STRATA, units)
     fast = fast_seconds(replicates, sums)
     memory = f"{peak_megabytes(lambda: ratio_variance(replicates, sums)):.1f} MB"
     rows = [Timing("fast transform, ratio and variance", fast, note=memory)]
@@ -106,7 +106,7 @@ def measure_against_survey() -> None:
     if survey is None:
         print("R's survey package: not installed")
         return
-    fast = fast_seconds(*drawn(R_STRATA, 2))
+    fast = fast_seconds(*make_replicates(R_STRATA, 2))
     rows = [Timing("fast transform, ratio and variance", fast), Timing("R survey", survey, fast)]
     title = f"{R_STRATA:,} strata of 2 units, against R's survey (svyratio on ready replicate weights)"
     print_timings(rows, title=title, unit="ms")

@@ -1,7 +1,7 @@
 """`hate roc` on a million scores in a thousand strata, with bands by BRR: time as a ratio of reading, and memory.
 
-Run as `python -m benchmarks.bench_roc_command`. The command runs in a process of its own, so that its peak of memory
-is its own. Seconds are of processor time.
+Run as `python -m benchmarks.bench_roc_command`. The command runs in a new process, to measure its own
+peak memory. Processor time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ read_columns(Path(sys.argv[1]))
 
 
 def write_transcript(path: Path) -> None:
-    """A score test of two units in each stratum, 500 cases in each."""
+    """A score test with two units in each stratum, and 500 cases in each unit."""
     rng = np.random.default_rng(0)
     unit = np.repeat(np.arange(2 * STRATA), MILLION // (2 * STRATA))
     positive = rng.random(MILLION) < 0.5

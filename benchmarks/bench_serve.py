@@ -1,7 +1,7 @@
-"""Files and pages a second, by `hate serve` and by nginx from the same folder: `python -m benchmarks.bench_serve`.
+"""Requests per second, by `hate serve` and by nginx from the same folder: `python -m benchmarks.bench_serve`.
 
-Eight connections on the loopback, each asking for the next as soon as it has one; the servers take turns, best of
-three turns. Pages are compared with the same page as a file behind nginx, which is as quick as a page can be.
+Eight connections on the loopback, each with one request at a time; the servers take turns, and the best of three
+counts. A page is compared with the same page as a file in nginx, which is as fast as a page can be.
 """
 
 import asyncio
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 
+from benchmarks.timing import perf_counter
 from harness.site.layout import TOP, file_path, index_path
 from harness.site.sites import open_folder
 from tests.serving.served import Served, hate_serve, nginx, nginx_program, published_site
@@ -27,18 +27,18 @@ PAGES = {"/": "tests.html", "/tests/hdigits": "test.html", "/compare/hdigits@1.0
 
 @dataclass(frozen=True)
 class Load:
-    """What is asked for, many times."""
+    """A request that is sent many times."""
 
     label: str
     path: str
     headers: str = ""
-    # Where nginx has the same.
+    # The path of the same page in nginx, if it is another.
     copy: str = ""
     requests: int = REQUESTS
 
 
 class Client(asyncio.Protocol):
-    """Asks again as soon as it has an answer; answers to one question are all of one length."""
+    """Sends the request again after each answer; all answers have the same length."""
 
     def __init__(self, request: bytes, size: int, count: int, done: "asyncio.Future[None]") -> None:
         self.request, self.size, self.left, self.done = request, size, count, done
@@ -62,7 +62,7 @@ class Client(asyncio.Protocol):
 
 
 async def rate(server: Served, path: str, load: Load) -> float:
-    """Answers a second."""
+    """Answers per second."""
     host, port = server.url.removeprefix("http://").split(":")
     request = f"GET {path} HTTP/1.1\r\nHost: x\r\n{load.headers}\r\n".encode()
     size = await length(host, int(port), request)
@@ -77,7 +77,7 @@ async def rate(server: Served, path: str, load: Load) -> float:
 
 
 async def length(host: str, port: int, request: bytes) -> int:
-    """How long an answer is, however it is sent: all that comes until nothing comes."""
+    """The length of an answer: what arrives until nothing more does."""
     reader, writer = await asyncio.open_connection(host, port)
     writer.write(request)
     size = len(await reader.read(1 << 20))
@@ -89,7 +89,7 @@ async def length(host: str, port: int, request: bytes) -> int:
 
 
 def loads(site: Path) -> Iterator[Load]:
-    """Small and large files, packed and not, known and not; pages."""
+    """Small and large files, ranges, files that have not changed, and pages, compressed or not."""
     now = open_folder(site)
     index = now.test("hdigits")
     assert index is not None
@@ -107,7 +107,7 @@ def loads(site: Path) -> Iterator[Load]:
         yield Load(f"page {path.partition('?')[0]}, gzip", path, "Accept-Encoding: gzip\r\n", f"/{copy}")
 
 
-def measured(server: Served, load: Load, path: str) -> float:
+def measure(server: Served, load: Load, path: str) -> float:
     return asyncio.run(rate(server, path, load))
 
 
@@ -124,8 +124,8 @@ def main() -> None:
         for load in loads(site):
             own = theirs = 0.0
             for _ in range(TURNS):
-                own = max(own, measured(ours, load, load.path))
-                theirs = max(theirs, measured(peer, load, load.copy or load.path)) if peer else 0.0
+                own = max(own, measure(ours, load, load.path))
+                theirs = max(theirs, measure(peer, load, load.copy or load.path)) if peer else 0.0
             shown = f"{theirs:9.0f} {own / theirs:6.2f}" if peer else "        -      -"
             print(f"{load.label:36} {own:13.0f} {shown}", flush=True)
 

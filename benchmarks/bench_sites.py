@@ -1,8 +1,8 @@
 """What sites cost: `python -m benchmarks.bench_sites`.
 
-Ten clients at once that fetch one test from a plain static server, with a cache each (ten machines) and with one cache
-(ten runs on one machine), against ten that only download the same files. Then publishing, and finding one of 100,000
-tests. Wall time, best of three turns; the sides take turns.
+Ten clients fetch one test at once from a static server, with a cache each (ten machines) and with a common cache (ten
+runs on one machine), against ten that only download the same files. Then publishing, and finding one of 100,000 tests.
+Wall time, the best of three turns.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from harness.site.tree import build_tree
 
 CLIENTS = 10
 DATA = 32 << 20
-# What a client does at the least: open a session, get the files, hash them.
+# The least that a client must do: open a session, get the files, hash them.
 BARE = """
 import hashlib, sys, requests
 with requests.Session() as session:
@@ -74,7 +74,7 @@ def clients(folder: Path, site: Path, url: str) -> None:
     def bare() -> None:
         at_once([[sys.executable, "-c", BARE, *files]] * CLIENTS, [dict(os.environ)] * CLIENTS)
 
-    def fetching(caches: int) -> Callable[[], None]:
+    def fetch(caches: int) -> Callable[[], None]:
         def run() -> None:
             base = folder / f"turn-{next(turn)}"
             environments = [environment(base, url, number % caches) for number in range(CLIENTS)]
@@ -83,17 +83,17 @@ def clients(folder: Path, site: Path, url: str) -> None:
         return run
 
     def help_only() -> None:
-        at_once([[sys.executable, "-m", "harness.cli.main", "list", "--help"]] * CLIENTS, [dict(os.environ)] * 10)
+        at_once([[sys.executable, "-m", "harness.cli.main", "list", "--help"]] * CLIENTS, [dict(os.environ)] * CLIENTS)
 
     sides = {
         "bare downloads": bare,
-        "hate fetch, a cache each": fetching(CLIENTS),
-        "hate fetch, one cache": fetching(1),
+        "hate fetch, a cache each": fetch(CLIENTS),
+        "hate fetch, one cache": fetch(1),
         "hate list --help": help_only,
     }
     times = best(*sides.values(), clock=perf_counter)
     rows = [Timing(what, spent, times[0], "bare downloads") for what, spent in zip(sides, times, strict=True)]
-    title = f"ten clients at once, one test of {DATA >> 20} MiB, a plain static server on this machine"
+    title = f"ten clients at once, one test of {DATA >> 20} MiB, a static server on this machine"
     print_timings(rows, title=title)
 
 
@@ -114,25 +114,25 @@ def at_once(commands: list[list[str]], environments: list[dict[str, str]]) -> No
 
 def publishing(folder: Path) -> None:
     tests = [read_candidates([write_test(folder / f"t{n}", f"t{n}", data=1024)]) for n in range(50)]
-    spent = seconds(lambda: [publish(folder / "other", offered) for offered in tests], clock=perf_counter)
+    spent = seconds(lambda: [publish(folder / "other", candidates) for candidates in tests], clock=perf_counter)
     each = spent / len(tests)
     print(f"publishing a small test: {1000 * each:.1f} ms, on disk when it returns")
 
 
 def full_size(folder: Path) -> None:
-    """100,000 tests: the files, their sizes, and what it takes to find one."""
+    """100,000 tests: the files, their sizes, and the time to find one."""
     site = folder / "full"
-    shelf = SiteDraft(open_folder(folder / "site").store)  # type: ignore[arg-type]
+    draft = SiteDraft(open_folder(folder / "site").store)  # type: ignore[arg-type]
     zeros = "0" * 64
     entries = (
         layout.TestEntry(f"test-{n:06d}", "1.0.0", "s" * 80, "label", 1434, f"1:{zeros}", 3, 100, layout.Ref(zeros, 5))
         for n in range(100_000)
     )
-    root = build_tree(entries, layout.TestEntry, shelf.write).root
-    with lock_site(site) as deposit:
-        deposit.put(shelf)
-        deposit.put_top(layout.encode(layout.Top("site", 1, 1, tests=root)), None)
-    sizes = sorted(len(data) for data in shelf.indexes.values())
+    root = build_tree(entries, layout.TestEntry, draft.write).root
+    with lock_site(site) as writer:
+        writer.put(draft)
+        writer.put_top(layout.encode(layout.Top("site", 1, 1, tests=root)), None)
+    sizes = sorted(len(data) for data in draft.indexes.values())
     rows = [
         Timing("one found", seconds(lambda: find_one(site), clock=perf_counter)),
         Timing("all listed", seconds(lambda: sum(1 for _ in open_folder(site).tests()), clock=perf_counter)),

@@ -1,6 +1,6 @@
-"""What a sweep of a decision parameter costs beside one run: `python -m benchmarks.bench_sweep`.
+"""What a sweep of a decision parameter costs, against one run: `python -m benchmarks.bench_sweep`.
 
-Each figure is the best of several turns, the two sides taking turns in one run, so that a noisy machine hits both.
+Wall time, the best of three turns.
 """
 
 import os
@@ -27,7 +27,7 @@ type = "float"
 default = 0.5
 decision = true
 """
-# What an answer costs, in loops of some 20 ns: nothing, and a tenth of a millisecond.
+# The time of an answer, in loops of some 20 ns: nothing, or a tenth of a millisecond.
 PROGRAM = "def answer(case, params):\n    for _ in range({loops}):\n        pass\n    return float(case.input)\n"
 
 
@@ -37,7 +37,7 @@ def main() -> None:
         os.environ["XDG_CACHE_HOME"] = folder
         write_test(CASES)
         print(f"{CASES:,} cases, {THRESHOLDS:,} thresholds")
-        for words, loops in (("a program that takes no time", 0), ("a program that takes 0.1 ms a case", 5000)):
+        for words, loops in (("a program that takes no time", 0), ("a program that takes 0.1 ms per case", 5000)):
             Path("interface.py").write_text(PROGRAM.format(loops=loops))
             many, one = best(sweep, run, clock=perf_counter)
             print_timings([Timing(f"sweep, {words}", many, one, "one run", "1.1")])
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def deciding() -> None:
-    """The decisions alone, and with the transcript read."""
+    """Reading the answers, and the decisions alone."""
     from harness.analysis.decisions import read_answers
 
     path = next(Path("hate/runs").glob("*.jsonl"))
@@ -71,7 +71,7 @@ def sweep() -> None:
 
 
 def hate(*words: str) -> None:
-    """In a process of its own, as users run it."""
+    """Run it in a new process, as users do."""
     done = subprocess.run([sys.executable, "-m", "harness.cli.main", *words], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(words)}: {done.stderr}")

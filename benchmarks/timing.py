@@ -1,7 +1,7 @@
-"""How benchmarks measure: several ways of doing the same work take turns, and the best time of each counts.
+"""Timing for benchmarks: several ways of doing the same work take turns, and the best time of each counts.
 
-Turns, because a busy machine then slows all of them alike; the best, because noise only ever adds. Processor time by
-default, for the same reason; wall time (`clock=perf_counter`) where other processes do the work.
+They take turns so that a busy machine slows all of them alike, and the best counts because noise only adds time. It is
+processor time by default, for the same reason, and wall time (`clock=perf_counter`) if other processes do the work.
 """
 
 import os
@@ -17,16 +17,16 @@ UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6}
 Clock = Callable[[], float]
 
 
-def seconds(act: Callable[[], object], *, clock: Clock = process_time) -> float:
-    """What one call takes."""
+def seconds(function: Callable[[], object], *, clock: Clock = process_time) -> float:
+    """The time of one call."""
     start = clock()
-    act()
+    function()
     return clock() - start
 
 
-def best(*acts: Callable[[], object], turns: int = 3, clock: Clock = process_time) -> list[float]:
-    """The shortest time of each, taking turns."""
-    rounds = [[seconds(act, clock=clock) for act in acts] for _ in range(turns)]
+def best(*functions: Callable[[], object], turns: int = 3, clock: Clock = process_time) -> list[float]:
+    """The shortest time of each function; they take turns."""
+    rounds = [[seconds(function, clock=clock) for function in functions] for _ in range(turns)]
     return [min(times) for times in zip(*rounds, strict=True)]
 
 
@@ -38,19 +38,19 @@ class Usage:
     memory: int  # bytes, at its peak
 
 
-def program_usage(words: Sequence[str]) -> Usage:
-    """Run Python with these words in a process of its own, so that its peak of memory is its own."""
-    process = subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL)
+def program_usage(arguments: Sequence[str]) -> Usage:
+    """Run Python with these arguments in a new process, to measure its own peak memory."""
+    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(f"{words} ended with {process.returncode}")
+        raise SystemExit(f"{arguments} ended with {process.returncode}")
     return Usage(used.ru_utime + used.ru_stime, used.ru_maxrss << 10)
 
 
 @dataclass(frozen=True)
 class Timing:
-    """One line of a table: what took how long, as a ratio of what it is compared with."""
+    """One line of a table: a time, and its ratio to that of a baseline."""
 
     what: str
     seconds: float
@@ -68,7 +68,7 @@ class Timing:
 
 
 def print_timings(timings: Sequence[Timing], *, title: str = "", unit: str = "s") -> None:
-    """A table as text, each line as soon as it is known if called with one line."""
+    """Print a table."""
     if title:
         print(f"# {title}")
     for timing in timings:

@@ -1,8 +1,8 @@
-"""The exception tree: what a user is told, and the exit status that goes with it."""
+"""The exceptions: what the user is told, and the exit status of each."""
 
 
 class HateError(Exception):
-    """Anything a user can put right; the text gives place, value and remedy in a line."""
+    """Anything a user can put right; the text gives place, value and remedy in one line."""
 
     exit_code = 2
     # What was saved, and how to carry on; printed after the text.
@@ -14,7 +14,7 @@ class UsageError(HateError):
 
 
 class ScriptError(HateError):
-    """A test script, its tables or its data are not what the format says."""
+    """A test script, its tables or its data do not follow the format."""
 
 
 class InterfaceError(HateError):
@@ -22,23 +22,23 @@ class InterfaceError(HateError):
 
 
 class TranscriptError(HateError):
-    """A transcript cannot be read, or does not fit what is asked of it."""
+    """A transcript cannot be read, or cannot be used for the request."""
 
 
 class ForeignError(HateError):
-    """Results of another tool cannot be read, or do not say what a transcript needs."""
+    """Results of another tool cannot be read, or lack what a transcript needs."""
 
 
 class OutputError(HateError):
-    """The machine refused a result: full disk, no permission, a file in the way."""
+    """A result cannot be written: full disk, no permission, or the file exists."""
 
 
 class DataError(HateError):
-    """Data cannot be had: a download, a digest or an archive is wrong."""
+    """Data cannot be obtained: a download, a digest or an archive is wrong."""
 
 
 class Unreachable(DataError):
-    """A server does not answer at the moment; an older copy may do."""
+    """A server does not answer at the moment; an older copy may be used instead."""
 
 
 class MissingExtra(HateError):
@@ -46,13 +46,13 @@ class MissingExtra(HateError):
 
 
 class RunAborted(HateError):
-    """There was an error, and the script says that an error ends the run."""
+    """A case ended in an error, and the script says that errors end the run."""
 
     exit_code = 1
 
 
 class Interrupted(BaseException):
-    """A signal ended the run. Not an Exception, so that no interface can swallow it by accident."""
+    """A signal ended the run. Not an `Exception`, so that an interface does not swallow it by accident."""
 
     note = ""
 

@@ -1,6 +1,6 @@
-"""The words of the harness as types: frozen, typed, no I/O.
+"""The basic types of the harness: cases, answers, outcomes, counts.
 
-They are msgspec structs because a transcript has one `Trial` a line and a run may have millions of lines.
+They are msgspec structs because a transcript has one `Trial` per line, and may have millions of lines.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ class Outcome(StrEnum):
 
     @property
     def positive(self) -> bool:
-        """Whether the case was a positive one."""
+        """Whether the case was positive."""
         return self in (Outcome.TP, Outcome.FN)
 
     @staticmethod
@@ -66,11 +66,11 @@ class Case(Struct, frozen=True, gc=False):
 
     @property
     def real_class(self) -> str:
-        """The true class of the input: `truth`, or the claim where it is true."""
+        """The true class of the input: `truth`, or the claim if it is true."""
         return self.truth or (self.expect if self.positive else "")
 
     def column(self, name: str) -> str:
-        """Any column as text, fixed columns included; empty where the case has no such column."""
+        """Any column as text, fixed columns included; empty if the case has no such column."""
         if name == "truth":
             return self.real_class
         if name in ("id", "expect"):
@@ -107,25 +107,25 @@ class Reply(Struct, frozen=True, gc=False):
 
 
 class Answer(Struct, frozen=True, gc=False):
-    """An answer in the terms of its task; neither part means that the program refused."""
+    """An answer in the terms of its task; neither `actual` nor `score` means that the program refused."""
 
     actual: Any = None
     score: float | None = None
-    # In an identification: the rank of the right one, and the score of the best wrong one.
+    # In identification: the rank of the right identity, and the score of the best wrong one.
     rank: int | None = None
     best_wrong: float | None = None
-    # Further numbers of the answer by name, which the task wants to be kept.
+    # Other numbers of the answer, by name, that the task records.
     values: dict[str, float | None] | None = None
 
 
 REFUSAL = Answer()
-# Numbers from files that others wrote; they must fit into arrays.
+# Numbers in files from other tools; they must fit into arrays.
 Bytes = Annotated[int, Meta(ge=0, lt=1 << 60)]
 Turn = Annotated[int, Meta(ge=1, lt=1 << 31)]
 
 
 class Trial(Struct, frozen=True, gc=False):
-    """One record of a transcript. In files that others wrote, only `id` and `outcome` are required."""
+    """One record of a transcript. Files from other tools need only `id` and `outcome`."""
 
     id: str
     outcome: Outcome
@@ -149,7 +149,7 @@ class Trial(Struct, frozen=True, gc=False):
 
 
 class Counts(Struct, frozen=True):
-    """How many of each outcome; `ER` are those among them that were errors."""
+    """The number of each outcome; `ER` counts how many of them were errors."""
 
     TP: int = 0
     TN: int = 0
@@ -169,7 +169,7 @@ class Counts(Struct, frozen=True):
 
     @property
     def rate(self) -> float:
-        """The share of successes; 0 where there was no trial."""
+        """The share of successes; 0 if there were no trials."""
         return self.successes / self.tests if self.tests else 0.0
 
     def plus(self, trial: Trial) -> "Counts":
@@ -188,12 +188,12 @@ class Counts(Struct, frozen=True):
 
 
 def plural(name: str) -> str:
-    """The name of a column for several of what it holds: images."""
+    """The plural of a column's name: `images` for `image`."""
     return name if name.endswith("s") else f"{name}s"
 
 
 def plain_text(value: object) -> str:
-    """A JSON scalar as a table would have it: true and false in lower case, nothing for null, 3.0 as 3."""
+    """A JSON scalar as text in a table: true and false in lower case, nothing for null, 3.0 as 3."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -203,28 +203,28 @@ def plain_text(value: object) -> str:
 
 
 class PsuStrata:
-    """The stratum of each PSU: a PSU that lies in two strata is a mistake, as its cases are not independent."""
+    """The stratum of each PSU. A PSU in two strata is a mistake, because its cases are not independent."""
 
     def __init__(self) -> None:
         self._stratum_of: dict[str, str] = {}
 
     def clash(self, psu: str, stratum: str, *, option: str = "") -> str | None:
-        """What is wrong where the PSU of one more case was in another stratum before; None where nothing is.
+        """The mistake if the PSU of this case was in another stratum before; otherwise None.
 
-        `option` is `--` where strata and PSUs are named by options.
+        `option` is `--` if strata and PSUs are named by options.
         """
         first = self._stratum_of.setdefault(psu, stratum)
         return None if first == stratum else psu_clash(psu, (first, stratum), option)
 
 
 def psu_clash(psu: str, strata: tuple[str, str], option: str = "") -> str:
-    """The message about a PSU that lies in two strata, and what to do."""
+    """The message about a PSU in two strata, and what to do."""
     return (
-        f"PSU '{psu}' lies in two strata, '{strata[0]}' and '{strata[1]}'; drop {option or 'the '}stratum, "
-        f"or take a column as {option}psu that tells the two apart if they were drawn apart"
+        f"PSU '{psu}' is in two strata, '{strata[0]}' and '{strata[1]}'; drop {option or 'the '}stratum, "
+        f"or, if the two parts were sampled separately, use a column for {option}psu that distinguishes them"
     )
 
 
 def crossed(parts: Iterable[str]) -> str:
-    """Several values as one, joined by `/`; `/` and the backslash are escaped, so that no two combinations collide."""
+    """Several values as one, joined by `/`; slashes and backslashes are escaped, so that combinations stay distinct."""
     return "/".join(part.replace("\\", "\\\\").replace("/", "\\/") for part in parts)

@@ -11,12 +11,12 @@ from harness.errors import UsageError
 
 Value = float | int | str | bool
 MOST_VALUES = 1_000_000
-# Sums of numbers from 1e-300 to 1e300 need 600 digits, and as many again as a user cares to write.
+# Sums of numbers from 1e-300 to 1e300 need 600 digits; the rest is for the digits that users write.
 _EXACT = Context(prec=2000)
 
 
 class ParamType(StrEnum):
-    """The types a parameter may have."""
+    """The types of parameters."""
 
     FLOAT = "float"
     INT = "int"
@@ -90,7 +90,7 @@ _NAMES = {
 
 
 def _shortest(number: Decimal) -> str:
-    """0.30 as 0.3 and 1E+2 as 100, as a reader and int() expect."""
+    """0.30 as 0.3 and 1E+2 as 100, as readers and int() expect."""
     return format(number.normalize(), "f")
 
 
@@ -121,7 +121,7 @@ def _linear(name: str, part: str, first: Decimal, last: Decimal, step: Decimal) 
         raise UsageError(f"--param {name}={part}: a step of {step} never gets from {first} to {last}")
     count = (last - first) // step
     if count >= MOST_VALUES:
-        raise UsageError(f"--param {name}={part}: more than {MOST_VALUES:,} values; take a larger step")
+        raise UsageError(f"--param {name}={part}: more than {MOST_VALUES:,} values; use a larger step")
     return [first + step * i for i in range(int(count) + 1)]
 
 
@@ -129,11 +129,11 @@ def _logarithmic(name: str, part: str, first: Decimal, last: Decimal, factor: De
     if first <= 0 or last < first or factor <= 1:
         raise UsageError(f"--param {name}={part}: a logarithmic range needs 0 < FROM <= TO and a factor above 1")
     values = [first]
-    with localcontext(prec=100):  # powers of 1.0001 have more digits than anyone wants
+    with localcontext(prec=100):  # powers of 1.0001 have too many digits
         while values[-1] * factor <= last:
             values.append(values[-1] * factor)
             if len(values) > MOST_VALUES:
-                raise UsageError(f"--param {name}={part}: more than {MOST_VALUES:,} values; take a larger factor")
+                raise UsageError(f"--param {name}={part}: more than {MOST_VALUES:,} values; use a larger factor")
     return values
 
 

@@ -1,6 +1,6 @@
-"""Plug-ins: tasks, measures and importers of other installed packages, found through their entry points.
+"""Plug-ins: tasks, measures and importers in other installed packages, found through their entry points.
 
-Nothing of a plug-in is imported before it is asked for, and whatever is imported is checked. See docs/plugins.md.
+A plug-in is imported only when it is needed, and checked when it is imported. See docs/plugins.md.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ class Plugin:
         return f"plug-in {self.package} {self.version}, entry {self.group}: {self.name}"
 
     def load(self) -> object:
-        """Import what the entry names."""
+        """Import the object that the entry point names."""
         try:
             return self.entry.load()
-        except (Exception, SystemExit) as error:  # it is somebody else's code: anything can happen
+        except (Exception, SystemExit) as error:  # foreign code may raise anything
             text = " ".join(str(error).split())
             raise UsageError(f"{self}: cannot be loaded: {type(error).__name__}: {text}") from None
 
 
 def installed(group: str) -> Iterator[Plugin]:
-    """The plug-ins of a group, by name; nothing of them is imported."""
-    from importlib.metadata import entry_points  # takes some milliseconds, which most commands need not spend
+    """The plug-ins of a group, sorted by name; none is imported."""
+    from importlib.metadata import entry_points  # takes some milliseconds, and most commands do not need it
 
-    found = []
+    plugins = []
     for entry in entry_points(group=group):
         package = entry.dist
         name, version = ("unknown", "") if package is None else (package.name, package.version)
-        found.append(Plugin(group, entry.name, name, version, entry))
-    yield from sorted(found, key=lambda plugin: (plugin.name, plugin.package))
+        plugins.append(Plugin(group, entry.name, name, version, entry))
+    yield from sorted(plugins, key=lambda plugin: (plugin.name, plugin.package))
 
 
 class PluginGroup(Generic[T]):
-    """The plug-ins of one group: found by name, loaded when first asked for, and checked.
+    """The plug-ins of one group: found by name, loaded on first use, and checked.
 
-    `kind` is the type that an entry must name an object of; `mistakes` are what else is wrong with one; `is_built_in`
-    says which names are taken.
+    An entry point must name an object of type `kind`; `mistakes` lists what else is wrong with it; `is_built_in`
+    tells whether a name is taken.
     """
 
     def __init__(
@@ -72,13 +72,13 @@ class PluginGroup(Generic[T]):
         self._loaded: dict[str, tuple[Plugin, T]] = {}
 
     def names(self) -> list[str]:
-        """The names that can be asked for."""
+        """The names of the plug-ins, except those that are built in."""
         return list(
             dict.fromkeys(plugin.name for plugin in installed(self.group) if not self._is_built_in(plugin.name))
         )
 
     def find(self, name: str) -> T | None:
-        """The object of a name, loaded and checked; None where no package has it. A UsageError says what is wrong."""
+        """The object with this name, loaded and checked; None if no package has it; a UsageError if it is invalid."""
         if name in self._loaded:
             return self._loaded[name][1]
         found = [plugin for plugin in installed(self.group) if plugin.name == name]
@@ -86,46 +86,45 @@ class PluginGroup(Generic[T]):
             return None
         if len(found) > 1:
             both = " and ".join(f"{plugin.package} {plugin.version}" for plugin in found)
-            raise UsageError(f"{self.group}: {name}: in two packages, {both}; uninstall one of them")
+            raise UsageError(f"{self.group}: {name}: provided by two packages, {both}; uninstall one of them")
         return self.load(found[0])
 
     def load(self, plugin: Plugin) -> T:
         """The object of a plug-in, checked."""
         if self._is_built_in(plugin.name):
-            raise UsageError(f"{plugin}: the name is built in; the plug-in must choose another")
-        made = plugin.load()
-        if not isinstance(made, self._kind):
-            raise UsageError(f"{plugin}: {plugin.entry.value} is {_what(made)}, not a {_path(self._kind)}")
-        if mistakes := [*self._name_mistakes(plugin, made), *self._mistakes(made)]:
+            raise UsageError(f"{plugin}: this name is built in; the plug-in must choose another")
+        loaded = plugin.load()
+        if not isinstance(loaded, self._kind):
+            raise UsageError(f"{plugin}: {plugin.entry.value} is {_describe(loaded)}, not a {_path(self._kind)}")
+        if mistakes := [*self._name_mistakes(plugin, loaded), *self._mistakes(loaded)]:
             raise UsageError(f"{plugin}: {'; '.join(mistakes)}")
-        self._loaded[plugin.name] = (plugin, made)
-        return made
+        self._loaded[plugin.name] = (plugin, loaded)
+        return loaded
 
     def all(self) -> Iterator[tuple[Plugin, str | None]]:
-        """Every plug-in that is installed, loaded, and what is wrong with it, if anything."""
-        found = list(installed(self.group))
-        for plugin in found:
+        """Load every installed plug-in; each with what is wrong with it, or None."""
+        for plugin in installed(self.group):
             try:
-                # By name where it can be: two packages that have the same one are then found out.
+                # By name if possible, which reports two packages with the same name.
                 self.load(plugin) if self._is_built_in(plugin.name) else self.find(plugin.name)
                 yield plugin, None
             except UsageError as error:
                 yield plugin, str(error)
 
     def plugin(self, name: str) -> Plugin | None:
-        """The plug-in that an object came from; None for what is built in."""
+        """The plug-in that an object came from; None if it is built in."""
         return self._loaded[name][0] if name in self._loaded else None
 
-    def _name_mistakes(self, plugin: Plugin, made: T) -> Iterator[str]:
-        name = getattr(made, "name", None)
+    def _name_mistakes(self, plugin: Plugin, loaded: T) -> Iterator[str]:
+        name = getattr(loaded, "name", None)
         if name is None:
             yield "name is missing"
         elif name != plugin.name:
-            yield f"its name is {name!r}, and the entry's {plugin.name!r}"
+            yield f"its name is {name!r}, but the entry's is {plugin.name!r}"
 
 
-def _what(made: object) -> str:
-    return f"the class {made.__name__} itself" if isinstance(made, type) else f"a {type(made).__name__}"
+def _describe(loaded: object) -> str:
+    return f"the class {loaded.__name__} itself" if isinstance(loaded, type) else f"a {type(loaded).__name__}"
 
 
 def _path(kind: type) -> str:

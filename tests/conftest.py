@@ -1,4 +1,4 @@
-"""The workshop, and property tests that are the same for everyone."""
+"""The workshop fixtures, and property tests that are the same on every machine."""
 
 import os
 from collections.abc import Iterator
@@ -9,10 +9,12 @@ from hypothesis import settings
 
 from tests.workshop import Workshop
 
-settings.register_profile("reproducible", deadline=None, derandomize=True)
-settings.load_profile("reproducible")
+# `--hypothesis-profile thorough` has 100 examples of each property.
+settings.register_profile("thorough", deadline=None, derandomize=True, max_examples=100)
+settings.register_profile("quick", settings.get_profile("thorough"), max_examples=25)
+settings.load_profile("quick")
 
-NOT_OURS = (
+UNSET_VARIABLES = (
     "HATE_LIBRARY",
     "HATE_SITES",
     "HATE_OFFLINE",
@@ -26,16 +28,16 @@ NOT_OURS = (
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One for all tests: unpacking the bundled data takes longer than most of them.
+    """One cache for all tests, because unpacking the bundled data takes longer than most of them.
 
-    A blank and a letter beyond ASCII: programs in any language get such paths as inputs.
+    Its path has a space and a letter outside ASCII, and so do the inputs of programs in every language.
     """
     return tmp_path_factory.mktemp("caché d'images")
 
 
 @pytest.fixture(scope="session")
 def fonts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where matplotlib keeps its list of fonts, which takes it seconds to make; one for all tests and processes."""
+    """Where matplotlib keeps its list of fonts, which takes seconds to make; one for all tests and processes."""
     base = tmp_path_factory.getbasetemp()
     return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "matplotlib"
 
@@ -44,13 +46,13 @@ def fonts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shop(
     tmp_path: Path, cache: Path, fonts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Workshop]:
-    """A folder with nothing of the user's in it; afterwards, nothing may be left running."""
+    """An empty folder without the user's settings; afterwards, nothing may be left running."""
     folder = tmp_path / "work"
     folder.mkdir()
     paths = {"HOME": tmp_path / "home", "XDG_CACHE_HOME": cache, "MPLCONFIGDIR": fonts, "HATE_WORKSHOP": tmp_path}
     for name, path in paths.items():
         monkeypatch.setenv(name, str(path))
-    for name in NOT_OURS:
+    for name in UNSET_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(folder)
     workshop = Workshop(folder, capsys, dict(os.environ))

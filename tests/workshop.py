@@ -1,4 +1,4 @@
-"""A folder to work in: a small test, interfaces and programs written by the tests, and `hate` to run them."""
+"""A working folder for tests: a small test script, interfaces, programs, and `hate` to run them."""
 
 import gzip
 import json
@@ -16,11 +16,11 @@ import pytest
 
 from harness.cli.main import call
 
-WAIT = 60  # seconds until something that never comes is given up; never reached where all is well
+WAIT = 60  # seconds before a test gives up; never reached if all is well
 TIMING = {"seconds", "memory"}
 Record = dict[str, Any]
 
-# The algorithm of most tests: right wherever the input is the claim, so cases 0, 2, 4 are TP and 1, 3, 5 are TN.
+# The algorithm of most tests: it answers with the input, so cases 0, 2, 4 are TP and 1, 3, 5 are TN.
 ECHO = "def answer(case, params):\n    return case.input\n"
 
 SCRIPT = """\
@@ -36,7 +36,7 @@ table = "cases.csv"
 {sections}
 """
 
-# A stream program: BODY sees `case`, its `id` and its input `given`, and the number `n` of the case.
+# A stream program; its body can use `case`, its `id`, its input `given`, and the number `n` of the case.
 STREAM = """\
 import json, os, sys, time
 def say(**message):
@@ -90,9 +90,9 @@ class Workshop:
     def script(
         self, count: int = 6, *, task: str = "label", keys: str = "", sections: str = "", rows: str = ""
     ) -> Path:
-        """A test of so many cases: input x0, x1, ...; every second one is negative, and claims what is not there."""
-        made = [f"c{n},x{n},{'y' if n % 2 else 'x'}{n},{'false' if n % 2 else 'true'}" for n in range(count)]
-        self.write("toy/cases.csv", rows or "\n".join(["id,input,expect,positive", *made, ""]))
+        """A test of `count` cases with inputs x0, x1, ...; every second one is negative, with a false claim."""
+        cases = [f"c{n},x{n},{'y' if n % 2 else 'x'}{n},{'false' if n % 2 else 'true'}" for n in range(count)]
+        self.write("toy/cases.csv", rows or "\n".join(["id,input,expect,positive", *cases, ""]))
         return self.write("toy/toy.hate.toml", SCRIPT.format(task=task, keys=keys, sections=sections))
 
     def interface(self, text: str = ECHO) -> Path:
@@ -107,25 +107,25 @@ class Workshop:
         return path
 
     def stream(self, body: str, *, in_flight: int = 16, whole: str = "") -> Path:
-        """An interface that reaches a stream program made of this body."""
+        """An interface for a stream program with this body, or with all of its text in `whole`."""
         indented = "\n".join(f"    {line}" for line in body.splitlines())
         self.write("program.py", whole or STREAM.format(body=indented))
         argv = json.dumps([sys.executable, "-S", "program.py"])
         return self.toml(f'[algorithm]\nname = "streamer"\n[stream]\nargv = {argv}\nin_flight = {in_flight}\n')
 
     def call(self, *words: str | Path) -> Done:
-        """`hate` in this process: quick."""
+        """`hate` in this process, which is quick."""
         self.capsys.readouterr()
         status = call([str(word) for word in words])
         captured = self.capsys.readouterr()
-        return _checked(Done(status, captured.out, captured.err))
+        return _without_traceback(Done(status, captured.out, captured.err))
 
     def hate(self, *words: str | Path, **more: Any) -> Done:
-        """`hate` in a process of its own."""
+        """`hate` in a new process."""
         done = subprocess.run(
             command(words), cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=WAIT, **more
         )
-        return _checked(Done(done.returncode, done.stdout, done.stderr))
+        return _without_traceback(Done(done.returncode, done.stdout, done.stderr))
 
     def start(self, *words: str | Path) -> "subprocess.Popen[str]":
         return subprocess.Popen(
@@ -133,7 +133,7 @@ class Workshop:
         )
 
     def run(self, *words: str | Path, output: str = "out.jsonl") -> list[Record]:
-        """A run of the toy that ends well; its records."""
+        """Run the toy test, which must end well; its records."""
         done = self.call("run", "toy", "-o", output, *words)
         assert done.status == 0, done.err
         return self.records(output)
@@ -144,14 +144,14 @@ class Workshop:
         return [json.loads(line) for line in data.splitlines()]
 
     def records(self, name: str = "out.jsonl") -> list[Record]:
-        """What two runs of the same thing have in common; the transcript must be complete."""
+        """The records without times and memory; the transcript must be complete."""
         _, *records, end = self.lines(name)
         assert end["end"] is True
         assert end["tests"] == len(records)
         return [{key: value for key, value in record.items() if key not in TIMING} for record in records]
 
     def left_running(self) -> list[str]:
-        """Programs that were started by this test and live still, given a moment to end."""
+        """Programs that this test started and that are still running after a while."""
         for _ in range(WAIT * 10):
             if not (found := self._processes()):
                 return []
@@ -179,9 +179,9 @@ def wait_until(what: str, is_true: Callable[[], bool], process: "subprocess.Pope
         if is_true():
             return
         if process is not None and process.poll() is not None:
-            pytest.fail(f"never came: {what}; {process.communicate()}")
+            pytest.fail(f"waited in vain for {what}; {process.communicate()}")
         time.sleep(0.02)
-    pytest.fail(f"never came: {what}")
+    pytest.fail(f"waited in vain for {what}")
 
 
 def errors(records: Sequence[Record]) -> dict[str, str]:
@@ -189,8 +189,8 @@ def errors(records: Sequence[Record]) -> dict[str, str]:
     return {record["id"]: record["error"] for record in records if "error" in record}
 
 
-def _checked(done: Done) -> Done:
-    """No traceback reaches a user, and nothing is an internal error."""
+def _without_traceback(done: Done) -> Done:
+    """Check that the user sees no traceback and no internal error."""
     assert "Traceback" not in done.err, done.err
     assert "internal error" not in done.err, done.err
     return done

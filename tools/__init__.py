@@ -1,1 +1,1 @@
-"""Programs that make the bundled data again from their sources."""
+"""Programs that make the bundled data again from its sources."""

@@ -1,4 +1,4 @@
-"""How the bundled data is written: the same bytes on every machine, whenever it is made."""
+"""Write the bundled data: the same bytes on every machine, at any time."""
 
 import csv
 import zipfile
@@ -7,7 +7,7 @@ from pathlib import Path
 
 SIDE = 8
 MAXVAL = 16
-LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
+EARLIEST_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
 
 
 def pgm(pixels: Sequence[int]) -> bytes:
@@ -18,11 +18,11 @@ def pgm(pixels: Sequence[int]) -> bytes:
 
 
 def write_zip(path: Path, members: Mapping[str, bytes]) -> None:
-    """Write an archive in the order of its names, without the time of day or the user's rights."""
+    """Write an archive sorted by name, without the current time or the user's file modes."""
     with zipfile.ZipFile(path, "w") as archive:
         for name in sorted(members):
-            entry = zipfile.ZipInfo(name, LONG_AGO)
-            entry.create_system = 3  # Unix, also when made elsewhere
+            entry = zipfile.ZipInfo(name, EARLIEST_TIME)
+            entry.create_system = 3  # Unix, wherever it is made
             entry.external_attr = 0o100644 << 16
             archive.writestr(entry, members[name], zipfile.ZIP_DEFLATED, compresslevel=9)
 

@@ -1,8 +1,8 @@
-"""Make the data of test_scripts/blank: images that are not digits, and hdigits' training part beside them.
+"""Make the data of test_scripts/blank: images that are not digits, and the training part of hdigits.
 
     python -m tools.make_blank [FOLDER]
 
-Afterwards the script's `sha256` and `bytes` must be those that this prints.
+It prints the `sha256` and `bytes` that the script must have.
 """
 
 import random
@@ -43,7 +43,7 @@ LETTERS = {
 
 @dataclass(frozen=True)
 class Blank:
-    """An image that no digit reader should accept; `pattern` is the drawing that it is a copy of, if it is one."""
+    """An image that no algorithm should accept as a digit; `pattern` is the drawing that it was copied from, if any."""
 
     kind: str
     truth: str
@@ -63,7 +63,7 @@ def uniform() -> Iterator[Blank]:
 
 
 def noise(rng: random.Random) -> Iterator[Blank]:
-    """Yield pixels with ink at random places and of random strength."""
+    """Yield images with ink of random strength in random pixels."""
     for density in DENSITIES:
         for _ in range(NOISE_PER_DENSITY):
             inked = [_below(100, rng) < density for _ in range(SIDE * SIDE)]
@@ -71,7 +71,7 @@ def noise(rng: random.Random) -> Iterator[Blank]:
 
 
 def letters(rng: random.Random) -> Iterator[Blank]:
-    """Yield each letter several times: moved, with ink of uneven strength and a little dirt."""
+    """Yield each letter several times: shifted, with ink of uneven strength and some noise."""
     for letter, drawing in LETTERS.items():
         rows = drawing.split()
         for _ in range(COPIES_PER_LETTER):

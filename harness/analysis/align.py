@@ -18,7 +18,7 @@ from harness.transcript.columns import OUTCOMES, Coded, Columns
 from harness.transcript.format import Header
 
 MOST_NAMED = 5
-# Answers of a case that are matched where runs have different numbers of them: the least common multiple.
+# If runs have different numbers of answers per case, their least common multiple is matched, up to this many.
 MOST_ANSWERS = 1000
 
 
@@ -61,58 +61,58 @@ class AlignedRuns:
 
     @property
     def answers(self) -> int:
-        """Answers a case; 1 where each was asked once."""
+        """Answers per case."""
         return max(round(self.n / len(set(self.ids))), 1) if self.repeated else 1
 
     @property
     def positive(self) -> BoolArray:
-        """Whether a case is a positive one."""
+        """Whether each case is positive."""
         return self.cases.positive[self.order]
 
     @property
     def ranks(self) -> FloatArray:
-        """The rank of the right one, (m, n); not a number where there is none."""
+        """The rank of the right identity, (m, n); not a number if there is none."""
         return np.stack([run.rank[order] for run, order in zip(self.runs, self.orders, strict=True)])
 
     def curve_cases(self) -> list[ScoredCases]:
-        """The scores of every run, ready for curves; a TranscriptError where answers have none."""
-        found = []
+        """The scores of every run, ready for curves; a TranscriptError if answers have none."""
+        cases = []
         for name, run, order in zip(self.names, self.runs, self.orders, strict=True):
             _check_scores(name, run)
             scored = curve_scores(run, name)
-            found.append(
+            cases.append(
                 make_scored_cases(scored.scores[order], self.positive, larger_is_better=scored.larger_is_better)
             )
-        return found
+        return cases
 
     def value_names(self) -> list[str]:
-        """The further numbers that records of all runs have."""
+        """The named values that records of all runs have."""
         return [name for name in self.cases.values if all(name in run.values for run in self.runs)]
 
     def value(self, name: str) -> FloatArray:
-        """A further number of the records, (m, n)."""
+        """A named value of the records, (m, n)."""
         for own, run in zip(self.names, self.runs, strict=True):
             if name not in run.values:
                 raise TranscriptError(f"{own}: no record has the value '{name}'")
         return np.stack([run.values[name][order] for run, order in zip(self.runs, self.orders, strict=True)])
 
     def column(self, name: str) -> Coded | None:
-        """A column of the cases, by name; None where there is none."""
+        """A column of the cases, by name; None if there is none."""
         fixed = {"truth": self._real_class(), "expect": self.cases.expect, "stratum": self.cases.stratum}
         fixed |= {"psu": self.cases.psu}
         if name == "positive":
             return Coded(self.positive.astype(np.int32), ["false", "true"])
         if name == "id":
             return Coded(np.unique(self.ids, return_inverse=True)[1].astype(np.int32), sorted(set(self.ids)))
-        found = self.cases.columns.get(name) or fixed.get(name)
-        return None if found is None else Coded(found.codes[self.order], found.labels)
+        column = self.cases.columns.get(name) or fixed.get(name)
+        return None if column is None else Coded(column.codes[self.order], column.labels)
 
     def column_names(self) -> list[str]:
         """The columns that cases can be grouped by."""
         return ["truth", "expect", "positive", *self.cases.columns]
 
     def _real_class(self) -> Coded:
-        """The truth, or the claim where it is true."""
+        """The truth, or the claim if it is true."""
         truth, expect = self.cases.truth, self.cases.expect
         labels = [*truth.labels, *expect.labels]
         of_claim = np.where(self.cases.positive & (expect.codes >= 0), expect.codes + len(truth.labels), -1)
@@ -123,19 +123,19 @@ class AlignedRuns:
 
 
 def names_of(runs: Sequence[Run]) -> list[str]:
-    """What to call each run beside the others."""
+    """A distinct name for each run."""
     return run_names([run.columns.header.algorithm.name for run in runs], [run.stem for run in runs])
 
 
 def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False) -> AlignedRuns:
-    """Match the cases by id, whatever their order; a TranscriptError where the runs cannot be compared."""
+    """Match the cases by id, whatever their order; a TranscriptError if the runs cannot be compared."""
     if not partial:
         _check_complete(runs)
     check_same_test([run.source for run in runs], [run.columns.header for run in runs])
     matched = _matched(runs)
     keys = [own for own, _ in matched]
-    found, left_out = _orders(runs, keys, intersect=intersect or partial)
-    orders = [order if places is None else places[order] for (_, places), order in zip(matched, found, strict=True)]
+    by_key, left_out = _orders(runs, keys, intersect=intersect or partial)
+    orders = [order if places is None else places[order] for (_, places), order in zip(matched, by_key, strict=True)]
     first = runs[0].columns
     outcome = np.stack([run.columns.outcome[order] for run, order in zip(runs, orders, strict=True)])
     headers = [run.columns.header for run in runs]
@@ -167,10 +167,10 @@ def _check_complete(runs: Sequence[Run]) -> None:
 
 
 def _matched(runs: Sequence[Run]) -> list[tuple[list[str], IntArray | None]]:
-    """What the records of each run are matched by, and where they are; None for one after the other.
+    """The keys that the records of each run are matched by, and where those records are; None for their own order.
 
-    Where runs have different numbers of answers a case, each answer of a run with fewer stands for several: the mean
-    over a case stays what it was, and so does everything else, the case being a unit then.
+    If runs have different numbers of answers per case, each answer of a run with fewer is repeated. The mean over a
+    case does not change, and so nothing else does, since the case is then the unit.
     """
     answers = [int(run.columns.repeat.max(initial=1)) for run in runs]
     if len(set(answers)) == 1:
@@ -179,30 +179,30 @@ def _matched(runs: Sequence[Run]) -> list[tuple[list[str], IntArray | None]]:
     if common > MOST_ANSWERS:
         many = ", ".join(map(str, sorted(set(answers))))
         raise TranscriptError(
-            f"{runs[0].source} and the others have {many} answers per case, which do not go into {MOST_ANSWERS}; "
-            "compare runs with the same number of answers, or a multiple of it"
+            f"{runs[0].source} and the others have {many} answers per case, with a common multiple over "
+            f"{MOST_ANSWERS}; compare runs with the same number of answers, or a multiple of it"
         )
-    found: list[tuple[list[str], IntArray | None]] = []
+    matched: list[tuple[list[str], IntArray | None]] = []
     for run, own in zip(runs, answers, strict=True):
         copies = common // own
         keys = [key for copy in range(copies) for key in _keys(run, copy * own)]
-        found.append((keys, np.tile(np.arange(len(run.columns.ids)), copies)))
-    return found
+        matched.append((keys, np.tile(np.arange(len(run.columns.ids)), copies)))
+    return matched
 
 
-def _keys(run: Run, further: int = 0) -> list[str]:
-    """The id, and which of several answers it is."""
+def _keys(run: Run, offset: int = 0) -> list[str]:
+    """The id of each record, and which of several answers it is."""
     columns = run.columns
-    if not further and not (columns.repeat > 1).any():
+    if not offset and not (columns.repeat > 1).any():
         return columns.ids
-    numbers = (columns.repeat + further).tolist()
+    numbers = (columns.repeat + offset).tolist()
     return [f"{i}\0{r}" if r > 1 else i for i, r in zip(columns.ids, numbers, strict=True)]
 
 
 def _check_once(run: Run, keys: list[str]) -> None:
     if len(set(keys)) != len(keys):
         twice = Counter(keys).most_common(1)[0][0]
-        raise TranscriptError(f"{run.source}: case '{_shown(twice)}' is there twice")
+        raise TranscriptError(f"{run.source}: case '{_case_text(twice)}' occurs twice")
 
 
 def _orders(runs: Sequence[Run], keys: Sequence[list[str]], *, intersect: bool) -> tuple[list[IntArray], int]:
@@ -219,11 +219,11 @@ def _orders(runs: Sequence[Run], keys: Sequence[list[str]], *, intersect: bool) 
         raise TranscriptError(_missing(runs, keys, everything))
     if not common:
         raise TranscriptError(f"{runs[0].source} and the others have no case in common")
-    wanted = [key for key in keys[0] if key in common]
+    ordered = [key for key in keys[0] if key in common]
     orders = []
     for own in keys:
         place = {key: number for number, key in enumerate(own)}
-        orders.append(np.fromiter((place[key] for key in wanted), np.intp, len(wanted)))
+        orders.append(np.fromiter((place[key] for key in ordered), np.intp, len(ordered)))
     return orders, missing
 
 
@@ -232,13 +232,13 @@ def _missing(runs: Sequence[Run], keys: Sequence[list[str]], everything: set[str
     for run, own in zip(runs, keys, strict=True):
         lacking = sorted(everything.difference(own))
         if lacking:
-            some = ", ".join(_shown(key) for key in lacking[:MOST_NAMED])
+            some = ", ".join(_case_text(key) for key in lacking[:MOST_NAMED])
             more = ", ..." if len(lacking) > MOST_NAMED else ""
             parts.append(f"{run.source} lacks {len(lacking):,} ({some}{more})")
-    return f"not the same cases: {'; '.join(parts)}; --intersect compares what all have"
+    return f"not the same cases: {'; '.join(parts)}; --intersect compares the cases that all have"
 
 
-def _shown(key: str) -> str:
+def _case_text(key: str) -> str:
     return key.replace("\0", " (answer ") + (")" if "\0" in key else "")
 
 
@@ -251,11 +251,11 @@ def _counts(columns: Columns, order: IntArray) -> Counts:
 
 
 def _check_scores(name: str, run: Columns) -> None:
-    """Results of other tools may say that a case was accepted, and neither why nor by how much."""
+    """Results of other tools may say that a case was accepted, but not with what score."""
     bare = np.flatnonzero(np.isnan(run.score) & (run.error.codes < 0) & (run.positive == run.success))
     if bare.size:
         first = run.ids[int(bare[0])]
         raise TranscriptError(
-            f"{name}: {bare.size:,} accepted cases have no score ('{first}' is the first), so that no threshold can be "
-            "set; let the program answer with scores"
+            f"{name}: {bare.size:,} accepted cases have no score ('{first}' is the first), so no threshold can be set; "
+            "let the program answer with scores"
         )

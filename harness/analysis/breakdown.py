@@ -1,7 +1,7 @@
 """Runs broken down by a column: how they react to changes in the properties of their inputs.
 
-A group is a part of one sample, not a sample of its own: its error is taken over all units of the strata that it lies
-in, so that the number of its cases may vary too.
+A group is part of one sample, not a sample of its own: its error is computed over all units of its strata, so the
+number of its cases may vary too.
 """
 
 import math
@@ -21,13 +21,13 @@ from harness.stats.multiplicity import Multiplicity, adjusted
 from harness.stats.replication.estimates import Estimates
 
 MOST_PAIRS = 66
-# Cases times groups that are held at once, to compare groups with one another.
+# Cases times groups that are held in memory at once, to compare groups.
 MOST_CELLS = 1 << 27
 
 
 @dataclass(frozen=True)
 class Group:
-    """Some of the cases: estimates of all runs and of the differences of all pairs, None where there is none."""
+    """Some of the cases, with estimates for all runs and for the differences of all pairs, or None."""
 
     label: str
     cases: int
@@ -37,10 +37,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Gap:
-    """How far the best and the worst group of one run are apart.
+    """The difference between the best and the worst group of one run.
 
-    The interval holds for all pairs of groups at once, since the two were chosen after looking; `p_value` is of all
-    groups being equal. No estimate where fewer than two groups show how much they vary.
+    The interval holds for all pairs of groups at once, since the two were chosen after seeing the data; `p_value` tests
+    that all groups are equal.
     """
 
     best: str
@@ -60,7 +60,7 @@ class Interaction:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """All groups in the order of their values; for each run its gap, for each pair whether it depends on the group."""
+    """All groups in the order of their values, the gap of each run, and the interaction of each pair."""
 
     column: str
     groups: list[Group]
@@ -68,19 +68,19 @@ class Breakdown:
     interactions: list[Interaction | None]
 
 
-def break_down(study: Measurement, pairs: Sequence[tuple[int, int]], asked: str) -> Breakdown:
+def break_down(study: Measurement, pairs: Sequence[tuple[int, int]], by: str) -> Breakdown:
     """Break runs, and pairs of them, down by a column."""
     if len(pairs) > MOST_PAIRS:
-        raise UsageError(f"--by with {len(pairs):,} pairs is more than anyone reads; choose one: --baseline NAME")
-    found = groups_of(study.aligned, asked)
-    members = [found.codes == code for code in range(len(found.labels))]
-    rows = [_group(study, label, inside, pairs) for label, inside in zip(found.labels, members, strict=True)]
+        raise UsageError(f"--by with {len(pairs):,} pairs is too much to read; compare with one run: --baseline NAME")
+    groups = groups_of(study.aligned, by)
+    members = [groups.codes == code for code in range(len(groups.labels))]
+    rows = [_group(study, label, inside, pairs) for label, inside in zip(groups.labels, members, strict=True)]
     if not any(value for row in rows for value in row.runs):
         words = study.measure.words
-        raise UsageError(f"--by {asked}: no group by itself has a value of {words}; group by something else")
+        raise UsageError(f"--by {by}: no group by itself has a value for {words}; group by something else")
     runs = range(len(study.aligned.names))
     return Breakdown(
-        column=found.column,
+        column=groups.column,
         groups=_with_holm(rows, len(pairs)),
         gaps=[_gap(study, members, rows, run) for run in runs],
         interactions=_interactions(study, members, rows, pairs),
@@ -92,7 +92,7 @@ def _group(study: Measurement, label: str, inside: BoolArray, pairs: Sequence[tu
     try:
         cells = study.cells([(run, inside) for run in range(runs)])
     except UsageError:
-        # Replicates of all cases have the measure, those of this small group do not.
+        # The replicates of all cases have a value, those of this small group do not.
         return Group(label, int(inside.sum()), [None] * runs, [None] * len(pairs))
     return Group(label, int(inside.sum()), [cells.one(run) for run in range(runs)], cells.differences(pairs))
 
@@ -104,68 +104,68 @@ def _with_holm(rows: Sequence[Group], pairs: int) -> list[Group]:
 
 
 def _varying(rows: Sequence[Group], members: Sequence[BoolArray], run: int) -> list[int]:
-    """Groups of which a run's value has an interval."""
+    """The groups in which the run's value has an interval."""
     return [i for i in range(len(members)) if (one := rows[i].runs[run]) is not None and one.interval is not None]
 
 
 def _gap(study: Measurement, members: Sequence[BoolArray], rows: Sequence[Group], run: int) -> Gap | None:
-    having = _varying(rows, members, run)
-    if len(having) < 2 or len(having) * study.aligned.n > MOST_CELLS:
+    known = _varying(rows, members, run)
+    if len(known) < 2 or len(known) * study.aligned.n > MOST_CELLS:
         return None
     try:
-        cells = study.cells([(run, members[i]) for i in having])
+        cells = study.cells([(run, members[i]) for i in known])
     except UsageError:
         return None
-    if cells.found is None or len(cells.place) < len(having):
+    if cells.estimates is None or len(cells.place) < len(known):
         return None
-    values = cells.found.values if study.measure.larger_is_better else -cells.found.values
+    values = cells.estimates.values if study.measure.larger_is_better else -cells.estimates.values
     best, worst = int(np.argmax(values)), int(np.argmin(values))
     if best == worst:
         return None
-    one = _simultaneous(cells.found, cells.found.difference(best, worst), best, worst)
-    labels = [rows[i].label for i in having]
+    one = _simultaneous(cells.estimates, cells.estimates.difference(best, worst), best, worst)
+    labels = [rows[i].label for i in known]
     return Gap(labels[best], labels[worst], one, _p_equal(cells))
 
 
 def equal_groups(study: Measurement, members: Sequence[BoolArray]) -> float | None:
-    """The p-value of all groups of the first run being equal; None where too few of them show how much they vary."""
+    """The p-value that all groups of the first run are equal; None if too few of them have a variance."""
     if len(members) * study.aligned.n > MOST_CELLS:
         return None
     try:
         cells = study.cells([(0, inside) for inside in members])
-        if cells.found is not None and (cells.found.domain_df < 1).any():
-            # Groups within one unit have no error, and leave the others without replicates.
-            kept = [cell for cell, place in cells.place.items() if cells.found.domain_df[place] >= 1]
-            cells = study.cells([(0, members[cell]) for cell in kept]) if kept else Cells(None, {})
+        if cells.estimates is not None and (cells.estimates.domain_df < 1).any():
+            # A group within one unit has no error, and would leave the others without replicates.
+            known = [cell for cell, place in cells.place.items() if cells.estimates.domain_df[place] >= 1]
+            cells = study.cells([(0, members[cell]) for cell in known]) if known else Cells(None, {})
     except UsageError:
         return None
     return _p_equal(cells)
 
 
 def _p_equal(cells: Cells) -> float | None:
-    """Of all groups being equal: Wald's test of those that vary, and the ends by their limits if some do not."""
-    found = cells.found
-    if found is None:
+    """That all groups are equal: Wald's test of those that vary, and the extremes by their limits if some do not."""
+    estimates = cells.estimates
+    if estimates is None:
         return None
-    known = found.domain_df >= 1
-    varying = known & (found.se > 0)
+    known = estimates.domain_df >= 1
+    varying = known & (estimates.se > 0)
     p_values = []
     if varying.sum() > 1:
-        p_values.append(found.equality(np.eye(len(found))[varying], shared=False).p_value)
+        p_values.append(estimates.equality(np.eye(len(estimates))[varying], shared=False).p_value)
     if known.sum() > 1 and not varying[known].all():
-        most, least = (int(part(np.where(known, found.values, np.nan))) for part in (np.nanargmax, np.nanargmin))
-        p_values.append(math.comb(int(known.sum()), 2) * found.p_by_limits(most, least))
+        most, least = (int(part(np.where(known, estimates.values, np.nan))) for part in (np.nanargmax, np.nanargmin))
+        p_values.append(math.comb(int(known.sum()), 2) * estimates.p_by_limits(most, least))
     p_values = [p for p in p_values if not math.isnan(p)]
     return min(1.0, len(p_values) * min(p_values)) if p_values else None
 
 
-def _simultaneous(found: Estimates, one: Estimate, best: int, worst: int) -> Estimate:
+def _simultaneous(estimates: Estimates, one: Estimate, best: int, worst: int) -> Estimate:
     """The difference with an interval that allows for the choice of the two among all groups."""
-    i, j = np.triu_indices(len(found), 1)
+    i, j = np.triu_indices(len(estimates), 1)
     if one.interval is None or len(i) < 2:
         return one
     here = (i == min(best, worst)) & (j == max(best, worst))
-    level = float(found.max_t(i, j, df=one.df).confidence[here][0])
+    level = float(estimates.max_t(i, j, df=one.df).confidence[here][0])
     return replace(one, interval=one.at(level))
 
 
@@ -183,22 +183,22 @@ def _interactions(
 def _interaction(
     study: Measurement, members: Sequence[BoolArray], rows: Sequence[Group], pairs: Sequence[tuple[int, int]], k: int
 ) -> tuple[int, float] | None:
-    """Wald's test that a difference is the same in all groups that show how much it varies."""
-    having = [i for i in range(len(members)) if (gap := rows[i].pairs[k]) is not None and gap.se > 0 and gap.df >= 1]
-    if len(having) < 2 or 2 * len(having) * study.aligned.n > MOST_CELLS:
+    """Wald's test that a difference is the same in all groups in which it has a variance."""
+    known = [i for i in range(len(members)) if (gap := rows[i].pairs[k]) is not None and gap.se > 0 and gap.df >= 1]
+    if len(known) < 2 or 2 * len(known) * study.aligned.n > MOST_CELLS:
         return None
     try:
-        cells = study.cells([(run, members[i]) for run in pairs[k] for i in having])
+        cells = study.cells([(run, members[i]) for run in pairs[k] for i in known])
     except UsageError:
         return None
-    if cells.found is None or len(cells.place) < 2 * len(having):
+    if cells.estimates is None or len(cells.place) < 2 * len(known):
         return None
-    test = cells.found.equality(_differences(len(having)), shared=False)
-    return None if math.isnan(test.p_value) else (len(having), test.p_value)
+    test = cells.estimates.equality(_differences(len(known)), shared=False)
+    return None if math.isnan(test.p_value) else (len(known), test.p_value)
 
 
 def _differences(groups: int) -> FloatArray:
-    """Contrasts (groups, 2 groups): the first run's value in a group less the second's."""
+    """Contrasts (groups, 2 groups): the first run's value in a group minus the second's."""
     return np.hstack([np.eye(groups), -np.eye(groups)])
 
 

@@ -37,7 +37,7 @@ from harness.stats.replication.sample import make_sample
 
 @dataclass(frozen=True, eq=False)
 class ProbeRanks:
-    """One rank a probe: nan where nobody in the gallery is right, infinity where the right one was not found."""
+    """One rank per probe: nan if the right person is not in the gallery, infinity if they were not found."""
 
     name: str
     rank: FloatArray
@@ -58,7 +58,7 @@ def ranks_of_run(run: Run, name: str, design: DesignOptions, *, partial: bool = 
     positive, known = columns.positive, ~np.isnan(columns.rank)
     rank = np.where(positive, np.where(known, columns.rank, np.inf), np.nan)
     if not positive.any():
-        raise TranscriptError(f"{run.source}: no probe is of a person in the gallery, so there are no ranks")
+        raise TranscriptError(f"{run.source}: no probe shows a person in the gallery, so there are no ranks")
     silent = positive & (columns.actual.codes < 0)
     people = aligned.column("truth")
     return ProbeRanks(
@@ -73,7 +73,7 @@ def ranks_of_run(run: Run, name: str, design: DesignOptions, *, partial: bool = 
 
 
 def _notes(*groups: BoolArray) -> list[str]:
-    """What became of strangers, of probes without an answer, and of those without a rank."""
+    """How people not enrolled, probes without an answer and probes without a rank are counted."""
     notes = []
     strangers, silent, lost = (int(np.count_nonzero(group)) for group in groups)
     if strangers:
@@ -81,14 +81,14 @@ def _notes(*groups: BoolArray) -> list[str]:
     if silent:
         notes.append(f"{silent:,} probes have no answer (failures to acquire): they count as not found at any rank")
     if lost:
-        notes.append(f"{lost:,} probes have no rank, the right one having no score: they count as not found")
+        notes.append(f"{lost:,} probes have no rank because the right person has no score: they count as not found")
     return notes
 
 
 def ranks_of_matrix(matrix: Matrix, design: DesignOptions, *, diagonal: bool = False) -> ProbeRanks:
     """The ranks of all probes of a matrix. `diagonal`: probe i and gallery image i are the same image.
 
-    Without a design, people are what was drawn where a person has several probes.
+    Without a design, people are the PSUs if a person has several probes.
     """
     ranks = matrix.ranks() if not diagonal else _off_diagonal(matrix)
     if not ranks.enrolled.any():
@@ -114,7 +114,7 @@ def _off_diagonal(matrix: Matrix) -> Ranks:
 
 def _sampling(matrix: Matrix, design: DesignOptions, several: bool) -> tuple[Sampling, str]:
     if design.weights not in (None, "cases"):
-        raise UsageError("--weights: for transcripts; every probe of a matrix weighs the same")
+        raise UsageError("--weights is for transcripts; every probe of a matrix weighs the same")
     strata, stratum = _grouped(matrix.rows, design.stratum)
     units, psu = _grouped(matrix.rows, design.psu)
     if several and design.stratum is None and design.psu is None:
@@ -140,41 +140,42 @@ def _grouped(labels: Labels, names: Sequence[str] | None) -> tuple[npt.NDArray[n
 
 @dataclass(frozen=True)
 class MedianRank:
-    """The median rank, and the rank at which ranks were cut off; infinite where half was not found."""
+    """The median rank, infinite if half of the probes were not found, and the rank at which ranks were censored."""
 
     estimate: Estimate
     censored_at: int | None
 
 
-def find_median(ranked: ProbeRanks, limit: int | None, plan: Replication) -> MedianRank:
-    """By replication where the design is known, else by the bootstrap; no interval where half was not found."""
+def find_median(ranked: ProbeRanks, limit: int | None, replication: Replication) -> MedianRank:
+    """By replication if the design is known, else by the bootstrap; no interval if half was not found."""
     sampling, last = ranked.sampling, limit or ranked.gallery + 1
     weights = None if sampling.weights == "cases" else sampling.sample.weights
     value = median_rank(ranked.rank, limit=limit, weights=weights)
     if not np.isfinite(value):
         return MedianRank(Estimate(value, math.nan, math.nan, None), limit)
-    # A replicate may find fewer than half where the sample finds just half: ranks must have an end.
+    # A replicate may find fewer than half when the sample finds just half: ranks must be finite.
     cut = censored(ranked.rank, last)
     if not sampling.known:
-        rng = np.random.default_rng(plan.seed)
-        return MedianRank(replace(bootstrap_median_rank(cut, rng=rng, confidence=plan.confidence), value=value), limit)
-    found = make_estimate(sampling.sample, median_rank_statistic(cut), plan)
-    still = found.interval is None or found.se == 0
-    interval = (
-        None if found.interval is None or still else Interval(found.interval.low, min(found.interval.high, float(last)))
-    )
-    return MedianRank(replace(found, value=value, interval=interval), limit)
+        rng = np.random.default_rng(replication.seed)
+        return MedianRank(
+            replace(bootstrap_median_rank(cut, rng=rng, confidence=replication.confidence), value=value), limit
+        )
+    estimate = make_estimate(sampling.sample, median_rank_statistic(cut), replication)
+    interval = estimate.interval if estimate.se != 0 else None
+    if interval is not None:
+        interval = Interval(interval.low, min(interval.high, float(last)))
+    return MedianRank(replace(estimate, value=value, interval=interval), limit)
 
 
-def median_json(found: MedianRank, gallery: int) -> dict[str, Any]:
-    """Under the names that the documentation promises."""
-    value = found.estimate.value
+def median_json(median: MedianRank, gallery: int) -> dict[str, Any]:
+    """The JSON that the documentation promises."""
+    value = median.estimate.value
     known = math.isfinite(value)
     return {
         "median_rank": value if known else None,
-        "median_interval": interval_json(found.estimate.interval),
+        "median_interval": interval_json(median.estimate.interval),
         "median_relative_rank": value / gallery if known else None,
-        "censored_at": found.censored_at,
+        "censored_at": median.censored_at,
     }
 
 
@@ -186,13 +187,13 @@ class CmcRequest:
     confidence: float = 0.95
     seed: int = 0
     limit: int | None = None
-    # The rank from which on one miss is as bad as another, for the median.
+    # For the median: all ranks from this one on count as equally bad.
     censor: int | None = None
 
 
 @dataclass(frozen=True)
 class MatchCurve:
-    """A cumulative match curve and what is to be known of it."""
+    """A cumulative match curve, its median rank and its notes."""
 
     name: str
     curve: Cmc
@@ -220,7 +221,7 @@ class MatchCurve:
 def match_curve(ranked: ProbeRanks, request: CmcRequest) -> MatchCurve:
     """Cumulate the ranks of the probes."""
     try:
-        curve, median = _curve(ranked, request), find_median(ranked, request.censor, _plan(request))
+        curve, median = _curve(ranked, request), find_median(ranked, request.censor, _replication(request))
     except ValueError as error:
         raise DataError(f"{ranked.name}: {error}") from None
     method = "" if request.bands is BandMethod.NONE else curve.bands.method
@@ -229,7 +230,7 @@ def match_curve(ranked: ProbeRanks, request: CmcRequest) -> MatchCurve:
     return MatchCurve(ranked.name, curve, ranked.gallery, ranked.people, median, method, target, ranked.notes, stratum)
 
 
-def _plan(request: CmcRequest) -> Replication:
+def _replication(request: CmcRequest) -> Replication:
     method = Method.BOOTSTRAP if request.bands is BandMethod.BOOTSTRAP else Method.AUTO
     return Replication(method=method, confidence=request.confidence, seed=request.seed)
 
@@ -237,37 +238,37 @@ def _plan(request: CmcRequest) -> Replication:
 def _curve(ranked: ProbeRanks, request: CmcRequest) -> Cmc:
     limit, kind, known = request.limit or ranked.gallery, request.bands, ranked.sampling.known
     if kind is BandMethod.TWO_WAY:
-        raise UsageError("--bands two-way: for curves over a threshold; a rank has one probe: wilson, brr or bootstrap")
+        raise UsageError("--bands two-way is for curves over a threshold; for ranks choose wilson, brr or bootstrap")
     if kind is BandMethod.BOOTSTRAP and not known:
         rng = np.random.default_rng(request.seed)
         return bootstrap_cmc(ranked.rank, rng=rng, limit=limit, confidence=request.confidence)
     if kind in (BandMethod.BRR, BandMethod.BOOTSTRAP) or (known and kind is BandMethod.AUTO):
-        return replicated_cmc(ranked.rank, ranked.sampling.sample, limit=limit, replication=_plan(request))
+        return replicated_cmc(ranked.rank, ranked.sampling.sample, limit=limit, replication=_replication(request))
     weights = None if ranked.sampling.weights == "cases" else ranked.sampling.sample.weights
     return cmc(ranked.rank, limit=limit, weights=weights, confidence=request.confidence)
 
 
 def cmc_json(curves: Sequence[MatchCurve], confidence: float) -> dict[str, Any]:
-    """Under the names that the documentation promises."""
+    """The JSON that the documentation promises."""
     return {"curves": [_json(curve) for curve in curves], "confidence": confidence}
 
 
-def _json(found: MatchCurve) -> dict[str, Any]:
-    bands = found.curve.bands
+def _json(curve: MatchCurve) -> dict[str, Any]:
+    bands = curve.curve.bands
     none = np.full(bands.rate.size, np.nan)
-    low, high = (bands.low, bands.high) if found.bands else (none, none)
+    low, high = (bands.low, bands.high) if curve.bands else (none, none)
     return {
-        "name": found.name,
-        "probes": found.curve.probes,
-        "ranks": found.curve.ranks.tolist(),
+        "name": curve.name,
+        "probes": curve.curve.probes,
+        "ranks": curve.curve.ranks.tolist(),
         "rates": bands.rate.tolist(),
         "low": numbers(low),
         "high": numbers(high),
-        "gallery": found.gallery,
-        "people": found.people,
-        "relative_ranks": found.relative.tolist(),
-        **median_json(found.median, found.gallery),
-        "bands": found.bands or None,
-        "target": found.target if found.bands else None,
-        "notes": found.notes,
+        "gallery": curve.gallery,
+        "people": curve.people,
+        "relative_ranks": curve.relative.tolist(),
+        **median_json(curve.median, curve.gallery),
+        "bands": curve.bands or None,
+        "target": curve.target if curve.bands else None,
+        "notes": curve.notes,
     }

@@ -1,4 +1,4 @@
-"""Compare runs: McNemar and replication for every pair, and what was asked for beside them."""
+"""Compare runs: McNemar and replication for every pair, and the extras that were requested."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -43,9 +43,9 @@ class CompareRequest:
     multiplicity: Multiplicity = Multiplicity.HOLM
     design: DesignOptions = field(default_factory=DesignOptions)
     replication: Replication = field(default_factory=Replication)
-    # Only the cases that all have.
+    # Compare only the cases that all runs have.
     intersect: bool = False
-    # Incomplete transcripts too.
+    # Accept incomplete transcripts.
     partial: bool = False
 
 
@@ -56,7 +56,7 @@ def compare_runs(runs: Sequence[Run], request: CompareRequest) -> Comparison:
 
 
 def compare_aligned(aligned: AlignedRuns, sampling: Sampling, request: CompareRequest) -> Comparison:
-    """The same for runs that are aligned; where there is an operating point, on outcomes that are decided anew."""
+    """The same for aligned runs; at an operating point, all outcomes are decided again first."""
     baseline = _baseline(aligned.names, request.baseline)
     measure = chosen_measure(request.statistic, request.criterion, aligned)
     recorded = Measurement(measure, aligned, sampling, request.replication)
@@ -65,15 +65,17 @@ def compare_aligned(aligned: AlignedRuns, sampling: Sampling, request: CompareRe
         operating = set_thresholds(aligned, request.criterion, sampling.sample.weights)
     study = recorded if operating is None else replace(recorded, aligned=operating.aligned)
     try:
-        found = _compare(study, baseline, request.multiplicity)
+        comparison = _compare(study, baseline, request.multiplicity)
     except ValueError as error:
-        # What the statistics refuse is the sample, such as one in which half of the units weigh nothing.
+        # The statistics reject the sample, for example because half of the units have no weight.
         raise TranscriptError(f"{aligned.headers[0].test.name}: {error}") from None
-    found = _with_details(replace(found, operating=operating), study, request)
+    comparison = _with_details(replace(comparison, operating=operating), study, request)
     if not request.costs:
-        return found
+        return comparison
     return replace(
-        found, seconds=costs("seconds", recorded, found.places), memory=costs("memory", recorded, found.places)
+        comparison,
+        seconds=costs("seconds", recorded, comparison.places),
+        memory=costs("memory", recorded, comparison.places),
     )
 
 
@@ -90,7 +92,7 @@ def _compare(study: Measurement, baseline: int | None, multiplicity: Multiplicit
     aligned, sampling, measure = study.aligned, study.sampling, study.measure
     if multiplicity is Multiplicity.MAX_T and not sampling.known and measure is RATE:
         raise UsageError(
-            "--multiplicity max-t works on estimates by design: name a --psu or a --stratum, or choose another"
+            "--multiplicity max-t needs estimates by design: name a --psu or a --stratum, or choose another correction"
         )
     rates = replace(study, measure=RATE).runs() if sampling.known else None
     values = rates if measure is RATE else study.runs()
@@ -144,27 +146,27 @@ def _better(aligned: AlignedRuns) -> list[list[int | None]]:
     return [[None if i == j else count for j, count in enumerate(row)] for i, row in enumerate(counts)]
 
 
-def _with_details(found: Comparison, study: Measurement, request: CompareRequest) -> Comparison:
-    """What was asked for beside the comparison: a margin, groups, items."""
+def _with_details(comparison: Comparison, study: Measurement, request: CompareRequest) -> Comparison:
+    """Add what was requested: a margin, groups, items."""
     margins = by = items = None
     if request.margin is not None:
         # 1 - 0.95 is not 0.05 in binary.
-        margin = Margin(request.margin, round(found.alpha, 12), found.larger_is_better)
-        margins = margin.tests(found.pairs, found.sampling.sample)
+        margin = Margin(request.margin, round(comparison.alpha, 12), comparison.larger_is_better)
+        margins = margin.tests(comparison.pairs, comparison.sampling.sample)
     if request.by is not None:
-        by = break_down(study, found.places, request.by)
+        by = break_down(study, comparison.places, request.by)
     if request.items:
-        items = analyse_items(study, [number for number, run in enumerate(found.runs) if run.value is not None])
-    return replace(found, margins=margins, by=by, items=items)
+        items = analyse_items(study, [number for number, run in enumerate(comparison.runs) if run.value is not None])
+    return replace(comparison, margins=margins, by=by, items=items)
 
 
 def costs(name: str, study: Measurement, places: Sequence[tuple[int, int]]) -> CostEstimates | None:
-    """Seconds or memory; a design that has no error for a mean leaves out the costs, not the comparison."""
+    """Seconds or memory. If the design gives no error for a mean, only the costs are left out."""
     try:
-        found = replace(study, measure=MEASURES[name]).runs()
+        cells = replace(study, measure=MEASURES[name]).runs()
     except (UsageError, ValueError):
         return None
-    if not found.place:
+    if not cells.place:
         return None
-    runs = [found.one(run) for run in range(len(study.aligned.names))]
-    return CostEstimates(runs, [found.ratio(a, b) for a, b in places])
+    runs = [cells.one(run) for run in range(len(study.aligned.names))]
+    return CostEstimates(runs, [cells.ratio(a, b) for a, b in places])

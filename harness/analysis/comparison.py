@@ -1,4 +1,4 @@
-"""What a comparison finds: every run by itself, every pair, all together, and what was asked for beside them."""
+"""The result of a comparison: every run, every pair, all runs together, and the extras that were requested."""
 
 import math
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class RunSummary:
     interval: Interval
     # By the design.
     estimate: Estimate | None
-    # The measure that is compared; nothing where this run has none, such as a precision where it accepts nothing.
+    # The measure that is compared; None if this run has none, such as a precision when it accepts nothing.
     value: float | None
 
 
@@ -47,7 +47,7 @@ class CostEstimates:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Everything that was found. What was not asked for, or not recorded, is None."""
+    """Everything that was computed; None for what was not requested or not recorded."""
 
     aligned: AlignedRuns
     sampling: Sampling
@@ -56,18 +56,18 @@ class Comparison:
     measure: Measure
     values: Cells | None
     multiplicity: Multiplicity
-    # The run that all others are compared with; None where all pairs are.
+    # The run that all others are compared with; None if all pairs are compared.
     baseline: int | None
     runs: list[RunSummary]
     pairs: list[Pair]
-    # On how many cases the run of the row succeeded and that of the column failed.
+    # On how many cases the run of the row succeeded and the run of the column failed.
     better: list[list[int | None]]
     cochran: CochranQ
     wald: WaldTest | None
     # Runs that cannot be told apart, and the letters that they share.
     groups: list[list[str]]
     letters: list[str]
-    # The rate of whoever always picked an algorithm that is right, and that of a majority vote.
+    # The rate of always picking an algorithm that is right, and that of a majority vote.
     oracle: float
     majority: float | None
     operating: OperatingResult | None = None
@@ -99,7 +99,7 @@ class Comparison:
 
     @property
     def other_measure(self) -> bool:
-        """Whether something else than the rate of success is compared."""
+        """Whether a measure other than the rate of success is compared."""
         return self.measure is not MEASURES["rate"]
 
     @property
@@ -118,7 +118,7 @@ class Comparison:
         return any(p.a == 0 and self.leader(p) == p.b and p.p_decisive <= self.alpha for p in self.pairs)
 
     def leader(self, pair: Pair) -> int | None:
-        """The one that the estimate speaks for; None on a tie."""
+        """The run that is better by the estimate; None on a tie."""
         if pair.estimate is None:
             return None if pair.other_measure else pair.better
         ahead = pair.estimate.value * (1 if self.larger_is_better else -1)
@@ -126,46 +126,46 @@ class Comparison:
 
 
 def best_first(runs: Sequence[RunSummary], *, larger_is_better: bool) -> list[int]:
-    """The places of the runs by what is compared; those without a value come last."""
+    """The places of the runs, the best first; those without a value come last."""
     sign = -1 if larger_is_better else 1
     return sorted(range(len(runs)), key=lambda i: math.inf if (value := runs[i].value) is None else sign * value)
 
 
-def comparison_json(found: Comparison) -> dict[str, Any]:
-    """Everything, under the names that the documentation promises."""
+def comparison_json(comparison: Comparison) -> dict[str, Any]:
+    """The JSON that the documentation promises."""
     return {
-        "test": identity_json(found.aligned.headers[0].test),
-        "statistic": found.measure.name,
-        **({} if found.operating is None else {"at": str(found.operating.criterion)}),
-        **({} if found.by is None else {"by": breakdown_json(found.by, found.names, found.places)}),
-        **({} if found.items is None else {"items": items_json(found.items)}),
-        "transcripts": [_run_json(found, number) for number in range(len(found.runs))],
-        "better": found.better,
+        "test": identity_json(comparison.aligned.headers[0].test),
+        "statistic": comparison.measure.name,
+        **({} if comparison.operating is None else {"at": str(comparison.operating.criterion)}),
+        **({} if comparison.by is None else {"by": breakdown_json(comparison.by, comparison.names, comparison.places)}),
+        **({} if comparison.items is None else {"items": items_json(comparison.items)}),
+        "transcripts": [_run_json(comparison, number) for number in range(len(comparison.runs))],
+        "better": comparison.better,
         "cochran_q": {
-            "statistic": found.cochran.statistic,
-            "df": found.cochran.df,
-            "p_value": found.cochran.p_value,
+            "statistic": comparison.cochran.statistic,
+            "df": comparison.cochran.df,
+            "p_value": comparison.cochran.p_value,
         },
-        "wald": _wald_json(found.wald),
-        "groups": found.groups,
-        "pairs": [_pair_json(found, number) for number in range(len(found.pairs))],
-        "combined": {"oracle": found.oracle, "majority": found.majority},
-        "confidence": found.confidence,
-        "multiplicity": str(found.multiplicity),
-        "left_out": found.aligned.left_out,
+        "wald": _wald_json(comparison.wald),
+        "groups": comparison.groups,
+        "pairs": [_pair_json(comparison, number) for number in range(len(comparison.pairs))],
+        "combined": {"oracle": comparison.oracle, "majority": comparison.majority},
+        "confidence": comparison.confidence,
+        "multiplicity": str(comparison.multiplicity),
+        "left_out": comparison.aligned.left_out,
     }
 
 
 def _wald_json(test: WaldTest | None) -> dict[str, Any] | None:
-    """The joint test; no degrees of freedom below 0 where there are more runs than units."""
+    """The joint test; its degrees of freedom are not below 0, even with more runs than units."""
     if test is None:
         return None
     values = msgspec.to_builtins(test) | {"df_error": max(test.df_error, 0.0)}
     return {key: finite(value) if isinstance(value, float) else value for key, value in values.items()}
 
 
-def _run_json(found: Comparison, number: int) -> dict[str, Any]:
-    run, counts, operating = found.runs[number], found.aligned.counts[number], found.operating
+def _run_json(comparison: Comparison, number: int) -> dict[str, Any]:
+    run, counts, operating = comparison.runs[number], comparison.aligned.counts[number], comparison.operating
     thresholds: dict[str, Any] = {}
     if operating is not None:
         thresholds = {
@@ -180,23 +180,23 @@ def _run_json(found: Comparison, number: int) -> dict[str, Any]:
         "rate": run.rate,
         "interval": interval_json(run.interval),
         "value": run.value,
-        "letters": found.letters[number],
-        "replication": replication_json(run.estimate, found.sampling),
+        "letters": comparison.letters[number],
+        "replication": replication_json(run.estimate, comparison.sampling),
         **thresholds,
-        **{name: _cost_json(found, name, costs.runs[number], number) for name, costs in _costs(found)},
+        **{name: _cost_json(comparison, name, costs.runs[number], number) for name, costs in _costs(comparison)},
     }
 
 
-def _costs(found: Comparison) -> list[tuple[str, CostEstimates]]:
-    both = (("seconds", found.seconds), ("memory", found.memory))
+def _costs(comparison: Comparison) -> list[tuple[str, CostEstimates]]:
+    both = (("seconds", comparison.seconds), ("memory", comparison.memory))
     return [(name, costs) for name, costs in both if costs is not None]
 
 
-def _cost_json(found: Comparison, name: str, one: Estimate | None, number: int) -> dict[str, Any] | None:
-    """The mean of what answers cost."""
+def _cost_json(comparison: Comparison, name: str, one: Estimate | None, number: int) -> dict[str, Any] | None:
+    """The mean cost of an answer."""
     if one is None:
         return None
-    cases = int(np.count_nonzero(~np.isnan(getattr(found.aligned, name)[number])))
+    cases = int(np.count_nonzero(~np.isnan(getattr(comparison.aligned, name)[number])))
     interval = interval_json(one.interval) if one.se > 0 else None
     return {"cases": cases, **estimate_json(one, "se", "df", value="mean"), "interval": interval}
 
@@ -207,9 +207,9 @@ _TESTS = (
 )  # fmt: skip
 
 
-def _pair_json(found: Comparison, number: int) -> dict[str, Any]:
-    pair, names = found.pairs[number], found.names
-    margin = {} if found.margins is None else {"equivalence": margin_json(found.margins[number])}
+def _pair_json(comparison: Comparison, number: int) -> dict[str, Any]:
+    pair, names = comparison.pairs[number], comparison.names
+    margin = {} if comparison.margins is None else {"equivalence": margin_json(comparison.margins[number])}
     return {
         "a": names[pair.a],
         "b": names[pair.b],
@@ -217,9 +217,9 @@ def _pair_json(found: Comparison, number: int) -> dict[str, Any]:
         "better": None if pair.better is None else names[pair.better],
         "difference": pair.difference,
         "interval": interval_json(pair.interval),
-        "replication": replication_json(pair.estimate, found.sampling),
+        "replication": replication_json(pair.estimate, comparison.sampling),
         **margin,
-        **{name: _ratio_json(costs.pairs[number]) for name, costs in _costs(found)},
+        **{name: _ratio_json(costs.pairs[number]) for name, costs in _costs(comparison)},
     }
 
 

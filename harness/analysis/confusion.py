@@ -1,4 +1,4 @@
-"""Confusion matrices: what was there, and what the program said."""
+"""Confusion matrices: the true classes, and what the program answered."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ NOTHING = "(none)"
 
 @dataclass(frozen=True)
 class ConfusionRequest:
-    """Which records count, and how an answer is taken."""
+    """Which records count, and how answers are read."""
 
     threshold: float | None = None
     positives: bool = False
@@ -38,7 +38,7 @@ class ConfusionRequest:
 
 @dataclass(frozen=True, eq=False)
 class TrueClasses:
-    """The class of each case, whether it is known (and counts), and whether the right answer is to refuse."""
+    """The class of each case, whether it is known (and counts), and whether refusing is the right answer."""
 
     label: TextArray
     known: BoolArray
@@ -46,7 +46,7 @@ class TrueClasses:
 
 
 def find_classes(aligned: AlignedRuns, request: ConfusionRequest) -> TrueClasses:
-    """A case that claims nothing and shows nothing known has a class of its own."""
+    """The true classes. A case with no claim and no truth has a class of its own."""
     column, expect = aligned.column("truth"), aligned.column("expect")
     if column is None or expect is None:
         raise TranscriptError(f"{aligned.names[0]}: no truth and no claims; a confusion matrix needs them")
@@ -58,23 +58,23 @@ def find_classes(aligned: AlignedRuns, request: ConfusionRequest) -> TrueClasses
 
 
 @dataclass(frozen=True, eq=False)
-class GivenLabels:
-    """What one program said of each case: "" for a refusal, an error, or a label below the threshold."""
+class AnswerLabels:
+    """What one program answered to each case: "" for a refusal, an error, or a label below the threshold."""
 
     label: TextArray
     error: BoolArray
     below: BoolArray
 
 
-def find_answers(run: Run, order: IntArray, request: ConfusionRequest) -> GivenLabels:
+def find_answers(run: Run, order: IntArray, request: ConfusionRequest) -> AnswerLabels:
     """The answers of one run, in the order of the aligned cases."""
     columns = run.columns
     error = columns.error.codes[order] >= 0
     label = np.array([*columns.actual.labels, ""], dtype=object)[columns.actual.codes[order]]
     threshold = _threshold(columns, request)
-    # Not a number, where an answer has no score, is below no threshold.
+    # An answer without a score, which is not a number, is below no threshold.
     below = np.asarray((columns.score[order] < threshold) & ~error & (label != ""), dtype=np.bool_)
-    return GivenLabels(np.where(error | below, "", label), error, below)
+    return AnswerLabels(np.where(error | below, "", label), error, below)
 
 
 def _threshold(columns: Columns, request: ConfusionRequest) -> float:
@@ -85,30 +85,30 @@ def _threshold(columns: Columns, request: ConfusionRequest) -> float:
 
 
 def all_labels(columns: Sequence[TextArray]) -> list[str]:
-    """All classes and answers: numbers as numbers, and nothing last."""
-    found = {str(label) for column in columns for label in np.unique(column.astype(str)).tolist()} - {"", NOTHING}
-    ordered = sorted(found, key=lambda label: (*sort_key(label), label))
+    """All classes and answers: numbers in numeric order, and `NOTHING` last."""
+    labels = {str(label) for column in columns for label in np.unique(column.astype(str)).tolist()} - {"", NOTHING}
+    ordered = sorted(labels, key=lambda label: (*sort_key(label), label))
     return [*ordered, NOTHING] if any((column == NOTHING).any() for column in columns) else ordered
 
 
-# Classes times cases beyond which there are no intervals: they would take minutes.
+# With more classes times cases there are no intervals: they would take minutes.
 MOST_ESTIMATED = 50_000_000
 
 
 @dataclass(frozen=True)
 class ClassRate:
-    """One class: how many cases a rate is taken over, and the rate; None where there is nothing to take it over."""
+    """One class: over how many cases a rate is computed, and the rate; None without cases."""
 
     cases: int
     estimate: Estimate | None
 
 
 class ClassRates:
-    """Rates within a class, of a sample that has each record so often; no intervals where a single case is none."""
+    """Rates within a class. The sample has each record `copies` times; without a sample there are no intervals."""
 
     def __init__(self, sampling: Sampling | None, request: ConfusionRequest, classes: int, copies: int = 1) -> None:
         self.copies = copies
-        self._plan = Replication(confidence=request.confidence)
+        self._replication = Replication(confidence=request.confidence)
         self._sample = None if sampling is None else sampling.sample
         self._affordable = sampling is not None and classes * sampling.sample.cases <= MOST_ESTIMATED
         self.method = "wilson" if self._affordable else "none"
@@ -124,20 +124,20 @@ class ClassRates:
             return ClassRate(cases, None)
         if self._sample is None or not self._affordable:
             return ClassRate(cases, Estimate(float(weights @ success / weights.sum()), np.nan, np.nan, None))
-        return ClassRate(cases, make_estimate(self._sample, shares([success & within], [within]), self._plan))
+        return ClassRate(cases, make_estimate(self._sample, shares([success & within], [within]), self._replication))
 
     def count(self, cases: BoolArray) -> int:
         """How many records these are."""
         return int(np.count_nonzero(cases)) // self.copies
 
 
-# Answers in free text are no classes, and their matrix would fill the memory.
+# Free-text answers are not classes, and their matrix would fill the memory.
 MOST_LABELS = 2000
 
 
 @dataclass(frozen=True)
 class ConfusedPair:
-    """Two classes and how often the one was taken for the other, as a share of its cases too."""
+    """Two classes and how often the first was mistaken for the second, also as a share of its cases."""
 
     truth: str
     answer: str
@@ -166,12 +166,12 @@ class Confusion:
     def pairs(self) -> list[ConfusedPair]:
         """Wrong answers, the most frequent first."""
         sums = self.matrix.sum(axis=1)
-        found = [
+        pairs = [
             ConfusedPair(self.labels[i], self.labels[j], int(self.matrix[i, j]), float(self.matrix[i, j] / sums[i]))
             for i, j in np.argwhere(self.matrix[:, :-1] > 0).tolist()
             if i != j
         ]
-        return sorted(found, key=lambda pair: (-pair.count, -pair.share, pair.truth, pair.answer))
+        return sorted(pairs, key=lambda pair: (-pair.count, -pair.share, pair.truth, pair.answer))
 
 
 def confusions(runs: Sequence[Run], request: ConfusionRequest) -> list[Confusion]:
@@ -179,7 +179,9 @@ def confusions(runs: Sequence[Run], request: ConfusionRequest) -> list[Confusion
     for run in runs:
         test = run.columns.header.test
         if not test.find_task(run.source).answers_classes:
-            raise TranscriptError(f"{run.source}: a {test.task} test; a confusion matrix needs labels, of a label test")
+            raise TranscriptError(
+                f"{run.source}: a {test.task} test; a confusion matrix needs the labels of a label test"
+            )
     aligned = align(runs, intersect=request.intersect, partial=request.partial)
     truths = find_classes(aligned, request)
     if not truths.known.any():
@@ -189,9 +191,9 @@ def confusions(runs: Sequence[Run], request: ConfusionRequest) -> list[Confusion
     if len(labels) > MOST_LABELS:
         raise TranscriptError(
             f"{runs[0].source}: {len(labels):,} different labels; "
-            f"a confusion matrix is for classes, {MOST_LABELS:,} at most"
+            f"a confusion matrix is for classes, at most {MOST_LABELS:,}"
         )
-    # One case is a matrix, but no sample.
+    # One case gives a matrix, but is not a sample.
     sampling = take_sample(aligned, request.design) if aligned.n > 1 else None
     return [
         _confusion(name, labels, truths, answer, ClassRates(sampling, request, len(labels), _copies(order)))
@@ -200,11 +202,13 @@ def confusions(runs: Sequence[Run], request: ConfusionRequest) -> list[Confusion
 
 
 def _copies(order: IntArray) -> int:
-    """How often each answer of a run was matched: more than once where others have more answers a case."""
+    """How often each answer of a run was matched: more than once if other runs have more answers per case."""
     return len(order) // len(np.unique(order))
 
 
-def _confusion(name: str, labels: list[str], truths: TrueClasses, answers: GivenLabels, rates: ClassRates) -> Confusion:
+def _confusion(
+    name: str, labels: list[str], truths: TrueClasses, answers: AnswerLabels, rates: ClassRates
+) -> Confusion:
     code = {label: number for number, label in enumerate(labels)}
     refusal, known = len(labels), truths.known
     rows = np.array([code.get(one, -1) for one in truths.label.tolist()])
@@ -231,37 +235,37 @@ def _confusion(name: str, labels: list[str], truths: TrueClasses, answers: Given
 
 
 def matrix_difference(a: Confusion, b: Confusion) -> npt.NDArray[np.intp]:
-    """The first matrix less the second."""
+    """The first matrix minus the second."""
     return np.asarray(a.matrix - b.matrix)
 
 
-def confusion_json(found: Sequence[Confusion]) -> dict[str, Any]:
-    """Under the names that the documentation promises; of several transcripts, `matrix` is the first one's."""
+def confusion_json(matrices: Sequence[Confusion]) -> dict[str, Any]:
+    """The JSON that the documentation promises; `matrix` is that of the first transcript."""
     payload: dict[str, Any] = {
-        "labels": found[0].labels,
-        "matrix": found[0].matrix.tolist(),
-        "transcripts": [_one(one) for one in found],
+        "labels": matrices[0].labels,
+        "matrix": matrices[0].matrix.tolist(),
+        "transcripts": [_confusion_json(one) for one in matrices],
     }
-    if len(found) == 2:
-        names = {"a": found[0].name, "b": found[1].name}
-        payload["difference"] = {**names, "matrix": matrix_difference(found[0], found[1]).tolist()}
+    if len(matrices) == 2:
+        names = {"a": matrices[0].name, "b": matrices[1].name}
+        payload["difference"] = {**names, "matrix": matrix_difference(matrices[0], matrices[1]).tolist()}
     return payload
 
 
-def _one(found: Confusion) -> dict[str, Any]:
+def _confusion_json(confusion: Confusion) -> dict[str, Any]:
     return {
-        "name": found.name,
-        "matrix": found.matrix.tolist(),
-        "errors": found.errors,
-        "below_threshold": found.below,
-        "left_out": found.left_out,
-        "recall": [_rate(label, one) for label, one in zip(found.labels, found.recall, strict=True)],
-        "precision": [_rate(label, one) for label, one in zip(found.labels, found.precision, strict=True)],
-        "method": found.method,
-        "target": found.target,
+        "name": confusion.name,
+        "matrix": confusion.matrix.tolist(),
+        "errors": confusion.errors,
+        "below_threshold": confusion.below,
+        "left_out": confusion.left_out,
+        "recall": [_rate(label, one) for label, one in zip(confusion.labels, confusion.recall, strict=True)],
+        "precision": [_rate(label, one) for label, one in zip(confusion.labels, confusion.precision, strict=True)],
+        "method": confusion.method,
+        "target": confusion.target,
         "confused": [
             {"truth": pair.truth, "answer": pair.answer, "count": pair.count, "share": pair.share}
-            for pair in found.pairs
+            for pair in confusion.pairs
         ],
     }
 

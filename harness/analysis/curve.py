@@ -1,4 +1,4 @@
-"""A curve with all that is said of it, where two of them cross, and their JSON."""
+"""A curve with its summaries and notes, where two curves cross, and their JSON."""
 
 import math
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class CurvePoints:
 
 @dataclass(frozen=True)
 class RequestedPoint:
-    """An operating point that was asked for; the estimate is of the rate that was not given, None without an error."""
+    """A requested operating point; the estimate is of the other rate, None if it has no error."""
 
     at: PointRequest
     point: OperatingPoint
@@ -57,13 +57,13 @@ class RequestedPoint:
 
     @property
     def of(self) -> str:
-        """The rate that was not given."""
+        """The rate that the estimate is of."""
         return "fpr" if self.at.of == "fnr" else "fnr"
 
 
 @dataclass(frozen=True)
 class MeanPoint:
-    """A mean point of repeated tests, with its ellipse where three or more repetitions vary."""
+    """A mean point of repeated tests, with an ellipse if three or more repetitions vary."""
 
     threshold: float
     fpr: float
@@ -80,16 +80,16 @@ class Curve:
     negatives: int
     auc: Estimate
     eer: Estimate
-    # What area and equal error rate are for.
+    # What the intervals of area and equal error rate are for.
     summary_target: str
     eer_threshold: float
     average_precision: float
     points: CurvePoints
-    # How the bands were found and what they are for; empty where there are none.
+    # How the bands were computed and what they are for; empty if there are none.
     bands: str
     target: str
     counts: ThresholdCounts
-    # How many points the curve has, of which `points` may be some.
+    # How many points the whole curve has; `points` may be only some of them.
     whole: int
     requested: list[RequestedPoint] = field(default_factory=list)
     cost: DetectionCost | None = None
@@ -112,15 +112,15 @@ class CurveCrossings:
     places: list[Crossing]
 
     def ahead(self, place: Crossing) -> str:
-        """The one that is above at smaller false-positive rates."""
+        """The curve that is above at smaller false-positive rates."""
         return self.a if place.above_before == "a" else self.b
 
     def behind(self, place: Crossing) -> str:
-        """The one that is above at larger ones."""
+        """The curve that is above at larger ones."""
         return self.b if place.above_before == "a" else self.a
 
 
-# Beyond so many curves nobody reads about pairs of them.
+# With more curves, nobody reads about pairs of them.
 MOST_CURVES = 12
 
 
@@ -128,15 +128,15 @@ def find_crossings(curves: Sequence[Curve]) -> list[CurveCrossings]:
     """All pairs that cross."""
     if len(curves) > MOST_CURVES:
         return []
-    found = [CurveCrossings(a.name, b.name, crossings(a.counts, b.counts)) for a, b in combinations(curves, 2)]
-    return [pair for pair in found if pair.places]
+    pairs = [CurveCrossings(a.name, b.name, crossings(a.counts, b.counts)) for a, b in combinations(curves, 2)]
+    return [pair for pair in pairs if pair.places]
 
 
 POINTS = ("threshold", "tpr", "fpr", "fnr", "precision", "low", "high", "low_at_fpr", "high_at_fpr")
 
 
 def curves_json(curves: Sequence[Curve], crossed: Sequence[CurveCrossings], confidence: float) -> dict[str, Any]:
-    """Everything; infinite thresholds, and what could not be had, are null."""
+    """Everything; infinite thresholds and missing values are null."""
     return {
         "curves": [_curve(curve) for curve in curves],
         "crossings": [_crossing(pair, place) for pair in crossed for place in pair.places],
@@ -145,7 +145,7 @@ def curves_json(curves: Sequence[Curve], crossed: Sequence[CurveCrossings], conf
 
 
 def _curve(curve: Curve) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "name": curve.name,
         "positives": curve.positives,
         "negatives": curve.negatives,
@@ -171,15 +171,15 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "notes": curve.notes,
     }
     if curve.param is not None:
-        found |= {"param": curve.param, "values": curve.values}
+        payload |= {"param": curve.param, "values": curve.values}
     if curve.repetitions is not None:
-        found |= {"repetitions": curve.repetitions, "means": [_mean(mean) for mean in curve.means]}
-    return found
+        payload |= {"repetitions": curve.repetitions, "means": [_mean(mean) for mean in curve.means]}
+    return payload
 
 
-def summary_method(one: Estimate) -> str:
-    """How an area was found; the linear form of independent cases has a name of its own."""
-    return "DeLong" if one.method == "linearised" and math.isinf(one.df) else one.method
+def summary_method(estimate: Estimate) -> str:
+    """How an area was computed; for independent cases, the linear form is DeLong's."""
+    return "DeLong" if estimate.method == "linearised" and math.isinf(estimate.df) else estimate.method
 
 
 def _points(points: CurvePoints) -> dict[str, list[float | None]]:
@@ -187,25 +187,25 @@ def _points(points: CurvePoints) -> dict[str, list[float | None]]:
 
 
 def numbers(values: npt.NDArray[np.float64]) -> list[float | None]:
-    """JSON has no infinity: null where a number is none."""
+    """Numbers for JSON, which has no infinity: null if not finite."""
     plain: list[float | None] = values.tolist()
     for place in np.flatnonzero(~np.isfinite(values)).tolist():
         plain[place] = None
     return plain
 
 
-def _point_json(one: RequestedPoint) -> dict[str, Any]:
-    point = one.point
+def _point_json(requested: RequestedPoint) -> dict[str, Any]:
+    point = requested.point
     return {
-        "at": one.at.text,
+        "at": requested.at.text,
         "threshold": finite(point.threshold),
         "tpr": 1 - point.fnmr,
         "fpr": point.fmr,
         "fnr": point.fnmr,
         "attained": point.attained,
-        "interval_of": one.of,
-        "interval": interval_json(one.estimate.interval if one.estimate else None),
-        "method": one.estimate.method if one.estimate else None,
+        "interval_of": requested.of,
+        "interval": interval_json(requested.estimate.interval if requested.estimate else None),
+        "method": requested.estimate.method if requested.estimate else None,
     }
 
 
@@ -237,7 +237,7 @@ def _crossing(pair: CurveCrossings, place: Any) -> dict[str, Any]:
 
 def _mean(mean: MeanPoint) -> dict[str, Any]:
     ellipse = mean.ellipse
-    found = {"threshold": finite(mean.threshold), "fpr": mean.fpr, "tpr": mean.tpr, "ellipse": None}
+    payload = {"threshold": finite(mean.threshold), "fpr": mean.fpr, "tpr": mean.tpr, "ellipse": None}
     if ellipse is None:
-        return found
-    return found | {"ellipse": {"half_axes": list(ellipse.half_axes), "angle": ellipse.angle}}
+        return payload
+    return payload | {"ellipse": {"half_axes": list(ellipse.half_axes), "angle": ellipse.angle}}

@@ -1,4 +1,4 @@
-"""How sure one can be of a curve, and of the operating points on it."""
+"""The error of a curve, and of the operating points on it."""
 
 import math
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ INDEPENDENT = "new independent cases"
 
 @dataclass(frozen=True, eq=False)
 class CurveBasis:
-    """What certainty rests on: the cases of one curve, how they were sampled, and the user's request."""
+    """What errors are computed from: the cases of one curve, how they were sampled, and the user's request."""
 
     cases: ScoredCases
     sampling: Sampling
@@ -52,36 +52,36 @@ class CurveBasis:
 
     @property
     def sample(self) -> Sample:
-        """The sample that the cases are."""
+        """The cases as a sample."""
         return self.sampling.sample
 
     @property
-    def plan(self) -> Replication:
-        """How to replicate: by what suits the statistic, or by the bootstrap where that was asked for."""
+    def replication(self) -> Replication:
+        """How to replicate: by what suits the statistic, or by the bootstrap if requested."""
         method = Method.BOOTSTRAP if self.request.bands is BandMethod.BOOTSTRAP else Method.AUTO
         return Replication(method=method, confidence=self.request.confidence, seed=self.request.seed)
 
     @property
     def target(self) -> str:
-        """What area and equal error rate speak of."""
+        """What the intervals of area and equal error rate are for."""
         if self.subjects is not None:
             return TARGET
         return self.sampling.target if self.sampling.known else INDEPENDENT
 
     @property
     def bands(self) -> BandMethod:
-        """The kind of band that fits, or that was asked for."""
-        wanted = self.request.bands
-        if wanted is BandMethod.TWO_WAY and self.subjects is None:
+        """The requested kind of band, or the kind that suits the design."""
+        requested = self.request.bands
+        if requested is BandMethod.TWO_WAY and self.subjects is None:
             raise UsageError("--bands two-way: name the columns of the two subjects with --subjects ROW,COLUMN")
-        if wanted is BandMethod.BRR and not self.sampling.known:
+        if requested is BandMethod.BRR and not self.sampling.known:
             raise UsageError("--bands brr: no stratum and no PSU is known; name one with --stratum or --psu")
-        if wanted is BandMethod.SIMULTANEOUS and self.subjects is not None:
+        if requested is BandMethod.SIMULTANEOUS and self.subjects is not None:
             raise UsageError(
-                "--bands simultaneous: not for scores of two subjects each; take two-way, or leave --subjects out"
+                "--bands simultaneous: not for scores of two subjects each; choose two-way, or leave out --subjects"
             )
-        if wanted is not BandMethod.AUTO:
-            return wanted
+        if requested is not BandMethod.AUTO:
+            return requested
         if self.subjects is not None:
             return BandMethod.TWO_WAY
         return BandMethod.BRR if self.sampling.known else BandMethod.WILSON
@@ -109,7 +109,7 @@ def curve_estimate(basis: CurveBasis, summary: CurveSummary) -> Estimate:
     """Area or equal error rate, with the error that fits the design."""
     if basis.subjects is not None:
         return two_way_summary(summary.name, basis.cases, basis.subjects, confidence=basis.request.confidence)
-    return summary_estimate(summary, basis.cases, basis.sample, basis.plan)
+    return summary_estimate(summary, basis.cases, basis.sample, basis.replication)
 
 
 def curve_bands(basis: CurveBasis, counts: ThresholdCounts, at: IntArray) -> CurveBands | None:
@@ -126,11 +126,13 @@ def curve_bands(basis: CurveBasis, counts: ThresholdCounts, at: IntArray) -> Cur
     if kind is BandMethod.BOOTSTRAP and not basis.sampling.known:
         rng = np.random.default_rng(basis.request.seed)
         return bootstrap_bands(counts, at, rng=rng, confidence=confidence)
-    return replicated_bands(basis.cases, basis.sample, at, replication=replace(basis.plan, confidence=confidence))
+    return replicated_bands(
+        basis.cases, basis.sample, at, replication=replace(basis.replication, confidence=confidence)
+    )
 
 
 def fixed_bands(basis: CurveBasis, counts: ThresholdCounts, at: IntArray) -> FixedFprBands | None:
-    """Bands at the false positive rates of some places; None where the design has none, or none were asked for."""
+    """Bands at the false positive rates of some places; None if the design has none, or none were requested."""
     kind = basis.bands
     if kind in (BandMethod.NONE, BandMethod.TWO_WAY):
         return None
@@ -146,7 +148,7 @@ def point_confidence(basis: CurveBasis, at: IntArray) -> float:
     return simultaneous_confidence(basis.cases, basis.sample, at, rng=rng, confidence=basis.request.confidence)
 
 
-# Errors that a rate needs so as to lie within 30 % of the true one with 90 % confidence (Doddington and others 2000).
+# Errors that a rate needs to be within 30 % of the true one with 90 % confidence (Doddington and others 2000).
 RULE_OF_30 = 30
 
 
@@ -158,13 +160,13 @@ def operating_point(counts: ThresholdCounts, at: PointRequest) -> OperatingPoint
 
 
 def requested_point(basis: CurveBasis, counts: ThresholdCounts, at: PointRequest) -> RequestedPoint:
-    """An operating point with an interval that knows, for a given rate, that the threshold was set on these cases."""
+    """An operating point; at a rate, its interval allows for a threshold that was set on these cases."""
     estimate = _at_threshold(basis, counts, at.value) if at.of == "threshold" else _at_rate(basis, at)
     return RequestedPoint(at, operating_point(counts, at), estimate)
 
 
 def few_errors(text: str, of: str, rate: float, positive: BoolArray) -> list[str]:
-    """Rates that are asked for on too few cases: Doddington's rule of 30, and the rule of three for none at all."""
+    """A note if a requested rate has too few cases: Doddington's rule of 30, and the rule of three for no errors."""
     if of not in ("fpr", "fnr"):
         return []
     kind, error = ("negative", "false positives") if of == "fpr" else ("positive", "false negatives")
@@ -173,11 +175,12 @@ def few_errors(text: str, of: str, rate: float, positive: BoolArray) -> list[str
     if errors < 1:
         takes = f"; it takes {math.ceil(3 / rate):,} to show it" if rate > 0 else ""
         return [
-            f"--at {text}: {cases:,} {kind} cases allow no error at that rate, and with none the rate {none}{takes}"
+            f"--at {text}: {cases:,} {kind} cases allow no error at that rate, and without errors the rate "
+            f"{none}{takes}"
         ]
     if errors < RULE_OF_30:
         return [
-            f"--at {text}: rests on {errors:.0f} {error}; to be within 30 % of the true rate takes {RULE_OF_30} "
+            f"--at {text}: rests on {errors:.0f} {error}; being within 30 % of the true rate takes {RULE_OF_30} "
             f"(rule of 30), that is {math.ceil(RULE_OF_30 / rate):,} {kind} cases"
         ]
     return []
@@ -192,25 +195,25 @@ def least_cost(counts: ThresholdCounts, cost: ErrorCosts | None) -> DetectionCos
 
 def _at_rate(basis: CurveBasis, at: PointRequest) -> Estimate | None:
     if basis.subjects is not None:
-        # There is no error for a point that moves with the subjects on both sides.
+        # No error is known for a point that moves with the subjects on both sides.
         return None
-    cases = basis.cases if at.of == "fpr" else _turned(basis.cases)
+    cases = basis.cases if at.of == "fpr" else _swapped(basis.cases)
     sample = basis.sample if basis.sampling.known else None
     try:
-        found = fixed_fpr_bands(cases, sample, [at.value], confidence=basis.request.confidence)
+        bands = fixed_fpr_bands(cases, sample, [at.value], confidence=basis.request.confidence)
     except ValueError:
         return None
-    limits = Interval(1 - float(found.high[0]), 1 - float(found.low[0]))
-    return Estimate(1 - float(found.tpr[0]), math.nan, found.df, limits, basis.request.confidence, "linearised")
+    limits = Interval(1 - float(bands.high[0]), 1 - float(bands.low[0]))
+    return Estimate(1 - float(bands.tpr[0]), math.nan, bands.df, limits, basis.request.confidence, "linearised")
 
 
-def _turned(cases: ScoredCases) -> ScoredCases:
-    """Refusing in place of accepting: the false-positive rate becomes the false-negative one, and the other way."""
+def _swapped(cases: ScoredCases) -> ScoredCases:
+    """With refusing and accepting swapped: the false-positive rate becomes the false-negative rate, and vice versa."""
     return ScoredCases(-cases.better, ~cases.positive, cases.weights, cases.larger_is_better)
 
 
 def _at_threshold(basis: CurveBasis, counts: ThresholdCounts, threshold: float) -> Estimate:
-    """A rate at a threshold that was there before the data."""
+    """The false-negative rate at a threshold that was fixed before the data."""
     sign = 1.0 if counts.larger_is_better else -1.0
     refused = np.asarray(basis.cases.better < sign * threshold)
-    return make_estimate(basis.sample, rate(refused, within=basis.cases.positive), basis.plan)
+    return make_estimate(basis.sample, rate(refused, within=basis.cases.positive), basis.replication)

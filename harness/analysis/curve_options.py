@@ -1,4 +1,4 @@
-"""What a user wants to know of a curve: operating points, a cost, how sure."""
+"""The options of a curve: operating points, a cost, and how bands are computed."""
 
 import math
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from harness.params import nearest
 
 
 class BandMethod(StrEnum):
-    """How pointwise bands are found; `AUTO` takes what the design calls for."""
+    """How bands are computed; `AUTO` chooses what suits the design."""
 
     AUTO = "auto"
     WILSON = "wilson"
@@ -50,7 +50,7 @@ class CurveRequest:
     bands: BandMethod = BandMethod.AUTO
     confidence: float = 0.95
     seed: int = 0
-    # How many points to give; None: all of a short curve, some of a long one; 0: all.
+    # How many points to output; None: all of a short curve, some of a long one; 0: all.
     points: int | None = None
     at: tuple[PointRequest, ...] = ()
     cost: ErrorCosts | None = None
@@ -71,23 +71,23 @@ def parse_at(text: str) -> PointRequest:
         raise UsageError(f"--at {text}: write fpr=, fnr= or threshold= and a number; {nearest(of, POINT_RATES)}")
     number = _number(f"--at {text}", value)
     if of != "threshold" and not 0 <= number <= 1:
-        raise UsageError(f"--at {text}: a rate is between 0 and 1")
+        raise UsageError(f"--at {text}: a rate must be between 0 and 1")
     return PointRequest(of, number)
 
 
 def parse_cost(text: str) -> ErrorCosts:
-    """`fp=10,fn=1,prior=0.01`; what is not given is 1, and the prior a half."""
-    given: dict[str, float] = {}
+    """`fp=10,fn=1,prior=0.01`; costs are 1 by default, and the prior is a half."""
+    values: dict[str, float] = {}
     for part in text.split(","):
         name, _, value = part.partition("=")
         if name.strip() not in ("fp", "fn", "prior"):
             raise UsageError(f"--cost {text}: write fp=10,fn=1,prior=0.01; '{name.strip()}' is none of them")
-        given[name.strip()] = _number(f"--cost {text}", value)
-    cost = ErrorCosts(**given)
+        values[name.strip()] = _number(f"--cost {text}", value)
+    cost = ErrorCosts(**values)
     if not (cost.fp > 0 and cost.fn > 0):
-        raise UsageError(f"--cost {text}: costs are numbers above 0")
+        raise UsageError(f"--cost {text}: costs must be above 0")
     if not 0 < cost.prior < 1:
-        raise UsageError(f"--cost {text}: the prior, the chance of a positive in use, lies between 0 and 1")
+        raise UsageError(f"--cost {text}: the prior, the chance of a positive in use, must be between 0 and 1")
     return cost
 
 

@@ -1,4 +1,4 @@
-"""The scores of a transcript as a curve takes them: what a wrong label, a refusal and an error do to a score."""
+"""The scores of a transcript as a curve uses them: what a wrong label, a refusal and an error do to a score."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from harness.transcript.columns import Columns
 
 @dataclass(frozen=True, eq=False)
 class CurveScores:
-    """One score a record; infinite where no threshold, or every one, accepts it."""
+    """One score per record; infinite if no threshold, or every threshold, accepts it."""
 
     scores: FloatArray
     positive: BoolArray
@@ -30,10 +30,10 @@ class CurveScores:
 
 
 def curve_scores(columns: Columns, source: str) -> CurveScores:
-    """The scores of a transcript; a TranscriptError where it has none that a curve could be made of.
+    """The scores of a transcript; a TranscriptError if no curve can be made of them.
 
     The task says which scores count; no threshold accepts any other. An error is a failure at every threshold, or a
-    refusal where the test says so.
+    refusal if the test says so.
     """
     test = columns.header.test
     rule = test.find_task(source).curve(columns, test.rules, columns.header.params)
@@ -46,9 +46,9 @@ def curve_scores(columns: Columns, source: str) -> CurveScores:
     return CurveScores(scores, columns.positive, rule.larger_is_better)
 
 
-def _require_scores(columns: Columns, given: BoolArray, source: str) -> None:
+def _require_scores(columns: Columns, needed: BoolArray, source: str) -> None:
     """An answer without a score passes every threshold: no curve can be made of it."""
-    lacking = given & np.isnan(columns.score)
+    lacking = needed & np.isnan(columns.score)
     count = int(np.count_nonzero(lacking))
     if count:
         first = columns.ids[int(lacking.argmax())]

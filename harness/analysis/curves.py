@@ -1,4 +1,4 @@
-"""Curves of transcripts: one for each, one for each setting that was swept, or one for each algorithm repeated."""
+"""Curves of transcripts: one for each transcript, each swept algorithm, or each repeated algorithm."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ from harness.transcript.settings import differing, in_words
 def make_curves(
     runs: Sequence[Run], request: CurveRequest, *, swept: str | None = None, repeated: bool = False
 ) -> list[Curve]:
-    """The curves that the transcripts are to be."""
+    """The curves of the transcripts; `swept` and `repeated` join those of one algorithm."""
     if swept is not None and repeated:
         raise UsageError("--swept and --repeated exclude one another")
     if swept is not None:
@@ -34,23 +34,23 @@ def _repeated(runs: Sequence[Run], name: str, request: CurveRequest) -> Curve:
     for run in runs[1:]:
         if run.columns.header.params != first.params:
             raise TranscriptError(
-                f"{run.source}: other parameters than {runs[0].source}; --repeated is for one algorithm on different "
-                "data, --swept PARAM for one algorithm with different parameters"
+                f"{run.source}: its parameters differ from those of {runs[0].source}; --repeated is for one algorithm "
+                "on different data, --swept PARAM for one algorithm with different parameters"
             )
     return curve_of_repeats(runs, name, request)
 
 
 def _settings(runs: Sequence[Run], swept: str) -> dict[str, list[Run]]:
-    """The runs of each algorithm that differ in nothing but the swept parameter; the others are in the name."""
-    found: dict[str, list[Run]] = {}
+    """Runs that differ only in the swept parameter, by a name that has their other parameters if these vary."""
+    settings: dict[str, list[Run]] = {}
     for algorithm, own in _of_algorithms(runs).items():
         groups: dict[bytes, list[Run]] = {}
         for run in own:
             groups.setdefault(msgspec.json.encode(_others(run, swept), order="sorted"), []).append(run)
         apart = differing([_others(group[0], swept) for group in groups.values()])
         names = run_names([algorithm] * len(apart), [f"{algorithm} {in_words(params)}".rstrip() for params in apart])
-        found |= dict(zip(names, groups.values(), strict=True))
-    return found
+        settings |= dict(zip(names, groups.values(), strict=True))
+    return settings
 
 
 def _others(run: Run, swept: str) -> dict[str, Any]:

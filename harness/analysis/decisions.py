@@ -1,6 +1,6 @@
-"""Decide anew on recorded answers: any number of thresholds (or tolerances) costs one run of the program.
+"""Decide again on recorded answers: any number of thresholds (or tolerances) costs one run of the program.
 
-Without numpy, whose import alone takes as long as some thousand cases."""
+Without numpy, whose import alone takes as long as a few thousand cases."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -21,12 +21,12 @@ from harness.transcript.format import Header
 from harness.transcript.read import open_transcript
 from harness.transcript.write import TranscriptWriter
 
-# A hundred thousand times `outcome.positive` would be felt.
+# Calling `outcome.positive` a hundred thousand times would be noticeably slow.
 _TP, _FN = Outcome.TP, Outcome.FN
 
 
 class _AnswerRecord(Struct, frozen=True, gc=False):
-    """What of a record is decided by; the rest is not even decoded."""
+    """The fields of a record that decide its outcome; the others are not decoded."""
 
     outcome: Outcome
     expect: str | UnsetType = UNSET
@@ -44,7 +44,7 @@ class AnswerLimits:
     # 1 or 0 for each.
     positive: Sequence[int]
     errors: int
-    # How many have no score: every threshold passes them, and no curve can be made of them.
+    # How many have no score: every threshold accepts them, and no curve can be made of them.
     unscored: int
     # Whether values up to the limit accept (a threshold), or values from it on (a tolerance).
     falling: bool
@@ -52,11 +52,11 @@ class AnswerLimits:
     def counts(self, values: Sequence[Value]) -> list[Counts]:
         """The counts at many values: a search in sorted limits for each."""
         positives, negatives = self._sorted
-        found = []
+        counts = []
         for value in map(float, values):
             tp, fp = self._accepted(positives, value), self._accepted(negatives, value)
-            found.append(Counts(TP=tp, FN=len(positives) - tp, FP=fp, TN=len(negatives) - fp, ER=self.errors))
-        return found
+            counts.append(Counts(TP=tp, FN=len(positives) - tp, FP=fp, TN=len(negatives) - fp, ER=self.errors))
+        return counts
 
     @cached_property
     def _sorted(self) -> tuple[list[float], list[float]]:
@@ -118,7 +118,7 @@ def limit_function(header: Header) -> Callable[[Any, bool], float]:
 
 
 def write_decided(sources: Sequence[Path], target: Path, header: Header) -> None:
-    """The records of one run, or of several that are parts of one, as the parameters in the header decide on them."""
+    """Write the records of one run, or of several parts of one, with the outcomes that the header's parameters give."""
     writer = TranscriptWriter.create(target, header, force=True)
     try:
         for index, trial in enumerate(_decide_again(sources, header)):

@@ -27,21 +27,21 @@ class TrialPair(NamedTuple):
 
 
 def key_of(trial: Trial) -> Key:
-    """What a record is matched by. The first answer of a run with several is like the only one of another."""
+    """The key that a record is matched by. The first of several answers matches the only answer of another run."""
     return trial.id if trial.repeat is UNSET or trial.repeat == 1 else (trial.id, trial.repeat)
 
 
-def shown_key(key: Key) -> str:
-    """The same for people."""
+def key_text(key: Key) -> str:
+    """A key for people."""
     return key if isinstance(key, str) else f"{key[0]} (answer {key[1]})"
 
 
 class Pairing:
-    """Goes through two runs at once. Runs of one test have their cases in one order, so hardly anything waits for its
+    """Reads two runs in parallel. Runs of one test have their cases in the same order, so few records wait for their
     match and millions of cases need little memory."""
 
     def __init__(self, names: tuple[str, str]) -> None:
-        # Records without a match, with their places; when all is read, those that only one run has.
+        # Records still without a match, with their places; at the end, those that only one run has.
         self.waiting_a: dict[Key, tuple[int, Trial]] = {}
         self.waiting_b: dict[Key, tuple[int, Trial]] = {}
         self._names = names
@@ -52,7 +52,7 @@ class Pairing:
         both = zip_longest(chain.from_iterable(a), chain.from_iterable(b))
         waiting_a, waiting_b, done = self.waiting_a, self.waiting_b, self._done
         for place, (one, other) in enumerate(both):
-            # The usual case, in a hurry: both runs have this case here, and have not had it before.
+            # A fast path for the usual case: both runs have this case here, for the first time.
             if one is not None and other is not None and one.id == other.id:
                 key = key_of(one)
                 if key == key_of(other) and not (key in done or key in waiting_a or key in waiting_b):
@@ -84,10 +84,10 @@ class Pairing:
 
     def _check_new(self, key: Key, waiting: dict[Key, tuple[int, Trial]], name: str) -> None:
         if key in waiting or key in self._done:
-            raise TranscriptError(f"{name}: case '{shown_key(key)}' stands twice; which of the two counts?")
+            raise TranscriptError(f"{name}: case '{key_text(key)}' occurs twice; remove one of the two records")
 
 
-# What a run says of a case; everything else is the case's own, and the same in both.
+# The fields that come from the run; all others belong to the case and are the same in both runs.
 OF_RUN = ("outcome", "actual", "score", "error", "message", "seconds", "memory")
 MOST_NAMED = 5
 
@@ -107,13 +107,13 @@ class Differences:
     a: TranscriptOverview
     b: TranscriptOverview
     common: int
-    # A right and B wrong, and the other way round; then other answers with the same outcome.
+    # A right and B wrong, and vice versa; then different answers with the same outcome.
     n_sf: int
     n_fs: int
     other_answers: int
     only_a: UnmatchedCases
     only_b: UnmatchedCases
-    # All that match, of which `pairs` may be the first few.
+    # How many match; `pairs` may be only the first few of them.
     matching: int
     pairs: list[TrialPair]
 
@@ -128,17 +128,17 @@ def pair_value(pair: TrialPair, name: str) -> Any:
     own, _, side = name.rpartition("_")
     if own in OF_RUN and side in ("a", "b"):
         return field_value(pair.a if side == "a" else pair.b, own)
-    found = field_value(pair.a, name)
-    return field_value(pair.b, name) if found is None and name not in OF_RUN else found
+    value = field_value(pair.a, name)
+    return field_value(pair.b, name) if value is None and name not in OF_RUN else value
 
 
 def find_differences(
-    paths: tuple[Path, Path], names: tuple[str, str], choice: CaseQuery, *, answers: bool
+    paths: tuple[Path, Path], names: tuple[str, str], query: CaseQuery, *, answers: bool
 ) -> Differences:
     """Read both transcripts once; with `answers`, also cases of the same outcome where the answers differ."""
     pairing = Pairing(names)
     tally = {"common": 0, "n_sf": 0, "n_fs": 0, "other_answers": 0}
-    kept: list[TrialPair] = []
+    selected: list[TrialPair] = []
     with ExitStack() as stack:
         readers = [stack.enter_context(open_transcript(p, name=n)) for p, n in zip(paths, names, strict=True)]
         check_same_test(names, [reader.header for reader in readers])
@@ -148,17 +148,17 @@ def find_differences(
             tally["common"] += 1
             if kind:
                 tally[kind] += 1
-                if (answers or kind != "other_answers") and _wanted(pair, choice):
-                    kept.append(pair)
-    choice.check(_known([*a.columns, *b.columns]))
-    kept.sort(key=lambda pair: pair.place)
+                if (answers or kind != "other_answers") and _selects(pair, query):
+                    selected.append(pair)
+    query.check(_known([*a.columns, *b.columns]))
+    selected.sort(key=lambda pair: pair.place)
     return Differences(
         a=a,
         b=b,
         only_a=_unmatched(pairing.waiting_a),
         only_b=_unmatched(pairing.waiting_b),
-        matching=len(kept),
-        pairs=choice.arrange(kept, pair_value),
+        matching=len(selected),
+        pairs=query.arrange(selected, pair_value),
         **tally,
     )
 
@@ -176,11 +176,11 @@ def _answer(trial: Trial) -> tuple[Any, Any]:
     return field_value(trial, "actual"), field_value(trial, "error")
 
 
-def _wanted(pair: TrialPair, choice: CaseQuery) -> bool:
-    """An outcome, or a condition on what a run says, may hold for either run."""
-    if not (choice.wants(pair.a) or choice.wants(pair.b)):
+def _selects(pair: TrialPair, query: CaseQuery) -> bool:
+    """Whether the query selects the pair; what concerns a run's own fields may hold for either run."""
+    if not (query.selects_outcome(pair.a) or query.selects_outcome(pair.b)):
         return False
-    for condition in choice.conditions:
+    for condition in query.conditions:
         if condition.name in OF_RUN:
             held = any(condition.holds(field_value(trial, condition.name)) for trial in (pair.a, pair.b))
         else:
@@ -196,4 +196,4 @@ def _known(columns: Iterable[str]) -> list[str]:
 
 def _unmatched(waiting: dict[Key, tuple[int, Trial]]) -> UnmatchedCases:
     first = sorted(waiting, key=lambda key: waiting[key][0])[:MOST_NAMED]
-    return UnmatchedCases(len(waiting), [shown_key(key) for key in first])
+    return UnmatchedCases(len(waiting), [key_text(key) for key in first])

@@ -1,4 +1,4 @@
-"""Does the choice of the gallery matter: the experiment with each set of images as the gallery, and a test."""
+"""Whether the choice of the gallery matters: the experiment with each set of images as the gallery, and a test."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -42,16 +42,16 @@ class GallerySets:
 
 
 def sets_of(matrix: Matrix, column: str) -> GallerySets:
-    """The sets by a column; people who lack an image of one are left out."""
+    """The sets by a column; people without an image in each set are left out."""
     rows, columns = (_places(labels, column, matrix.name) for labels in (matrix.rows, matrix.columns))
     names = list(dict.fromkeys(label for _, label in columns))
     everybody = list(dict.fromkeys(person for person, _ in [*columns, *rows]))
     people = [one for one in everybody if all((one, name) in rows and (one, name) in columns for name in names)]
     if len(names) < 2 or len(people) < 2:
-        found = f"{len(names)} galleries, {len(people)} people with an image in each"
-        raise UsageError(f"--galleries {column}: {found}; two or more of each are needed")
+        counts = f"{len(names)} galleries, {len(people)} people with an image in each"
+        raise UsageError(f"--galleries {column}: {counts}; two or more of each are needed")
     left_out = sorted(set(everybody) - set(people))
-    tables = [np.array([[found[one, name] for name in names] for one in people], np.intp) for found in (rows, columns)]
+    tables = [np.array([[side[one, name] for name in names] for one in people], np.intp) for side in (rows, columns)]
     return GallerySets(column, names, people, left_out, tables[0], tables[1])
 
 
@@ -61,7 +61,7 @@ def _places(labels: Labels, column: str, name: str) -> dict[tuple[str, str], int
     for place, pair in enumerate(pairs):
         if pair in places:
             who, what = pair
-            remedy = "a gallery has one of everybody; choose with --gallery and --probe"
+            remedy = "a gallery has one image per person; choose with --gallery and --probe"
             raise DataError(f"{name}: '{who}' has two images with {column}={what}; {remedy}")
         places[pair] = place
     return places
@@ -81,7 +81,7 @@ class GalleryTest:
 
 @dataclass(frozen=True, eq=False)
 class GalleryComparison:
-    """The curves of one algorithm, a gallery each, and the tests: as labelled, and mixed if that was asked for."""
+    """The curves of one algorithm, one per gallery, and the tests: as labelled, and mixed if requested."""
 
     name: str
     curves: Sequence[MatchCurve]
@@ -93,7 +93,7 @@ class GalleryComparison:
 def compare_galleries(
     matrix: Matrix, column: str, request: CmcRequest, design: DesignOptions, *, mix: bool = False, permutations: int
 ) -> GalleryComparison:
-    """Everybody's images of one label as the gallery, the others as probes; people are strata unless told otherwise."""
+    """Use all images with one label as the gallery, the others as probes; people are strata unless `design` differs."""
     partitions = [sets_of(matrix, column)]
     if mix:
         partitions.append(partitions[0].mix())
@@ -124,16 +124,16 @@ def _test(matrix: Matrix, sets: GallerySets, permutations: int, seed: int, *, mi
     return GalleryTest(sets, effect, mixed)
 
 
-def galleries_json(found: GalleryComparison) -> dict[str, Any]:
-    """The tests, beside the curves."""
+def galleries_json(comparison: GalleryComparison) -> dict[str, Any]:
+    """The tests; the curves have JSON of their own."""
     return {
-        "name": found.name,
-        "column": found.tests[0].sets.column,
-        "people": len(found.tests[0].sets.people),
-        "left_out": list(found.tests[0].sets.left_out),
-        "permutations": found.permutations,
-        "seed": found.seed,
-        "tests": [_json(one) for one in found.tests],
+        "name": comparison.name,
+        "column": comparison.tests[0].sets.column,
+        "people": len(comparison.tests[0].sets.people),
+        "left_out": list(comparison.tests[0].sets.left_out),
+        "permutations": comparison.permutations,
+        "seed": comparison.seed,
+        "tests": [_json(one) for one in comparison.tests],
     }
 
 

@@ -12,7 +12,7 @@ from harness.files.conditions import number, sort_key
 from harness.params import nearest
 from harness.stats.arrays import FloatArray, IntArray
 
-# Groups of which a reader keeps track, and a plot.
+# The most groups that a reader, or a plot, can take in.
 MOST = 60
 NO_VALUE = "(none)"
 # COLUMN:5, bins of a number.
@@ -21,7 +21,7 @@ BINS = re.compile(r"(.+):(\d{1,3})")
 
 @dataclass(frozen=True)
 class CaseGroups:
-    """Which group a case is in; labels are in the order of their values. `numeric`: bins of a number."""
+    """Which group each case is in; labels are in the order of their values. `numeric`: bins of a number."""
 
     column: str
     codes: IntArray
@@ -29,21 +29,21 @@ class CaseGroups:
     numeric: bool = False
 
 
-def groups_of(aligned: AlignedRuns, asked: str) -> CaseGroups:
+def groups_of(aligned: AlignedRuns, by: str) -> CaseGroups:
     """By `column`, `column:5` (bins of about equally many cases) or `column=0,10,20` (edges of bins)."""
-    if _known(aligned, asked):
-        return _checked(_by_value(aligned, asked), asked)
-    if found := BINS.fullmatch(asked):
-        return _checked(_by_quantile(aligned, _existing(aligned, found[1]), int(found[2])), asked)
-    if found := re.fullmatch(r"(.+?)=([^=]*)", asked):
-        return _checked(_by_edges(aligned, _existing(aligned, found[1]), _edges(asked, found[2])), asked)
-    _existing(aligned, asked)
-    raise UsageError(f"--by {asked}: write COLUMN, COLUMN:5 or COLUMN=0,10,20")
+    if _known(aligned, by):
+        return _checked(_by_value(aligned, by), by)
+    if match := BINS.fullmatch(by):
+        return _checked(_by_quantile(aligned, _existing(aligned, match[1]), int(match[2])), by)
+    if match := re.fullmatch(r"(.+?)=([^=]*)", by):
+        return _checked(_by_edges(aligned, _existing(aligned, match[1]), _edges(by, match[2])), by)
+    _existing(aligned, by)
+    raise UsageError(f"--by {by}: write COLUMN, COLUMN:5 or COLUMN=0,10,20")
 
 
 def _known(aligned: AlignedRuns, name: str) -> bool:
-    found = aligned.column(name)
-    return found is not None and bool((found.codes >= 0).any())
+    column = aligned.column(name)
+    return column is not None and bool((column.codes >= 0).any())
 
 
 def _existing(aligned: AlignedRuns, name: str) -> str:
@@ -55,11 +55,11 @@ def _existing(aligned: AlignedRuns, name: str) -> str:
 
 def _values(aligned: AlignedRuns, name: str) -> tuple[IntArray, list[str]]:
     """Codes and texts of a column; the last text is for cases without a value."""
-    found = aligned.column(name)
-    if found is None:
+    column = aligned.column(name)
+    if column is None:
         raise UsageError(f"--by {name}: no such column")
-    codes = np.where(found.codes < 0, len(found.labels), found.codes).astype(np.intp)
-    return codes, [label or NO_VALUE for label in found.labels] + [NO_VALUE]
+    codes = np.where(column.codes < 0, len(column.labels), column.codes).astype(np.intp)
+    return codes, [label or NO_VALUE for label in column.labels] + [NO_VALUE]
 
 
 def _by_value(aligned: AlignedRuns, name: str) -> CaseGroups:
@@ -76,25 +76,25 @@ def _numbers(aligned: AlignedRuns, name: str) -> FloatArray:
     values = [np.nan if text == NO_VALUE else number(text) for text in texts]
     bad = [text for text, value in zip(texts, values, strict=True) if value is None]
     if bad:
-        raise UsageError(f"--by {name}: '{bad[0]}' is not a number; only numbers have bins")
+        raise UsageError(f"--by {name}: '{bad[0]}' is not a number; only numbers can be put into bins")
     return np.array(values, dtype=np.float64)[codes]
 
 
 def _by_quantile(aligned: AlignedRuns, name: str, bins: int) -> CaseGroups:
-    """Equal numbers of cases as far as ties allow; the label is what the bin really holds."""
+    """Equal numbers of cases as far as ties allow; the label is the range of the values in the bin."""
     if not 2 <= bins <= MOST:
-        raise UsageError(f"--by {name}:{bins}: from 2 to {MOST} bins")
+        raise UsageError(f"--by {name}:{bins}: the number of bins must be from 2 to {MOST}")
     values = _numbers(aligned, name)
     known = values[~np.isnan(values)]
     if not known.size:
-        raise UsageError(f"--by {name}:{bins}: no case has a number there")
+        raise UsageError(f"--by {name}:{bins}: no case has a number in this column")
     inner = np.unique(np.quantile(known, np.arange(1, bins) / bins, method="inverted_cdf"))
-    # A value on an edge belongs below it, as the quantile's own definition has it.
+    # A value on an edge belongs to the bin below it, as in the definition of the quantile.
     codes = np.searchsorted(inner, values, side="left")
 
     def label(code: int) -> str:
-        held = values[codes == code]
-        return _range(float(held.min()), float(held.max()))
+        inside = values[codes == code]
+        return _range(float(inside.min()), float(inside.max()))
 
     return _binned(name, codes, values, len(inner) + 1, label)
 
@@ -103,16 +103,16 @@ def _range(low: float, high: float) -> str:
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
-def _edges(asked: str, text: str) -> list[float]:
+def _edges(by: str, text: str) -> list[float]:
     edges = [number(part) for part in text.split(",")]
     known = [edge for edge in edges if edge is not None]
     if len(known) < len(edges) or known != sorted(set(known)) or len(known) > MOST:
-        raise UsageError(f"--by {asked}: edges are numbers that rise, such as 0,10,20")
+        raise UsageError(f"--by {by}: edges must be increasing numbers, such as 0,10,20")
     return known
 
 
 def _by_edges(aligned: AlignedRuns, name: str, edges: Sequence[float]) -> CaseGroups:
-    """From an edge, it included, to the next."""
+    """Each bin includes its lower edge, but not its upper one."""
     values = _numbers(aligned, name)
     codes = np.searchsorted(np.array(edges), values, side="right")
 
@@ -127,18 +127,17 @@ def _by_edges(aligned: AlignedRuns, name: str, edges: Sequence[float]) -> CaseGr
 
 
 def _binned(name: str, codes: IntArray, values: FloatArray, bins: int, label: Callable[[int], str]) -> CaseGroups:
-    """Bins that hold a case, and one for cases without a value."""
+    """The bins that are not empty, and one for cases without a value."""
     placed = np.where(np.isnan(values), bins, codes)
     used, dense = np.unique(placed, return_inverse=True)
     return CaseGroups(name, dense, [NO_VALUE if code == bins else label(int(code)) for code in used], numeric=True)
 
 
-def _checked(groups: CaseGroups, asked: str) -> CaseGroups:
+def _checked(groups: CaseGroups, by: str) -> CaseGroups:
     if len(groups.labels) < 2:
-        raise UsageError(f"--by {asked}: all cases have the same value, '{groups.labels[0]}'")
+        raise UsageError(f"--by {by}: all cases have the same value, '{groups.labels[0]}'")
     if len(groups.labels) > MOST:
-        few = f"numbers can be put into bins, {asked}:5" if all(number(t) is not None for t in groups.labels) else ""
-        raise UsageError(
-            f"--by {asked}: {len(groups.labels):,} values are too many to look at; {few or 'choose another'}"
-        )
+        numeric = all(number(text) is not None for text in groups.labels)
+        remedy = f"put the numbers into bins, {by}:5" if numeric else "choose another column"
+        raise UsageError(f"--by {by}: {len(groups.labels):,} values are too many to show; {remedy}")
     return groups

@@ -1,4 +1,4 @@
-"""What an identification came to, under the names of the field (ISO/IEC 19795-1): FNIR, FPIR, failures to acquire."""
+"""The results of an identification in the terms of ISO/IEC 19795-1: FNIR, FPIR, failures to acquire."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,20 +14,20 @@ from harness.transcript.read import open_transcript
 
 @dataclass(frozen=True)
 class Identification:
-    """Counts of probes; a rate is null where nothing could have been counted."""
+    """Counts of probes; a rate is None if it has no probes."""
 
     rank: int
     threshold: float | None
     enrolled: int
     strangers: int
-    # Probes of enrolled people that were not found; strangers that were.
+    # Probes of enrolled people that were not found; probes of strangers that were accepted.
     missed: int
     mistaken: int
     # No answer: an error, or a refusal.
     failures_to_acquire: int
-    # The program scored others, and not the right one: it was not enrolled.
+    # The program scored others but not the right person, who was not enrolled.
     failures_to_enrol: int
-    # At the threshold: the right one is below it; a wrong one is not.
+    # The right person does not pass the threshold; a wrong one does.
     false_non_matches: int | None
     false_matches: int | None
 
@@ -76,17 +76,17 @@ def _passes(score: Any, threshold: float, larger: bool) -> bool:
     return not _no(score) and bool(score >= threshold if larger else score <= threshold)
 
 
-def identification_json(found: Identification) -> dict[str, Any]:
-    """Under the names that the documentation promises."""
+def identification_json(result: Identification) -> dict[str, Any]:
+    """The JSON that the documentation promises."""
     return {
-        "rank": found.rank,
-        "threshold": found.threshold,
-        "enrolled": found.enrolled,
-        "not_enrolled": found.strangers,
-        "fnir": found.fnir,
-        "fpir": found.fpir,
-        "failures_to_acquire": found.failures_to_acquire,
-        "failures_to_enrol": found.failures_to_enrol,
-        "false_non_matches": found.false_non_matches,
-        "false_matches": found.false_matches,
+        "rank": result.rank,
+        "threshold": result.threshold,
+        "enrolled": result.enrolled,
+        "not_enrolled": result.strangers,
+        "fnir": result.fnir,
+        "fpir": result.fpir,
+        "failures_to_acquire": result.failures_to_acquire,
+        "failures_to_enrol": result.failures_to_enrol,
+        "false_non_matches": result.false_non_matches,
+        "false_matches": result.false_matches,
     }

@@ -1,4 +1,4 @@
-"""Which cases tell the runs apart, and how stable their order is."""
+"""Which cases distinguish the runs, and how stable the order of the runs is."""
 
 import math
 from collections.abc import Sequence
@@ -15,25 +15,25 @@ from harness.stats.replication.statistic import Statistic, full_values, replicat
 
 DRAWS = 1000
 LEAST = 100
-# Draws times units that are held at once.
+# Draws times units that are held in memory at once.
 MANY = 1 << 27
 
 
 @dataclass(frozen=True)
 class RunRank:
-    """A run's place among the others: 1 and the number that are better, and how it varies over the draws."""
+    """A run's rank, 1 plus the number of better runs, and how it varies over the draws."""
 
     name: str
     rank: int
     low: int
     high: int
-    # Share of draws in which it came first; a tie is shared.
+    # Share of draws in which it came first; ties are split.
     first: float
 
 
 @dataclass(frozen=True)
 class ItemStatistics:
-    """A case that some solve and some do not."""
+    """A case that some runs solve and others do not."""
 
     id: str
     solved: int
@@ -54,19 +54,21 @@ class ItemAnalysis:
 
 
 def analyse_items(study: Measurement, ranked: Sequence[int]) -> ItemAnalysis:
-    """Of all cases; `ranked` are the places of the runs that have a value."""
+    """Analyse all cases; `ranked` are the places of the runs that have a value."""
     aligned = study.aligned
     solved = aligned.success.sum(axis=0)
-    telling = np.flatnonzero((solved > 0) & (solved < len(aligned.names)))
-    power = discrimination(aligned.success)[telling]
-    order = np.lexsort((telling, -np.where(np.isnan(power), -2.0, power)))
+    informative = np.flatnonzero((solved > 0) & (solved < len(aligned.names)))
+    power = discrimination(aligned.success)[informative]
+    order = np.lexsort((informative, -np.where(np.isnan(power), -2.0, power)))
     ranks, draws = _ranks(study, ranked) if ranked else ([], 0)
     return ItemAnalysis(
         all_solve=int((solved == len(aligned.names)).sum()),
         none_solves=int((solved == 0).sum()),
         items=[
             ItemStatistics(
-                aligned.ids[telling[i]], int(solved[telling[i]]), None if math.isnan(power[i]) else float(power[i])
+                aligned.ids[informative[i]],
+                int(solved[informative[i]]),
+                None if math.isnan(power[i]) else float(power[i]),
             )
             for i in order
         ],
@@ -79,8 +81,8 @@ def analyse_items(study: Measurement, ranked: Sequence[int]) -> ItemAnalysis:
 def discrimination(success: BoolArray) -> FloatArray:
     """The point-biserial correlation (n,) over runs between solving a case and the share of the other cases solved.
 
-    From (m, n), without a loop: the rest of a case is the total less the case itself. Not a number where either never
-    varies, and with fewer than three runs, where it could only be 1 or -1.
+    From (m, n), without a loop: the rest of a case is the total minus the case itself. Not a number if either never
+    varies, or with fewer than three runs, when it could only be 1 or -1.
     """
     m, n = success.shape
     if m < 3:
@@ -96,7 +98,7 @@ def discrimination(success: BoolArray) -> FloatArray:
 
 
 def _ranks(study: Measurement, runs: Sequence[int]) -> tuple[list[RunRank], int]:
-    """By the bootstrap over the units of each stratum: what is best in how many draws."""
+    """Ranks by the bootstrap over the units of each stratum."""
     names, statistic = study.aligned.names, study.measure.statistic(study.aligned, [(run, None) for run in runs])
     sign = 1.0 if study.measure.larger_is_better else -1.0
     values = sign * _drawn(study, statistic)
@@ -112,27 +114,27 @@ def _ranks(study: Measurement, runs: Sequence[int]) -> tuple[list[RunRank], int]
 
 
 def _drawn(study: Measurement, statistic: Statistic) -> FloatArray:
-    """The measure (draws, runs) of every run in every draw that has it for all of them."""
+    """The measure of every run, (draws, runs), in the draws in which all runs have it."""
     sample, draws = study.sampling.sample, max(100, min(DRAWS, MANY // study.sampling.sample.units))
     replicates = rescaled_bootstrap(sample, rng=np.random.default_rng(study.replication.seed), replicates=draws)
     values = replicate_values(replicates, sample, statistic)
-    kept = values[np.isfinite(values).all(axis=1)]
-    if len(kept) < LEAST:
+    known = values[np.isfinite(values).all(axis=1)]
+    if len(known) < LEAST:
         words = study.measure.words
-        raise UsageError(f"--items: {len(kept)} of {draws:,} draws have a {words}: there are too few cases for it")
+        raise UsageError(f"--items: only {len(known)} of {draws:,} draws have a {words}: there are too few cases")
     # Sums of the same weights in another order differ in their last digits; ties must stay ties.
-    return np.asarray(np.round(kept, 12), dtype=np.float64)
+    return np.asarray(np.round(known, 12), dtype=np.float64)
 
 
 def ranks_of(values: FloatArray) -> IntArray:
-    """1 and the number of larger values in the same row, (draws, runs)."""
+    """1 plus the number of larger values in the same row, (draws, runs)."""
     above = np.sort(-values, axis=1)
     ranks = [1 + np.searchsorted(row, -own, side="left") for row, own in zip(above, values, strict=True)]
     return np.array(ranks, dtype=np.intp)
 
 
 def items_json(items: ItemAnalysis) -> dict[str, Any]:
-    """Under the names that the documentation promises."""
+    """The JSON that the documentation promises."""
     return {
         "all_solve": items.all_solve,
         "none_solves": items.none_solves,

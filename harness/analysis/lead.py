@@ -27,23 +27,23 @@ from harness.stats.sign_flip import best_of
 
 @dataclass(frozen=True)
 class Goal:
-    """A measure that a setting is to be best by."""
+    """The measure that settings are tuned for."""
 
     measure: Measure
 
     @property
     def name(self) -> str:
-        """As it is written on a command line."""
+        """As on the command line."""
         return self.measure.name
 
     @property
     def maximised(self) -> bool:
-        """Whether more is better."""
+        """Whether larger is better."""
         return self.measure.larger_is_better
 
     @property
     def of_curve(self) -> bool:
-        """Whether it looks at all thresholds at once, so that a threshold cannot be tuned by it."""
+        """Whether it covers all thresholds at once, so that no threshold can be tuned for it."""
         return self.measure.reads is Reads.SCORE
 
     def better(self, value: float, other: float) -> bool:
@@ -51,10 +51,10 @@ class Goal:
         return self.measure.better(value, other)
 
     def of_counts(self, counts: Counts) -> float:
-        """From the counts at one threshold; the worst there is where they have no such value."""
+        """From the counts at one threshold; the worst possible value if they have none."""
         formula = self.measure.of_totals
         if formula is None:
-            raise UsageError(f"--goal {self.name}: not of the counts at a threshold")
+            raise UsageError(f"--goal {self.name}: cannot be computed from the counts at a threshold")
         totals = np.array([counts.TP, counts.FN, counts.FP, counts.TN], dtype=np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             value = float(formula(totals))
@@ -70,12 +70,12 @@ def parse_goal(text: str) -> Goal:
     """A measure by name: rate, f1, auc, eer, or cost:fp=10,fn=1."""
     measure = find_measure(text, option="--goal")
     if measure.reads not in (Reads.OUTCOME, Reads.SCORE):
-        raise UsageError(f"--goal {text}: not a goal; say {', '.join(goals())}, or cost:fp=10,fn=1")
+        raise UsageError(f"--goal {text}: not a goal; choose from {', '.join(goals())}, or cost:fp=10,fn=1")
     return Goal(measure)
 
 
 def curve_cases(answers: AnswerLimits) -> ScoredCases:
-    """The answers as a curve takes them; a TranscriptError where no curve can be made of them."""
+    """The answers as a curve uses them; a TranscriptError if no curve can be made of them."""
     if answers.unscored:
         text = f"{answers.unscored:,} answers without a score: auc and eer need one; let the interface answer "
         raise TranscriptError(f"{text}(label, score), or tune for rate, f1 or cost")
@@ -87,7 +87,7 @@ def curve_cases(answers: AnswerLimits) -> ScoredCases:
 
 
 ALPHA = 0.05
-# Numbers (cases x candidates) beyond which the choice among many is allowed for by Bonferroni instead.
+# With more numbers (cases x candidates), Bonferroni allows for the choice among many.
 MOST = 50_000_000
 _CODES = {outcome: code for code, outcome in enumerate(Outcome)}
 
@@ -118,7 +118,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Candidates as runs that measures can be taken of."""
+    """Candidates as runs that measures can be computed from."""
 
     candidates: Sequence[Candidate]
     names: list[str] = field(default_factory=list)
@@ -137,18 +137,18 @@ class Candidates:
         return np.where(positive, of_positive, of_negative).astype(np.int8)
 
     def curve_cases(self) -> list[ScoredCases]:
-        """The answers as a curve takes them."""
+        """The answers as a curve uses them."""
         return [curve_cases(one.answers) for one in self.candidates]
 
     @property
     def seconds(self) -> FloatArray:
-        """Not looked at when tuning."""
+        """Not used in tuning."""
         return np.full((len(self.candidates), self.positive.size), np.nan)
 
     memory = ranks = seconds
 
     def value(self, name: str) -> FloatArray:
-        """Not looked at when tuning."""
+        """Not used in tuning."""
         return self.seconds
 
 
@@ -163,9 +163,9 @@ class DiscordantCases:
 
 @dataclass(frozen=True)
 class Lead:
-    """How much better the winner is, in the goal's own unit; its p-value is as if the two had been chosen beforehand.
+    """How much better the winner is, in the goal's own unit; its p-value takes the two as chosen beforehand.
 
-    `p_chosen` allows for the winner being the best of so many candidates on these very cases.
+    `p_chosen` allows for the winner being the best of all candidates on these same cases.
     """
 
     estimate: Estimate
@@ -181,7 +181,7 @@ class Lead:
 
 @dataclass(frozen=True)
 class WinnerComparison:
-    """The winner and the default by themselves, and the lead of the one over the other."""
+    """The winner and the default by themselves, and the winner's lead."""
 
     winner: Estimate
     default: Estimate
@@ -191,11 +191,11 @@ class WinnerComparison:
 def compare_winner(
     goal: Goal, candidates: Sequence[Candidate], winner: int, default: int, sample: Sample
 ) -> WinnerComparison:
-    """Compare the winner with the default: the winner less the default, or the other way where less is better."""
+    """Compare the winner with the default; a lead is positive, also for a goal that is minimised."""
     both = _estimates(goal, [candidates[winner], candidates[default]], sample)
     ahead = both.difference(0, 1) if goal.maximised else both.difference(1, 0)
     luck = _p_chosen(goal, candidates, winner, default, sample) if ahead.value > 0 and ahead.se > 0 else 1.0
-    # The choice is tested to one side, the lead to both: allowing for a choice never makes it surer.
+    # The choice has a one-sided test, the lead a two-sided one: allowing for a choice must not lower the p-value.
     luck = max(luck, ahead.p_value or 0.0)
     rate = goal.name == "rate"
     lead = Lead(ahead, luck, len(candidates), _discordant(candidates[winner], candidates[default]) if rate else None)
@@ -209,13 +209,13 @@ def _estimates(goal: Goal, candidates: Sequence[Candidate], sample: Sample) -> E
 
 
 def _p_chosen(goal: Goal, candidates: Sequence[Candidate], winner: int, default: int, sample: Sample) -> float:
-    """How often the best of these would lead as clearly by luck alone."""
+    """How often the best candidate would lead as clearly by luck alone."""
     sign = 1.0 if goal.maximised else -1.0
     many = sample.cases * len(candidates) <= MOST
-    kept = list(range(len(candidates))) if many else [winner]
+    numbers = list(range(len(candidates))) if many else [winner]
     columns = []
-    for start in range(0, len(kept), 32):
-        part = [candidates[number] for number in kept[start : start + 32]]
+    for start in range(0, len(numbers), 32):
+        part = [candidates[number] for number in numbers[start : start + 32]]
         runs = Candidates([*part, candidates[default]])
         statistic = goal.measure.statistic(runs, [(number, None) for number in range(len(part) + 1)])
         units, values = (
@@ -226,8 +226,8 @@ def _p_chosen(goal: Goal, candidates: Sequence[Candidate], winner: int, default:
             return 1.0
         # What each unit adds to the lead; their sum is the lead itself.
         columns.append(sign * (units[:, :-1] - units[:, -1:] + (values[:-1] - values[-1]) / sample.units))
-    found = best_of(np.hstack(columns), rng=np.random.default_rng(0), best=kept.index(winner))
-    return min(1.0, found.p_value * (len(candidates) / len(kept)))
+    best = best_of(np.hstack(columns), rng=np.random.default_rng(0), best=numbers.index(winner))
+    return min(1.0, best.p_value * (len(candidates) / len(numbers)))
 
 
 def _discordant(winner: Candidate, default: Candidate) -> DiscordantCases:
@@ -236,7 +236,7 @@ def _discordant(winner: Candidate, default: Candidate) -> DiscordantCases:
 
 
 def lead_json(lead: Lead) -> dict[str, Any]:
-    """Under the names that the documentation promises."""
+    """The JSON that the documentation promises."""
     cases = lead.discordant
     return {
         **estimate_json(lead.estimate, "se", "interval", "p_value"),

@@ -1,4 +1,4 @@
-"""Look into a transcript: the cases that are asked for, in the order asked for."""
+"""Look into a transcript: the cases that a query selects, in its order."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -31,24 +31,24 @@ class CaseQuery:
     sort: tuple[str, ...] = ()
     limit: int | None = None
 
-    def wants(self, trial: Trial) -> bool:
-        """Whether the outcome is one of those; conditions are another matter."""
+    def selects_outcome(self, trial: Trial) -> bool:
+        """Whether the outcome is one of `outcomes`; conditions are checked elsewhere."""
         return not self.outcomes or trial.outcome in self.outcomes or (ERROR in self.outcomes and bool(trial.error))
 
     def check(self, known: Iterable[str]) -> None:
-        """A UsageError for a column that there is not."""
+        """A UsageError for an unknown column."""
         names = list(known)
         _check_known((condition.name for condition in self.conditions), names, "--where")
         _check_known((key.removeprefix("-") for key in self.sort), names, "--sort")
 
     def arrange(self, items: list[Any], get: Callable[[Any, str], Any]) -> list[Any]:
-        """Sorted and cut."""
+        """Sort the items and cut the list at the limit."""
         return sort_by(items, self.sort, get)[: self.limit]
 
 
 @dataclass
 class TranscriptOverview:
-    """What is known of a transcript beside its records, while they go by and when they have gone."""
+    """A summary of a transcript, updated as its records are read."""
 
     header: Header
     complete: bool = False
@@ -58,8 +58,8 @@ class TranscriptOverview:
     # The names of the values, likewise.
     values: dict[str, None] = field(default_factory=dict)
 
-    def see(self, block: list[Trial]) -> None:
-        """Count some more records, and learn their columns."""
+    def add(self, block: list[Trial]) -> None:
+        """Count more records, and collect their columns."""
         both = zip(msgspec.structs.astuple(self.counts), msgspec.structs.astuple(Counts.of(block)), strict=True)
         self.counts = Counts(*(a + b for a, b in both))
         for trial in block:
@@ -69,51 +69,51 @@ class TranscriptOverview:
                 self.values.update(dict.fromkeys(trial.values))
 
     def blocks(self, reader: TranscriptReader) -> Iterable[list[Trial]]:
-        """The records of a transcript, seen as they go by."""
+        """The records of a transcript, added to the summary as they are read."""
         for block in reader.blocks():
-            self.see(block)
+            self.add(block)
             yield block
         self.complete = reader.end is not None
 
 
 @dataclass(frozen=True)
 class View:
-    """A transcript as it is looked at."""
+    """The cases of a transcript that a query selects."""
 
     run: TranscriptOverview
-    # All that match, of which `trials` may be the first few.
+    # How many match; `trials` may be only the first few of them.
     matching: int
     trials: list[Trial]
 
 
-def look(path: Path, name: str, choice: CaseQuery) -> View:
-    """Read the transcript once, and keep what is asked for."""
-    kept: list[Trial] = []
+def look(path: Path, name: str, query: CaseQuery) -> View:
+    """Read the transcript once, and keep the cases that the query selects."""
+    selected: list[Trial] = []
     matching = 0
-    room = choice.limit if choice.limit is not None and not choice.sort else None
+    room = query.limit if query.limit is not None and not query.sort else None
     with open_transcript(path, name=name) as reader:
         run = TranscriptOverview(reader.header)
         for block in run.blocks(reader):
-            found = [trial for trial in block if choice.wants(trial) and _holds(trial, choice)]
-            matching += len(found)
-            kept += found if room is None else found[: max(room - len(kept), 0)]
-    choice.check([*FIELDS, *run.columns, *run.values, *(VALUES + name for name in run.values)])
-    return View(run, matching, choice.arrange(kept, field_value))
+            matches = [trial for trial in block if query.selects_outcome(trial) and _holds(trial, query)]
+            matching += len(matches)
+            selected += matches if room is None else matches[: max(room - len(selected), 0)]
+    query.check([*FIELDS, *run.columns, *run.values, *(VALUES + name for name in run.values)])
+    return View(run, matching, query.arrange(selected, field_value))
 
 
-def _holds(trial: Trial, choice: CaseQuery) -> bool:
-    return all(condition.holds(field_value(trial, condition.name)) for condition in choice.conditions)
+def _holds(trial: Trial, query: CaseQuery) -> bool:
+    return all(condition.holds(field_value(trial, condition.name)) for condition in query.conditions)
 
 
 def field_value(trial: Trial, name: str) -> Any:
-    """A field of a record; None where it has none. `truth` is the real class, also where the claim is true."""
+    """A field of a record; None if it has none. `truth` is the real class, even if the record only has the claim."""
     if name == "truth" and trial.truth is UNSET:
-        found = trial.expect if trial.outcome.positive else None
+        value = trial.expect if trial.outcome.positive else None
     elif name in FIELDS:
-        found = getattr(trial, name)
+        value = getattr(trial, name)
     else:
-        found = _column_or_value(trial, name)
-    return None if found is UNSET else found
+        value = _column_or_value(trial, name)
+    return None if value is UNSET else value
 
 
 def _column_or_value(trial: Trial, name: str) -> Any:
@@ -132,12 +132,12 @@ def _check_known(names: Iterable[str], known: Sequence[str], what: str) -> None:
 
 
 def sort_by(items: Iterable[Any], keys: Sequence[str], get: Callable[[Any, str], Any]) -> list[Any]:
-    """Sorted by each key in turn, downwards after a leading -; items without a value come last either way."""
+    """Sorted by each key in turn, descending if it starts with -; items without a value always come last."""
     result = list(items)
     for key in reversed(keys):
         name = key.removeprefix("-")
-        found = [(get(item, name), item) for item in result]
-        having = [pair for pair in found if pair[0] is not None]
-        having.sort(key=lambda pair: sort_key(pair[0]), reverse=key.startswith("-"))
-        result = [item for _, item in having] + [item for known, item in found if known is None]
+        pairs = [(get(item, name), item) for item in result]
+        known = [pair for pair in pairs if pair[0] is not None]
+        known.sort(key=lambda pair: sort_key(pair[0]), reverse=key.startswith("-"))
+        result = [item for _, item in known] + [item for value, item in pairs if value is None]
     return result

@@ -19,7 +19,7 @@ from harness.stats.curves.scores import ClassSize, ThresholdCounts, counts_of, m
 from harness.stats.estimate import Estimate, IntervalKind, Scale, scale_limits
 from harness.stats.rates import Interval
 
-# Ellipses along a curve: more would lie on one another.
+# Ellipses along a curve: more would overlap.
 ELLIPSES = 6
 METHOD = "repetitions"
 TARGET = "new data of the same kind"
@@ -29,25 +29,25 @@ def curve_of_repeats(runs: Sequence[Run], name: str, request: CurveRequest) -> C
     """The mean curve, threshold by threshold, of two or more tests."""
     if len(runs) < 2:
         raise TranscriptError(
-            f"{runs[0].source}: the only transcript of {name}; --repeated needs two or more, of other data"
+            f"{runs[0].source}: the only transcript of {name}; --repeated needs two or more, on different data"
         )
-    found = [score_run(run, name, request) for run in runs]
-    if len({one.scored.larger_is_better for one in found}) > 1:
+    scored = [score_run(run, name, request) for run in runs]
+    if len({one.scored.larger_is_better for one in scored}) > 1:
         raise TranscriptError(f"{name}: similarities in one test, distances in another; they have no mean")
-    thresholds = _thresholds(found, request)
-    fpr, tpr = (np.stack(rates) for rates in zip(*(_rates(one.counts, thresholds) for one in found), strict=True))
-    counts = _mean_counts(found, thresholds, fpr, tpr)
+    thresholds = _thresholds(scored, request)
+    fpr, tpr = (np.stack(rates) for rates in zip(*(_rates(one.counts, thresholds) for one in scored), strict=True))
+    counts = _mean_counts(scored, thresholds, fpr, tpr)
     low, high = _limits(tpr, request)
     none = np.full(thresholds.size, np.nan)
     return Curve(
         name=name,
         positives=counts.positives.cases,
         negatives=counts.negatives.cases,
-        auc=_mean(np.array([auc(one.counts) for one in found]), request),
-        eer=_mean(np.array([equal_error(one.counts).rate for one in found]), request),
+        auc=_mean(np.array([auc(one.counts) for one in scored]), request),
+        eer=_mean(np.array([equal_error(one.counts).rate for one in scored]), request),
         summary_target=TARGET,
         eer_threshold=equal_error(counts).threshold,
-        average_precision=float(np.mean([average_precision(one.counts) for one in found])),
+        average_precision=float(np.mean([average_precision(one.counts) for one in scored])),
         points=CurvePoints(thresholds, counts.tpr, counts.fpr, counts.fnr, counts.precision, low, high, none, none),
         bands="" if request.bands is BandMethod.NONE else METHOD,
         target=TARGET,
@@ -61,11 +61,11 @@ def curve_of_repeats(runs: Sequence[Run], name: str, request: CurveRequest) -> C
     )
 
 
-def _thresholds(found: Sequence[ScoredRun], request: CurveRequest) -> FloatArray:
-    """Of the pooled scores, spread evenly along their curve."""
-    scores = np.concatenate([one.scored.scores for one in found])
-    positive = np.concatenate([one.scored.positive for one in found])
-    pooled = counts_of(make_scored_cases(scores, positive, larger_is_better=found[0].scored.larger_is_better))
+def _thresholds(scored: Sequence[ScoredRun], request: CurveRequest) -> FloatArray:
+    """Thresholds of the pooled scores, spread evenly along their curve."""
+    scores = np.concatenate([one.scored.scores for one in scored])
+    positive = np.concatenate([one.scored.positive for one in scored])
+    pooled = counts_of(make_scored_cases(scores, positive, larger_is_better=scored[0].scored.larger_is_better))
     limit = pooled.threshold.size if request.points == 0 else max(2, request.points or THINNED)
     return pooled.threshold[thinned(pooled, limit)]
 
@@ -79,11 +79,11 @@ def _rates(counts: ThresholdCounts, thresholds: FloatArray) -> tuple[FloatArray,
 
 
 def _mean_counts(
-    found: Sequence[ScoredRun], thresholds: FloatArray, fpr: FloatArray, tpr: FloatArray
+    scored: Sequence[ScoredRun], thresholds: FloatArray, fpr: FloatArray, tpr: FloatArray
 ) -> ThresholdCounts:
     sizes = [
         ClassSize(sum(s.cases for s in of), sum(s.weight for s in of), sum(s.effective for s in of))
-        for of in ([one.counts.positives for one in found], [one.counts.negatives for one in found])
+        for of in ([one.counts.positives for one in scored], [one.counts.negatives for one in scored])
     ]
     return ThresholdCounts(
         threshold=thresholds,
@@ -91,9 +91,9 @@ def _mean_counts(
         fp=fpr.mean(axis=0) * sizes[1].weight,
         positives=sizes[0],
         negatives=sizes[1],
-        larger_is_better=found[0].scored.larger_is_better,
-        opened=any(one.counts.opened for one in found),
-        closed=any(one.counts.closed for one in found),
+        larger_is_better=scored[0].scored.larger_is_better,
+        opened=any(one.counts.opened for one in scored),
+        closed=any(one.counts.closed for one in scored),
     )
 
 
@@ -112,7 +112,7 @@ def _limits(tpr: FloatArray, request: CurveRequest) -> tuple[FloatArray, FloatAr
         return none, none
     se, df = tpr.std(axis=0, ddof=1) / math.sqrt(len(tpr)), len(tpr) - 1.0
     limits = scale_limits(Scale(IntervalKind.PLAIN, (0.0, 1.0)), tpr.mean(axis=0), se, df, request.confidence)
-    # Tests that agree to the last case leave a point, as their mean has no spread.
+    # If all tests agree, the mean has no spread and its interval is a point.
     mean = tpr.mean(axis=0)
     return np.where(se > 0, limits.low, mean), np.where(se > 0, limits.high, mean)
 
@@ -120,9 +120,9 @@ def _limits(tpr: FloatArray, request: CurveRequest) -> tuple[FloatArray, FloatAr
 def _means(
     thresholds: FloatArray, fpr: FloatArray, tpr: FloatArray, counts: ThresholdCounts, request: CurveRequest
 ) -> list[MeanPoint]:
-    """Mean points along the curve, its ends left out, with ellipses where three tests or more vary."""
+    """Mean points along the curve without its ends, with ellipses if three or more tests vary."""
     chosen = thinned(counts, ELLIPSES + 2)[1:-1].tolist()
-    found = []
+    means = []
     for i in chosen:
         if not np.isfinite(thresholds[i]):
             continue
@@ -130,14 +130,14 @@ def _means(
         ellipse = None
         if len(points) > 2 and points.std(axis=0).any():
             ellipse = ellipse_of_repeats(points, confidence=request.confidence)
-        found.append(MeanPoint(float(thresholds[i]), float(counts.fpr[i]), float(counts.tpr[i]), ellipse))
-    return found
+        means.append(MeanPoint(float(thresholds[i]), float(counts.fpr[i]), float(counts.tpr[i]), ellipse))
+    return means
 
 
 def _notes(runs: Sequence[Run], counts: ThresholdCounts) -> list[str]:
     notes = [f"mean of {len(runs)} tests at the same thresholds; intervals are Student's t over the tests"]
     if len(runs) < 3:
-        notes.append("error ellipses need three tests or more")
+        notes.append("error ellipses need three or more tests")
     if len({run.columns.header.test.digest for run in runs}) < len(runs):
         notes.append("some of the tests have the same data: their spread is that of the algorithm, not of new data")
     if counts.closed:

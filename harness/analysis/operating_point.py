@@ -1,6 +1,6 @@
-"""Compare at an operating point: each run's threshold is set where the user says, on the recorded scores.
+"""Compare at an operating point: each run's threshold is set by the user's criterion, on the recorded scores.
 
-A threshold that was set on the very cases that are compared is itself an estimate. So every replicate sets its own.
+A threshold that was set on the same cases that are compared is itself an estimate. So every replicate sets its own.
 """
 
 import math
@@ -24,13 +24,13 @@ from harness.stats.replication.statistic import SmoothFormula, WeightsStatistic
 from harness.transcript.columns import OUTCOMES
 
 Outcomes = npt.NDArray[np.int8]
-# Rates of a replicate are sums of weights: a limit met exactly may be missed by a rounding error.
+# The rates of a replicate are sums of weights: a rounding error may miss a limit that is met exactly.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class OperatingCriterion:
-    """Where on its curve a run is to operate: equal errors, or the laxest (strictest) threshold within a limit."""
+    """Where on its curve a run operates: at equal errors, or at the laxest (strictest) threshold within a limit."""
 
     at: str
     limit: float = 0.0
@@ -42,7 +42,7 @@ class OperatingCriterion:
         if self.at == "fnr":
             within = 1 - tpr <= self.limit + _ROUNDING
             return int(np.argmax(within)) if within.any() else len(tpr) - 1
-        # Two thresholds can be equally near; which of them it is must not depend on rounding.
+        # Two thresholds can be equally near; the choice must not depend on rounding.
         return int(np.argmin(np.round(np.abs(1 - tpr - fpr), 12)))
 
     def shift(self, slope: float) -> tuple[float, float]:
@@ -58,36 +58,36 @@ class OperatingCriterion:
 
 
 def parse_criterion(text: str) -> OperatingCriterion:
-    """A point as it is written on a command line."""
+    """A criterion as on the command line."""
     if text.strip() == "eer":
         return OperatingCriterion("eer")
-    found = re.fullmatch(r"\s*(fpr|fnr|tpr|tnr)\s*=\s*([0-9.eE+-]+)\s*", text)
+    match = re.fullmatch(r"\s*(fpr|fnr|tpr|tnr)\s*=\s*([0-9.eE+-]+)\s*", text)
     try:
-        limit = float(found[2]) if found else math.nan
+        limit = float(match[2]) if match else math.nan
     except ValueError:
         limit = math.nan
-    if found is None or not 0 <= limit <= 1:
+    if match is None or not 0 <= limit <= 1:
         raise UsageError(f"--at {text}: write eer, or fpr=0.01 (also fnr, tpr, tnr) with a rate between 0 and 1")
-    if found[1] in ("tpr", "tnr"):
-        return OperatingCriterion({"tpr": "fnr", "tnr": "fpr"}[found[1]], 1 - limit)
-    return OperatingCriterion(found[1], limit)
+    if match[1] in ("tpr", "tnr"):
+        return OperatingCriterion({"tpr": "fnr", "tnr": "fpr"}[match[1]], 1 - limit)
+    return OperatingCriterion(match[1], limit)
 
 
 @dataclass(frozen=True)
 class RunThresholds:
-    """The thresholds of one run: its cases from best to worst, and what can be chosen between."""
+    """The thresholds of one run: its cases from best to worst, and the points that can be chosen."""
 
     cases: ScoredCases
     order: Order
 
     @property
     def first(self) -> int:
-        """The strictest point that a finite threshold reaches: scores of plus infinity are accepted by all."""
+        """The strictest point that a finite threshold reaches: every threshold accepts scores of plus infinity."""
         return int(self.order.better[0] == np.inf)
 
     @property
     def last(self) -> int:
-        """The laxest one: scores of minus infinity are accepted by none."""
+        """The laxest one: no threshold accepts scores of minus infinity."""
         return len(self.order.better) - int(self.order.better[-1] == -np.inf)
 
     def totals(self, weights: FloatArray, inside: BoolArray | None = None) -> tuple[FloatArray, FloatArray]:
@@ -102,30 +102,30 @@ class RunThresholds:
         return np.append(points[self.first : self.last + 1], points[-1])
 
     def place(self, criterion: OperatingCriterion, weights: FloatArray) -> int | None:
-        """The point among those that can be chosen; None where a class has no weight."""
+        """The chosen point; None if a class has no weight."""
         tp, fp = self.totals(weights)
         if not (tp[-1] > 0 and fp[-1] > 0):
             return None
         return criterion.place(tp[:-1] / tp[-1], fp[:-1] / fp[-1])
 
     def threshold(self, place: int) -> float:
-        """The score from which cases are accepted, with larger scores better; infinite where none is."""
+        """The score from which cases are accepted, with larger scores better; infinite if none is."""
         number = self.first + place
         return math.inf if number == 0 else float(self.order.better[number - 1])
 
     def slope(self, place: int, weights: FloatArray) -> float:
-        """That of the curve's convex hull where the threshold is."""
+        """The slope of the curve's convex hull at the threshold."""
         hull = convex_hull(counts_of(replace(self.cases, weights=weights)))
         tp, fp = self.totals(weights)
         along = tp[place] / tp[-1] + fp[place] / fp[-1]
         after = int(np.searchsorted(hull.tpr + hull.fpr, along, side="left"))
         slope = float(hull.slope[min(max(after - 1, 0), hull.slope.size - 1)])
-        # A vertical stretch of the hull is steep, not endless.
+        # A vertical part of the hull gets a steep slope, not an infinite one.
         return min(slope, float(np.count_nonzero(self.cases.positive)))
 
 
 def run_thresholds(runs: Runs) -> list[RunThresholds]:
-    """Of every run."""
+    """The thresholds of every run."""
     check_classes("--at", ("positive", "negative"), runs.positive)
     return [RunThresholds(cases, Order.of(cases.better)) for cases in runs.curve_cases()]
 
@@ -140,7 +140,7 @@ class _ThresholdCell:
     inside: BoolArray | None
 
     def value(self, weights: FloatArray) -> float:
-        """Not a number where a class has no weight."""
+        """The value for these weights; not a number if a class has no weight."""
         place = self.run.place(self.criterion, weights)
         if place is None:
             return math.nan
@@ -148,10 +148,10 @@ class _ThresholdCell:
             return float(self.formula(self._totals(place, weights)))
 
     def linear(self, weights: FloatArray) -> FloatArray:
-        """What each case adds (cases,) to first order, the threshold moving with the cases that it is set by.
+        """What each case adds (cases,) to first order; the threshold moves with the cases that it is set by.
 
-        Along the curve the true positive rate moves by `slope` times the false positive rate. What a case adds to the
-        rate that is held still moves the threshold, and with it the other one.
+        Along the curve, the true positive rate moves by `slope` times the false positive rate. What a case adds to the
+        rate that is held fixed moves the threshold, and with it the other rate.
         """
         run, place = self.run, self.run.place(self.criterion, weights)
         if place is None:
@@ -171,7 +171,7 @@ class _ThresholdCell:
         return np.array([tp[place], tp[-1] - tp[place], fp[place], fp[-1] - fp[place]])
 
     def _pull(self, place: int, slope: float, weights: FloatArray) -> FloatArray:
-        """How far each case moves the threshold, in false positive rate: by its deviation from the rate held still."""
+        """How far each case moves the threshold, in false positive rate: by its deviation from the rate held fixed."""
         run, shift = self.run, self.criterion.shift(slope)
         accepted = run.cases.better >= run.threshold(place)
         tp, fp = run.totals(weights)
@@ -181,11 +181,11 @@ class _ThresholdCell:
 
 
 def operating_measure(measure: Measure, criterion: OperatingCriterion) -> Measure:
-    """A measure of the outcomes at a threshold that is set anew for every set of weights."""
+    """A measure of the outcomes at a threshold that is set again for every set of weights."""
     formula, words = measure.of_totals, f"{measure.words} at {criterion}"
     if formula is None:
         raise UsageError(
-            f"--statistic {measure.name} is not of the outcomes at a threshold: leave out --at {criterion}"
+            f"--statistic {measure.name} is not computed from the outcomes at a threshold: leave out --at {criterion}"
         )
 
     def statistic(runs: Runs, cells: Sequence[Cell]) -> WeightsStatistic:
@@ -196,7 +196,7 @@ def operating_measure(measure: Measure, criterion: OperatingCriterion) -> Measur
             bounds=measure.bounds,
             size=len(cells),
             linear=lambda weights: np.stack([cell.linear(weights) for cell in chosen], axis=1),
-            # A threshold jumps from score to score: half-samples overstate the error by a tenth and more.
+            # A threshold jumps from score to score: half-samples overstate the error by a tenth or more.
             linear_first=True,
             smooth=False,
             counted=_counted(runs.positive.size, cells),
@@ -207,7 +207,7 @@ def operating_measure(measure: Measure, criterion: OperatingCriterion) -> Measur
 
 
 def _counted(cases: int, cells: Sequence[Cell]) -> FloatArray | None:
-    """Which cases each cell counts, (cases, cells); None where all count all."""
+    """Which cases each cell counts, (cases, cells); None if every cell counts all cases."""
     if all(inside is None for _, inside in cells):
         return None
     everything = np.ones(cases, dtype=np.bool_)
@@ -216,14 +216,14 @@ def _counted(cases: int, cells: Sequence[Cell]) -> FloatArray | None:
 
 
 def chosen_measure(name: str, criterion: OperatingCriterion | None, aligned: AlignedRuns) -> Measure:
-    """The measure, at the operating point if there is one; curves have all points in them."""
+    """The measure, at the operating point if there is one."""
     measure = find_measure(name, aligned.value_names())
     return measure if criterion is None else operating_measure(measure, criterion)
 
 
 @dataclass(frozen=True)
 class OperatingResult:
-    """The runs decided anew, and the thresholds, in the direction of the scores; infinite where nothing is accepted."""
+    """The runs decided again, and the thresholds on the scale of the scores; infinite if nothing is accepted."""
 
     criterion: OperatingCriterion
     aligned: AlignedRuns

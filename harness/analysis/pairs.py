@@ -42,32 +42,32 @@ class Pair:
     confidence_better: float | None
     difference: float
     interval: Interval
-    # The design effect by which McNemar's z was divided; None where none is known.
+    # The design effect that adjusts McNemar's z; None if unknown.
     effect: float | None = None
-    # The difference by the design; None where neither stratum nor PSU is known, or a run has no value.
+    # The difference by the design; None if neither stratum nor PSU is known, or a run has no value.
     estimate: Estimate | None = None
-    # Whether the estimate is of another measure than the rate of success, which McNemar's test is about.
+    # Whether the estimate is of a measure other than the rate of success, which McNemar's test is about.
     other_measure: bool = False
 
     @property
     def better(self) -> int | None:
-        """The one with more successes where the other failed; None on a tie."""
+        """The run that more often succeeded where the other failed; None on a tie."""
         return None if self.n_sf == self.n_fs else self.a if self.n_sf > self.n_fs else self.b
 
     @property
     def p_decisive(self) -> float:
-        """The p-value that a verdict rests on: the estimate's where there is a design, corrected for many pairs."""
+        """The p-value that decides the verdict: the estimate's if there is a design, corrected for the pairs."""
         if self.estimate is None:
             return 1.0 if self.other_measure else self.p_adjusted
-        # A design that says nothing of the error leaves nothing to decide by: McNemar's test does not know it.
+        # If the design gives no error, nothing can be decided: McNemar's test ignores the design.
         return 1.0 if self.estimate.p_adjusted is None else self.estimate.p_adjusted
 
 
 @dataclass(frozen=True)
 class PairedValues:
-    """What pairs are made of: the estimates of all runs, of the rate and of the measure that is compared.
+    """What pairs are made of: the estimates of all runs, for the rate and for the measure that is compared.
 
-    None where there is no design: then McNemar's test is all there is.
+    None if there is no design: then there is only McNemar's test.
     """
 
     rates: Cells | None
@@ -76,19 +76,19 @@ class PairedValues:
     multiplicity: Multiplicity
 
 
-def make_pairs(study: Measurement, found: PairedValues) -> list[Pair]:
+def make_pairs(study: Measurement, estimates: PairedValues) -> list[Pair]:
     """All pairs, or one run with all the others."""
-    tables = _chosen(pairwise_tables(study.aligned.success), found.baseline)
+    tables = _chosen(pairwise_tables(study.aligned.success), estimates.baseline)
     places = list(zip(tables.first.tolist(), tables.second.tolist(), strict=True))
     gaps: Sequence[Estimate | None] = [None] * len(places)
-    if found.values is not None:
-        gaps = _differences(found.values, places, found.multiplicity)
-    if found.rates is not None:
-        of_rates = gaps if found.values is found.rates else found.rates.differences(places)
+    if estimates.values is not None:
+        gaps = _differences(estimates.values, places, estimates.multiplicity)
+    if estimates.rates is not None:
+        of_rates = gaps if estimates.values is estimates.rates else estimates.rates.differences(places)
     else:
         of_rates = [None] * len(places)
-    pairs = _mcnemar(tables, [_effect(one) for one in of_rates], found.multiplicity, study.replication.confidence)
-    other = found.values is not found.rates
+    pairs = _mcnemar(tables, [_effect(one) for one in of_rates], estimates.multiplicity, study.replication.confidence)
+    other = estimates.values is not estimates.rates
     return [replace(pair, estimate=gap, other_measure=other) for pair, gap in zip(pairs, gaps, strict=True)]
 
 
@@ -100,21 +100,21 @@ def _chosen(tables: PairTables, baseline: int | None) -> PairTables:
 
 
 def _differences(values: Cells, places: Places, multiplicity: Multiplicity) -> list[Estimate | None]:
-    """What is compared of every pair, by the design."""
+    """The difference of every pair in the measure that is compared, by the design."""
     if multiplicity is Multiplicity.MAX_T:
         return values.simultaneous_differences(places)
     return values.differences(places, lambda p_values: adjusted(p_values, multiplicity))
 
 
-def _effect(found: Estimate | None) -> float | None:
-    """A design effect that McNemar's z can be divided by; None where none is known."""
-    return found.design_effect if found is not None and found.design_effect else None
+def _effect(estimate: Estimate | None) -> float | None:
+    """A design effect for McNemar's z; None if unknown."""
+    return estimate.design_effect if estimate is not None and estimate.design_effect else None
 
 
 def _mcnemar(
     tables: PairTables, effects: Sequence[float | None], multiplicity: Multiplicity, confidence: float
 ) -> list[Pair]:
-    """Pairs as if all cases were independent; `effects` make McNemar's z know the design."""
+    """Pairs as if all cases were independent; `effects` adjust McNemar's z for the design."""
     tests = mcnemar_all(tables.n_sf, tables.n_fs, design_effect=np.array([effect or 1.0 for effect in effects]))
     estimates, intervals = paired_differences(tables, confidence=confidence)
     corrected = adjusted(tests.p_exact, Multiplicity.HOLM if multiplicity is Multiplicity.MAX_T else multiplicity)
@@ -137,7 +137,7 @@ def _mcnemar(
 
 
 def _by_name(tests: McNemars) -> list[dict[str, Any]]:
-    """McNemar's test of every pair, by the names that a pair has for it; None where a number is none."""
+    """McNemar's test of every pair, by the field names of `Pair`; None for not-a-number."""
     names = [name for name in McNemars.__dataclass_fields__ if name != "better"]
     columns = [getattr(tests, name).tolist() for name in names]
     return [
@@ -150,10 +150,10 @@ def _by_name(tests: McNemars) -> list[dict[str, Any]]:
 class MarginTest:
     """Non-inferiority and equivalence of one pair; p-values are corrected for the number of pairs, each by itself.
 
-    `not_inferior`: A is not worse than B by the margin; `not_superior`: nor B than A.
+    `not_inferior`: A is not worse than B by the margin; `not_superior`: B is not worse than A by the margin.
     """
 
-    found: Equivalence
+    equivalence: Equivalence
     p_not_inferior: float
     p_not_superior: float
     p_equivalent: float
@@ -161,14 +161,14 @@ class MarginTest:
 
 @dataclass(frozen=True)
 class Margin:
-    """A difference that does not matter, and the error that is allowed. Worse is smaller, unless less is better."""
+    """The largest difference that does not matter, and the allowed error."""
 
     margin: float
     alpha: float
     larger_is_better: bool
 
     def tests(self, pairs: Sequence[Pair], sample: Sample) -> list[MarginTest | None]:
-        """Of every pair, with the error that the design gives; None where a run has no value to compare."""
+        """Test every pair with its error by design; None if a run has no value to compare."""
         return correct_margins([self._test(pair, sample) for pair in pairs])
 
     def _test(self, pair: Pair, sample: Sample) -> Equivalence | None:
@@ -178,7 +178,7 @@ class Margin:
             return equivalent(ahead, one.se, margin=self.margin, df=one.df, alpha=self.alpha)
         if pair.other_measure:
             return None
-        # Without a design, or without variance: the score test, with what the cases are worth then.
+        # Without a design, or without variance: the score test, with the effective number of cases.
         effect = 1.0 if one is None else sample.cases / float(cases_without_variance(sample.cases, sample.units))
         table = PairTable(n_ff=pair.n_ff, n_sf=pair.n_sf, n_fs=pair.n_fs, n_ss=pair.n_ss)
         return paired_equivalent(table, margin=self.margin, alpha=self.alpha, design_effect=effect)
@@ -193,22 +193,22 @@ def correct_margins(tests: Sequence[Equivalence | None]) -> list[MarginTest | No
     return [None if test is None else MarginTest(*next(corrected)) for test in tests]
 
 
-def margin_json(one: MarginTest | None) -> dict[str, Any] | None:
-    """Under the names that the documentation promises."""
-    if one is None:
+def margin_json(test: MarginTest | None) -> dict[str, Any] | None:
+    """The JSON that the documentation promises."""
+    if test is None:
         return None
-    found, alpha = one.found, one.found.alpha
+    raw, alpha = test.equivalence, test.equivalence.alpha
     return {
-        "margin": found.margin,
+        "margin": raw.margin,
         "alpha": alpha,
-        "interval": interval_json(found.interval),
-        "p_not_inferior": found.p_not_inferior,
-        "p_not_superior": found.p_not_superior,
-        "p_equivalent": found.p_equivalent,
-        "p_not_inferior_adjusted": one.p_not_inferior,
-        "p_not_superior_adjusted": one.p_not_superior,
-        "p_equivalent_adjusted": one.p_equivalent,
-        "not_inferior": one.p_not_inferior <= alpha,
-        "not_superior": one.p_not_superior <= alpha,
-        "equivalent": one.p_equivalent <= alpha,
+        "interval": interval_json(raw.interval),
+        "p_not_inferior": raw.p_not_inferior,
+        "p_not_superior": raw.p_not_superior,
+        "p_equivalent": raw.p_equivalent,
+        "p_not_inferior_adjusted": test.p_not_inferior,
+        "p_not_superior_adjusted": test.p_not_superior,
+        "p_equivalent_adjusted": test.p_equivalent,
+        "not_inferior": test.p_not_inferior <= alpha,
+        "not_superior": test.p_not_superior <= alpha,
+        "equivalent": test.p_equivalent <= alpha,
     }

@@ -1,4 +1,4 @@
-"""Other choices of gallery and probe images out of similarity matrices (`hate permute`)."""
+"""Other choices of gallery and probe images from similarity matrices (`hate permute`)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ def exchangeable(matrix: Matrix, rule: ExchangeRule, identity: str = SUBJECT) ->
     patterns: dict[bytes, int] = {}
     codes, left_out = [], []
     for person in people:
-        rows, columns = (found.get(person, np.empty(0, np.intp)) for found in places)
+        rows, columns = (side.get(person, np.empty(0, np.intp)) for side in places)
         allowed = _allowed(rows, columns, sides, same)
         if not allowed.any():
             left_out.append(person)
@@ -57,8 +57,8 @@ def exchangeable(matrix: Matrix, rule: ExchangeRule, identity: str = SUBJECT) ->
         codes.append(patterns.setdefault(np.array(allowed.shape).tobytes() + allowed.tobytes(), len(patterns)))
     if len(pairs) < 2:
         raise UsageError(
-            f"{matrix.name}: {rule.words}: that leaves {len(pairs)} of {len(people)} people, and two are needed; ask "
-            "less with --differ and --agree, or name who is on an image with --subject"
+            f"{matrix.name}: {rule.words}: that leaves {len(pairs)} of {len(people)} people, and two are needed; relax "
+            "--differ and --agree, or name the person on each image with --subject"
         )
     return Exchange(_choices(pairs, codes), left_out)
 
@@ -72,7 +72,7 @@ class _ImageSide:
         self.agree = [labels.column(name) for name in rule.agree]
 
     def by_person(self) -> dict[str, IntArray]:
-        """Places by person, sorted by the columns of the rule: people with the same days then have the same pattern."""
+        """Places by person, sorted by the rule's columns, so that people with the same days have the same pattern."""
         keys = [np.arange(len(self.person)), *self.agree[::-1], *self.differ[::-1], self.person]
         order = np.lexsort(keys)
         names, starts = np.unique(self.person[order], return_index=True)
@@ -80,7 +80,7 @@ class _ImageSide:
 
 
 def _allowed(rows: IntArray, columns: IntArray, sides: Sequence[_ImageSide], same: IntArray) -> BoolArray:
-    """A table (rows, columns) of what the rule says."""
+    """Which pairs the rule allows, (rows, columns)."""
     probes, gallery = sides
     allowed = same[rows][:, None] != columns
     for one, other in zip(probes.differ, gallery.differ, strict=True):
@@ -137,7 +137,7 @@ class DifferenceAtRank:
 
 @dataclass(frozen=True, eq=False)
 class PermutedRates:
-    """What came out."""
+    """The results of all virtual experiments."""
 
     names: Sequence[str]
     request: PermuteRequest
@@ -155,11 +155,11 @@ def permuted_rates(matrices: Sequence[Matrix], request: PermuteRequest) -> Permu
     exchange = exchangeable(matched[0], request.rule, request.identity)
     people = exchange.choices.people
     if request.ranks > people:
-        raise UsageError(f"--ranks {request.ranks}: a gallery has {people} people, and no rank beyond")
-    return _summarised(matched, exchange, _permuted(matched, exchange, request), request)
+        raise UsageError(f"--ranks {request.ranks}: a gallery has only {people} people")
+    return _summary(matched, exchange, _permute(matched, exchange, request), request)
 
 
-def _permuted(matrices: Sequence[Matrix], exchange: Exchange, request: PermuteRequest) -> PermutationCounts:
+def _permute(matrices: Sequence[Matrix], exchange: Exchange, request: PermuteRequest) -> PermutationCounts:
     try:
         return permute(
             [scores_of(matrix) for matrix in matrices],
@@ -174,7 +174,7 @@ def _permuted(matrices: Sequence[Matrix], exchange: Exchange, request: PermuteRe
         raise DataError(f"{', '.join(matrix.name for matrix in matrices)}: {error}") from None
 
 
-def _summarised(
+def _summary(
     matrices: Sequence[Matrix], exchange: Exchange, permuted: PermutationCounts, request: PermuteRequest
 ) -> PermutedRates:
     algorithms, ranks = range(len(matrices)), range(1, request.ranks + 1)
@@ -219,30 +219,30 @@ def _difference_at_rank(
     )
 
 
-def permute_json(found: PermutedRates, other: PermutedRates | None = None) -> dict[str, Any]:
-    """All of it; `other` is the same with unbalanced draws."""
-    request = found.request
+def permute_json(result: PermutedRates, other: PermutedRates | None = None) -> dict[str, Any]:
+    """All results; `other` is the same with unbalanced draws."""
+    request = result.request
     payload = {
         "experiments": request.experiments,
         "seed": request.seed,
         "sampling": "balanced" if request.balanced else "unbalanced",
         "target": "these people, other choices of image",
-        "people": found.permuted.people,
-        "left_out": list(found.left_out),
-        "image_pairs": found.pairs_of_images,
+        "people": result.permuted.people,
+        "left_out": list(result.left_out),
+        "image_pairs": result.pairs_of_images,
         "differ": list(request.rule.differ),
         "agree": list(request.rule.agree),
         "confidence": request.confidence,
-        **_distributions(found),
+        **_distributions(result),
     }
     return payload if other is None else {**payload, "unbalanced": _distributions(other)}
 
 
-def _distributions(found: PermutedRates) -> dict[str, Any]:
-    named = zip(found.names, found.rates, strict=True)
+def _distributions(result: PermutedRates) -> dict[str, Any]:
+    named = zip(result.names, result.rates, strict=True)
     return {
         "algorithms": [{"name": name, "rates": [_rate_json(one) for one in rates]} for name, rates in named],
-        "pairs": [_pair_json(pair, found) for pair in found.pairs],
+        "pairs": [_pair_json(pair, result) for pair in result.pairs],
     }
 
 
@@ -250,10 +250,10 @@ def _rate_json(one: RateAtRank) -> dict[str, Any]:
     return {"rank": one.rank, "mean": one.mean, "sd": one.sd, "interval": [one.interval.low, one.interval.high]}
 
 
-def _pair_json(pair: DifferenceAtRank, found: PermutedRates) -> dict[str, Any]:
+def _pair_json(pair: DifferenceAtRank, result: PermutedRates) -> dict[str, Any]:
     return {
-        "a": found.names[pair.a],
-        "b": found.names[pair.b],
+        "a": result.names[pair.a],
+        "b": result.names[pair.b],
         "rank": pair.rank,
         "p_not_better": pair.p_not_better,
         "p_b_not_better": pair.p_b_not_better,

@@ -23,17 +23,17 @@ from harness.stats.rates import wilson
 from harness.stats.replication.method import Replication
 from harness.tasks import find_task
 
-# Measures that are looked at where none is named, if a run has them.
+# The measures that are computed by default, if a run has them.
 USUAL = ("rate", "tpr", "tnr", "precision", "f1", "mcc", "auc", "eer", "rank1", "rank5", "seconds", "memory")
-# These say nothing more than the rate where all cases are of one class.
+# If all cases are of one class, these say nothing more than the rate.
 OF_BOTH = ("tpr", "tnr", "precision", "f1", "mcc")
-# Bins of a number with too many values to look at one by one.
+# Bins for numbers with too many different values.
 BINS = 5
 
 
 @dataclass(frozen=True)
 class RateRequest:
-    """What to look at; see `hate rate`."""
+    """What to compute; see `hate rate`."""
 
     statistics: tuple[str, ...] = ()
     by: str | None = None
@@ -44,9 +44,9 @@ class RateRequest:
 
 @dataclass(frozen=True)
 class ExplainedVariance:
-    """How much of whether a case succeeds a column tells: a share of the variance, corrected for chance.
+    """How much of the variance of success a column explains: a share, corrected for chance.
 
-    `p_value` is of all its groups being equal, by the design, `p_adjusted` corrected for the number of columns.
+    `p_value` tests that all its groups are equal, by the design; `p_adjusted` is corrected for the number of columns.
     """
 
     column: str
@@ -80,18 +80,18 @@ def _rate_run(run: Run, name: str, request: RateRequest) -> RunMeasures:
     sampling = take_sample(aligned, request.design)
     measures = _measures(aligned, request.statistics)
     study = Measurement(measures[next(iter(measures))], aligned, sampling, request.replication)
-    found = {
-        key: _estimate(replace(study, measure=measure), asked=bool(request.statistics))
+    estimates = {
+        key: _estimate(replace(study, measure=measure), required=bool(request.statistics))
         for key, measure in measures.items()
     }
     if not request.statistics:
-        found = {key: one for key, one in found.items() if one is not None or key == "rate"}
+        estimates = {key: one for key, one in estimates.items() if one is not None or key == "rate"}
     return RunMeasures(
         name=name,
         aligned=aligned,
         sampling=sampling,
         measures=measures,
-        estimates=found,
+        estimates=estimates,
         by={} if request.by is None else _groups(study, measures, request),
         explained=_explained(replace(study, measure=MEASURES["rate"])) if request.by is None else [],
     )
@@ -105,7 +105,7 @@ def _measures(aligned: AlignedRuns, names: Sequence[str]) -> dict[str, Measure]:
 
 
 def _task_measures(aligned: AlignedRuns) -> list[str]:
-    """The measures that the task itself feeds, as far as they are not among the usual ones."""
+    """The measures of the task that are not among the usual ones."""
     task = find_task(aligned.headers[0].test.task)
     return [] if task is None else [name for name in task.measures if name not in USUAL]
 
@@ -114,12 +114,12 @@ def _own_values(values: Sequence[str]) -> list[str]:
     return [name if name not in MEASURES else f"values.{name}" for name in values]
 
 
-def _estimate(study: Measurement, *, asked: bool) -> Estimate | None:
+def _estimate(study: Measurement, *, required: bool) -> Estimate | None:
     try:
         return study.runs().one(0)
     except HateError:
-        # A measure that was not asked for is left out where these records cannot have it.
-        if asked:
+        # A default measure is left out if these records cannot have it.
+        if required:
             raise
         return None
 
@@ -130,7 +130,7 @@ def _groups(study: Measurement, measures: dict[str, Measure], request: RateReque
 
 
 def rate_json(runs: Sequence[RunMeasures]) -> dict[str, Any]:
-    """Under the names that the documentation promises."""
+    """The JSON that the documentation promises."""
     names = [run.name for run in runs]
     statistics = list(dict.fromkeys(name for run in runs for name in run.estimates))
     payload: dict[str, Any] = {
@@ -174,39 +174,39 @@ def _run_json(run: RunMeasures, statistics: Sequence[str]) -> dict[str, Any]:
 
 def merge_breakdowns(runs: Sequence[RunMeasures], name: str) -> Breakdown:
     """The groups of all runs side by side, by their labels, in the order of the first run that has them."""
-    found = [run.by[name] for run in runs]
-    labels = list(dict.fromkeys(group.label for by in found for group in by.groups))
+    parts = [run.by[name] for run in runs]
+    labels = list(dict.fromkeys(group.label for by in parts for group in by.groups))
     rows = []
     for label in labels:
-        own = [next((group for group in by.groups if group.label == label), None) for by in found]
+        own = [next((group for group in by.groups if group.label == label), None) for by in parts]
         cases = max(group.cases for group in own if group is not None)
         rows.append(Group(label, cases, [None if group is None else group.runs[0] for group in own], []))
-    return Breakdown(found[0].column, rows, [by.gaps[0] for by in found], [])
+    return Breakdown(parts[0].column, rows, [by.gaps[0] for by in parts], [])
 
 
 def _explained(study: Measurement) -> list[ExplainedVariance]:
-    """Every column that has a few groups, the one that explains most first."""
-    found, seen = [], set()
+    """Every column that has a few groups; the one that explains most comes first."""
+    explained, seen = [], set()
     for column in study.aligned.column_names():
         groups = None if column == study.sampling.psu else _few_groups(study.aligned, column)
-        # Columns that part the cases in the same way are one.
-        parting = b"" if groups is None else np.unique(groups.codes, return_index=True)[1][groups.codes].tobytes()
-        if groups is not None and parting not in seen:
-            seen.add(parting)
-            found.append(_explains(study, groups))
-    known = np.array([np.nan if one.p_value is None else one.p_value for one in found], dtype=np.float64)
-    corrected = adjusted(known, Multiplicity.HOLM) if found else known
-    found = [
-        replace(one, p_adjusted=None if np.isnan(p) else float(p)) for one, p in zip(found, corrected, strict=True)
+        # Columns that partition the cases in the same way count once.
+        partition = b"" if groups is None else np.unique(groups.codes, return_index=True)[1][groups.codes].tobytes()
+        if groups is not None and partition not in seen:
+            seen.add(partition)
+            explained.append(_explains(study, groups))
+    p_values = np.array([np.nan if one.p_value is None else one.p_value for one in explained], dtype=np.float64)
+    corrected = adjusted(p_values, Multiplicity.HOLM) if explained else p_values
+    explained = [
+        replace(one, p_adjusted=None if np.isnan(p) else float(p)) for one, p in zip(explained, corrected, strict=True)
     ]
-    return sorted(found, key=lambda one: -one.share)
+    return sorted(explained, key=lambda one: -one.share)
 
 
 def _few_groups(aligned: AlignedRuns, column: str) -> CaseGroups | None:
-    """The groups of a column, or bins of a number; None where they would be too many or too small."""
-    for asked in (column, f"{column}:{BINS}"):
+    """The groups of a column, or bins of a number; None if they would be too many or too small."""
+    for by in (column, f"{column}:{BINS}"):
         try:
-            groups = groups_of(aligned, asked)
+            groups = groups_of(aligned, by)
         except UsageError:
             continue
         return groups if len(groups.labels) * 2 <= aligned.n else None
@@ -221,7 +221,7 @@ def _explains(study: Measurement, groups: CaseGroups) -> ExplainedVariance:
 
 
 def _omega_squared(values: FloatArray, codes: IntArray, weights: FloatArray, groups: int) -> float:
-    """Hays' omega squared: the share of the variance that lies between groups, less what chance puts there."""
+    """Hays' omega squared: the share of the variance that lies between groups, corrected for chance."""
     sizes = np.bincount(codes, weights=weights, minlength=groups)
     means = np.bincount(codes, weights=weights * values, minlength=groups) / np.where(sizes > 0, sizes, 1.0)
     mean = float(weights @ values / weights.sum())

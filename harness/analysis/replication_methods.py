@@ -1,4 +1,4 @@
-"""Standard errors of one curve by several methods of replication, side by side, and with fewer units a stratum."""
+"""Standard errors of one curve by several methods of replication, and with fewer units per stratum."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +14,18 @@ from harness.stats.identification import Cmc, replicated_cmc
 from harness.stats.replication.method import Method, Replication
 from harness.stats.replication.sample import Sample, make_sample
 
-KNOWING = (Method.BRR, Method.JACKKNIFE, Method.BOOTSTRAP)
-IGNORING = (Method.JACKKNIFE, Method.BOOTSTRAP)
+WITH_STRATA = (Method.BRR, Method.JACKKNIFE, Method.BOOTSTRAP)
+WITHOUT_STRATA = (Method.JACKKNIFE, Method.BOOTSTRAP)
+# The suffix of a method that ignores the strata.
+NO_STRATA = ", no strata"
 
 
 @dataclass(frozen=True, eq=False)
 class MethodComparison:
-    """`se` by method; those that ignore the strata have names that end so. Without units: strata differ in size."""
+    """`se` by method, named with `NO_STRATA` if it ignores the strata. `per_stratum` is None if strata differ in size.
+
+    `fewer`: standard errors of each sample without the n-th unit of every stratum.
+    """
 
     name: str
     strata: int
@@ -29,7 +34,6 @@ class MethodComparison:
     rates: FloatArray
     se: Mapping[str, FloatArray]
     replicates: Mapping[str, int | None]
-    # Of the whole sample, and of each sample without the n-th unit of every stratum.
     fewer: Sequence[FloatArray]
 
     @property
@@ -38,17 +42,14 @@ class MethodComparison:
         return list(range(1, self.rates.size + 1))
 
 
-IGNORES = ", no strata"
-
-
 def compare_methods(ranked: ProbeRanks, *, limit: int | None = None, seed: int = 0) -> MethodComparison:
-    """All methods on the same probes. A stratum must have been named, by the test or by --stratum."""
+    """All methods on the same probes. The test or --stratum must name a stratum."""
     sample, last = ranked.sampling.sample, limit or ranked.gallery
     if not sample.stratified:
-        raise DataError(f"{ranked.name}: --methods compares what methods make of strata; name them with --stratum")
+        raise DataError(f"{ranked.name}: --methods compares how methods treat strata; name them with --stratum")
     plain = make_sample(sample.cases, units=sample.unit_of_case if sample.clustered else None)
-    curves = {method.value: _curve(ranked.rank, sample, method, last, seed) for method in KNOWING}
-    curves |= {method.value + IGNORES: _curve(ranked.rank, plain, method, last, seed) for method in IGNORING}
+    curves = {method.value: _curve(ranked.rank, sample, method, last, seed) for method in WITH_STRATA}
+    curves |= {method.value + NO_STRATA: _curve(ranked.rank, plain, method, last, seed) for method in WITHOUT_STRATA}
     sizes = set(sample.stratum_sizes.tolist())
     per_stratum = sizes.pop() if len(sizes) == 1 else None
     return MethodComparison(
@@ -75,8 +76,8 @@ def _fewer(rank: FloatArray, sample: Sample, size: int | None, limit: int, seed:
     if size is None or size < 3:
         return []
     number = np.arange(sample.units) % size
-    kept = [number[sample.unit_of_case] != left_out for left_out in range(size)]
-    return [_curve(rank[at], _part(sample, at), Method.BRR, limit, seed).bands.se for at in kept]
+    parts = [number[sample.unit_of_case] != left_out for left_out in range(size)]
+    return [_curve(rank[at], _part(sample, at), Method.BRR, limit, seed).bands.se for at in parts]
 
 
 def _part(sample: Sample, at: npt.NDArray[np.bool_]) -> Sample:
@@ -86,16 +87,16 @@ def _part(sample: Sample, at: npt.NDArray[np.bool_]) -> Sample:
     )
 
 
-def methods_json(found: MethodComparison) -> dict[str, Any]:
+def methods_json(comparison: MethodComparison) -> dict[str, Any]:
     """All ranks."""
     return {
-        "name": found.name,
-        "strata": found.strata,
-        "units": found.units,
-        "units_per_stratum": found.per_stratum,
-        "ranks": found.ranks,
-        "rates": found.rates.tolist(),
-        "se": {name.replace(IGNORES, "_no_strata"): se.tolist() for name, se in found.se.items()},
-        "replicates": {name.replace(IGNORES, "_no_strata"): count for name, count in found.replicates.items()},
-        "se_with_a_unit_less": [se.tolist() for se in found.fewer],
+        "name": comparison.name,
+        "strata": comparison.strata,
+        "units": comparison.units,
+        "units_per_stratum": comparison.per_stratum,
+        "ranks": comparison.ranks,
+        "rates": comparison.rates.tolist(),
+        "se": {name.replace(NO_STRATA, "_no_strata"): se.tolist() for name, se in comparison.se.items()},
+        "replicates": {name.replace(NO_STRATA, "_no_strata"): count for name, count in comparison.replicates.items()},
+        "se_with_a_unit_less": [se.tolist() for se in comparison.fewer],
     }

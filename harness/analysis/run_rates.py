@@ -1,4 +1,4 @@
-"""What a run says of its rate: the error that its design gives, the dice of the algorithm, and the training sample."""
+"""The error of a run's rate: by its design, and from the algorithm's randomness and the training sample."""
 
 import dataclasses
 import math
@@ -33,7 +33,7 @@ BLOCK = 64
 
 @dataclass(frozen=True)
 class DesignRate:
-    """A rate by design; no estimate, but the reason, where the sample is too small for an error."""
+    """A rate by design; without an estimate, the reason why the sample gives no error."""
 
     estimate: Estimate | None
     sampling: Sampling | None
@@ -60,7 +60,7 @@ def rate_of_transcript(path: Path) -> DesignRate:
 
 
 def sampling_of_transcript(path: Path) -> Sampling:
-    """How the cases of a transcript were sampled; a HateError where that is not enough for an error."""
+    """How the cases of a transcript were sampled; a HateError if the sample gives no error."""
     return take_sample(_aligned(path), DesignOptions())
 
 
@@ -80,19 +80,19 @@ def _aligned(path: Path) -> AlignedRuns:
 
 def _at_values(answers: AnswerLimits, values: Sequence[Value], sample: Sample) -> list[Estimate]:
     limit, positive = np.asarray(answers.limit), np.asarray(answers.positive, dtype=np.bool_)
-    found: list[Estimate] = []
+    estimates: list[Estimate] = []
     for start in range(0, len(values), BLOCK):
         block = np.array([float(value) for value in values[start : start + BLOCK]])
         accepted = limit[:, None] >= block if answers.falling else limit[:, None] <= block
-        found += make_estimates(sample, rate(accepted == positive[:, None]), Replication()).all()
-    return found
+        estimates += make_estimates(sample, rate(accepted == positive[:, None]), Replication()).all()
+    return estimates
 
 
 Labels = npt.NDArray[np.int32]
 
 
 def transcript_repeats(path: Path, times: int) -> Repeats:
-    """Case and run variance, kept apart; records are in case order, each case's answers together."""
+    """Variance between cases and between runs; records are in case order, each case's answers together."""
     columns = read_columns(path)
     return repeats(np.asarray(columns.success).reshape(-1, times), **case_groups(columns, times))
 
@@ -109,13 +109,8 @@ def _labels(column: Coded, times: int) -> "Labels | None":
     return None if (column.codes < 0).any() else column.codes[::times]
 
 
-def repeats_json(found: Repeats) -> dict[str, Any]:
-    """Under the names of its fields."""
-    return _fields_json(found)
-
-
 def transcripts_training(paths: Sequence[Path], repeat: int) -> TrainingVariance:
-    """Training, case and run, kept apart; records are in case order, each case's answers together."""
+    """Variance by training, case and run; records are in case order, each case's answers together."""
     columns = [read_columns(path) for path in paths]
     tables = [np.asarray(one.success).reshape(-1, repeat) for one in columns]
     try:
@@ -124,12 +119,7 @@ def transcripts_training(paths: Sequence[Path], repeat: int) -> TrainingVariance
         raise TranscriptError(f"{paths[0]} and the others: {error}") from None
 
 
-def training_json(found: TrainingVariance) -> dict[str, Any]:
-    """Under the names of its fields."""
-    return _fields_json(found)
-
-
-def _fields_json(found: Repeats | TrainingVariance) -> dict[str, Any]:
-    """What JSON can hold of it: null where one case, run or training is not enough."""
-    plain = dataclasses.asdict(found)
+def variance_json(parts: Repeats | TrainingVariance) -> dict[str, Any]:
+    """All fields by name; null if one case, run or training is not enough."""
+    plain = dataclasses.asdict(parts)
     return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in plain.items()}

@@ -1,4 +1,4 @@
-"""What runs are called when several are shown together, and whether they are of the same test."""
+"""Names for runs that are shown together, and whether the runs are of the same test."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,26 +8,26 @@ from harness.transcript.format import Header, TestInfo
 
 
 def run_names(algorithms: Sequence[str], stems: Sequence[str]) -> list[str]:
-    """The algorithm's name, or the file's base name where two would be the same; never the same name twice."""
+    """The algorithm's name, or the file's base name if two would be the same; never the same name twice."""
     often = Counter(algorithms)
     names = [stem if often[name] > 1 else name for name, stem in zip(algorithms, stems, strict=True)]
     return _numbered(names)
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    """Files of one base name in several folders: the second is NAME-2, unless something has that name."""
-    given: list[str] = []
+    """Number files with the same base name: the second is NAME-2, unless that name is taken."""
+    unique: list[str] = []
     for name in names:
         number, chosen = 1, name
-        while chosen in given or (number > 1 and chosen in names):
+        while chosen in unique or (number > 1 and chosen in names):
             number += 1
             chosen = f"{name}-{number}"
-        given.append(chosen)
-    return given
+        unique.append(chosen)
+    return unique
 
 
 MOST_SHOWN = 20
-# Enough of a digest to tell two apart.
+# Enough of a digest to distinguish two.
 _DIGEST_SHOWN = 14
 
 

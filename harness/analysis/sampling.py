@@ -1,4 +1,4 @@
-"""How the compared cases were sampled: the script's design, or what the user says instead; estimates as JSON."""
+"""How the cases were sampled: the script's design, or the user's options; and estimates as JSON."""
 
 import csv
 import math
@@ -23,7 +23,7 @@ from harness.transcript.format import Header
 
 @dataclass(frozen=True)
 class Sampling:
-    """A sample with the names of what it is made of."""
+    """A sample, with the names of its stratum, PSU and weights."""
 
     sample: Sample
     stratum: str | None
@@ -39,14 +39,14 @@ class Sampling:
 
     @property
     def target(self) -> str:
-        """What an interval is for, as JSON has it."""
+        """What an interval is for, as in the JSON output."""
         drawn = "new cases" if self.psu is None else f"new {plural(self.psu)}"
         return drawn if self.stratum is None else f"these strata, {drawn}"
 
 
 @dataclass(frozen=True)
 class _Grouping:
-    """Groups of cases; codes are in the order of the labels, so that neighbours are neighbours by name."""
+    """Groups of cases; codes are in the order of the labels, so that neighbouring codes have neighbouring names."""
 
     name: str
     codes: IntArray
@@ -55,7 +55,7 @@ class _Grouping:
 
 @dataclass(frozen=True)
 class _CaseDesign:
-    """The stratum, the PSU and the weight of every case; no weights where all weigh the same."""
+    """The stratum, the PSU and the weight of every case; no weights if all weigh the same."""
 
     test: str
     cases: int
@@ -65,11 +65,11 @@ class _CaseDesign:
     values: FloatArray | None = None
 
     def sampling(self, lone: str, answers: int) -> Sampling:
-        """The sample that these cases are, with so many answers a case."""
+        """These cases as a sample, with `answers` answers per case."""
         stratum, psu = self.stratum, self.psu
         if psu is not None and self.cases > 1 and (psu.codes == psu.codes[0]).all():
             raise TranscriptError(
-                f"{self.test}: all cases are of one {psu.name}, which does not show how much it varies; --psu none "
+                f"{self.test}: all cases are of one {psu.name}, which does not show how much results vary; --psu none "
                 "treats cases as independent"
             )
         sample = replace(self._sample(lone), answers=answers)
@@ -85,7 +85,7 @@ class _CaseDesign:
         )
 
     def _sample(self, lone: str) -> Sample:
-        """A TranscriptError names what the statistics know by number."""
+        """The sample; in a TranscriptError, groups have their names instead of numbers."""
         strata, units = (None if groups is None else groups.codes for groups in (self.stratum, self.psu))
         try:
             return make_sample(self.cases, strata=strata, units=units, weights=self.values, lone=lone)
@@ -104,7 +104,7 @@ class _CaseDesign:
 
 
 def take_sample(aligned: AlignedRuns, options: DesignOptions) -> Sampling:
-    """The sample that the cases are."""
+    """The cases as a sample."""
     stratum = _grouping(aligned, options.stratum, "stratum")
     psu = _grouping(aligned, options.psu, "psu")
     if psu is None and aligned.repeated:
@@ -116,9 +116,9 @@ def take_sample(aligned: AlignedRuns, options: DesignOptions) -> Sampling:
 
 
 def sample_units(sums: Mapping[tuple[Any, Any], Sequence[int]], header: Header) -> tuple[Sampling, BoolArray]:
-    """The sample that the tally of a run is, by (stratum, PSU), and which of its cases are successes.
+    """The tally of a run, by (stratum, PSU), as a sample, and which of its cases are successes.
 
-    The cases of a unit are in no order, which no rate depends on. A unit without a PSU is as many as it has cases.
+    The cases of a unit are in no particular order, on which no rate depends. Without a PSU, each case is a unit.
     """
     sizes, hits = (np.array([tally[side] for tally in sums.values()], dtype=np.intp) for side in (0, 1))
     places = np.repeat(np.arange(len(sizes)), sizes)
@@ -135,7 +135,7 @@ def sample_units(sums: Mapping[tuple[Any, Any], Sequence[int]], header: Header) 
 
 
 def _tallied(labels: Sequence[Any], places: IntArray, name: str) -> _Grouping | None:
-    """The groups of the units of a tally, for each of their cases; None where units have none."""
+    """The groups of a tally, for each of its cases; None if there are none."""
     if not all(labels):
         return None
     known = sorted(set(labels))
@@ -153,7 +153,7 @@ def _shares(stratum: _Grouping, weights: FloatArray) -> dict[str, float]:
 
 
 def _grouping(aligned: AlignedRuns, chosen: Sequence[str] | None, kind: str) -> _Grouping | None:
-    """The groups of the cases: by the columns chosen, else as the records have it."""
+    """The groups of the cases: by the chosen columns, else as recorded."""
     if chosen is not None:
         return None if list(chosen) == ["none"] else _crossed(aligned, chosen)
     recorded = aligned.column(kind)
@@ -176,18 +176,18 @@ def _crossed(aligned: AlignedRuns, names: Sequence[str]) -> _Grouping:
 
 
 def _sorted(aligned: AlignedRuns, name: str) -> tuple[IntArray, Sequence[str]]:
-    """A column as numbers into its sorted labels; a case without a value has the empty one."""
-    found = aligned.column(name)
-    if found is None:
+    """A column as numbers into its sorted labels; a case without a value has the empty label."""
+    column = aligned.column(name)
+    if column is None:
         raise UsageError(f"no column '{name}' in these transcripts; {nearest(name, aligned.column_names())}")
-    labels = sorted({*found.labels, ""})
+    labels = sorted({*column.labels, ""})
     place = {label: number for number, label in enumerate(labels)}
-    table = np.array([place[label] for label in found.labels] + [place[""]], dtype=np.intp)
-    return table[found.codes], labels
+    table = np.array([place[label] for label in column.labels] + [place[""]], dtype=np.intp)
+    return table[column.codes], labels
 
 
 def _weights(aligned: AlignedRuns, chosen: str | None, stratum: _Grouping | None) -> tuple[str, FloatArray | None]:
-    """One weight a case; None where all weigh the same."""
+    """One weight per case; None if all weigh the same."""
     declared = aligned.headers[0].design.get("weights", "cases") if chosen is None else chosen
     if declared == "cases":
         return "cases", None
@@ -202,18 +202,18 @@ def _weights(aligned: AlignedRuns, chosen: str | None, stratum: _Grouping | None
     except ValueError:
         raise UsageError(f"weights '{declared}': a column of numbers is needed") from None
     if not (np.isfinite(values) & (values >= 0)).all() or not values.any():
-        raise UsageError(f"weights '{declared}': every case needs a number from 0 up, and not all 0")
+        raise UsageError(f"weights '{declared}': every case needs a number from 0 up, and one must be above 0")
     return str(declared), _scaled(values)
 
 
 def _scaled(weights: FloatArray) -> FloatArray:
-    """Only their proportions count: squares of numbers beyond 1e150 would be no numbers."""
+    """Scale extreme weights: only their proportions count, and squares of numbers beyond 1e150 would overflow."""
     largest = float(weights.max())
     return weights if 1e-100 < largest < 1e100 else weights / largest
 
 
 def _strata_weights(declared: Any, stratum: _Grouping | None) -> tuple[str, FloatArray]:
-    """Weights by stratum: equal ones, or from a table that is given or in a file."""
+    """Weights by stratum: equal ones, or from a table in the script or in a file."""
     if stratum is None:
         raise UsageError("weights of strata need a stratum; name one with --stratum")
     table = declared if isinstance(declared, dict) else None if declared == "equal" else _table(Path(str(declared)))
@@ -232,11 +232,11 @@ def _table(path: Path) -> dict[str, float]:
     except OSError as error:
         raise UsageError(f"--weights {path}: {error.strerror}") from None
     except (KeyError, ValueError, TypeError, csv.Error):
-        raise UsageError(f"--weights {path}: a table of weights has columns stratum and weight") from None
+        raise UsageError(f"--weights {path}: a table of weights needs the columns stratum and weight") from None
 
 
 def _of_strata(stratum: _Grouping, table: dict[str, float] | None) -> FloatArray:
-    """A stratum's weight, shared by its cases: what if the population were another one."""
+    """The weight of each stratum, divided equally among its cases."""
     sizes = np.bincount(stratum.codes, minlength=len(stratum.labels))
     if table is None:
         return np.asarray(1.0 / sizes[stratum.codes])
@@ -248,40 +248,42 @@ def _of_strata(stratum: _Grouping, table: dict[str, float] | None) -> FloatArray
 
 
 def finite(value: float | None) -> float | None:
-    """JSON has no infinity, and no number that is none: null."""
+    """A number for JSON, which has no infinity and no nan: None in their place."""
     return value if value is not None and math.isfinite(value) else None
 
 
 def interval_json(interval: Interval | None) -> list[float | None] | None:
-    """Two numbers, or nothing."""
+    """Two numbers, or None."""
     return None if interval is None else [finite(interval.low), finite(interval.high)]
 
 
-def replication_json(one: Estimate | None, sampling: Sampling) -> dict[str, Any] | None:
-    """An estimate by the design, with all that is to be known of how it was made."""
-    if one is None:
+def replication_json(estimate: Estimate | None, sampling: Sampling) -> dict[str, Any] | None:
+    """An estimate by the design, and how it was computed."""
+    if estimate is None:
         return None
     return {
-        "method": one.method,
+        "method": estimate.method,
         "target": sampling.target,
         "stratum": sampling.stratum,
         "psu": sampling.psu,
         "weights": sampling.weights,
-        "strata": one.strata,
-        "units": one.units,
-        "replicates": one.replicates,
-        "groupings": one.groupings,
+        "strata": estimate.strata,
+        "units": estimate.units,
+        "replicates": estimate.replicates,
+        "groupings": estimate.groupings,
         "collapsed": [list(names) for names in sampling.sample.collapsed],
-        "fay": one.fay,
-        "seed": one.seed,
-        **estimate_json(one, "se", "df", "interval", "p_value", "p_adjusted", "p_sign_flip", "design_effect", "icc"),
+        "fay": estimate.fay,
+        "seed": estimate.seed,
+        **estimate_json(
+            estimate, "se", "df", "interval", "p_value", "p_adjusted", "p_sign_flip", "design_effect", "icc"
+        ),
     }
 
 
-def estimate_json(one: Estimate | None, *fields: str, value: str = "estimate") -> dict[str, Any]:
-    """The number, called `value`, and these of the fields that say how sure it is; nulls where there is none."""
-    found: dict[str, Any] = {value: None if one is None else finite(one.value)}
+def estimate_json(estimate: Estimate | None, *fields: str, value: str = "estimate") -> dict[str, Any]:
+    """The number under the key `value`, and the named fields of its error; nulls without an estimate."""
+    payload: dict[str, Any] = {value: None if estimate is None else finite(estimate.value)}
     for name in fields:
-        part = None if one is None else getattr(one, name)
-        found[name] = interval_json(part) if name == "interval" else finite(part)
-    return found
+        part = None if estimate is None else getattr(estimate, name)
+        payload[name] = interval_json(part) if name == "interval" else finite(part)
+    return payload

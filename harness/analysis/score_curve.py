@@ -31,10 +31,10 @@ from harness.stats.curves.summaries import AREA, EQUAL_ERROR
 from harness.stats.estimate import Estimate
 from harness.stats.replication.balanced import balanced_size
 
-# A curve of so many points is given whole, a longer one at a thousand places.
+# A curve of up to this many points is output whole, a longer one at a thousand places.
 LONGEST = 5000
 THINNED = 1000
-# Units times points beyond which bands by replication take longer than anyone likes to wait.
+# With more units times points, bands by replication take too long.
 MOST_REPLICATED = 1 << 24
 
 
@@ -68,16 +68,18 @@ def _basis(aligned: AlignedRuns, scored: CurveScores, request: CurveRequest) -> 
 
 def curve_of_scores(run: Run, name: str, request: CurveRequest) -> Curve:
     """A curve with its summaries and bands."""
-    found = score_run(run, name, request)
-    counts, basis = found.counts, found.basis
+    scored_run = score_run(run, name, request)
+    counts, basis = scored_run.counts, scored_run.basis
     try:
         bands = curve_bands(basis, counts, places(counts, basis))
         at = places(counts, basis) if bands is None else bands.at
         equal = equal_error(counts)
         area, error, notes = _summaries(basis, auc(counts), equal.rate)
-        asked = [requested_point(basis, counts, one) for one in request.at]
+        requested = [requested_point(basis, counts, one) for one in request.at]
         fixed = fixed_bands(basis, counts, at)
-        few = [text for one in request.at for text in few_errors(one.text, one.of, one.value, found.scored.positive)]
+        few = [
+            text for one in request.at for text in few_errors(one.text, one.of, one.value, scored_run.scored.positive)
+        ]
     except ValueError as mistake:
         raise TranscriptError(f"{run.source}: {mistake}") from None
     return Curve(
@@ -95,14 +97,14 @@ def curve_of_scores(run: Run, name: str, request: CurveRequest) -> Curve:
         stratum=basis.sampling.stratum,
         counts=counts,
         whole=counts.threshold.size,
-        requested=asked,
+        requested=requested,
         cost=least_cost(counts, request.cost),
-        notes=[*_ends(found), *_equal_error_note(counts), *notes, *few],
+        notes=[*_ends(scored_run), *_equal_error_note(counts), *notes, *few],
     )
 
 
 def places(counts: ThresholdCounts, basis: CurveBasis) -> IntArray:
-    """Which points to give: all, unless there are too many to be read or to be sure of."""
+    """Which points to output: all, unless there are too many to read or to compute bands for."""
     size, limit = counts.threshold.size, basis.request.points
     if limit == 0:
         return np.arange(size)
@@ -113,7 +115,7 @@ def places(counts: ThresholdCounts, basis: CurveBasis) -> IntArray:
 
 
 def _replicated(basis: CurveBasis) -> bool:
-    """Whether bands need every unit at every point: the textbook variance, where nothing is balanced, does not."""
+    """Whether bands need every unit at every point; the textbook variance of unbalanced samples does not."""
     if not basis.sampling.known or basis.bands not in (BandMethod.BRR, BandMethod.BOOTSTRAP, BandMethod.SIMULTANEOUS):
         return False
     textbook = basis.bands is BandMethod.BRR and basis.sample.stratified and balanced_size(basis.sample) is None
@@ -121,16 +123,16 @@ def _replicated(basis: CurveBasis) -> bool:
 
 
 def _summaries(basis: CurveBasis, area: float, error: float) -> tuple[Estimate, Estimate, list[str]]:
-    """Area and equal error rate; too few cases for a variance leave them without an interval, and that is said."""
+    """Area and equal error rate; with too few cases for a variance they have no interval, but a note."""
     try:
-        found = [
+        estimates = [
             replace(curve_estimate(basis, summary), value=value)
             for summary, value in ((AREA, area), (EQUAL_ERROR, error))
         ]
     except ValueError as mistake:
         nothing = [Estimate(value, math.nan, math.nan, None) for value in (area, error)]
         return nothing[0], nothing[1], [f"no interval: {mistake}"]
-    return found[0], found[1], []
+    return estimates[0], estimates[1], []
 
 
 def _points(
@@ -144,7 +146,7 @@ def _points(
 
 
 def _equal_error_note(counts: ThresholdCounts) -> list[str]:
-    """Whether the equal error rate lies on the straight line to (1, 1), which no threshold reaches."""
+    """A note if the equal error rate lies on the straight line to (1, 1), which no threshold reaches."""
     after = int(np.searchsorted(counts.fpr - counts.fnr, 0.0))
     if counts.closed and after == counts.fpr.size - 1:
         return ["the equal error rate lies on the straight line that closes the curve: no threshold reaches it"]
@@ -164,14 +166,14 @@ def _target(basis: CurveBasis, bands: CurveBands | None) -> str:
     return bands.tpr.target if independent else basis.sampling.target
 
 
-def _ends(found: ScoredRun) -> list[str]:
-    """What stands at the ends of the curve that no threshold of a user can reach."""
-    counts, scored = found.counts, found.scored
+def _ends(run: ScoredRun) -> list[str]:
+    """Notes on the ends of the curve that no threshold can reach."""
+    counts, scored = run.counts, run.scored
     notes = []
     if counts.closed:
         lost, false = (int(np.count_nonzero(scored.never & of)) for of in (scored.positive, ~scored.positive))
         notes.append(
-            f"no threshold accepts {lost:,} of the positive and {false:,} of the negative cases (another label than "
+            f"no threshold accepts {lost:,} of the positive and {false:,} of the negative cases (a label other than "
             f"the claimed one, a refusal or an error): from fpr {counts.fpr[-2]:.4f}, tpr {counts.tpr[-2]:.4f} the "
             "curve is closed by a straight line to (1, 1)"
         )

@@ -50,7 +50,7 @@ def curve_of_sweep(runs: Sequence[Run], name: str, param: str, request: CurveReq
     """One algorithm at several values of a parameter, on the same cases."""
     values = [_value(run, param) for run in runs]
     if len(set(values)) < 2:
-        raise TranscriptError(f"{runs[0].source}: {name} has one value of '{param}' only; a curve needs two or more")
+        raise TranscriptError(f"{runs[0].source}: {name} has only one value of '{param}'; a curve needs two or more")
     aligned = align(runs, partial=request.partial)
     settings = _settings(aligned, values, request)
     fpr, tpr = settings.rates(settings.weights)
@@ -101,8 +101,8 @@ def _front(fpr: FloatArray, tpr: FloatArray) -> IntArray:
     """Settings that no other beats in one rate without losing in the other, from the strictest to the laxest."""
     order = np.lexsort((-tpr, fpr))
     before = np.maximum.accumulate(np.concatenate(([0.0], tpr[order][:-1])))
-    kept = order[tpr[order] > before]
-    return np.asarray(kept[(fpr[kept] < 1) | (tpr[kept] < 1)])
+    front = order[tpr[order] > before]
+    return np.asarray(front[(fpr[front] < 1) | (tpr[front] < 1)])
 
 
 def _counts(fpr: FloatArray, tpr: FloatArray, values: list[str], settings: SweepRuns) -> ThresholdCounts:
@@ -145,7 +145,7 @@ def _points(settings: SweepRuns, order: IntArray, low: FloatArray, high: FloatAr
 
 
 def _bands(settings: SweepRuns, request: CurveRequest) -> tuple[FloatArray, FloatArray, str, str]:
-    """Limits of each setting's tpr, as of a curve whose only scores are accepted and not."""
+    """Limits of each setting's tpr, as for a curve with two scores, accepted and refused."""
     low, high = np.full((2, len(settings.values)), np.nan)
     method = target = ""
     for i, accepted in enumerate(settings.accepted):
@@ -155,17 +155,17 @@ def _bands(settings: SweepRuns, request: CurveRequest) -> tuple[FloatArray, Floa
         if not at.size:
             # Nothing is accepted: the same limits as at the start of the curve.
             at = np.array([0])
-        found = curve_bands(CurveBasis(cases, settings.sampling, None, request), counts, at)
-        if found is None:
+        limits = curve_bands(CurveBasis(cases, settings.sampling, None, request), counts, at)
+        if limits is None:
             return low, high, "", ""
-        low[i], high[i] = found.tpr.low[0], found.tpr.high[0]
-        method = found.tpr.method
-        target = settings.sampling.target if settings.sampling.known else found.tpr.target
+        low[i], high[i] = limits.tpr.low[0], limits.tpr.high[0]
+        method = limits.tpr.method
+        target = settings.sampling.target if settings.sampling.known else limits.tpr.target
     return low, high, method, target
 
 
 def _area(settings: SweepRuns, value: float, request: CurveRequest) -> Estimate:
-    """The area of the front, found anew in every replicate."""
+    """The area under the front, which every replicate computes again."""
     if request.bands is BandMethod.NONE:
         return Estimate(value, math.nan, math.nan, None)
 
@@ -178,23 +178,23 @@ def _area(settings: SweepRuns, value: float, request: CurveRequest) -> Estimate:
         return float(area(y, x))
 
     statistic = WeightsStatistic(of_weights, bounds=(0.0, 1.0), classes=settings.positive, words="area under the front")
-    plan = Replication(confidence=request.confidence, seed=request.seed)
-    return replace(make_estimate(settings.sampling.sample, statistic, plan), value=value)
+    replication = Replication(confidence=request.confidence, seed=request.seed)
+    return replace(make_estimate(settings.sampling.sample, statistic, replication), value=value)
 
 
 def _requested(counts: ThresholdCounts, at: PointRequest) -> RequestedPoint:
     if at.of == "threshold":
-        raise UsageError("--at threshold= does not go with --swept: each point is a setting; ask for fpr= or fnr=")
+        raise UsageError("--at threshold= cannot be used with --swept: each point is a setting; use fpr= or fnr=")
     return RequestedPoint(at, operating_point(counts, at))
 
 
 def _notes(param: str, runs: int, front: int) -> list[str]:
     notes = [
-        f"{runs} values of {param}, a point each; the curve is closed by straight lines to (0, 0) and (1, 1), and so "
-        "are its area and its equal error rate"
+        f"{runs} values of {param}, one point each; the curve is closed by straight lines to (0, 0) and (1, 1), which "
+        "its area and its equal error rate include"
     ]
     if front < runs:
         notes.append(
-            f"{runs - front} of the settings are no better in either rate than another: the area passes over them"
+            f"{runs - front} of the settings are no better in either rate than another: the area leaves them out"
         )
     return notes

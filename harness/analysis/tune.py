@@ -1,4 +1,4 @@
-"""Tuning: the settings that were tried, the optimiser that chooses them, and the best of them."""
+"""Tuning: the optimiser that chooses settings, the settings that were tried, and the best of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ Places = tuple[int, ...]
 
 @dataclass(frozen=True)
 class SearchDimension:
-    """A parameter's values by number; `ordered` where neighbours are alike, as numbers are."""
+    """A parameter's values by number; `ordered` if neighbouring values are similar, as numbers are."""
 
     name: str
     count: int
@@ -36,7 +36,7 @@ class SearchDimension:
 
 
 class Optimiser:
-    """Asks for settings of a grid, by the places of their values, and is told what they came to."""
+    """Proposes settings of a grid, by the places of their values, and learns from their results."""
 
     def __init__(
         self, choices: Sequence[SearchDimension], *, maximise: bool, seed: int, first: Places | None = None
@@ -57,22 +57,22 @@ class Optimiser:
         }
         if first is not None:
             self._study.enqueue_trial(dict(zip((one.name for one in choices), first, strict=True)))
-        self._asked: Trial | None = None
+        self._trial: Trial | None = None
 
     def ask(self) -> Places:
-        """The next setting to try; it may be one that was tried before."""
-        self._asked = self._study.ask(self._distributions)
-        return tuple(int(self._asked.params[one.name]) for one in self._choices)
+        """The next setting to try; it may have been tried before."""
+        self._trial = self._study.ask(self._distributions)
+        return tuple(int(self._trial.params[one.name]) for one in self._choices)
 
     def tell(self, value: float) -> None:
-        """What the setting asked for last came to."""
-        if self._asked is not None:
-            self._study.tell(self._asked, value)
+        """Report the value of the last proposed setting."""
+        if self._trial is not None:
+            self._study.tell(self._trial, value)
 
 
 @dataclass(frozen=True)
 class TunedSetting:
-    """A setting of all parameters, what it came to, and where its answers are."""
+    """A setting of all parameters, its result, and where its answers are."""
 
     params: Mapping[str, Value]
     counts: Counts
@@ -115,7 +115,7 @@ def try_setting(
     deciding: tuple[str, Sequence[Value]],
     paths: Sequence[Path],
 ) -> list[TunedSetting]:
-    """An algorithm setting with each of these values of the decision parameter, which cost nothing."""
+    """An algorithm setting with each of these values of the decision parameter, which need no further run."""
     name, values = deciding
     curve = goal.of_scores(answers) if goal.of_curve else None
     return [
@@ -146,15 +146,15 @@ def rank_settings(goal: Goal, tried: Sequence[TunedSetting], default: int) -> Tu
 
 
 def _ranked(goal: Goal, tried: Sequence[TunedSetting], default: int) -> list[int]:
-    """The best first. Of equals the default, else what was tried first; of equal thresholds the one in the middle."""
+    """The best first. Among equals, the default or the one tried first; among equal thresholds, the middle one."""
     sign = -1.0 if goal.maximised else 1.0
     ranking = sorted(range(len(tried)), key=lambda place: (sign * tried[place].value, place != default, place))
     best = tried[ranking[0]]
     if ranking[0] != default:
         answers = best.candidate.answers
         equal = [place for place in ranking if tried[place].value == best.value]
-        alike = [place for place in equal if tried[place].candidate.answers is answers]
-        middle = alike[(len(alike) - 1) // 2]
+        same_run = [place for place in equal if tried[place].candidate.answers is answers]
+        middle = same_run[(len(same_run) - 1) // 2]
         ranking.remove(middle)
         ranking.insert(0, middle)
     return ranking
@@ -171,22 +171,22 @@ def read_sample(paths: Sequence[Path]) -> Sample:
 
 
 def _labels(columns: Sequence[Coded]) -> list[str] | None:
-    """The group of each case; None where the cases have no groups."""
+    """The group of each case; None if the cases have no groups."""
     if any((column.codes < 0).any() for column in columns):
         return None
     return [label for column in columns for label in np.array([*column.labels], dtype=object)[column.codes]]
 
 
-def tuning_json(found: Tuning) -> dict[str, Any]:
-    """Under the names that the documentation promises."""
+def tuning_json(tuning: Tuning) -> dict[str, Any]:
+    """The JSON that the documentation promises."""
     return {
-        "goal": found.goal.name,
-        "winner": _setting_json(found.winner, found.comparison.winner),
-        "default": _setting_json(found.settings[found.default], found.comparison.default),
-        "lead": None if found.default_wins else lead_json(found.lead),
-        "strata": found.sample.strata,
-        "units": found.sample.units,
-        "transcripts": [str(path) for path in found.winner.transcripts],
+        "goal": tuning.goal.name,
+        "winner": _setting_json(tuning.winner, tuning.comparison.winner),
+        "default": _setting_json(tuning.settings[tuning.default], tuning.comparison.default),
+        "lead": None if tuning.default_wins else lead_json(tuning.lead),
+        "strata": tuning.sample.strata,
+        "units": tuning.sample.units,
+        "transcripts": [str(path) for path in tuning.winner.transcripts],
     }
 
 

@@ -1,6 +1,6 @@
 """Runs on different inputs, such as two sensors in the same scenes: nothing is matched, and variances add.
 
-The strata must be the same ones: they are what makes the two samples comparable (Micheals and Boult 2001, section 6).
+The strata must be the same: they make the two samples comparable (Micheals and Boult 2001, section 6).
 """
 
 import math
@@ -30,7 +30,7 @@ from harness.stats.rates import Interval, wilson
 from harness.stats.replication.method import Replication
 
 MOST_NAMED = 5
-# Shares of strata that differ by more are worth a word.
+# Shares of strata that differ by more get a note.
 MIXED = 0.02
 
 
@@ -41,13 +41,13 @@ class UnpairedRun:
     study: Measurement
     rate: float
     interval: Interval
-    # What is compared; None where the run has no value of it.
+    # The measure that is compared; None if the run has no value.
     estimate: Estimate | None
     threshold: float | None = None
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The run's name."""
         return self.aligned.names[0]
 
     @property
@@ -74,7 +74,7 @@ class UnpairedPair:
 
 @dataclass(frozen=True)
 class UnpairedComparison:
-    """Everything that was found."""
+    """Everything that was computed."""
 
     runs: list[UnpairedRun]
     pairs: list[UnpairedPair]
@@ -106,9 +106,9 @@ class UnpairedComparison:
         """The error that is allowed."""
         return 1 - self.confidence
 
-    def p_decisive(self, one: UnpairedPair) -> float:
-        """The p-value that a verdict rests on."""
-        p_value = None if one.estimate is None else one.estimate.p_adjusted
+    def p_decisive(self, pair: UnpairedPair) -> float:
+        """The p-value that decides the verdict."""
+        p_value = None if pair.estimate is None else pair.estimate.p_adjusted
         return 1.0 if p_value is None else p_value
 
     @property
@@ -117,14 +117,14 @@ class UnpairedComparison:
         known = any(side.sampling.known for side in self.runs)
         return self.measure.name == "rate" and not known and self.criterion is None
 
-    def ahead(self, one: UnpairedPair) -> float:
+    def ahead(self, pair: UnpairedPair) -> float:
         """By how much A is better than B."""
-        gap = one.independent.difference if one.estimate is None else one.estimate.value
+        gap = pair.independent.difference if pair.estimate is None else pair.estimate.value
         return gap if self.measure.larger_is_better else -gap
 
     @property
     def first_is_worse(self) -> bool:
-        """Whether another is significantly better than the first."""
+        """Whether another run is significantly better than the first."""
         return any(c.a == 0 and self.ahead(c) < 0 and self.p_decisive(c) <= self.alpha for c in self.pairs)
 
 
@@ -134,18 +134,18 @@ def compare_unpaired(runs: Sequence[Run], request: CompareRequest) -> UnpairedCo
         raise UsageError("--multiplicity max-t needs runs on the same cases; choose holm, hochberg or bh")
     # The data are meant to differ.
     check_same_version([run.source for run in runs], [run.columns.header for run in runs])
-    found = [_run(run, name, request) for run, name in zip(runs, names_of(runs), strict=True)]
-    _check_strata(found)
-    pairs = _pairs(found, request)
+    sides = [_run(run, name, request) for run, name in zip(runs, names_of(runs), strict=True)]
+    _check_strata(sides)
+    pairs = _pairs(sides, request)
     return UnpairedComparison(
-        runs=found,
+        runs=sides,
         pairs=pairs,
-        measure=found[0].study.measure,
+        measure=sides[0].study.measure,
         replication=request.replication,
-        notes=_notes(found),
+        notes=_notes(sides),
         criterion=request.criterion,
-        margins=None if request.margin is None else correct_margins([_margin(one, found, request) for one in pairs]),
-        by=None if request.by is None else _by_group(found, request),
+        margins=None if request.margin is None else correct_margins([_margin(one, sides, request) for one in pairs]),
+        by=None if request.by is None else _by_group(sides, request),
         multiplicity=request.multiplicity,
     )
 
@@ -170,22 +170,24 @@ def _check_strata(runs: Sequence[UnpairedRun]) -> None:
         if first != other:
             only = [f"{_some(first - other)} only in {runs[0].name}"] * bool(first - other)
             only += [f"{_some(other - first)} only in {run.name}"] * bool(other - first)
-            raise UsageError(f"not the same strata: {'; '.join(only)}; --stratum COLUMN names others, none drops them")
+            raise UsageError(
+                f"not the same strata: {'; '.join(only)}; --stratum COLUMN names others, --stratum none drops them"
+            )
 
 
 def _some(names: set[str]) -> str:
-    listed = sorted(names)
-    return ", ".join(listed[:MOST_NAMED]) + (", ..." if len(listed) > MOST_NAMED else "")
+    ordered = sorted(names)
+    return ", ".join(ordered[:MOST_NAMED]) + (", ..." if len(ordered) > MOST_NAMED else "")
 
 
 def _pairs(runs: Sequence[UnpairedRun], request: CompareRequest) -> list[UnpairedPair]:
     pairs, confidence = list(combinations(range(len(runs)), 2)), request.replication.confidence
     plain = [unpaired_difference(_tally(runs[a]), _tally(runs[b]), confidence=confidence) for a, b in pairs]
-    found = with_adjusted([_apart(runs[a].estimate, runs[b].estimate) for a, b in pairs], request.multiplicity)
+    gaps = with_adjusted([_difference(runs[a].estimate, runs[b].estimate) for a, b in pairs], request.multiplicity)
     p_values = adjusted([one.p_fisher for one in plain], request.multiplicity).tolist()
     return [
         UnpairedPair(a, b, one, p, estimate)
-        for (a, b), one, p, estimate in zip(pairs, plain, p_values, found, strict=True)
+        for (a, b), one, p, estimate in zip(pairs, plain, p_values, gaps, strict=True)
     ]
 
 
@@ -193,7 +195,7 @@ def _tally(run: UnpairedRun) -> tuple[int, int]:
     return run.aligned.counts[0].successes, run.aligned.n
 
 
-def _apart(one: Estimate | None, other: Estimate | None) -> Estimate | None:
+def _difference(one: Estimate | None, other: Estimate | None) -> Estimate | None:
     return None if one is None or other is None else independent_difference(one, other)
 
 
@@ -206,9 +208,9 @@ def _margin(pair: UnpairedPair, runs: Sequence[UnpairedRun], request: CompareReq
         return equivalent(sign * one.value, one.se, margin=request.margin, df=one.df, alpha=alpha)
 
     def limits(confidence: float) -> Interval:
-        """A run without variance is not certain: its own limits tell how far off it may be."""
-        found = one.at(confidence)
-        low, high = (-math.inf, math.inf) if found is None else sorted((sign * found.low, sign * found.high))
+        """A run without variance is not certain: its own limits say how far off it may be."""
+        interval = one.at(confidence)
+        low, high = (-math.inf, math.inf) if interval is None else sorted((sign * interval.low, sign * interval.high))
         return Interval(low, high)
 
     return equivalent_by_limits(limits, margin=request.margin, alpha=alpha)
@@ -216,25 +218,25 @@ def _margin(pair: UnpairedPair, runs: Sequence[UnpairedRun], request: CompareReq
 
 def _by_group(runs: Sequence[UnpairedRun], request: CompareRequest) -> Breakdown:
     """The runs, and their differences, in every group that any of them has."""
-    asked = request.by or ""
-    if BINS.fullmatch(asked) and runs[0].aligned.column(asked) is None:
-        raise UsageError(f"--by {asked}: bins of different inputs must have the same edges; write COLUMN=0,10,20")
-    found = [_groups(run, asked) for run in runs]
-    # In the order of the first run that has them: bins of a number are in order there.
-    labels = list(dict.fromkeys(label for groups in found for label in groups))
+    by = request.by or ""
+    if BINS.fullmatch(by) and runs[0].aligned.column(by) is None:
+        raise UsageError(f"--by {by}: bins of different inputs must have the same edges; write COLUMN=0,10,20")
+    parts = [_groups(run, by) for run in runs]
+    # In the order of the first run that has them, in which bins of a number are sorted.
+    labels = list(dict.fromkeys(label for groups in parts for label in groups))
     pairs = list(combinations(range(len(runs)), 2))
     rows = []
     for label in labels:
-        own = [groups.get(label, (0, None)) for groups in found]
-        gaps = [_apart(own[a][1], own[b][1]) for a, b in pairs]
+        own = [groups.get(label, (0, None)) for groups in parts]
+        gaps = [_difference(own[a][1], own[b][1]) for a, b in pairs]
         rows.append(Group(label, sum(cases for cases, _ in own), [one for _, one in own], gaps))
     flat = with_adjusted([gap for row in rows for gap in row.pairs], request.multiplicity)
     rows = [replace(row, pairs=flat[i * len(pairs) : (i + 1) * len(pairs)]) for i, row in enumerate(rows)]
-    return Breakdown(asked.partition("=")[0], rows, [None] * len(runs), [None] * len(pairs))
+    return Breakdown(by.partition("=")[0], rows, [None] * len(runs), [None] * len(pairs))
 
 
-def _groups(run: UnpairedRun, asked: str) -> dict[str, tuple[int, Estimate | None]]:
-    groups, result = groups_of(run.aligned, asked), {}
+def _groups(run: UnpairedRun, by: str) -> dict[str, tuple[int, Estimate | None]]:
+    groups, result = groups_of(run.aligned, by), {}
     for code, label in enumerate(groups.labels):
         inside = groups.codes == code
         result[label] = (int(inside.sum()), run.study.cells([(0, inside)]).one(0))
@@ -253,8 +255,8 @@ def _notes(runs: Sequence[UnpairedRun]) -> list[str]:
         )
         if moved > MIXED:
             notes.append(
-                f"The strata have other shares of the cases in {first.name} than in {run.name}, which alone can make "
-                "a difference: --weights equal counts all strata alike."
+                f"The strata have different shares of the cases in {first.name} and {run.name}, which alone can make "
+                "a difference: --weights equal gives all strata the same weight."
             )
     return notes
 
@@ -263,23 +265,23 @@ def _digest(run: UnpairedRun) -> str:
     return run.aligned.headers[0].test.digest
 
 
-def unpaired_json(found: UnpairedComparison) -> dict[str, Any]:
-    """Under the names of a paired comparison, as far as they make sense."""
+def unpaired_json(comparison: UnpairedComparison) -> dict[str, Any]:
+    """The JSON, with the keys of a paired comparison as far as they apply."""
     return {
-        "test": identity_json(found.runs[0].aligned.headers[0].test) | {"digest": None},
+        "test": identity_json(comparison.runs[0].aligned.headers[0].test) | {"digest": None},
         "unpaired": True,
-        "statistic": found.measure.name,
-        **({} if found.criterion is None else {"at": str(found.criterion)}),
-        **({} if found.by is None else {"by": breakdown_json(found.by, found.names, found.places)}),
-        "transcripts": [_run_json(found, run) for run in found.runs],
-        "pairs": [_pair_json(found, number) for number in range(len(found.pairs))],
-        "confidence": found.confidence,
-        "multiplicity": str(found.multiplicity),
-        "notes": found.notes,
+        "statistic": comparison.measure.name,
+        **({} if comparison.criterion is None else {"at": str(comparison.criterion)}),
+        **({} if comparison.by is None else {"by": breakdown_json(comparison.by, comparison.names, comparison.places)}),
+        "transcripts": [_run_json(comparison, run) for run in comparison.runs],
+        "pairs": [_pair_json(comparison, number) for number in range(len(comparison.pairs))],
+        "confidence": comparison.confidence,
+        "multiplicity": str(comparison.multiplicity),
+        "notes": comparison.notes,
     }
 
 
-def _run_json(found: UnpairedComparison, run: UnpairedRun) -> dict[str, Any]:
+def _run_json(comparison: UnpairedComparison, run: UnpairedRun) -> dict[str, Any]:
     counts = run.aligned.counts[0]
     return {
         "name": run.name,
@@ -290,13 +292,13 @@ def _run_json(found: UnpairedComparison, run: UnpairedRun) -> dict[str, Any]:
         "interval": interval_json(run.interval),
         "value": None if run.estimate is None else run.estimate.value,
         **({} if run.threshold is None else {"threshold": finite(run.threshold)}),
-        "replication": None if found.plain else replication_json(run.estimate, run.sampling),
+        "replication": None if comparison.plain else replication_json(run.estimate, run.sampling),
     }
 
 
-def _pair_json(found: UnpairedComparison, number: int) -> dict[str, Any]:
-    pair = found.pairs[number]
-    a, b, test, ahead = found.runs[pair.a], found.runs[pair.b], pair.independent, found.ahead(pair)
+def _pair_json(comparison: UnpairedComparison, number: int) -> dict[str, Any]:
+    pair = comparison.pairs[number]
+    a, b, test, ahead = comparison.runs[pair.a], comparison.runs[pair.b], pair.independent, comparison.ahead(pair)
     return {
         "a": a.name,
         "b": b.name,
@@ -307,6 +309,6 @@ def _pair_json(found: UnpairedComparison, number: int) -> dict[str, Any]:
         "p_exact": test.p_fisher,
         "p_adjusted": pair.p_adjusted,
         "better": None if ahead == 0 else a.name if ahead > 0 else b.name,
-        **({} if found.margins is None else {"equivalence": margin_json(found.margins[number])}),
-        "replication": None if found.plain else replication_json(pair.estimate, a.sampling),
+        **({} if comparison.margins is None else {"equivalence": margin_json(comparison.margins[number])}),
+        "replication": None if comparison.plain else replication_json(pair.estimate, a.sampling),
     }

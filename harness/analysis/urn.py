@@ -1,12 +1,12 @@
-"""Is the urn well mixed: which sampling design explains how a rate varies (`hate urn`)."""
+"""Whether the urn is well mixed: which sampling design explains how a rate varies (`hate urn`)."""
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from harness.analysis.sampling import finite
 from harness.analysis.urn_elements import UrnElements
 from harness.errors import UsageError
 from harness.stats.arrays import BoolArray, IntArray
@@ -20,15 +20,15 @@ from harness.stats.trials import (
 )
 from harness.stats.urn import DESIGNS, MOST_THRESHOLDS, Mixing, mixing
 
-# Less than that is not worth a try.
+# A column that explains less is not suggested.
 LEAST = 0.1
-# Of columns that explain nearly as much as the best, the one with the fewest levels says more.
+# Among columns that explain at least this share of the best, the one with the fewest levels is suggested.
 NEARLY = 0.9
 
 
 @dataclass(frozen=True)
 class CofactorSuggestion:
-    """What to do with which column, and the share of the excess variance that it explains."""
+    """An action on a column, and the share of the excess variance that it explains."""
 
     action: str
     column: str
@@ -38,7 +38,7 @@ class CofactorSuggestion:
 def shuffle_next(
     success: BoolArray, trials: Trials, columns: Mapping[str, IntArray], excess: float
 ) -> CofactorSuggestion | None:
-    """Too much variance between trials: a cofactor that trials share, to be randomised within groups."""
+    """Too much variance between trials: a cofactor that trials share, to randomise within groups."""
     added = {name: added_between_trials(success, trials, codes) / excess for name, codes in columns.items()}
     return _best("shuffle", added, columns)
 
@@ -46,7 +46,7 @@ def shuffle_next(
 def group_next(
     success: BoolArray, trials: Trials, columns: Mapping[str, IntArray], lack: float
 ) -> CofactorSuggestion | None:
-    """Too little variance between trials: a finer partition, of which every trial has all parts."""
+    """Too little variance between trials: a finer partition that every trial has all parts of."""
     if not lack > 0:
         return None
     shares = {name: share_within_groups(success, trials, codes) for name, codes in columns.items()}
@@ -62,16 +62,16 @@ def _best(action: str, shares: Mapping[str, float], columns: Mapping[str, IntArr
     return CofactorSuggestion(action, chosen, min(shares[chosen], 1.0))
 
 
-# What the paper takes, where a group has one element in a repetition.
+# The paper's number, for a group with one element in a repetition.
 ELEMENTS = 4
-# Trials that other groups are drawn for, unless it is said how many groups a trial has.
+# With fresh groups in each trial, the number of trials, unless the request sets the groups per trial.
 FRESH_TRIALS = 10
 FRESH = -1
 
 
 @dataclass(frozen=True)
 class UrnRequest:
-    """All options. `resample`: how many groups a trial draws, others every time; None for the same groups."""
+    """All options. `resample`: how many new groups each trial draws; None for the same groups."""
 
     group: str
     trial: str | None = None
@@ -86,7 +86,7 @@ class UrnRequest:
 
     @property
     def proposed(self) -> str:
-        """The design that is meant to hold."""
+        """The design that is tested."""
         return self.design or ("st" if self.resample is None else "cl")
 
 
@@ -100,20 +100,20 @@ class UrnRow:
     compatible: Sequence[str]
 
     def rejects(self, design: str) -> bool:
-        """Whether the design was tested and does not fit; one that could not be tested (no p) is neither."""
+        """Whether the design was tested and does not fit; without a p-value it was not tested."""
         p = self.mixing.p_values[design]
         return p == p and design not in self.compatible
 
 
 @dataclass(frozen=True)
 class UrnExperiment:
-    """What came out; the numbers are of the first run."""
+    """The results; the numbers are those of the first run."""
 
     request: UrnRequest
     rule: str
     groups: int
     trials: int
-    # In how many trials each group is, summed over the groups.
+    # The number of trials that each group is in, summed over the groups.
     cells: int
     per_trial: int
     elements: int
@@ -124,21 +124,21 @@ class UrnExperiment:
 
 
 def draw_from_urn(elements: UrnElements, request: UrnRequest) -> UrnExperiment:
-    """All runs; where there are several, each takes a random half of the repetitions, as the paper's runs do."""
+    """All runs; if there are several, each takes a random half of the repetitions, as in the paper."""
     if len(elements.thresholds) > MOST_THRESHOLDS:
         raise UsageError(f"--threshold: {len(elements.thresholds)} values; {MOST_THRESHOLDS} at most")
     table = _Table.of(elements, request)
     runs = [_run(elements, request, table, number) for number in range(request.runs)]
-    return _wrapped(elements, request, table, runs[0][0], [row for _, rows in runs for row in rows])
+    return _experiment(elements, request, table, runs[0][0], [row for _, rows in runs for row in rows])
 
 
 def _run(elements: UrnElements, request: UrnRequest, table: "_Table", number: int) -> tuple[Trials, list[UrnRow]]:
     rng = np.random.default_rng([request.seed, number])
     trials = table.trials(rng, 1.0 if request.runs == 1 else 0.5)
-    found = mixing(elements.success, trials, rng=rng, permutations=request.permutations)
+    mixings = mixing(elements.success, trials, rng=rng, permutations=request.permutations)
     return trials, [
         UrnRow(number + 1, threshold, one, one.compatible(request.alpha))
-        for threshold, one in zip(elements.thresholds, found, strict=True)
+        for threshold, one in zip(elements.thresholds, mixings, strict=True)
     ]
 
 
@@ -153,16 +153,16 @@ class _Table:
     resample: int | None
 
     @classmethod
-    def of(cls, found: UrnElements, request: UrnRequest) -> "_Table":
-        group = found.column(request.group, "--group")
-        repetition = None if request.trial is None else found.column(request.trial, "--trial")
+    def of(cls, elements: UrnElements, request: UrnRequest) -> "_Table":
+        group = elements.column(request.group, "--group")
+        repetition = None if request.trial is None else elements.column(request.trial, "--trial")
         if repetition is None and request.resample is None:
             raise UsageError("--trial COLUMN: say what is repeated (or --resample groups, to draw other groups)")
         if repetition is None and request.shuffle:
             raise UsageError("--shuffle: needs --trial COLUMN; without it elements are dealt at random already")
         unit = None
         if repetition is not None and request.shuffle:
-            cofactors = [found.column(name, "--shuffle") for name in request.shuffle]
+            cofactors = [elements.column(name, "--shuffle") for name in request.shuffle]
             unit = _crossed([group, repetition, *cofactors])
         taken = request.elements or _default_elements(group, repetition)
         resample = request.resample
@@ -200,7 +200,7 @@ def _crossed(columns: Sequence[IntArray]) -> IntArray:
     return code
 
 
-def _wrapped(
+def _experiment(
     elements: UrnElements, request: UrnRequest, table: _Table, trials: Trials, rows: Sequence[UrnRow]
 ) -> UrnExperiment:
     return UrnExperiment(
@@ -221,45 +221,41 @@ def _wrapped(
 def _next(
     elements: UrnElements, request: UrnRequest, trials: Trials, rows: Sequence[UrnRow]
 ) -> CofactorSuggestion | None:
-    """For the threshold at which the proposed design fails most clearly, if it does."""
+    """A suggestion for the threshold at which the proposed design fails most clearly, if it does."""
     failed = [number for number, row in enumerate(rows) if row.rejects(request.proposed)]
     if not failed:
         return None
     worst = min(failed, key=lambda number: rows[number].mixing.p_values[request.proposed])
-    found = rows[worst].mixing
-    excess = found.sample_variance - found.predicted[request.proposed]
+    mixed = rows[worst].mixing
+    excess = mixed.sample_variance - mixed.predicted[request.proposed]
     success = elements.success[trials.at, worst]
     known = {name: codes[trials.at] for name, codes in elements.columns.items() if name != request.group}
     if excess > 0:
         return shuffle_next(success, trials, known, excess)
     for name in (request.trial, *request.shuffle):
         known.pop(name or "", None)
-    return group_next(success, trials, known, found.predicted["st"] - found.sample_variance)
+    return group_next(success, trials, known, mixed.predicted["st"] - mixed.sample_variance)
 
 
-def urn_json(found: UrnExperiment) -> dict[str, Any]:
-    """All of it."""
-    request = found.request
+def urn_json(experiment: UrnExperiment) -> dict[str, Any]:
+    """All results."""
+    request = experiment.request
     return {
-        "rows": [_row(row) for row in found.rows],
+        "rows": [_row(row) for row in experiment.rows],
         "group": request.group,
         "trial": request.trial,
         "shuffle": list(request.shuffle),
         "resample": "groups" if request.resample is not None else None,
         "design": request.proposed,
-        "groups": found.groups,
-        "trials": found.trials,
-        "elements": found.elements,
+        "groups": experiment.groups,
+        "trials": experiment.trials,
+        "elements": experiment.elements,
         "runs": request.runs,
         "permutations": request.permutations,
         "alpha": request.alpha,
         "seed": request.seed,
-        "next": None if found.next is None else {**_named(found.next.action, found.next.column, found.next.share)},
+        "next": None if experiment.next is None else asdict(experiment.next),
     }
-
-
-def _named(action: str, column: str, share: float) -> dict[str, Any]:
-    return {"action": action, "column": column, "share": share}
 
 
 def _row(row: UrnRow) -> dict[str, Any]:
@@ -269,12 +265,8 @@ def _row(row: UrnRow) -> dict[str, Any]:
         "run": row.run,
         "rate": one.rate,
         "sample_variance": one.sample_variance,
-        **{design: _known(one.predicted[design]) for design in DESIGNS},
-        "ratios": {design: _known(one.ratio(design)) for design in DESIGNS},
-        "p_values": {design: _known(one.p_values[design]) for design in DESIGNS},
+        **{design: finite(one.predicted[design]) for design in DESIGNS},
+        "ratios": {design: finite(one.ratio(design)) for design in DESIGNS},
+        "p_values": {design: finite(one.p_values[design]) for design in DESIGNS},
         "compatible": list(row.compatible),
     }
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""Elements for the urn: what each was, and whether it succeeded at every threshold; from transcripts or matrices."""
+"""Elements for the urn, from transcripts or matrices: the columns of each, and its success at every threshold."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from harness.params import nearest
 from harness.stats.arrays import BoolArray, IntArray
 from harness.transcript.columns import Coded
 
-# Columns of every source: which of them it was, and which repetition of `--repeat`.
+# Columns that every source has: the source itself, and the repetition of `--repeat`.
 SOURCE, REPEAT = "source", "repeat"
 
 
 @dataclass(frozen=True, eq=False)
 class UrnElements:
-    """`success` is (elements, thresholds); `thresholds` are what they were, None for outcomes as recorded."""
+    """`success` is (elements, thresholds); a threshold is None for outcomes as recorded."""
 
     success: BoolArray
     thresholds: Sequence[float | None]
@@ -37,13 +37,13 @@ class UrnElements:
 
 
 def from_runs(runs: Sequence[Run], paths: Sequence[Path], thresholds: Sequence[float]) -> UrnElements:
-    """The records of transcripts, at values of their decision parameter, or as they were decided."""
+    """The records of transcripts, at values of their decision parameter, or with their recorded outcomes."""
     incomplete = [run.source for run in runs if not run.columns.complete]
     if incomplete:
         raise TranscriptError(f"{incomplete[0]}: incomplete; finish it with --resume first")
     if thresholds:
         success = np.concatenate([_decided(path, thresholds) for path in paths])
-        rule = f"decided anew at each {limits_of(runs[0].columns.header).param}"
+        rule = f"decided again at each {limits_of(runs[0].columns.header).param}"
     else:
         success = np.concatenate([run.columns.success for run in runs])[:, None]
         rule = "outcome TP or TN, as recorded"
@@ -60,16 +60,16 @@ def _decided(path: Path, thresholds: Sequence[float]) -> BoolArray:
 def _columns_of_runs(runs: Sequence[Run]) -> dict[str, IntArray]:
     names = dict.fromkeys(name for run in runs for name in run.columns.columns)
     own = {"expect": "expect", "truth": "real_class", "stratum": "stratum", "psu": "psu"}
-    found = {name: _joined([run.columns.columns.get(name) for run in runs], runs) for name in names}
+    columns = {name: _joined([run.columns.columns.get(name) for run in runs], runs) for name in names}
     for name, attribute in own.items():
         coded: list[Coded] = [getattr(run.columns, attribute) for run in runs]
-        if name not in found and any((one.codes >= 0).any() for one in coded):
-            found[name] = _joined(coded, runs)
+        if name not in columns and any((one.codes >= 0).any() for one in coded):
+            columns[name] = _joined(coded, runs)
     sizes = [len(run.columns.ids) for run in runs]
-    found.setdefault("id", _numbered(np.array([name for run in runs for name in run.columns.ids])))
-    found.setdefault(SOURCE, np.repeat(np.arange(len(runs)), sizes))
-    found.setdefault(REPEAT, _numbered(np.concatenate([run.columns.repeat for run in runs])))
-    return found
+    columns.setdefault("id", _numbered(np.array([name for run in runs for name in run.columns.ids])))
+    columns.setdefault(SOURCE, np.repeat(np.arange(len(runs)), sizes))
+    columns.setdefault(REPEAT, _numbered(np.concatenate([run.columns.repeat for run in runs])))
+    return columns
 
 
 def _joined(parts: Sequence[Coded | None], runs: Sequence[Run]) -> IntArray:
@@ -88,7 +88,7 @@ def _joined(parts: Sequence[Coded | None], runs: Sequence[Run]) -> IntArray:
 def from_matrices(
     matrices: Sequence[Matrix], thresholds: Sequence[float], *, on: str = "rank", identity: str
 ) -> UrnElements:
-    """The probes of matrices; a probe is a success at a rank at most, or at a score of the right one at least."""
+    """The probes of matrices; success is a rank up to the threshold, or a score of the right person that passes it."""
     ranks = [matrix.ranks(identity) for matrix in matrices]
     values = np.concatenate([one.rank if on == "rank" else one.best_right for one in ranks])
     known = ~np.isnan(values)

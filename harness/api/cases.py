@@ -26,7 +26,7 @@ class CasesResult(Result):
 
     @property
     def heading(self) -> list[str]:
-        """What is said above the cases."""
+        """The heading above the cases."""
         return [view_line(self.view)]
 
     def payload(self) -> Any:
@@ -55,7 +55,7 @@ class DifferencesResult(Result):
 
     @property
     def heading(self) -> list[str]:
-        """What is said above the cases."""
+        """The heading above the cases."""
         return difference_lines(self.found, self.names, answers=self.answers)
 
     def payload(self) -> Any:

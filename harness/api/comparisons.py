@@ -12,10 +12,9 @@ from harness.analysis.operating_point import parse_criterion
 from harness.analysis.pairs import Pair
 from harness.analysis.rate import RateRequest, RunMeasures, merge_breakdowns, rate_json, rate_runs
 from harness.analysis.unpaired import UnpairedComparison, UnpairedPair, compare_unpaired, unpaired_json
-from harness.api.baseline import baseline_remark
 from harness.api.options import CompareOptions, ConfusionOptions, RateOptions
 from harness.api.result import Result
-from harness.api.transcripts import OpenedTranscripts, Transcripts, open_transcripts
+from harness.api.transcripts import OpenedTranscripts, Transcripts, baseline_remark, open_transcripts
 from harness.errors import UsageError
 from harness.measures import MEASURES, Reads
 from harness.options import ReplicationOptions
@@ -83,11 +82,7 @@ class CompareResult(Result):
 
     def plot(self, path: str | Path) -> None:
         """Draw the groups of `by` into a file: .svg, .png or .pdf."""
-        found = self.found
-        if found.by is None:
-            raise UsageError("plot: there are no groups to draw; compare with by=COLUMN")
-        check_picture(Path(path))
-        plot_groups(found.by, found.names, found.places, found.measure, found.confidence, Path(path))
+        _plot_groups(self.found, Path(path))
 
 
 @dataclass(frozen=True)
@@ -122,11 +117,14 @@ class UnpairedResult(Result):
 
     def plot(self, path: str | Path) -> None:
         """Draw the groups of `by` into a file: .svg, .png or .pdf."""
-        found = self.found
-        if found.by is None:
-            raise UsageError("plot: there are no groups to draw; compare with by=COLUMN")
-        check_picture(Path(path))
-        plot_groups(found.by, found.names, found.places, found.measure, found.confidence, Path(path))
+        _plot_groups(self.found, Path(path))
+
+
+def _plot_groups(found: Comparison | UnpairedComparison, path: Path) -> None:
+    if found.by is None:
+        raise UsageError("plot: there are no groups to draw; compare with by=COLUMN")
+    check_picture(path)
+    plot_groups(found.by, found.names, found.places, found.measure, found.confidence, path)
 
 
 def compare(
@@ -199,7 +197,7 @@ def _is_lean(opened: OpenedTranscripts, options: CompareOptions) -> bool:
 
 
 def _unused_remark(found: Comparison, options: CompareOptions) -> str:
-    """Options of replication that had nothing to work on."""
+    """Options of replication that had no effect."""
     changed = [name for name in ("method", "fay", "df") if name in options.changed()]
     if not changed or any(pair.estimate is not None for pair in found.pairs):
         return ""
@@ -306,7 +304,7 @@ class ConfusionResult(Result):
 
 
 def confusion(transcripts: Transcripts, options: ConfusionOptions | None = None, **settings: Any) -> ConfusionResult:
-    """What was there, and what the program said: matrices of label tests.
+    """Confusion matrices of label tests: the true class against the answer.
 
     Options are those of the command, with underscores: `harness.confusion("wisard", threshold=5)`.
     """

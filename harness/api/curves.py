@@ -301,7 +301,7 @@ def _rank(given: Sequence[Given], options: CmcOptions) -> tuple[list[ProbeRanks]
 
 
 def _check_matrix_options(first: Given, options: CmcOptions) -> None:
-    """Options that say nothing of a transcript."""
+    """Options that mean nothing for a transcript."""
     for name in ("labels", "distance", "identity", "exclude_diagonal"):
         if getattr(options, name):
             flag, what = f"--{name.replace('_', '-')}", first.name if isinstance(first, Source) else first

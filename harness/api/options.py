@@ -24,9 +24,9 @@ URN_DESIGNS = ("st", "srs", "cl")
 
 
 def _measure_names() -> str:
-    from harness.measures import spelled
+    from harness.measures import measures_for_help
 
-    return spelled()
+    return measures_for_help()
 
 
 class ByOptions(OptionSet):
@@ -71,7 +71,7 @@ class CompareOptions(
         "--unpaired", default=False, help="The transcripts have other inputs in the same strata, such as two sensors."
     )
     items: bool = option(
-        "--items", default=False, help="Show which cases tell the algorithms apart, and how stable the order is."
+        "--items", default=False, help="Show which cases separate the algorithms, and how stable the order is."
     )
 
 

@@ -16,7 +16,7 @@ from harness.engine.run import run as run_plan
 from harness.engine.target import Target
 from harness.errors import UsageError
 from harness.model import Counts, Trial, plural
-from harness.options import GalleryOptions, LibraryOptions, OfflineOptions, OptionSet, Range, option
+from harness.options import GalleryOptions, LibraryOptions, OfflineOptions, OptionSet, option
 from harness.params import Value
 from harness.report.blocks import Block
 from harness.report.counts import count_row, count_table, design_words
@@ -29,16 +29,10 @@ if TYPE_CHECKING:
     from harness.analysis.identification import Identification
     from harness.analysis.run_rates import DesignRate
     from harness.stats.repeats import Repeats
-    from harness.stats.training_variance import TrainingVariance
     from harness.transcript.format import Header
 
 # A test that was loaded, or its name, path or address.
 AnyTest = str | Path | CaseSet
-# How an interface of a kind learns; the other kinds are never given anything to learn from.
-_LEARNING = {
-    "python": "write a function train(cases, params) into its interface",
-    "command": "give its [command] a train command, or {train} among its arguments",
-}
 
 
 class ParamOptions(OptionSet):
@@ -70,18 +64,6 @@ class RunCallOptions(PlanOptions):
         if sum((self.force, self.resume, self.retry_errors)) > 1:
             raise UsageError("--force, --resume and --retry-errors exclude one another")
         return Target(self.output, self.force, self.resume, self.retry_errors)
-
-
-class TrainFoldsOptions(OptionSet):
-    """Training several times, each time without another fold of the training part."""
-
-    train_folds: int | None = option(
-        "--train-folds", default=None, within=Range(2, 1000), metavar="K",
-        help="Train and run K times, each time without another fold of the training part.",
-    )  # fmt: skip
-    train_seed: int = option(
-        "--train-seed", default=0, within=Range(0), metavar="N", help="With --train-folds: how the folds are dealt."
-    )
 
 
 def load_test(name: str | Path, *, libraries: Sequence[str] = (), offline: bool = False) -> CaseSet:
@@ -206,9 +188,9 @@ class RunResult(Result):
         """The command's JSON."""
         found: dict[str, Any] = {"rows": [self.row()], "transcripts": [str(self.path)]}
         if self.repeats is not None:
-            from harness.analysis.run_rates import repeats_json
+            from harness.analysis.run_rates import variance_json
 
-            found["repeats"] = repeats_json(self.repeats)
+            found["repeats"] = variance_json(self.repeats)
         if self.identification is not None:
             from harness.analysis.identification import identification_json
 
@@ -288,78 +270,3 @@ def design_remarks(style: Format, designs: "Sequence[DesignRate | None]") -> lis
 def watch_run(plan: Plan, each: Callable[[Trial], None], progress: Progress | None = None) -> RunResult:
     """Run without a transcript, and hand each trial to `each` when it is done."""
     return finish_run(plan, watch(plan, each, progress or NoProgress()))
-
-
-@dataclass(frozen=True)
-class TrainFoldsResult(Result):
-    """Runs of the same algorithm, each trained without another fold of the training part."""
-
-    runs: Sequence[RunResult]
-    training: "TrainingVariance"
-    remarks: Sequence[str] = ()
-
-    @property
-    def paths(self) -> list[Path]:
-        """The transcripts."""
-        return [run.path for run in self.runs if run.path is not None]
-
-    def payload(self) -> dict[str, Any]:
-        """The command's JSON."""
-        from harness.analysis.run_rates import training_json
-
-        return {
-            "rows": [run.row() | {"fold": number} for number, run in enumerate(self.runs, 1)],
-            "transcripts": [str(path) for path in self.paths],
-            "training": training_json(self.training),
-        }
-
-    def blocks(self) -> Sequence[Block]:
-        """A row for each fold."""
-        rows = [({"fold": number, **run.params}, run.counts) for number, run in enumerate(self.runs, 1)]
-        return [count_table(rows, ["fold"], [run.design for run in self.runs])]
-
-    def remarks_in(self, style: Format) -> Sequence[str]:
-        """The remarks beside a format."""
-        return [*design_remarks(style, [run.design for run in self.runs]), *self.remarks]
-
-
-def run_train_folds(
-    plan: Plan, target: Target, *, folds: int, seed: int = 0, progress: Callable[[], Progress] = NoProgress
-) -> TrainFoldsResult:
-    """A run without each fold of the training part in turn, and the variance of training, case and run."""
-    from harness.analysis.run_rates import transcripts_training
-    from harness.engine.train_folds import run_folds
-    from harness.report.run_rates import training_sentences
-    from harness.script.folds import held_out_folds
-
-    parts = held_out_folds(plan.cases, folds, seed)
-    _check_learns(plan, folds)
-    finished = run_folds(plan, parts, target, progress)
-    paths = [one.path for one in finished if one.path is not None]
-    training = transcripts_training(paths, plan.options.repeat)
-    remarks = training_sentences(training, unit_words(finished[0].header))
-    if all(one.counts == finished[0].counts for one in finished) and _same_outcomes(paths):
-        name = plan.interface.name
-        remarks.append(f"all trainings have the same outcome in every case; does {name} learn what it is given?")
-    remarks += [] if any(one.asked for one in finished) else ["nothing was left to run"]
-    remarks += [f"transcript: {path}" for path in paths]
-    runs = [RunResult(plan.params, one.counts, one.path, design_rate(one)) for one in finished]
-    return TrainFoldsResult(runs, training, remarks)
-
-
-def _check_learns(plan: Plan, folds: int) -> None:
-    interface = plan.interface
-    if interface.learns:
-        return
-    remedy = "".join(f"{text}, or " for kind, text in _LEARNING.items() if kind == interface.kind)
-    raise UsageError(
-        f"--train-folds {folds}: {interface.name} ({interface.kind}) does not learn, so every fold would give the same "
-        f"answers; {remedy}leave --train-folds out"
-    )
-
-
-def _same_outcomes(paths: Sequence[Path]) -> bool:
-    """A stream program is told of the training part, and need not say whether it reads it."""
-    from harness.transcript.columns import read_columns
-
-    return len({read_columns(path).outcome.tobytes() for path in paths}) == 1

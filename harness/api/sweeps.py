@@ -15,9 +15,9 @@ from harness.api.result import Result
 from harness.api.runs import AnyTest, design_remarks, network, note, with_assignments
 from harness.engine.header import run_header
 from harness.engine.judge import has_design
-from harness.engine.kept_runs import KeptRun, RunBatch, RunStore, run_batch
 from harness.engine.plan import Plan, RunOptions, find_parts
 from harness.engine.run import NoProgress, Progress
+from harness.engine.run_cache import CachedRun, RunBatch, RunStore, run_batch
 from harness.engine.sweep import (
     Grid,
     Sweep,
@@ -107,12 +107,12 @@ def _run_sweep(planned: Sweep, grid: Grid, options: SweepOptions, progress: Prog
     folder = None if options.output is None else SweepFolder(options.output, planned, grid, force=options.force)
     with run_batch(run_store(fresh=options.fresh), progress) as runs:
         runs.announce(len(planned.plans), sum(plan.total for plan in planned.plans))
-        kept = [runs.take(plan) for plan in planned.plans]
-        decided = _decide(planned, kept)
-        paths = [one.path for one in kept] if folder is None else folder.write(kept)
+        cached = [runs.take(plan) for plan in planned.plans]
+        decided = _decide(planned, cached)
+        paths = [one.path for one in cached] if folder is None else folder.write(cached)
     rows = [SweepResultRow(row.setting, *found) for row, found in zip(planned.rows, decided, strict=True)]
     remarks = [*_sample_remarks(grid, planned, options), *_row_remarks(rows)]
-    remarks += [*decision_remarks(grid, planned.plans[0]), *batch_remarks(runs, kept)]
+    remarks += [*decision_remarks(grid, planned.plans[0]), *batch_remarks(runs, cached)]
     return SweepResult(rows, paths, [axis.name for axis in grid.axes], remarks)
 
 
@@ -180,9 +180,9 @@ def _numbers(grid: Grid, options: SweepOptions) -> list[int]:
     return latin_hypercube(grid, options.latin, options.seed) if options.latin else all_combinations(grid)
 
 
-def _decide(planned: Sweep, kept: Sequence[KeptRun]) -> "list[tuple[Counts, DesignRate | None]]":
+def _decide(planned: Sweep, cached: Sequence[CachedRun]) -> "list[tuple[Counts, DesignRate | None]]":
     """The counts of each row, and its rate by the test's design, from the answers of its run."""
-    rates = _rates(planned, kept)
+    rates = _rates(planned, cached)
     script, params = planned.plans[0].cases.script, planned.plans[0].params
     param = script.task.limits(script.rules, params).param
     # A rank test may have a second decision parameter: its values are gone through, those of the first searched.
@@ -193,7 +193,7 @@ def _decide(planned: Sweep, kept: Sequence[KeptRun]) -> "list[tuple[Counts, Desi
     found: dict[int, tuple[Counts, DesignRate | None]] = {}
     for (run, decided), own in places.items():
         values = [planned.rows[place].setting[param] for place in own]
-        answers = kept_answers(kept[run], dict(zip(others, decided, strict=True)))
+        answers = cached_answers(cached[run], dict(zip(others, decided, strict=True)))
         designs = rates(run, answers, values)
         found.update(zip(own, zip(answers.counts(values), designs, strict=True), strict=True))
     return [found[place] for place in range(len(planned.rows))]
@@ -202,13 +202,13 @@ def _decide(planned: Sweep, kept: Sequence[KeptRun]) -> "list[tuple[Counts, Desi
 Rates = Callable[[int, "AnswerLimits", Sequence[Value]], "Sequence[DesignRate | None]"]
 
 
-def _rates(planned: Sweep, kept: Sequence[KeptRun]) -> Rates:
+def _rates(planned: Sweep, cached: Sequence[CachedRun]) -> Rates:
     """The rates of a run's answers by the test's design; None each where there is none."""
     if not has_design(run_header(planned.plans[0]).design) and planned.plans[0].options.repeat == 1:
         return lambda _run, _answers, values: [None] * len(values)
     from harness.analysis.run_rates import DesignRate, rates_of_answers, sampling_of_transcript
 
-    sampling_of = cache(lambda run: sampling_of_transcript(kept[run].path))
+    sampling_of = cache(lambda run: sampling_of_transcript(cached[run].path))
 
     def rates(run: int, answers: "AnswerLimits", values: Sequence[Value]) -> "Sequence[DesignRate | None]":
         try:
@@ -220,16 +220,16 @@ def _rates(planned: Sweep, kept: Sequence[KeptRun]) -> Rates:
 
 
 def run_store(*, fresh: bool) -> RunStore:
-    """The runs that are kept on this machine."""
+    """The cache of runs on this machine."""
     return RunStore(cache_folder() / "runs", fresh)
 
 
-def kept_answers(kept: KeptRun, decided: Mapping[str, Value] | None = None) -> "AnswerLimits":
-    """The answers of a run that is kept; `decided` are the decision parameters that do not vary."""
+def cached_answers(cached: CachedRun, decided: Mapping[str, Value] | None = None) -> "AnswerLimits":
+    """The answers of a cached run; `decided` are the decision parameters that do not vary."""
     from harness.analysis.decisions import read_answers
 
     try:
-        return read_answers(kept.path, decided)
+        return read_answers(cached.path, decided)
     except TranscriptError as error:
         raise TranscriptError(f"{error}; --fresh runs it again") from None
 
@@ -261,16 +261,16 @@ def decision_remarks(grid: Grid, plan: Plan) -> list[str]:
     ]
 
 
-def batch_remarks(runs: RunBatch, kept: Sequence[KeptRun]) -> list[str]:
+def batch_remarks(runs: RunBatch, cached: Sequence[CachedRun]) -> list[str]:
     """What was run, what was known, and the first error."""
     found = []
-    known = [one.path for one in kept if one.path.exists() and not one.asked]
+    known = [one.path for one in cached if one.path.exists() and not one.asked]
     if runs.found:
         oldest = datetime.fromtimestamp(min(path.stat().st_mtime for path in known), UTC)
         taken = runs.found + runs.made
         what = f"{runs.found:,} of {taken:,} runs" if taken > 1 else "the run"
         found.append(f"from the cache: {what}, made {oldest:%Y-%m-%d %H:%M} UTC; --fresh runs everything again")
-    error = next((one.first_error for one in kept if one.first_error is not None), None)
+    error = next((one.first_error for one in cached if one.first_error is not None), None)
     if error is not None:
         found.append(f"errors; the first, case {error.id}: {error.error}: {error.message}")
     return found
@@ -290,11 +290,11 @@ class SweepFolder:
             for path, header in zip(self.paths, self._headers, strict=True):
                 _check_free(path, header)
 
-    def write(self, kept: Sequence[KeptRun]) -> list[Path]:
+    def write(self, cached: Sequence[CachedRun]) -> list[Path]:
         """Put them there, each with its outcomes as its parameters decide."""
         from harness.analysis.decisions import write_decided
 
-        for one, path, header in zip(kept, self.paths, self._headers, strict=True):
+        for one, path, header in zip(cached, self.paths, self._headers, strict=True):
             write_decided([one.path], path, header)
         return self.paths
 

@@ -11,15 +11,16 @@ from harness.analysis.runs import run_names
 from harness.api.cases import CasesResult, show_cases
 from harness.api.options import CaseOptions
 from harness.api.result import Result
-from harness.errors import TranscriptError, UsageError
+from harness.errors import HateError, TranscriptError, UsageError
 from harness.model import Counts, Trial
 from harness.options import DownloadOptions
 from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.cases import run_line, view_table
 from harness.site.locate import Source, open_sources
+from harness.site.published import find_published
 from harness.site.request import DownloadLimits
-from harness.transcript.format import Header
-from harness.transcript.read import open_transcript
+from harness.transcript.format import Header, TestInfo
+from harness.transcript.read import open_transcript, summarise
 from harness.transcript.settings import differing, in_words
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ Given = str | Path | HasTranscript
 
 @dataclass(frozen=True)
 class OpenedTranscripts:
-    """Transcripts that were found, and what a user should know of where they came from."""
+    """Transcripts that were found, and notes on where they came from."""
 
     sources: Sequence[Source]
     notes: Sequence[str] = ()
@@ -198,7 +199,7 @@ class _NamedRun:
 def tell_apart(sources: Sequence[Source]) -> list[str]:
     """For every algorithm with several runs that have one base name or other parameters: which is which."""
     headers = [header for source in sources if (header := _header(source)) is not None]
-    if len(headers) < max(2, len(sources)):  # whoever reads them says what is wrong
+    if len(headers) < max(2, len(sources)):  # reading them reports what is wrong
         return []
     algorithms = [header.algorithm.name for header in headers]
     names = run_names(algorithms, [source.stem for source in sources])
@@ -226,3 +227,21 @@ def _which_is_which(algorithm: str, runs: Sequence[_NamedRun]) -> str:
     ]
     more = f", and {len(runs) - MOST_TOLD:,} more" if len(runs) > MOST_TOLD else ""
     return f"runs of {algorithm}: {', '.join(parts)}{more}"
+
+
+def baseline_remark(test: TestInfo, names: Sequence[str]) -> str:
+    """How the baseline of the test did, in a line; empty if it is compared already, or unknown."""
+    from harness.script.library import find_all
+    from harness.script.load import load_script  # with pydantic, which only a comparison needs
+
+    try:
+        script = next(load_script(entry.path) for entry in find_all() if entry.name == test.name)
+        name = script.file.test.baseline
+        if name is None or name in names:
+            return ""
+        summary = summarise(find_published(f"{test.name}/{name}").path)
+    except (HateError, StopIteration):
+        return ""
+    if summary.header.test.digest != test.digest:
+        return ""
+    return f"the test's baseline, {name}, has a rate of {summary.counts.rate:.4f}; add {test.name}/{name} to compare"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from harness.api.result import Result
 from harness.api.runs import AnyTest, network, note, with_assignments
-from harness.api.sweeps import ValuesOptions, batch_remarks, decision_remarks, kept_answers, run_store, value_text
-from harness.engine.kept_runs import KeptRun, RunBatch, run_batch
+from harness.api.sweeps import ValuesOptions, batch_remarks, cached_answers, decision_remarks, run_store, value_text
 from harness.engine.plan import Plan, RunOptions, RunParts, find_parts
 from harness.engine.run import NoProgress, Progress
+from harness.engine.run_cache import CachedRun, RunBatch, run_batch
 from harness.engine.sweep import Grid, ParamValues, all_combinations, make_grid, random_combinations
 from harness.errors import UsageError
 from harness.options import LibraryOptions, Range, SeedOptions, option
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # Of the folds in the cache.
 SCHEME = 1
-# An optimiser may ask for what it knows; it is given up when it has nothing new to ask.
+# An optimiser may ask for the same setting again; it is stopped when it has nothing new to ask.
 ASKS_A_TRIAL = 5
 METHODS = ("grid", "random", "optimise")
 
@@ -55,7 +55,7 @@ class TuneOptions(ValuesOptions, SeedOptions, RunOptions, LibraryOptions):
         help="How many combinations to run, with random and optimise.",
     )  # fmt: skip
     on_test: bool = option(
-        "--on-test", default=False, help="Tune on the test's own cases; results on them are then no evidence."
+        "--on-test", default=False, help="Tune on the test's own cases; results on them are then no longer evidence."
     )
     top: int = option("--top", default=10, within=Range(1), metavar="N", help="Show the best N.")
     # Folds are made of cases that are asked once.
@@ -95,7 +95,7 @@ def tune(
 def _search(
     goal: "Goal", grid: Grid, bases: Sequence[Plan], options: TuneOptions, progress: Progress
 ) -> "tuple[Tuning, list[str]]":
-    """Try the settings; what was found, and what is to be said beside it."""
+    """Try the settings; returns what was found, and remarks."""
     from harness.analysis.tune import rank_settings
 
     script = bases[0].cases.script
@@ -107,7 +107,7 @@ def _search(
         default = tuner.default()
         tuner.search(options.method, options.trials, options.seed)
         found = rank_settings(goal, tuner.tried, default)
-    return found, [*decision_remarks(grid, bases[0]), *batch_remarks(runs, tuner.kept)]
+    return found, [*decision_remarks(grid, bases[0]), *batch_remarks(runs, tuner.cached)]
 
 
 def _check_goal(goal: "Goal", grid: Grid) -> None:
@@ -117,9 +117,7 @@ def _check_goal(goal: "Goal", grid: Grid) -> None:
 
 
 def _on_test(parts: RunParts, options: TuneOptions) -> tuple[list[Plan], str]:
-    words = (
-        f"Tuned on the test cases of {parts.script.name} themselves: what they now say of the winner is no evidence."
-    )
+    words = f"Tuned on the test cases of {parts.script.name} themselves: they are no longer evidence for the winner."
     return [parts.plan(options)], words
 
 
@@ -204,7 +202,7 @@ class Tuner:
     runs: RunBatch
     decision: str
     tried: "list[TunedSetting]" = field(default_factory=list)
-    kept: list[KeptRun] = field(default_factory=list)
+    cached: list[CachedRun] = field(default_factory=list)
     _known: dict[tuple[Value, ...], float] = field(default_factory=dict)
 
     @property
@@ -242,7 +240,7 @@ class Tuner:
             if all(one.params[name] == own[name] for name in decisions):
                 return place
         others = {name: own[name] for name in decisions if name != self.decision}
-        self.tried += self._decided(run, self.kept, others, [own[self.decision]])
+        self.tried += self._decided(run, self.cached, others, [own[self.decision]])
         return len(self.tried) - 1
 
     def attempt(self, setting: ParamValues) -> float:
@@ -250,7 +248,7 @@ class Tuner:
         key = tuple(setting.values())
         if key not in self._known:
             taken = [self.runs.take(replace(base, params=setting)) for base in self.bases]
-            self.kept += taken
+            self.cached += taken
             thresholds = self.thresholds
             found = [one for others in self.others for one in self._decided(setting, taken, others, thresholds)]
             self.tried += found
@@ -258,13 +256,13 @@ class Tuner:
         return self._known[key]
 
     def _decided(
-        self, setting: ParamValues, taken: Sequence[KeptRun], others: ParamValues, thresholds: Sequence[Value]
+        self, setting: ParamValues, taken: Sequence[CachedRun], others: ParamValues, thresholds: Sequence[Value]
     ) -> "list[TunedSetting]":
         """A setting with some values of the decision parameters, from its answers."""
         from harness.analysis.decisions import pool_answers
         from harness.analysis.tune import try_setting
 
-        answers = pool_answers([kept_answers(one, others) for one in taken])
+        answers = pool_answers([cached_answers(one, others) for one in taken])
         paths = [one.path for one in taken]
         return try_setting(self.goal, {**setting, **others}, answers, (self.decision, thresholds), paths)
 

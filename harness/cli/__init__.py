@@ -1,1 +1,1 @@
-"""The command line: parse, call, print. One small file a command."""
+"""The command line: parse, call, print. One file for each family of commands."""

@@ -21,12 +21,12 @@ class TestRunOptions(InterfaceOptions, ExecutionOptions, LibraryOptions, Downloa
     )
 
 
-# Options that say nothing of a transcript.
+# Options that mean nothing for a transcript.
 RUN_OPTIONS = {"interface": "--interface", "params": "--param", "timeout": "--timeout", "limit": "--limit"}
 
 
 def find_transcripts(words: Sequence[str], options: DownloadOptions, *, told_apart: bool = True) -> OpenedTranscripts:
-    """The transcripts that are meant; where they came from is said at once, before they are read."""
+    """The transcripts that the user named; says where they came from before they are read."""
     found = open_transcripts(words, options, told_apart=told_apart)
     for note in found.notes:
         remark(f"hate: {note}")
@@ -42,10 +42,11 @@ def find_or_run(words: Sequence[str], options: TestRunOptions, *, told_apart: bo
 
 
 def is_test(word: str, libraries: Sequence[str]) -> bool:
-    """Whether a test is meant, and not a transcript."""
+    """Whether a word names a test rather than a transcript."""
     from harness.engine.plan import is_test_name
     from harness.script.load import SUFFIX
-    from harness.site.releases import is_script_address, is_test_address
+    from harness.site.fetch import is_script_address
+    from harness.site.published import is_test_address
 
     path = Path(word)
     if word == "-" or "://" in word:
@@ -64,7 +65,7 @@ def _check_run_options(words: Sequence[str], tests: Sequence[bool], options: Tes
         return
     for name, flag in RUN_OPTIONS.items():
         if getattr(options, name):
-            raise UsageError(f"{flag} is for a test that is run; {words[0]} is a transcript, or no test of that name")
+            raise UsageError(f"{flag} is for a test that is run; {words[0]} is a transcript, or not the name of a test")
 
 
 def _run_test(test: str, options: TestRunOptions) -> str:

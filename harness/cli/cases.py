@@ -15,7 +15,7 @@ from harness.report.blocks import Table
 from harness.report.formats import Format, render
 from harness.report.text import safe
 
-# Rows of a table that are laid out at a time, so that the first page is there at once.
+# How many rows of a table are laid out at a time, so that the first page appears at once.
 PAGE = 200
 
 
@@ -76,7 +76,7 @@ def _print_cases(found: CasesResult | DifferencesResult, style: Format) -> None:
 
 
 def _pages(table: Table, heading: Sequence[str]) -> Iterator[str]:
-    """Laid out while the reader reads; the head of the table comes again from time to time."""
+    """The table in pieces, laid out while the reader reads; each piece repeats the header."""
     yield "\n".join(map(safe, heading)) + "\n"
     for start in range(0, len(table.rows), PAGE):
         part = Table(table.columns, table.rows[start : start + PAGE])

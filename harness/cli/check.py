@@ -19,7 +19,7 @@ from harness.report.text import safe
 from harness.script.cases import CaseSet, load_cases, training
 from harness.script.design import FIXED_COLUMNS
 from harness.script.load import SUFFIX, load_script
-from harness.site.data import fetch_data
+from harness.site.fetch import fetch_data
 from harness.transcript.read import open_transcript, summarise
 
 
@@ -85,7 +85,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _tables(script: Path) -> Iterator[Path]:
-    """Files in a script's folder that look like transcripts and are its tables."""
+    """Files in a script's folder that look like transcripts but are its tables."""
     try:
         loaded = load_script(script)
     except HateError:
@@ -118,7 +118,7 @@ def _check_script(file: Path) -> Iterator[str]:
     seen = sorted({case.id for case in cases if _key(resolve(case.input)) in trained}) if trained else []
     for column in sorted({name for case in cases for name in case.columns}):
         if near := get_close_matches(column, FIXED_COLUMNS, n=1, cutoff=0.75):
-            yield f"warning: column '{column}' is one of your own; did you mean '{near[0]}'?"
+            yield f"warning: column '{column}' is not one that the harness knows; did you mean '{near[0]}'?"
     if seen:
         yield f"warning: {len(seen):,} test inputs are training material too, such as that of case '{seen[0]}'"
     if cases.gallery is not None:
@@ -127,7 +127,7 @@ def _check_script(file: Path) -> Iterator[str]:
 
 
 def _overlaps(cases: CaseSet, trained: set[str]) -> Iterator[str]:
-    """Images of a rank test that are there for two purposes."""
+    """Images of a rank test that serve two purposes."""
     if cases.gallery is None:
         return
     twins = [case.id for case in cases if cases.gallery.twin(case) >= 0]

@@ -76,7 +76,7 @@ def modern_spelling(args: Sequence[str], commands: Collection[str]) -> list[str]
 
 
 def command_hint(args: Sequence[str], commands: Collection[str]) -> str:
-    """For a first word that was taken for a test: the command that may have been meant."""
+    """For a first word that was read as a test: the command that the user may have meant."""
     if not args or args[0].startswith("-") or args[0] in commands:
         return ""
     import difflib

@@ -54,7 +54,8 @@ class ConfusionCommandOptions(ConfusionOptions, PlotOptions, TestRunOptions, Dat
 def compare_command(transcripts: Sequence[str], options: CompareCommandOptions) -> int:
     """Compare transcripts of one test: files, URLs, TEST/NAME or NAME, or - for standard input.
 
-    Prints who was better on how many cases, McNemar's test, and replication that knows how the cases were sampled.
+    Prints how many cases each succeeded on where another failed, McNemar's test, and errors that fit how the cases
+    were sampled.
     """
     if len(transcripts) < 2:
         raise UsageError(f"{transcripts[0]}: one transcript is not a comparison; `hate rate` looks at one by itself")

@@ -86,7 +86,7 @@ def _check_no_matrix(words: Sequence[str], options: UrnCommandOptions) -> None:
     """A rank test that is run takes a choice of gallery and probes too."""
     for name in ("labels", "distance", "identity"):
         if getattr(options, name):
-            raise UsageError(f"--{name} is for similarity matrices; transcripts say themselves what they have")
+            raise UsageError(f"--{name} is for similarity matrices; a transcript records its own")
     for name in ("gallery", "probe"):
         if getattr(options, name) and not any(is_test(word, options.libraries) for word in words):
             raise UsageError(f"--{name} is for similarity matrices, and for rank tests that are run")

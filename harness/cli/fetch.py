@@ -16,12 +16,18 @@ from harness.params import nearest
 from harness.report.blocks import Cell, Table
 from harness.script.cases import load_cases
 from harness.script.load import Script
-from harness.site.cache import cache_folder
+from harness.site.cache import (
+    ENTRY_KINDS,
+    RELEASES,
+    CacheEntry,
+    cache_entries,
+    cache_folder,
+    is_older,
+    remove_leftovers,
+)
 from harness.site.config import site_config
-from harness.site.data import fetch_data
-from harness.site.inventory import ENTRY_KINDS, CacheEntry, cache_entries, is_older, remove_leftovers
-from harness.site.published_transcripts import find_published, site_transcripts_of
-from harness.site.releases import RELEASES
+from harness.site.fetch import fetch_data
+from harness.site.published import find_published, site_transcripts_of
 from harness.site.sites import sites
 from harness.site.trust import forget
 
@@ -175,4 +181,4 @@ def clear_command(kinds: tuple[str, ...], options: CacheClearOptions) -> None:
 def forget_command(site: str) -> None:
     """Forget the key and the last index of SITE, and trust the next ones: only if its owner says that they are new."""
     known = forget(site_config(site))
-    remark(f"{site_config(site).name}: {'forgotten' if known else 'nothing was known of it'}")
+    remark(f"{site_config(site).name}: {'forgotten' if known else 'nothing to forget'}")

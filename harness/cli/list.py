@@ -19,9 +19,9 @@ from harness.script.cases import load_cases
 from harness.script.library import find_all, library_folders, scripts_in
 from harness.script.load import Script, load_script
 from harness.site.config import configured_sites
-from harness.site.data import fetch_data
+from harness.site.fetch import fetch_data
 from harness.site.local_runs import ROOT, LocalRun, age, glance_at_run, timestamp, transcript_files
-from harness.site.published_transcripts import PublishedTranscript, bundled_transcripts, published_header
+from harness.site.published import PublishedTranscript, bundled_transcripts, published_header
 from harness.transcript.read import TranscriptSummary
 from harness.transcript.settings import changed_params, in_words, part_of
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from harness.site.layout import TestEntry, TranscriptEntry
 
 
-# Nobody reads more; a site has pages and indexes for that.
+# Nobody reads a longer list; a site has pages and indexes for that.
 MOST_TRANSCRIPTS = 1000
 
 
@@ -111,7 +111,7 @@ def _site_test(entry: "TestEntry", site: str) -> dict[str, Any]:
     }
 
 
-# For programs: those of old first, a path last, since it may have blanks.
+# For programs: the oldest keys first, the path last, since it may contain blanks.
 TRANSCRIPT_COLUMNS = (
     "test",
     "version",
@@ -144,9 +144,9 @@ def _local_transcripts() -> Iterator[dict[str, Any]]:
             summary = glance_at_run(path)
             yield _entry(LocalRun(path, summary.header, path.stat().st_mtime), summary, site, known)
         except HateError as error:
-            remark(f"passed over: {error}")
+            remark(f"skipped: {error}")
         except OSError as error:
-            remark(f"passed over: {path}: {error.strerror}")
+            remark(f"skipped: {path}: {error.strerror}")
 
 
 def _files() -> Iterator[tuple[Path, str]]:
@@ -244,7 +244,7 @@ def list_command(options: ListOptions) -> None:
 
 
 def _tests(libraries: Sequence[str]) -> tuple[Table, dict[str, Any]]:
-    """Every test that is valid; what is wrong with the others is said beside."""
+    """Every valid test; a remark says what is wrong with each of the others."""
     entries: list[dict[str, Any]] = []
     found = {entry.path: entry for entry in find_all(libraries)}
     for _, folder in library_folders(libraries):
@@ -253,7 +253,7 @@ def _tests(libraries: Sequence[str]) -> tuple[Table, dict[str, Any]]:
             try:
                 entries += [] if any(e["path"] == path.resolve() for e in entries) else [_test(path, site)]
             except HateError as error:
-                remark(f"passed over: {str(error).splitlines()[0]}")
+                remark(f"skipped: {str(error).splitlines()[0]}")
     for entry in entries:
         del entry["path"]
     entries += tests_at_sites()
@@ -294,8 +294,8 @@ def _interfaces() -> tuple[Table, dict[str, Any]]:
         try:
             loaded = load_interface(str(path))
         except HateError as error:
-            # What ships with the harness is right, but may have to be compiled first, in a folder of one's own.
-            remark(f"passed over: {error}" if name == "here" else f"{name} must be built first: copy {path.parent}")
+            # A bundled interface is valid, but the user may have to copy and compile it first.
+            remark(f"skipped: {error}" if name == "here" else f"{name} must be built first: copy {path.parent}")
             continue
         own = {key: param.default for key, param in loaded.params.items()}
         entries.append(

@@ -27,7 +27,7 @@ def hate() -> None:
 def main(args: Sequence[str] | None = None) -> None:
     """Run a command line and exit."""
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever started us
+        if getattr(sys, name) is None:  # closed by the parent process
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 (for as long as we live)
     status = call(sys.argv[1:] if args is None else args)
     try:
@@ -66,7 +66,7 @@ def call(args: Sequence[str]) -> int:
 
 
 def _invoke(args: list[str]) -> object:
-    """Not by `hate.main`, except for a shell that completes a word: it has its own ideas about broken pipes."""
+    """Not through `hate.main`, which handles broken pipes in its own way, except when a shell completes a word."""
     if "_HATE_COMPLETE" in os.environ:
         return hate.main(args, prog_name="hate")
     with show_downloads(), hate.make_context("hate", args) as context:
@@ -74,12 +74,12 @@ def _invoke(args: list[str]) -> object:
 
 
 def _drop_output() -> None:
-    """What is still buffered has nowhere to go; Python would try again at its end."""
+    """Drop what is still buffered: nobody reads it, and Python would try to write it again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def complain(text: str, status: int, note: str = "") -> int:
-    """Say what is wrong, and how to mend it."""
+    """Say what is wrong, and how to fix it."""
     from harness.report.text import safe
 
     lines = [safe(line) for line in text.splitlines()] or ["error"]

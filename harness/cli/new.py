@@ -44,7 +44,7 @@ class NewMatrixOptions(SeedOptions):
 @click.argument("path", required=False, default=Path("synthetic.npy"), type=PATH, metavar="[FILE.npy]")
 @command_options(NewMatrixOptions)
 def new_matrix_command(path: Path, options: NewMatrixOptions) -> None:
-    """Write a similarity matrix, every image against every other, with labels and what it was made of.
+    """Write a similarity matrix, every image against every other, with labels and the recipe it was made from.
 
     An effect adds to the right comparisons of a probe what was drawn for its level, from a normal distribution of
     standard deviation SD; the noise of a comparison has 1. `day=0.3`: image k of everyone was taken on day k.
@@ -61,7 +61,7 @@ def new_matrix_command(path: Path, options: NewMatrixOptions) -> None:
     effects = [parse_effect(text) for text in options.effects]
     names = [effect.name for effect in effects]
     if len(set(names)) < len(names):
-        raise UsageError("--effect: one of them is given twice")
+        raise UsageError("--effect: one name is given twice")
     recipe = MatrixRecipe(options.subjects, options.images, effects, options.separation, options.seed)
     if recipe.size > LARGEST_MATRIX:
         raise UsageError(f"--subjects x --images is {recipe.size:,} rows and columns; at most {LARGEST_MATRIX:,}")
@@ -92,7 +92,7 @@ NAME = "{name}"
 
 
 def answer(case, params):
-    """Called once a case: look at case.input, return a label, (label, score), {{label: score}} or None to refuse."""
+    """Called once per case: look at case.input, return a label, (label, score), {{label: score}} or None to refuse."""
     return "0"
 '''
 
@@ -102,7 +102,7 @@ name = "{name}"
 version = "1.0"
 
 [command]
-# One process a case; {{input}}, {{id}}, any parameter and any column are filled in. A list, never a shell.
+# One process per case; {{input}}, {{id}}, any parameter and any column are filled in. A list, never a shell.
 argv = ["./{name}", "{{input}}"]
 # How to read what it prints: label, score, value, json, exit; or pattern = '(?P<label>\\d+) (?P<score>\\S+)'
 output = "label"
@@ -159,7 +159,7 @@ def new_interface_command(name: str | None, kind: str) -> None:
     path = Path("interface.py" if kind == "python" else "interface.toml")
     for other in FILES:
         if Path(other).exists() and other != path.name:
-            raise OutputError(f"{other}: exists, and a folder has one interface; nothing was written")
+            raise OutputError(f"{other}: exists, and a folder can have only one interface; nothing was written")
     _write({path: template.format(name=_checked(name or Path.cwd().name))})
     remark(f"{path} written; try: hate run hdigits")
 

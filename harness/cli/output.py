@@ -2,13 +2,12 @@
 
 import shutil
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from harness.api.result import Result
-from harness.report.blocks import Block, Table
-from harness.report.formats import Format, render, render_data, render_document
+from harness.report.blocks import Table
+from harness.report.formats import Format, render, render_data
 
 
 def output_format(style: str | None) -> Format:
@@ -29,14 +28,6 @@ def emit(style: Format, table: Table, payload: Any) -> None:
         print(render_data(payload, style), end="")
     else:
         print(render(table, style, terminal_width=terminal_width()), end="")
-
-
-def emit_document(style: Format, blocks: Sequence[Block], payload: Any) -> None:
-    """Print a report of several parts, or the payload as JSON."""
-    if style is Format.JSON:
-        print(render_data(payload, style), end="")
-    else:
-        print(render_document(blocks, style, terminal_width=terminal_width()), end="")
 
 
 def emit_result(result: Result, style: Format) -> None:

@@ -52,7 +52,7 @@ class TerminalBar:
 
 
 def progress() -> "Progress":
-    """What fits where stderr goes."""
+    """The display that fits where stderr goes."""
     from harness.engine.run import NoProgress  # not for every command
 
     return TerminalBar() if sys.stderr.isatty() else NoProgress()
@@ -96,7 +96,7 @@ class DownloadBar:
                 self._bar = None
 
     def close(self) -> None:
-        """Take all away: nobody waits any more, though a download may still be on its way."""
+        """Remove the display, even if a download is still running."""
         self._closed = True
         if self._bar is not None:
             self._bar.stop()

@@ -12,7 +12,7 @@ from harness.options import DownloadOptions, OptionSet, Range, byte_count, optio
 from harness.report.blocks import Table
 from harness.site.candidates import read_candidates
 from harness.site.changes import SiteChange
-from harness.site.names import local_transcripts
+from harness.site.locate import local_transcripts
 from harness.site.publish import dry_run, publish, tidy
 from harness.site.trust import new_key, read_key
 from harness.site.urls import parse
@@ -119,7 +119,7 @@ def _new_key(path: Path) -> None:
 def _publish(paths: tuple[Path, ...], site: Path, options: PublishOptions) -> None:
     named = _by_name(paths)
     called = {file: text.rpartition("/")[2] for text, file in named.items()}
-    offered = read_candidates([named.get(str(path), path) for path in paths], name=options.name, called=called)
+    offered = read_candidates([named.get(str(path), path) for path in paths], name=options.name, names=called)
     key = options.key or options.new_key
     signer = read_key(key) if key is not None else None
     if options.dry_run:

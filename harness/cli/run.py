@@ -11,10 +11,8 @@ from harness.api.runs import (
     PlanOptions,
     RunCallOptions,
     RunResult,
-    TrainFoldsOptions,
     finish_run,
     make_plan,
-    run_train_folds,
     watch_run,
 )
 from harness.cli.options import TABULAR, FormatOptions, command_options
@@ -26,7 +24,7 @@ from harness.engine.run import NoProgress, ask, run
 from harness.engine.target import Target
 from harness.errors import UsageError
 from harness.model import Trial
-from harness.options import InterfaceOptions, option
+from harness.options import InterfaceOptions, OptionSet, Range, option
 from harness.report.counts import rate_words
 from harness.report.formats import Format
 from harness.report.trials import trial_details, trial_line
@@ -34,6 +32,18 @@ from harness.transcript.read import open_transcript
 
 # How many ids are looked through for one that is like a misspelt one.
 MOST_COMPARED = 10_000
+
+
+class TrainFoldsOptions(OptionSet):
+    """Training several times, each time without another fold of the training part."""
+
+    train_folds: int | None = option(
+        "--train-folds", default=None, within=Range(2, 1000), metavar="K",
+        help="Train and run K times, each time without another fold of the training part.",
+    )  # fmt: skip
+    train_seed: int = option(
+        "--train-seed", default=0, within=Range(0), metavar="N", help="With --train-folds: seed of the folds."
+    )
 
 
 class RunCommandOptions(InterfaceOptions, RunCallOptions, TrainFoldsOptions, FormatOptions):
@@ -64,6 +74,8 @@ def run_command(test: str, options: RunCommandOptions) -> int:
     if options.case:
         return _show_cases(plan, set(options.case), verbose=options.verbose)
     if options.train_folds is not None:
+        from harness.api.train_folds import run_train_folds
+
         found = run_train_folds(plan, target, folds=options.train_folds, seed=options.train_seed, progress=progress)
         emit_result(found, output_format(options.style))
         return 1 if options.strict and any(one.counts.ER for one in found.runs) else 0
@@ -79,9 +91,9 @@ def _check(options: RunCommandOptions) -> None:
     if options.train_folds is not None and options.style == Format.TRANSCRIPT:
         raise UsageError("--train-folds makes several transcripts; --format transcript prints one")
     if options.train_folds is not None and options.case:
-        raise UsageError("--train-folds does not go with --case, which only shows")
+        raise UsageError("--train-folds cannot be combined with --case, which only shows a case")
     if options.verbose and not options.case:
-        raise UsageError("--verbose goes with --case ID")
+        raise UsageError("--verbose needs --case ID")
     given = {
         "-o": options.output,
         "--resume": options.resume,
@@ -93,7 +105,7 @@ def _check(options: RunCommandOptions) -> None:
     }
     for name, value in given.items():
         if options.case and value:
-            raise UsageError(f"{name} does not go with --case, which only shows; leave one of them out")
+            raise UsageError(f"{name} cannot be combined with --case, which only shows a case; leave one of them out")
 
 
 def _show_cases(plan: Plan, wanted: set[str], *, verbose: bool) -> int:

@@ -1,1 +1,1 @@
-"""Run the cases of a test: in the process or in workers, resumed where a run stopped."""
+"""Run the cases of a test, in this process or in workers, and resume a run that was stopped."""

@@ -1,4 +1,4 @@
-"""The first line of a run's transcript: where it comes from."""
+"""The header of a run's transcript: what was run, and how."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ def _test(cases: CaseSet) -> TestInfo:
         digest=cases.digest,
         task=script.task.name,
         cases=len(cases),
-        # Given only where they differ from what everyone would assume.
+        # Written only if they differ from the default.
         errors=UNSET if errors is ErrorRule.FAILURE else errors.value,
         larger_is_better=UNSET if script.rules.larger_is_better else False,
         relative_tolerance=True if script.rules.relative_tolerance else UNSET,
@@ -70,7 +70,7 @@ def _gallery(cases: CaseSet) -> GalleryInfo | UnsetType:
 
 
 def _design(cases: CaseSet) -> dict[str, Any]:
-    """The declared design, with the weights of the strata: a transcript must stand alone."""
+    """The declared design with the weights of its strata: a transcript must be complete by itself."""
     design = cases.script.file.design
     declared: dict[str, Any] = {"stratum": design.stratum, "psu": design.psu}
     if design.cofactors:

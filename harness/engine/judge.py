@@ -24,7 +24,7 @@ def make_judge(cases: CaseSet, params: Mapping[str, Value], *, repeated: bool) -
 
 
 class UnitTally:
-    """How many trials each unit has and how many of them succeeded, by (stratum, PSU) as the records have them."""
+    """The number of trials and of successes in each unit, by the (stratum, PSU) of the records."""
 
     def __init__(self, *, repeated: bool = False) -> None:
         self.sums: dict[tuple[Any, Any], list[int]] = {}
@@ -34,15 +34,15 @@ class UnitTally:
     def add(self, trial: Trial) -> None:
         """Count a trial."""
         unit = trial.psu or (trial.id if self._repeated else None)
-        found = self.sums.get((trial.stratum, unit))
-        if found is None:
-            found = self.sums[trial.stratum, unit] = [0, 0]
-        found[0] += 1
-        found[1] += trial.outcome.success
+        sums = self.sums.get((trial.stratum, unit))
+        if sums is None:
+            sums = self.sums[trial.stratum, unit] = [0, 0]
+        sums[0] += 1
+        sums[1] += trial.outcome.success
 
     @staticmethod
     def of(trials: Iterable[Trial], *, repeated: bool) -> "UnitTally":
-        """Count trials that are all there."""
+        """The tally of some trials."""
         tally = UnitTally(repeated=repeated)
         for trial in trials:
             tally.add(trial)
@@ -50,5 +50,5 @@ class UnitTally:
 
 
 def has_design(design: Mapping[str, Any]) -> bool:
-    """Whether the cases were sampled in any way but one by one."""
+    """Whether the cases were sampled in any way other than one by one."""
     return bool(design.get("stratum") or design.get("psu")) or design.get("weights", "cases") != "cases"

@@ -1,4 +1,4 @@
-"""Build a run from names: the test with its data, the interface, the parameters; and the plan that comes of them."""
+"""Plan a run from names: find the test with its data, the interface and the parameters."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from harness.script.gallery import select_cases
 from harness.script.library import find_all, find_script
 from harness.script.load import Script, load_script
 from harness.site.config import configured_sites
-from harness.site.data import fetch_data
+from harness.site.fetch import fetch_data
 from harness.site.urls import is_url
 
 MATRIX = "matrix:"
-# Says what a user should know about where something came from.
+# Prints a note for the user, such as where a test was downloaded from.
 Note = Callable[[str], None]
 
 
@@ -39,21 +39,21 @@ WHOLE_TEST = GalleryOptions()
 
 @dataclass(frozen=True)
 class Plan:
-    """A run that could start now: everything that it needs was checked.
+    """A run that is ready to start: everything it needs has been checked.
 
-    Plain data, but for an interface that is a Python object of this process.
+    Plain data, unless the interface is a Python object of this process.
     """
 
     cases: CaseSet
     interface: Interface
     params: Mapping[str, Value]
     options: RunOptions = DEFAULT_OPTIONS
-    # The fold of the training part that is not learned from; None to learn from all of it.
+    # The fold of the training part to hold out; None to learn from all of it.
     held_out: HeldOutFold | None = None
 
     @property
     def total(self) -> int:
-        """How many trials it takes."""
+        """The number of trials."""
         count = len(self.cases) if self.options.limit is None else min(self.options.limit, len(self.cases))
         return count * self.options.repeat
 
@@ -65,16 +65,16 @@ class RunParts:
     script: Script
     interface: Interface
     selection: GalleryOptions = WHOLE_TEST
-    # Where they were read earlier.
+    # None if they have not been read yet.
     cases: CaseSet | None = None
 
     @property
     def params(self) -> dict[str, Param]:
-        """The parameters of both."""
+        """The parameters of the test and of the algorithm."""
         return all_params(self.script, self.interface)
 
     def plan(self, options: RunOptions = DEFAULT_OPTIONS, assignments: Iterable[str] = ()) -> Plan:
-        """A run of them; NAME=VALUE sets a parameter."""
+        """Plan a run; NAME=VALUE sets a parameter."""
         params = settings(self.params, assignments)
         _check_workers(self.interface, options)
         cases = self.cases or load_cases(self.script, fetch_data(self.script))
@@ -95,28 +95,28 @@ def find_parts(
     libraries: Sequence[str] = (),
     selection: GalleryOptions = WHOLE_TEST,
 ) -> RunParts:
-    """The test and the algorithm that are meant, checked; `name` is what the algorithm is to be called."""
+    """Find and check the test and the interface; `name` replaces the algorithm's own name."""
     cases = test if isinstance(test, CaseSet) else None
     script = test.script if isinstance(test, CaseSet) else find_test(str(test), libraries, note)
     return RunParts(script, _find_interface(interface, script, name), selection, cases)
 
 
-def _find_interface(given: object, script: Script, name: str | None) -> Interface:
-    if not isinstance(given, str) or not given.startswith(MATRIX):
-        return load_interface(given, name)
+def _find_interface(source: object, script: Script, name: str | None) -> Interface:
+    if not isinstance(source, str) or not source.startswith(MATRIX):
+        return load_interface(source, name)
     if not script.task.uses_gallery:
-        raise InterfaceError(f"--interface {given}: for rank tests; {script.name} is a {script.task.name} test")
+        raise InterfaceError(f"--interface {source}: for rank tests; {script.name} is a {script.task.name} test")
     from harness.interface.matrix import load_matrix  # numpy is slow to import
 
     larger = script.rules.larger_is_better
-    return with_name(load_matrix(given.removeprefix(MATRIX), script.folder, larger_is_better=larger), name)
+    return with_name(load_matrix(source.removeprefix(MATRIX), script.folder, larger_is_better=larger), name)
 
 
 def _check_workers(interface: Interface, options: RunOptions) -> None:
-    """Code of this process can neither be stopped nor copied."""
+    """Python code in this process can neither be stopped nor copied."""
     if not isinstance(interface, PythonInterface) or not interface.in_memory:
         return
-    remedy = "write it into a file interface.py and give its path"
+    remedy = "put it into a file interface.py and give its path"
     if options.timeout is not None:
         raise UsageError(
             f"timeout={options.timeout:g}: {interface.name} runs in this process and cannot be stopped; {remedy}"
@@ -129,74 +129,75 @@ def _check_workers(interface: Interface, options: RunOptions) -> None:
 
 
 def all_params(script: Script, interface: Interface) -> dict[str, Param]:
-    """The test's parameters and the algorithm's own; one name can be only one of them."""
+    """The parameters of the test and of the algorithm; their names must differ."""
     both = set(script.params) & set(interface.params)
     if both:
         name = sorted(both)[0]
-        raise UsageError(f"parameter '{name}' is the test's and the algorithm's; rename the algorithm's")
+        raise UsageError(f"both the test and the algorithm have a parameter '{name}'; rename the algorithm's")
     return {**script.params, **interface.params}
 
 
 def load_test(test: str | Path, *, note: Note, libraries: Sequence[str] = ()) -> CaseSet:
-    """A test by name, path or address, its data at hand, its cases checked."""
+    """A test by name, path or address, with its data fetched and its cases checked."""
     script = find_test(str(test), libraries, note)
     return load_cases(script, fetch_data(script))
 
 
 def find_test(text: str, libraries: Sequence[str], note: Note) -> Script:
-    """A test by path, NAME, NAME@VERSION, or address: here first, then at the sites, from which it is downloaded."""
+    """A test by path, NAME, NAME@VERSION or address: looked for here first, then downloaded from the sites."""
     if is_url(text):
         return _at_address(text, note)
     try:
         path = find_script(text, libraries)
-    except UsageError as here:
-        found = _at_sites(text, note)
-        if found is None:
-            raise here from None
-        return found
+    except UsageError as error:
+        script = _at_sites(text, note)
+        if script is None:
+            raise error from None
+        return script
     return load_script(path)
 
 
 def _at_address(url: str, note: Note) -> Script:
-    from harness.site.releases import fetch_script, find_release_at, is_script_address
+    from harness.site.fetch import fetch_script, is_script_address
+    from harness.site.published import find_release_at
 
     if is_script_address(url):
         script, text = fetch_script(url)
     else:
-        found, text = find_release_at(url)
-        script = found.script()
+        release, text = find_release_at(url)
+        script = release.script()
     if text:
         note(text)
     return script
 
 
 def _at_sites(text: str, note: Note) -> Script | None:
-    """The test at the first site that has it; None where none has, or there is no site."""
+    """The test from the first site that has it; None if no site has it, or none is configured."""
     if not configured_sites():
         return None
-    from harness.site.releases import find_release
+    from harness.site.published import find_release
     from harness.site.sites import sites
 
-    among = sites()
+    known = sites()
     try:
-        found = find_release(text, among)
-        return None if found is None else found.script()
+        release = find_release(text, known)
+        return None if release is None else release.script()
     finally:
-        for line in among.notes:
+        for line in known.notes:
             note(line)
 
 
 def is_test_name(text: str, libraries: Sequence[str]) -> bool:
-    """Whether NAME or NAME@VERSION is a test, here or at a site; a transcript that is here hides a test elsewhere."""
-    if text.partition("@")[0] in {found.name for found in find_all(libraries)}:
+    """Whether NAME or NAME@VERSION is a test, here or at a site; a local transcript hides a test at a site."""
+    if text.partition("@")[0] in {script.name for script in find_all(libraries)}:
         return True
     if not configured_sites():
         return False
-    from harness.site.names import local_transcripts  # which needs requests, slow to import
+    from harness.site.locate import local_transcripts  # requests is slow to import
 
     if text in local_transcripts().names():
         return False
-    from harness.site.releases import find_release
+    from harness.site.published import find_release
     from harness.site.sites import sites
 
     try:

@@ -1,4 +1,4 @@
-"""Several programs at once: each has a thread that feeds it, and all share the questions."""
+"""Several programs at once: each is fed by its own thread, and all share the questions."""
 
 import queue
 import threading
@@ -9,8 +9,8 @@ from harness.interface.contract import Interface, Session, Setup
 from harness.interface.process import kill_all
 from harness.model import Question, Reply
 
-# A service that does not answer cannot be killed; its thread is left behind.
-CLOSING_SECONDS = 5.0
+# A service that does not answer cannot be killed; its thread is abandoned.
+CLOSING_SECONDS = 2.0
 
 _READY = "ready"
 _DONE = "done"
@@ -18,26 +18,26 @@ _Event = Reply | BaseException | str
 
 
 class Pool:
-    """A session made of several; replies come in the order in which they are ready."""
+    """Several sessions as one; replies come in the order in which they are ready."""
 
-    def __init__(self, interface: Interface, setting: Setup, jobs: int) -> None:
+    def __init__(self, interface: Interface, setup: Setup, jobs: int) -> None:
         self._interface = interface
-        self._setting = setting
+        self._setup = setup
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
-        self._questions = _Shared()
+        self._questions = _SharedQuestions()
         self._closing = False
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(jobs)]
 
     def start(self) -> None:
-        """Start all programs, and wait until they are ready; the first that fails ends them all."""
+        """Start all programs and wait until they are ready; if one fails, all are ended."""
         for thread in self._threads:
             thread.start()
         for _ in self._threads:
             self._next_event()
 
     def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
-        """Replies of all programs."""
-        self._questions.give(questions)
+        """The replies of all programs."""
+        self._questions.put(questions)
         working = len(self._threads)
         while working:
             event = self._next_event()
@@ -50,8 +50,8 @@ class Pool:
         """End all programs; after a complete run they have ended already."""
         self._closing = True
         self._questions.stop()
-        give_up = perf_counter() + CLOSING_SECONDS
-        while any(thread.is_alive() for thread in self._threads) and perf_counter() < give_up:
+        deadline = perf_counter() + CLOSING_SECONDS
+        while any(thread.is_alive() for thread in self._threads) and perf_counter() < deadline:
             kill_all()
             for thread in self._threads:
                 thread.join(0.05)
@@ -65,11 +65,11 @@ class Pool:
     def _work(self) -> None:
         session: Session | None = None
         try:
-            session = self._interface.open(self._setting)
+            session = self._interface.open(self._setup)
             self._events.put(_READY)
             for reply in session.replies(self._questions):
                 self._events.put(reply)
-                if self._closing:  # else it would start its program again for each case that was in flight
+                if self._closing:  # otherwise it would restart its program for each case in flight
                     break
         except BaseException as error:
             self._events.put(error)
@@ -81,26 +81,26 @@ class Pool:
         self._events.put(_DONE)
 
 
-class _Shared:
-    """Questions that several threads take from, once there are any."""
+class _SharedQuestions:
+    """Questions for several threads, which wait until there are some."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._given = threading.Event()
+        self._ready = threading.Event()
         self._questions: Iterator[Question] = iter(())
 
-    def give(self, questions: Iterator[Question]) -> None:
+    def put(self, questions: Iterator[Question]) -> None:
         self._questions = questions
-        self._given.set()
+        self._ready.set()
 
     def stop(self) -> None:
         with self._lock:
-            self.give(iter(()))
+            self.put(iter(()))
 
-    def __iter__(self) -> "_Shared":
+    def __iter__(self) -> "_SharedQuestions":
         return self
 
     def __next__(self) -> Question:
-        self._given.wait()
+        self._ready.wait()
         with self._lock:
             return next(self._questions)

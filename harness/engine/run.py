@@ -1,4 +1,4 @@
-"""Run a test: start the program, ask every case, judge, record."""
+"""Run a test: start the program, ask it every case, judge the replies and record them."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -26,13 +26,13 @@ class Progress(Protocol):
     """Shows how far a run has got."""
 
     def begin(self, total: int, done: int) -> None:
-        """The run starts, with `done` of `total` finished earlier."""
+        """Start; `done` of the `total` trials were finished earlier."""
 
     def advance(self, done: int, errors: int) -> None:
-        """This many are done now."""
+        """Show how many are done now, and how many of them were errors."""
 
     def end(self) -> None:
-        """The run is over."""
+        """Stop."""
 
 
 class NoProgress:
@@ -53,46 +53,46 @@ class Recorder(Protocol):
 
     @property
     def counts(self) -> Counts:
-        """Of the trials so far."""
+        """The counts of the trials so far."""
 
     def append(self, index: int, trial: Trial) -> None:
-        """Keep a trial."""
+        """Add a trial."""
 
 
 class Tally:
     """Keeps only counts, and passes each trial on."""
 
-    def __init__(self, watch: Callable[[Trial], None]) -> None:
+    def __init__(self, callback: Callable[[Trial], None]) -> None:
         self.counts = Counts()
-        self._watch = watch
+        self._callback = callback
 
     def append(self, index: int, trial: Trial) -> None:
         """Count a trial."""
         self.counts = self.counts.plus(trial)
-        self._watch(trial)
+        self._callback(trial)
 
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that has ended; `path` is None where no transcript was wanted."""
+    """A run that has ended; `path` is None if no transcript was written."""
 
     counts: Counts
     path: Path | None
     asked: int
     first_error: Trial | None = None
     header: Header | None = None
-    # Successes by unit, where there is a design and all trials were recorded in one go.
+    # Successes by unit, if there is a design and no trial was recorded earlier.
     units: UnitTally | None = None
 
 
 def run(plan: Plan, output: Target, progress: Progress) -> FinishedRun:
-    """Run to the end. Even if something ends it early, the records of all finished cases are on disk."""
+    """Run to the end. If the run ends early, the records of all finished cases are on disk."""
     header = run_header(plan)
-    opening = prepare(output, header)
-    if isinstance(opening, FinishedTranscript):
-        return FinishedRun(opening.counts, opening.path, 0, header=header)
+    transcript = prepare(output, header)
+    if isinstance(transcript, FinishedTranscript):
+        return FinishedRun(transcript.counts, transcript.path, 0, header=header)
     with interruptible() as latch, open_session(plan) as session:
-        opened = opening()
+        opened = transcript()
         feed = Feed(plan, opened.done, opened.writer.keep)
         loop = Loop(plan, feed, opened.writer, latch)
         try:
@@ -114,9 +114,9 @@ def _note(writer: TranscriptWriter, total: int) -> str:
     return f"{saved}, and {writer.replaces} is unchanged; carry on with --resume -o {writer.target}"
 
 
-def watch(plan: Plan, each: Callable[[Trial], None], progress: Progress) -> FinishedRun:
-    """Run without a transcript; `each` is called with every trial."""
-    tally = Tally(each)
+def watch(plan: Plan, callback: Callable[[Trial], None], progress: Progress) -> FinishedRun:
+    """Run without a transcript; `callback` is called with every trial."""
+    tally = Tally(callback)
     with interruptible() as latch, open_session(plan) as session:
         loop = Loop(plan, Feed(plan), tally, latch)
         loop.go(session, progress)
@@ -124,7 +124,7 @@ def watch(plan: Plan, each: Callable[[Trial], None], progress: Progress) -> Fini
 
 
 class Feed:
-    """The questions of a run, in case order, without those that were answered earlier."""
+    """The questions of a run in case order, except those that were answered earlier."""
 
     def __init__(
         self,
@@ -135,9 +135,9 @@ class Feed:
         self._plan = plan
         self._done = done or {}
         self._keep = keep
-        # With several workers, questions are taken in their threads while replies are recorded in another.
+        # With several workers, their threads take questions while another thread records replies.
         self.recording = threading.Lock()
-        # The cases whose replies are awaited, by the index of their question.
+        # The cases that wait for a reply, by the index of their question.
         self.pending: dict[int, Case] = {}
 
     def __iter__(self) -> Iterator[Question]:
@@ -153,14 +153,14 @@ class Feed:
                             self._keep(index, done[case.id, turn])
                     continue
                 self.pending[index] = case
-                given = case.input
-                if type(given) is not str or given.startswith("{"):
-                    given = resolve(given)
-                yield Question(index, case.id, given, case.expect if shows_claim else "", case.columns, turn)
+                value = case.input
+                if type(value) is not str or value.startswith("{"):
+                    value = resolve(value)
+                yield Question(index, case.id, value, case.expect if shows_claim else "", case.columns, turn)
 
 
 class Loop:
-    """Asks, judges and records until the questions are used up."""
+    """Asks, judges and records until no questions are left."""
 
     def __init__(self, plan: Plan, feed: Feed, recorder: Recorder, latch: Latch) -> None:
         self._plan = plan
@@ -170,12 +170,12 @@ class Loop:
         self._judge = make_judge(plan.cases, plan.params, repeated=plan.options.repeat > 1)
         self.asked = 0
         self.first_error: Trial | None = None
-        script = plan.cases.script.file.design
-        known = script.stratum is not None or script.psu is not None
-        self.units = UnitTally(repeated=plan.options.repeat > 1) if known or plan.options.repeat > 1 else None
+        design, repeated = plan.cases.script.file.design, plan.options.repeat > 1
+        grouped = design.stratum is not None or design.psu is not None or repeated
+        self.units = UnitTally(repeated=repeated) if grouped else None
 
     def go(self, session: Session, progress: Progress) -> None:
-        """Run to the end; a timeout, a crash or a nonsensical answer is an error of its case only."""
+        """Run to the end; a timeout, a crash or an invalid answer is an error of that case only."""
         progress.begin(self._plan.total, self._recorder.counts.tests)
         try:
             self._go(session, progress)
@@ -211,7 +211,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class CaseDetail:
-    """Everything about one case, to see why it came out as it did."""
+    """Everything about one case, to explain its outcome."""
 
     case: Case
     reply: Reply
@@ -219,11 +219,11 @@ class CaseDetail:
 
 
 def ask(plan: Plan, ids: set[str]) -> Iterator[CaseDetail]:
-    """Run only the named cases, and return everything about them."""
+    """Run only the named cases, with everything about them."""
     feed = Feed(plan)
     judge = make_judge(plan.cases, plan.params, repeated=plan.options.repeat > 1)
     with interruptible(), open_session(plan) as session:
-        chosen = (question for question in feed if question.id in ids)
-        for reply in session.replies(chosen):
+        questions = (question for question in feed if question.id in ids)
+        for reply in session.replies(questions):
             case = feed.pending[reply.question.index]
             yield CaseDetail(case, reply, judge.trial(case, reply))

@@ -1,4 +1,4 @@
-"""The program of a run, ready to answer: its files, its standard output, and the signals that end it."""
+"""Open a session for a run: its files, its standard output, and the signals that end it."""
 
 import contextlib
 import os
@@ -29,7 +29,7 @@ class Latch:
         self.signum: int | None = None
 
     def check(self) -> None:
-        """Raise the exception, if a signal came."""
+        """Raise `Interrupted` if there was a signal."""
         if self.signum is not None:
             raise Interrupted(self.signum)
 
@@ -58,27 +58,27 @@ def interruptible() -> Iterator[Latch]:
 
 @contextlib.contextmanager
 def clean_stdout() -> Iterator[None]:
-    """Within it, what C code or a child of the interface prints goes to stderr; the harness prints as before."""
+    """Within it, what C code or a child of the interface prints goes to stderr; the harness still prints to stdout."""
     before = sys.stdout
-    if not _is_usual(before):
+    if not _is_real_stdout(before):
         yield
         return
     before.flush()
-    kept = os.dup(1)
+    saved = os.dup(1)
     os.dup2(2, 1)
-    sys.stdout = os.fdopen(kept, "w", 1 if before.line_buffering else -1, before.encoding, before.errors)
+    sys.stdout = os.fdopen(saved, "w", 1 if before.line_buffering else -1, before.encoding, before.errors)
     try:
         yield
         sys.stdout.flush()
     finally:
-        os.dup2(kept, 1)
-        with contextlib.suppress(OSError):  # the reader is gone, and that was raised above
+        os.dup2(saved, 1)
+        with contextlib.suppress(OSError):  # the reader is gone, which was reported above
             sys.stdout.close()
         sys.stdout = before
 
 
-def _is_usual(out: TextIO | None) -> bool:
-    """Whether standard output and standard error are open, and nothing else has been put in their place."""
+def _is_real_stdout(out: TextIO | None) -> bool:
+    """Whether standard output and standard error are open, and standard output has not been replaced."""
     try:
         os.fstat(2)
         return out is not None and out.fileno() == 1
@@ -88,7 +88,7 @@ def _is_usual(out: TextIO | None) -> bool:
 
 @contextlib.contextmanager
 def open_session(plan: Plan) -> Iterator[Session]:
-    """The program, ready to answer: in this process, in one of its own where time is limited, or in several."""
+    """The program, ready to answer: in this process, or in one or more workers (with `jobs` or `timeout`)."""
     options = plan.options
     inside = options.jobs == 1 and options.timeout is None
     interface = plan.interface if inside else plan.interface.isolated()
@@ -104,7 +104,7 @@ def open_session(plan: Plan) -> Iterator[Session]:
 
 
 def _quiet(interface: Interface) -> contextlib.AbstractContextManager[None]:
-    """Code of an interface file that runs in this process must not print between the results."""
+    """Keep an interface file that runs in this process from printing among the results."""
     loaded = isinstance(interface, PythonInterface) and not interface.in_memory
     return clean_stdout() if loaded else contextlib.nullcontext()
 

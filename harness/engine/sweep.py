@@ -1,4 +1,4 @@
-"""A sweep: the combinations of parameter values, or a sample of them, and the runs that they take."""
+"""A sweep: the combinations of parameter values, or a sample of them, and the runs they need."""
 
 import math
 import random
@@ -15,7 +15,7 @@ ParamValues = dict[str, Value]
 
 @dataclass(frozen=True)
 class Axis:
-    """A parameter and the values that it takes."""
+    """A parameter and its values."""
 
     param: Param
     values: Sequence[Value]
@@ -28,7 +28,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Grid:
-    """All combinations of the axes' values, the last axis changing fastest; other parameters have their defaults."""
+    """All combinations of the axes' values, the last axis changing fastest; other parameters keep their defaults."""
 
     defaults: Mapping[str, Value]
     axes: tuple[Axis, ...]
@@ -47,14 +47,14 @@ class Grid:
         return {**self.defaults, **chosen}
 
     def number(self, places: Sequence[int]) -> int:
-        """The number of the combination that takes these places of the axes."""
-        found = 0
+        """The number of the combination with these positions on the axes."""
+        number = 0
         for axis, place in zip(self.axes, places, strict=True):
-            found = found * len(axis.values) + place
-        return found
+            number = number * len(axis.values) + place
+        return number
 
     def part(self, *, decision: bool) -> "Grid":
-        """Only the axes of decision parameters, or only those of the algorithm."""
+        """The grid of the decision parameters alone, or of the algorithm's parameters alone."""
         return Grid(self.defaults, tuple(axis for axis in self.axes if axis.param.decision is decision))
 
 
@@ -87,16 +87,16 @@ def random_combinations(grid: Grid, count: int, seed: int) -> list[int]:
     rng = random.Random(seed)  # noqa: S311 (a sample, not a secret)
     if grid.size < 1 << 62:
         return sorted(rng.sample(range(grid.size), count))
-    found: set[int] = set()
-    while len(found) < count:
-        found.add(rng.randrange(grid.size))
-    return sorted(found)
+    numbers: set[int] = set()
+    while len(numbers) < count:
+        numbers.add(rng.randrange(grid.size))
+    return sorted(numbers)
 
 
 def latin_hypercube(grid: Grid, count: int, seed: int) -> list[int]:
     """A Latin-hypercube sample: every value of every axis occurs equally often, give or take one.
 
-    McKay, Beckman and Conover (1979), on a grid. Two of its points may coincide; they are then one.
+    McKay, Beckman and Conover (1979), on a grid. Points that coincide count as one.
     """
     if count >= grid.size:
         return all_combinations(grid)
@@ -106,7 +106,7 @@ def latin_hypercube(grid: Grid, count: int, seed: int) -> list[int]:
 
 
 def _spread(values: int, count: int, rng: random.Random) -> list[int]:
-    """`count` places among this many values, evenly spread, in random order."""
+    """`count` positions among this many values, evenly spread, in random order."""
     offset = rng.random()
     # Systematic sampling: consecutive strata of equal width, each with a point at the same, random, offset.
     places = [min(int((number + offset) * values / count), values - 1) for number in range(count)]
@@ -124,7 +124,7 @@ class SweepRow:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The rows that were asked for, and the runs that they take, with the decision parameters at their defaults."""
+    """The rows of a sweep, and the runs they need, with the decision parameters at their defaults."""
 
     rows: list[SweepRow]
     plans: list[Plan]
@@ -138,15 +138,15 @@ def plan_sweep(base: Plan, grid: Grid, numbers: Sequence[int]) -> Sweep:
     decisions = {axis.name for axis in grid.axes if axis.param.decision}
     for number in numbers:
         setting = grid.at(number)
-        own = {name: grid.defaults[name] if name in decisions else value for name, value in setting.items()}
-        run = runs.setdefault(tuple(own.values()), len(params))
+        to_run = {name: grid.defaults[name] if name in decisions else value for name, value in setting.items()}
+        run = runs.setdefault(tuple(to_run.values()), len(params))
         if run == len(params):
-            params.append(own)
+            params.append(to_run)
         rows.append(SweepRow(setting, run))
     return Sweep(rows, plans_of(base, params))
 
 
 def plans_of(base: Plan, params: Sequence[ParamValues]) -> list[Plan]:
-    """A run for each of these. Several in one process could see what an earlier one left in a module's variables."""
+    """A run for each setting. Several are isolated: one must not see what another left in a module's variables."""
     interface = base.interface if len(params) == 1 else base.interface.isolated()
-    return [replace(base, interface=interface, params=own) for own in params]
+    return [replace(base, interface=interface, params=setting) for setting in params]

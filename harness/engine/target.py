@@ -1,4 +1,4 @@
-"""Where a run's transcript goes: chosen, numbered, resumed or retried; never overwritten by accident."""
+"""Where a run's transcript goes: a new file, or one to resume or retry; never overwritten by accident."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ MOST_NUMBERED = 100_000
 
 @dataclass(frozen=True)
 class Target:
-    """Where the transcript should go; `fold` is the number of a run of `--train-folds`, for its default name."""
+    """Where the transcript should go; `fold` is the number of a run with `--train-folds`, for its default name."""
 
     path: Path | None = None
     force: bool = False
@@ -28,7 +28,7 @@ class Target:
 
 @dataclass(frozen=True)
 class WritableTranscript:
-    """A transcript that is open for writing, and the (id, repeat) that it has already, each with its first byte."""
+    """A transcript open for writing, and the byte at which each (id, repeat) that it already has begins."""
 
     writer: TranscriptWriter
     done: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class FinishedTranscript:
 
 
 def default_path(test: str, algorithm: str, number: int = 1) -> Path:
-    """transcripts/TEST/ALGORITHM.jsonl, with -2, -3 for more of them; any name becomes a valid file name."""
+    """transcripts/TEST/ALGORITHM.jsonl, then ALGORITHM-2.jsonl and so on; any name becomes a valid file name."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", algorithm).strip("._-")[:100] or "algorithm"
     return ROOT / test / (f"{name}.jsonl" if number == 1 else f"{name}-{number}.jsonl")
 
@@ -56,15 +56,15 @@ def fold_path(path: Path, fold: int) -> Path:
 
 
 def fold_numbers(test: str, algorithm: str) -> list[int]:
-    """The numbers of the default paths that folds were run under, the newest first."""
+    """The numbers of the default paths that have folds, newest first."""
     first = default_path(test, algorithm)
     pattern = re.compile(rf"{re.escape(first.stem)}(?:-(\d+))?-fold-\d+{re.escape(first.suffix)}")
     names = [path.name for path in first.parent.glob(f"*{first.suffix}")]
-    return sorted({int(found[1] or 1) for found in map(pattern.fullmatch, names) if found}, reverse=True)
+    return sorted({int(match[1] or 1) for match in map(pattern.fullmatch, names) if match}, reverse=True)
 
 
 def newest_path(test: str, algorithm: str) -> Path:
-    """The last of the numbered transcripts that exists; the first where none does."""
+    """The last of the numbered transcripts that exists, or the first path if none does."""
     number = 1
     while default_path(test, algorithm, number + 1).exists():
         number += 1
@@ -72,9 +72,9 @@ def newest_path(test: str, algorithm: str) -> Path:
 
 
 def prepare(output: Target, header: Header) -> Callable[[], WritableTranscript] | FinishedTranscript:
-    """Decide where the transcript goes, so that a mistake is reported at once; what is returned opens it.
+    """Decide where the transcript goes, so that a mistake is reported at once; return a function that opens it.
 
-    It is opened only when the program runs: nothing is overwritten for a program that does not start.
+    It is to be called when the program runs: nothing is overwritten if the program does not start.
     """
     existing = output.path or newest_path(header.test.name, header.algorithm.name)
     if output.retry_errors:
@@ -91,17 +91,17 @@ def prepare(output: Target, header: Header) -> Callable[[], WritableTranscript] 
 
 
 def has_begun(path: Path) -> bool:
-    """Whether there is a transcript, or a part of one that will be compressed when it is complete."""
+    """Whether there is a transcript, or an unfinished one that will be compressed at the end."""
     return path.exists() or working_path(path).exists()
 
 
 def is_empty(path: Path) -> bool:
-    """Whether a run ended before it could write its first line, on a full disk for example."""
+    """Whether a run ended before it wrote its first line, for example because the disk was full."""
     return working_path(path).is_file() and working_path(path).stat().st_size == 0
 
 
 def exists_error(path: Path) -> OutputError:
-    """The error for a file that is in the way."""
+    """The error if the file exists already."""
     return OutputError(f"{path}: exists; --resume carries on with it, --force overwrites it")
 
 
@@ -121,7 +121,7 @@ def create(path: Path | None, header: Header, *, force: bool, fold: int | None =
 
 
 def _default_paths(test: str, algorithm: str, fold: int | None) -> Iterator[Path]:
-    """In order; a number under which any fold was run is not used for another set of folds."""
+    """In order; a number that has any fold is not used for another set of folds."""
     if fold is None:
         yield from (default_path(test, algorithm, number) for number in range(1, MOST_NUMBERED))
         return
@@ -131,7 +131,7 @@ def _default_paths(test: str, algorithm: str, fold: int | None) -> Iterator[Path
 
 
 def resume(path: Path, header: Header) -> WritableTranscript | FinishedTranscript:
-    """Carry on with a transcript of the very same run; a torn last line is cut off."""
+    """Resume a transcript of the same run; an incomplete last line is cut off."""
     if path.exists() and not working_path(path).exists():
         return complete_transcript(path, header)
     done: dict[tuple[str, int], int] = {}
@@ -152,7 +152,7 @@ def resume(path: Path, header: Header) -> WritableTranscript | FinishedTranscrip
 
 
 def complete_transcript(path: Path, header: Header) -> FinishedTranscript:
-    """A transcript of the very same run, which must have ended."""
+    """A transcript of the same run, which must have ended."""
     if working_path(path) != path and working_path(path).exists():
         raise TranscriptError(f"{working_path(path)}: incomplete; finish it with --resume first")
     with open_transcript(path) as reader:
@@ -166,7 +166,7 @@ def complete_transcript(path: Path, header: Header) -> FinishedTranscript:
 
 
 def retry(path: Path, header: Header) -> WritableTranscript:
-    """A new file with all records but those in error; it takes the old one's place when it is finished."""
+    """A new file with all records except errors; it replaces the old one when it is finished."""
     scratch = path.with_name(f"{path.name.partition('.')[0]}.retry{''.join(path.suffixes)}")
     with open_transcript(path) as reader:
         check_same(path, header, reader.header)
@@ -180,9 +180,9 @@ def retry(path: Path, header: Header) -> WritableTranscript:
 
 
 def check_same(path: Path, ours: Header, theirs: Header) -> None:
-    """Refuse a transcript of another run."""
-    if found := differences(ours, theirs):
-        raise TranscriptError(f"{path}: of another run: {'; '.join(found)}; choose another file with -o")
+    """Refuse a transcript of a different run."""
+    if different := differences(ours, theirs):
+        raise TranscriptError(f"{path}: from a different run: {'; '.join(different)}; choose another file with -o")
 
 
 def _key(trial: Trial) -> tuple[str, int]:
@@ -190,5 +190,5 @@ def _key(trial: Trial) -> tuple[str, int]:
 
 
 def _slim(trial: Trial) -> Trial:
-    """Only what is counted, so that resuming a long transcript takes little memory."""
+    """Only what is counted, to save memory when a long transcript is resumed."""
     return Trial(id="", outcome=trial.outcome, error=trial.error)

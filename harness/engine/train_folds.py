@@ -1,4 +1,4 @@
-"""The runs of `--train-folds`: a transcript for each fold, found again when a run is resumed."""
+"""The runs of `--train-folds`: a transcript for each fold, which `--resume` finds again."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -31,17 +31,17 @@ def run_folds(
 ) -> list[FinishedRun]:
     """A run without each fold in turn; with `resume`, finished runs are kept and stopped ones are resumed.
 
-    A file in the way, or of another run, is refused before anything runs.
+    A file that exists, or is from a different run, is refused before anything runs.
     """
     plans = [replace(plan, held_out=part) for part in parts]
-    place = _place([run_header(one) for one in plans], output)
+    place = _base_path([run_header(one) for one in plans], output)
     results: list[FinishedRun] = []
     with interruptible():
         for number, one in enumerate(plans, 1):
-            # Where no fold was run yet there is nothing to resume, least of all a run with all the training material.
-            mine = Target(fold=number) if place is None else replace(output, path=fold_path(place, number))
+            # If no fold was run yet, nothing can be resumed, least of all a run with the whole training part.
+            target = Target(fold=number) if place is None else replace(output, path=fold_path(place, number))
             try:
-                results.append(run(one, mine, bar()))
+                results.append(run(one, target, bar()))
             except (HateError, Interrupted) as error:
                 error.note = _note(error.note, number - 1, len(plans), output)
                 raise
@@ -50,7 +50,7 @@ def run_folds(
     return results
 
 
-def _place(headers: Sequence[Header], output: Target) -> Path | None:
+def _base_path(headers: Sequence[Header], output: Target) -> Path | None:
     """The path that the paths of the folds are derived from, checked; None for the first free default path."""
     place = output.path
     if place is None and (output.resume or output.retry_errors):
@@ -64,7 +64,7 @@ def _place(headers: Sequence[Header], output: Target) -> Path | None:
 
 
 def _newest(headers: Sequence[Header]) -> Path | None:
-    """The newest default path whose transcripts are of these very runs; None where no fold was run yet."""
+    """The newest default path whose transcripts are from these runs; None if no fold was run yet."""
     test, algorithm = headers[0].test.name, headers[0].algorithm.name
     mistakes: list[TranscriptError] = []
     for number in fold_numbers(test, algorithm):
@@ -82,7 +82,7 @@ def _newest(headers: Sequence[Header]) -> Path | None:
 
 
 def _check(path: Path, header: Header, output: Target) -> None:
-    """The transcript of a fold must be of the same run, or must not exist."""
+    """The transcript of a fold must be from the same run, or must not exist."""
     if output.retry_errors:
         complete_transcript(path, header)
     elif output.resume:
@@ -106,7 +106,7 @@ def _without_fold(path: Path) -> Path:
 
 
 def _note(note: str, finished: int, folds: int, output: Target) -> str:
-    """What was saved of all folds, and how to carry on."""
+    """How many folds were saved, and how to carry on."""
     done = f"{finished} of {folds} folds are finished"
     if output.retry_errors:
         return f"{done}; the same command carries on"

@@ -1,1 +1,1 @@
-"""Reading files strictly: TOML with the lines of its mistakes, tables row by row, digests."""
+"""Strict readers of files: TOML with line numbers for mistakes, tables row by row, gzip streams, digests."""

@@ -1,4 +1,4 @@
-"""Conditions on the columns of a table, and of a record: writer=17, score>=0.5, error!=timeout."""
+"""Conditions on the columns of a table or the keys of a record: writer=17, score>=0.5, error!=timeout."""
 
 import math
 import operator
@@ -21,59 +21,59 @@ _ORDER: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-def text(found: Any) -> str:
-    """A value as people read it: lists and mappings as JSON, nothing for a missing one."""
-    if isinstance(found, (list, dict)):
-        return msgspec.json.encode(found).decode()
-    return plain_text(found)
+def text(value: Any) -> str:
+    """A value in readable form: lists and mappings as JSON, a missing value as an empty text."""
+    if isinstance(value, (list, dict)):
+        return msgspec.json.encode(value).decode()
+    return plain_text(value)
 
 
-def number(found: Any) -> float | None:
-    """A value as a number, if it is one; a text that spells one counts."""
-    if isinstance(found, bool) or found is None:
+def number(value: Any) -> float | None:
+    """A value as a number, if it is one, also if it is written as a text."""
+    if isinstance(value, bool) or value is None:
         return None
-    if isinstance(found, str) and not re.fullmatch(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", found, re.ASCII):
+    if isinstance(value, str) and not re.fullmatch(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", value, re.ASCII):
         return None
     try:
-        converted = float(found)
+        converted = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
     return converted if math.isfinite(converted) else None
 
 
-def sort_key(found: Any) -> tuple[int, float, str]:
-    """Numbers first, as numbers, then texts."""
-    as_number = number(found)
-    return (0, as_number, "") if as_number is not None else (1, 0.0, text(found))
+def sort_key(value: Any) -> tuple[int, float, str]:
+    """A sort key: numbers in numerical order, then texts."""
+    as_number = number(value)
+    return (0, as_number, "") if as_number is not None else (1, 0.0, text(value))
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What must hold of one field."""
+    """A condition on one field."""
 
     name: str
     relation: str
-    wanted: str
+    value: str
 
-    def holds(self, found: Any) -> bool:
-        """Whether it does. Texts are compared as texts, numbers as numbers; only numbers have an order."""
+    def holds(self, value: Any) -> bool:
+        """Whether a value meets it. Texts are compared as texts, numbers as numbers; only numbers have an order."""
         if self.relation in _ORDER:
-            one, other = number(found), number(self.wanted)
-            return one is not None and other is not None and _ORDER[self.relation](one, other)
-        return self._equal(found) == (self.relation == "=")
+            left, right = number(value), number(self.value)
+            return left is not None and right is not None and _ORDER[self.relation](left, right)
+        return self._equal(value) == (self.relation == "=")
 
-    def _equal(self, found: Any) -> bool:
-        if isinstance(found, (int, float)) and not isinstance(found, bool):
-            return number(self.wanted) == found
-        return text(found) == self.wanted
+    def _equal(self, value: Any) -> bool:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return number(self.value) == value
+        return text(value) == self.value
 
 
-def parse_condition(given: str, option: str = "--where") -> Condition:
-    """A condition as it is written on a command line, after this option."""
-    match = _PATTERN.fullmatch(given.strip())
+def parse_condition(written: str, option: str = "--where") -> Condition:
+    """A condition from the command line, given with this option."""
+    match = _PATTERN.fullmatch(written.strip())
     if match is None:
-        raise UsageError(f"{option} {given}: write COLUMN=VALUE (or !=, and <, <=, >, >= for numbers)")
+        raise UsageError(f"{option} {written}: write COLUMN=VALUE (or !=, and <, <=, >, >= for numbers)")
     condition = Condition(match[1].strip(), match[2], match[3])
-    if condition.relation in _ORDER and number(condition.wanted) is None:
-        raise UsageError(f"{option} {given}: '{condition.wanted}' is not a number; texts have only = and !=")
+    if condition.relation in _ORDER and number(condition.value) is None:
+        raise UsageError(f"{option} {written}: '{condition.value}' is not a number; texts allow only = and !=")
     return condition

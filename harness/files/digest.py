@@ -1,4 +1,4 @@
-"""The identity of a test: scheme 1, SHA-256 over path, NUL, sha256 in hex, newline, of every file it names."""
+"""The digest of a test, scheme 1: SHA-256 over path, NUL, sha256 in hex, newline, for every file that it names."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ def file_sha256(path: Path) -> str:
 
 
 def folder_sha256(folder: Path) -> str:
-    """SHA-256 of a folder: that of its listing, the same way as the digest of a test."""
+    """SHA-256 of a folder: of its listing, as in the digest of a test."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return _listing({path.relative_to(folder).as_posix(): file_sha256(path) for path in files})
 
@@ -36,6 +36,6 @@ def digest_without_script(cases: Iterable[tuple[str, str]]) -> str:
 
 
 def _listing(files: Mapping[str, str]) -> str:
-    # Names of files need not be UTF-8; they count by their bytes.
+    # The names of files need not be UTF-8; their bytes count.
     lines = sorted(f"{path}\0{sha256}\n".encode(errors="surrogateescape") for path, sha256 in files.items())
     return hashlib.sha256(b"".join(lines)).hexdigest()

@@ -1,4 +1,4 @@
-"""The mistakes in a file, collected so that they are reported together, and the lines where they stand."""
+"""The mistakes in a file, collected to be reported together, and the lines of TOML keys."""
 
 import re
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ KeyLines = dict[tuple[str, ...], int]
 
 
 def key_lines(text: str) -> KeyLines:
-    """The line of each table and key, by its dotted path; of repeated tables, the first."""
-    found: KeyLines = {}
+    """The line of each table and key, by its dotted path; the first, if a table is repeated."""
+    lines: KeyLines = {}
     table: tuple[str, ...] = ()
     quotes = ""
     for number, line in enumerate(text.split("\n"), 1):
@@ -22,11 +22,11 @@ def key_lines(text: str) -> KeyLines:
             continue
         if header := _HEADER.match(line):
             table = _path(header[1])
-            found.setdefault(table, number)
+            lines.setdefault(table, number)
         elif key := _KEY.match(line):
-            found.setdefault((*table, *_path(key[1])), number)
+            lines.setdefault((*table, *_path(key[1])), number)
             quotes = _opened(line[key.end() :])
-    return found
+    return lines
 
 
 def line_of(lines: KeyLines, path: Sequence[str | int]) -> int | None:
@@ -40,7 +40,7 @@ def line_of(lines: KeyLines, path: Sequence[str | int]) -> int | None:
 
 
 def bad_line(data: bytes) -> int:
-    """The first line that is not UTF-8; the parsers only give a byte, counted from the block that they read."""
+    """The first line that is not UTF-8; parsers only report a byte, counted from their current block."""
     lines = enumerate(data.split(b"\n"), 1)
     return next((number for number, line in lines if line.decode(errors="ignore").encode() != line), 1)
 

@@ -1,4 +1,4 @@
-"""Rows of a table: CSV, TSV, JSON lines or Parquet, read one at a time, each with its line."""
+"""Rows of a table (CSV, TSV, JSON lines or Parquet), read one at a time, each with its line number."""
 
 import codecs
 import contextlib
@@ -20,7 +20,7 @@ _ENCODING = "utf-8-sig"
 
 
 def rows(path: Path) -> Iterator[tuple[int, TableRow]]:
-    """Each row with its line number; a ScriptError names file and line of what cannot be read."""
+    """Each row with its line number; a ScriptError names the file and line that cannot be read."""
     table = delimited(path)
     if table is not None:
         for row in table:
@@ -46,13 +46,13 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def delimited(path: Path) -> "Delimited | None":
-    """A CSV or TSV table; None where the file is of another kind."""
+    """A CSV or TSV table; None if the file is of another kind."""
     delimiter = {".csv": ",", ".tsv": "\t"}.get(path.suffix.lower())
     return None if delimiter is None else Delimited(path, delimiter)
 
 
 class Delimited:
-    """A table with a header line; goes through its rows, each a list that should be as long as the header."""
+    """A table with a header line; iterates over its rows, lists that should be as long as the header."""
 
     def __init__(self, path: Path, delimiter: str) -> None:
         self.line = 1
@@ -88,7 +88,7 @@ class Delimited:
 
 
 def _without_nul(file: TextIO, name: str) -> Iterator[str]:
-    """A text with NUL could not be passed to a program as an argument or a file name."""
+    """The lines; an error for NUL, which cannot be part of a program's argument or a file name."""
     for number, line in enumerate(file, 1):
         if "\0" in line:
             raise ScriptError(f"{name}:{number}: a NUL character; is this a text file?")
@@ -96,7 +96,7 @@ def _without_nul(file: TextIO, name: str) -> Iterator[str]:
 
 
 def _explain(error: csv.Error) -> str:
-    """What the csv module says, in terms that the author of the table understands."""
+    """An error of the csv module, in terms that the author of the table understands."""
     if "field limit" in str(error):
         return f"a field of more than {LARGEST_FIELD >> 20} MiB; put it into a file of its own"
     if "unexpected end" in str(error):
@@ -137,7 +137,7 @@ def _parquet(path: Path) -> Iterator[tuple[int, TableRow]]:
 
 
 def numbers_by_column(path: Path) -> list[tuple[str, Any]]:
-    """The columns of a Parquet file, each with its name, as arrays: for tables that are too wide to read row by row."""
+    """The names and columns of a Parquet file, as arrays: for tables that are too wide to read row by row."""
     with _reading(path), _parquet_file(path) as file:
         table = file.read()
         return [(name, table.column(place).to_numpy()) for place, name in enumerate(table.column_names)]

@@ -24,7 +24,7 @@ Model = TypeVar("Model", bound=Section)
 
 
 def read_toml(path: Path) -> tuple[dict[str, Any], str]:
-    """The content of a TOML file, and its text; a ScriptError where it cannot be read."""
+    """The content of a TOML file, and its text; a ScriptError if it cannot be read."""
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise ScriptError(f"{path}: larger than {LARGEST_FILE >> 20} MiB; put the cases into a table")
@@ -59,7 +59,7 @@ def line_place(lines: KeyLines, key: tuple[str | int, ...]) -> str:
 
 
 def _user_key(parsed: Any, loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """The key as the user wrote it; pydantic adds parts of its own for members of unions and keys of tables."""
+    """The key as the user wrote it; pydantic adds parts for members of unions and keys of tables."""
     key: list[str | int] = []
     place = parsed
     for number, part in enumerate(loc, 1):
@@ -80,12 +80,12 @@ def _explain(model: type[Section], key: tuple[str | int, ...], problem: Mapping[
     if kind == "missing":
         return f"{shown}: missing"
     message = str(problem["msg"]).removeprefix("Value error, ").replace("Input should", "should")
-    given = repr(problem["input"])
-    said = "" if kind == "value_error" or len(given) > 80 else f", not {given}"
-    return f"{shown}: {_IN_TOML.get(kind, message)}{said}"
+    value = repr(problem["input"])
+    contrast = "" if kind == "value_error" or len(value) > 80 else f", not {value}"
+    return f"{shown}: {_IN_TOML.get(kind, message)}{contrast}"
 
 
-# What pydantic says in the terms of Python, in those of TOML.
+# Errors that pydantic describes in terms of Python, in terms of TOML.
 _IN_TOML = {
     "string_type": "should be text in quotes",
     "int_type": "should be a whole number",

@@ -1,4 +1,4 @@
-"""[command]: one process a case. The command is a list, never a shell; its output is read as the interface says."""
+"""[command]: one process per case. The command is a list, never a shell; the interface says how to read its output."""
 
 import os
 import re
@@ -18,18 +18,18 @@ from harness.params import Param, nearest
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
-# What the harness fills in for every case; no parameter can have these names.
+# What the harness fills in; no parameter can have these names.
 FILLED_IN = frozenset({"id", "input", "expect", "repeat", "work", "folder", "train", "gallery"})
 
 _training = threading.Lock()
 
-# Reads the answer from what a program did; a ValueError says what was expected instead.
+# Reads the answer of a finished program; a ValueError says what is wrong with its output.
 ReadAnswer = Callable[[FinishedProcess], Any]
 
 
 @dataclass(frozen=True)
 class CommandInterface:
-    """A program that is run once a case."""
+    """A program that is run once per case."""
 
     name: str
     version: str
@@ -38,14 +38,14 @@ class CommandInterface:
     argv: tuple[str, ...]
     train: tuple[str, ...] | None
     folder: Path
-    # How to read the answer: a name among READERS, or a pattern whose named groups are the answer.
+    # How to read the answer: a name in READERS, or a pattern whose named groups are the answer.
     output: str = "label"
     pattern: re.Pattern[str] | None = None
     kind: str = "command"
 
     @property
     def learns(self) -> bool:
-        """By a command of its own, or from the training file with every case."""
+        """Whether it has a training command, or its command names the training file."""
         return self.train is not None or any("{train}" in word for word in self.argv)
 
     @property
@@ -54,7 +54,7 @@ class CommandInterface:
         return any("{gallery}" in word for word in (*self.argv, *(self.train or ())))
 
     def open(self, setup: Setup) -> Session:
-        """Train the program, if it can be."""
+        """Train the program, if it has a training command."""
         session = CommandSession(self, setup)
         try:
             session.train()
@@ -64,7 +64,7 @@ class CommandInterface:
         return session
 
     def isolated(self) -> Interface:
-        """Each case is in a process of its own already."""
+        """Each case already runs in its own process."""
         return self
 
 
@@ -87,7 +87,7 @@ class CommandSession:
         self._null = os.open(os.devnull, os.O_RDONLY)
 
     def train(self) -> None:
-        """Run the training command once; where several sessions share a work folder, the first of them does it."""
+        """Run the training command once; if several sessions share a work folder, the first of them does it."""
         command = self._interface.train
         done = self._setup.work / "trained"
         with _training:
@@ -107,7 +107,7 @@ class CommandSession:
             yield self._ask(question)
 
     def _ask(self, question: Question) -> Reply:
-        # A column cannot take the place of a parameter or of what the harness fills in.
+        # A column cannot replace a parameter or what the harness fills in.
         case = {"id": question.id, "input": question.input, "expect": question.expect, "repeat": question.repeat}
         try:
             argv = self._argv(self._interface.argv, {**question.columns, **self._values, **case})
@@ -132,14 +132,14 @@ class CommandSession:
             return None, ErrorKind.ANSWER, f"{error}{words}"
 
     def _argv(self, command: tuple[str, ...], known: Mapping[str, Any]) -> list[str]:
-        """The command with its placeholders filled in; a list stands for several arguments."""
+        """The command with its placeholders filled in; a list becomes several arguments."""
         argv: list[str] = []
         for part in command:
             whole = _PLACEHOLDER.fullmatch(part)
             if whole is not None and isinstance(known.get(whole[1]), list):
                 argv += [_argument(item) for item in known[whole[1]]]
             else:
-                argv.append(_PLACEHOLDER.sub(lambda found: _argument(_filled(found[1], known)), part))
+                argv.append(_PLACEHOLDER.sub(lambda match: _argument(_fill_in(match[1], known)), part))
         return argv
 
     def close(self) -> None:
@@ -147,15 +147,15 @@ class CommandSession:
         os.close(self._null)
 
 
-def _filled(name: str, known: Mapping[str, Any]) -> Any:
-    """The value of a placeholder; an unknown one is a misspelling, or a column that the case does not have."""
+def _fill_in(name: str, known: Mapping[str, Any]) -> Any:
+    """The value of a placeholder; an unknown one is misspelt, or a column that the case does not have."""
     if name not in known:
         raise InterfaceError(f"nothing to fill in for {{{name}}}; {nearest(name, known)}")
     return known[name]
 
 
 def _argument(value: Any) -> str:
-    # A NUL cannot be passed to a program; it would end the argument.
+    # An argument cannot contain a NUL byte.
     text = msgspec.json.encode(value).decode() if isinstance(value, (dict, list)) else plain_text(value)
     return text.replace("\0", "")
 
@@ -166,12 +166,12 @@ def _first_line(finished: FinishedProcess) -> str:
 
 
 def read_label(finished: FinishedProcess) -> str | None:
-    """The first line is the label; an empty output is a refusal."""
+    """The first line is the label; empty output is a refusal."""
     return _first_line(finished) or None
 
 
 def read_json(finished: FinishedProcess) -> Any:
-    """Everything that was printed is one JSON value; an empty output is a refusal."""
+    """The whole output is one JSON value; empty output is a refusal."""
     if not finished.stdout.strip():
         return None
     try:
@@ -186,23 +186,23 @@ def read_exit(finished: FinishedProcess) -> int | None:
 
 
 def read_pattern(pattern: re.Pattern[str]) -> ReadAnswer:
-    """The named groups of a regular expression that is searched for in the output; an empty output is a refusal."""
+    """The answer is the named groups of a regular expression, searched for in the output; empty output is a refusal."""
 
     def read(finished: FinishedProcess) -> dict[str, Any] | None:
         text = finished.stdout.decode(errors="replace")
         if not text.strip():
             return None
-        found = pattern.search(text)
-        if found is None:
+        match = pattern.search(text)
+        if match is None:
             raise ValueError(f"printed {_first_line(finished)[:60]!r}, which does not match the pattern")
-        return {name: value for name, value in found.groupdict().items() if value is not None}
+        return {name: value for name, value in match.groupdict().items() if value is not None}
 
     return read
 
 
 READERS: Mapping[str, ReadAnswer] = {
     "label": read_label,
-    "score": read_label,  # a number is read from text where a score is expected
+    "score": read_label,  # the task reads the number from the text
     "value": read_label,
     "json": read_json,
     "exit": read_exit,

@@ -1,4 +1,4 @@
-"""The contract: an `Interface` is loaded and checked; opened, it is a `Session` that answers questions."""
+"""The contract: an `Interface` has been loaded and checked; `open` makes a `Session` that answers questions."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from harness.params import Param, Value
 
 @dataclass(frozen=True)
 class Setup:
-    """What a program is started with: plain data, so that it can be sent to another process."""
+    """What a program gets at its start; plain data, so that it can be sent to another process."""
 
     test: str
     version: str
@@ -19,9 +19,9 @@ class Setup:
     params: Mapping[str, Value]
     # A scratch folder that lasts as long as the run.
     work: Path
-    # A file of JSON lines to learn from; None where the test has none, or the program does not learn.
+    # A file of JSON lines to learn from; None if the test has none, or the program does not learn.
     train: Path | None = None
-    # The gallery of a rank test, as a file of the same kind; None where the program does not enrol one.
+    # The gallery of a rank test, as a file of the same kind; None if the program does not enrol one.
     gallery: Path | None = None
     timeout: float | None = None
 
@@ -30,10 +30,10 @@ class Session(Protocol):
     """A program that is ready to answer."""
 
     def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
-        """A reply for every question, in any order; takes questions only as fast as it can work on them."""
+        """A reply for every question, in any order; questions are taken only as fast as they are worked on."""
 
     def close(self) -> None:
-        """End the program; called once, also after an error."""
+        """End the program; called once, even after an error."""
 
 
 class Interface(Protocol):
@@ -53,7 +53,7 @@ class Interface(Protocol):
 
     @property
     def sha256(self) -> str:
-        """The digest of the interface, and of its program where that lies beside it."""
+        """The digest of the interface, and of its program if that is in the same folder."""
 
     @property
     def params(self) -> Mapping[str, Param]:
@@ -68,7 +68,7 @@ class Interface(Protocol):
         """Whether it is given the gallery of a rank test."""
 
     def open(self, setup: Setup) -> Session:
-        """Start the program; an InterfaceError where it does not start."""
+        """Start the program; raise an InterfaceError if it does not start."""
 
     def isolated(self) -> "Interface":
-        """The same algorithm in a process of its own: itself, unless it would run inside the harness and need not."""
+        """The same algorithm outside of this process; itself, if it is outside already or has to stay inside."""

@@ -1,4 +1,4 @@
-"""[http]: a service that takes a case as JSON by POST and answers with JSON."""
+"""[http]: a service that gets a case as JSON by POST and answers with JSON."""
 
 import os
 import queue
@@ -23,8 +23,8 @@ from harness.params import Param
 _SECRET = re.compile(r"\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 LARGEST_ANSWER = 16 << 20
 CONNECT_SECONDS = 10.0
-# An answer as JSON has it, or the kind of error and what to say about it.
-Said = tuple[Any, ErrorKind | None, str]
+# The answer, or the kind of error and its message.
+HttpReply = tuple[Any, ErrorKind | None, str]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class HttpInterface:
         return HttpSession(self, setup)
 
     def isolated(self) -> Interface:
-        """It is a process of its own already."""
+        """A service already runs in its own process."""
         return self
 
 
@@ -62,7 +62,7 @@ class HttpSession:
     def __init__(self, interface: HttpInterface, setup: Setup) -> None:
         self._url = interface.url
         self._setup = setup
-        self._headers = {name: _reveal(text, name) for name, text in interface.headers.items()}
+        self._headers = {name: _fill_in_secrets(text, name) for name, text in interface.headers.items()}
         self._session = self._connect()
 
     def _connect(self) -> requests.Session:
@@ -81,35 +81,35 @@ class HttpSession:
             )
             yield Reply(question, raw, kind, message, perf_counter() - start)
 
-    def _ask_in_time(self, question: Question, limit: float) -> Said:
-        """Ask in a thread that can be abandoned: no single read of a server that sends byte by byte takes too long."""
-        said: queue.SimpleQueue[Said] = queue.SimpleQueue()
+    def _ask_in_time(self, question: Question, limit: float) -> HttpReply:
+        """Ask in a thread that can be abandoned: a server that sends byte by byte never times out a read."""
+        replies: queue.SimpleQueue[HttpReply] = queue.SimpleQueue()
         session = self._session
 
         def ask() -> None:
-            said.put(self._ask(session, question))
+            replies.put(self._ask(session, question))
             if session is not self._session:
                 session.close()
 
         threading.Thread(target=ask, daemon=True).start()
         try:
-            return said.get(timeout=limit)
+            return replies.get(timeout=limit)
         except queue.Empty:
             self._session = self._connect()
             return None, ErrorKind.TIMEOUT, f"no answer in {limit:g} s"
 
-    def _ask(self, session: requests.Session, question: Question) -> Said:
+    def _ask(self, session: requests.Session, question: Question) -> HttpReply:
         body = {"id": question.id, "input": question.input, "params": dict(self._setup.params)}
         body |= {"expect": question.expect} if question.expect else {}
         body |= {"columns": question.columns} if question.columns else {}
         body |= {"repeat": question.repeat} if question.repeat > 1 else {}
-        # A read that takes far longer than allowed belongs to an abandoned request: let it end some time.
-        patience = None if self._setup.timeout is None else 2 * self._setup.timeout + 1
+        # A read that takes far longer belongs to an abandoned request, which must end at some time.
+        read_timeout = None if self._setup.timeout is None else 2 * self._setup.timeout + 1
         try:
             with session.post(
                 self._url,
                 data=msgspec.json.encode(body),
-                timeout=(CONNECT_SECONDS, patience),
+                timeout=(CONNECT_SECONDS, read_timeout),
                 stream=True,
                 allow_redirects=False,
             ) as response:
@@ -129,14 +129,14 @@ class HttpSession:
 
 
 def _reason(error: BaseException) -> str:
-    """What the system said: the innermost of the errors that the libraries wrap around one another."""
+    """The system's message: that of the innermost of the nested errors."""
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def _content(response: requests.Response) -> bytes:
-    """The body, up to a limit in size."""
+    """The body, up to a limit."""
     content = b""
     for block in response.iter_content(1 << 16):
         content += block
@@ -145,7 +145,7 @@ def _content(response: requests.Response) -> bytes:
     return content
 
 
-def _read(content: bytes) -> Said:
+def _read(content: bytes) -> HttpReply:
     if len(content) > LARGEST_ANSWER:
         return None, ErrorKind.ANSWER, f"answered more than {LARGEST_ANSWER >> 20} MiB"
     try:
@@ -159,12 +159,12 @@ def _read(content: bytes) -> Said:
     return raw, None, ""
 
 
-def _reveal(text: str, name: str) -> str:
-    """A header with its secrets filled in from the environment, so that none is in a file."""
+def _fill_in_secrets(text: str, name: str) -> str:
+    """A header with its secrets filled in from the environment, to keep them out of files."""
 
-    def value(found: re.Match[str]) -> str:
-        if found[1] not in os.environ:
-            raise InterfaceError(f"http.headers.{name}: environment variable {found[1]} is not set")
-        return os.environ[found[1]]
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in os.environ:
+            raise InterfaceError(f"http.headers.{name}: environment variable {match[1]} is not set")
+        return os.environ[match[1]]
 
     return _SECRET.sub(value, text)

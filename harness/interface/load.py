@@ -1,4 +1,4 @@
-"""Find and load an interface: a name, a file, a folder, what lies in the working folder, or a Python object."""
+"""Find and load an interface: by name, file or folder, in the working folder, or from a Python object."""
 
 import dataclasses
 from pathlib import Path
@@ -11,26 +11,26 @@ from harness.params import nearest
 FILES = ("interface.py", "interface.toml")
 
 
-def load_interface(given: object = None, name: str | None = None) -> Interface:
-    """The interface that is meant, loaded and checked; `name` is the algorithm's, where it is not the interface's own.
+def load_interface(source: object = None, name: str | None = None) -> Interface:
+    """Load and check an interface; `name` replaces the algorithm's own name.
 
-    A text or a path names one, None means the one in the working folder, and anything else is a Python object.
+    A string or a path names one, None means the one in the working folder, and anything else is a Python object.
     """
-    return with_name(_load(given), name)
+    return with_name(_load(source), name)
 
 
 def with_name(interface: Interface, name: str | None) -> Interface:
-    """The interface to an algorithm that is to be called so; None leaves it its own name."""
+    """The interface with another name for its algorithm; None keeps the name."""
     # All kinds of interfaces are dataclasses; the protocol does not say so.
     return interface if name is None else dataclasses.replace(interface, name=name)  # type: ignore[type-var]
 
 
-def _load(given: object) -> Interface:
-    if given is not None and not isinstance(given, (str, Path)):
+def _load(source: object) -> Interface:
+    if source is not None and not isinstance(source, (str, Path)):
         from harness.interface.python_load import python_object
 
-        return python_object(given)
-    path = find_interface(None if given is None else str(given))
+        return python_object(source)
+    path = find_interface(None if source is None else str(source))
     if path.suffix == ".py":
         from harness.interface.python_load import load_python
 

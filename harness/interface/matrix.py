@@ -1,4 +1,4 @@
-"""A similarity matrix as an interface: every answer is a row that was computed earlier, ranked in blocks."""
+"""A similarity matrix as an interface: every answer is a row of the matrix, and rows are ranked in blocks."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,10 +25,10 @@ BLOCK = 1 << 22
 
 @dataclass(frozen=True)
 class MatrixInterface:
-    """A file of distances or similarities; `cases` are those of the test that it answers."""
+    """A file of distances or similarities; `cases` are those of the test to answer."""
 
     path: Path
-    # The algorithm is called what the file is called.
+    # The name of the file is the name of the algorithm.
     name: str
     matrix: Matrix = field(repr=False)
     sha256: str
@@ -47,12 +47,12 @@ class MatrixInterface:
         return MatrixSession(self.matrix, self.cases, self.gallery)
 
     def isolated(self) -> Interface:
-        """Nothing is run."""
+        """No program runs."""
         return self
 
 
 def load_matrix(text: str, folder: Path, *, larger_is_better: bool) -> MatrixInterface:
-    """The matrix that `matrix:TEXT` means: a path, or a file in the folder of the test."""
+    """The matrix of `matrix:TEXT`: a path, or a file in the folder of the test."""
     path = next((path for path in (Path(text), folder / text) if path.is_file()), None)
     if path is None:
         beside = sorted(file.name for file in folder.glob("*") if file.suffix in KINDS and "label" not in file.name)
@@ -63,7 +63,7 @@ def load_matrix(text: str, folder: Path, *, larger_is_better: bool) -> MatrixInt
 
 
 def answer_from_matrix(interface: Interface, cases: Iterable[Case], gallery: Gallery | None) -> Interface:
-    """The interface for these cases and this gallery, if it is a matrix; any other as it is."""
+    """A matrix with the cases and the gallery that it is to answer; any other interface is returned unchanged."""
     if not isinstance(interface, MatrixInterface):
         return interface
     return replace(interface, cases=cases, gallery=gallery)
@@ -75,10 +75,10 @@ class MatrixSession:
     def __init__(self, matrix: Matrix, cases: Iterable[Case], gallery: Gallery) -> None:
         self._gallery = gallery
         self._cases = {case.id: case for case in cases}
-        columns = _found([_names(entry) for entry in gallery.entries], matrix.columns)
+        columns = _find([_names(entry) for entry in gallery.entries], matrix.columns)
         if (columns < 0).any():
-            lacking = gallery.entries[int((columns < 0).argmax())].id
-            raise InterfaceError(f"{matrix.name}: no column for gallery image '{lacking}'; its labels have other ids")
+            missing = gallery.entries[int((columns < 0).argmax())].id
+            raise InterfaceError(f"{matrix.name}: no column for gallery image '{missing}'; its labels have other ids")
         whole = np.array_equal(columns, np.arange(len(matrix.columns)))
         self._matrix = matrix.take(None, None if whole else columns)
 
@@ -91,34 +91,34 @@ class MatrixSession:
     def _block(self, questions: Sequence[Question]) -> Iterator[Reply]:
         start = perf_counter()
         cases = [self._cases[question.id] for question in questions]
-        rows = _found([_names(case) for case in cases], self._matrix.rows)
+        rows = _find([_names(case) for case in cases], self._matrix.rows)
         known = np.flatnonzero(rows >= 0)
         answers = self._answers([cases[at] for at in known], rows[known]) if known.size else []
         share = (perf_counter() - start) / len(questions)
-        found = iter(answers)
+        ranked = iter(answers)
         for question, row in zip(questions, rows.tolist(), strict=True):
             if row >= 0:
-                yield Reply(question, next(found), None, "", share)
+                yield Reply(question, next(ranked), None, "", share)
             else:
                 text = f"{self._matrix.name} has no row for this case; its labels have other ids"
                 yield Reply(question, None, ErrorKind.INTERFACE, text, share)
 
     def close(self) -> None:
-        """Nothing is running."""
+        """Nothing to end."""
 
     def _answers(self, cases: Sequence[Case], rows: npt.NDArray[np.intp]) -> list[Answer]:
         gallery = self._gallery
         own = np.array([gallery.own(case) if case.positive else -1 for case in cases])
         twins = np.array([gallery.twin(case) for case in cases])
         part, codes = self._matrix.take(rows), np.array(gallery.codes)
-        who = Identities(own, codes, twins)
-        ranks = rank_probes(part, who)
-        # Where someone else scores as well as the right person, they come first.
-        first = codes[first_candidates(part, who, np.where(ranks.rank > 1, own, -1))]
+        identities = Identities(own, codes, twins)
+        ranks = rank_probes(part, identities)
+        # A wrong identity with the same score as the right one comes first.
+        first = codes[first_candidates(part, identities, np.where(ranks.rank > 1, own, -1))]
         numbers = zip(ranks.rank.tolist(), ranks.best_right.tolist(), ranks.best_wrong.tolist(), strict=True)
         return [
-            _answer(case, gallery.names[who], *found)
-            for case, who, found in zip(cases, first.tolist(), numbers, strict=True)
+            _answer(case, gallery.names[code], *scores)
+            for case, code, scores in zip(cases, first.tolist(), numbers, strict=True)
         ]
 
 
@@ -132,11 +132,11 @@ def _or_none(score: float) -> float | None:
 
 
 def _names(case: Case) -> tuple[str, str]:
-    """What a row or column can be called: by the input, or by the id of the case."""
+    """The names that a row or column of a case may have: its input, or its id."""
     return plain_text(case.input), case.id
 
 
-def _found(names: Sequence[tuple[str, str]], labels: Labels) -> npt.NDArray[np.intp]:
+def _find(names: Sequence[tuple[str, str]], labels: Labels) -> npt.NDArray[np.intp]:
     by_input = places(np.array([name for name, _ in names], dtype=np.str_), labels.ids)
     by_id = places(np.array([name for _, name in names], dtype=np.str_), labels.ids)
     found: npt.NDArray[np.intp] = np.where(by_input >= 0, by_input, by_id)

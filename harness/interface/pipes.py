@@ -1,4 +1,4 @@
-"""A long-lived program behind pipes: lines go in and come out, and neither side can block the other forever."""
+"""A long-lived program behind pipes: lines go in and come out, and neither side can block the other."""
 
 import fcntl
 import os
@@ -14,7 +14,7 @@ LONGEST_LINE = 16 << 20
 
 
 class PipedProgram:
-    """A running program, and what is on its way to and from it."""
+    """A running program, with what is being sent to it and received from it."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
@@ -24,8 +24,8 @@ class PipedProgram:
         self.ended = False
         # Why it was stopped, if it did not end by itself.
         self.fault = ""
-        # Whether it has said anything about a case yet.
-        self.heard = False
+        # Whether it has answered any case yet.
+        self.has_answered = False
         pipes = (process.stdin, process.stdout, process.stderr)
         self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in pipes if pipe is not None)
         for fd in (self._stdin, self._stdout, self._stderr):
@@ -35,10 +35,10 @@ class PipedProgram:
         self._poll.register(self._stderr, select.POLLIN)
         self._writing = False
         self._refused = False
-        self._complaining = True
+        self._stderr_open = True
 
     def exchange(self, deadline: float | None) -> list[bytes]:
-        """Write what there is to write, read what there is to read; whole lines, or none at the deadline or the end."""
+        """Write and read what is possible; return whole lines, or none at the deadline or at the end of the output."""
         while True:
             self._flush()
             wait = None if deadline is None else max(0.0, deadline - perf_counter()) * 1000
@@ -51,7 +51,7 @@ class PipedProgram:
                 return []
 
     def _flush(self) -> None:
-        """Write as much as the pipe takes; if it is closed, that shows when the output ends."""
+        """Write as much as the pipe takes; that it is closed is noticed when the output ends."""
         while self.out:
             try:
                 done = os.write(self._stdin, self.out)
@@ -70,7 +70,7 @@ class PipedProgram:
                 self._poll.unregister(self._stdin)
 
     def has_read_all(self) -> bool:
-        """Whether the program has read everything that was written to it; True where the system cannot tell."""
+        """Whether the program has read everything that was written to it; True if the system does not say."""
         if self.out or self._refused:
             return False
         try:
@@ -80,9 +80,9 @@ class PipedProgram:
 
     def take_stderr(self) -> bool:
         """Keep what the program writes to stderr; False when there will be no more."""
-        data = os.read(self._stderr, 1 << 16) if self._complaining else b""
-        if self._complaining and not data:
-            self._complaining = False
+        data = os.read(self._stderr, 1 << 16) if self._stderr_open else b""
+        if self._stderr_open and not data:
+            self._stderr_open = False
             self._poll.unregister(self._stderr)
         self.stderr.add(data)
         return bool(data)

@@ -1,4 +1,4 @@
-"""Programs in processes of their own: started, run to their end, killed; and the last lines of their stderr."""
+"""Start programs, run them to their end, kill them, and keep the last lines of their stderr."""
 
 import contextlib
 import os
@@ -15,17 +15,16 @@ from harness.errors import InterfaceError
 
 LARGEST_OUTPUT = 16 << 20
 STDERR_KEPT = 8 << 10
-# After a program has ended, how long its children may hold its pipes open before we stop waiting.
+# How long the children of a program that has ended may hold its pipes open.
 GRACE_SECONDS = 0.2
 
-
-# Programs that run now, so that an interrupt can end them from another thread.
+# The running programs, so that an interrupt can end them from another thread.
 _running: set[subprocess.Popen[bytes]] = set()
 
 
 @dataclass(frozen=True)
 class FinishedProcess:
-    """What a program did."""
+    """How a program ended, and what it printed."""
 
     status: int | None
     stdout: bytes
@@ -43,12 +42,12 @@ class Tail:
         self.content = b""
 
     def add(self, data: bytes) -> None:
-        """Append; the oldest bytes fall off."""
+        """Append, and drop the oldest bytes."""
         self.content = (self.content + data)[-STDERR_KEPT:]
 
 
 def resolve_program(argv: Sequence[str], folder: Path, place: str) -> list[str]:
-    """The command with its program as an absolute path; an InterfaceError where there is no such program."""
+    """The command with its program as an absolute path; an InterfaceError if there is no such program."""
     if not argv or not argv[0]:
         raise InterfaceError(f'{place}: argv is empty; write argv = ["./program", "{{input}}"]')
     program = argv[0]
@@ -57,11 +56,11 @@ def resolve_program(argv: Sequence[str], folder: Path, place: str) -> list[str]:
         if not path.is_file():
             raise InterfaceError(f"{place}: no program {program} in {folder}; build it first, or correct argv")
         if not os.access(path, os.X_OK):
-            raise InterfaceError(f"{place}: {program} cannot be executed; try chmod +x {path}")
+            raise InterfaceError(f"{place}: {program} is not executable; try chmod +x {path}")
         return [str(path), *argv[1:]]
     found = shutil.which(program)
     if found is None:
-        raise InterfaceError(f"{place}: no program '{program}' on PATH; install it, or write its path")
+        raise InterfaceError(f"{place}: no program '{program}' on PATH; install it, or give its path")
     return [found, *argv[1:]]
 
 
@@ -72,9 +71,9 @@ def last_lines(stderr: bytes, most: int = 3) -> str:
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """End a program and all that it started; it leads a process group of its own.
+    """Kill a program and everything that it started; it leads its own process group.
 
-    Not by `Popen.kill`, which would take the exit status from whoever waits for it.
+    `Popen.kill` will not do: it would take the exit status from the thread that waits for it.
     """
     for kill in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -82,7 +81,7 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def kill_all() -> None:
-    """End every program that runs now."""
+    """Kill every running program."""
     for process in list(_running):
         kill_group(process)
 
@@ -109,7 +108,7 @@ def describe_status(status: int | None) -> str:
 
 
 def start(argv: Sequence[str], folder: Path, stdin: int) -> subprocess.Popen[bytes]:
-    """Start a program with its output in pipes, in a session of its own: a Ctrl-C is for the harness alone."""
+    """Start a program with its output in pipes, in its own session, so that Ctrl-C reaches only the harness."""
     try:
         process = subprocess.Popen(
             argv, cwd=folder, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
@@ -123,12 +122,12 @@ def start(argv: Sequence[str], folder: Path, stdin: int) -> subprocess.Popen[byt
 
 
 def run_to_end(argv: Sequence[str], folder: Path, *, timeout: float | None, stdin: int) -> FinishedProcess:
-    """Run a program, collect its output; past the time limit it is killed with all that it started."""
+    """Run a program and collect its output; at the time limit it is killed with everything that it started."""
     begin = perf_counter()
     process = start(argv, folder, stdin)
     try:
-        reading = _Reading(process)
-        timed_out = not reading.until_end(None if timeout is None else begin + timeout)
+        reader = _PipeReader(process)
+        timed_out = not reader.until_end(None if timeout is None else begin + timeout)
         if timed_out:
             kill_group(process)
         status, memory = _wait(process)
@@ -139,13 +138,11 @@ def run_to_end(argv: Sequence[str], folder: Path, *, timeout: float | None, stdi
     finally:
         forget(process)
     seconds = perf_counter() - begin
-    return FinishedProcess(
-        status, bytes(reading.out), reading.err.content, seconds, memory, timed_out, reading.too_much
-    )
+    return FinishedProcess(status, bytes(reader.out), reader.err.content, seconds, memory, timed_out, reader.too_much)
 
 
-class _Reading:
-    """Reads both pipes of a program until it is done."""
+class _PipeReader:
+    """Reads both pipes of a program until it ends."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.out = bytearray()
@@ -159,8 +156,8 @@ class _Reading:
             self._poll.register(fd, select.POLLIN)
 
     def until_end(self, deadline: float | None) -> bool:
-        """Whether the program ended in time."""
-        # A program may close its pipes and go on, or end and leave them open in a child: look at it now and then.
+        """Read; return whether the program ended in time."""
+        # A program may close its pipes and go on, or end while a child holds them open: check it now and then.
         pause = 0.05
         while True:
             wait = pause if deadline is None else max(0.0, min(pause, deadline - perf_counter()))
@@ -179,7 +176,7 @@ class _Reading:
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 
     def _ended(self, deadline: float | None) -> bool:
-        """Pipes are closed or the program is gone: take what is left, wait for the rest."""
+        """The pipes are closed or the program has ended: wait for the program, or read what is left."""
         if not self._open:
             return self._wait_exit(deadline)
         until = perf_counter() + GRACE_SECONDS
@@ -216,8 +213,8 @@ class _Reading:
 def _wait(process: subprocess.Popen[bytes]) -> tuple[int, int | None]:
     """Exit status and peak memory.
 
-    The kernel's figure starts from that of the process that did the starting, so what is not above our own says
-    nothing about the program, and is left out.
+    The kernel's figure starts from that of the parent process, so one that is not above our own says nothing about
+    the program and is left out.
     """
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -233,7 +230,7 @@ def own_peak() -> int:
 
 
 def peak_memory(pid: int) -> int | None:
-    """The peak memory of a running program, where the system tells."""
+    """The peak memory of a running program, if the system says."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:  # noqa: PTH123 (read in the middle of a run)
             for line in file:

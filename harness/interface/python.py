@@ -1,4 +1,4 @@
-"""Python interfaces: a function, a class or a module, from an `interface.py` or from the program that calls us."""
+"""Python interfaces: a function, a class or a module, from an `interface.py` or from the calling program."""
 
 import contextlib
 import sys
@@ -20,27 +20,27 @@ from harness.params import Param, Value
 
 @dataclass(frozen=True)
 class PythonInterface:
-    """Python code that has the functions it needs: an `interface.py`, or an object of the program that calls us.
+    """Python code with the functions of an interface: an `interface.py`, or an object of the calling program.
 
-    Such an object has no file that a process of its own could load: it stays in this one, with threads for workers.
+    Another process cannot load such an object: it stays in this process, and its workers are threads.
     """
 
-    # The file of the code; for messages only where it is an object.
+    # The file of the code; only for messages if it is an object.
     path: Path
     name: str
     version: str
     sha256: str
     params: Mapping[str, Param]
-    # How many cases it takes at once.
+    # How many cases it gets at once.
     batch: int
-    # The module, or a new object of its class.
+    # Returns the module, or a new object of its class.
     make: Callable[[], Any] = field(repr=False)
     kind: str = "python"
-    # It has a function `train`, a function `enrol`.
+    # Whether it has a function `train`, and a function `enrol`.
     learns: bool = False
     enrols: bool = False
     in_memory: bool = False
-    # Every worker would get the same object.
+    # Whether every worker would get the same object.
     shared: bool = False
 
     def open(self, setup: Setup) -> Session:
@@ -56,12 +56,12 @@ class PythonInterface:
         return PythonSession(target, setup.params, call, self.batch)
 
     def isolated(self) -> Interface:
-        """The algorithm in a worker process, which speaks the stream protocol; an object stays here."""
+        """The algorithm in a worker process, which speaks the stream protocol; an object stays in this process."""
         if self.in_memory:
             return self
         from harness.interface.stream import StreamInterface
 
-        # -P: a folder called harness where the user happens to be is not ours.
+        # -P: do not import a folder called harness in the working folder.
         argv = [sys.executable, "-P", "-m", "harness.interface.worker", str(self.path.absolute())]
         return StreamInterface(
             name=self.name,
@@ -70,7 +70,7 @@ class PythonInterface:
             params=self.params,
             argv=tuple(argv),
             folder=Path.cwd(),
-            # A second batch is on its way while the first is worked on.
+            # The next batch is sent while one is being worked on.
             in_flight=2 * self.batch,
             batch=self.batch,
             kind=self.kind,
@@ -80,16 +80,16 @@ class PythonInterface:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Sent to another process, it is imported there from its file."""
+        """When it is sent to another process, that process imports it from its file."""
         if self.in_memory:
-            raise TypeError(f"{self.name} is an object of this program; write it into a file interface.py to send it")
+            raise TypeError(f"{self.name} is an object of this program; put it into a file interface.py to send it")
         from harness.interface.python_load import load_python
 
         return load_python, (self.path.absolute(), self.name)
 
 
 def is_in_memory(interface: Interface) -> bool:
-    """Whether it is an object of the program that calls us: its digest does not say all that its answers depend on."""
+    """Whether it is an object of the calling program; its answers may then depend on more than its digest covers."""
     return isinstance(interface, PythonInterface) and interface.in_memory
 
 
@@ -104,21 +104,21 @@ class PythonSession:
         self._path = call.path
 
     def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
-        """One after the other, or in batches where the interface has `answer_batch`."""
+        """One after the other, or in batches if the interface has `answer_batch`."""
         if hasattr(self._target, "answer_batch"):
             return self._batches(questions)
         return self._singles(questions)
 
     def _singles(self, questions: Iterator[Question]) -> Iterator[Reply]:
         answer, params, path, out = self._target.answer, self._params, self._path, sys.stdout
-        aside = self._call.stdout
+        redirect = self._call.stdout
         for question in questions:
-            sys.stdout = aside
+            sys.stdout = redirect
             start = perf_counter()
             try:
                 raw = answer(question, params)
                 seconds = perf_counter() - start
-                # Most answers are plain text; only a text with surrogates cannot be written down.
+                # Fast path: most answers are plain ASCII text.
                 if type(raw) is not str or not raw.isascii():
                     raw = plain(raw)
                 reply = Reply(question, raw, None, "", seconds)
@@ -134,18 +134,18 @@ class PythonSession:
         while batch := list(islice(questions, self._size)):
             replies = self._batch(batch)
             if replies[0].error is not None and len(batch) > 1:
-                # One bad case must not take the others of its batch with it.
+                # One bad case must not spoil the rest of its batch.
                 replies = [reply for question in batch for reply in self._batch([question])]
             yield from replies
 
     def _batch(self, batch: Sequence[Question]) -> list[Reply]:
         start = perf_counter()
         try:
-            with self._call.printing():
+            with self._call.redirected():
                 raws = list(self._target.answer_batch(list(batch), self._params))
             share = (perf_counter() - start) / len(batch)
             if len(raws) != len(batch):
-                raise NotPlainError(f"answer_batch gave {len(raws)} answers for {len(batch)} cases")
+                raise NotPlainError(f"answer_batch returned {len(raws)} answers for {len(batch)} cases")
             return [Reply(q, plain(raw), None, "", share) for q, raw in zip(batch, raws, strict=True)]
         except NotPlainError as error:
             kind, message = ErrorKind.ANSWER, str(error)
@@ -155,13 +155,13 @@ class PythonSession:
         return [Reply(question, None, kind, message, share) for question in batch]
 
     def close(self) -> None:
-        """Tell the algorithm that it is over."""
+        """Call the algorithm's `close`, if it has one."""
         if callable(close := getattr(self._target, "close", None)):
             self._call("close", close)
 
 
 def read_training(path: Path | None) -> Iterator[Question]:
-    """The training cases, or the gallery, that the harness wrote out."""
+    """The training cases, or the gallery, from the file that the harness wrote."""
     if path is not None:
         with path.open("rb") as file:
             for index, line in enumerate(file):
@@ -169,8 +169,8 @@ def read_training(path: Path | None) -> Iterator[Question]:
 
 
 def explain(error: BaseException, path: Path) -> str:
-    """An exception in a line, with the place in the interface's own folder where it arose."""
-    text = " ".join(_words(error).split())
+    """An exception in one line, with the place in the interface's folder where it was raised."""
+    text = " ".join(_message(error).split())
     folder = path.absolute().parent
     frames = [
         frame
@@ -181,18 +181,18 @@ def explain(error: BaseException, path: Path) -> str:
     return f"{type(error).__name__}{': ' if text else ''}{text}{place}"
 
 
-def _words(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     try:
         return str(error).encode(errors="backslashreplace").decode()
-    except Exception:  # it is the interface's own class, and may fail at this too
+    except Exception:  # a class of the interface, whose __str__ may fail too
         return ""
 
 
 class Caller:
-    """Calls the interface's code; whatever that throws is an InterfaceError.
+    """Calls the interface's code; whatever it raises becomes an InterfaceError.
 
-    What an interface prints is not part of the results and goes to stderr; a program that calls us with an object of
-    its own may print where it likes.
+    What an interface file prints is not part of the results and goes to stderr; an object of the calling program may
+    print anywhere.
     """
 
     def __init__(self, path: Path, *, prints_freely: bool = False) -> None:
@@ -201,17 +201,17 @@ class Caller:
 
     @property
     def stdout(self) -> TextIO:
-        """Where it prints."""
+        """Where the interface prints."""
         return sys.stdout if self._prints_freely else sys.stderr
 
-    def printing(self) -> AbstractContextManager[Any]:
-        """Within it, what is printed goes there."""
+    def redirected(self) -> AbstractContextManager[Any]:
+        """A context in which the interface prints there."""
         return contextlib.nullcontext() if self._prints_freely else contextlib.redirect_stdout(sys.stderr)
 
     def __call__(self, what: str, call: Callable[[], Any]) -> Any:
-        """Call it."""
+        """Call `call`; `what` names the act in error messages."""
         try:
-            with self.printing():
+            with self.redirected():
                 return call()
         except InterfaceError:
             raise

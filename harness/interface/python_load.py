@@ -1,4 +1,4 @@
-"""Load an `interface.py`, or take a Python object: find what answers, check all that can be checked before a run."""
+"""Load an `interface.py` or a Python object: find what answers, and check it before a run."""
 
 import functools
 import hashlib
@@ -28,7 +28,7 @@ SIGNATURES = {
 
 
 def load_python(path: Path, name: str | None = None) -> PythonInterface:
-    """Import an interface file and check it; `name` is the algorithm's, where it is not what the file says."""
+    """Import an interface file and check it; `name` replaces the algorithm's name in the file."""
     module = Caller(path)("import", lambda: _import(path))
     make, shape = _target(module, path)
     _check_functions(shape, path)
@@ -37,7 +37,7 @@ def load_python(path: Path, name: str | None = None) -> PythonInterface:
         name=name or _text(module, shape, "NAME", path) or _folder_name(path),
         version=_text(module, shape, "VERSION", path),
         sha256=file_sha256(path),
-        params=_own_params(module, shape, path),
+        params=_params(module, shape, path),
         batch=_batch_size(shape, path),
         make=make,
         learns=hasattr(shape, "train"),
@@ -45,73 +45,73 @@ def load_python(path: Path, name: str | None = None) -> PythonInterface:
     )
 
 
-def python_object(given: Any, name: str | None = None) -> PythonInterface:
-    """An interface out of a function `(case, params)`, or of a class, object or module with what an `interface.py` has.
+def python_object(source: Any, name: str | None = None) -> PythonInterface:
+    """An interface from a function `(case, params)`, or from a class, object or module that is like an `interface.py`.
 
-    Its digest is that of its source, where Python knows it; what the source refers to may still differ.
+    Its digest is that of its source, if Python has it; what the source refers to may still differ.
     """
-    path = Path(_file_of(given))
-    make, shape = _object_target(given, path)
+    path = Path(_file_of(source))
+    make, shape = _object_target(source, path)
     _check_functions(shape, path)
     return PythonInterface(
         path=path,
-        name=name or _text(given, shape, "NAME", path) or _object_name(given),
-        version=_text(given, shape, "VERSION", path),
-        sha256=_source_sha256(given),
-        params=_own_params(given, shape, path),
+        name=name or _text(source, shape, "NAME", path) or _object_name(source),
+        version=_text(source, shape, "VERSION", path),
+        sha256=_source_sha256(source),
+        params=_params(source, shape, path),
         batch=_batch_size(shape, path),
         make=make,
         learns=hasattr(shape, "train"),
         enrols=hasattr(shape, "enrol"),
         in_memory=True,
-        shared=shape is given and not inspect.isclass(given),
+        shared=shape is source and not inspect.isclass(source),
     )
 
 
-def _object_target(given: Any, path: Path) -> tuple[Callable[[], Any], Any]:
-    """How to get the object that answers, and the shape to check."""
-    if inspect.isclass(given) and _answers(given):
-        _check_call(path, given.__name__, given, 0, "()")
-        return given, given
-    if _answers(given):
-        return (lambda: given), given
-    if inspect.isclass(given) or not callable(given):
-        what = given.__name__ if inspect.isclass(given) else type(given).__name__
+def _object_target(source: Any, path: Path) -> tuple[Callable[[], Any], Any]:
+    """A function that returns the object that answers, and what to check: the object or its class."""
+    if inspect.isclass(source) and _answers(source):
+        _check_call(path, source.__name__, source, 0, "()")
+        return source, source
+    if _answers(source):
+        return (lambda: source), source
+    if inspect.isclass(source) or not callable(source):
+        what = source.__name__ if inspect.isclass(source) else type(source).__name__
         raise InterfaceError(f"{what} is not an interface; give a function (case, params), or a class with `answer`")
-    function = SimpleNamespace(answer=given)
+    function = SimpleNamespace(answer=source)
     return (lambda: function), function
 
 
-def _code_of(given: Any) -> Any:
-    """What has a source: an object's class, a partial's function."""
-    given = given.func if isinstance(given, functools.partial) else given
-    return given if inspect.isroutine(given) or inspect.isclass(given) or inspect.ismodule(given) else type(given)
+def _code_of(value: Any) -> Any:
+    """What has source code: an object's class, a partial's function."""
+    value = value.func if isinstance(value, functools.partial) else value
+    return value if inspect.isroutine(value) or inspect.isclass(value) or inspect.ismodule(value) else type(value)
 
 
-def _file_of(given: Any) -> str:
+def _file_of(value: Any) -> str:
     try:
-        return inspect.getfile(_code_of(given))
-    except (TypeError, OSError):  # built in, or defined where there is no file
+        return inspect.getfile(_code_of(value))
+    except (TypeError, OSError):  # built in, or not defined in a file
         return "<python>"
 
 
-def _source_sha256(given: Any) -> str:
+def _source_sha256(value: Any) -> str:
     try:
-        return hashlib.sha256(inspect.getsource(_code_of(given)).encode()).hexdigest()
+        return hashlib.sha256(inspect.getsource(_code_of(value)).encode()).hexdigest()
     except (TypeError, OSError):
         return ""
 
 
-def _object_name(given: Any) -> str:
-    name = getattr(_code_of(given), "__name__", "")
+def _object_name(value: Any) -> str:
+    name = getattr(_code_of(value), "__name__", "")
     return "function" if name in ("", "<lambda>") else name.rpartition(".")[2]
 
 
 class _FromSource(importlib.machinery.SourceFileLoader):
-    """Reads the source each time: cached bytecode can be older than an interface that was just edited."""
+    """Reads the source each time: cached bytecode may be older than an interface that was just edited."""
 
     def path_stats(self, path: Any) -> Mapping[str, Any]:
-        """Without them, bytecode is neither read nor written."""
+        """Without them, Python neither reads nor writes bytecode."""
         raise OSError(path)
 
 
@@ -130,7 +130,7 @@ def _import(path: Path) -> ModuleType:
 
 
 def _target(module: ModuleType, path: Path) -> tuple[Callable[[], Any], Any]:
-    """How to get the object that answers, and the shape to check: the module, or its one class."""
+    """A function that returns the object that answers, and what to check: the module, or its one class."""
     if _answers(module):
         return (lambda: module), module
     own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
@@ -160,19 +160,19 @@ def _check_functions(shape: Any, path: Path) -> None:
         if inspect.iscoroutinefunction(function):
             raise InterfaceError(f"{path}: {name} is async; write a plain def {name}{signature}")
         static = inspect.isclass(shape) and isinstance(inspect.getattr_static(shape, name), (staticmethod, classmethod))
-        wanted = 0 if name == "close" else 2
-        _check_call(path, name, function, wanted + (0 if static else bound), signature)
+        arguments = 0 if name == "close" else 2
+        _check_call(path, name, function, arguments + (0 if static else bound), signature)
 
 
-def _check_call(path: Path, name: str, function: Any, wanted: int, signature: str) -> None:
+def _check_call(path: Path, name: str, function: Any, arguments: int, expected: str) -> None:
     try:
-        found = inspect.signature(function)
-    except (TypeError, ValueError):  # built-in functions may not tell
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some built-in functions have none
         return
     try:
-        found.bind(*range(wanted))
+        signature.bind(*range(arguments))
     except TypeError:
-        raise InterfaceError(f"{path}: {name}{found} does not take {signature}") from None
+        raise InterfaceError(f"{path}: {name}{signature} does not take {expected}") from None
 
 
 def _text(module: Any, shape: Any, name: str, path: Path) -> str:
@@ -191,7 +191,7 @@ def _batch_size(shape: Any, path: Path) -> int:
     return size
 
 
-def _own_params(module: Any, shape: Any, path: Path) -> dict[str, Param]:
+def _params(module: Any, shape: Any, path: Path) -> dict[str, Param]:
     declared = getattr(shape, "PARAMS", getattr(module, "PARAMS", {}))
     if not isinstance(declared, Mapping):
         raise InterfaceError(f"{path}: PARAMS is not a mapping of names to default values")

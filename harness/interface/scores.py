@@ -39,7 +39,7 @@ class ScoresInterface:
         return ScoresSession(answers, self.path.name)
 
     def isolated(self) -> Interface:
-        """Nothing is run."""
+        """No program runs."""
         return self
 
 
@@ -60,12 +60,12 @@ class TableAnswers:
             self._answers[case_id] = known.get("answer", known)
 
     def find(self, question: Question) -> Any:
-        """The answer to a question; KeyError where there is none."""
+        """The answer to a question; KeyError if there is none."""
         return self._answers[question.id]
 
 
 class MatrixAnswers:
-    """A matrix with labels in its first row and column: rows are inputs, columns the claims or labels."""
+    """A matrix with labels in its first row and column: rows are inputs, columns are claims or labels."""
 
     def __init__(self, path: Path) -> None:
         table = Delimited(path, "\t" if path.suffix == ".tsv" else ",")
@@ -82,7 +82,7 @@ class MatrixAnswers:
         self._column = {label: number for number, label in enumerate(self._labels)}
 
     def find(self, question: Question) -> Any:
-        """The similarity to the claim, or to every label where there is no claim; KeyError where there is none."""
+        """The similarity to the claim, or to every label if there is no claim; KeyError if the matrix has none."""
         row = self._rows.get(plain_text(question.input)) or self._rows[question.id]
         if question.expect:
             return row[self._column[question.expect]]
@@ -97,7 +97,7 @@ class ScoresSession:
         self._name = name
 
     def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
-        """An answer for each question, or an error where the file has none."""
+        """An answer for each question, or an error if the file has none."""
         for question in questions:
             try:
                 yield Reply(question, self._answers.find(question))
@@ -106,4 +106,4 @@ class ScoresSession:
                 yield Reply(question, None, ErrorKind.INTERFACE, message)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Nothing to end."""

@@ -1,4 +1,4 @@
-"""[stream]: one long-lived process, a JSON line in for every case and a JSON line out. See docs/interfaces.md."""
+"""[stream]: one long-lived process, with one JSON line in and one out for every case. See docs/interfaces.md."""
 
 import contextlib
 import subprocess
@@ -22,12 +22,12 @@ from harness.params import Param
 
 FORMAT = 1
 CLOSING_SECONDS = 5.0
-# How long a program may be silent at its start before the user is told what the harness is waiting for.
+# How long a program may take to start before the user is told what the harness is waiting for.
 HINT_SECONDS = 10.0
-# A program whose output has ended usually ends soon.
+# How long to wait for a program to end after its output has ended.
 ENDING_SECONDS = 0.5
 MEMORY_SECONDS = 0.05
-# How many answered cases are remembered, so that a second answer to one of them is not taken for another case's.
+# How many answered cases are remembered, to recognise a second answer to one of them.
 REMEMBERED = 10_000
 ANSWER_KEYS = ("answer", "label", "score", "scores", "value")
 _ANSWER_KEYS = frozenset(ANSWER_KEYS)
@@ -48,10 +48,10 @@ class StreamInterface:
     in_flight: int = 16
     # How many cases the program may work on before it answers the first of them.
     batch: int = 1
-    # Our own workers measure their time themselves: without the pipes.
+    # Our own workers measure the time themselves, without the pipes.
     own_clock: bool = False
     kind: str = "stream"
-    # The first message names the training file and the gallery; the program does not say whether it reads them.
+    # The first message names the training file and the gallery; whether the program reads them is unknown.
     learns: bool = True
     enrols: bool = True
 
@@ -66,7 +66,7 @@ class StreamInterface:
         return session
 
     def isolated(self) -> Interface:
-        """It is in a process of its own already."""
+        """It already runs in its own process."""
         return self
 
 
@@ -80,9 +80,9 @@ class StreamSession:
     def __init__(self, interface: StreamInterface, setup: Setup) -> None:
         self._interface = interface
         self._setup = setup
-        # With a time limit a worker gets one batch at a time, so that a hanging case has no innocent neighbour.
-        alone = interface.own_clock and setup.timeout is not None
-        self._window = interface.batch if alone else interface.in_flight
+        # With a time limit a worker gets one batch at a time, so that only that batch waits for a case that hangs.
+        one_batch = interface.own_clock and setup.timeout is not None
+        self._window = interface.batch if one_batch else interface.in_flight
         self._program: PipedProgram | None = None
         self._waiting: dict[str, list[Question]] = {}
         self._in_flight = 0
@@ -93,7 +93,7 @@ class StreamSession:
         self._memory_at = 0.0
 
     def start(self) -> None:
-        """Start the program, tell it about the test, wait until it is ready."""
+        """Start the program, tell it about the test, and wait until it is ready."""
         interface, setup = self._interface, self._setup
         hello = {
             "hate": "stream",
@@ -112,7 +112,7 @@ class StreamSession:
         self._check_ready(lines[0])
 
     def _wait_for_ready(self, program: PipedProgram) -> list[bytes]:
-        """It may learn for as long as it likes; but the user should be told, in case it does not flush its output."""
+        """Training may take any time, but the user is told, in case the program does not flush its output."""
         hint = None if self._interface.own_clock else perf_counter() + HINT_SECONDS
         lines = program.exchange(hint)
         if lines or program.ended:
@@ -130,7 +130,7 @@ class StreamSession:
             return
         if "error" in ready:
             raise InterfaceError(f"{self._interface.name}: {ready['error']}")
-        raise InterfaceError(f'{self._interface.name}: said {_shown(line)} instead of {{"ready":true}}')
+        raise InterfaceError(f'{self._interface.name}: wrote {_quote(line)} instead of {{"ready":true}}')
 
     def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
         """A reply for each question, in the order in which the program gives them."""
@@ -159,7 +159,7 @@ class StreamSession:
     def _send(self, program: PipedProgram, question: Question) -> None:
         if not self._in_flight:
             self._last_event = perf_counter()
-        # Nearly always a list of one: an id is in flight twice only where a case is asked several times.
+        # Nearly always a list of one: an id is in flight twice only if a case is asked several times.
         if question.id in self._waiting:
             self._waiting[question.id].append(question)
         else:
@@ -168,7 +168,7 @@ class StreamSession:
         program.out += to_line(question)
 
     def _step(self, program: PipedProgram) -> Iterator[Reply]:
-        """Wait for what happens next, and say what it means."""
+        """Wait for the next event, and return the replies that follow from it."""
         timeout = self._setup.timeout
         allowed = None if timeout is None else timeout * min(self._interface.batch, self._in_flight)
         lines = program.exchange(None if allowed is None else self._last_event + allowed)
@@ -182,17 +182,17 @@ class StreamSession:
             yield from self._blame(program, ErrorKind.TIMEOUT, message)
 
     def _answers(self, program: PipedProgram, lines: list[bytes]) -> Iterator[Reply]:
-        program.heard = True
+        program.has_answered = True
         now = perf_counter()
         share = (now - self._last_event) / len(lines)
         self._last_event = now
-        self._look_at_memory(program, now)
+        self._update_memory(program, now)
         for line in lines:
             try:
                 message = _decode(line)
                 question = self._take(message.pop("id"))
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
-                yield from self._nonsense(program, line)
+                yield from self._invalid_line(program, line)
                 if self._program is not program:
                     return
             else:
@@ -200,7 +200,7 @@ class StreamSession:
                     yield self._reply(question, message, share)
 
     def _take(self, case_id: str) -> Question | None:
-        """The question that a reply is for; None where it has been answered already, or was given up."""
+        """The question that a reply belongs to; None if it has been answered already, or was given up."""
         queue = self._waiting.get(case_id)
         if queue is None:
             if case_id in self._answered:
@@ -221,26 +221,26 @@ class StreamSession:
         if "answer" in message:
             return Reply(question, message["answer"], None, "", seconds, self._memory)
         if _ANSWER_KEYS.isdisjoint(message):
-            text = f"no {', '.join(ANSWER_KEYS[1:])} or error in {_shown(_encode(message))}"
+            text = f"no {', '.join(ANSWER_KEYS[1:])} or error in {_quote(_encode(message))}"
             return Reply(question, None, ErrorKind.ANSWER, text, seconds, self._memory)
         return Reply(question, message, None, "", seconds, self._memory)
 
-    def _nonsense(self, program: PipedProgram, line: bytes) -> Iterator[Reply]:
-        """A line that is not a reply: the fault of the one case in flight, or of one among several."""
+    def _invalid_line(self, program: PipedProgram, line: bytes) -> Iterator[Reply]:
+        """A line that is not a reply: the fault of the case in flight, or of one of several."""
         if self._in_flight > 1 or not self._waiting:
-            yield from self._blame(program, ErrorKind.ANSWER, f"said {_shown(line)}")
+            yield from self._blame(program, ErrorKind.ANSWER, f"wrote {_quote(line)}")
             return
         question = self._take(next(iter(self._waiting)))
         if question is not None:
-            text = f"said {_shown(line)} instead of a JSON line with the id of the case"
+            text = f"wrote {_quote(line)} instead of a JSON line with the id of the case"
             yield Reply(question, None, ErrorKind.ANSWER, text, 0.0, self._memory)
 
     def _blame(self, program: PipedProgram, kind: ErrorKind, message: str) -> Iterator[Reply]:
-        """End the program. One case in flight is to blame; several are asked again, one at a time.
+        """End the program. A single case in flight is to blame; several are asked again, one at a time.
 
-        So is one that was sent to a program which ended after the answer before: it never saw the case.
+        A single case is asked again too if the program ended after its last answer without reading the case.
         """
-        innocent = program.heard and not program.has_read_all() and kind is ErrorKind.CRASH
+        innocent = program.has_answered and not program.has_read_all() and kind is ErrorKind.CRASH
         self._end(program)
         waiting = sorted((q for queue in self._waiting.values() for q in queue), key=lambda q: (q.index, q.repeat))
         self._waiting.clear()
@@ -251,7 +251,7 @@ class StreamSession:
             self._suspects.extend(waiting)
 
     def _failure(self, program: PipedProgram, when: str) -> str:
-        """Why a program has ended: its status, and the last lines of its stderr."""
+        """Why a program ended: its status, and the last lines of its stderr."""
         how = program.fault
         if not how:
             try:
@@ -264,8 +264,8 @@ class StreamSession:
         words = last_lines(program.stderr.content)
         return f"{self._interface.name}: {how} {when}" + (f": {words}" if words else "")
 
-    def _look_at_memory(self, program: PipedProgram, now: float) -> None:
-        # Reading it costs as much as ten cases; peaks only grow, so now and then is enough.
+    def _update_memory(self, program: PipedProgram, now: float) -> None:
+        # Reading it takes as long as ten cases; a peak only grows, so now and then is enough.
         if now - self._memory_at >= MEMORY_SECONDS:
             self._memory_at = now
             self._memory = peak_memory(program.process.pid) or self._memory
@@ -275,12 +275,12 @@ class StreamSession:
         self._program = None
 
     def kill(self) -> None:
-        """End the program at once."""
+        """Kill the program at once."""
         if self._program is not None:
             self._end(self._program)
 
     def close(self) -> None:
-        """Close the program's input, give it time to end, then end it."""
+        """Close the program's input, give it time to end, then kill it."""
         program = self._program
         if program is None:
             return
@@ -292,6 +292,6 @@ class StreamSession:
         self._end(program)
 
 
-def _shown(line: bytes) -> str:
+def _quote(line: bytes) -> str:
     text = line.decode(errors="replace").strip()
     return repr(text if len(text) <= 60 else text[:57] + "...")

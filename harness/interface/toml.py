@@ -32,7 +32,7 @@ class AlgorithmSection(Section):
 
 
 class CommandSection(Section):
-    """[command]: one process a case."""
+    """[command]: one process per case."""
 
     argv: Argv
     output: Literal["label", "score", "value", "json", "exit"] | None = None
@@ -64,10 +64,10 @@ class HttpSection(Section):
     def _has_host_and_port(cls, url: str) -> str:
         parts = urlsplit(url)
         try:
-            known = parts.hostname and parts.port != 0
+            valid = parts.hostname and parts.port != 0
         except ValueError:
-            known = False
-        if not known:
+            valid = False
+        if not valid:
             raise ValueError(f"'{url}' has no host, or an invalid port; write http://host:8000/path")
         return url
 
@@ -102,7 +102,7 @@ class InterfaceFile(Section):
 
 
 def load_toml(path: Path) -> Interface:
-    """An interface from its file, checked: the program is there and can be run."""
+    """Load an interface and check that its program exists and is executable."""
     file = _parse(path)
     name = file.algorithm.name or (path.absolute().parent.name if path.name == "interface.toml" else path.stem)
     common: dict[str, Any] = {
@@ -161,7 +161,7 @@ def _pattern(path: Path, text: str) -> re.Pattern[str]:
 
 
 def _sha256(path: Path, words: Sequence[str] = ()) -> str:
-    """The digest of the file and of the files beside it that its command names: another build is another algorithm."""
+    """The digest of the file and of the files in its folder that its command names: a new build is a new algorithm."""
     folder = path.absolute().parent
     files = {file for word in words if (file := folder / word).is_relative_to(folder) and _is_file(file)}
     if not files:
@@ -173,7 +173,7 @@ def _sha256(path: Path, words: Sequence[str] = ()) -> str:
 def _is_file(path: Path) -> bool:
     try:
         return ".." not in path.parts and path.is_file()
-    except (OSError, ValueError):  # a word of a command may be anything, and of any length
+    except (OSError, ValueError):  # a word of a command may be any text
         return False
 
 

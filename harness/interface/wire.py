@@ -1,4 +1,4 @@
-"""Cases as JSON lines, and answers as plain data: what goes to programs and workers, and what comes back."""
+"""Cases as JSON lines for programs and workers, and their answers as plain data."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ class NotPlainError(Exception):
 
 
 def plain(raw: Any) -> Any:
-    """The answer with numpy's scalars and arrays, tuples and mappings as Python's own; NaN is refused."""
+    """The answer with numpy scalars and arrays, tuples and mappings as plain Python values; NaN is refused."""
     if raw is None or type(raw) in (int, bool):
         return raw
     if isinstance(raw, str):
@@ -61,7 +61,7 @@ def _text(raw: str) -> str:
     try:
         raw.encode()
     except UnicodeEncodeError:
-        raise NotPlainError(f"{ascii(raw)[:60]} has half a character; decode text with errors='replace'") from None
+        raise NotPlainError(f"{ascii(raw)[:60]} contains half a character; decode text with errors='replace'") from None
     return raw
 
 

@@ -1,4 +1,4 @@
-"""A Python interface as a program of its own, which speaks the stream protocol on standard input and output."""
+"""Runs a Python interface as a program that speaks the stream protocol on standard input and output."""
 
 import os
 import signal
@@ -18,10 +18,10 @@ from harness.model import Reply
 
 def main() -> None:
     """Serve the interface file that the command line names."""
-    # The harness ends its workers itself; a Ctrl-C at the terminal reaches them too.
+    # Ctrl-C at the terminal reaches the workers too, but the harness ends them itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     out = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)  # whatever the interface prints must not get between the protocol's lines
+    os.dup2(2, 1)  # what the interface prints must not get between the lines of the protocol
     try:
         serve(Path(sys.argv[1]), 0, out)
     except InterfaceError as error:
@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def serve(path: Path, source: int, out: IO[bytes]) -> None:
-    """Say hello, learn, then answer until the input ends."""
+    """Read the first message, learn, then answer until the input ends."""
     batches = _available_lines(source)
     hello = msgspec.json.decode(next(batches)[0])
     train, gallery, test = hello["train"], hello.get("gallery"), hello["test"]
@@ -53,7 +53,7 @@ def serve(path: Path, source: int, out: IO[bytes]) -> None:
 
 
 def _available_lines(source: int) -> Iterator[list[bytes]]:
-    """Whole lines, as many as have arrived; none is held back until a batch is full."""
+    """Whole lines, as many as have arrived, without waiting for a batch to fill up."""
     rest = b""
     while block := os.read(source, 1 << 20):
         *lines, rest = (rest + block).split(b"\n")

@@ -1,1 +1,1 @@
-"""Similarity matrices: read them, choose galleries and probes out of them, rank."""
+"""Similarity matrices: reading them, choosing galleries and probes, ranking."""

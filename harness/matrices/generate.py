@@ -1,4 +1,4 @@
-"""Synthetic similarity matrices with known variance components, to try methods on and to prove them.
+"""Synthetic similarity matrices with known variance components, for trying out and validating methods.
 
 The similarity of probe i and gallery image j is
 
@@ -21,16 +21,16 @@ from harness.errors import OutputError
 from harness.stats.arrays import FloatArray, IntArray
 
 BLOCK = 1 << 22
-# Columns that every image has.
+# Columns of every image.
 OWN = ("subject", "image")
 
 
 @dataclass(frozen=True)
 class Effect:
-    """Something that makes right comparisons more or less alike.
+    """Something that makes right comparisons more or less similar.
 
-    Levels of `subject` and `image` are the subjects and the numbers of the images; any other effect has as many levels
-    as a subject has images, level k for image k, or else `levels` of them, drawn at random for every image.
+    The levels of `subject` and `image` are the subjects and the image numbers. Any other effect has level k for image k
+    of a subject, or `levels` levels, drawn at random for every image.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class MatrixRecipe:
-    """What a matrix is made of."""
+    """The parameters of a synthetic matrix."""
 
     subjects: int
     images: int
@@ -50,7 +50,7 @@ class MatrixRecipe:
 
     @property
     def size(self) -> int:
-        """Rows, and columns."""
+        """Number of rows, and of columns."""
         return self.subjects * self.images
 
 
@@ -78,18 +78,18 @@ def draw(recipe: MatrixRecipe) -> ImageEffects:
     return ImageEffects(levels, quality, rng)
 
 
-def rows_of(recipe: MatrixRecipe, drawn: ImageEffects, start: int, stop: int) -> npt.NDArray[np.float32]:
-    """The similarities of some probes, which must be asked for in order."""
-    part = drawn.rng.standard_normal((stop - start, recipe.size), dtype=np.float32)
-    who = drawn.levels["subject"]
+def rows_of(recipe: MatrixRecipe, image_effects: ImageEffects, start: int, stop: int) -> npt.NDArray[np.float32]:
+    """The similarities of some probes; blocks must be drawn in order."""
+    part = image_effects.rng.standard_normal((stop - start, recipe.size), dtype=np.float32)
+    who = image_effects.levels["subject"]
     own = who[start:stop, None] == who[None, :]
-    part += own * (recipe.separation + drawn.quality[start:stop, None]).astype(np.float32)
+    part += own * (recipe.separation + image_effects.quality[start:stop, None]).astype(np.float32)
     return part
 
 
 def write_matrix(recipe: MatrixRecipe, path: Path) -> list[Path]:
-    """Write NAME.npy a block at a time, NAME.labels.csv and NAME.truth.json."""
-    drawn = draw(recipe)
+    """Write NAME.npy block by block, NAME.labels.csv and NAME.truth.json."""
+    image_effects = draw(recipe)
     labels, truth = path.with_suffix(".labels.csv"), path.with_suffix(".truth.json")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -98,25 +98,25 @@ def write_matrix(recipe: MatrixRecipe, path: Path) -> list[Path]:
         rows = max(1, BLOCK // recipe.size)
         for start in range(0, recipe.size, rows):
             stop = min(start + rows, recipe.size)
-            stored[start:stop] = rows_of(recipe, drawn, start, stop)
+            stored[start:stop] = rows_of(recipe, image_effects, start, stop)
         stored.flush()
-        _write_labels(labels, drawn)
+        _write_labels(labels, image_effects)
         truth.write_bytes(msgspec.json.format(msgspec.json.encode(_truth(recipe)), indent=1) + b"\n")
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror or error}") from None
     return [path, labels, truth]
 
 
-def _write_labels(path: Path, drawn: ImageEffects) -> None:
-    subjects, images = drawn.levels["subject"], drawn.levels["image"]
+def _write_labels(path: Path, image_effects: ImageEffects) -> None:
+    subjects, images = image_effects.levels["subject"], image_effects.levels["image"]
     width = [len(str(int(levels.max()) + 1)) for levels in (subjects, images)]
-    others = [name for name in drawn.levels if name not in OWN]
+    others = [name for name in image_effects.levels if name not in OWN]
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["id", "subject", "image", *others])
         for place, (subject, image) in enumerate(zip(subjects.tolist(), images.tolist(), strict=True)):
             who = f"p{subject + 1:0{width[0]}}"
-            more = [int(drawn.levels[name][place]) + 1 for name in others]
+            more = [int(image_effects.levels[name][place]) + 1 for name in others]
             table.writerow([f"{who}_{image + 1:0{width[1]}}", who, image + 1, *more])
 
 

@@ -1,4 +1,4 @@
-"""What is known of the rows, or of the columns, of a matrix: an id for each, and any number of columns."""
+"""The labels of the rows, or of the columns, of a matrix: an id for each, and any number of columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,11 +29,11 @@ class Labels:
 
     @property
     def ids(self) -> TextArray:
-        """What each is called."""
+        """The ids as text."""
         return self.column("id")
 
     def column(self, name: str) -> TextArray:
-        """A column as texts."""
+        """A column as text."""
         return np.array([plain_text(value) for value in self._known(name)], dtype=np.str_)
 
     def where(self, conditions: Sequence[Condition]) -> BoolArray:
@@ -44,7 +44,7 @@ class Labels:
         return chosen
 
     def take(self, at: IntArray) -> "Labels":
-        """Some of them, in the order given."""
+        """Some of them, in the given order."""
         return Labels({name: [values[place] for place in at] for name, values in self.columns.items()})
 
     def _known(self, name: str) -> Sequence[Any]:
@@ -53,36 +53,36 @@ class Labels:
         return self.columns[name]
 
 
-def places(wanted: TextArray, known: TextArray) -> IntArray:
-    """Where each of these is among the known ones; -1 where it is not."""
+def places(ids: TextArray, known: TextArray) -> IntArray:
+    """The index of each id among the known ones; -1 if it is not there."""
     order = np.argsort(known, kind="stable")
-    at = np.minimum(np.searchsorted(known, wanted, sorter=order), known.size - 1)
-    found = order[at]
-    return np.asarray(np.where(known[found] == wanted, found, -1), dtype=np.intp)
+    at = np.minimum(np.searchsorted(known, ids, sorter=order), known.size - 1)
+    index = order[at]
+    return np.asarray(np.where(known[index] == ids, index, -1), dtype=np.intp)
 
 
 def read_labels(path: Path) -> Labels:
-    """A table (CSV, TSV, JSON lines or Parquet) with a column `id`, a row for each row or column of a matrix."""
-    found: dict[str, list[Any]] = {}
+    """Read a table (CSV, TSV, JSON lines or Parquet) with a column `id`: a row for each row or column of a matrix."""
+    columns: dict[str, list[Any]] = {}
     lines: dict[str, int] = {}
     try:
         for number, (line, row) in enumerate(rows(path)):
             _check_id(row.get("id"), path, line, lines)
             for name, value in row.items():
-                found.setdefault(name, [None] * number).append(value)
-            for name in found.keys() - row.keys():
-                found[name].append(None)
+                columns.setdefault(name, [None] * number).append(value)
+            for name in columns.keys() - row.keys():
+                columns[name].append(None)
     except ScriptError as error:
         raise DataError(f"{path.parent / str(error)}") from None
-    if not found:
-        raise DataError(f"{path}: no rows; labels have one for each row or column of the matrix")
-    return Labels(found)
+    if not columns:
+        raise DataError(f"{path}: no rows; expected one for each row or column of the matrix")
+    return Labels(columns)
 
 
 def _check_id(value: Any, path: Path, line: int, lines: dict[str, int]) -> None:
     name = plain_text(value)
     if not name:
-        raise DataError(f"{path}:{line}: no id; give each row its own in column id")
+        raise DataError(f"{path}:{line}: no id; give each row a unique one in column id")
     if name in lines:
-        raise DataError(f"{path}:{line}: id '{name}' is in line {lines[name]} too; ids must differ")
+        raise DataError(f"{path}:{line}: id '{name}' is also in line {lines[name]}; ids must be unique")
     lines[name] = line

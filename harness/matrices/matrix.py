@@ -1,4 +1,4 @@
-"""A matrix of similarities or distances with labels: any gallery and any probes out of it, ranked in blocks."""
+"""A matrix of similarities or distances with labels: choose a gallery and probes, and rank them in blocks."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,19 +14,19 @@ from harness.stats.arrays import IntArray
 from harness.stats.ranks import Ranks, rank_matrix
 
 Scores = npt.NDArray[np.floating[Any]]
-_JOINED = ("rank", "enrolled", "best_right", "best_wrong")
+_RANK_FIELDS = ("rank", "enrolled", "best_right", "best_wrong")
 
 
 class Blocks(Protocol):
-    """A matrix whose rows can be had some at a time."""
+    """A matrix whose rows can be read in blocks."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
 
     @property
     def larger_is_better(self) -> bool:
-        """Similarities, not distances."""
+        """Whether scores are similarities, not distances."""
 
     @property
     def rows(self) -> Labels:
@@ -41,14 +41,14 @@ class Blocks(Protocol):
         """A score that no other is worse than."""
 
     def blocks(self) -> Iterator[tuple[slice, Scores]]:
-        """All rows, some at a time."""
+        """All rows, in blocks."""
 
 
 @dataclass(frozen=True, eq=False)
 class Identities:
-    """Who the probes and the gallery images are: texts, or numbers.
+    """The identities of the probes and the gallery images, as text or numbers.
 
-    `same` is for each probe the place of the gallery image that it is itself; -1 where there is none.
+    `same`: for each probe, the index of the gallery image that is the same image; -1 if there is none.
     """
 
     probes: npt.NDArray[Any]
@@ -56,85 +56,85 @@ class Identities:
     same: IntArray
 
     def coded(self) -> "Identities":
-        """The same with people as numbers, which are quicker to compare: -1 for probes of people not in the gallery.
+        """The same with numbers, which are faster to compare: -1 for probes of people not in the gallery.
 
-        The probe itself does not count as a person's image in the gallery.
+        The probe's own image does not count as a gallery image of the person.
         """
         names, gallery, images = np.unique(self.gallery, return_inverse=True, return_counts=True)
         at = np.minimum(np.searchsorted(names, self.probes), names.size - 1)
         known = names[at] == self.probes
-        alone = (images[at] == 1) & (self.same >= 0) & (gallery[self.same] == at)
-        return Identities(np.where(known & ~alone, at, -1), gallery, self.same)
+        only_itself = (images[at] == 1) & (self.same >= 0) & (gallery[self.same] == at)
+        return Identities(np.where(known & ~only_itself, at, -1), gallery, self.same)
 
     def at(self, rows: slice) -> "Identities":
         """Some of the probes."""
         return Identities(self.probes[rows], self.gallery, self.same[rows])
 
 
-def rank_probes(matrix: Blocks, who: Identities) -> Ranks:
+def rank_probes(matrix: Blocks, identities: Identities) -> Ranks:
     """Rank every probe."""
-    coded = who.coded()
+    coded = identities.coded()
     parts = [_rank(matrix, at, part, coded.at(at)) for at, part in matrix.blocks()]
-    joined = [np.concatenate([getattr(part, name) for part in parts]) for name in _JOINED]
+    joined = [np.concatenate([getattr(part, name) for part in parts]) for name in _RANK_FIELDS]
     return Ranks(joined[0], joined[1], joined[2], joined[3], parts[0].gallery)
 
 
-def first_candidates(matrix: Blocks, who: Identities, barred: npt.NDArray[Any]) -> IntArray:
-    """The column of the best image for each probe; `barred` is a person who must not be it, where there is one."""
+def first_candidates(matrix: Blocks, identities: Identities, excluded: npt.NDArray[Any]) -> IntArray:
+    """The column of the best image for each probe, of anybody but the `excluded` person (-1 for nobody)."""
     best = np.argmax if matrix.larger_is_better else np.argmin
-    found = []
+    candidates = []
     for at, part in matrix.blocks():
-        part = _without_twins(part, who.same[at], matrix.worst)
+        part = _without_self(part, identities.same[at], matrix.worst)
         columns = best(part, axis=1)
-        for row in np.flatnonzero(who.gallery[columns] == barred[at]):
-            others = np.flatnonzero(who.gallery != barred[at][row])
+        for row in np.flatnonzero(identities.gallery[columns] == excluded[at]):
+            others = np.flatnonzero(identities.gallery != excluded[at][row])
             columns[row] = others[best(part[row, others])]
-        found.append(columns)
-    return np.concatenate(found)
+        candidates.append(columns)
+    return np.concatenate(candidates)
 
 
-def _rank(matrix: Blocks, at: slice, part: Scores, who: Identities) -> Ranks:
-    own = _without_twins(part, who.same, matrix.worst)
+def _rank(matrix: Blocks, at: slice, part: Scores, identities: Identities) -> Ranks:
+    scores = _without_self(part, identities.same, matrix.worst)
     try:
-        return rank_matrix(own, who.probes, who.gallery, larger_is_better=matrix.larger_is_better)
+        return rank_matrix(scores, identities.probes, identities.gallery, larger_is_better=matrix.larger_is_better)
     except ValueError as error:
-        raise DataError(f"{matrix.name}: {_lacking(matrix, at, part) or error}") from None
+        raise DataError(f"{matrix.name}: {_missing_score(matrix, at, part) or error}") from None
 
 
-def _without_twins(part: Scores, same: IntArray, worst: float) -> Scores:
-    """The block with the worst score where a probe would meet itself."""
-    twins = np.flatnonzero(same >= 0)
-    if not twins.size:
+def _without_self(part: Scores, same: IntArray, worst: float) -> Scores:
+    """The block with the worst score for a probe compared with itself."""
+    rows = np.flatnonzero(same >= 0)
+    if not rows.size:
         return part
-    own = np.array(part, dtype=np.result_type(part.dtype, np.float16))
-    own[twins, same[twins]] = worst
-    return own
+    scores = np.array(part, dtype=np.result_type(part.dtype, np.float16))
+    scores[rows, same[rows]] = worst
+    return scores
 
 
-def _lacking(matrix: Blocks, at: slice, part: Scores) -> str:
-    """Name the pair that has no score, if one has none."""
-    lacking = np.argwhere(np.isnan(part))
-    if not lacking.size:
+def _missing_score(matrix: Blocks, at: slice, part: Scores) -> str:
+    """A message that names the first pair without a score; empty if there is none."""
+    missing = np.argwhere(np.isnan(part))
+    if not missing.size:
         return ""
-    probe, image = matrix.rows.ids[at.start + lacking[0][0]], matrix.columns.ids[lacking[0][1]]
+    probe, image = matrix.rows.ids[at.start + missing[0][0]], matrix.columns.ids[missing[0][1]]
     return f"the score of '{probe}' and '{image}' is not a number; give the worst score instead"
 
 
 SUBJECT = "subject"
-# Scores worked on at a time, unless a row has more.
+# Scores processed at a time, unless a row has more.
 BLOCK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """Rows are probes, columns gallery images. `stored` may lie in a file; what is chosen of it is read in blocks."""
+    """Rows are probes, columns gallery images. `stored` may be a mapped file; a selection of it is read in blocks."""
 
     name: str
     stored: Scores
     rows: Labels
     columns: Labels
     larger_is_better: bool = True
-    # Which rows and columns of `stored` the labels speak of; None for all.
+    # The rows and columns of `stored` that the labels describe; None for all.
     row_index: IntArray | None = None
     column_index: IntArray | None = None
 
@@ -145,7 +145,7 @@ class Matrix:
 
     @property
     def scores(self) -> Scores:
-        """All that was chosen, in memory unless it is the whole."""
+        """All selected scores, in memory unless the whole matrix is selected."""
         return self.block(0, len(self.rows))
 
     @property
@@ -159,7 +159,7 @@ class Matrix:
         return part if self.column_index is None else part[:, self.column_index]
 
     def blocks(self) -> Iterator[tuple[slice, Scores]]:
-        """All rows, some at a time."""
+        """All rows, in blocks."""
         size = max(1, BLOCK // max(1, len(self.columns)))
         for start in range(0, len(self.rows), size):
             at = slice(start, min(start + size, len(self.rows)))
@@ -168,64 +168,63 @@ class Matrix:
     def select(self, rows: Sequence[Condition] = (), columns: Sequence[Condition] = ()) -> "Matrix":
         """The probes and gallery images that meet these conditions; nothing is read yet."""
         probes, gallery = np.flatnonzero(self.rows.where(rows)), np.flatnonzero(self.columns.where(columns))
-        for found, conditions, what in ((probes, rows, "probe"), (gallery, columns, "gallery image")):
-            if not found.size:
-                words = " and ".join(f"{c.name}{c.relation}{c.wanted}" for c in conditions)
+        for selected, conditions, what in ((probes, rows, "probe"), (gallery, columns, "gallery image")):
+            if not selected.size:
+                words = " and ".join(f"{c.name}{c.relation}{c.value}" for c in conditions)
                 raise UsageError(f"{self.name}: no {what} has {words}")
         return self.take(probes if rows else None, gallery if columns else None)
 
     def take(self, rows: IntArray | None = None, columns: IntArray | None = None) -> "Matrix":
-        """Some rows and columns by their places, in the order given; None for all."""
-        chosen = self
+        """Some rows and columns by index, in the given order; None for all."""
+        selection = self
         if rows is not None:
             index = rows if self.row_index is None else self.row_index[rows]
-            chosen = replace(chosen, rows=self.rows.take(rows), row_index=index)
+            selection = replace(selection, rows=self.rows.take(rows), row_index=index)
         if columns is not None:
             index = columns if self.column_index is None else self.column_index[columns]
-            chosen = replace(chosen, columns=self.columns.take(columns), column_index=index)
-        return chosen
+            selection = replace(selection, columns=self.columns.take(columns), column_index=index)
+        return selection
 
     def same(self) -> IntArray:
-        """For each probe the place of the gallery image that is the same image, by its id; -1 where there is none."""
+        """For each probe, the index of the gallery image with the same id; -1 if there is none."""
         return places(self.rows.ids, self.columns.ids)
 
     def ranks(self, identity: str = SUBJECT, *, exclude_same: bool = True) -> Ranks:
-        """Rank every probe. The column `identity` says who is who; an image is not compared with itself."""
+        """Rank every probe. The column `identity` names the person; an image is not compared with itself."""
         probes, gallery = self.rows.column(identity), self.columns.column(identity)
         same = self.same() if exclude_same else np.full(len(probes), -1)
         return rank_probes(self, Identities(probes, gallery, same))
 
 
 def align_matrices(matrices: Sequence[Matrix]) -> list[Matrix]:
-    """The matrices with rows and columns in the order of the first; an error where one has other images."""
+    """The matrices with rows and columns in the order of the first; raises a DataError if images differ."""
     first = matrices[0]
     return [first, *(_in_order(matrix, first) for matrix in matrices[1:])]
 
 
 def scores_of(matrix: Matrix) -> Scores:
-    """All scores, in memory unless it is the whole; an image against itself, which is never used, may have none."""
+    """All scores; an image compared with itself, which is never used, gets the worst score if it has none."""
     scores, same = matrix.scores, matrix.same()
-    twins = np.flatnonzero(same >= 0)
-    lacking = twins[np.isnan(scores[twins, same[twins]])]
-    if lacking.size:
+    rows = np.flatnonzero(same >= 0)
+    missing = rows[np.isnan(scores[rows, same[rows]])]
+    if missing.size:
         scores = np.array(scores)
-        scores[lacking, same[lacking]] = matrix.worst
+        scores[missing, same[missing]] = matrix.worst
     return scores
 
 
 def _in_order(matrix: Matrix, first: Matrix) -> Matrix:
     rows = _places(matrix.rows.ids, first.rows.ids, f"{matrix.name}: its rows", first.name)
     columns = _places(matrix.columns.ids, first.columns.ids, f"{matrix.name}: its columns", first.name)
-    moved = matrix.take(rows, columns)
-    return replace(moved, rows=first.rows, columns=first.columns)
+    return replace(matrix.take(rows, columns), rows=first.rows, columns=first.columns)
 
 
-def _places(ids: TextArray, wanted: TextArray, what: str, name: str) -> IntArray | None:
-    if np.array_equal(ids, wanted):
+def _places(ids: TextArray, reference: TextArray, what: str, name: str) -> IntArray | None:
+    if np.array_equal(ids, reference):
         return None
     place = {one: number for number, one in enumerate(ids.tolist())}
-    missing = [one for one in wanted.tolist() if one not in place]
-    if missing or len(ids) != len(wanted):
-        lacking = f"have no '{missing[0]}', which {name} has" if missing else f"are more than those of {name}"
-        raise DataError(f"{what} {lacking}; algorithms are compared on the same images")
-    return np.array([place[one] for one in wanted.tolist()], dtype=np.intp)
+    missing = [one for one in reference.tolist() if one not in place]
+    if missing or len(ids) != len(reference):
+        mismatch = f"have no '{missing[0]}', which {name} has" if missing else f"are more than those of {name}"
+        raise DataError(f"{what} {mismatch}; algorithms are compared on the same images")
+    return np.array([place[one] for one in reference.tolist()], dtype=np.intp)

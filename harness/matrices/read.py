@@ -19,7 +19,7 @@ LARGEST_FIELD = 1 << 20
 
 
 def read_delimited(path: Path) -> tuple[npt.NDArray[np.float64], list[str], list[str]]:
-    """The numbers of a CSV or TSV matrix, and what its rows and its columns are called."""
+    """The numbers of a CSV or TSV matrix, and the names of its rows and columns."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = _rows(csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True), path)
@@ -47,7 +47,7 @@ def _rows(reader: "Iterator[list[str]]", path: Path) -> Iterator[tuple[int, list
 def _gallery(first: tuple[int, list[str]], path: Path) -> list[str]:
     labels = [label.strip() for label in first[1][1:]]
     if not labels:
-        raise DataError(f"{path}:1: no labels; a matrix has them in its first row, from the second column on")
+        raise DataError(f"{path}:1: no labels; expected them in the first row, from the second column on")
     if not all(labels):
         raise DataError(f"{path}:1: column {labels.index('') + 2} has no label")
     return labels
@@ -61,23 +61,23 @@ def _body(
         if len(row) != width + 1:
             raise DataError(f"{path}:{line}: {len(row)} fields, the first row has {width + 1}")
         if not row[0].strip():
-            raise DataError(f"{path}:{line}: no label; a matrix has one in the first column of every row")
+            raise DataError(f"{path}:{line}: no label; expected one in the first column of every row")
         probes.append(row[0].strip())
         scores.append(_numbers(row[1:], line, path))
     if not probes:
-        raise DataError(f"{path}: no rows; a matrix has a row for every probe")
+        raise DataError(f"{path}: no rows; expected a row for every probe")
     return probes, scores
 
 
 def _numbers(cells: list[str], line: int, path: Path) -> npt.NDArray[np.float64]:
     try:
-        found = np.array(cells, dtype=np.float64)
+        numbers = np.array(cells, dtype=np.float64)
     except ValueError:
-        found = np.array([_number(cell) for cell in cells])
-    if np.isnan(found).any():
-        column = int(np.isnan(found).argmax())
+        numbers = np.array([_number(cell) for cell in cells])
+    if np.isnan(numbers).any():
+        column = int(np.isnan(numbers).argmax())
         raise DataError(f"{path}:{line}: column {column + 2}: '{cells[column]}' is not a number; give the worst score")
-    return found
+    return numbers
 
 
 def _number(cell: str) -> float:
@@ -89,7 +89,7 @@ def _number(cell: str) -> float:
 
 TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 KINDS = (".npy", ".csv", ".tsv", ".parquet")
-Named = tuple[Scores, list[str] | None, list[str] | None]
+_NamedScores = tuple[Scores, list[str] | None, list[str] | None]
 
 
 def read_matrix(
@@ -99,45 +99,45 @@ def read_matrix(
     larger_is_better: bool = True,
     identity: str | None = None,
 ) -> Matrix:
-    """A matrix with its labels.
+    """Read a matrix with its labels.
 
-    `labels`: one table for rows and columns, or two; without them, NAME.labels.csv, or NAME.rows.csv and
-    NAME.columns.csv, or labels.csv beside the matrix; else the labels in the first row and column of a table, which
-    then are the subjects. `identity`: a pattern whose first group, or whole match, makes a subject of a label.
+    `labels`: one table for rows and columns, or two. By default NAME.labels.csv, or NAME.rows.csv and NAME.columns.csv,
+    or labels.csv beside the matrix; otherwise the labels in the first row and column of the matrix, which are then the
+    subjects. `identity`: a pattern whose first group, or whole match, in a label is the subject.
     """
     scores, row_names, column_names = _scores(path)
-    tables = list(labels) or beside(path)
+    tables = list(labels) or label_tables_beside(path)
     if len(tables) > 2:
-        raise UsageError(f"{path}: {len(tables)} tables of labels; a matrix has rows and columns, two at most")
+        raise UsageError(f"{path}: {len(tables)} tables of labels; expected at most two, for rows and columns")
     sides = [
         _LabelSide(path, "row", scores.shape[0], row_names),
         _LabelSide(path, "column", scores.shape[1], column_names),
     ]
     if tables:
-        rows, columns = (side.described(tables[at]) for at, side in zip((0, -1), sides, strict=True))
+        rows, columns = (side.from_table(tables[at]) for at, side in zip((0, -1), sides, strict=True))
     else:
-        rows, columns = (side.named(image=identity is not None) for side in sides)
+        rows, columns = (side.from_names(image=identity is not None) for side in sides)
     if identity is not None:
-        rows, columns = (_identified(side, identity, path) for side in (rows, columns))
+        rows, columns = (_with_subjects(side, identity, path) for side in (rows, columns))
     return Matrix(path.stem, scores, rows, columns, larger_is_better)
 
 
-def beside(path: Path) -> list[Path]:
-    """The tables of labels that lie beside a matrix."""
+def label_tables_beside(path: Path) -> list[Path]:
+    """The tables of labels beside a matrix."""
     for names in ([f"{path.stem}.labels"], [f"{path.stem}.rows", f"{path.stem}.columns"], ["labels"]):
-        found = [_first(path.with_name(name)) for name in names]
-        if all(found):
-            return [table for table in found if table is not None and table != path]
+        tables = [_existing_table(path.with_name(name)) for name in names]
+        if all(tables):
+            return [table for table in tables if table is not None and table != path]
     return []
 
 
-def _first(stem: Path) -> Path | None:
-    named = (stem.with_name(stem.name + suffix) for suffix in TABLES)
-    return next((path for path in named if path.is_file()), None)
+def _existing_table(stem: Path) -> Path | None:
+    candidates = (stem.with_name(stem.name + suffix) for suffix in TABLES)
+    return next((path for path in candidates if path.is_file()), None)
 
 
-def _scores(path: Path) -> Named:
-    """The numbers, and what their rows and columns are called where the file says so."""
+def _scores(path: Path) -> _NamedScores:
+    """The numbers, and the names of rows and columns if the file has them."""
     kind = path.suffix.lower()
     if kind not in KINDS:
         raise UsageError(f"{path}: a similarity matrix is a {', '.join(KINDS[:-1])} or {KINDS[-1]} file")
@@ -160,14 +160,16 @@ def _mapped(path: Path) -> Scores:
     return scores
 
 
-def _parquet(path: Path) -> Named:
+def _parquet(path: Path) -> _NamedScores:
     """The first column names the rows, the names of the others the columns."""
     try:
         (_, row_names), *numbers = numbers_by_column(path)
     except ScriptError as error:
         raise DataError(f"{path.parent / str(error)}") from None
     if not numbers:
-        raise DataError(f"{path}: one column; the first names the rows, each further one has the scores of a column")
+        raise DataError(
+            f"{path}: only one column; expected the names of the rows, then a column of scores for each image"
+        )
     for name, values in numbers:
         if np.asarray(values).dtype.kind not in "fiu":
             raise DataError(f"{path}: column '{name}' has values that are not numbers")
@@ -177,44 +179,44 @@ def _parquet(path: Path) -> Named:
 
 @dataclass(frozen=True)
 class _LabelSide:
-    """The rows or the columns of a matrix, and what the file itself calls them."""
+    """The rows or the columns of a matrix, and their names in its file."""
 
     path: Path
     what: str
     size: int
     names: list[str] | None
 
-    def named(self, *, image: bool) -> Labels:
-        """Labels without a table: the names are those of images, or else of subjects."""
+    def from_names(self, *, image: bool) -> Labels:
+        """Labels without a table: the names are those of images or of subjects."""
         if self.names is None:
             raise DataError(f"{self.path}: no labels; write {self.path.stem}.labels.csv beside it, with a column id")
         ids = self.names if image else [f"{self.what} {number}" for number in range(1, self.size + 1)]
         return Labels({"id": ids, SUBJECT: self.names})
 
-    def described(self, table: Path) -> Labels:
-        """Labels from a table: in its order, or by id where the matrix has names."""
+    def from_table(self, table: Path) -> Labels:
+        """Labels from a table: in its order, or by id if the matrix has names."""
         labels = read_labels(table)
         if self.names is None:
             if len(labels) != self.size:
-                raise DataError(f"{table}: {len(labels):,} labels, and {self.path.name} has {self.size:,} {self.what}s")
+                raise DataError(f"{table}: {len(labels):,} labels, but {self.path.name} has {self.size:,} {self.what}s")
             return labels
         place = {name: number for number, name in enumerate(labels.ids.tolist())}
         missing = [name for name in self.names if name not in place]
         if missing:
-            raise DataError(f"{table}: no id '{missing[0]}', which is a {self.what} of {self.path.name}")
+            raise DataError(f"{table}: no id '{missing[0]}', but {self.path.name} has such a {self.what}")
         return labels.take(np.array([place[name] for name in self.names], dtype=np.intp))
 
 
-def _identified(labels: Labels, pattern: str, path: Path) -> Labels:
-    """Labels with the subject that a pattern finds in their ids."""
+def _with_subjects(labels: Labels, pattern: str, path: Path) -> Labels:
+    """Labels with subjects extracted from their ids by a pattern."""
     try:
         compiled = re.compile(pattern)
     except re.error as error:
         raise UsageError(f"--identity {pattern}: {error}") from None
     subjects = []
     for name in labels.ids.tolist():
-        found = compiled.search(name)
-        if found is None:
+        match = compiled.search(name)
+        if match is None:
             raise DataError(f"{path}: label '{name}' does not match --identity {pattern}")
-        subjects.append(found[1] if compiled.groups else found[0])
+        subjects.append(match[1] if compiled.groups else match[0])
     return Labels({**labels.columns, SUBJECT: subjects})

@@ -1,6 +1,6 @@
-"""The registry of measures: every command that names one reads it. A new measure is one entry in one of the files.
+"""The registry of measures, which every command reads. A new measure is one entry in one of the files.
 
-By what they look at: `outcomes`, `curves` (and ranks) and `values`. Those of other packages come as plug-ins.
+The files are `outcomes`, `curves` (and ranks) and `values`, by what a measure reads. Other packages add plug-ins.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ __all__ = [
     "find_measure",
     "goals",
     "mean_of_value",
+    "measures_for_help",
     "ratio_of_values",
-    "spelled",
 ]
 
 MEASURES: dict[str, Measure] = {
@@ -40,20 +40,20 @@ _COST = re.compile(r"cost(?::(.*))?")
 
 
 def find_measure(name: str, values: Sequence[str] = (), option: str = "--statistic") -> Measure:
-    """The measure of that name; `values` are the further numbers that the records at hand have."""
+    """The measure with this name; `values` are the names of additional numbers in the records."""
     if name in MEASURES:
         return MEASURES[name]
-    if found := _RANK.fullmatch(name):
-        return rank(int(found[1]))
-    if found := _COST.fullmatch(name):
-        return cost(**_costs(name, found[1] or "", option))
-    own = name.removeprefix(VALUES)
-    if own in values:
-        return replace(mean_of_value(own), name=name)
-    if (other := PLUGINS.find(name)) is not None:
-        return other
-    further = [one if one not in MEASURES else f"{VALUES}{one}" for one in values]
-    known = [*MEASURES, "rank1", "rank5", "cost:fp=10,fn=1", *further, *PLUGINS.names()]
+    if match := _RANK.fullmatch(name):
+        return rank(int(match[1]))
+    if match := _COST.fullmatch(name):
+        return cost(**_costs(name, match[1] or "", option))
+    value = name.removeprefix(VALUES)
+    if value in values:
+        return replace(mean_of_value(value), name=name)
+    if (plugin := PLUGINS.find(name)) is not None:
+        return plugin
+    value_names = [one if one not in MEASURES else f"{VALUES}{one}" for one in values]
+    known = [*MEASURES, "rank1", "rank5", "cost:fp=10,fn=1", *value_names, *PLUGINS.names()]
     raise UsageError(f"{option} {name}: no such measure; {nearest(name, known)}")
 
 
@@ -62,9 +62,9 @@ def _is_built_in(name: str) -> bool:
 
 
 def _mistakes(measure: Measure) -> Iterator[str]:
-    """What keeps a measure of a plug-in from being used."""
+    """What makes a plug-in's measure unusable."""
     if not isinstance(measure.words, str) or not measure.words:
-        yield "words is missing: what the measure is called in a sentence"
+        yield "words is missing: the measure's name in a sentence"
     if not callable(measure.statistic):
         yield "statistic is not a function"
     if not isinstance(measure.reads, Reads):
@@ -77,12 +77,12 @@ PLUGINS = PluginGroup("hate.measures", Measure, _mistakes, _is_built_in)
 
 
 def goals() -> list[str]:
-    """Measures that a setting can be tuned for: the rest needs more of a record than a sweep keeps."""
+    """Measures that settings can be tuned for: the others need more of a record than a sweep keeps."""
     return [name for name, measure in MEASURES.items() if measure.reads in (Reads.OUTCOME, Reads.SCORE)]
 
 
-def spelled() -> str:
-    """All measures in a row, for help texts."""
+def measures_for_help() -> str:
+    """All measures, separated by commas, for help texts."""
     return f"{', '.join(MEASURES)}, rank1, rank5 ..., cost:fp=10,fn=1, or a value of the records by name"
 
 
@@ -95,5 +95,5 @@ def _costs(name: str, text: str, option: str) -> dict[str, float]:
         except ValueError:
             raise UsageError(f"{option} {name}: '{number}' is not a number; write cost:fp=10,fn=1") from None
     if set(costs) != {"fp", "fn"} or not all(0 <= one < 1e12 for one in costs.values()) or not any(costs.values()):
-        raise UsageError(f"{option} {name}: write cost:fp=10,fn=1, with numbers from 0 up")
+        raise UsageError(f"{option} {name}: write cost:fp=10,fn=1, with numbers of 0 or more")
     return costs

@@ -15,7 +15,7 @@ __all__ = ["MEASURES", "rank"]
 
 
 def _summary(name: str, words: str, *, larger: bool) -> Measure:
-    """A summary of the curve that `stats.curves` knows by name."""
+    """A summary of the curve, by its name in `stats.curves`."""
 
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
         from harness.stats.curves.summaries import SUMMARIES, summary_statistic
@@ -33,7 +33,7 @@ MEASURES = (
 
 
 def rank(most: int) -> Measure:
-    """The share of probes of people in the gallery that are found at this rank or better."""
+    """The share of probes found at this rank or better, among probes of people in the gallery."""
     name = f"rank{most}"
 
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
@@ -42,10 +42,10 @@ def rank(most: int) -> Measure:
         from harness.stats.replication.statistic import shares
 
         ranks = runs.ranks
-        for run, own in zip(runs.names, ranks, strict=True):
-            if np.isnan(own).all():
-                raise UsageError(f"--statistic {name}: {run} has no ranks; they are recorded in rank tests")
-        # A probe without a rank was not found: refused, in error, or not on a list that ended before.
+        for run, of_run in zip(runs.names, ranks, strict=True):
+            if np.isnan(of_run).all():
+                raise UsageError(f"--statistic {name}: {run} has no ranks; only rank tests record them")
+        # A probe without a rank was not found: refused, an error, or beyond the end of a list.
         counted = [runs.positive if inside is None else runs.positive & inside for _, inside in cells]
         return shares([(ranks[run] <= most) & of for (run, _), of in zip(cells, counted, strict=True)], counted)
 

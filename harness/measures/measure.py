@@ -1,4 +1,4 @@
-"""What a measure is: a number of a run, with its name, its words and how it is made. Nothing here imports numpy."""
+"""The definition of a measure: a number of a run, with its name and how to compute it. Nothing here imports numpy."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from harness.stats.curves.scores import ScoredCases
     from harness.stats.replication.statistic import Statistic
 
-    # A run by its number, and which of the cases count; all of them where nothing is said.
+    # A run by its number, and which of the cases count; None if all do.
     Cell = tuple[int, BoolArray | None]
 
 
 class Reads(Flag):
-    """What a measure needs of a record."""
+    """What a measure needs from a record."""
 
     OUTCOME = auto()
     SCORE = auto()
@@ -30,47 +30,47 @@ class Reads(Flag):
 
 
 class Runs(Protocol):
-    """Runs on the same n cases, as far as measures look at them; (m, n) arrays have a row a run."""
+    """Runs on the same n cases, as far as measures need them; (m, n) arrays have a row per run."""
 
     @property
     def names(self) -> list[str]:
-        """What the runs are called."""
+        """The names of the runs."""
 
     @property
     def positive(self) -> BoolArray:
-        """Whether a case is a positive one."""
+        """Whether a case is positive."""
 
     @property
     def outcome(self) -> npt.NDArray[np.int8]:
-        """Places among the outcomes, (m, n)."""
+        """Indices of the outcomes, (m, n)."""
 
     @property
     def seconds(self) -> FloatArray:
-        """Seconds an answer took, (m, n); not a number where they were not recorded."""
+        """Seconds that an answer took, (m, n); NaN if not recorded."""
 
     @property
     def memory(self) -> FloatArray:
-        """Bytes a program took, (m, n); not a number where they were not recorded."""
+        """Bytes of memory that a program used, (m, n); NaN if not recorded."""
 
     @property
     def ranks(self) -> FloatArray:
-        """The rank of the right one, (m, n); not a number where there is none."""
+        """The rank of the right identity, (m, n); NaN if there is none."""
 
     def curve_cases(self) -> list[ScoredCases]:
         """The scores of every run, ready for curves."""
 
     def value(self, name: str) -> FloatArray:
-        """A further number of the records by name, (m, n)."""
+        """An additional number of the records, by name, (m, n)."""
 
 
 @dataclass(frozen=True)
 class Measure:
     """A number of a run.
 
-    `statistic` makes it of runs for some cells, all in one go, so that their differences have an error. `classes`: what
-    cases a test must have for it; `needs`: without what answers a run has no value of it. `of_totals` is the formula
-    over the totals TP, FN, FP and TN (..., 4) where outcomes are all that it looks at. `unit`: what it is counted in.
-    A `share` of cases differs by so many points.
+    `statistic` computes it from runs for several cells at once, so that their differences have an error. `classes`: the
+    classes that a test must have for it; `needs`: what a run must contain to have a value. `of_totals` is the formula
+    over the totals TP, FN, FP and TN (..., 4), if it depends on outcomes only. `unit`: the unit of the number. A
+    `share` is a share of cases; differences of shares are given in points.
     """
 
     name: str

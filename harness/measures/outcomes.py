@@ -1,7 +1,7 @@
 """Measures of the outcomes: formulas of the totals TP, FN, FP and TN, in this order.
 
-Where a measure is no number, it says so; only Matthews' correlation is 0 where a margin of the table is empty, as
-scikit-learn and its own limit have it.
+An undefined measure is NaN; only Matthews' correlation is 0 if a margin of the table is empty, as in scikit-learn and
+as its own limit gives.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _P, _N = ("positive",), ("negative",)
 
 
 def _codes(runs: Runs) -> npt.NDArray[np.intp]:
-    """Places among the totals, (m, n)."""
+    """Indices of the totals, (m, n)."""
     import numpy as np
 
     places = np.array([TOTALS.index(outcome) for outcome in Outcome])
@@ -54,9 +54,9 @@ def _share(
         from harness.stats.replication.statistic import shares
 
         codes, places = _codes(runs), np.arange(4)
-        above, below = (np.isin(places, part) for part in (hits, within))
-        counted = [_inside(below[codes[run]], inside) for run, inside in cells]
-        return shares([above[codes[run]] & of for (run, _), of in zip(cells, counted, strict=True)], counted)
+        is_hit, is_counted = (np.isin(places, part) for part in (hits, within))
+        counted = [_inside(is_counted[codes[run]], inside) for run, inside in cells]
+        return shares([is_hit[codes[run]] & of for (run, _), of in zip(cells, counted, strict=True)], counted)
 
     return Measure(name, words, statistic, larger, of_totals=of_totals, share=True, **more)
 
@@ -81,7 +81,7 @@ def _formula(name: str, words: str, of_totals: Callable[[Any], Any], counts: tup
 
 
 def cost(fp: float, fn: float) -> Measure:
-    """What the errors cost a case, where a false positive costs `fp` and a false negative `fn`."""
+    """The cost of errors per case, if a false positive costs `fp` and a false negative `fn`."""
     bounds = (0.0, max(fp, fn))
 
     def of_totals(t: Any) -> Any:
@@ -103,7 +103,7 @@ def _mcc(t: Any) -> Any:
     import numpy as np
 
     tp, fn, fp, tn = (t[..., i] for i in range(4))
-    # Roots one by one: the product of four totals of a large test would lose digits.
+    # Separate roots: the product of four totals of a large test would lose digits.
     root = np.sqrt(tp + fp) * np.sqrt(tp + fn) * np.sqrt(tn + fp) * np.sqrt(tn + fn)
     return np.where(root == 0, 0.0, (tp * tn - fp * fn) / np.where(root == 0, 1.0, root))
 

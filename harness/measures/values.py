@@ -1,4 +1,4 @@
-"""Means and ratios of recorded numbers: what answers cost, and the further values that records may have."""
+"""Means and ratios of recorded numbers: what answers cost, and additional values of the records."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 __all__ = ["MEASURES", "VALUES", "mean_of_value", "ratio_of_values"]
 
-# What a further value is called where a measure has its name.
+# The prefix of an additional value whose name is also a measure's.
 VALUES = "values."
 
 
 def _ratio(
     above: Numbers, below: Numbers | None, bounds: tuple[float, float]
 ) -> Callable[[Runs, Sequence[Cell]], Statistic]:
-    """One total over another, of the cases that have both numbers; the mean of one where there is no other."""
+    """One total over another, of the cases that have both numbers; the mean of one without another."""
 
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
         import numpy as np
 
         from harness.stats.replication.statistic import ratio
 
-        upper = above(runs)
-        lower = np.ones_like(upper) if below is None else below(runs)
-        has_both = ~np.isnan(upper) & ~np.isnan(lower)
+        numerator = above(runs)
+        denominator = np.ones_like(numerator) if below is None else below(runs)
+        has_both = ~np.isnan(numerator) & ~np.isnan(denominator)
         known = [has_both[run] & (True if inside is None else inside) for run, inside in cells]
-        tops, bottoms = (
+        numerators, denominators = (
             np.stack([np.where(of, part[run], 0.0) for (run, _), of in zip(cells, known, strict=True)], axis=1)
-            for part in (upper, lower)
+            for part in (numerator, denominator)
         )
-        return ratio(tops, bottoms, bounds=bounds, counted=np.stack(known, axis=1).astype(np.float64))
+        return ratio(numerators, denominators, bounds=bounds, counted=np.stack(known, axis=1).astype(np.float64))
 
     return statistic
 
@@ -61,7 +61,7 @@ def mean_of_value(
     larger_is_better: bool = True,
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Measure:
-    """The mean of a further number of the records, `of`, which has the measure's own name by default."""
+    """The mean of an additional number of the records, `of`; by default the one with the measure's name."""
     key = of or name
     statistic = _ratio(lambda runs: runs.value(key), None, bounds)
     words = words or f"mean {name}"
@@ -77,7 +77,7 @@ def ratio_of_values(
     larger_is_better: bool = True,
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Measure:
-    """The total of one further number of the records over that of another: all errors over all words."""
+    """The total of one additional number of the records over that of another, such as all errors over all words."""
     statistic = _ratio(lambda runs: runs.value(above), lambda runs: runs.value(below), bounds)
     needs = f"records with {above} and {below}"
     return Measure(name, words, statistic, larger_is_better, bounds, Reads.VALUES, needs=needs)

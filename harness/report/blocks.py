@@ -7,7 +7,7 @@ Cell = str | int | float | None
 
 
 class ExactNumber(float):
-    """A number that was given, not computed: it is shown as it was given, with all its digits."""
+    """A number from the input, not computed: it is shown with all its digits."""
 
     def __str__(self) -> str:
         return str(int(self)) if self.is_integer() and abs(self) < 1e15 else float.__repr__(self)
@@ -19,13 +19,13 @@ class Table:
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
-    # Columns that only a person wants to see.
+    # Columns for people, which programs do not need.
     wide: frozenset[str] = field(default_factory=frozenset)
 
     def narrow(self) -> "Table":
-        """Without the columns that are there for people."""
-        kept = [number for number, name in enumerate(self.columns) if name not in self.wide]
-        return Table([self.columns[i] for i in kept], [[row[i] for i in kept] for row in self.rows])
+        """The table without its `wide` columns."""
+        places = [number for number, name in enumerate(self.columns) if name not in self.wide]
+        return Table([self.columns[i] for i in places], [[row[i] for i in places] for row in self.rows])
 
     def numeric(self) -> list[bool]:
         """Which columns have nothing but numbers."""

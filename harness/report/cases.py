@@ -9,7 +9,7 @@ from harness.files.conditions import text
 from harness.report.blocks import Cell, Table
 from harness.transcript.format import Header
 
-# Columns that stay even where no case has any.
+# Columns that are shown even if no case has a value.
 SHOW_FIXED = ("id", "outcome", "expect", "actual", "score", "error", "seconds")
 SHOW_COLUMNS = (
     "id", "repeat", "outcome", "expect", "truth", "actual", "score", "error", "message", "seconds", "memory",
@@ -19,7 +19,7 @@ CASE_FIELDS = ("id", "repeat", "expect", "truth")
 
 
 def run_line(run: TranscriptOverview) -> str:
-    """Test, algorithm and counts of a transcript in a line."""
+    """Test, algorithm and counts of a transcript on one line."""
     test, algorithm, counts = run.header.test, run.header.algorithm, run.counts
     tally = ", ".join(f"{name} {getattr(counts, name):,}" for name in ("TP", "TN", "FP", "FN", "ER"))
     words = f"{test.name} {test.version}, {algorithm.name} {algorithm.version}".rstrip()
@@ -39,7 +39,7 @@ def view_table(view: View) -> Table:
     """A row for each case."""
     columns = [(name, name in SHOW_FIXED) for name in SHOW_COLUMNS]
     columns += [(name, False) for name in _design_columns(view.run.header, [*SHOW_COLUMNS, *view.run.columns])]
-    # A column of the case by a name that a record has of its own could not be told from it.
+    # Without case columns that have the name of a record's own field: the two would look the same.
     columns += [(name, False) for name in view.run.columns if name not in SHOW_COLUMNS]
     columns += [
         (VALUES + name if name in FIELDS else name, False) for name in view.run.values if name not in view.run.columns
@@ -47,26 +47,32 @@ def view_table(view: View) -> Table:
     return _cases_table(columns, view.trials, field_value)
 
 
-def difference_lines(found: Differences, names: Sequence[str], *, answers: bool) -> list[str]:
+def difference_lines(differences: Differences, names: Sequence[str], *, answers: bool) -> list[str]:
     """Both runs, the cases that only one of them has, and how many differ."""
-    lines = [f"A, {names[0]}: {run_line(found.a)}", f"B, {names[1]}: {run_line(found.b)}"]
-    for side, unmatched in (("A", found.only_a), ("B", found.only_b)):
+    lines = [f"A, {names[0]}: {run_line(differences.a)}", f"B, {names[1]}: {run_line(differences.b)}"]
+    for side, unmatched in (("A", differences.only_a), ("B", differences.only_b)):
         lines += [_unmatched_line(side, unmatched)] if unmatched.count else []
-    line = f"of {found.common:,} cases: A right and B wrong {found.n_sf:,}, B right and A wrong {found.n_fs:,}"
-    if found.other_answers:
-        line += f", same outcome but another answer {found.other_answers:,}"
+    line = f"of {differences.common:,} cases: A right and B wrong {differences.n_sf:,}"
+    line += f", B right and A wrong {differences.n_fs:,}"
+    if differences.other_answers:
+        line += f", same outcome but a different answer {differences.other_answers:,}"
         line += "" if answers else " (--answers shows them)"
-    total = found.n_sf + found.n_fs + (found.other_answers if answers else 0)
-    return [*lines, line if len(found.pairs) == total else f"{line}; {_count_shown(len(found.pairs), found.matching)}"]
+    total = differences.n_sf + differences.n_fs + (differences.other_answers if answers else 0)
+    return [
+        *lines,
+        line
+        if len(differences.pairs) == total
+        else f"{line}; {_count_shown(len(differences.pairs), differences.matching)}",
+    ]
 
 
-def difference_table(found: Differences) -> Table:
+def difference_table(differences: Differences) -> Table:
     """A row for each case, both runs side by side."""
     sides = {name: [f"{name}_a", f"{name}_b"] for name in OF_RUN}
     names = ["id", "repeat", *sides["outcome"], "expect", "truth", *sides["actual"], *sides["score"], *sides["error"]]
-    case_columns = [name for name in found.columns if name not in (*CASE_FIELDS, *OF_RUN)]
-    names += [*_design_columns(found.a.header, [*CASE_FIELDS, *case_columns]), *case_columns]
-    return _cases_table([(name, name in DIFF_FIXED) for name in names], found.pairs, pair_value)
+    case_columns = [name for name in differences.columns if name not in (*CASE_FIELDS, *OF_RUN)]
+    names += [*_design_columns(differences.a.header, [*CASE_FIELDS, *case_columns]), *case_columns]
+    return _cases_table([(name, name in DIFF_FIXED) for name in names], differences.pairs, pair_value)
 
 
 def _count_shown(shown: int, matching: int) -> str:
@@ -79,16 +85,16 @@ def _unmatched_line(side: str, unmatched: UnmatchedCases) -> str:
 
 
 def _cases_table(columns: Sequence[tuple[str, bool]], items: Sequence[Any], get: Callable[[Any, str], Any]) -> Table:
-    """A table of those columns that are to stay, or that some item has."""
+    """A table of the columns that are always shown or that have a value in some item."""
     shown = [name for name, always in columns if always or any(get(item, name) is not None for item in items)]
     return Table(shown, [[_cell(get(item, name)) for name in shown] for item in items])
 
 
-def _cell(found: Any) -> Cell:
+def _cell(value: Any) -> Cell:
     """A value for a table: numbers stay numbers."""
-    if found is None or (isinstance(found, (int, float)) and not isinstance(found, bool)):
-        return found
-    return text(found)
+    if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+        return value
+    return text(value)
 
 
 def _design_columns(header: Header, shown: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The further parts of a comparison for people: operating points, costs, margins, groups, items."""
+"""The other parts of a comparison for people: operating points, costs, margins, groups, items."""
 
 import math
 
@@ -13,31 +13,32 @@ from harness.stats.estimate import Estimate
 
 # Cases at either end of the list that are shown; JSON has all.
 MOST_ITEMS = 10
-# Runs whose intervals by group fit beside one another.
-MOST_WITH_INTERVALS = 3
+
 _MEGABYTE = 1e6
 
 
-def detail_blocks(found: Comparison, *, pairs: bool) -> list[Block]:
+def detail_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
     """Costs, groups and items."""
-    blocks = cost_blocks(found, pairs=pairs)
-    if found.by is not None:
-        blocks += group_blocks(found.by, found.names, found.places, found.measure, found.replication)
-    if found.items is not None:
-        blocks += item_blocks(found, found.items)
+    blocks = cost_blocks(comparison, pairs=pairs)
+    if comparison.by is not None:
+        blocks += group_blocks(
+            comparison.by, comparison.names, comparison.places, comparison.measure, comparison.replication
+        )
+    if comparison.items is not None:
+        blocks += item_blocks(comparison, comparison.items)
     return blocks
 
 
-def operating_blocks(found: Comparison) -> list[Block]:
+def operating_blocks(comparison: Comparison) -> list[Block]:
     """Where every threshold was set."""
-    operating = found.operating
+    operating = comparison.operating
     if operating is None:
         return []
     criterion = operating.criterion
     rows: list[list[Cell]] = [
         [name, _threshold(threshold), fpr, fnr]
         for name, threshold, fpr, fnr in zip(
-            found.aligned.names, operating.thresholds, operating.fpr, operating.fnr, strict=True
+            comparison.aligned.names, operating.thresholds, operating.fpr, operating.fnr, strict=True
         )
     ]
     return [
@@ -45,9 +46,9 @@ def operating_blocks(found: Comparison) -> list[Block]:
         Table(["name", "threshold", "fpr", "fnr"], rows),
         Paragraphs(
             [
-                "All outcomes were decided anew. McNemar's test takes these thresholds as given; intervals by design "
-                "allow for their having been set on the same cases.",
-                *few_errors(str(criterion), criterion.at, criterion.limit, found.aligned.positive),
+                "All outcomes were decided again at these thresholds. McNemar's test treats them as fixed; intervals "
+                "by design allow for thresholds that were set on the same cases.",
+                *few_errors(str(criterion), criterion.at, criterion.limit, comparison.aligned.positive),
             ]
         ),
     ]
@@ -57,25 +58,25 @@ def _threshold(value: float) -> str:
     return f"{value:.6g}" if math.isfinite(value) else "none"
 
 
-def cost_blocks(found: Comparison, *, pairs: bool) -> list[Block]:
+def cost_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
     """Time and memory per case, where they were recorded."""
     recorded = [
         (what, unit, scale, costs)
         for what, unit, scale, costs in (
-            ("seconds", "seconds", 1.0, found.seconds),
-            ("memory", "MB", _MEGABYTE, found.memory),
+            ("seconds", "seconds", 1.0, comparison.seconds),
+            ("memory", "MB", _MEGABYTE, comparison.memory),
         )
         if costs is not None
     ]
     if not recorded:
         return []
-    level = percent(found.confidence)
+    level = percent(comparison.confidence)
     columns = ["name"] + [column for _, unit, _, _ in recorded for column in (f"{unit} per case", f"{unit} {level}")]
     rows: list[list[Cell]] = []
-    for number, name in enumerate(found.aligned.names):
+    for number, name in enumerate(comparison.aligned.names):
         rows.append([name, *(cell for _, _, scale, costs in recorded for cell in _cost(costs.runs[number], scale))])
     blocks: list[Block] = [Heading("Time and memory per case"), Table(columns, rows)]
-    return [*blocks, _ratios(found, [(what, costs) for what, _, _, costs in recorded])] if pairs else blocks
+    return [*blocks, _ratios(comparison, [(what, costs) for what, _, _, costs in recorded])] if pairs else blocks
 
 
 def _cost(cost: Estimate | None, scale: float) -> tuple[Cell, Cell]:
@@ -84,12 +85,12 @@ def _cost(cost: Estimate | None, scale: float) -> tuple[Cell, Cell]:
     return f"{cost.value / scale:.4g}", interval_text(cost.interval if cost.se > 0 else None, ".4g", scale)
 
 
-def _ratios(found: Comparison, recorded: list[tuple[str, CostEstimates]]) -> Table:
-    level = percent(found.confidence)
+def _ratios(comparison: Comparison, recorded: list[tuple[str, CostEstimates]]) -> Table:
+    level = percent(comparison.confidence)
     columns = ["pair"] + [c for what, _ in recorded for c in (f"ratio of {what}", f"{what} {level}", f"p {what}")]
     rows: list[list[Cell]] = []
-    for number, pair in enumerate(found.pairs):
-        row: list[Cell] = [f"{found.aligned.names[pair.a]} / {found.aligned.names[pair.b]}"]
+    for number, pair in enumerate(comparison.pairs):
+        row: list[Cell] = [f"{comparison.aligned.names[pair.a]} / {comparison.aligned.names[pair.b]}"]
         for _, costs in recorded:
             one = costs.pairs[number]
             value = "-" if one is None else f"{one.value:.3f}"
@@ -99,19 +100,21 @@ def _ratios(found: Comparison, recorded: list[tuple[str, CostEstimates]]) -> Tab
     return Table(columns, rows)
 
 
-def margin_blocks(found: Comparison) -> list[Block]:
-    """What is within the margin."""
-    if found.margins is None:
+def margin_blocks(comparison: Comparison) -> list[Block]:
+    """Which pairs are within the margin."""
+    if comparison.margins is None:
         return []
-    lines = [margin_verdict(found, pair, one) for pair, one in zip(found.pairs, found.margins, strict=True)]
-    known = next((one.found for one in found.margins if one is not None), None)
-    head = "As good as" if known is None else f"As good as, within {known.margin:g}"
+    lines = [
+        margin_verdict(comparison, pair, one) for pair, one in zip(comparison.pairs, comparison.margins, strict=True)
+    ]
+    known = next((one.equivalence for one in comparison.margins if one is not None), None)
+    head = "Equivalence" if known is None else f"Equivalence within {known.margin:g}"
     return [Heading(head), Paragraphs([*lines, "Choose the margin before you see the data."])]
 
 
-def item_blocks(found: Comparison, items: ItemAnalysis) -> list[Block]:
+def item_blocks(comparison: Comparison, items: ItemAnalysis) -> list[Block]:
     """Which cases tell the runs apart, and how stable their order is."""
-    level = percent(found.confidence)
+    level = percent(comparison.confidence)
     ranks: list[list[Cell]] = [
         [one.name, one.rank, f"{one.low} to {one.high}", one.first]
         for one in sorted(items.ranks, key=lambda one: (one.rank, -one.first))
@@ -139,7 +142,7 @@ def item_blocks(found: Comparison, items: ItemAnalysis) -> list[Block]:
         blocks.append(_item_table("worst", against[:MOST_ITEMS]))
         count = len(against)
         blocks.append(
-            Paragraphs([f"{count:,} cases are more often solved by the worse algorithms: is their ground truth right?"])
+            Paragraphs([f"{count:,} cases are more often solved by the worse algorithms: check their ground truth."])
         )
     return blocks
 

@@ -7,20 +7,22 @@ from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.numbers import estimate_cells, method_words, percent
 from harness.report.sampling import target_text
 
-# A matrix of more columns is not readable on a terminal or a page.
+# A wider matrix is unreadable on a terminal or a page.
 MOST_COLUMNS = 20
 REFUSED = "refused"
 
 
-def confusion_blocks(found: Sequence[Confusion], confidence: float, pairs: int, *, whole: bool = False) -> list[Block]:
+def confusion_blocks(
+    confusions: Sequence[Confusion], confidence: float, pairs: int, *, whole: bool = False
+) -> list[Block]:
     """All transcripts, one after the other, and the difference of two; `whole` shows a matrix of any size."""
     blocks: list[Block] = []
-    for one in found:
+    for one in confusions:
         blocks += [Heading(one.name), *_matrix(one.labels, one.matrix.tolist(), whole), class_table(one, confidence)]
         blocks += _confused(one, pairs)
         blocks.append(Paragraphs(confusion_notes(one)))
-    if len(found) == 2:
-        a, b = found
+    if len(confusions) == 2:
+        a, b = confusions
         blocks += [Heading(f"{a.name} less {b.name}"), *_matrix(a.labels, matrix_difference(a, b).tolist(), whole)]
         blocks.append(Paragraphs([f"A positive number: {a.name} gave that answer more often."]))
     return blocks
@@ -38,49 +40,51 @@ def matrix_table(labels: Sequence[str], matrix: Sequence[Sequence[int]]) -> Tabl
     return Table(["truth", *labels, REFUSED], rows)
 
 
-def tidy_table(found: Sequence[Confusion]) -> Table:
+def tidy_table(confusions: Sequence[Confusion]) -> Table:
     """All matrices in one table for spreadsheets: the transcript's name first."""
-    labels = found[0].labels
+    labels = confusions[0].labels
     rows: list[list[Cell]] = [
-        [one.name, label, *row] for one in found for label, row in zip(labels, one.matrix.tolist(), strict=True)
+        [one.name, label, *row] for one in confusions for label, row in zip(labels, one.matrix.tolist(), strict=True)
     ]
-    if len(found) == 2:
-        gap = matrix_difference(found[0], found[1]).tolist()
-        name = f"{found[0].name} less {found[1].name}"
+    if len(confusions) == 2:
+        gap = matrix_difference(confusions[0], confusions[1]).tolist()
+        name = f"{confusions[0].name} less {confusions[1].name}"
         rows += [[name, label, *row] for label, row in zip(labels, gap, strict=True)]
     return Table(["transcript", "truth", *labels, REFUSED], rows)
 
 
-def class_table(found: Confusion, confidence: float) -> Table:
+def class_table(confusion: Confusion, confidence: float) -> Table:
     """Recall and precision of each class, with intervals."""
     level = percent(confidence)
     rows: list[list[Cell]] = [
         [label, recall.cases, *estimate_cells(recall.estimate), precision.cases, *estimate_cells(precision.estimate)]
-        for label, recall, precision in zip(found.labels, found.recall, found.precision, strict=True)
+        for label, recall, precision in zip(confusion.labels, confusion.recall, confusion.precision, strict=True)
     ]
     columns = ["class", "cases", "recall", f"recall {level}", "answered", "precision", f"precision {level}"]
     return Table(columns, rows)
 
 
-def _confused(found: Confusion, most: int) -> list[Block]:
-    pairs = found.pairs[:most]
+def _confused(confusion: Confusion, most: int) -> list[Block]:
+    pairs = confusion.pairs[:most]
     if not pairs:
         return [Paragraphs(["No class was mistaken for another."])]
     rows: list[list[Cell]] = [[pair.truth, pair.answer, pair.count, pair.share] for pair in pairs]
     return [Table(["truth", "mistaken for", "times", "share of truth"], rows)]
 
 
-def confusion_notes(found: Confusion) -> list[str]:
-    """How the intervals were found, and what the refusals are."""
-    how = f"Intervals by {method_words(found.method)}, for {target_text(found.target, found.stratum)}."
-    if found.method == "none":
-        few = int(found.matrix.sum()) + found.left_out == 1
+def confusion_notes(confusion: Confusion) -> list[str]:
+    """How the intervals were computed, and what counts as a refusal."""
+    how = f"Intervals by {method_words(confusion.method)}, for {target_text(confusion.target, confusion.stratum)}."
+    if confusion.method == "none":
+        few = int(confusion.matrix.sum()) + confusion.left_out == 1
         how = "A single case has no interval." if few else "Too many classes and cases for intervals."
     lines = [f"{how} Every record counts once."]
-    if found.errors:
-        lines.append(f"Refusals include {found.errors:,} errors.")
-    if found.below:
-        lines.append(f"Refusals include {found.below:,} answers below the threshold.")
-    if found.left_out:
-        lines.append(f"{found.left_out:,} cases do not count: their class is not known, or they were not asked for.")
+    if confusion.errors:
+        lines.append(f"Refusals include {confusion.errors:,} errors.")
+    if confusion.below:
+        lines.append(f"Refusals include {confusion.below:,} answers below the threshold.")
+    if confusion.left_out:
+        lines.append(
+            f"{confusion.left_out:,} cases do not count: their class is not known, or they were not asked for."
+        )
     return lines

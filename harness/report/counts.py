@@ -20,7 +20,7 @@ CountRow = tuple[Mapping[str, Value], Counts]
 
 
 def count_row(params: Mapping[str, Value], counts: Counts, design: DesignRate | None = None) -> dict[str, Any]:
-    """A row as JSON has it. The interval is Wilson's, at 95 %, as if cases were independent; `replication` is not."""
+    """A row of the JSON output: `interval` is Wilson's at 95 %, for independent cases; `replication` is by design."""
     interval = wilson(counts.successes, counts.tests)
     replication = None
     if design is not None and design.estimate is not None and design.sampling is not None:
@@ -103,7 +103,7 @@ def design_words(design: DesignRate) -> str:
 
 
 def rate_words(counts: Counts, design: DesignRate | None) -> str:
-    """The rate with its interval in a line; where there is a design, both are the design's."""
+    """The rate with its interval on one line; if there is a design, both are the design's."""
     if design is not None and (design.estimate is None or design.sampling is None):
         return f"rate {counts.rate:.4f}, {design_words(design)}"
     interval = f"95 % interval {interval_cell(counts, design)}"

@@ -25,7 +25,7 @@ class CurveData:
 
 
 POINTS = ("threshold", "tpr", "fpr", "fnr", "precision", "low", "high")
-# Of the tpr at that fpr, where there are such bands.
+# Limits of the tpr at that fpr, if the curve has such bands.
 AT_FPR = ("low_at_fpr", "high_at_fpr")
 
 
@@ -39,7 +39,7 @@ def curve_data(curve: Curve, confidence: float = 0.95) -> CurveData:
     level, target = percent(confidence), target_text(curve.target, curve.stratum)
     remarks = [
         f"{curve.positives} positives, {curve.negatives} negatives",
-        f"AUC {_with(curve, curve.auc, level)}; EER {_with(curve, curve.eer, level)}",
+        f"AUC {_with_interval(curve, curve.auc, level)}; EER {_with_interval(curve, curve.eer, level)}",
         *([f"low and high: of the tpr at that threshold, {level}, {curve.bands}, for {target}"] * bool(curve.bands)),
         *([f"low_at_fpr and high_at_fpr: of the tpr at that fpr, {level}"] * curve.points.fixed),
         *curve.notes,
@@ -47,11 +47,11 @@ def curve_data(curve: Curve, confidence: float = 0.95) -> CurveData:
     return CurveData(curve.name, columns, remarks)
 
 
-def _with(curve: Curve, one: Estimate, level: str) -> str:
-    if one.interval is None:
-        return f"{one.value:.6f}"
-    limits, target = interval_text(one.interval), target_text(curve.summary_target, curve.stratum)
-    return f"{one.value:.6f} ({level}: {limits}, {summary_method(one)}, for {target})"
+def _with_interval(curve: Curve, estimate: Estimate, level: str) -> str:
+    if estimate.interval is None:
+        return f"{estimate.value:.6f}"
+    limits, target = interval_text(estimate.interval), target_text(curve.summary_target, curve.stratum)
+    return f"{estimate.value:.6f} ({level}: {limits}, {summary_method(estimate)}, for {target})"
 
 
 def match_data(curve: MatchCurve) -> CurveData:
@@ -73,7 +73,7 @@ def match_data(curve: MatchCurve) -> CurveData:
 
 
 def plain_data(data: Sequence[CurveData]) -> str:
-    """A block for each curve, two blank lines between: `plot "file" index 1 using 3:2`."""
+    """A block for each curve, separated by two blank lines: `plot "file" index 1 using 3:2`."""
     return "\n\n".join(_block(one) for one in data)
 
 

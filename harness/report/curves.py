@@ -1,4 +1,4 @@
-"""Curves for people: what to know about each, in tables and sentences."""
+"""Curves for people, in tables and sentences."""
 
 import math
 from collections.abc import Sequence
@@ -8,14 +8,14 @@ from harness.report.blocks import Block, Cell, Paragraphs, Table
 from harness.report.numbers import interval_text, percent
 from harness.report.sampling import target_text
 
-# More pairs that cross are a table.
+# If more pairs cross, they are a table.
 MOST_SENTENCES = 3
 
 
 def curve_blocks(
     curves: Sequence[Curve], crossed: Sequence[CurveCrossings], kind: str, confidence: float
 ) -> list[Block]:
-    """The summary, operating points and costs where asked for, and what a reader must know."""
+    """The summary, operating points and costs if requested, and what a reader must know."""
     blocks: list[Block] = [summary_table(curves, kind, confidence)]
     if any(curve.requested for curve in curves):
         blocks.append(operating_table(curves, confidence))
@@ -51,13 +51,13 @@ def summary_table(curves: Sequence[Curve], kind: str, confidence: float) -> Tabl
 
 
 def operating_table(curves: Sequence[Curve], confidence: float) -> Table:
-    """A row for each curve and each point that was asked for."""
+    """A row for each curve and each requested point."""
     level = f"{percent(confidence)} interval"
     rows: list[list[Cell]] = [
-        [curve.name, asked.at.text, number(asked.point.threshold), asked.point.fmr, asked.point.fnmr,
-         _of(asked), "" if asked.point.attained else "no threshold reaches it"]
+        [curve.name, requested.at.text, number(requested.point.threshold), requested.point.fmr, requested.point.fnmr,
+         _point_interval(requested), "" if requested.point.attained else "no threshold reaches it"]
         for curve in curves
-        for asked in curve.requested
+        for requested in curve.requested
     ]  # fmt: skip
     columns = ["name", "at", _setting(curves), "fpr", "fnr", level, "remark"]
     return Table(columns if any(row[-1] for row in rows) else columns[:-1], _without_empty(rows))
@@ -92,7 +92,7 @@ def mean_table(curves: Sequence[Curve]) -> Table:
 
 
 def crossing_table(crossed: Sequence[CurveCrossings]) -> Table:
-    """Where curves cross, from left to right; the first and the last place where they are many."""
+    """Where curves cross, from left to right; only the first and last place if there are several."""
     rows: list[list[Cell]] = []
     for pair in crossed:
         first, last = pair.places[0], pair.places[-1]
@@ -102,7 +102,7 @@ def crossing_table(crossed: Sequence[CurveCrossings]) -> Table:
 
 
 def sentences(curves: Sequence[Curve], crossed: Sequence[CurveCrossings]) -> list[str]:
-    """How sure, what is odd about each curve, and where two cross."""
+    """How the intervals were computed, the notes on each curve, and where two cross."""
     lines = list(dict.fromkeys(_certainty(curve) for curve in curves))
     lines += [f"{curve.name}: {note}." for curve in curves for note in curve.notes]
     few = crossed if len(crossed) <= MOST_SENTENCES else []
@@ -123,7 +123,7 @@ def _crossing_sentence(pair: CurveCrossings) -> str:
     return f"{pair.a} and {pair.b} cross {len(pair.places)} times {between}: {outside}."
 
 
-# How methods are called in a sentence.
+# The names of methods in a sentence.
 METHODS = {
     "brr": "BRR",
     "wilson": "Wilson",
@@ -134,8 +134,8 @@ METHODS = {
 
 
 def _certainty(curve: Curve) -> str:
-    """How each interval was found and what it is for; said once where all are for the same."""
-    found = [
+    """How each interval was computed and what it is for, one sentence per target."""
+    intervals = [
         (f"{what} by {METHODS.get(method, method)}", target_text(curve.summary_target, curve.stratum))
         for what, one, method in (
             ("AUC", curve.auc, summary_method(curve.auc)),
@@ -147,9 +147,9 @@ def _certainty(curve: Curve) -> str:
         where = "at each false positive rate" if curve.points.fixed else "at each threshold"
         kind = f"pointwise bands {where}, {METHODS.get(curve.bands, curve.bands)}"
         kind = f"bands {where} that hold along the whole curve" if curve.bands == "simultaneous" else kind
-        found.append((kind, target_text(curve.target, curve.stratum)))
+        intervals.append((kind, target_text(curve.target, curve.stratum)))
     by_target: dict[str, list[str]] = {}
-    for text, target in found:
+    for text, target in intervals:
         by_target.setdefault(target, []).append(text)
     return " ".join(f"Intervals for {target}: {', '.join(texts)}." for target, texts in by_target.items())
 
@@ -165,6 +165,7 @@ def _setting(curves: Sequence[Curve]) -> str:
     return curves[0].param or "threshold"
 
 
-def _of(asked: RequestedPoint) -> str:
-    known = asked.estimate is not None and asked.estimate.interval is not None
-    return f"{asked.of} {interval_text(asked.estimate.interval)}" if asked.estimate is not None and known else "-"
+def _point_interval(requested: RequestedPoint) -> str:
+    if requested.estimate is None or requested.estimate.interval is None:
+        return "-"
+    return f"{requested.of} {interval_text(requested.estimate.interval)}"

@@ -1,4 +1,4 @@
-"""What a test is about, and what a newcomer needs to take part: the facts, and a page of them."""
+"""What a test is about and what a newcomer needs to take part, as data and as a page."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from harness.script.design import column_names
 
 
 def test_facts(cases: CaseSet) -> dict[str, Any]:
-    """What is known about a test, as JSON has it."""
+    """What is known about a test, as in the JSON output."""
     script, test = cases.script, cases.script.file.test
     trained = script.file.train
     return {
@@ -49,7 +49,7 @@ def test_facts(cases: CaseSet) -> dict[str, Any]:
 
 
 def _target(cases: CaseSet) -> str:
-    """What an interval of this test is for."""
+    """What an interval for this test is about."""
     design = cases.script.file.design
     parts = []
     if design.stratum is not None:

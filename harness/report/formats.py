@@ -1,7 +1,7 @@
 """The formats that results are written in: one entry of `WRITERS` each.
 
-To add a format, name it in `Format` and say in `WRITERS` how it writes a table, a heading and paragraphs: every command
-that prints tables then has it.
+To add a format, name it in `Format` and define in `WRITERS` how it writes a table, a heading and paragraphs: every
+command that prints tables then offers it.
 """
 
 import csv
@@ -31,7 +31,7 @@ from harness.report.text import (
 
 # Piped text is not cut to the width of a terminal.
 _UNLIMITED = 400
-# Lines of prose are no longer than this, however wide the terminal is, and no shorter than that.
+# Limits for a line of prose, however wide the terminal is.
 _LONGEST_LINE, _SHORTEST_LINE = 100, 40
 
 
@@ -53,11 +53,11 @@ class Format(StrEnum):
 class Writer:
     """How a format writes the parts of a report.
 
-    table       a table that is all there is to print; the number is the width of the terminal
+    table       a table printed by itself; the number is the width of the terminal
     heading     nothing for a format that has only tables
     paragraphs  likewise
-    inner       a table between paragraphs, where that is written differently
-    offered     whether commands offer it; the others are for pages
+    inner       a table between paragraphs, if that is written differently
+    offered     whether commands offer the format; the others are for pages
     """
 
     table: Callable[[Table, int], str]
@@ -94,7 +94,7 @@ def render_data(payload: Any, style: Format) -> str:
 
 
 def encode_json(payload: Any) -> bytes:
-    """JSON in one line; numpy's numbers and msgspec's structs may be in it."""
+    """JSON on one line; the payload may contain numpy numbers and msgspec structs."""
     return msgspec.json.encode(payload, enc_hook=_number)
 
 
@@ -106,7 +106,7 @@ def _number(value: Any) -> Any:
 
 
 def notebook_html(blocks: Sequence[Block]) -> str:
-    """Blocks for a notebook's cell, in the notebook's own colours, light or dark; no style sheet is needed."""
+    """Blocks for a notebook cell, in the notebook's own colours, light or dark; no style sheet is needed."""
     parts = [_render_block(block, _NOTEBOOK, _LONGEST_LINE) for block in blocks]
     return f"<div>\n{''.join(parts)}</div>\n"
 
@@ -120,7 +120,7 @@ def _plain(table: Table, _width: int) -> str:
     header = [one_word(name) for name in narrow.columns]
     header[0] = f"# {header[0]}"
     last = len(header) - 1
-    # The last column may have blanks: whoever splits a line at them still finds all the others.
+    # The last column may have blanks: splitting a line at blanks still gives all the others.
     body = [
         [(last_field if i == last else one_word)(cell_text(cell)) for i, cell in enumerate(row)] for row in narrow.rows
     ]
@@ -194,7 +194,7 @@ def _separate(escape: Callable[[str], str]) -> Callable[[Sequence[str], int], st
 
 
 def _html(table: Table, _width: int) -> str:
-    """A table in a box of its own, which scrolls where a screen is too narrow for it."""
+    """A table in a box of its own, which scrolls on a narrow screen."""
     kinds = [' class="number"' if table.rows and right else "" for right in table.numeric()]
     return f'<div class="table" tabindex="0">{_html_table(table, kinds)}</div>\n'
 

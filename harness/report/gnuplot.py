@@ -1,4 +1,4 @@
-"""Ready gnuplot scripts of curves, their data inline: `gnuplot FILE` draws the picture beside it."""
+"""Complete gnuplot scripts for curves, with the data inline: `gnuplot FILE` draws the picture next to it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from harness.report.curve_data import CurveData, curve_data, match_data, plain_d
 from harness.report.plots.canvas import COLOURS, DEVIATE_TICKS, largest_rate, reached, smallest_rate
 from harness.report.text import safe, shortened
 
-# Dash types that tell lines apart in black and white.
+# Dash types that distinguish lines in black and white.
 DASHES = 5
 
 
 @dataclass(frozen=True)
 class PlotLayout:
-    """What is drawn: labels, settings, which columns, how a line runs."""
+    """What is drawn: labels, settings, columns and the style of lines."""
 
     x: str
     y: str
@@ -32,7 +32,7 @@ class PlotLayout:
 
 @dataclass(frozen=True)
 class CurvePart:
-    """The points of a curve that a threshold reaches, as places from 0, and its name in the key."""
+    """The points of a curve that a threshold reaches, counted from 0, and its title in the key."""
 
     title: str
     first: int
@@ -45,7 +45,7 @@ class CurvePart:
 
 
 def script(layout: PlotLayout, data: Sequence[CurveData], parts: Sequence[CurvePart], path: PurePath) -> str:
-    """The whole script; names are single-quoted, where gnuplot knows no escapes and no commands."""
+    """The whole script; names are single-quoted, so gnuplot reads no escapes or commands in them."""
     picture = f"{path.stem}.svg"
     lines = [
         f"# Draws {safe(picture)}. For another format change the next two lines, e.g. to pngcairo or pdfcairo.",
@@ -75,7 +75,7 @@ def _plots(layout: PlotLayout, parts: Sequence[CurvePart]) -> list[str]:
 
 
 def quoted(text: str) -> str:
-    """A string that gnuplot takes as it is."""
+    """A string that gnuplot takes literally."""
     return "'" + safe(text).replace("'", "''") + "'"
 
 
@@ -84,7 +84,7 @@ _DIAGONAL = "x with lines linecolor '#999999' linewidth 0.7 dashtype 1 notitle"
 
 
 def _clamped(floor: float) -> list[str]:
-    """Rates of 0 and 1 are drawn at the end of an axis that has no place for them."""
+    """Rates of 0 and 1 are drawn at the ends of an axis that cannot show them."""
     return [f"floor_ = {floor:.9g}", "clamp(r) = r < floor_ ? floor_ : (r > 1 - floor_ ? 1 - floor_ : r)"]
 
 
@@ -122,12 +122,12 @@ def det_layout(axes: str, floor: float, largest: float, *, bands: tuple[int, int
 
 
 def pr_layout() -> PlotLayout:
-    """Precision over recall, in steps: straight lines would promise what no threshold gives."""
+    """Precision over recall, in steps: straight lines would show points that no threshold gives."""
     return PlotLayout("recall", "precision", [*_UNIT, "set key bottom left"], "2:5", style="fsteps")
 
 
 def cmc_layout(*, bands: bool) -> PlotLayout:
-    """Identification rate over the rank, which is on a logarithmic axis."""
+    """Identification rate over the rank, on a logarithmic axis."""
     settings = ["set logscale x", "set yrange [*:1]"]
     return PlotLayout("rank", "identification rate", settings, "1:2", style="linespoints pointsize 0.4",
                   band="1:3:4" if bands else "")  # fmt: skip
@@ -160,9 +160,10 @@ def _ends(curve: Curve) -> tuple[int, int]:
 def _title(kind: str, curve: Curve) -> str:
     if kind == "pr":
         return f"AP {curve.average_precision:.3f}"
-    name, sure = ("AUC", curve.auc) if kind == "roc" else ("EER", curve.eer)
-    limits = f" [{sure.interval.low:.3f}, {sure.interval.high:.3f}]" if sure.interval is not None else ""
-    return f"{name} {sure.value:.3f}{limits}"
+    name, estimate = ("AUC", curve.auc) if kind == "roc" else ("EER", curve.eer)
+    interval = estimate.interval
+    limits = "" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]"
+    return f"{name} {estimate.value:.3f}{limits}"
 
 
 def match_script(curves: Sequence[MatchCurve], path: Path) -> str:

@@ -8,7 +8,7 @@ from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.numbers import distance, estimate_cells, p_is, p_text, percent, span
 from harness.stats.replication.method import Replication
 
-# Runs whose intervals by group fit beside one another.
+# Runs whose intervals by group fit side by side.
 MOST_WITH_INTERVALS = 3
 
 
@@ -17,21 +17,25 @@ def group_blocks(
     names: Sequence[str],
     pairs: Sequence[tuple[int, int]],
     measure: Measure,
-    plan: Replication,
+    replication: Replication,
     correction: str = "Holm",
 ) -> list[Block]:
     """Every run and every pair in every group, and what follows from them."""
-    blocks: list[Block] = [Heading(f"By {by.column}: {measure.words}"), value_table(by, names, plan)]
+    blocks: list[Block] = [Heading(f"By {by.column}: {measure.words}"), value_table(by, names, replication)]
     if pairs:
-        blocks.append(_pair_table(by, names, pairs, plan, correction))
-    lines = [*_lacking(by, measure), *gap_lines(by, names, measure, plan), *_interactions(by, names, pairs, plan)]
+        blocks.append(_pair_table(by, names, pairs, replication, correction))
+    lines = [
+        *_lacking(by, measure),
+        *gap_lines(by, names, measure, replication),
+        *_interactions(by, names, pairs, replication),
+    ]
     lines += [f"p {correction} is corrected for all groups and pairs."] if pairs else []
     return [*blocks, Paragraphs(lines)] if lines else blocks
 
 
-def value_table(by: Breakdown, names: Sequence[str], plan: Replication) -> Table:
-    """A column for each run, with intervals where there is room for them."""
-    level, wide = percent(plan.confidence), len(names) <= MOST_WITH_INTERVALS
+def value_table(by: Breakdown, names: Sequence[str], replication: Replication) -> Table:
+    """A column for each run, with intervals if there is room for them."""
+    level, wide = percent(replication.confidence), len(names) <= MOST_WITH_INTERVALS
     columns = [column for name in names for column in ([name, f"{name} {level}"] if wide else [name])]
     rows: list[list[Cell]] = [
         [group.label, group.cases, *(cell for one in group.runs for cell in estimate_cells(one)[: 2 if wide else 1])]
@@ -41,7 +45,7 @@ def value_table(by: Breakdown, names: Sequence[str], plan: Replication) -> Table
 
 
 def _pair_table(
-    by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], plan: Replication, correction: str
+    by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], replication: Replication, correction: str
 ) -> Table:
     rows: list[list[Cell]] = []
     for group in by.groups:
@@ -50,40 +54,40 @@ def _pair_table(
             p_values = (None, None) if one is None else (one.p_value, one.p_adjusted)
             rows.append([group.label, f"{names[a]} - {names[b]}", value, interval, *map(p_text, p_values)])
     return Table(
-        [by.column, "pair", "difference", f"{percent(plan.confidence)} interval", "p", f"p {correction}"], rows
+        [by.column, "pair", "difference", f"{percent(replication.confidence)} interval", "p", f"p {correction}"], rows
     )
 
 
 def _lacking(by: Breakdown, measure: Measure) -> list[str]:
     empty = [group.label for group in by.groups if not any(group.runs)]
-    return [f"No {measure.name} within: {', '.join(empty)}."] if empty else []
+    return [f"No {measure.name} in these groups: {', '.join(empty)}."] if empty else []
 
 
-def gap_lines(by: Breakdown, names: Sequence[str], measure: Measure, plan: Replication) -> list[str]:
+def gap_lines(by: Breakdown, names: Sequence[str], measure: Measure, replication: Replication) -> list[str]:
     """The worst group of each run, and how far it is from the best."""
-    found = zip(names, by.gaps, strict=True)
-    return [_gap(by.column, name, gap, measure, plan) for name, gap in found if gap is not None]
+    gaps = zip(names, by.gaps, strict=True)
+    return [_gap(by.column, name, gap, measure, replication) for name, gap in gaps if gap is not None]
 
 
-def _gap(column: str, name: str, gap: Gap, measure: Measure, plan: Replication) -> str:
+def _gap(column: str, name: str, gap: Gap, measure: Measure, replication: Replication) -> str:
     one, sign = gap.estimate, 1 if gap.estimate.value >= 0 else -1
     far = distance(abs(one.value), rate=measure.share)
     text = f"{name} is worst where {column} is {gap.worst} and best where it is {gap.best}: {far} apart"
     if one.interval is not None:
         low, high = sorted((sign * one.interval.low, sign * one.interval.high))
         limits = f"{span(100 * low, 100 * high, '.1f')} points" if measure.share else span(low, high)
-        text += f" ({percent(plan.confidence)} interval {limits}, for all pairs of groups at once)"
+        text += f" ({percent(replication.confidence)} interval {limits}, for all pairs of groups at once)"
     return f"{text}; test that all groups are equal: {p_is(gap.p_value)}." if gap.p_value is not None else f"{text}."
 
 
 def _interactions(
-    by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], plan: Replication
+    by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], replication: Replication
 ) -> list[str]:
     lines = []
     for (a, b), one in zip(pairs, by.interactions, strict=True):
         if one is None:
             continue
-        said = "changes with" if one.p_adjusted <= 1 - plan.confidence else "was not shown to change with"
+        verdict = "changes with" if one.p_adjusted <= 1 - replication.confidence else "was not shown to change with"
         between = f"The difference between {names[a]} and {names[b]}"
-        lines.append(f"{between} {said} {by.column} (Wald's test, {p_is(one.p_adjusted)}).")
+        lines.append(f"{between} {verdict} {by.column} (Wald's test, {p_is(one.p_adjusted)}).")
     return lines

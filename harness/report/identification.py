@@ -5,7 +5,7 @@ from math import isfinite
 
 from harness.analysis.cmc import MatchCurve
 from harness.analysis.galleries import GalleryComparison, GalleryTest
-from harness.analysis.replication_methods import IGNORES, MethodComparison
+from harness.analysis.replication_methods import NO_STRATA, MethodComparison
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.numbers import interval_text, method_words, p_text, percent, span
 from harness.report.sampling import target_text
@@ -22,9 +22,9 @@ def match_blocks(curves: Sequence[MatchCurve], confidence: float) -> list[Block]
 
 
 def _band_lines(curves: Sequence[MatchCurve]) -> list[str]:
-    """How the bands were found and what they are for; once where that is the same for several curves."""
-    found = [(method_words(c.bands), target_text(c.target, c.stratum)) for c in curves if c.bands]
-    return [f"Pointwise bands by {method}, for {target}." for method, target in dict.fromkeys(found)]
+    """How the bands were computed and what they are for, without repetition."""
+    bands = [(method_words(c.bands), target_text(c.target, c.stratum)) for c in curves if c.bands]
+    return [f"Pointwise bands by {method}, for {target}." for method, target in dict.fromkeys(bands)]
 
 
 def match_table(curves: Sequence[MatchCurve], confidence: float) -> Table:
@@ -56,19 +56,22 @@ ALPHA = 0.05
 MOST_NAMES = 3
 
 
-def gallery_blocks(found: Sequence[GalleryComparison], confidence: float) -> list[Block]:
+def gallery_blocks(comparisons: Sequence[GalleryComparison], confidence: float) -> list[Block]:
     """Curves of all galleries, and the tests."""
-    curves = [curve for one in found for curve in one.curves]
+    curves = [curve for one in comparisons for curve in one.curves]
     blocks: list[Block] = [match_table(curves, confidence)]
     blocks += [Paragraphs(lines)] if (lines := _band_lines(curves)) else []
-    blocks += [Heading("Do the galleries differ?"), effect_table(found)]
-    return [*blocks, Paragraphs([line for one in found for line in _gallery_lines(one)] + _gallery_meaning(found))]
+    blocks += [Heading("Do the galleries differ?"), effect_table(comparisons)]
+    return [
+        *blocks,
+        Paragraphs([line for one in comparisons for line in _gallery_lines(one)] + _gallery_meaning(comparisons)),
+    ]
 
 
-def effect_table(found: Sequence[GalleryComparison]) -> Table:
+def effect_table(comparisons: Sequence[GalleryComparison]) -> Table:
     """A row for each test, at rank 1."""
     rows: list[list[Cell]] = []
-    for one in found:
+    for one in comparisons:
         for tested in one.tests:
             rates = tested.effect.rates[:, 0].tolist()
             best, worst = rates.index(max(rates)), rates.index(min(rates))
@@ -81,28 +84,30 @@ def effect_table(found: Sequence[GalleryComparison]) -> Table:
     return Table(["name", "galleries", "number", "best, rank 1", "worst, rank 1", "apart", "p"], rows)
 
 
-def _gallery_lines(found: GalleryComparison) -> list[str]:
-    lines = [_gallery_verdict(found, tested) for tested in found.tests]
-    left_out = found.tests[0].sets.left_out
+def _gallery_lines(comparison: GalleryComparison) -> list[str]:
+    lines = [_gallery_verdict(comparison, tested) for tested in comparison.tests]
+    left_out = comparison.tests[0].sets.left_out
     if left_out:
         names = ", ".join(left_out[:MOST_NAMES]) + (", ..." if len(left_out) > MOST_NAMES else "")
-        lines.append(f"{found.name}: {len(left_out):,} people lack an image in a gallery and are left out: {names}.")
+        lines.append(
+            f"{comparison.name}: {len(left_out):,} people lack an image in a gallery and are left out: {names}."
+        )
     return lines
 
 
-def _gallery_verdict(found: GalleryComparison, tested: GalleryTest) -> str:
+def _gallery_verdict(comparison: GalleryComparison, tested: GalleryTest) -> str:
     p = float(tested.effect.p_values[0])
     which = "mixed galleries" if tested.mixed else f"galleries by {tested.sets.column}"
     if p > ALPHA:
-        return f"{found.name}: no difference between {which} is shown."
-    advice = "" if len(found.tests) > 1 else "; --mix gives each an equal share of all images"
-    return f"{found.name}: the {which} differ{advice}."
+        return f"{comparison.name}: no difference between {which} was shown."
+    advice = "" if len(comparison.tests) > 1 else "; --mix gives each an equal share of all images"
+    return f"{comparison.name}: the {which} differ{advice}."
 
 
-def _gallery_meaning(found: Sequence[GalleryComparison]) -> list[str]:
-    first = found[0]
+def _gallery_meaning(comparisons: Sequence[GalleryComparison]) -> list[str]:
+    first = comparisons[0]
     return [
-        f"p: how often galleries made at random, of the same people and images, lie as far apart; "
+        f"p: how often random galleries of the same people and images lie as far apart; "
         f"{first.permutations:,} permutations within people, seed {first.seed}."
     ]
 
@@ -111,10 +116,10 @@ def _gallery_meaning(found: Sequence[GalleryComparison]) -> list[str]:
 METHOD_RANKS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
-def method_blocks(found: Sequence[MethodComparison]) -> list[Block]:
+def method_blocks(comparisons: Sequence[MethodComparison]) -> list[Block]:
     """Standard errors by method, and with one unit fewer in each stratum."""
     blocks: list[Block] = []
-    for one in found:
+    for one in comparisons:
         shown = [rank for rank in METHOD_RANKS if rank <= one.rates.size]
         blocks += [Heading(f"{one.name}: standard errors over the rank"), method_table(one, shown)]
         if one.fewer:
@@ -126,19 +131,26 @@ def method_blocks(found: Sequence[MethodComparison]) -> list[Block]:
     return blocks
 
 
-def method_table(found: MethodComparison, ranks: Sequence[int]) -> Table:
+def method_table(comparison: MethodComparison, ranks: Sequence[int]) -> Table:
     """A row for each rank, a column for each method."""
     rows: list[list[Cell]] = [
-        [rank, float(found.rates[rank - 1]), *(_se(float(se[rank - 1])) for se in found.se.values())] for rank in ranks
+        [rank, float(comparison.rates[rank - 1]), *(_se(float(se[rank - 1])) for se in comparison.se.values())]
+        for rank in ranks
     ]
-    return Table(["rank", "rate", *found.se], rows)
+    return Table(["rank", "rate", *comparison.se], rows)
 
 
-def unit_table(found: MethodComparison, ranks: Sequence[int]) -> Table:
+def unit_table(comparison: MethodComparison, ranks: Sequence[int]) -> Table:
     """A row for each rank: all units, and each sample without one of them."""
-    columns = ["rank", f"{found.per_stratum} units", *(f"without unit {n + 1}" for n in range(len(found.fewer)))]
-    all_units = found.se["brr"]
-    rows: list[list[Cell]] = [[rank, *(_se(float(se[rank - 1])) for se in (all_units, *found.fewer))] for rank in ranks]
+    columns = [
+        "rank",
+        f"{comparison.per_stratum} units",
+        *(f"without unit {n + 1}" for n in range(len(comparison.fewer))),
+    ]
+    all_units = comparison.se["brr"]
+    rows: list[list[Cell]] = [
+        [rank, *(_se(float(se[rank - 1])) for se in (all_units, *comparison.fewer))] for rank in ranks
+    ]
     return Table(columns, rows)
 
 
@@ -146,12 +158,12 @@ def _se(value: float) -> str:
     return f"{value:.5f}"
 
 
-def tidy_method_table(found: Sequence[MethodComparison]) -> Table:
+def tidy_method_table(comparisons: Sequence[MethodComparison]) -> Table:
     """Every rank, for programs."""
-    most = max(len(one.fewer) for one in found)
-    columns = ["name", "rank", "rate", *found[0].se, *(f"brr without unit {n + 1}" for n in range(most))]
+    most = max(len(one.fewer) for one in comparisons)
+    columns = ["name", "rank", "rate", *comparisons[0].se, *(f"brr without unit {n + 1}" for n in range(most))]
     rows: list[list[Cell]] = []
-    for one in found:
+    for one in comparisons:
         for at, rank in enumerate(one.ranks):
             fewer: list[Cell] = [float(se[at]) for se in one.fewer]
             known: list[Cell] = [float(one.rates[at]), *(float(se[at]) for se in one.se.values())]
@@ -159,12 +171,12 @@ def tidy_method_table(found: Sequence[MethodComparison]) -> Table:
     return Table(columns, rows)
 
 
-def _method_lines(found: MethodComparison) -> list[str]:
-    known = {name.replace(",", ""): count for name, count in found.replicates.items() if count is not None}
+def _method_lines(comparison: MethodComparison) -> list[str]:
+    known = {name.replace(",", ""): count for name, count in comparison.replicates.items() if count is not None}
     counts = ", ".join(f"{name} {count:,}" for name, count in known.items())
-    text = f"{found.strata:,} strata, {found.units:,} units. Replicates: {counts}."
+    text = f"{comparison.strata:,} strata, {comparison.units:,} units. Replicates: {counts}."
     return [
         text,
-        "A rate is linear: if they know the strata, BRR and the jackknife give the same number, the bootstrap nearly "
-        f"the same. What differs is '{IGNORES[2:]}': it counts the differences between the strata as error.",
+        "A rate is linear, so with the strata BRR and the jackknife give the same number, and the bootstrap nearly "
+        f"the same. What differs is '{NO_STRATA[2:]}': it counts the differences between the strata as error.",
     ]

@@ -1,4 +1,4 @@
-"""Numbers, intervals and estimates as people read them: each is put into words here, and nowhere else."""
+"""Numbers, intervals and estimates as text: the one place where each is formatted."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def span(low: float, high: float, form: str = ".4f") -> str:
 
 
 def interval_text(interval: Interval | None, form: str = ".4f", scale: float = 1.0) -> str:
-    """An interval; a dash where there is none, or where it is infinite."""
+    """An interval; a dash if there is none, or if it is infinite."""
     if interval is None or not (isfinite(interval.low) and isfinite(interval.high)):
         return NONE
     return span(interval.low / scale, interval.high / scale, form)
 
 
-def estimate_cells(one: Estimate | None) -> tuple[float | None, str]:
+def estimate_cells(estimate: Estimate | None) -> tuple[float | None, str]:
     """An estimate in two cells of a table: the value, and its interval."""
-    return (None, NONE) if one is None else (one.value, interval_text(one.interval))
+    return (None, NONE) if estimate is None else (estimate.value, interval_text(estimate.interval))
 
 
 def p_text(value: float | None) -> str:
-    """A p-value; a dash where there is none."""
+    """A p-value; a dash if there is none."""
     if value is None or value != value:
         return NONE
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
@@ -76,11 +76,11 @@ def degrees_of_freedom(df: float) -> str:
     return f"{df:.0f} degree{'' if round(df) == 1 else 's'} of freedom"
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """a, b and c."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def correction_name(method: str) -> str:
-    """A correction for many tests, as a table's heading has it."""
+    """A correction for several tests, as it is named in a table's heading."""
     return {"holm": "Holm", "hochberg": "Hochberg", "bh": "BH", "max-t": "max-t"}[method]

@@ -9,23 +9,23 @@ RANKS = (1, 5, 10)
 MOST_NAMES = 3
 
 
-def permutation_blocks(found: PermutedRates, other: PermutedRates | None = None) -> list[Block]:
+def permutation_blocks(result: PermutedRates, other: PermutedRates | None = None) -> list[Block]:
     """Rates, differences at rank 1, and what they are about."""
-    blocks: list[Block] = [Heading("Recognition rate"), rate_table(found)]
+    blocks: list[Block] = [Heading("Recognition rate"), rate_table(result)]
     if other is not None:
         blocks += [Heading("The same with unbalanced draws"), rate_table(other)]
-    if found.pairs:
-        blocks += [Heading("Difference at rank 1, on the same draws"), pair_table(found)]
-    return [*blocks, Paragraphs([*_facts(found), *_meaning(found)])]
+    if result.pairs:
+        blocks += [Heading("Difference at rank 1, on the same draws"), pair_table(result)]
+    return [*blocks, Paragraphs([*_facts(result), *_meaning(result)])]
 
 
-def rate_table(found: PermutedRates) -> Table:
+def rate_table(result: PermutedRates) -> Table:
     """A row for each algorithm, means and intervals at a few ranks."""
-    ranks = [rank for rank in RANKS if rank <= found.request.ranks]
-    level = percent(found.request.confidence)
+    ranks = [rank for rank in RANKS if rank <= result.request.ranks]
+    level = percent(result.request.confidence)
     columns = ["algorithm", *(word for rank in ranks for word in (f"rank {rank}", level))]
     rows: list[list[Cell]] = []
-    for name, rates in zip(found.names, found.rates, strict=True):
+    for name, rates in zip(result.names, result.rates, strict=True):
         row: list[Cell] = [name]
         for rank in ranks:
             one = rates[rank - 1]
@@ -34,65 +34,65 @@ def rate_table(found: PermutedRates) -> Table:
     return Table(columns, rows)
 
 
-def pair_table(found: PermutedRates) -> Table:
+def pair_table(result: PermutedRates) -> Table:
     """A row for each pair, at rank 1."""
-    columns = ["A", "B", "A - B", percent(found.request.confidence), "A, tie, B", "A <= B", "B <= A"]
-    return Table(columns, [_pair(pair, found) for pair in found.pairs if pair.rank == 1])
+    columns = ["A", "B", "A - B", percent(result.request.confidence), "A, tie, B", "A <= B", "B <= A"]
+    return Table(columns, [_pair(pair, result) for pair in result.pairs if pair.rank == 1])
 
 
-def _pair(pair: DifferenceAtRank, found: PermutedRates) -> list[Cell]:
+def _pair(pair: DifferenceAtRank, result: PermutedRates) -> list[Cell]:
     limits = span(pair.interval.low, pair.interval.high, "+.3f")
     draws = f"{pair.a_better}, {pair.ties}, {pair.b_better}"
     return [
-        found.names[pair.a], found.names[pair.b], f"{pair.mean:+.4f}", limits, draws,
+        result.names[pair.a], result.names[pair.b], f"{pair.mean:+.4f}", limits, draws,
         _share(pair.p_not_better), _share(pair.p_b_not_better),
     ]  # fmt: skip
 
 
 def _share(value: float) -> str:
-    """Never 0: no number of experiments shows that."""
+    """Never 0, which no number of experiments can show."""
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def tidy_tables(found: PermutedRates) -> list[Table]:
+def tidy_tables(result: PermutedRates) -> list[Table]:
     """Every rank of every algorithm, and of every pair, for programs."""
     rates: list[list[Cell]] = [
         [name, one.rank, one.mean, one.sd, one.interval.low, one.interval.high]
-        for name, of_one in zip(found.names, found.rates, strict=True)
+        for name, of_one in zip(result.names, result.rates, strict=True)
         for one in of_one
     ]
     pairs: list[list[Cell]] = [
-        [found.names[p.a], found.names[p.b], p.rank, p.mean, p.interval.low, p.interval.high, p.p_not_better]
-        for p in found.pairs
+        [result.names[p.a], result.names[p.b], p.rank, p.mean, p.interval.low, p.interval.high, p.p_not_better]
+        for p in result.pairs
     ]
     tables = [Table(["algorithm", "rank", "mean", "sd", "low", "high"], rates)]
     columns = ["a", "b", "rank", "difference", "low", "high", "p_not_better"]
     return [*tables, Table(columns, pairs)] if pairs else tables
 
 
-def _facts(found: PermutedRates) -> list[str]:
-    request = found.request
+def _facts(result: PermutedRates) -> list[str]:
+    request = result.request
     drawn, level = "balanced" if request.balanced else "unbalanced", percent(request.confidence)
     lines = [
-        f"{request.experiments:,} virtual experiments, {drawn}, seed {request.seed}: {found.permuted.people:,} people, "
-        f"each with one gallery and one probe image, {found.pairs_of_images:,} pairs of images to draw from; "
+        f"{request.experiments:,} virtual experiments, {drawn}, seed {request.seed}: {result.permuted.people:,} "
+        f"people, each with one gallery and one probe image, {result.pairs_of_images:,} pairs of images to draw from; "
         f"{request.rule.words}. The {level} columns hold the middle {level} of the experiments, each rank by itself."
     ]
-    if found.left_out:
-        names = ", ".join(found.left_out[:MOST_NAMES]) + (", ..." if len(found.left_out) > MOST_NAMES else "")
-        who = "1 person has" if len(found.left_out) == 1 else f"{len(found.left_out):,} people have"
+    if result.left_out:
+        names = ", ".join(result.left_out[:MOST_NAMES]) + (", ..." if len(result.left_out) > MOST_NAMES else "")
+        who = "1 person has" if len(result.left_out) == 1 else f"{len(result.left_out):,} people have"
         lines.append(f"Left out: {who} no such pair of images ({names}).")
-    if request.balanced and found.patterns > found.permuted.people // 2:
+    if request.balanced and result.patterns > result.permuted.people // 2:
         lines.append("Few people have images of the same pattern, so there is little to balance.")
     return lines
 
 
-def _meaning(found: PermutedRates) -> list[str]:
+def _meaning(result: PermutedRates) -> list[str]:
     lines = [
-        f"All of this is about these {found.permuted.people:,} people under other choices of image, not about new "
+        f"All of this is about these {result.permuted.people:,} people under other choices of image, not about new "
         "people: for those, `hate cmc` has bands and `hate compare` tests."
     ]
-    if found.pairs:
+    if result.pairs:
         lines.append(
             "A, tie, B: experiments in which A was better, neither was, B was. A <= B: the share of the experiments in "
             "which A was not better than B, as (b + 1)/(N + 1) with b such experiments of N; B <= A: the other way "

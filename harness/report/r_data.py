@@ -41,7 +41,7 @@ def _float(value: float) -> str:
 
 
 def quoted(text: str) -> str:
-    """A string in ASCII, escaped so that nothing in it can end it."""
+    """An ASCII string, escaped so that nothing in it can close it."""
     return '"' + "".join(_character(char) for char in text) + '"'
 
 
@@ -58,7 +58,7 @@ def _mapping(value: Mapping[str, Any], depth: int) -> str:
     frame = _is_frame(value)
     pad = "  " * (depth + 1)
     parts = [f"{pad}{quoted(str(key))} = {_value(one, depth + 1)}" for key, one in value.items()]
-    # Names as they are, not made into R's own.
+    # Keep names as they are: R would change some of them.
     more = [f"{pad}check.names = FALSE", f"{pad}stringsAsFactors = FALSE"] if frame else []
     return ("data.frame" if frame else "list") + "(\n" + ",\n".join([*parts, *more]) + "\n" + "  " * depth + ")"
 

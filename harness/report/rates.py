@@ -11,22 +11,22 @@ from harness.report.sampling import sampling_lines
 from harness.stats.estimate import Estimate
 from harness.stats.replication.method import Replication
 
-# Columns that are worth a row.
+# Columns that the table of explanations shows.
 MOST_COLUMNS = 8
 
 
-def rate_blocks(runs: Sequence[RunMeasures], plan: Replication) -> list[Block]:
+def rate_blocks(runs: Sequence[RunMeasures], replication: Replication) -> list[Block]:
     """Counts and measures of every run, then its groups or what explains it, then how the cases were sampled."""
     test = runs[0].aligned.headers[0].test
     blocks: list[Block] = [Heading(f"{test.name} {test.version}: {', '.join(run.name for run in runs)}")]
     blocks.append(count_table(runs))
-    blocks.append(measure_table(runs, plan))
+    blocks.append(measure_table(runs, replication))
     names = [run.name for run in runs]
     for name in runs[0].by:
-        blocks += group_blocks(merge_breakdowns(runs, name), names, [], runs[0].measures[name], plan)
+        blocks += group_blocks(merge_breakdowns(runs, name), names, [], runs[0].measures[name], replication)
     if any(run.explained for run in runs):
         blocks += [
-            Heading("What tells success from failure"),
+            Heading("Columns that explain success"),
             explained_table(runs),
             Paragraphs(_explained_lines(runs)),
         ]
@@ -43,7 +43,7 @@ def count_table(runs: Sequence[RunMeasures]) -> Table:
     return Table(["name", "tests", "TP", "TN", "FP", "FN", "ER"], rows)
 
 
-def measure_table(runs: Sequence[RunMeasures], plan: Replication) -> Table:
+def measure_table(runs: Sequence[RunMeasures], replication: Replication) -> Table:
     """A row for each run and each of its measures; in words if there is only one run."""
     alone = len(runs) == 1
     rows: list[list[Cell]] = []
@@ -55,7 +55,7 @@ def measure_table(runs: Sequence[RunMeasures], plan: Replication) -> Table:
             form = ".4g" if measure.unit else ".4f"
             rows.append([*what, *_figures(one, form)])
     first = ["measure"] if alone else ["name", "measure"]
-    return Table([*first, "value", "se", f"{percent(plan.confidence)} interval", "deff"], rows)
+    return Table([*first, "value", "se", f"{percent(replication.confidence)} interval", "deff"], rows)
 
 
 def tidy_table(runs: Sequence[RunMeasures]) -> Table:
@@ -72,21 +72,22 @@ def tidy_table(runs: Sequence[RunMeasures]) -> Table:
     )
 
 
-def _numbers(one: Estimate | None) -> list[Cell]:
-    if one is None:
+def _numbers(estimate: Estimate | None) -> list[Cell]:
+    if estimate is None:
         return [None] * 5
-    low, high = (None, None) if one.interval is None else (one.interval.low, one.interval.high)
+    low, high = (None, None) if estimate.interval is None else (estimate.interval.low, estimate.interval.high)
     return [
-        value if value is not None and isfinite(value) else None for value in (one.value, one.se, one.df, low, high)
+        value if value is not None and isfinite(value) else None
+        for value in (estimate.value, estimate.se, estimate.df, low, high)
     ]
 
 
-def _figures(one: Estimate | None, form: str) -> list[Cell]:
-    if one is None:
+def _figures(estimate: Estimate | None, form: str) -> list[Cell]:
+    if estimate is None:
         return ["-"] * 4
-    effect = "-" if one.design_effect is None else f"{one.design_effect:.2f}"
-    se = f"{one.se:{form}}" if one.se == one.se else "-"
-    return [f"{one.value:{form}}", se, interval_text(one.interval, form), effect]
+    effect = "-" if estimate.design_effect is None else f"{estimate.design_effect:.2f}"
+    se = f"{estimate.se:{form}}" if estimate.se == estimate.se else "-"
+    return [f"{estimate.value:{form}}", se, interval_text(estimate.interval, form), effect]
 
 
 def explained_table(runs: Sequence[RunMeasures]) -> Table:

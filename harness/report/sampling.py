@@ -1,4 +1,4 @@
-"""How cases were sampled, and what intervals are therefore for, in words."""
+"""How cases were sampled, and so what the intervals are about, in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from harness.report.numbers import degrees_of_freedom, method_words
 
 if TYPE_CHECKING:
-    # Not at run time: a run prints what its interval is for without importing numpy.
+    # Not at run time: a run prints what its interval is about without importing numpy.
     from harness.analysis.sampling import Sampling
     from harness.stats.estimate import Estimate
 
@@ -16,7 +16,7 @@ INDEPENDENT = "for new cases, taken as independent"
 
 
 def target_text(target: str, stratum: str | None) -> str:
-    """A target, as JSON has it, for a sentence: these strata (truth) and new images."""
+    """The target in the JSON output, reworded for a sentence: these strata (truth) and new images."""
     return target if stratum is None else target.replace("these strata, ", f"these strata ({stratum}) and ", 1)
 
 
@@ -25,23 +25,23 @@ def target_words(sampling: Sampling) -> str:
     return f"for {target_text(sampling.target, sampling.stratum)}"
 
 
-def sampling_lines(sampling: Sampling, one: Estimate | None) -> list[str]:
+def sampling_lines(sampling: Sampling, estimate: Estimate | None) -> list[str]:
     """How the cases were sampled, what follows for the intervals, and how to change it."""
     if not sampling.known:
         return [
             "No stratum and no PSU: cases are taken as independent. If they come in groups, say so: "
             "--psu COLUMN (groups that were drawn), --stratum COLUMN (groups that a repetition would have again)."
         ]
-    if one is None:
+    if estimate is None:
         return [f"Results by design are {target_words(sampling)}."]
     sample = sampling.sample
-    how = f"{one.replicates:,} replicates" if one.replicates else "all groupings of units at once"
-    how = "no replicates needed" if not one.replicates and one.groupings is None else how
+    how = f"{estimate.replicates:,} replicates" if estimate.replicates else "all groupings of units at once"
+    how = "no replicates needed" if not estimate.replicates and estimate.groupings is None else how
     strata = f"{sample.strata:,} strata, " if sampling.stratum else ""
-    known = "" if math.isinf(one.df) else f"{degrees_of_freedom(one.df)}, "
+    known = "" if math.isinf(estimate.df) else f"{degrees_of_freedom(estimate.df)}, "
     joined = [f"Strata with a single unit were joined: {', '.join(names)}." for names in sample.collapsed]
     return [
-        f"Intervals by design are by {method_words(one.method)}, {target_words(sampling)}.",
+        f"Intervals by design use {method_words(estimate.method)}, {target_words(sampling)}.",
         f"{strata}{sample.units:,} units, {how}, {known}weights: {sampling.weights}.",
         *joined,
     ]

@@ -1,7 +1,7 @@
-"""A table on a terminal: within its width, and without cutting a number in two.
+"""A table on a terminal: within its width, and without splitting a number.
 
-Where it is too wide, its longest column of words is folded; where that is not enough, the columns go beneath one
-another, each part with the first column again.
+If it is too wide, its longest column of words is folded; if that is not enough, the table is split into parts, one
+below the other, each starting with the first column.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ NARROWEST = 24
 
 
 def terminal_table(rows: Sequence[Sequence[str]], right: Sequence[bool], terminal_width: int) -> str:
-    """Rows of harmless text, the header first; `right` tells the columns that are aligned to the right."""
+    """Rows of harmless text, the header first; `right` marks the columns that are right-aligned."""
     widths = [max(width(row[i]) for row in rows) for i in range(len(right))]
     words = [max(width(word) for row in rows for word in (row[i].split() or [""])) for i in range(len(right))]
     folded = _folded(widths, words, terminal_width)
@@ -39,7 +39,7 @@ def _folded(widths: Sequence[int], words: Sequence[int], limit: int) -> list[int
 
 
 def _capped(widths: Sequence[int], limit: int) -> list[int]:
-    """Where columns go beneath one another, a column that is too wide by itself is folded after all."""
+    """Widths for a table split into parts: a column that is too wide by itself is folded."""
     first = min(widths[0], max(NARROWEST, limit // 2))
     room = max(NARROWEST, limit - first - len(GAP) - 1)
     return [first, *(min(size, room) for size in widths[1:])]
@@ -67,7 +67,7 @@ def _part(rows: Sequence[Sequence[str]], right: Sequence[bool], widths: Sequence
 
 
 def _row(cells: Sequence[str], right: Sequence[bool], widths: Sequence[int]) -> list[str]:
-    """The lines of one row: more than one where a cell is folded."""
+    """The lines of one row: more than one if a cell is folded."""
     folded = [_lines(cell, size) for cell, size in zip(cells, widths, strict=True)]
     lines = []
     for number in range(max(map(len, folded))):
@@ -77,7 +77,7 @@ def _row(cells: Sequence[str], right: Sequence[bool], widths: Sequence[int]) -> 
 
 
 def padded(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> list[str]:
-    """Each text padded to its width, on the left where it is right-aligned."""
+    """Each text padded to its width, on the left if it is right-aligned."""
     return [
         " " * (size - width(text)) + text if aligned else text + " " * (size - width(text))
         for text, size, aligned in zip(texts, widths, right, strict=True)

@@ -1,11 +1,11 @@
-"""Text from others made harmless (no escape sequences, markup, TeX commands or formulas), and text in lines."""
+"""Make text from others harmless (no escape sequences, markup, TeX commands or formulas), and wrap it."""
 
 import re
 import textwrap
 import unicodedata
 from html import escape
 
-# Control characters, line separators, what turns the direction of text around, and what cannot be encoded.
+# Control characters, line separators, marks that reverse the direction of text, and surrogates.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _TEX = {
@@ -13,13 +13,13 @@ _TEX = {
     "_": r"\_", "~": r"\textasciitilde{}", "%": r"\%", "<": r"\textless{}", ">": r"\textgreater{}",
 }  # fmt: skip
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|!~])")
-# Blanks at which no line breaks: 95 %, p = 0.05. NUL stands for them, which harmless text does not have.
+# Blanks at which no line breaks: 95 %, p = 0.05. NUL, which harmless text never has, stands for them.
 _JOINED = re.compile(r"(?<=\d) (?=%)|(?<=\bp) (?=[=<] \d)|(?<=\bp [=<]) (?=\d)")
 
 
 def safe(text: str) -> str:
-    """Text for a terminal: what would act there is shown as its code."""
-    return _UNSAFE.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    """Text for a terminal: a control character is shown as its code."""
+    return _UNSAFE.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 def one_word(text: str) -> str:
@@ -29,12 +29,12 @@ def one_word(text: str) -> str:
 
 
 def last_field(text: str) -> str:
-    """Text as the last field of a plain table: it may have blanks, and must neither be missing nor begin a comment."""
+    """Text as the last field of a plain table: it may have blanks, but may not be empty or start a comment."""
     return safe(text).strip().replace("#", "_") or "-"
 
 
 def tex(text: str) -> str:
-    """Text for TeX, also at the beginning of a row, where [ and * would belong to the end of the one before."""
+    """Text for TeX; at the start of a row, a [ or * would be read as an argument of the row break before it."""
     escaped = "".join(_TEX.get(char, char) for char in safe(text))
     return "{}" + escaped if escaped.lstrip().startswith(("[", "*")) else escaped
 
@@ -59,8 +59,8 @@ def spreadsheet(text: str) -> str:
 
 
 def json_text(text: str) -> str:
-    """JSON for a terminal: the same values, with what would act there written as JSON escapes."""
-    return _UNSAFE.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
+    """JSON for a terminal: the same values, with control characters written as JSON escapes."""
+    return _UNSAFE.sub(lambda match: match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}", text)
 
 
 def width(text: str) -> int:
@@ -71,7 +71,7 @@ def width(text: str) -> int:
 
 
 def shortened(name: str, longest: int = 28) -> str:
-    """A name that a legend has room for."""
+    """A name short enough for a legend."""
     shown = safe(name)
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 

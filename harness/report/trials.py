@@ -1,4 +1,4 @@
-"""Single cases of a run in words: a line each, or everything about one."""
+"""Single cases of a run in words: one line each, or everything about one."""
 
 import msgspec
 
@@ -7,18 +7,18 @@ from harness.report.text import safe
 
 
 def trial_line(trial: Trial) -> str:
-    """A case in a line: what was expected, and what came."""
+    """A case on one line: what was expected, and what the program answered."""
     claim = trial.expect if isinstance(trial.expect, str) else "anything"
-    wanted = f"expected {claim}" if trial.outcome.positive else f"should refuse {claim}"
+    expected = f"expected {claim}" if trial.outcome.positive else f"should refuse {claim}"
     if trial.error:
-        came = f"{trial.error}: {trial.message}"
+        answer = f"{trial.error}: {trial.message}"
     else:
-        came = f"answered {trial.actual}" if isinstance(trial.actual, (str, int, float)) else "refused"
-    return safe(f"{trial.id}: {trial.outcome}: {wanted}, {came}")
+        answer = f"answered {trial.actual}" if isinstance(trial.actual, (str, int, float)) else "refused"
+    return safe(f"{trial.id}: {trial.outcome}: {expected}, {answer}")
 
 
 def trial_details(case: Case, reply: Reply, trial: Trial) -> list[str]:
-    """Everything about a case: as its author wrote it, what the program said, and what came of it."""
+    """Everything about a case: as its author wrote it, what the program answered, and the outcome."""
     facts = {
         "case": case.id,
         "input": _text(reply.question.input),

@@ -8,62 +8,67 @@ from harness.report.sampling import target_words
 from harness.report.verdicts import margin_sentence, unpaired_verdict
 
 
-def unpaired_blocks(found: UnpairedComparison) -> list[Block]:
+def unpaired_blocks(comparison: UnpairedComparison) -> list[Block]:
     """Every run, every pair, and what it means."""
-    test = found.runs[0].aligned.headers[0].test
-    sampling = found.runs[0].sampling
+    test = comparison.runs[0].aligned.headers[0].test
+    sampling = comparison.runs[0].sampling
     whom = target_words(sampling) if sampling.known else "all cases taken as independent"
-    what = f"{found.measure.words[0].upper()}{found.measure.words[1:]}, {whom}."
+    what = f"{comparison.measure.words[0].upper()}{comparison.measure.words[1:]}, {whom}."
     lines = [f"Nothing is matched: each run has its own cases, and variances add. {what}"]
     by = (
         []
-        if found.by is None
+        if comparison.by is None
         else group_blocks(
-            found.by, found.names, found.places, found.measure, found.replication, correction_name(found.multiplicity)
+            comparison.by,
+            comparison.names,
+            comparison.places,
+            comparison.measure,
+            comparison.replication,
+            correction_name(comparison.multiplicity),
         )
     )
     return [
-        Heading(f"{test.name} {test.version}: {len(found.runs)} transcripts of different inputs"),
-        Paragraphs(lines + found.notes),
-        _sides(found),
-        _pairs(found),
+        Heading(f"{test.name} {test.version}: {len(comparison.runs)} transcripts of different inputs"),
+        Paragraphs(lines + comparison.notes),
+        _sides(comparison),
+        _pairs(comparison),
         *by,
         Heading("Verdicts"),
-        Paragraphs([unpaired_verdict(found, one) for one in found.pairs]),
-        *_margins(found),
+        Paragraphs([unpaired_verdict(comparison, one) for one in comparison.pairs]),
+        *_margins(comparison),
     ]
 
 
-def _margins(found: UnpairedComparison) -> list[Block]:
-    if found.margins is None:
+def _margins(comparison: UnpairedComparison) -> list[Block]:
+    if comparison.margins is None:
         return []
-    names = [side.name for side in found.runs]
+    names = [side.name for side in comparison.runs]
     lines = [
-        margin_sentence(names[one.a], names[one.b], margin, found.alpha)
-        for one, margin in zip(found.pairs, found.margins, strict=True)
+        margin_sentence(names[one.a], names[one.b], margin, comparison.alpha)
+        for one, margin in zip(comparison.pairs, comparison.margins, strict=True)
     ]
-    return [Heading("As good as"), Paragraphs([*lines, "Choose the margin before you see the data."])]
+    return [Heading("Equivalence"), Paragraphs([*lines, "Choose the margin before you see the data."])]
 
 
-def _sides(found: UnpairedComparison) -> Table:
-    level = percent(found.confidence)
+def _sides(comparison: UnpairedComparison) -> Table:
+    level = percent(comparison.confidence)
     columns = ["name", "tests", "TP", "TN", "FP", "FN", "ER", "rate", f"Wilson {level}"]
-    own = found.measure.name if found.measure.name != "rate" else "estimate"
-    columns += [] if found.plain else [own, f"by design {level}"]
-    columns += [] if found.criterion is None else [f"threshold at {found.criterion}"]
+    own = comparison.measure.name if comparison.measure.name != "rate" else "estimate"
+    columns += [] if comparison.plain else [own, f"by design {level}"]
+    columns += [] if comparison.criterion is None else [f"threshold at {comparison.criterion}"]
     rows: list[list[Cell]] = []
-    for side in found.runs:
+    for side in comparison.runs:
         c = side.aligned.counts[0]
         row: list[Cell] = [side.name, c.tests, c.TP, c.TN, c.FP, c.FN, c.ER, side.rate, interval_text(side.interval)]
-        row += [] if found.plain else estimate_cells(side.estimate)
+        row += [] if comparison.plain else estimate_cells(side.estimate)
         row += [] if side.threshold is None else [f"{side.threshold:.6g}"]
         rows.append(row)
     return Table(columns, rows)
 
 
-def _pairs(found: UnpairedComparison) -> Table:
-    level = percent(found.confidence)
-    if found.plain:
+def _pairs(comparison: UnpairedComparison) -> Table:
+    level = percent(comparison.confidence)
+    if comparison.plain:
         columns = [
             "pair",
             "difference",
@@ -71,7 +76,7 @@ def _pairs(found: UnpairedComparison) -> Table:
             "z",
             "p",
             "p Fisher",
-            f"p {correction_name(found.multiplicity)}",
+            f"p {correction_name(comparison.multiplicity)}",
         ]
     else:
         columns = [
@@ -82,19 +87,19 @@ def _pairs(found: UnpairedComparison) -> Table:
             "df",
             f"{level} interval",
             "p",
-            f"p {correction_name(found.multiplicity)}",
+            f"p {correction_name(comparison.multiplicity)}",
         ]
-    return Table(columns, [_row(found, one) for one in found.pairs])
+    return Table(columns, [_row(comparison, one) for one in comparison.pairs])
 
 
-def _row(found: UnpairedComparison, one: UnpairedPair) -> list[Cell]:
-    pair = f"{found.runs[one.a].name} - {found.runs[one.b].name}"
-    if found.plain:
-        test = one.independent
-        ps: list[Cell] = [p_text(test.p_z), p_text(test.p_fisher), p_text(one.p_adjusted)]
-        return [pair, test.difference, interval_text(test.interval), f"{test.z:.3f}", *ps]
-    r = one.estimate
-    if r is None:
-        return [pair, *["-"] * 7]
-    limits = interval_text(r.interval)
-    return [pair, r.method, r.value, r.se, f"{r.df:.0f}", limits, p_text(r.p_value), p_text(r.p_adjusted)]
+def _row(comparison: UnpairedComparison, pair: UnpairedPair) -> list[Cell]:
+    name = f"{comparison.runs[pair.a].name} - {comparison.runs[pair.b].name}"
+    if comparison.plain:
+        test = pair.independent
+        ps: list[Cell] = [p_text(test.p_z), p_text(test.p_fisher), p_text(pair.p_adjusted)]
+        return [name, test.difference, interval_text(test.interval), f"{test.z:.3f}", *ps]
+    one = pair.estimate
+    if one is None:
+        return [name, *["-"] * 7]
+    limits = interval_text(one.interval)
+    return [name, one.method, one.value, one.se, f"{one.df:.0f}", limits, p_text(one.p_value), p_text(one.p_adjusted)]

@@ -12,20 +12,21 @@ from harness.stats.estimate import Estimate
 from harness.stats.multiplicity import Multiplicity
 from harness.stats.power import PowerAnalysis, detectable, detectable_difference
 
-# Both discordant counts above this share of the cases: it matters which of the two one takes.
-MANY_APART = 0.05
-# Design effects this near to 1 explain nothing.
+# If both discordant counts exceed this share of the cases, say what always picking the right algorithm would give.
+MANY_DISCORDANT = 0.05
+# Design effects this close to 1 explain nothing.
 NO_EFFECT = 0.05
 IF_INDEPENDENT = "if cases were independent"
 
 
-def tutorial_lines(found: Comparison, pair: Pair) -> list[str]:
-    """The tutorial's three lines, which take cases as independent."""
-    a, b = found.aligned.names[pair.a], found.aligned.names[pair.b]
-    lines, condition = [f"Z score is {pair.z:.3f}"], f", {IF_INDEPENDENT}" if found.sampling.psu is not None else ""
+def tutorial_lines(comparison: Comparison, pair: Pair) -> list[str]:
+    """The tutorial's three lines, which treat cases as independent."""
+    a, b = comparison.aligned.names[pair.a], comparison.aligned.names[pair.b]
+    lines = [f"Z score is {pair.z:.3f}"]
+    condition = "" if comparison.sampling.psu is None else f", {IF_INDEPENDENT}"
     if pair.confidence_differ is None or pair.confidence_better is None or pair.better is None:
         return [*lines, f"less than 90% confident that {a} and {b} do not give equivalent results{condition}"]
-    better = found.aligned.names[pair.better]
+    better = comparison.aligned.names[pair.better]
     worse = b if pair.better == pair.a else a
     return [
         *lines,
@@ -34,128 +35,129 @@ def tutorial_lines(found: Comparison, pair: Pair) -> list[str]:
     ]
 
 
-def pair_verdict(found: Comparison, pair: Pair) -> list[str]:
-    """Which is better, or that it cannot be told, and what to make of a disagreement."""
+def pair_verdict(comparison: Comparison, pair: Pair) -> list[str]:
+    """Which is better, or that no difference was shown; and which test to believe if two disagree."""
     if pair.other_measure and pair.estimate is None:
-        return [_without_value(found, pair)]
-    lines = [_better(found, pair) if pair.p_decisive <= found.alpha else _undecided(found, pair)]
-    return lines if pair.other_measure else lines + _disagreement(found, pair) + _complementary(found, pair)
+        return [_without_value(comparison, pair)]
+    lines = [_better(comparison, pair) if pair.p_decisive <= comparison.alpha else _undecided(comparison, pair)]
+    return lines if pair.other_measure else lines + _disagreement(comparison, pair) + _complementary(comparison, pair)
 
 
-def _without_value(found: Comparison, pair: Pair) -> str:
-    a, b = found.aligned.names[pair.a], found.aligned.names[pair.b]
-    lacking = [found.aligned.names[i] for i in (pair.a, pair.b) if found.runs[i].value is None]
+def _without_value(comparison: Comparison, pair: Pair) -> str:
+    a, b = comparison.aligned.names[pair.a], comparison.aligned.names[pair.b]
+    lacking = [comparison.aligned.names[i] for i in (pair.a, pair.b) if comparison.runs[i].value is None]
     who = "neither has a" if len(lacking) > 1 else f"{lacking[0]} has no"
-    return f"{a} and {b} cannot be compared: {who} {found.measure.words}{_needs(found)}."
+    return f"{a} and {b} cannot be compared: {who} {comparison.measure.words}{_needs(comparison)}."
 
 
-def _needs(found: Comparison) -> str:
-    return f", which needs {found.measure.needs}" if found.measure.needs else ""
+def _needs(comparison: Comparison) -> str:
+    return f", which needs {comparison.measure.needs}" if comparison.measure.needs else ""
 
 
-def _better(found: Comparison, pair: Pair) -> str:
-    winner = found.leader(pair)
-    better, worse = (found.aligned.names[i] for i in ((pair.a, pair.b) if winner == pair.a else (pair.b, pair.a)))
-    one, level = pair.estimate, percent(found.confidence)
-    interval = pair.interval if one is None else one.interval
-    how = f"Newcombe {level} interval" if one is None else interval_words(one)
-    how = f"simultaneous {how}" if found.multiplicity is Multiplicity.MAX_T and len(found.pairs) > 1 else how
-    whom = INDEPENDENT if one is None else target_words(found.sampling)
-    what = f" in {found.measure.words}" if pair.other_measure else ""
+def _better(comparison: Comparison, pair: Pair) -> str:
+    winner = comparison.leader(pair)
+    better, worse = (comparison.aligned.names[i] for i in ((pair.a, pair.b) if winner == pair.a else (pair.b, pair.a)))
+    estimate, level = pair.estimate, percent(comparison.confidence)
+    interval = pair.interval if estimate is None else estimate.interval
+    how = f"Newcombe {level} interval" if estimate is None else interval_words(estimate)
+    how = f"simultaneous {how}" if comparison.multiplicity is Multiplicity.MAX_T and len(comparison.pairs) > 1 else how
+    whom = INDEPENDENT if estimate is None else target_words(comparison.sampling)
+    what = f" in {comparison.measure.words}" if pair.other_measure else ""
     if interval is None:
         return f"{better} is better than {worse}{what} ({p_is(pair.p_decisive)}, {whom})."
     if interval.low <= 0 <= interval.high:
-        # The test is exact, or corrected otherwise than the interval: no lower limit of the lead is claimed.
+        # The test is exact, or corrected differently from the interval: claim no lower limit for the lead.
         most = distance(max(abs(interval.low), abs(interval.high)), rate=not pair.other_measure)
-        return f"{better} is better than {worse}{what} ({p_is(pair.p_decisive)}), by {most} at most ({how}, {whom})."
+        return f"{better} is better than {worse}{what} ({p_is(pair.p_decisive)}), by at most {most} ({how}, {whom})."
     low, high = sorted((abs(interval.low), abs(interval.high)))
     return (
         f"{better} is better than {worse}{what} by {distance(low, high, rate=not pair.other_measure)} ({how}, {whom})."
     )
 
 
-def interval_words(one: Estimate) -> str:
-    """How an interval was found: BRR 95 % interval; no method is named where nothing varies."""
-    level = percent(one.confidence)
-    if one.se == 0:
-        return f"{level} interval of {one.units:,} units that do not vary"
-    return f"{method_name(one.method)} {level} interval"
+def interval_words(estimate: Estimate) -> str:
+    """How an interval was computed: BRR 95 % interval. No method is named if nothing varies."""
+    level = percent(estimate.confidence)
+    if estimate.se == 0:
+        return f"{level} interval of {estimate.units:,} units that do not vary"
+    return f"{method_name(estimate.method)} {level} interval"
 
 
-def _undecided(found: Comparison, pair: Pair) -> str:
-    a, b = found.aligned.names[pair.a], found.aligned.names[pair.b]
-    one = pair.estimate
-    whom = "" if one is None else f" {target_words(found.sampling)}"
-    what = f" in {found.measure.words}" if pair.other_measure else ""
-    said = f"{a} and {b} cannot be told apart{what}{whom}"
+def _undecided(comparison: Comparison, pair: Pair) -> str:
+    a, b = comparison.aligned.names[pair.a], comparison.aligned.names[pair.b]
+    estimate = pair.estimate
+    whom = "" if estimate is None else f" {target_words(comparison.sampling)}"
+    what = f" in {comparison.measure.words}" if pair.other_measure else ""
+    verdict = f"{a} and {b} cannot be told apart{what}{whom}"
     if not pair.other_measure and not pair.n_sf + pair.n_fs:
-        return f"{said}: they succeed and fail on the same cases."
-    if one is not None and (one.se == 0 or one.interval is None):
-        return f"{said}: {one.units:,} units do not show how much the difference varies."
-    missed, basis = _missed(found, pair)
-    if not missed < _widest(found):
-        return f"{said}: {basis} are too few to show any difference."
-    many = f" (at the level of the strictest of {len(found.pairs)} tests)" if len(found.pairs) > 1 else ""
+        return f"{verdict}: they succeed and fail on the same cases."
+    if estimate is not None and (estimate.se == 0 or estimate.interval is None):
+        return f"{verdict}: {estimate.units:,} units do not show how much the difference varies."
+    missed, basis = _missed(comparison, pair)
+    if not missed < _widest(comparison):
+        return f"{verdict}: {basis} are too few to show any difference."
+    many = f" (at the level of the strictest of {len(comparison.pairs)} tests)" if len(comparison.pairs) > 1 else ""
     return (
-        f"{said}: with these {basis} a difference below {distance(missed, rate=not pair.other_measure)} would be "
+        f"{verdict}: with these {basis} a difference below {distance(missed, rate=not pair.other_measure)} would be "
         f"missed more than one time in five{many}."
     )
 
 
-def _missed(found: Comparison, pair: Pair) -> tuple[float, str]:
-    """The smallest difference that is found with 80 % power, and the evidence that it rests on."""
-    one, comparisons = pair.estimate, max(len(found.pairs), 1)
-    if one is not None:
-        units = found.sampling.psu
-        basis = f"{one.units:,} units ({units})" if units is not None else f"{one.units:,} cases"
-        return detectable(one.se, one.df, alpha=found.alpha, comparisons=comparisons), basis
-    n, discordant = found.aligned.n, pair.n_sf + pair.n_fs
-    analysis = PowerAnalysis(alpha=found.alpha / comparisons)
+def _missed(comparison: Comparison, pair: Pair) -> tuple[float, str]:
+    """The smallest difference that is detected with 80 % power, and the sample it is computed from."""
+    estimate, comparisons = pair.estimate, max(len(comparison.pairs), 1)
+    if estimate is not None:
+        units = comparison.sampling.psu
+        basis = f"{estimate.units:,} units ({units})" if units is not None else f"{estimate.units:,} cases"
+        return detectable(estimate.se, estimate.df, alpha=comparison.alpha, comparisons=comparisons), basis
+    n, discordant = comparison.aligned.n, pair.n_sf + pair.n_fs
+    analysis = PowerAnalysis(alpha=comparison.alpha / comparisons)
     return detectable_difference(n, discordant / n, analysis=analysis), f"{n:,} cases"
 
 
-def _widest(found: Comparison) -> float:
-    low, high = found.measure.bounds
+def _widest(comparison: Comparison) -> float:
+    low, high = comparison.measure.bounds
     return high - low
 
 
-def _disagreement(found: Comparison, pair: Pair) -> list[str]:
-    """Where McNemar and replication disagree: which to believe, and why."""
-    one = pair.estimate
-    if one is None or one.p_adjusted is None:
+def _disagreement(comparison: Comparison, pair: Pair) -> list[str]:
+    """If McNemar and replication disagree: which to believe, and why."""
+    estimate = pair.estimate
+    if estimate is None or estimate.p_adjusted is None:
         return []
-    by_cases, by_design = pair.p_adjusted <= found.alpha, one.p_adjusted <= found.alpha
+    by_cases, by_design = pair.p_adjusted <= comparison.alpha, estimate.p_adjusted <= comparison.alpha
     if by_cases == by_design:
         return []
-    said = "tells them apart" if by_cases else "does not tell them apart"
-    method = method_words(one.method)
+    mcnemar, design = ("a", "does not") if by_cases else ("no", "does")
+    method = method_words(estimate.method)
     text = (
-        f"McNemar's test {said} ({p_is(pair.p_adjusted)}), {method} disagrees ({p_is(one.p_adjusted)}). "
-        f"Believe {method}: {_reasons(found, one)}"
+        f"McNemar's test finds {mcnemar} difference ({p_is(pair.p_adjusted)}), {method} {design} "
+        f"({p_is(estimate.p_adjusted)}). Believe {method}: {_reasons(comparison, estimate)}"
     )
     if pair.effect is not None and abs(pair.effect - 1) > NO_EFFECT:
-        text += f" McNemar adjusted by the design effect: z = {pair.z_design:.3f}, {p_is(pair.p_design)}."
+        text += f" McNemar's test adjusted for the design effect: z = {pair.z_design:.3f}, {p_is(pair.p_design)}."
     return [text]
 
 
-def _reasons(found: Comparison, one: Estimate) -> str:
-    sampling, nominal, effect = found.sampling, found.confidence, one.design_effect
+def _reasons(comparison: Comparison, estimate: Estimate) -> str:
+    sampling, nominal, effect = comparison.sampling, comparison.confidence, estimate.design_effect
     parts = ["McNemar treats cases as independent."]
     if sampling.psu is not None:
-        parts.append(f"Here {sampling.psu} is a PSU: a repetition would have others{_alike(one.icc)}.")
+        parts.append(f"Here {sampling.psu} is a PSU: a repetition would have other ones{_alike(estimate.icc)}.")
     if sampling.stratum is not None:
-        parts.append(f"{sampling.stratum} is a stratum: a repetition would have the same.")
+        parts.append(f"{sampling.stratum} is a stratum: a repetition would have the same ones.")
     if effect and math.isfinite(effect) and abs(effect - 1) > NO_EFFECT:
         wrong = real_error(effect, confidence=nominal)
         parts.append(
             f"The variance is {effect:.2f} times that of independent cases: a {percent(nominal)} interval that ignores "
             f"this misses the truth {wrong * 100:.1f} % of the time."
         )
-    elif one.se == 0:
-        parts.append("The units do not vary, so that only their number counts.")
+    elif estimate.se == 0:
+        parts.append("The units do not vary, so only their number counts.")
     elif effect is not None:
         parts.append(
-            f"It allows for its {degrees_of_freedom(one.df)}; the variance itself is that of independent cases."
+            f"The test by design allows for its {degrees_of_freedom(estimate.df)}; the variance itself is that of "
+            "independent cases."
         )
     return " ".join(parts)
 
@@ -164,14 +166,14 @@ def _alike(icc: float | None) -> str:
     if icc is None:
         return ""
     if icc > 0:
-        return f", and its cases are alike (intraclass correlation {icc:.2f})"
-    return f", though its cases are no more alike than any others (intraclass correlation {icc:.2f})"
+        return f", and the cases of one are alike (intraclass correlation {icc:.2f})"
+    return f", though the cases of one are no more alike than any others (intraclass correlation {icc:.2f})"
 
 
-def _complementary(found: Comparison, pair: Pair) -> list[str]:
-    """What always picking the right one would give, and what it would with two unrelated algorithms of these rates."""
-    n = found.aligned.n
-    if min(pair.n_sf, pair.n_fs) < MANY_APART * n:
+def _complementary(comparison: Comparison, pair: Pair) -> list[str]:
+    """The rate of always picking the right one, and the same for two unrelated algorithms with these rates."""
+    n = comparison.aligned.n
+    if min(pair.n_sf, pair.n_fs) < MANY_DISCORDANT * n:
         return []
     oracle, a, b = (n - pair.n_ff) / n, (pair.n_ss + pair.n_sf) / n, (pair.n_ss + pair.n_fs) / n
     unrelated = 1 - (1 - a) * (1 - b)
@@ -179,57 +181,58 @@ def _complementary(found: Comparison, pair: Pair) -> list[str]:
     spread = math.sqrt(a * (1 - a) * b * (1 - b) / n) * math.sqrt(max(pair.effect or 1.0, 1.0))
     start = "They are complementary: each" if oracle - unrelated > 2 * spread else "Each"
     return [
-        f"{start} succeeds on many cases on which the other fails ({pair.n_sf:,} and {pair.n_fs:,}); always picking "
-        f"the right one would give {oracle:.4f}, and two unrelated algorithms with these rates {unrelated:.4f}."
+        f"{start} succeeds on many cases where the other fails ({pair.n_sf:,} and {pair.n_fs:,}). Always picking "
+        f"the right one would give {oracle:.4f}; with two unrelated algorithms of these rates, {unrelated:.4f}."
     ]
 
 
-def unpaired_verdict(found: UnpairedComparison, one: UnpairedPair) -> str:
+def unpaired_verdict(comparison: UnpairedComparison, pair: UnpairedPair) -> str:
     """The same for runs on different inputs."""
-    a, b, words = found.runs[one.a].name, found.runs[one.b].name, found.measure.words
-    if one.estimate is None:
+    a, b, words = comparison.runs[pair.a].name, comparison.runs[pair.b].name, comparison.measure.words
+    if pair.estimate is None:
         return f"{a} and {b} cannot be compared: one of them has no {words}."
-    sampling = found.runs[one.a].sampling
+    sampling = comparison.runs[pair.a].sampling
     whom = target_words(sampling) if sampling.known else INDEPENDENT
-    if found.p_decisive(one) > found.alpha:
-        return f"{a} and {b} cannot be told apart in {words}, {whom}{_unpaired_missed(found, one, one.estimate)}."
-    better, worse = (a, b) if found.ahead(one) > 0 else (b, a)
-    interval, share = one.estimate.interval, found.measure.share
+    if comparison.p_decisive(pair) > comparison.alpha:
+        return (
+            f"{a} and {b} cannot be told apart in {words}, {whom}{_unpaired_missed(comparison, pair, pair.estimate)}."
+        )
+    better, worse = (a, b) if comparison.ahead(pair) > 0 else (b, a)
+    interval, share = pair.estimate.interval, comparison.measure.share
     if interval is None or interval.low <= 0 <= interval.high:
-        return f"{better} is better than {worse} in {words} ({p_is(found.p_decisive(one))}, {whom})."
+        return f"{better} is better than {worse} in {words} ({p_is(comparison.p_decisive(pair))}, {whom})."
     low, high = sorted((abs(interval.low), abs(interval.high)))
-    how = f"{percent(found.confidence)} interval, {whom}"
+    how = f"{percent(comparison.confidence)} interval, {whom}"
     return f"{better} is better than {worse} in {words} by {distance(low, high, rate=share)} ({how})."
 
 
-def _unpaired_missed(found: UnpairedComparison, pair: UnpairedPair, one: Estimate) -> str:
-    """The difference that would have been detected with 80 % power; unknown where a side does not vary."""
-    sides = [found.runs[place].estimate for place in (pair.a, pair.b)]
-    if one.interval is None or any(side is None or side.se == 0 for side in sides):
+def _unpaired_missed(comparison: UnpairedComparison, pair: UnpairedPair, estimate: Estimate) -> str:
+    """The difference that would have been detected with 80 % power; unknown if a side does not vary."""
+    sides = [comparison.runs[place].estimate for place in (pair.a, pair.b)]
+    if estimate.interval is None or any(side is None or side.se == 0 for side in sides):
         return ""
-    missed = detectable(one.se, one.df, alpha=found.alpha, comparisons=len(found.pairs))
-    low, high = one.scale.bounds
+    missed = detectable(estimate.se, estimate.df, alpha=comparison.alpha, comparisons=len(comparison.pairs))
+    low, high = estimate.scale.bounds
     if not missed < max(-low, high):
-        return f": {one.units:,} units are too few to show any difference"
-    return (
-        f": a difference below {distance(missed, rate=found.measure.share)} would be missed more than one time in five"
-    )
+        return f": {estimate.units:,} units are too few to show any difference"
+    smallest = distance(missed, rate=comparison.measure.share)
+    return f": a difference below {smallest} would be missed more than one time in five"
 
 
-def margin_verdict(found: Comparison, pair: Pair, one: MarginTest | None) -> str:
+def margin_verdict(comparison: Comparison, pair: Pair, test: MarginTest | None) -> str:
     """What was shown about the margin, and what was not."""
-    return margin_sentence(found.aligned.names[pair.a], found.aligned.names[pair.b], one, found.alpha)
+    return margin_sentence(comparison.aligned.names[pair.a], comparison.aligned.names[pair.b], test, comparison.alpha)
 
 
-def margin_sentence(a: str, b: str, one: MarginTest | None, alpha: float) -> str:
+def margin_sentence(a: str, b: str, test: MarginTest | None, alpha: float) -> str:
     """The same for two names."""
-    if one is None:
+    if test is None:
         return f"{a} and {b}: nothing can be said about the margin, since the difference has no standard error."
-    far = f"{one.found.margin:g}"
-    if one.p_equivalent <= alpha:
-        return f"{a} and {b} are equivalent: they differ by less than {far} ({p_is(one.p_equivalent)})."
-    sides = ((a, b, one.p_not_inferior), (b, a, one.p_not_superior))
+    far = f"{test.equivalence.margin:g}"
+    if test.p_equivalent <= alpha:
+        return f"{a} and {b} are equivalent: they differ by less than {far} ({p_is(test.p_equivalent)})."
+    sides = ((a, b, test.p_not_inferior), (b, a, test.p_not_superior))
     shown = [f"{x} is not worse than {y} by {far} or more ({p_is(p)})" for x, y, p in sides if p <= alpha]
     if shown:
-        return f"{shown[0]}; that they are equivalent was not shown ({p_is(one.p_equivalent)})."
-    return f"{a} and {b}: neither was shown to be within {far} of the other ({p_is(one.p_equivalent)})."
+        return f"{shown[0]}; equivalence was not shown ({p_is(test.p_equivalent)})."
+    return f"{a} and {b}: neither was shown to be within {far} of the other ({p_is(test.p_equivalent)})."

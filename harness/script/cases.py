@@ -1,4 +1,4 @@
-"""The cases of a script, read again each time they are iterated over, so that memory does not grow with them."""
+"""The cases of a script. They are read again for each iteration, so memory does not grow with their number."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ _NO_COLUMNS: dict[str, Any] = {}
 
 @dataclass(frozen=True, repr=False)
 class CaseSet:
-    """A test whose data is at hand: its cases, read again from their source each time they are iterated over."""
+    """A test with its data: an iterable of cases, which are read from their source for each iteration."""
 
     script: Script
     places: Mapping[str, Path]
@@ -33,7 +33,7 @@ class CaseSet:
     strata: int | None
     weights: dict[str, float] | None
     gallery: Gallery | None = None
-    # Where only a part of the gallery and of the cases is used.
+    # None if the whole gallery and all cases are used.
     experiment: VirtualExperiment | None = None
 
     def __iter__(self) -> Iterator[Case]:
@@ -55,12 +55,12 @@ class CaseSet:
 
     @property
     def stratum(self) -> GroupKey | None:
-        """The stratum of a case; None where the design has none."""
+        """The stratum of a case; None if the design has none."""
         return group_key(self.script.file.design.stratum)
 
     @property
     def psu(self) -> GroupKey | None:
-        """The primary sampling unit of a case; None where the design has none."""
+        """The primary sampling unit of a case; None if the design has none."""
         return group_key(self.script.file.design.psu)
 
     @property
@@ -70,7 +70,7 @@ class CaseSet:
 
     @property
     def digest(self) -> str:
-        """The identity of the test: that of the script, and of the part that was chosen."""
+        """The identity of the test: of its script, and of the selected part."""
         return self.script.digest if self.experiment is None else self.script.digest_with(self.experiment.words)
 
     @property
@@ -118,7 +118,7 @@ class _CaseCheck:
         self.positives = 0
 
     def all(self, source: "_Source", mistakes: Mistakes) -> None:
-        make, ids, asks = source.make, self.ids, self.design.asks
+        make, ids, has_columns = source.make, self.ids, self.design.has_columns
         for raw in source.raws:
             try:
                 case = make(raw)
@@ -129,7 +129,8 @@ class _CaseCheck:
                 mistakes.add(f"id '{case.id}' appears twice; ids must differ", place=source.place())
             ids.add(case.id)
             self.positives += case.positive
-            if asks or not case.expect or self.task.checks_cases or type(case.input) is not str or "{" in case.input:
+            has_reference = type(case.input) is not str or "{" in case.input
+            if has_columns or not case.expect or self.task.checks_cases or has_reference:
                 for text in self._mistakes(case):
                     mistakes.add(text, place=source.place())
 
@@ -142,7 +143,7 @@ class _CaseCheck:
             self.references.check(case.input)
         except ScriptError as error:
             yield f"input {error}"
-        if self.design.asks:
+        if self.design.has_columns:
             if text := self.design.mistake(case):
                 yield text
             elif self.design.stratum is not None:
@@ -151,7 +152,7 @@ class _CaseCheck:
 
 @dataclass(frozen=True)
 class _Source:
-    """Raw rows, how to make a case of one, and the place of the last one."""
+    """Raw rows, how to make a case from one, and the place of the last one read."""
 
     raws: Iterator[Any]
     make: Callable[[Any], Case]
@@ -170,13 +171,13 @@ def _source(script: Script, places: Mapping[str, Path]) -> _Source:
         table = delimited(script.folder / cases.table)
         if table is not None:
             return _Source(iter(table), _maker(table), lambda: f"{cases.table}:{table.line}")
-        return _placed((f"{cases.table}:{line}", row) for line, row in rows(script.folder / (cases.table or "")))
+        return _with_places((f"{cases.table}:{line}", row) for line, row in rows(script.folder / (cases.table or "")))
     if cases.glob is not None:
-        return _placed(glob_rows(cases.glob, cases.pattern, places))
-    return _placed((f"[[cases.case]] number {n}", dict(row)) for n, row in enumerate(cases.case or [], 1))
+        return _with_places(glob_rows(cases.glob, cases.pattern, places))
+    return _with_places((f"[[cases.case]] number {n}", dict(row)) for n, row in enumerate(cases.case or [], 1))
 
 
-def _placed(rows_with_places: Iterator[tuple[str, TableRow]]) -> _Source:
+def _with_places(rows_with_places: Iterator[tuple[str, TableRow]]) -> _Source:
     last = [""]
 
     def raws() -> Iterator[TableRow]:
@@ -217,18 +218,18 @@ def _maker(table: Delimited) -> Callable[[list[str]], Case]:
 
 
 def training(script: Script, places: Mapping[str, Path]) -> Iterator[Question]:
-    """What an algorithm may learn from, with its labels; nothing where the script has no [train]."""
+    """What an algorithm may learn from, with labels; nothing if the script has no [train]."""
     references = References(places)
     for index, case in enumerate(training_cases(script, places)):
         label, columns = case.real_class, case.columns
         if script.task.shows_claim:
-            # A claim is no use for learning without whether it is true.
+            # To learn from a claim, a program must know whether it is true.
             label, columns = case.expect, {**columns, "positive": case.positive}
         yield Question(index, case.id, references.resolve(case.input), label, columns)
 
 
 def training_cases(script: Script, places: Mapping[str, Path]) -> Iterator[Case]:
-    """The rows of [train], as its author wrote them."""
+    """The rows of [train] as they are in its table."""
     if script.file.train is None:
         return
     references = References(places)

@@ -21,7 +21,7 @@ def column_names(columns: str | Sequence[str]) -> list[str]:
 
 
 def group_key(columns: str | Sequence[str] | None) -> GroupKey | None:
-    """A function for the group of a case, by one column or by several combined; None where no column is named."""
+    """A function that returns the group of a case, by one column or by several combined; None without columns."""
     if columns is None:
         return None
     names = column_names(columns)
@@ -32,7 +32,7 @@ def group_key(columns: str | Sequence[str] | None) -> GroupKey | None:
 
 
 class DesignCheck:
-    """Finds, case by case, what contradicts the declared design."""
+    """Checks, case by case, that the cases agree with the declared design."""
 
     def __init__(self, design: DesignSection, weights: dict[str, float] | None) -> None:
         self.names = column_names(design.stratum or []) + column_names(design.psu or []) + list(design.cofactors)
@@ -49,8 +49,8 @@ class DesignCheck:
         self._missing: set[str] = set()
 
     @property
-    def asks(self) -> bool:
-        """Whether the design says anything that a case could contradict."""
+    def has_columns(self) -> bool:
+        """Whether the design names any columns that a case must have."""
         return bool(self.names)
 
     def mistake(self, case: Case) -> str | None:
@@ -70,10 +70,10 @@ class DesignCheck:
         if self.weight_column is not None:
             text = case.column(self.weight_column)
             try:
-                good = 0 <= float(text) < float("inf")
+                valid = 0 <= float(text) < float("inf")
             except ValueError:
-                good = False
-            return None if good else f"weight '{text}' in column '{self.weight_column}' is not a number from 0 up"
+                valid = False
+            return None if valid else f"weight '{text}' in column '{self.weight_column}' is not a number from 0 up"
         if self.weights is not None and self.stratum is not None and self.stratum(case) not in self.weights:
             return f"stratum '{self.stratum(case)}' has no weight in design.weights"
         return None
@@ -83,28 +83,28 @@ class DesignCheck:
         if self.psu is None:
             return None
         if not any(case.column(name) for name in self.psu_columns):
-            return f"no value for the psu, {' and '.join(self.psu_columns)}; units without a name would count as one"
+            return f"no value for the psu, {' and '.join(self.psu_columns)}; cases without one would form one unit"
         if self.stratum is None:
             return None
         return self._strata.clash(self.psu(case), self.stratum(case))
 
 
 def stratum_weights(script: Script) -> dict[str, float] | None:
-    """The weight of each stratum, where the script has a table of them."""
+    """The weight of each stratum, if the script has a table of them."""
     weights = script.file.design.weights
     if isinstance(weights, dict):
         return dict(weights)
     if not is_table(weights):
         return None
-    found: dict[str, float] = {}
+    weight_of: dict[str, float] = {}
     for line, row in rows(script.folder / weights):
         if not {"stratum", "weight"} <= row.keys():
             raise ScriptError(f"{weights}:{line}: a table of weights has columns stratum and weight")
         name = plain_text(row["stratum"])
-        if name in found:
+        if name in weight_of:
             raise ScriptError(f"{weights}:{line}: stratum '{name}' appears twice")
-        found[name] = _weight(row["weight"], f"{weights}:{line}")
-    return found
+        weight_of[name] = _weight(row["weight"], f"{weights}:{line}")
+    return weight_of
 
 
 def _weight(value: Any, place: str) -> float:

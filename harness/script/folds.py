@@ -1,4 +1,4 @@
-"""Folds of a test's training part: learn from the other folds, and be tested on this one or on the test."""
+"""Folds of a test's training part: an algorithm learns from all but one, and is tested on that one or on the test."""
 
 import json
 import random
@@ -16,18 +16,18 @@ from harness.script.cases import CaseSet, training_cases
 from harness.script.design import column_names, group_key
 from harness.script.load import SUFFIX, Script
 
-# The unit that the two claims about one training case have in common, where the training table has no PSU.
+# The unit of the two claims about one training case, if the training table has no PSU.
 ITEM = "training_case"
 LONGEST_NAME = 80
 
 
 @dataclass(frozen=True)
 class TrainingMaterial:
-    """The training part of a test, with inputs as a program gets them, and how its cases were sampled."""
+    """The training part of a test, with inputs as a program gets them, and the design of its cases."""
 
     script: Script
     items: list[Case]
-    # Columns that the test's own cases have; a program sees only these of a held-out case.
+    # The columns of the test's own cases; of a held-out case, a program sees only these.
     shown: frozenset[str]
     stratum: list[str]
     psu: list[str]
@@ -44,23 +44,21 @@ class TrainingMaterial:
 
     @property
     def makes_claims(self) -> bool:
-        """Whether a false claim is added to every true one; without any, no threshold could be too low."""
+        """Whether to add a false claim to every true one; without false claims, no threshold could be too low."""
         return not self.has_claims and self.script.task.claims_classes and len(self.labels) > 1
 
 
 def training_material(cases: CaseSet) -> TrainingMaterial:
-    """The material that a test has for tuning; a ScriptError where there is none, or it has no labels."""
+    """The material that a test has for tuning; a ScriptError if there is none, or it has no labels."""
     script = cases.script
     if script.file.gallery is not None:
-        text = (
-            "a test with a gallery: people who are held out would not be in it; --on-test tunes on the test's own cases"
-        )
+        text = "a test with a gallery: held-out people would not be in it; --on-test tunes on the test's own cases"
         raise ScriptError(f"{script.path}: {text}")
     material = training_part(cases)
     if not material.items:
         raise ScriptError(f"{script.path}: no training part to tune on; --on-test tunes on the test's own cases")
     if not any(_can_be_held_out(script, item) for item in material.items):
-        raise ScriptError(f"{script.path}: train: no case has a label in column expect, so there is nothing to tune by")
+        raise ScriptError(f"{script.path}: train: no case has a label in column expect, so there is nothing to tune on")
     return material
 
 
@@ -77,7 +75,7 @@ def training_part(cases: CaseSet) -> TrainingMaterial:
     # Two claims about one case share these, and nothing else.
     known = {"truth", "input", *shown.intersection(*(item.columns for item in items))}
     stratum, psu = (_declared(columns, known) for columns in (script.file.design.stratum, script.file.design.psu))
-    return TrainingMaterial(script, items, shown, [] if _crossing(items, stratum, psu) else stratum, psu)
+    return TrainingMaterial(script, items, shown, [] if _units_cross_strata(items, stratum, psu) else stratum, psu)
 
 
 def _declared(columns: str | Sequence[str] | None, known: set[str]) -> list[str]:
@@ -85,13 +83,13 @@ def _declared(columns: str | Sequence[str] | None, known: set[str]) -> list[str]
     return names if set(names) <= known else []
 
 
-def _crossing(items: Sequence[Case], stratum: Sequence[str], psu: Sequence[str]) -> bool:
-    """Whether a unit lies in two strata, which a design must not have."""
-    of_stratum, of_unit = group_key(stratum or None), group_key(psu or None)
-    if of_stratum is None or of_unit is None:
+def _units_cross_strata(items: Sequence[Case], stratum: Sequence[str], psu: Sequence[str]) -> bool:
+    """Whether a unit is in two strata, which a design must not have."""
+    stratum_of, unit_of = group_key(stratum or None), group_key(psu or None)
+    if stratum_of is None or unit_of is None:
         return False
     strata = PsuStrata()
-    return any(strata.clash(of_unit(item), of_stratum(item)) for item in items)
+    return any(strata.clash(unit_of(item), stratum_of(item)) for item in items)
 
 
 def deal_folds(material: TrainingMaterial, folds: int, seed: int) -> list[int]:
@@ -106,17 +104,17 @@ def deal_folds(material: TrainingMaterial, folds: int, seed: int) -> list[int]:
     classes = [_class(material, item) for item in material.items]
     order = list(units.values())
     random.Random(seed).shuffle(order)  # noqa: S311 (folds, not secrets)
-    # The largest first, class by class: what is dealt last fills the gaps.
+    # The largest first, class by class: the smallest fill the gaps.
     order.sort(key=lambda places: (-len(places), classes[places[0]]))
-    return _dealt(order, classes, folds)
+    return _deal(order, classes, folds)
 
 
 def _class(material: TrainingMaterial, item: Case) -> str:
-    """The class that folds should have equal shares of; the numbers of a value test are not classes."""
+    """The class of an item, for equal shares in all folds; the numbers of a value test are not classes."""
     return f"{item.positive} {item.real_class}" if material.script.task.claims_classes else ""
 
 
-def _dealt(units: Sequence[Sequence[int]], classes: Sequence[str], folds: int) -> list[int]:
+def _deal(units: Sequence[Sequence[int]], classes: Sequence[str], folds: int) -> list[int]:
     held: list[Counter[str]] = [Counter() for _ in range(folds)]
     sizes = [0] * folds
     fold_of = [0] * len(classes)
@@ -131,7 +129,7 @@ def _dealt(units: Sequence[Sequence[int]], classes: Sequence[str], folds: int) -
 
 
 def write_folds(material: TrainingMaterial, folds: int, seed: int, folder: Path) -> None:
-    """A test for each fold, in folders 1, 2, ...; their cases are all positive, or true and false claims in pairs."""
+    """Write a test for each fold into folders 1, 2, ...; all cases are positive, or pairs of true and false claims."""
     fold_of = deal_folds(material, folds, seed)
     claims = random.Random(seed + 1)  # noqa: S311 (claims, not secrets)
     false = [_false_claim(material, item, claims) for item in material.items]
@@ -153,7 +151,7 @@ def fold_scripts(folder: Path, folds: int) -> list[Path]:
 
 
 def _false_claim(material: TrainingMaterial, item: Case, rng: random.Random) -> str | None:
-    """A wrong class, drawn at random from all others; None where no false claim is made."""
+    """A wrong class, drawn at random from all others; None if no false claim is to be made."""
     if not material.makes_claims or not item.real_class:
         return None
     return rng.choice([label for label in material.labels if label != item.real_class])
@@ -171,7 +169,7 @@ def _cases(material: TrainingMaterial, item: Case, false: str | None) -> Iterato
 
 
 def _can_be_held_out(script: Script, item: Case) -> bool:
-    """Whether a training case could be a case of the test; one without a label is only good for learning."""
+    """Whether a training case could be a case of the test; one without a label is only for learning."""
     if not item.expect:
         return not (item.positive and script.task.needs_expect)
     return script.task.case_mistake(item, script.rules) is None
@@ -190,7 +188,7 @@ def _toml(material: TrainingMaterial, name: str, seed: int) -> str:
     script = material.script
     test = script.file.test
     lines = ["format = 1", "[test]", f"name = {_text(name)}", f"version = {_text(script.version)}"]
-    # The digest of the whole test, so that other data under the same names makes another fold.
+    # The digest of the whole test, so that other data with the same names makes a different fold.
     lines += [f"synopsis = {_text(f'held out of the training part of {script.digest}, seed {seed}')}"]
     lines += [f"task = {_text(test.task)}", f"errors = {_text(test.errors.value)}"]
     if not test.larger_is_better:
@@ -210,7 +208,7 @@ def _toml(material: TrainingMaterial, name: str, seed: int) -> str:
 
 
 def _text(value: object) -> str:
-    """A TOML value; what JSON writes is valid TOML too, except for one character and tables."""
+    """A TOML value: JSON, except for one character and tables."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{json.dumps(key)} = {_text(part)}' for key, part in value.items())}}}"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
@@ -227,12 +225,12 @@ class HeldOutFold:
 
 
 def held_out_folds(cases: CaseSet, folds: int, seed: int) -> list[HeldOutFold]:
-    """Every fold in turn; units stay together, and every fold has its share of each class."""
+    """Hold out every fold in turn; units stay together, and every fold has its share of each class."""
     script = cases.script
     if script.file.train is None:
         raise UsageError(
-            f"--train-folds {folds}: {script.name} has no training part ([train] in its script) to hold a fold back "
-            "from; leave --train-folds out"
+            f"--train-folds {folds}: {script.name} has no training part ([train] in its script) to hold out a fold "
+            "of; leave --train-folds out"
         )
     fold_of = deal_folds(training_part(cases), folds, seed)
     return [

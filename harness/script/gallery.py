@@ -1,4 +1,4 @@
-"""The gallery of a rank test, and virtual experiments: a part of the gallery, and a part of the probes."""
+"""The gallery of a rank test, and virtual experiments with a part of the gallery and of the probes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def load_gallery(script: Script, places: Mapping[str, Path]) -> Gallery | None:
-    """The gallery, checked; None where the test has none. A ScriptError names all mistakes of its table."""
+    """The gallery, checked; None if the test has none. A ScriptError lists all mistakes in its table."""
     if not script.task.uses_gallery or script.file.gallery is None:
         return None
     table = script.file.gallery.table
@@ -49,14 +49,14 @@ def load_gallery(script: Script, places: Mapping[str, Path]) -> Gallery | None:
 
 
 def enrolment(gallery: Gallery, references: References) -> Iterator[Question]:
-    """What a program is told about the gallery: the images, and whom they show."""
+    """What a program is told about the gallery: the images and their identities."""
     for index, entry in enumerate(gallery.entries):
         yield Question(index, entry.id, references.resolve(entry.input), entry.expect, entry.columns)
 
 
 @dataclass(frozen=True)
 class CaseConditions:
-    """Conditions on the columns of a case, and the words in which they were given."""
+    """Conditions on the columns of a case, and their text as the user wrote it."""
 
     words: tuple[str, ...]
     conditions: tuple[Condition, ...]
@@ -72,16 +72,16 @@ def _field(case: Case, name: str) -> object:
 
 @dataclass(frozen=True)
 class VirtualExperiment:
-    """A part of a rank test: which probes are asked, and which gallery they are compared with.
+    """A part of a rank test: some of the probes, compared with some of the gallery.
 
-    A probe of somebody who is not enrolled is a negative case in an open-set test; in other tests it is left out.
+    A probe of a person who is not enrolled is a negative case in an open-set test, and left out of other tests.
     """
 
     gallery_conditions: CaseConditions
     probe_conditions: CaseConditions
     gallery: Gallery
     open_set: bool
-    # How many probes were left out because they show people who are not enrolled.
+    # The number of probes left out because their person is not enrolled.
     left_out: int = 0
 
     @property
@@ -102,23 +102,23 @@ class VirtualExperiment:
 
 
 def select_cases(cases: "CaseSet", gallery: Sequence[str], probe: Sequence[str]) -> "CaseSet":
-    """The part of a test that meets the conditions; all of it where there are none."""
+    """The part of a test that meets the conditions; all of it without conditions."""
     if not gallery and not probe:
         return cases
     if cases.gallery is None:
         option = "--gallery" if gallery else "--probe"
         raise UsageError(f"{option}: for rank tests; {cases.script.name} is a {cases.script.task.name} test")
-    of_gallery = _conditions("--gallery", gallery, cases.gallery.entries[0])
-    of_probes = _conditions("--probe", probe, next(iter(cases)))
-    part = _gallery_part(cases.gallery, of_gallery)
-    experiment = VirtualExperiment(of_gallery, of_probes, part, open_set="threshold" in cases.script.params)
-    found = list(experiment.of(cases))
-    if not found:
+    gallery_conditions = _conditions("--gallery", gallery, cases.gallery.entries[0])
+    probe_conditions = _conditions("--probe", probe, next(iter(cases)))
+    part, open_set = _gallery_part(cases.gallery, gallery_conditions), "threshold" in cases.script.params
+    experiment = VirtualExperiment(gallery_conditions, probe_conditions, part, open_set)
+    selected = list(experiment.of(cases))
+    if not selected:
         raise UsageError(f"--probe {' '.join(probe)}: no probe matches, or none is of a person in the gallery")
-    experiment = replace(experiment, left_out=sum(map(of_probes.keeps, cases)) - len(found))
-    strata = None if cases.stratum is None else len({cases.stratum(case) for case in found})
-    positives = sum(case.positive for case in found)
-    return replace(cases, gallery=part, experiment=experiment, count=len(found), positives=positives, strata=strata)
+    experiment = replace(experiment, left_out=sum(map(probe_conditions.keeps, cases)) - len(selected))
+    strata = None if cases.stratum is None else len({cases.stratum(case) for case in selected})
+    positives = sum(case.positive for case in selected)
+    return replace(cases, gallery=part, experiment=experiment, count=len(selected), positives=positives, strata=strata)
 
 
 def _conditions(option: str, words: Sequence[str], example: Case) -> CaseConditions:
@@ -131,7 +131,7 @@ def _conditions(option: str, words: Sequence[str], example: Case) -> CaseConditi
 
 
 def _gallery_part(gallery: Gallery, conditions: CaseConditions) -> Gallery:
-    found = Gallery(entry for entry in gallery.entries if conditions.keeps(entry))
-    if not found.entries:
+    part = Gallery(entry for entry in gallery.entries if conditions.keeps(entry))
+    if not part.entries:
         raise UsageError(f"--gallery {' '.join(conditions.words)}: no gallery image matches")
-    return found
+    return part

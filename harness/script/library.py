@@ -1,4 +1,4 @@
-"""Find tests: by path, or by name in the working folder, in library folders and among the bundled ones."""
+"""Find tests by path, or by name in the working folder, in library folders and among the bundled tests."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -22,9 +22,9 @@ class FoundScript:
     site: str
 
 
-def library_folders(given: Sequence[str | Path] = ()) -> list[tuple[str, Path]]:
-    """The folders that are searched for tests, in order, each with the name of the place."""
-    named = [Path(folder) for folder in (*given, *os.environ.get("HATE_LIBRARY", "").split())]
+def library_folders(libraries: Sequence[str | Path] = ()) -> list[tuple[str, Path]]:
+    """The folders to search for tests, in order, each with a name for it."""
+    named = [Path(folder) for folder in (*libraries, *os.environ.get("HATE_LIBRARY", "").split())]
     missing = [folder for folder in named if not folder.is_dir()]
     if missing:
         raise UsageError(f"library {missing[0]}: no such folder; see --library and HATE_LIBRARY")
@@ -33,13 +33,13 @@ def library_folders(given: Sequence[str | Path] = ()) -> list[tuple[str, Path]]:
 
 
 def scripts_in(folder: Path) -> Iterator[Path]:
-    """Script files in a folder and in the folders right below it."""
+    """Script files in a folder and in its subfolders."""
     for pattern in (f"*{SUFFIX}", f"*/*{SUFFIX}", f"test_scripts/*/*{SUFFIX}"):
         yield from sorted(path for path in folder.glob(pattern) if path.is_file())
 
 
 def find_all(libraries: Sequence[str | Path] = ()) -> list[FoundScript]:
-    """Every test that has a name, nearest places first; files that cannot be parsed are skipped here."""
+    """Every test that has a name, nearest folders first; files that cannot be parsed are skipped."""
     found: list[FoundScript] = []
     seen: set[Path] = set()
     for site, folder in library_folders(libraries):
@@ -59,18 +59,18 @@ def _peek(path: Path, site: str) -> FoundScript | None:
 
 
 def find_script(text: str, libraries: Sequence[str | Path] = ()) -> Path:
-    """The script that is meant by a path, a name, or NAME@VERSION."""
+    """The script for a path, NAME, or NAME@VERSION."""
     path = Path(text)
     is_path = text.endswith(".toml") or "/" in text or os.sep in text
-    # A file with the bare name of a test is not meant: many people name their program after the test.
+    # A bare name is not a path: many people name their program after the test.
     if is_path and path.is_file():
         return path
     if path.is_dir() and (scripts := sorted(path.glob(f"*{SUFFIX}"))):
         if len(scripts) > 1:
-            raise ScriptError(f"{text}: holds {len(scripts)} scripts, {', '.join(p.name for p in scripts)}; name one")
+            raise ScriptError(f"{text}: has {len(scripts)} scripts, {', '.join(p.name for p in scripts)}; name one")
         return scripts[0]
     if is_path:
-        raise ScriptError(f"{text}: no such script; `hate list` shows the tests that are here")
+        raise ScriptError(f"{text}: no such script; `hate list` shows the tests")
     return _by_name(text, find_all(libraries))
 
 

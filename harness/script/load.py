@@ -1,4 +1,4 @@
-"""Load a test script: parse, validate, resolve what it names. Its cases are read later, when its data is at hand."""
+"""Load a test script: parse it, validate it, find the files that it names. Its cases are read later, with its data."""
 
 import hashlib
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ SUFFIX = ".hate.toml"
 
 @dataclass(frozen=True)
 class Script:
-    """A valid test script; every file that it names is there."""
+    """A valid test script; every file that it names exists."""
 
     path: Path
     file: ScriptFile
-    # The table by the name of the task, such as [mask]; the keys are the task's own.
+    # The table named after the task, such as [mask]; its keys belong to the task.
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -47,10 +47,10 @@ class Script:
     @property
     def task(self) -> Task:
         """What is asked of an algorithm."""
-        found = find_task(self.file.test.task)
-        if found is None:
+        task = find_task(self.file.test.task)
+        if task is None:
             raise ScriptError(f"{self.path}: task '{self.file.test.task}' is not known here")
-        return found
+        return task
 
     @property
     def rules(self) -> TaskRules:
@@ -64,7 +64,7 @@ class Script:
 
     @cached_property
     def params(self) -> dict[str, Param]:
-        """The parameters of the test: the task's decision parameters, as the script sets and adds to them."""
+        """The parameters of the test: the task's decision parameters, with what the script changes and adds."""
         declared = {name: param for name, param in self.task.decisions.items() if name not in self.task.optional}
         if (tolerance := self.file.test.tolerance) is not None:
             limit = tolerance.absolute if tolerance.absolute is not None else tolerance.relative
@@ -83,11 +83,11 @@ class Script:
 
     @cached_property
     def digest(self) -> str:
-        """The identity of this test: of the script and everything that it names."""
+        """The identity of this test: the script and everything that it names."""
         return digests.digest(self._digests())
 
     def digest_with(self, texts: Mapping[str, str]) -> str:
-        """The identity of a part of this test: as if the conditions were files too, named like their options."""
+        """The identity of a part of this test: the conditions count as files named after their options."""
         more = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
         return digests.digest({**self._digests(), **more})
 
@@ -98,7 +98,7 @@ class Script:
         return files
 
     def data_path(self, data: DataSection) -> Path:
-        """Where data that lies beside the script is."""
+        """The path of data in the script's folder."""
         return self.folder / (data.path or "")
 
 
@@ -127,24 +127,24 @@ def load_script(path: Path) -> Script:
 
 
 def _check_format(path: Path, parsed: dict[str, Any]) -> None:
-    """Checked before everything else: a later format may differ in every other key."""
+    """Check this first: another format may differ in every other key."""
     version = parsed.get("format", FORMAT)
     if type(version) is not int or version != FORMAT:
         raise ScriptError(f"{path}: format {version!r} is not known here, only {FORMAT}; a newer hate may read it")
 
 
 def _check_decisions(script: Script, lines: KeyLines, mistakes: Mistakes) -> None:
-    """Only a task knows how to decide on recorded answers, so only its own parameters can be decisions."""
+    """Only a task can decide on recorded answers, so only its own parameters can be decision parameters."""
     for name, section in script.file.params.items():
         if text := _decision_mistake(script, name, section):
             mistakes.add(f"params.{name}: {text}", place=line_place(lines, ("params", name)))
     if script.file.test.tolerance is not None and "tolerance" in script.file.params:
-        text = "params.tolerance: test.tolerance says it already; leave one of them out"
+        text = "params.tolerance: test.tolerance sets it too; leave one of them out"
         mistakes.add(text, place=line_place(lines, ("params", "tolerance")))
 
 
 def _take_settings(parsed: dict[str, Any]) -> dict[str, Any]:
-    """Take the table by the name of the task out of what was parsed; only the task knows its keys."""
+    """Remove the table named after the task from what was parsed; only the task knows its keys."""
     test = parsed.get("test")
     name = test.get("task") if isinstance(test, dict) else None
     if not isinstance(name, str) or name in ScriptFile.model_fields or not isinstance(parsed.get(name), dict):
@@ -154,12 +154,12 @@ def _take_settings(parsed: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_task(script: Script, lines: KeyLines, mistakes: Mistakes) -> None:
-    """What the task itself asks of a script."""
+    """Check what the task itself requires of a script."""
     task, sections = script.task, script.file.params
-    wrong = {f"params.{name}" for name, section in sections.items() if _decision_mistake(script, name, section)}
+    reported = {f"params.{name}" for name, section in sections.items() if _decision_mistake(script, name, section)}
     declared = {name: _param(name, section) for name, section in sections.items()}
-    asked = task.script_mistakes(declared, has_gallery=script.file.gallery is not None)
-    found = [(key, text) for key, text in asked if key not in wrong]
+    required = task.script_mistakes(declared, has_gallery=script.file.gallery is not None)
+    found = [(key, text) for key, text in required if key not in reported]
     found += [
         (f"{task.name}.{key}", f"unknown key; {nearest(key, task.setting_keys)}")
         for key in script.settings
@@ -178,14 +178,14 @@ def _decision_mistake(script: Script, name: str, section: ParamSection) -> str |
             f"not a decision parameter of a {script.task.name} test; those are: {known}" if section.decision else None
         )
     if not section.decision:
-        return f"a decision parameter of every {script.task.name} test; say decision = true"
+        return f"a decision parameter of every {script.task.name} test; write decision = true"
     if section.type not in (ParamType.FLOAT, ParamType.INT):
-        return 'a number to decide by; say type = "float"'
+        return 'a decision parameter is a number; write type = "float"'
     return None
 
 
 def _check_files(script: Script, lines: KeyLines, mistakes: Mistakes) -> None:
-    """Every file that the script names is there and inside its folder."""
+    """Check that every file that the script names exists inside its folder."""
     named: list[tuple[tuple[str, ...], str | None]] = [(("cases", "table"), script.file.cases.table)]
     named += [((key, "table"), table.table) for key, table in _tables(script)]
     named += [(("data", name, "path"), data.path) for name, data in script.file.data.items()]

@@ -1,4 +1,4 @@
-"""The files that a script may name: inside its folder, or inside data that it declares, `{images}/test/3.pgm`."""
+"""Files that a script may name: in its folder, or in data that it declares, such as `{images}/test/3.pgm`."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from harness.errors import ScriptError
 
 
 def inside(folder: Path, name: str) -> Path:
-    """The file `name` in `folder`; a ScriptError where it is outside of it or does not exist."""
+    """The file `name` in `folder`; a ScriptError if it is outside or does not exist."""
     if not name or "\0" in name or "\\" in name:
         raise ScriptError(f"{name!r} is not a file name; write it relative to the folder, with /")
     if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
@@ -28,7 +28,7 @@ _REFERENCE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}(?:/(.*))?", re.DOTALL)
 
 
 class References:
-    """Resolves references, given where each data entry is."""
+    """Resolves references; `places` says where each data entry is."""
 
     def __init__(self, places: Mapping[str, Path]) -> None:
         self._places = {name: path.absolute() for name, path in places.items()}
@@ -44,7 +44,7 @@ class References:
         return value
 
     def check(self, value: Any) -> None:
-        """A ScriptError where a reference names a file that does not exist, or one outside of its data."""
+        """Raise a ScriptError if a reference names a file that does not exist, or is outside its data."""
         if isinstance(value, str):
             self._check_text(value)
         elif isinstance(value, (list, dict)):
@@ -57,14 +57,14 @@ class References:
             return
         root, rest = found
         if root.is_file():
-            raise ScriptError(f"'{text}': the data is a single file; say unpack = true, or leave out /{rest}")
+            raise ScriptError(f"'{text}': the data is a single file; write unpack = true, or leave out /{rest}")
         inside(root, rest)
 
     def _find(self, text: str) -> tuple[Path, str] | None:
-        found = _REFERENCE.fullmatch(text) if text.startswith("{") else None
-        if found is None or found[1] not in self._places:
+        match = _REFERENCE.fullmatch(text) if text.startswith("{") else None
+        if match is None or match[1] not in self._places:
             return None
-        return self._places[found[1]], found[2] or ""
+        return self._places[match[1]], match[2] or ""
 
     def _resolve_text(self, text: str) -> str:
         found = self._find(text)

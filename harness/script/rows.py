@@ -11,11 +11,11 @@ from harness.model import Case, plain_text
 from harness.params import nearest
 
 TRUTH = {"true": True, "1": True, "false": False, "0": False, "": True}
-NO_ID = "a case without an id; give each case its own id in column id"
+NO_ID = "a case without an id; give each case a unique id in column id"
 
 
 def case_of(row: TableRow) -> Case:
-    """A case from a row of a table; all but the fixed columns stay in `columns`. The row is used up."""
+    """A case from a row of a table. The row itself becomes `columns`, without the fixed columns."""
     case_id = row.pop("id", None)
     if type(case_id) is not str:
         case_id = "" if isinstance(case_id, (dict, list)) else plain_text(case_id)
@@ -54,23 +54,23 @@ _PLACEHOLDER = re.compile(r"^\{([A-Za-z_][A-Za-z0-9_]*)\}/(.+)$")
 
 
 def glob_rows(glob: str, pattern: str | None, places: Mapping[str, Path]) -> Iterator[tuple[str, TableRow]]:
-    """A row for each file that the glob finds, by its name in the data."""
-    found = _PLACEHOLDER.match(glob)
-    if found is None or found[1] not in places:
-        known = nearest(found[1] if found else "", places)
+    """A row for each file that matches the glob, with its path in the data as id."""
+    match = _PLACEHOLDER.match(glob)
+    if match is None or match[1] not in places:
+        known = nearest(match[1] if match else "", places)
         raise ScriptError(f"cases.glob: '{glob}' must begin with data, such as {{images}}/test/*.png; {known}")
-    if ".." in found[2].split("/"):
+    if ".." in match[2].split("/"):
         raise ScriptError(f"cases.glob: '{glob}' leaves its data; leave out ..")
-    root, expression = places[found[1]], _compile(pattern)
+    root, expression = places[match[1]], _compile(pattern)
     try:
-        files = sorted(path for path in root.glob(found[2]) if path.is_file())
+        files = sorted(path for path in root.glob(match[2]) if path.is_file())
     except (ValueError, NotImplementedError) as error:
         raise ScriptError(f"cases.glob: '{glob}': {error}") from None
     for path in files:
         name = path.relative_to(root).as_posix()
         if not _is_unicode(name):
             raise ScriptError(f"cases.glob: file name {name!r} is not UTF-8; rename the file")
-        yield name, {"id": name, "input": f"{{{found[1]}}}/{name}"} | _groups(expression, name)
+        yield name, {"id": name, "input": f"{{{match[1]}}}/{name}"} | _groups(expression, name)
 
 
 def _groups(expression: re.Pattern[str] | None, name: str) -> dict[str, Any]:

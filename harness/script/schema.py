@@ -1,4 +1,4 @@
-"""Test script, format 1: all of its keys, as pydantic models. docs/test-scripts.md says what they mean."""
+"""Test scripts, format 1: all keys as pydantic models. docs/test-scripts.md says what they mean."""
 
 import math
 import re
@@ -17,7 +17,7 @@ LONGEST_NAME = 100
 
 
 def _like(pattern: str, words: str) -> AfterValidator:
-    """Text that must match a pattern, which messages give in words."""
+    """Text that must match a pattern; `words` describes it in messages."""
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text) or len(text) > LONGEST_NAME:
@@ -30,7 +30,7 @@ def _like(pattern: str, words: str) -> AfterValidator:
 def _columns(value: object) -> object:
     names = value if isinstance(value, list) and value else [value]
     if not all(isinstance(name, str) and name for name in names):
-        raise ValueError(f"should be a column's name or a list of them, not {value!r}")
+        raise ValueError(f"should be a column's name or a list of names, not {value!r}")
     return value
 
 
@@ -61,7 +61,7 @@ Limit = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 
 
 class ToleranceSection(Section):
-    """How far a value may be off: absolutely, or relative to the expected one."""
+    """How far off a value may be: absolute, or relative to the expected value."""
 
     absolute: Limit | None = None
     relative: Limit | None = None
@@ -82,7 +82,7 @@ def _known_task(name: str) -> str:
 class TestSection(Section):
     """[test]."""
 
-    name: Annotated[StrictStr, _like(NAME_PATTERN, "small letters, digits, dots, _ and -, such as my-test")]
+    name: Annotated[StrictStr, _like(NAME_PATTERN, "lowercase letters, digits, dots, _ and -, such as my-test")]
     version: Annotated[StrictStr, _like(r"[A-Za-z0-9][A-Za-z0-9._+-]*", "a version such as 1.0.0")]
     synopsis: StrictStr
     task: Annotated[StrictStr, AfterValidator(_known_task)]
@@ -97,10 +97,11 @@ class TestSection(Section):
     @model_validator(mode="after")
     def _fits_the_task(self) -> "TestSection":
         task = find_task(self.task)
-        for key, said in (("tolerance", self.tolerance is not None), ("larger_is_better", not self.larger_is_better)):
-            if said and task is not None and key not in task.script_keys:
-                those = " and ".join(name for name, other in TASKS.items() if key in other.script_keys)
-                raise ValueError(f"{key} is for {those} tests, this is a {self.task} test")
+        keys = {"tolerance": self.tolerance is not None, "larger_is_better": not self.larger_is_better}
+        for key, is_set in keys.items():
+            if is_set and task is not None and key not in task.script_keys:
+                tasks = " and ".join(name for name, other in TASKS.items() if key in other.script_keys)
+                raise ValueError(f"{key} is for {tasks} tests, this is a {self.task} test")
         return self
 
 
@@ -126,7 +127,7 @@ class DataSection(Section):
         if (self.path is None) == (self.url is None):
             raise ValueError("give either path or url")
         if self.url is not None and self.sha256 is None:
-            raise ValueError("a url needs its sha256, so that everyone uses the same data")
+            raise ValueError("a url needs a sha256, so that everyone uses the same data")
         return self
 
 
@@ -163,8 +164,8 @@ class ParamSection(Section):
 
     @model_validator(mode="after")
     def _default_fits(self) -> "ParamSection":
-        shown = ParamType.of(self.default)
-        if shown is not self.type and (shown, self.type) != (ParamType.INT, ParamType.FLOAT):
+        actual = ParamType.of(self.default)
+        if actual is not self.type and (actual, self.type) != (ParamType.INT, ParamType.FLOAT):
             raise ValueError(f"default {self.default!r} is not of type {self.type.value}")
         return self
 
@@ -186,7 +187,7 @@ class DesignSection(Section):
 
 
 def is_table(name: str) -> bool:
-    """Whether a name is that of a file with a table, not of a column."""
+    """Whether a name is that of a table file, not of a column."""
     return name.endswith((".csv", ".tsv", ".jsonl", ".parquet"))
 
 

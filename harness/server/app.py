@@ -41,14 +41,14 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 IDLE_SECONDS = 15
-# Downloads may go on for so long after the server has been told to end.
+# How long downloads may continue after the server has been told to stop.
 GRACE_SECONDS = 10
 MOST_CONNECTIONS = 1000
 _RAW_HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 def make_app(root: Path, submissions: Submissions | None = None) -> ASGIApp:
-    """The application that serves a site's folder, and accepts submissions if that is wanted."""
+    """The application that serves a site's folder, and accepts submissions if they are enabled."""
     files, pages = StaticFiles(root), Pages(ServedSite(root))
     routes = [
         Route(f"/{TOP}", files.top),
@@ -97,7 +97,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 async def _damaged(request: Request, error: Exception) -> Response:
-    """Files are not what the indexes say; the details are for the owner only."""
+    """Files do not match the indexes; the details are for the owner only."""
     _log.error("%s: %s", request.url.path, safe(str(error)))
     return _error(
         request, 500, "Internal Server Error", "The site is damaged. Its owner can find the details in the log.", {}
@@ -119,7 +119,7 @@ def _error(request: Request, status: int, phrase: str, text: str, headers: dict[
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """What to serve, and to whom."""
+    """What to serve, where, and who may submit."""
 
     root: Path
     host: str = "127.0.0.1"
@@ -130,20 +130,20 @@ class ServeOptions:
     access_log: bool = False
 
     def submissions(self) -> Submissions | None:
-        """Who accepts transcripts, if there are tokens; a HateError if the site or the options are wrong."""
+        """The handler of submissions, if there are tokens; a HateError if the site or the options are wrong."""
         top = open_folder(self.root).top
         if self.tokens is None:
             return None
         read_tokens(self.tokens)
         signer = None if self.key is None else read_key(self.key)
         if top.key != ("" if signer is None else signer.key):
-            said = f"is signed by {top.key}" if top.key else "is not signed"
-            raise UsageError(f"{self.root}: the site {said}; to accept transcripts, give the same key with --key")
+            signed = f"is signed by {top.key}" if top.key else "is not signed"
+            raise UsageError(f"{self.root}: the site {signed}; to accept transcripts, give the same key with --key")
         return Submissions(self.root, TokenStore(self.tokens), self.limits, signer)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; a UsageError if there can be none."""
+    """A listening socket; a UsageError if that is impossible."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=1024)
@@ -171,6 +171,6 @@ def make_server(options: ServeOptions) -> uvicorn.Server:
 
 
 def serve(server: uvicorn.Server, listening: socket.socket) -> None:
-    """Serve until a signal."""
+    """Serve until a signal stops it."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     server.run(sockets=[listening])

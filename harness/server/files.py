@@ -25,11 +25,11 @@ _NAMED = re.compile(
     re.ASCII,
 )
 FOREVER = "public, max-age=31536000, immutable"
-# Clients may keep it, but must ask every time whether it has changed.
+# Clients may cache it, but must check every time whether it has changed.
 REVALIDATE = "no-cache"
 BLOCK = 256 << 10
-# Larger files are streamed from the disk instead of being kept in memory.
-LARGEST_KEPT = 256 << 10
+# Larger files are streamed from the disk instead of being cached in memory.
+LARGEST_CACHED = 256 << 10
 # Files of other sizes are not compressed for the transfer.
 SMALLEST_COMPRESSED = 512
 LARGEST_COMPRESSED = 32 << 20
@@ -54,14 +54,14 @@ def is_unchanged(headers: Headers, etag: str, modified: float) -> bool:
 
 def requested_range(headers: Headers, size: int, etag: str, modified: float) -> tuple[int, int] | None:
     """The first byte and the one after the last; None for the whole file, also if several ranges are requested."""
-    found = _RANGE.fullmatch(headers.get("range", ""))
-    if found is None or found[1] == found[2] == "" or not _if_range(headers.get("if-range"), etag, modified):
+    match = _RANGE.fullmatch(headers.get("range", ""))
+    if match is None or match[1] == match[2] == "" or not _if_range(headers.get("if-range"), etag, modified):
         return None
-    if not found[1]:
-        start, stop = max(0, size - int(found[2])), size
+    if not match[1]:
+        start, stop = max(0, size - int(match[2])), size
     else:
-        start, stop = int(found[1]), min(size, int(found[2]) + 1) if found[2] else size
-        if found[2] and int(found[2]) < start:
+        start, stop = int(match[1]), min(size, int(match[2]) + 1) if match[2] else size
+        if match[2] and int(match[2]) < start:
             return None
     if start >= size or start >= stop:
         raise Unsatisfiable
@@ -69,7 +69,7 @@ def requested_range(headers: Headers, size: int, etag: str, modified: float) -> 
 
 
 def _if_range(condition: str | None, etag: str, modified: float) -> bool:
-    """Only an exact match is good enough: two halves of different files make no file."""
+    """Only an exact match will do: two halves of different files do not make a file."""
     return condition is None or condition.strip() == etag or _date(condition) == int(modified)
 
 
@@ -90,7 +90,7 @@ def accepts_gzip(headers: Headers) -> bool:
 
 
 @dataclass(frozen=True)
-class _FoundFile:
+class _StoredFile:
     """A file that exists."""
 
     path: Path
@@ -109,23 +109,23 @@ class _FoundFile:
 
 
 class StaticFiles:
-    """The files of a site: nothing but what its layout names, so nothing else can be downloaded."""
+    """The files of a site: only those that its layout names can be downloaded."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._top = TopFile(root)
         self._cache = MemoryCache(FILE_CACHE_SIZE)
-        # Compression takes up a core; other clients should not have to wait for all of them.
+        # Each takes up a core.
         self._compressors = CapacityLimiter(2)
 
     async def named(self, request: Request) -> Response:
-        """A file that is named by its content."""
+        """A file that is named after its content."""
         path = request.url.path.removeprefix("/")
         if _NAMED.fullmatch(path) is None:
             raise HTTPException(404)
-        # Not in a thread: a call of stat takes less time than switching to a thread and back.
-        found = _find(self._root / path)
-        return await self._respond(request, found)
+        # Not in a thread: stat takes less time than switching to a thread and back.
+        file = _find(self._root / path)
+        return await self._respond(request, file)
 
     async def top(self, request: Request) -> Response:
         """The top index, which changes."""
@@ -133,89 +133,89 @@ class StaticFiles:
             top = self._top.read()
         except DataError:
             raise HTTPException(404) from None
-        found = _FoundFile(self._root / TOP, len(top.data), top.modified, f'"{top.sha256}"', "application/json")
-        headers = found.headers(immutable=False)
-        if is_unchanged(request.headers, found.etag, found.modified):
+        file = _StoredFile(self._root / TOP, len(top.data), top.modified, f'"{top.sha256}"', "application/json")
+        headers = file.headers(immutable=False)
+        if is_unchanged(request.headers, file.etag, file.modified):
             return Response(status_code=304, headers=headers)
-        return _from_memory(request, found, top.data, headers)
+        return _from_memory(request, file, top.data, headers)
 
-    async def _respond(self, request: Request, found: _FoundFile) -> Response:
-        headers = found.headers(immutable=True)
-        if is_unchanged(request.headers, found.etag, found.modified):
+    async def _respond(self, request: Request, file: _StoredFile) -> Response:
+        headers = file.headers(immutable=True)
+        if is_unchanged(request.headers, file.etag, file.modified):
             return Response(status_code=304, headers=headers)
         if "range" not in request.headers and accepts_gzip(request.headers):
-            compressed = await self._compressed(found)
+            compressed = await self._compressed(file)
             if compressed:
-                weak = {"content-encoding": "gzip", "etag": f"W/{found.etag}"}
-                return Response(compressed, headers=headers | weak, media_type=found.media_type)
-        if found.size <= LARGEST_KEPT:
-            data = self._cache.get((found.etag, ""))
+                weak = {"content-encoding": "gzip", "etag": f"W/{file.etag}"}
+                return Response(compressed, headers=headers | weak, media_type=file.media_type)
+        if file.size <= LARGEST_CACHED:
+            data = self._cache.get((file.etag, ""))
             if data is None:
-                data = found.path.read_bytes()
-                self._cache.put((found.etag, ""), data)
-            return _from_memory(request, found, data, headers)
-        return _Stream(request, found, headers)
+                data = file.path.read_bytes()
+                self._cache.put((file.etag, ""), data)
+            return _from_memory(request, file, data, headers)
+        return _Stream(request, file, headers)
 
-    async def _compressed(self, found: _FoundFile) -> bytes:
-        """The same in gzip; empty if that is not worth while."""
-        if not SMALLEST_COMPRESSED <= found.size <= LARGEST_COMPRESSED:
+    async def _compressed(self, file: _StoredFile) -> bytes:
+        """The file in gzip; empty if that is not worthwhile."""
+        if not SMALLEST_COMPRESSED <= file.size <= LARGEST_COMPRESSED:
             return b""
-        key = (found.etag, "gzip")
-        kept = self._cache.get(key)
-        if kept is not None:
-            return kept
+        key = (file.etag, "gzip")
+        cached = self._cache.get(key)
+        if cached is not None:
+            return cached
         return await to_thread.run_sync(
-            self._cache.get_or_make, key, lambda: _compress(found), limiter=self._compressors
+            self._cache.get_or_make, key, lambda: _compress(file), limiter=self._compressors
         )
 
 
-def _find(path: Path) -> _FoundFile:
+def _find(path: Path) -> _StoredFile:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         raise HTTPException(404) from None
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise HTTPException(404)
     media_type = "application/json" if path.suffix == ".json" else "application/octet-stream"
-    return _FoundFile(path, found.st_size, found.st_mtime, f'"{path.stem}"', media_type)
+    return _StoredFile(path, status.st_size, status.st_mtime, f'"{path.stem}"', media_type)
 
 
-def _compress(found: _FoundFile) -> bytes:
-    """Texts only: archives and images are compressed already."""
-    data = found.path.read_bytes()
+def _compress(file: _StoredFile) -> bytes:
+    """Only texts are compressed: archives and images are compressed already."""
+    data = file.path.read_bytes()
     if b"\0" in data[:4096] or data[:2] == b"\x1f\x8b":
         return b""
     compressed = gzip.compress(data, 6, mtime=0)
     return compressed if len(compressed) < 0.9 * len(data) else b""
 
 
-def _range(request: Request, found: _FoundFile) -> tuple[int, int] | None:
+def _range(request: Request, file: _StoredFile) -> tuple[int, int] | None:
     if request.method != "GET":
         return None
     try:
-        return requested_range(request.headers, found.size, found.etag, found.modified)
+        return requested_range(request.headers, file.size, file.etag, file.modified)
     except Unsatisfiable:
-        raise HTTPException(416, headers={"content-range": f"bytes */{found.size}"}) from None
+        raise HTTPException(416, headers={"content-range": f"bytes */{file.size}"}) from None
 
 
-def _from_memory(request: Request, found: _FoundFile, data: bytes, headers: dict[str, str]) -> Response:
-    wanted = _range(request, found)
-    if wanted is None:
-        return Response(data, 200, headers | {"accept-ranges": "bytes"}, found.media_type)
-    start, stop = wanted
-    part = {"accept-ranges": "bytes", "content-range": f"bytes {start}-{stop - 1}/{found.size}"}
-    return Response(data[start:stop], 206, headers | part, found.media_type)
+def _from_memory(request: Request, file: _StoredFile, data: bytes, headers: dict[str, str]) -> Response:
+    part_range = _range(request, file)
+    if part_range is None:
+        return Response(data, 200, headers | {"accept-ranges": "bytes"}, file.media_type)
+    start, stop = part_range
+    part = {"accept-ranges": "bytes", "content-range": f"bytes {start}-{stop - 1}/{file.size}"}
+    return Response(data[start:stop], 206, headers | part, file.media_type)
 
 
 class _Stream(FileResponse):
-    """Starlette streams files well, but answers 400 to ranges that RFC 9110 ignores, and sends parts after HEAD.
-    So the range is decided here, and all that it sees is a good one or none."""
+    """A file streamed from the disk. Starlette answers 400 to ranges that RFC 9110 ignores, and sends parts after HEAD,
+    so the range is parsed here, and Starlette sees a valid one or none."""
 
     chunk_size = BLOCK
 
-    def __init__(self, request: Request, found: _FoundFile, headers: dict[str, str]) -> None:
-        super().__init__(found.path, headers=headers, media_type=found.media_type, stat_result=found.path.stat())
-        self._range = _range(request, found)
+    def __init__(self, request: Request, file: _StoredFile, headers: dict[str, str]) -> None:
+        super().__init__(file.path, headers=headers, media_type=file.media_type, stat_result=file.path.stat())
+        self._range = _range(request, file)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [pair for pair in scope["headers"] if pair[0] not in (b"range", b"if-range")]

@@ -9,28 +9,28 @@ from typing import Any
 from msgspec import UNSET
 
 from harness.errors import DataError, TranscriptError
+from harness.files.gunzip import BadGzip, gunzip_if_packed
 from harness.model import Trial
 from harness.script.cases import load_cases
 from harness.server.state import SiteState, find_test
-from harness.site.body import BadGzip, gunzip_if_packed
 from harness.site.candidates import TranscriptCandidate, read_transcript_candidate
-from harness.site.data import fetch_data
-from harness.site.releases import SiteTest
+from harness.site.fetch import fetch_data
+from harness.site.published import SiteTest
 from harness.transcript.read import open_transcript
 
-# For larger tests, only digest and number of cases are checked: reading them would keep everyone waiting.
+# For larger tests, only the digest and the number of cases are checked: reading all cases would take too long.
 LARGEST_RELEASE = 200 << 20
 MOST_CASES = 1_000_000
-MOST_KEPT = 4
+MOST_TESTS = 4
 BLOCK = 1 << 20
-# Of all records together: a reader keeps an array for each.
+# In all records together: a reader allocates an array for each.
 MOST_COLUMNS = 200
 LONGEST_LINE = 1 << 18
 
 
 @dataclass(frozen=True)
 class CaseFacts:
-    """What the test says about a case, with which a record must agree."""
+    """What the test says about a case; its record must agree."""
 
     positive: bool
     # As in records: UNSET if the test has no such group.
@@ -43,23 +43,23 @@ CaseFactsById = dict[str, CaseFacts]
 
 @dataclass
 class CaseFactsCache:
-    """Facts about the cases of a few tests, kept in memory."""
+    """Facts about the cases of a few tests, cached in memory."""
 
-    _kept: OrderedDict[str, CaseFactsById | None] = field(default_factory=OrderedDict)
+    _facts: OrderedDict[str, CaseFactsById | None] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def of(self, state: SiteState, name: str, version: str) -> CaseFactsById | None:
-        """The cases of a test; None if there is no such test, or if this would take a download or too long."""
+        """The cases of a test; None if there is no such test, or if reading it needs a download or too much time."""
         test = find_test(state, f"{name}@{version}") if version else None
         if test is None:
             return None
         digest = test.version.digest
         with self._lock:
-            if digest not in self._kept:
-                self._kept[digest] = _read_case_facts(test)
-            while len(self._kept) > MOST_KEPT:
-                self._kept.popitem(last=False)
-            return self._kept[digest]
+            if digest not in self._facts:
+                self._facts[digest] = _read_case_facts(test)
+            while len(self._facts) > MOST_TESTS:
+                self._facts.popitem(last=False)
+            return self._facts[digest]
 
 
 def _read_case_facts(test: SiteTest) -> CaseFactsById | None:
@@ -85,11 +85,11 @@ def check_case(trial: Trial, cases: CaseFactsById, name: str) -> None:
     if known is None:
         raise TranscriptError(f"{name}: the test has no case '{trial.id[:100]}'")
     if trial.outcome.positive != known.positive:
-        said = "positive" if known.positive else "negative"
-        raise TranscriptError(f"{name}: case '{trial.id[:100]}' is {said} in the test, {trial.outcome.value} here")
-    for what in ("stratum", "psu"):
-        if getattr(trial, what) != getattr(known, what):
-            raise TranscriptError(f"{name}: case '{trial.id[:100]}' has another {what} in the test")
+        sign = "positive" if known.positive else "negative"
+        raise TranscriptError(f"{name}: case '{trial.id[:100]}' is {sign} in the test, {trial.outcome.value} here")
+    for group in ("stratum", "psu"):
+        if getattr(trial, group) != getattr(known, group):
+            raise TranscriptError(f"{name}: case '{trial.id[:100]}' has another {group} in the test")
 
 
 def inspect_transcript(path: Path, *, name: str, by: str, largest: int) -> TranscriptCandidate:
@@ -97,7 +97,7 @@ def inspect_transcript(path: Path, *, name: str, by: str, largest: int) -> Trans
     _check_size(path, largest)
     candidate = read_transcript_candidate(path, name=name, by=by)
     if isinstance(candidate.header.limit, int) or candidate.header.part:
-        raise TranscriptError(f"{path}: a run with --limit or --train-folds; submit a whole run")
+        raise TranscriptError(f"{path}: a run with --limit or --train-folds; submit a complete run")
     return candidate
 
 
@@ -120,7 +120,7 @@ def _check_size(path: Path, largest: int) -> None:
 
 
 def check_records(path: Path, repeat: int, cases: CaseFactsById | None) -> None:
-    """Check that every case occurs once, or as often as the run says, and belongs to the test; and count columns."""
+    """Check that every case belongs to the test and occurs as often as it should, and that there are few columns."""
     seen: set[tuple[str, int]] = set()
     columns: set[str] = set()
     with open_transcript(path) as reader:
@@ -128,7 +128,7 @@ def check_records(path: Path, repeat: int, cases: CaseFactsById | None) -> None:
             for trial in block:
                 key = (trial.id, trial.repeat if isinstance(trial.repeat, int) else 1)
                 if key in seen or key[1] > repeat:
-                    raise TranscriptError(f"{path}: case '{trial.id[:100]}' is there twice")
+                    raise TranscriptError(f"{path}: case '{trial.id[:100]}' appears twice")
                 if cases is not None:
                     check_case(trial, cases, str(path))
                 seen.add(key)

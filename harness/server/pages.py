@@ -1,4 +1,4 @@
-"""The pages of a site: rendered here, kept in memory while nothing changes, without JavaScript."""
+"""The pages of a site: rendered without JavaScript, and cached in memory until the site changes."""
 
 import gzip
 import hashlib
@@ -38,10 +38,10 @@ from harness.server.state import (
     transcripts_of,
 )
 from harness.site.layout import TestEntry, TranscriptEntry, file_path
-from harness.site.releases import SiteTest
+from harness.site.published import SiteTest
 
 PAGE_CACHE_SIZE = 64 << 20
-# Each comparison takes up a core; if too many wait already, a client is asked to try again later.
+# Each comparison takes up a core; if too many are waiting, a client is asked to try again later.
 WORKERS = 2
 MOST_WAITING = 50
 LONGEST_QUERY = 4096
@@ -60,7 +60,7 @@ class Pages:
         self._page_cache = MemoryCache(PAGE_CACHE_SIZE)
         self._part_cache = MemoryCache(PAGE_CACHE_SIZE)
         self._workers = CapacityLimiter(WORKERS)
-        # A page that was made by another version of this program is another page.
+        # Another version of this program may make another page.
         self._salt = f"{__version__}\0{_template_hash()}"
 
     async def tests(self, request: Request) -> Response:
@@ -87,15 +87,15 @@ class Pages:
         if len(request.url.query) > LONGEST_QUERY:
             raise HTTPException(414)
         state = self._site.state()
-        asked = f"{self._salt}\0{state.sha256}\0{request.url.path}\0{request.url.query}"
-        etag = f'W/"{hashlib.sha256(asked.encode()).hexdigest()[:32]}"'
+        key = f"{self._salt}\0{state.sha256}\0{request.url.path}\0{request.url.query}"
+        etag = f'W/"{hashlib.sha256(key.encode()).hexdigest()[:32]}"'
         headers = {"etag": etag, "cache-control": "no-cache", "vary": "Accept-Encoding"}
         if is_unchanged(request.headers, etag, float("inf")):
             return Response(status_code=304, headers=headers)
         if packed := accepts_gzip(request.headers):
             headers["content-encoding"] = "gzip"
-        kept = self._page_cache.get((etag, packed))
-        body = await self._rendered(etag, packed, lambda: make(state)) if kept is None else kept
+        cached = self._page_cache.get((etag, packed))
+        body = await self._rendered(etag, packed, lambda: make(state)) if cached is None else cached
         return Response(body, headers=headers, media_type="text/html; charset=utf-8")
 
     async def _rendered(self, etag: str, packed: bool, make: Callable[[], str]) -> bytes:
@@ -115,7 +115,7 @@ def _number(text: str) -> int:
 
 
 def _template_hash() -> str:
-    """The hash of templates and style sheet, which may change without the version."""
+    """The hash of templates and style sheet, which may change without a new version."""
     return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(TEMPLATES.iterdir()))).hexdigest()
 
 
@@ -128,8 +128,8 @@ class TestListPage:
 
     def render(self, site: ServedSite, state: SiteState) -> str:
         """The page as HTML."""
-        everything = site.tests(state)
-        found = [entry for entry in everything if self._fits(entry)] if self.words.strip() else everything
+        tests = site.tests(state)
+        found = [entry for entry in tests if self._matches(entry)] if self.words.strip() else tests
         pages = max(1, -(-len(found) // TESTS_PER_PAGE))
         number = min(max(1, self.number), pages)
         return render_page(
@@ -137,14 +137,14 @@ class TestListPage:
             title=state.title,
             entries=found[(number - 1) * TESTS_PER_PAGE : number * TESTS_PER_PAGE],
             found=len(found),
-            total=len(everything),
+            total=len(tests),
             words=self.words,
             number=number,
             pages=pages,
             published=state.catalogue.top.published,
         )
 
-    def _fits(self, entry: TestEntry) -> bool:
+    def _matches(self, entry: TestEntry) -> bool:
         text = f"{entry.name} {entry.synopsis}".casefold()
         return all(word in text for word in self.words.casefold().split())
 
@@ -184,14 +184,14 @@ def _key(kind: str, test: SiteTest, entries: Sequence[TranscriptEntry]) -> tuple
 
 def _ranking(state: SiteState, test: SiteTest, entries: Sequence[TranscriptEntry], cache: MemoryCache) -> Markup:
     def make() -> str:
-        found = rank(state, entries)
-        ranked = set() if found is None else {row.entry.name for row in found.rows}
+        ranking = rank(state, entries)
+        ranked = set() if ranking is None else {row.entry.name for row in ranking.rows}
         rest = [(entry, rate_of(entry)) for entry in entries if entry.name not in ranked]
         return render_page(
             "ranking.html",
             test=test,
-            ranking=found,
-            plots=[] if found is None else interval_plots(found.rows),
+            ranking=ranking,
+            plots=[] if ranking is None else interval_plots(ranking.rows),
             rest=rest[:MOST_LISTED],
             more=max(0, len(rest) - MOST_LISTED),
             most=MOST_CHOSEN,
@@ -201,7 +201,7 @@ def _ranking(state: SiteState, test: SiteTest, entries: Sequence[TranscriptEntry
 
 
 def _cached_html(cache: MemoryCache, key: tuple[str, ...], make: Callable[[], str]) -> Markup:
-    """A part of a page that takes long to compute; templates and reports escape all text themselves."""
+    """A part of a page that takes long to compute. Templates and reports escape all text themselves."""
     return Markup(cache.get_or_make(key, lambda: make().encode()).decode())  # noqa: S704
 
 
@@ -226,7 +226,7 @@ def render_transcript_page(state: SiteState, text: str, name: str, cache: Memory
         header=header,
         params=[(shortened(key), _value(value)) for key, value in list(header.params.items())[:MOST_PARAMS]],
         file=file_path(entry.file.sha256),
-        # The interval for independent cases would contradict the one by design, which stands below.
+        # The interval for independent cases would contradict the one by design, which is shown below.
         counts=as_html([count_table([({}, counts)], interval=not interval)]),
         interval=interval,
         confusion=_cached_html(
@@ -235,12 +235,12 @@ def render_transcript_page(state: SiteState, text: str, name: str, cache: Memory
     )
 
 
-def _interval_by_design(found: Ranking | None) -> str:
-    if found is None or found.method == "Wilson":
+def _interval_by_design(ranking: Ranking | None) -> str:
+    if ranking is None or ranking.method == "Wilson":
         return ""
-    (row,) = found.rows
-    level = f"{found.confidence * 100:g} %"
-    return f"{level} interval {row.low:.4f} to {row.high:.4f}, by {found.method}, {found.target}."
+    (row,) = ranking.rows
+    level = f"{ranking.confidence * 100:g} %"
+    return f"{level} interval {row.low:.4f} to {row.high:.4f}, by {ranking.method}, {ranking.target}."
 
 
 def _value(value: object) -> str:
@@ -248,25 +248,25 @@ def _value(value: object) -> str:
 
 
 def _verdicts_first(blocks: Sequence[Block]) -> list[Block]:
-    """The verdicts, then what they rest on; the first block is the title, which the page has already."""
+    """The verdicts, then the rest; without the first block, the title, which the page has already."""
     place = next((i for i, block in enumerate(blocks) if block == Heading("Verdicts")), len(blocks))
     return [*blocks[place:], *([Heading("Case by case")] if place > 1 else []), *blocks[1:place]]
 
 
 def render_comparison_page(state: SiteState, text: str, names: Sequence[str], cache: MemoryCache) -> str:
-    """The page of a comparison, in the order of names, so that the same transcripts are compared once."""
+    """The page of a comparison, sorted by name, so that the same transcripts are compared only once."""
     test = _test(state, text)
-    wanted = sorted(set(names))
-    if not 2 <= len(wanted) <= MOST_CHOSEN:
+    chosen = sorted(set(names))
+    if not 2 <= len(chosen) <= MOST_CHOSEN:
         raise HTTPException(400, f"Choose two to {MOST_CHOSEN} transcripts.")
-    entries = [state.catalogue.transcript(test.index, name, test.version.version) for name in wanted]
+    entries = [state.catalogue.transcript(test.index, name, test.version.version) for name in chosen]
     known = [entry for entry in entries if entry is not None]
     if len(known) < len(entries):
         raise HTTPException(404, "No such transcript here.")
 
     def make() -> str:
-        found = chosen_comparison(state, known)
-        return as_html(_verdicts_first(comparison_blocks(found)))
+        comparison = chosen_comparison(state, known)
+        return as_html(_verdicts_first(comparison_blocks(comparison)))
 
     try:
         report = _cached_html(cache, _key("comparison", test, known), make)
@@ -276,7 +276,7 @@ def render_comparison_page(state: SiteState, text: str, names: Sequence[str], ca
         raise HTTPException(409, f"They cannot be compared: {str(error).splitlines()[0]}") from None
     return render_page(
         "comparison.html",
-        title=f"{' and '.join(wanted) if len(wanted) == 2 else f'{len(wanted)} transcripts'} on {test.name}",
+        title=f"{' and '.join(chosen) if len(chosen) == 2 else f'{len(chosen)} transcripts'} on {test.name}",
         site=state.title,
         test=test,
         entries=known,

@@ -22,7 +22,7 @@ from harness.transcript.columns import Columns, read_columns
 from harness.transcript.format import PLAIN_WEIGHTS, Header
 from harness.transcript.read import open_transcript
 
-# Beyond these, a page would take too long: the best are compared, the rest only listed.
+# Limits on the time that a page takes: the best are compared, the rest only listed.
 MOST_RANKED = 40
 MOST_CHOSEN = 12
 MOST_RECORDS = 2_000_000
@@ -41,10 +41,10 @@ class RankingRow:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The best first; those that share a letter cannot be told apart."""
+    """The best first; those that share a letter do not differ significantly."""
 
     rows: list[RankingRow]
-    # What the intervals speak of, and by which method.
+    # What the intervals are about, and by which method.
     target: str
     method: str
     confidence: float
@@ -52,49 +52,49 @@ class Ranking:
 
 
 def rank(state: SiteState, entries: Sequence[TranscriptEntry]) -> Ranking | None:
-    """The transcripts, compared; None where there is nothing to compare them by."""
+    """The transcripts, compared; None if they cannot be."""
     chosen = _affordable(entries[:MOST_RANKED])
     if not chosen:
         return None
     try:
         known = _aligned(state, chosen)
-        found = compare_aligned(known.aligned, known.sampling, CompareRequest(costs=False))
+        comparison = compare_aligned(known.aligned, known.sampling, CompareRequest(costs=False))
     except HateError:
         return None
-    rows = [_ranking_row(known.entries[i], found, i) for i in found.order]
-    design = found.runs[0].estimate
+    rows = [_ranking_row(known.entries[i], comparison, i) for i in comparison.order]
+    design = comparison.runs[0].estimate
     return Ranking(
         rows=rows,
         target=target_words(known.sampling) if known.sampling.known else INDEPENDENT,
         method="Wilson" if design is None else method_words(design.method),
-        confidence=found.confidence,
+        confidence=comparison.confidence,
         left_out=known.left_out,
     )
 
 
-def _ranking_row(entry: TranscriptEntry, found: Comparison, number: int) -> RankingRow:
-    run = found.runs[number]
+def _ranking_row(entry: TranscriptEntry, comparison: Comparison, number: int) -> RankingRow:
+    run = comparison.runs[number]
     interval = run.interval if run.estimate is None else run.estimate.interval
     value = run.rate if run.value is None else run.value
     low, high = (0.0, 1.0) if interval is None else (interval.low, interval.high)
-    return RankingRow(entry, value, low, high, found.letters[number])
+    return RankingRow(entry, value, low, high, comparison.letters[number])
 
 
 def chosen_comparison(state: SiteState, entries: Sequence[TranscriptEntry]) -> Comparison:
-    """Everything about a few; a HateError where they cannot be compared."""
+    """The full comparison of a few transcripts; a HateError if they cannot be compared."""
     if len(_affordable(entries)) < len(entries):
         raise UsageError(f"more than {MOST_RECORDS:,} records together; compare them with `hate compare`")
-    known = _aligned(state, entries, all_of_them=True)
+    known = _aligned(state, entries, require_all=True)
     return compare_aligned(known.aligned, known.sampling, CompareRequest())
 
 
 def _affordable(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
-    kept, records = [], 0
+    affordable, records = [], 0
     for entry in entries:
         records += entry.tests
         if records <= MOST_RECORDS:
-            kept.append(entry)
-    return kept
+            affordable.append(entry)
+    return affordable
 
 
 @dataclass(frozen=True)
@@ -105,13 +105,13 @@ class _AlignedEntries:
     left_out: list[str]
 
 
-def _aligned(state: SiteState, entries: Sequence[TranscriptEntry], *, all_of_them: bool = False) -> _AlignedEntries:
-    """The runs on the same cases; one that has others is left out, and cannot spoil the ranking of the rest.
+def _aligned(state: SiteState, entries: Sequence[TranscriptEntry], *, require_all: bool = False) -> _AlignedEntries:
+    """The runs on the same cases; a run on other cases is left out, so that it cannot spoil the ranking of the rest.
 
-    What is known of a case is taken from the first run, so those that the site's owner published come first.
+    Facts about a case come from the first run, so those that the site's owner published go first.
     """
     trusted = sorted(entries, key=lambda entry: (entry.by != "", entry.published, entry.name))
-    kept: list[TranscriptEntry] = []
+    used: list[TranscriptEntry] = []
     runs: list[Run] = []
     left_out: list[str] = []
     cases: set[str] = set()
@@ -120,43 +120,43 @@ def _aligned(state: SiteState, entries: Sequence[TranscriptEntry], *, all_of_the
         try:
             run = _read_run(state, entry)
         except HateError:
-            if all_of_them:
+            if require_all:
                 raise
             left_out.append(entry.name)
             continue
         own, common = set(run.columns.ids), math.lcm(answers, _answers(run))
-        # Each run is matched with as many answers a case as all of them together need.
+        # Runs are aligned on the least common multiple of their answers per case.
         fits = common == answers or (common <= MOST_ANSWERS and len(trusted) * len(own) * common <= MOST_RECORDS)
-        if all_of_them or not runs or (own == cases and _once(run.columns) and fits):
+        if require_all or not runs or (own == cases and _has_no_duplicates(run.columns) and fits):
             cases, answers = cases or own, common
-            kept.append(entry)
+            used.append(entry)
             runs.append(run)
         else:
             left_out.append(entry.name)
-    aligned = replace(align(runs), names=[entry.name for entry in kept])
-    return _AlignedEntries(kept, aligned, take_sample(aligned, DesignOptions(weights=_weights(aligned))), left_out)
+    aligned = replace(align(runs), names=[entry.name for entry in used])
+    return _AlignedEntries(used, aligned, take_sample(aligned, DesignOptions(weights=_weights(aligned))), left_out)
 
 
 def _read_run(state: SiteState, entry: TranscriptEntry) -> Run:
     path = state.catalogue.store.file(entry.file)
-    found = read_columns(path, name=entry.name, lean=True)
-    if found.header.weighs_cases:
-        found = read_columns(path, name=entry.name)
-    return Run(found, entry.name, entry.name)
+    columns = read_columns(path, name=entry.name, lean=True)
+    if columns.header.weighs_cases:
+        columns = read_columns(path, name=entry.name)
+    return Run(columns, entry.name, entry.name)
 
 
-def _once(columns: Columns) -> bool:
-    """No answer is there twice."""
+def _has_no_duplicates(columns: Columns) -> bool:
+    """Whether no answer appears twice."""
     return len(set(zip(columns.ids, columns.repeat.tolist(), strict=True))) == len(columns.ids)
 
 
 def _answers(run: Run) -> int:
-    """Answers to a case."""
+    """The number of answers per case."""
     return int(run.columns.repeat.max(initial=1))
 
 
 def _weights(aligned: AlignedRuns) -> str | None:
-    """The weights that the run declares, unless it names a file: a header of others must not name files of ours."""
+    """The weights that the run declares, unless it names a file: a submitted header must not name local files."""
     declared = aligned.headers[0].design.get("weights", "cases")
     if not isinstance(declared, str):
         return None
@@ -169,7 +169,7 @@ MARGIN = 5.0
 
 @dataclass(frozen=True)
 class IntervalPlot:
-    """Places on a line of 200 units."""
+    """Positions on a line of 200 units."""
 
     low: str
     value: str
@@ -181,13 +181,13 @@ def interval_plots(rows: Sequence[RankingRow]) -> list[IntervalPlot]:
     low, high = min(row.low for row in rows), max(row.high for row in rows)
     scale = (WIDTH - 2 * MARGIN) / ((high - low) or 1.0)
 
-    def place(value: float) -> str:
+    def position(value: float) -> str:
         return f"{MARGIN + (value - low) * scale:.1f}"
 
-    return [IntervalPlot(place(row.low), place(row.value), place(row.high)) for row in rows]
+    return [IntervalPlot(position(row.low), position(row.value), position(row.high)) for row in rows]
 
 
-# A matrix of more classes is none for a page, and one of very many would take all memory.
+# A matrix of more classes does not fit on a page, and one of very many would not fit in memory.
 MOST_CLASSES = 20
 LONGEST_CLASS = 60
 MOST_CONFUSION_RECORDS = 500_000
@@ -196,31 +196,31 @@ CONFUSION_CONFIDENCE = 0.95
 
 
 def header_of(state: SiteState, entry: TranscriptEntry) -> Header:
-    """Where a transcript came from."""
+    """The header of a transcript."""
     with open_transcript(state.catalogue.store.file(entry.file), name=entry.name) as reader:
         return reader.header
 
 
 def confusion_of(state: SiteState, entry: TranscriptEntry, task: str) -> list[Block]:
-    """Which class is mistaken for which; nothing where that makes no sense."""
+    """Which class is mistaken for which; empty if that makes no sense."""
     known = find_task(task)
     if known is None or not known.answers_classes or entry.tests > MOST_CONFUSION_RECORDS:
         return []
     columns = read_columns(state.catalogue.store.file(entry.file), name=entry.name)
-    if not _small(columns):
+    if not _fits_page(columns):
         return []
     try:
-        # No weights: a matrix counts every record once, and a header must not name files of ours.
-        choice = ConfusionRequest(confidence=CONFUSION_CONFIDENCE, design=DesignOptions(weights="cases"))
-        found = confusions([Run(columns, entry.name, entry.name)], choice)
+        # No weights: a matrix counts every record once, and a submitted header must not name local files.
+        options = ConfusionRequest(confidence=CONFUSION_CONFIDENCE, design=DesignOptions(weights="cases"))
+        matrices = confusions([Run(columns, entry.name, entry.name)], options)
     except HateError:
         return []
     return [
         Heading("Which class is mistaken for which"),
-        *confusion_blocks(found, CONFUSION_CONFIDENCE, MOST_PAIRS)[1:],
+        *confusion_blocks(matrices, CONFUSION_CONFIDENCE, MOST_PAIRS)[1:],
     ]
 
 
-def _small(columns: Columns) -> bool:
+def _fits_page(columns: Columns) -> bool:
     labels = {*columns.truth.labels, *columns.expect.labels, *columns.actual.labels}
     return len(labels) <= MOST_CLASSES and all(len(label) <= LONGEST_CLASS for label in labels)

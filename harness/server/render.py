@@ -24,12 +24,12 @@ TEMPLATES = Path(__file__).parent / "templates"
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
-def _harmless(value: Any) -> Any:
+def _escape_controls(value: Any) -> Any:
     return safe(value) if type(value) is str else value
 
 
 def size_text(size: int) -> str:
-    """A size for people."""
+    """A size in readable units."""
     value, unit = float(size), 0
     while value >= 1000 and unit < len(_UNITS) - 1:
         value, unit = value / 1000, unit + 1
@@ -51,7 +51,7 @@ _templates = Environment(
     loader=FileSystemLoader(TEMPLATES),
     autoescape=True,
     undefined=StrictUndefined,
-    finalize=_harmless,
+    finalize=_escape_controls,
     trim_blocks=True,
     lstrip_blocks=True,
 )
@@ -74,7 +74,7 @@ LARGEST_SCRIPT = 1 << 20
 
 @dataclass(frozen=True)
 class ScriptSummary:
-    """What a script says about its test, for people."""
+    """What a script says about its test, in prose."""
 
     description: str = ""
     authors: str = ""
@@ -83,7 +83,7 @@ class ScriptSummary:
 
 
 def script_summary(state: SiteState, release: Release) -> ScriptSummary:
-    """Read from the script alone; nothing if it cannot be read, or is large because it holds all its cases."""
+    """Read from the script alone; empty if it cannot be read, or is large because it holds all its cases."""
     script = next(file for file in release.files if file.path == release.script)
     if script.bytes > LARGEST_SCRIPT:
         return ScriptSummary()
@@ -92,24 +92,24 @@ def script_summary(state: SiteState, release: Release) -> ScriptSummary:
     except HateError:
         return ScriptSummary()
     authors = test.get("authors", [])
-    named = [str(one) for one in authors] if isinstance(authors, list) else []
+    names = [str(author) for author in authors] if isinstance(authors, list) else []
     texts = {key: str(test.get(key, "")) for key in ("description", "license", "baseline")}
-    return ScriptSummary(authors=", ".join(named), **texts)
+    return ScriptSummary(authors=", ".join(names), **texts)
 
 
 class _Renderer(RendererHTML):
     """Headings below those of the page, and links that search engines do not follow."""
 
     def heading_open(self, tokens: list[Token], index: int, options: Any, env: Any) -> str:
-        tokens[index].tag = _lower(tokens[index].tag)
+        tokens[index].tag = _demoted(tokens[index].tag)
         return self.renderToken(tokens, index, options, env)
 
     def heading_close(self, tokens: list[Token], index: int, options: Any, env: Any) -> str:
-        tokens[index].tag = _lower(tokens[index].tag)
+        tokens[index].tag = _demoted(tokens[index].tag)
         return self.renderToken(tokens, index, options, env)
 
     def th_open(self, tokens: list[Token], index: int, options: Any, env: Any) -> str:
-        """Numbers to the right, by a class: the page's policy allows no style attributes."""
+        """Align numbers to the right by a class: the page's policy allows no style attributes."""
         style = tokens[index].attrs.pop("style", "")
         if style == "text-align:right":
             tokens[index].attrSet("class", "number")
@@ -122,7 +122,7 @@ class _Renderer(RendererHTML):
         return self.renderToken(tokens, index, options, env)
 
 
-def _lower(tag: str) -> str:
+def _demoted(tag: str) -> str:
     return f"h{min(6, int(tag[1]) + 2)}"
 
 
@@ -131,5 +131,5 @@ _markdown = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).en
 
 
 def markdown_html(text: str) -> Markup:
-    """Markdown from others as harmless HTML."""
+    """Untrusted Markdown as safe HTML."""
     return Markup(_markdown.render(text[:LONGEST_DESCRIPTION]))  # noqa: S704 (html is off: all text is escaped)

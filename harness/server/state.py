@@ -1,4 +1,4 @@
-"""The site that is served, in its latest state, and what is kept of it in memory."""
+"""The latest state of the site that is served, and the caches in memory."""
 
 import hashlib
 import threading
@@ -10,8 +10,8 @@ from pathlib import Path
 from harness.errors import DataError
 from harness.site.catalogue import Catalogue, find_version
 from harness.site.layout import TOP, TestEntry, TranscriptEntry, decode_top
-from harness.site.releases import SiteTest
-from harness.site.stores import FolderStore
+from harness.site.published import SiteTest
+from harness.site.sites import FolderStore
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class TopContent:
 
 
 class TopFile:
-    """The top index, the one file of a site that changes; read again only if it was replaced by another file."""
+    """The top index, the one file of a site that changes; read again only after it was replaced."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -32,34 +32,34 @@ class TopFile:
         self._known: tuple[tuple[int, int, int], TopContent] | None = None
 
     def read(self) -> TopContent:
-        """As it is now; a DataError if it is gone."""
+        """Its current content; a DataError if it is gone."""
         try:
-            found = self._path.stat()
+            status = self._path.stat()
         except OSError as error:
             raise DataError(f"{self._path}: {error.strerror}; the site is incomplete") from None
-        stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
+        stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
         if self._known is None or self._known[0] != stamp:
             data = FolderStore(self._root).top()
             if data is None:
                 raise DataError(f"{self._path}: gone; the site is incomplete")
-            self._known = stamp, TopContent(data, hashlib.sha256(data).hexdigest(), found.st_mtime)
+            self._known = stamp, TopContent(data, hashlib.sha256(data).hexdigest(), status.st_mtime)
         return self._known[1]
 
 
-# Of a test with more transcripts, only the best are listed.
+# If a test has more transcripts, only the best are listed.
 MOST_TRANSCRIPTS = 10_000
 
 
 @dataclass(frozen=True)
 class SiteState:
-    """The site as of one top index."""
+    """The site according to one top index."""
 
     sha256: str
     catalogue: Catalogue
 
     @property
     def title(self) -> str:
-        """What the site is called."""
+        """The name of the site."""
         return self.catalogue.top.title or "Tests"
 
 
@@ -114,10 +114,10 @@ def rate_of(entry: TranscriptEntry) -> float:
 
 @dataclass
 class MemoryCache:
-    """Bytes by key, for several threads; what has not been used for longest goes first."""
+    """Bytes by key, for several threads; the least recently used are dropped first."""
 
     size: int
-    _kept: OrderedDict[Hashable, bytes] = field(default_factory=OrderedDict)
+    _values: OrderedDict[Hashable, bytes] = field(default_factory=OrderedDict)
     _making: dict[Hashable, threading.Lock] = field(default_factory=dict)
     _used: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -125,37 +125,37 @@ class MemoryCache:
     def get(self, key: Hashable) -> bytes | None:
         """The value, if it is here."""
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
 
     def put(self, key: Hashable, value: bytes) -> None:
-        """Keep a value, unless it alone would take up much of the cache."""
+        """Store a value, unless it alone would take up much of the cache."""
         if len(value) > self.size // 4:
             return
         with self._lock:
-            old = self._kept.pop(key, None)
+            old = self._values.pop(key, None)
             self._used += _cost(value) - (0 if old is None else _cost(old))
-            self._kept[key] = value
+            self._values[key] = value
             while self._used > self.size:
-                self._used -= _cost(self._kept.popitem(last=False)[1])
+                self._used -= _cost(self._values.popitem(last=False)[1])
 
     def get_or_make(self, key: Hashable, make: Callable[[], bytes]) -> bytes:
-        """The value; if it is not here, it is made, once even if several threads ask at the same time."""
+        """The value; a missing one is made, only once even if several threads need it at the same time."""
         with self._lock:
             making = self._making.setdefault(key, threading.Lock())
         try:
             with making:
-                found = self.get(key)
-                if found is None:
-                    found = make()
-                    self.put(key, found)
-                return found
+                value = self.get(key)
+                if value is None:
+                    value = make()
+                    self.put(key, value)
+                return value
         finally:
             with self._lock:
                 self._making.pop(key, None)
 
 
 def _cost(value: bytes) -> int:
-    """Empty values take up memory, too."""
+    """The memory that a value takes, even if it is empty."""
     return len(value) + 500

@@ -1,4 +1,4 @@
-"""Submissions: a transcript comes in by PUT, from someone with a token, and is published if it is valid."""
+"""Submissions: a transcript arrives by PUT, from someone with a token, and is published if it is valid."""
 
 import errno
 import math
@@ -28,19 +28,19 @@ from harness.site.layout import file_path
 from harness.site.publish import publish
 from harness.site.trust import Signer
 
-# Work in progress; servers do not serve names that begin with a dot.
+# For unfinished work; servers do not serve names that begin with a dot.
 INCOMING = ".incoming"
 MINUTE = 60.0
 OLD = 86_400.0
-# Of rate limits; those not used for longest are forgotten first.
+# Of rate limits; the least recently used are dropped first.
 MOST_KEYS = 10_000
 
 
 @dataclass(frozen=True)
 class SubmissionLimits:
-    """How large, how frequent and how slow submissions may be."""
+    """How large, frequent and slow submissions may be."""
 
-    # Bytes, as sent and as unpacked.
+    # In bytes, as sent and also as unpacked.
     largest: int = 100 << 20
     # For each token.
     per_hour: int = 60
@@ -111,7 +111,7 @@ class Submissions:
             shutil.rmtree(folder, ignore_errors=True)
 
     async def _receive(self, request: Request, path: Path) -> None:
-        """Write the body to a file; hang up on clients that fall silent or never finish."""
+        """Write the body to a file; disconnect clients that go silent or never finish."""
         size, stream = 0, request.stream()
         try:
             with anyio.fail_after(self.limits.seconds):
@@ -150,7 +150,7 @@ class Submissions:
         return _answer(candidate, change.items[0].status)
 
     def _check_test(self, candidate: TranscriptCandidate, test: str) -> None:
-        """The address names the test, so that nobody submits to the wrong one."""
+        """Check that the transcript belongs to the test that the address names."""
         own = candidate.header.test
         if test not in (own.name, f"{own.name}@{own.version}"):
             raise HTTPException(422, f"a transcript of {own.name[:100]}@{own.version[:100]}, sent to {test[:100]}")
@@ -183,7 +183,7 @@ def _cannot_store(error: OSError) -> HTTPException:
 
 
 def clear_old(folder: Path) -> None:
-    """Remove what a killed server left behind; what is young may belong to another server."""
+    """Remove what a killed server left behind; recent files may belong to another server."""
     if not folder.is_dir():
         return
     for path in folder.iterdir():
@@ -196,19 +196,19 @@ def clear_old(folder: Path) -> None:
 
 @dataclass
 class RateLimiter:
-    """Token buckets: each key may do `most` things at once, and as many again within `seconds`."""
+    """Token buckets: each key may use `most` tokens at once, and gets as many again in `seconds`."""
 
     most: int
     seconds: float
     clock: Callable[[], float] = time.monotonic
-    # How much was left for a key, and when.
+    # How many tokens a key had left, and when.
     _left: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, key: str) -> float:
-        """Take one: 0 if that is allowed, or else the seconds until it will be."""
+        """Take a token: 0 if there was one, otherwise the seconds until there will be."""
         with self._lock:
-            left = self._now(key)
+            left = self._available(key)
             if left < 1:
                 return (1 - left) * self.seconds / self.most
             self._left[key] = left - 1, self.clock()
@@ -218,10 +218,10 @@ class RateLimiter:
             return 0.0
 
     def wait(self, key: str) -> float:
-        """The seconds until one can be taken, without taking it."""
+        """The seconds until a token can be taken, without taking it."""
         with self._lock:
-            return max(0.0, (1 - self._now(key)) * self.seconds / self.most)
+            return max(0.0, (1 - self._available(key)) * self.seconds / self.most)
 
-    def _now(self, key: str) -> float:
+    def _available(self, key: str) -> float:
         left, since = self._left.get(key, (float(self.most), self.clock()))
         return min(float(self.most), left + (self.clock() - since) * self.most / self.seconds)

@@ -1,4 +1,4 @@
-"""Who may submit: a file with names and hashes of tokens; a token itself is shown once and stored nowhere."""
+"""Who may submit: a file with names and hashes of tokens. A token itself is shown once and never stored."""
 
 import hashlib
 import hmac
@@ -21,7 +21,7 @@ _LONGEST_TOKEN = 200
 
 
 class Token(msgspec.Struct, frozen=True):
-    """A token: whose it is, and its salted hash."""
+    """A token: its owner and its salted hash."""
 
     name: str
     salt: str
@@ -34,7 +34,7 @@ class _File(msgspec.Struct, frozen=True):
 
 
 def _hashed(secret: str, salt: str) -> str:
-    """One fast hash is enough, because a token has 256 random bits: it cannot be guessed."""
+    """One fast hash is enough: a token has 256 random bits and cannot be guessed."""
     return hashlib.sha256(f"{salt}:{secret}".encode()).hexdigest()
 
 
@@ -51,9 +51,9 @@ def read_tokens(path: Path) -> list[Token]:
 
 
 def add_token(path: Path, name: str) -> str:
-    """A new token for a name that has none; returns it, for the only time."""
+    """Make a token for a name that has none; this is the only time that it is known."""
     if _NAME.fullmatch(name) is None:
-        raise UsageError(f"'{name:.80}': not a possible name; use up to 64 letters, digits and ._-")
+        raise UsageError(f"'{name:.80}': not a valid name; use up to 64 letters, digits and ._-")
     secret, salt = secrets.token_urlsafe(32), secrets.token_hex(16)
     with _locked(path):
         tokens = read_tokens(path)
@@ -64,14 +64,14 @@ def add_token(path: Path, name: str) -> str:
 
 
 def remove_token(path: Path, name: str) -> None:
-    """Revoke a token; a running server notices."""
+    """Revoke a token, also for a running server."""
     with _locked(path):
         tokens = read_tokens(path)
-        left = [token for token in tokens if token.name != name]
-        if len(left) == len(tokens):
+        others = [token for token in tokens if token.name != name]
+        if len(others) == len(tokens):
             known = ", ".join(token.name for token in tokens[:10]) or "none"
             raise UsageError(f"{path}: {name:.80} has no token; known: {known}")
-        _write(path, left)
+        _write(path, others)
 
 
 def _locked(path: Path) -> FileLock:
@@ -106,15 +106,15 @@ class TokenStore:
         """The name that a token belongs to; None if it is not valid."""
         name, _, secret = token[:_LONGEST_TOKEN].partition(":")
         known = self._current().get(name)
-        # Hashed even if the name is unknown, so that the time taken does not tell which names exist.
+        # Hashed even if the name is unknown, so that timing does not reveal which names exist.
         salt, expected = (known.salt, known.sha256) if known is not None else ("", "")
         return name if hmac.compare_digest(_hashed(secret, salt), expected) else None
 
     def _current(self) -> dict[str, Token]:
         with self._lock:
             try:
-                found = self.path.stat()
-                stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+                status = self.path.stat()
+                stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
             except FileNotFoundError:
                 stamp = (0, 0, 0)
             if stamp != self._stamp:

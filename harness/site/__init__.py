@@ -1,1 +1,1 @@
-"""Getting what a test needs: the cache, downloads, archives."""
+"""Sites: tests and transcripts are published, found, downloaded and cached."""

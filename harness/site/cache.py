@@ -1,31 +1,36 @@
-"""The cache folder: content-addressed, safe for several processes at once."""
+"""The cache: its entries are made once, listed, checked and removed, safely with several processes at once."""
 
+import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from platformdirs import user_cache_path
 
-from harness.errors import DataError, Unreachable
+from harness.errors import DataError
 from harness.files.digest import file_sha256
-from harness.site.request import DownloadRequest
-from harness.site.urls import parse
+from harness.site.layout import Release, decode_release
 
 # The prefix of entries that are still being made or already being removed.
 UNFINISHED_PREFIX = ".making-"
+# Files by their SHA-256; each is called `content` in a folder of its own.
 FILES = "files"
 CONTENT = "content"
 # Downloads that broke off; the next one continues where they ended.
 PARTIAL = "partial"
-# Servers that did not answer; others with the same content are asked first.
-_silent: set[tuple[str, str, int]] = set()
+# Published tests: each has a manifest, and a folder with its files.
+RELEASES = "releases"
+MANIFEST = "release.json"
+RELEASE_FOLDER = "test"
 
 
 def cache_folder() -> Path:
-    """The platform's usual cache folder."""
+    """The cache folder, by the conventions of the platform."""
     return user_cache_path("hate", appauthor=False)
 
 
@@ -45,7 +50,7 @@ def cached(kind: str, key: str, make: Callable[[Path], None]) -> Path:
 
 
 def cached_by_content(kind: str, make: Callable[[Path], str]) -> Path:
-    """A new entry that is named by its content: `make` fills a new folder and returns the name."""
+    """A new entry named after its content: `make` fills a new folder and returns the name."""
     parent = cache_folder() / kind
     try:
         parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +59,7 @@ def cached_by_content(kind: str, make: Callable[[Path], str]) -> Path:
             scratch.mkdir(0o755)
             entry = parent / make(scratch)
             with FileLock(parent / f"{entry.name}.lock"):
-                _put(scratch, entry)
+                _replace(scratch, entry)
         return entry
     except OSError as error:
         raise _cache_error(parent, error) from None
@@ -65,17 +70,17 @@ def _cache_error(path: Path, error: OSError) -> DataError:
 
 
 def discard_entry(kind: str, key: str) -> None:
-    """Remove an entry, for good or to make it again."""
+    """Remove an entry, whether or not it will be made again."""
     entry = cache_folder() / kind / key
     try:
         with FileLock(entry.parent / f"{key}.lock"):
-            remove_at_once(entry)
+            remove_atomically(entry)
     except OSError as error:
         raise DataError(f"cache {entry}: {error.strerror or error}") from None
 
 
-def remove_at_once(path: Path) -> None:
-    """Remove a file or folder: anyone who looks for it finds all of it or nothing."""
+def remove_atomically(path: Path) -> None:
+    """Remove a file or folder: other processes see all of it or nothing."""
     if not path.is_dir():
         path.unlink(missing_ok=True)
         return
@@ -83,8 +88,8 @@ def remove_at_once(path: Path) -> None:
         path.rename(Path(outer) / "entry")
 
 
-def _put(scratch: Path, entry: Path) -> None:
-    """Move into place. Files that are there already may be damaged, and may be open, so each is replaced at once."""
+def _replace(scratch: Path, entry: Path) -> None:
+    """Move into place. Existing files may be damaged, and may be open, so each is replaced atomically."""
     if not entry.exists():
         scratch.rename(entry)
         return
@@ -106,81 +111,121 @@ def _move_into_place(scratch: Path, entry: Path) -> None:
     try:
         scratch.rename(entry)
     except OSError:
-        # Its lock was removed when the cache was cleared, and another process has made it in the meantime.
+        # Clearing the cache removed the lock, and another process has made the entry in the meantime.
         if not entry.exists():
             raise
 
 
-def cached_content(request: DownloadRequest) -> Path:
-    """The file with known content: downloaded once, from the first address that has it, however many ask at once."""
-    return cached(FILES, request.sha256, lambda folder: _fill_content(request, folder)) / CONTENT
-
-
-def checked_content(request: DownloadRequest) -> Path:
-    """The same, hashed once more: a copy that has been damaged since is downloaded again."""
-    path = cached_content(request)
-    if is_whole(path, request.sha256, request.size):
-        return path
-    discard_entry(FILES, request.sha256)
-    path = cached_content(request)
-    if not is_whole(path, request.sha256, request.size):
-        raise DataError(f"{path}: damaged as soon as it was written; check the disk")
-    return path
+def link_or_copy(source: Path, target: Path) -> None:
+    """Put a file in another place in the cache: linked if it is in the cache and the disk allows it, else copied."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        if not source.is_relative_to(cache_folder()):
+            raise OSError("outside the cache")
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 def is_whole(path: Path, sha256: str, size: int | None) -> bool:
-    """Whether a file is what it should be."""
+    """Whether a file has this size and hash."""
     try:
         return (size is None or path.stat().st_size == size) and file_sha256(path) == sha256
     except OSError:
         return False
 
 
-def _fill_content(request: DownloadRequest, folder: Path) -> None:
-    """Called by one process at a time for each content, so nobody else touches the partial file."""
-    partial = cache_folder() / PARTIAL / request.sha256
-    partial.parent.mkdir(parents=True, exist_ok=True)
-    if not is_whole(partial, request.sha256, request.size):
-        _check_room(request, partial)
-        _download_from_any(request, partial)
-    partial.replace(folder / CONTENT)
+# The kinds of entries, and what users call them.
+ENTRY_KINDS = {
+    RELEASES: "tests of sites",
+    FILES: "downloaded files and indexes",
+    "unpacked": "unpacked archives",
+    "scripts": "scripts from web servers",
+    "folds": "folds for tuning",
+    "runs": "runs of sweeps and of tuning",
+    PARTIAL: "interrupted downloads",
+    "urls": "records of addresses",
+}
+DAY = 86_400.0
+HOUR = 3_600.0
 
 
-def _check_room(request: DownloadRequest, partial: Path) -> None:
-    """Complain before hours of downloading, not after."""
-    begun = partial.stat().st_size if partial.exists() else 0
-    if request.size is not None and begun > request.size:
-        partial.unlink()
-    free = shutil.disk_usage(partial.parent).free
-    if (request.size or 0) - begun > free:
-        text = f"{request.size:,} bytes are to be downloaded, but only {free:,} are free in {cache_folder()}"
-        raise DataError(f"{text}; free some space or set XDG_CACHE_HOME")
+@dataclass(frozen=True)
+class CacheEntry:
+    """An entry of the cache."""
 
+    kind: str
+    path: Path
 
-def _download_from_any(request: DownloadRequest, partial: Path) -> None:
-    # Imported here, because most commands never need it and it takes long to import.
-    from harness.site.download import download
+    @property
+    def size(self) -> int:
+        """The size of all its files, in bytes."""
+        files = self.path.rglob("*") if self.path.is_dir() else [self.path]
+        return sum(_size(file) for file in files)
 
-    errors: list[DataError] = []
-    for url in sorted([request.url, *request.mirrors], key=lambda url: parse(url).origin in _silent):
+    @property
+    def label(self) -> str:
+        """What it is; for a test, its name and version."""
+        release = self.release()
+        return self.path.name if release is None else f"{release.name} {release.version}"
+
+    def release(self) -> Release | None:
+        """The release of a test, if it is one."""
+        if self.kind != RELEASES:
+            return None
+        with contextlib.suppress(OSError, DataError):
+            return decode_release((self.path / MANIFEST).read_bytes(), str(self.path))
+        return None
+
+    def is_damaged(self) -> bool | None:
+        """Whether its content is wrong; None if it cannot be checked."""
+        if self.kind == FILES:
+            return not is_whole(self.path / CONTENT, self.path.name, None)
+        if self.kind != RELEASES:
+            return None
+        release = self.release()
+        files = release.files if release is not None else []
+        whole = (is_whole(self.path / RELEASE_FOLDER / file.path, file.sha256, file.bytes) for file in files)
+        return release is None or not all(whole)
+
+    def remove(self) -> bool:
+        """Remove it, unless it is in use; returns whether it was removed."""
+        lock = self.path.with_name(f"{self.path.name}.lock")
         try:
-            download(request.at(url), partial)
-            return
-        except DataError as error:
-            errors.append(error)
-            if isinstance(error, Unreachable):
-                _silent.add(parse(url).origin)
-    # Users know the first address; what its mirrors said matters less.
-    more = f" (and {len(errors) - 1} mirrors did not have it either)" if len(errors) > 1 else ""
-    raise type(errors[0])(f"{errors[0]}{more}")
+            with FileLock(lock, timeout=0):
+                remove_atomically(self.path)
+                lock.unlink(missing_ok=True)
+        except (Timeout, FileNotFoundError):
+            return False
+        return True
 
 
-def link_or_copy(source: Path, target: Path) -> None:
-    """A file of the cache in another place of it, without taking up space if the disk can do that."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+def _size(path: Path) -> int:
     try:
-        if not source.is_relative_to(cache_folder()):
-            raise OSError("somebody else's file")
-        os.link(source, target)
+        return path.lstat().st_size if path.is_file() else 0
     except OSError:
-        shutil.copyfile(source, target)
+        return 0
+
+
+def cache_entries(kinds: frozenset[str] = frozenset(ENTRY_KINDS)) -> Iterator[CacheEntry]:
+    """All entries, one kind after the other."""
+    for kind in ENTRY_KINDS:
+        if kind in kinds:
+            with contextlib.suppress(FileNotFoundError):
+                for path in sorted((cache_folder() / kind).iterdir()):
+                    if not path.name.startswith(UNFINISHED_PREFIX) and path.suffix != ".lock":
+                        yield CacheEntry(kind, path)
+
+
+def remove_leftovers() -> None:
+    """Remove what killed processes left unfinished; anything younger than an hour may still be in use."""
+    for leftover in cache_folder().glob(f"*/{UNFINISHED_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - leftover.stat().st_mtime > HOUR:
+                shutil.rmtree(leftover, ignore_errors=True)
+
+
+def is_older(days: float) -> Callable[[CacheEntry], bool]:
+    """A check whether an entry was made more than `days` days ago."""
+    limit = time.time() - days * DAY
+    return lambda entry: entry.path.lstat().st_mtime < limit

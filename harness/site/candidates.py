@@ -1,4 +1,4 @@
-"""What is to be published: tests and transcripts, checked before anything is written."""
+"""Tests and transcripts to publish, checked before anything is written."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from harness.model import Counts
 from harness.script.cases import load_cases
 from harness.script.library import find_script
 from harness.script.load import SUFFIX, Script, load_script
-from harness.site.data import fetch_data
+from harness.site.fetch import fetch_data
 from harness.site.layout import (
     FORMAT,
     LONGEST_SYNOPSIS,
@@ -27,8 +27,8 @@ from harness.site.local_runs import transcript_stem
 from harness.transcript.format import Header
 from harness.transcript.read import summarise
 
-# Files beside a script that no script names: where the data comes from, and what may be done with it.
-PAPERS = ("*.md", "LICENSE*", "LICENCE*", "NOTICE*", "README*", "CITATION*")
+# Files beside a script that it need not name: the origin of the data, and its licence.
+DOCUMENT_PATTERNS = ("*.md", "LICENSE*", "LICENCE*", "NOTICE*", "README*", "CITATION*")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class TestCandidate:
 
     @property
     def test_name(self) -> str:
-        """The test's name."""
+        """The name of the test."""
         return self.release.name
 
     @property
@@ -71,7 +71,7 @@ class TranscriptCandidate:
 
     @property
     def repeat(self) -> int:
-        """How many answers each case has."""
+        """The number of answers for each case."""
         return self.header.repeat if isinstance(self.header.repeat, int) else 1
 
 
@@ -79,7 +79,7 @@ Candidate = TestCandidate | TranscriptCandidate
 
 
 def read_candidate(path: Path, *, name: str = "", by: str = "") -> Candidate:
-    """What is at a path: a test's folder or script, or a transcript, which may be given another name."""
+    """The test (a folder or script) or transcript at a path; `name` renames a transcript."""
     if path.is_dir() or path.suffix == ".toml":
         if name:
             raise UsageError("--name is for transcripts; the name of a test is in its script")
@@ -88,33 +88,33 @@ def read_candidate(path: Path, *, name: str = "", by: str = "") -> Candidate:
 
 
 def read_test_candidate(path: Path) -> TestCandidate:
-    """A test, with its data in place and every case checked."""
+    """A test, with its data fetched and every case checked."""
     if path.is_dir() and not any(path.glob(f"*{SUFFIX}")):
         raise ScriptError(f"{path}: no script (*{SUFFIX}) in this folder; see `hate new script`")
     script = load_script(find_script(str(path.absolute())))
     cases = len(load_cases(script, fetch_data(script)))
-    places = sorted(_files(script))
-    if len(places) > MOST_FILES:
-        raise ScriptError(f"{script.path}: {len(places):,} files, more than {MOST_FILES:,}; pack its data as a zip")
+    paths = sorted(_files(script))
+    if len(paths) > MOST_FILES:
+        raise ScriptError(f"{script.path}: {len(paths):,} files, more than {MOST_FILES:,}; pack its data as a zip")
     files, sources = [], {}
-    for place in places:
-        check_inside(place, str(script.path))
-        source = script.folder / place
+    for path_inside in paths:
+        check_inside(path_inside, str(script.path))
+        source = script.folder / path_inside
         ref = Ref(file_sha256(source), source.stat().st_size)
-        files.append(ReleaseFile(place, ref.sha256, ref.bytes))
+        files.append(ReleaseFile(path_inside, ref.sha256, ref.bytes))
         sources[ref] = source
     release = Release("release", FORMAT, script.name, script.version, script.digest, script.path.name, files)
-    return TestCandidate(release, _short(script.file.test.synopsis), script.task.name, cases, sources)
+    return TestCandidate(release, _shortened(script.file.test.synopsis), script.task.name, cases, sources)
 
 
 def _files(script: Script) -> set[str]:
-    """Every file of a test, relative to its folder; data that has a URL stays where it is."""
+    """Every file of a test, relative to its folder, except data that has a URL."""
     named = {script.path.name, *script.tables}
     for data in script.file.data.values():
         if data.path is not None:
             named |= set(_below(script.folder, data.path))
-    papers = {path.name for pattern in PAPERS for path in script.folder.glob(pattern) if path.is_file()}
-    return {str(Path(name)) for name in named} | papers
+    documents = {path.name for pattern in DOCUMENT_PATTERNS for path in script.folder.glob(pattern) if path.is_file()}
+    return {str(Path(name)) for name in named} | documents
 
 
 def _below(folder: Path, name: str) -> Iterator[str]:
@@ -125,7 +125,7 @@ def _below(folder: Path, name: str) -> Iterator[str]:
         yield name
 
 
-def _short(text: str) -> str:
+def _shortened(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_SYNOPSIS else line[: LONGEST_SYNOPSIS - 1] + "…"
 
@@ -134,32 +134,32 @@ def read_transcript_candidate(path: Path, *, name: str = "", by: str = "") -> Tr
     """A transcript, with every record checked."""
     if not path.is_file():
         raise UsageError(f"{path}: no such file or folder; publish a test's folder, its script, or transcripts")
-    called = name or transcript_stem(path.name)
+    name = name or transcript_stem(path.name)
     try:
-        msgspec.convert(called, TranscriptName)
+        msgspec.convert(name, TranscriptName)
     except msgspec.ValidationError:
-        text = f"'{called:.100}' cannot be a transcript's name: it may have letters, digits and ._+-"
+        text = f"'{name:.100}' cannot be a transcript's name, which may have letters, digits and ._+-"
         raise UsageError(f"{path}: {text}; choose one with --name") from None
     summary = summarise(path)
     if not summary.complete:
         raise TranscriptError(f"{path}: incomplete, it has no end line; finish the run with `hate run --resume`")
     ref = Ref(file_sha256(path), path.stat().st_size)
-    return TranscriptCandidate(called, path, ref, summary.header, summary.counts, by)
+    return TranscriptCandidate(name, path, ref, summary.header, summary.counts, by)
 
 
 def read_candidates(
-    paths: list[Path], *, name: str = "", by: str = "", called: Mapping[Path, str] | None = None
+    paths: list[Path], *, name: str = "", by: str = "", names: Mapping[Path, str] | None = None
 ) -> list[Candidate]:
-    """All candidates; mistakes in several are reported together. `called` gives some files another name."""
-    found: list[Candidate] = []
+    """All candidates; the mistakes in all of them are reported together. `names` renames some files."""
+    candidates: list[Candidate] = []
     mistakes: list[HateError] = []
     for path in paths:
         try:
-            found.append(read_candidate(path, name=name or (called or {}).get(path, ""), by=by))
+            candidates.append(read_candidate(path, name=name or (names or {}).get(path, ""), by=by))
         except HateError as error:
             mistakes.append(error)
     if len(mistakes) == 1:
         raise mistakes[0]
     if mistakes:
         raise UsageError("\n  ".join([f"{len(mistakes)} of {len(paths)} cannot be published", *map(str, mistakes)]))
-    return found
+    return candidates

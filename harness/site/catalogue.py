@@ -1,11 +1,14 @@
-"""What a site has: its tests, their versions and transcripts, by name or all of them."""
+"""What a site has: its tests with their versions and transcripts, one by name or all of them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
 from harness.errors import DataError
 from harness.site.layout import (
     NameEntry,
+    Ref,
     Release,
     TestEntry,
     TestIndex,
@@ -16,8 +19,14 @@ from harness.site.layout import (
     decode_release,
     index_path,
 )
-from harness.site.stores import SiteStore
-from harness.site.tree import Tree
+from harness.site.tree import IndexStore, Tree
+
+
+class SiteStore(IndexStore, Protocol):
+    """The files of a site, checked as they are read."""
+
+    def file(self, ref: Ref, label: str = "") -> Path:
+        """A file with this content on this machine, checked; `label` is its name for users."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +60,7 @@ class Catalogue:
         return None if entry is None else self.index_of(entry)
 
     def index_of(self, entry: TestEntry) -> TestIndex:
-        """The index that an entry names."""
+        """The index of the test of an entry."""
         name = f"{self.store.name}: {index_path(entry.index.sha256)}"
         index = decode(self.store.index(entry.index), TestIndex, name)
         if index.name != entry.name:
@@ -75,10 +84,10 @@ class Catalogue:
         return self.transcript_tree(index).walk(self.store)
 
     def transcript(self, index: TestIndex, name: str, version: str = "") -> TranscriptEntry | None:
-        """A transcript by name; without a version, that of the latest version of the test that has one."""
+        """A transcript by name; if no version is named, of the latest version of the test that has it."""
         found = {entry.version: entry for entry in self.transcript_tree(index).find(self.store, name)}
-        order = [version] if version else [one.version for one in reversed(index.versions)]
-        return next((found[one] for one in order if one in found), None)
+        versions = [version] if version else [entry.version for entry in reversed(index.versions)]
+        return next((found[each] for each in versions if each in found), None)
 
     def tests_with(self, name: str) -> NameEntry | None:
         """Which tests have a transcript of this name."""

@@ -1,4 +1,4 @@
-"""How a site changes when something is published: worked out in memory, nothing is written here."""
+"""How a site changes when something is published: worked out in memory, without writing anything."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,13 +25,13 @@ from harness.site.layout import (
     ref_of,
     version_key,
 )
-from harness.site.stores import FolderStore
+from harness.site.sites import FolderStore
 from harness.site.tree import TreeUpdate
 
 
 @dataclass
 class SiteDraft:
-    """A site as it will be: what the folder has, and beside it what is to be written, in memory."""
+    """A site as it will be: the files of the folder, and in memory those to be written."""
 
     folder: FolderStore
     indexes: dict[Ref, bytes] = field(default_factory=dict)
@@ -99,23 +99,23 @@ class SiteChange:
 
 
 def plan_change(draft: SiteDraft, top: Top, candidates: Sequence[Candidate], now: str) -> SiteChange:
-    """What to write so that all candidates are published; a UsageError if one contradicts what is there."""
+    """What to write to publish all candidates; a UsageError if one conflicts with what is there."""
     change = SiteChange(draft, now)
     site = Catalogue(draft, top)
-    grown = {name: _TestDraft(change, site, name, candidates) for name in _names(candidates)}
-    indexes = {name: index for name, one in grown.items() if (index := one.index()) is not None}
-    _raise(change.mistakes)
+    drafts = {name: _TestDraft(change, site, name, candidates) for name in _names(candidates)}
+    indexes = {name: index for name, test in drafts.items() if (index := test.index()) is not None}
+    _raise_mistakes(change.mistakes)
     if not change.changes:
         return change
-    tests = TreeUpdate(site.test_tree, draft, lambda name, _: [_entry(draft, indexes[name])], draft.write).of(indexes)
-    named = {(called, name) for name, one in grown.items() for called in one.new_names}
-    names = TreeUpdate(site.name_tree, draft, lambda called, old: [_named(called, old, named)], draft.write)
+    tests = TreeUpdate(site.test_tree, draft, lambda name, _: [_test_entry(draft, indexes[name])], draft.write)
+    new = {(name, test) for test, test_draft in drafts.items() for name in test_draft.new_names}
+    names = TreeUpdate(site.name_tree, draft, lambda name, old: [_name_entry(name, old, new)], draft.write)
     change.top = replace(
         top,
         serial=top.serial + 1,
         published=now,
-        tests=tests.root,
-        names=names.of({called for called, _ in named}).root if named else top.names,
+        tests=tests.of(indexes).root,
+        names=names.of({name for name, _ in new}).root if new else top.names,
     )
     return change
 
@@ -124,14 +124,14 @@ def _names(candidates: Sequence[Candidate]) -> list[str]:
     return list(dict.fromkeys(candidate.test_name for candidate in candidates))
 
 
-def _raise(mistakes: Sequence[str]) -> None:
+def _raise_mistakes(mistakes: Sequence[str]) -> None:
     if len(mistakes) == 1:
         raise UsageError(mistakes[0])
     if mistakes:
         raise UsageError("\n  ".join([f"{len(mistakes)} cannot be published, so nothing was published", *mistakes]))
 
 
-def _entry(draft: SiteDraft, index: TestIndex) -> TestEntry:
+def _test_entry(draft: SiteDraft, index: TestIndex) -> TestEntry:
     """The entry of a test in the tree of tests; adds its index to the draft."""
     latest = index.latest
     return TestEntry(
@@ -140,14 +140,14 @@ def _entry(draft: SiteDraft, index: TestIndex) -> TestEntry:
     )  # fmt: skip
 
 
-def _named(called: str, old: list[NameEntry], new: set[tuple[str, str]]) -> NameEntry:
-    tests = sorted(test for name, test in new if name == called)
-    known = old[0] if old else NameEntry(called, 0, [])
-    return NameEntry(called, known.count + len(tests), [*known.tests, *tests][:MOST_TESTS_A_NAME])
+def _name_entry(name: str, old: list[NameEntry], new: set[tuple[str, str]]) -> NameEntry:
+    tests = sorted(test for new_name, test in new if new_name == name)
+    known = old[0] if old else NameEntry(name, 0, [])
+    return NameEntry(name, known.count + len(tests), [*known.tests, *tests][:MOST_TESTS_A_NAME])
 
 
 class _TestDraft:
-    """One test, with the candidates that belong to it."""
+    """One test, and the candidates that belong to it."""
 
     def __init__(self, change: SiteChange, site: Catalogue, name: str, candidates: Sequence[Candidate]) -> None:
         self.change = change
@@ -166,11 +166,11 @@ class _TestDraft:
             self._add_version(versions, candidate)
         root = old.transcripts if old is not None else None
         if not versions:
-            self.change.mistakes += [f"{o.path}: {self._unknown(o)}" for o in self.transcripts]
+            self.change.mistakes += [f"{candidate.path}: {self._unknown(candidate)}" for candidate in self.transcripts]
             return None
         index = TestIndex("test", FORMAT, self.name, sorted(versions, key=lambda v: version_key(v.version)), root)
-        if fitting := self._fitting(index):
-            index = replace(index, transcripts=self._add_transcripts(index, fitting))
+        if valid := self._valid_transcripts(index):
+            index = replace(index, transcripts=self._add_transcripts(index, valid))
         return None if index == old else index
 
     def _add_version(self, versions: list[VersionEntry], candidate: TestCandidate) -> None:
@@ -181,38 +181,40 @@ class _TestDraft:
         if known is not None and known.release != ref:
             self.change.mistakes.append(_differs(self.site, self.name, known, candidate))
             return
-        # Even if it is known: this repairs files that have been damaged since.
+        # Even if the version is known: this repairs damaged files.
         draft.files |= candidate.sources
         if known is None:
             summary = (release.version, candidate.synopsis, candidate.task, candidate.cases, release.digest)
             versions.append(VersionEntry(*summary, self.change.now, ref))
         self.change.add(candidate.label, list(candidate.sources), new=known is None)
 
-    def _fitting(self, index: TestIndex) -> list[TranscriptCandidate]:
-        """The transcripts of a version that is published; the others are mistakes."""
-        fitting = []
+    def _valid_transcripts(self, index: TestIndex) -> list[TranscriptCandidate]:
+        """The transcripts of published versions; the others are mistakes."""
+        valid = []
         for candidate in self.transcripts:
             if text := self._mistake(index, candidate):
                 self.change.mistakes.append(f"{candidate.path}: {text}")
             else:
-                fitting.append(candidate)
-        return fitting
+                valid.append(candidate)
+        return valid
 
     def _unknown(self, candidate: TranscriptCandidate) -> str:
         name = candidate.header.test.name
-        return f"of test '{name}', which is not published at {self.site.store.name}; publish the test first"
+        return f"its test '{name}' is not published at {self.site.store.name}; publish the test first"
 
     def _mistake(self, index: TestIndex, candidate: TranscriptCandidate) -> str:
         test = candidate.header.test
         version = find_version(index, test.version)
         if not test.version or version is None:
             known = ", ".join(one.version for one in index.versions[-5:])
-            return f"of {test.name} '{test.version}', which is not published there, only {known}; publish that first"
+            return f"its test {test.name} '{test.version}' is not published, only {known}; publish that version first"
         if version.digest != test.digest:
-            return f"of another {test.name} {test.version} than the published one: the digest {test.digest:.80} differs"
+            return f"not of the published {test.name} {test.version}: its digest {test.digest:.80} differs"
         expected = None if version.cases is None else version.cases * candidate.repeat
         if expected is not None and candidate.counts.tests != expected:
-            return f"{candidate.counts.tests:,} records, but a whole run of {test.name} {test.version} has {expected:,}"
+            return (
+                f"{candidate.counts.tests:,} records, but a complete run of {test.name} {test.version} has {expected:,}"
+            )
         return ""
 
     def _add_transcripts(self, index: TestIndex, candidates: Sequence[TranscriptCandidate]) -> Subtree | None:
@@ -225,14 +227,13 @@ class _TestDraft:
                     self._add_transcript(entries, candidate)
             return sorted(entries, key=lambda entry: version_key(entry.version))
 
-        return (
-            TreeUpdate(tree, self.change.draft, updated, self.change.draft.write).of({o.name for o in candidates}).root
-        )
+        update = TreeUpdate(tree, self.change.draft, updated, self.change.draft.write)
+        return update.of({candidate.name for candidate in candidates}).root
 
     def _add_transcript(self, entries: list[TranscriptEntry], candidate: TranscriptCandidate) -> None:
         test, label = candidate.header.test, f"{candidate.header.test.name}/{candidate.name}"
         known = next((entry for entry in entries if entry.version == test.version), None)
-        # The site's owner, who has no name here, may publish again what others submitted.
+        # The site's owner, for whom `by` is empty, may republish what others submitted.
         if known is not None and (known.file != candidate.ref or candidate.by not in ("", known.by)):
             text = f"{test.name} {test.version} already has another transcript with the name '{candidate.name}'"
             self.change.mistakes.append(f"{candidate.path}: {text}; choose another with --name")
@@ -254,8 +255,7 @@ def _transcript_entry(candidate: TranscriptCandidate, now: str) -> TranscriptEnt
 
 
 def _differs(site: Catalogue, name: str, known: VersionEntry, candidate: TestCandidate) -> str:
-    """A sentence on how a test differs from what is published under the same version."""
-    said = f"{name} {known.version} is already published, and differs"
+    """How a test differs from the published one with the same version."""
     try:
         index = site.test(name)
         old = {f.path: f.sha256 for f in site.release(index, known).files} if index is not None else {}
@@ -264,4 +264,7 @@ def _differs(site: Catalogue, name: str, known: VersionEntry, candidate: TestCan
     new = {file.path: file.sha256 for file in candidate.release.files}
     differing = sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
     what = f" in {', '.join(differing[:3])}{' and more' if len(differing) > 3 else ''}" if differing else ""
-    return f"{said}{what}; published tests never change: give the test a new version"
+    return (
+        f"{name} {known.version} is already published, and differs{what}; "
+        "published tests never change: give the test a new version"
+    )

@@ -1,4 +1,4 @@
-"""The user's configuration: which sites there are, their keys and mirrors, and whether to stay offline."""
+"""The user's configuration: sites with their keys and mirrors, and whether to stay offline."""
 
 import os
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from harness.site.urls import is_url, masked, parse
 
 SITES = "HATE_SITES"
 OFFLINE = "HATE_OFFLINE"
-# One element for every `go_offline` that has not been taken back.
+# One element for every `go_offline` that `go_online` has not undone.
 _offline: list[bool] = []
 
 
@@ -19,7 +19,9 @@ _offline: list[bool] = []
 class UserConfig:
     """What config.toml says."""
 
+    # Addresses or folders.
     sites: list[str] = field(default_factory=list)
+    # Public keys and mirrors, by site.
     keys: dict[str, str] = field(default_factory=dict)
     mirrors: dict[str, list[str]] = field(default_factory=dict)
 
@@ -40,12 +42,12 @@ class SiteConfig:
 
     @property
     def name(self) -> str:
-        """Its address for messages, without passwords."""
+        """The address for messages, without passwords."""
         return self.address if self.is_folder else masked(self.address)
 
 
 def config_path() -> Path:
-    """The platform's usual place for it."""
+    """Where the configuration file is, by the conventions of the platform."""
     return user_config_path("hate", appauthor=False) / "config.toml"
 
 
@@ -55,17 +57,24 @@ def read_config() -> UserConfig:
     if not path.is_file():
         return UserConfig()
     # Imported here, because most users have no such file and pydantic takes long to import.
-    from harness.site.config_file import read_config_file
+    from harness.files.mistakes import Mistakes
+    from harness.files.toml import Section, read_toml, validate
 
-    found = read_config_file(path)
-    return UserConfig(found.sites, found.keys, found.mirrors)
+    class ConfigFile(Section):
+        sites: list[str] = []
+        keys: dict[str, str] = {}
+        mirrors: dict[str, list[str]] = {}
+
+    parsed, text = read_toml(path)
+    file = validate(ConfigFile, parsed, text, Mistakes(str(path)))
+    return UserConfig(file.sites, file.keys, file.mirrors)
 
 
 def configured_sites() -> list[SiteConfig]:
-    """The sites in order: those of HATE_SITES, separated by blanks, or else those of the configuration."""
+    """The sites in order: from HATE_SITES, separated by blanks, or else from the configuration."""
     config = read_config()
-    named = os.environ[SITES].split() if SITES in os.environ else config.sites
-    return [site_config(address, config) for address in dict.fromkeys(named)]
+    addresses = os.environ[SITES].split() if SITES in os.environ else config.sites
+    return [site_config(address, config) for address in dict.fromkeys(addresses)]
 
 
 def site_config(address: str, config: UserConfig | None = None) -> SiteConfig:
@@ -74,7 +83,7 @@ def site_config(address: str, config: UserConfig | None = None) -> SiteConfig:
     plain = _plain(address)
     keys = {_plain(site): key for site, key in known.keys.items()}
     mirrors = {_plain(site): tuple(map(_plain, urls)) for site, urls in known.mirrors.items()}
-    # Keys and mirrors belong to the place, whose credentials are in the address does not matter.
+    # Keys and mirrors belong to the site, whatever credentials its address has.
     bare = plain if not is_url(plain) else _plain(parse(plain).url)
     return SiteConfig(plain, keys.get(bare, keys.get(plain, "")), mirrors.get(bare, mirrors.get(plain, ())))
 
@@ -100,5 +109,5 @@ def go_offline() -> None:
 
 
 def go_online() -> None:
-    """Take back one `go_offline`."""
+    """Undo one `go_offline`."""
     _offline.pop()

@@ -1,17 +1,22 @@
-"""Download one file: streamed, limited in time and size, tried again where that may help, checked if it is known."""
+"""Download one file: streamed, limited in time and size, retried if that may help, checked if its hash is known."""
 
+import hashlib
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import requests
+from urllib3.exceptions import HTTPError
 
 from harness import __version__
 from harness.errors import DataError, Unreachable
-from harness.site.attempts import (
+from harness.files.gunzip import BadGzip, gunzip
+from harness.site.config import is_offline
+from harness.site.request import Download, DownloadRequest, Validators, progress_listener
+from harness.site.retry import (
     Abandoned,
     TryAgain,
     connection_reason,
@@ -22,41 +27,40 @@ from harness.site.attempts import (
     retry_policy,
     run_within,
 )
-from harness.site.body import ResponseBody
-from harness.site.config import is_offline
-from harness.site.request import Download, DownloadRequest
 from harness.site.urls import Address, masked, parse, redirected
 
 MOST_REDIRECTS = 5
+BLOCK = 1 << 16
 
 
 def download(request: DownloadRequest, target: Path) -> Download:
-    """The file in `target`, or the known copy if the server says that it is current.
+    """Download to `target`; returns the known copy instead if the server says that it is current.
 
-    Known content that is already in the target is taken as its beginning, and stays there if the download breaks off.
-    Anything else starts again with every attempt. A DataError says why the file cannot be had, or that it is wrong.
+    If the hash is known, a partial file in `target` is continued, and it stays there if the download is interrupted.
+    Otherwise every attempt starts from the beginning. A DataError says why the download failed, or that the content
+    is wrong.
     """
-    begun = _begun(request, target)
-    found = _download(request, target)
+    resumed = _partial_size(request, target) > 0
+    result = _download(request, target)
     if not request.sha256:
-        return found
+        return result
     try:
-        _check_content(request, found)
+        _check_content(request, result)
     except DataError:
         target.unlink(missing_ok=True)
-        if not begun:
+        if not resumed:
             raise
-        # The beginning may have been wrong, and not the rest.
+        # The partial file may have been wrong, so start from the beginning.
         return download(request, target)
-    return found
+    return result
 
 
-def _check_content(request: DownloadRequest, found: Download) -> None:
-    said = request.stated_by
-    if request.size is not None and found.size != request.size:
-        raise DataError(f"{request.name}: {found.size:,} bytes, {said} says {request.size:,}; try again")
-    if found.sha256 != request.sha256:
-        text = f"sha256 is {found.sha256}, {said} says {request.sha256}; not the data of this test"
+def _check_content(request: DownloadRequest, result: Download) -> None:
+    if request.size is not None and result.size != request.size:
+        text = f"{result.size:,} bytes, {request.stated_by} says {request.size:,}; try again"
+        raise DataError(f"{request.name}: {text}")
+    if result.sha256 != request.sha256:
+        text = f"sha256 is {result.sha256}, {request.stated_by} says {request.sha256}; not the data of this test"
         raise DataError(f"{request.name}: {text}")
 
 
@@ -73,8 +77,8 @@ def _download(request: DownloadRequest, target: Path) -> Download:
         raise Unreachable(text) from None
 
 
-def _begun(request: DownloadRequest, target: Path) -> int:
-    """How many bytes are here already and need not be asked for."""
+def _partial_size(request: DownloadRequest, target: Path) -> int:
+    """How many bytes are here already and need not be requested."""
     try:
         return target.stat().st_size if request.resumable else 0
     except OSError:
@@ -82,33 +86,32 @@ def _begun(request: DownloadRequest, target: Path) -> int:
 
 
 class _Session(requests.Session):
-    """Leaves redirects alone. The library would look at them even if told not to follow them, and read their bodies
-    whole, however large."""
+    """Ignores redirects. The library reads the bodies of redirects, however large, even if told not to follow them."""
 
     def resolve_redirects(self, *_: Any, **__: Any) -> Iterator[Any]:
-        """None."""
+        """No responses."""
         return iter(())
 
 
 @dataclass(frozen=True)
 class _Transfer:
-    """A download under way, in a thread of its own."""
+    """A download in progress, in a thread of its own."""
 
     request: DownloadRequest
     target: Path
-    # Set when nobody waits for it any more.
+    # Set when the caller has stopped waiting.
     abandoned: threading.Event
 
     def with_retries(self, start: Address) -> Download:
         """Try until it succeeds or there is no point in trying again."""
         policy = retry_policy(self.request.limits)
         while True:
-            begun = _begun(self.request, self.target)
+            partial_size = _partial_size(self.request, self.target)
             try:
                 return self._attempt(start)
             except TryAgain as failure:
-                # A download that makes progress may go on, however often the connection breaks.
-                if _begun(self.request, self.target) > begun:
+                # A download that makes progress may continue, however often the connection breaks.
+                if _partial_size(self.request, self.target) > partial_size:
                     policy = retry_policy(self.request.limits)
                 after = next_attempt(policy, failure)
                 if after is None:
@@ -118,23 +121,23 @@ class _Transfer:
                     raise Abandoned from None
 
     def _attempt(self, start: Address) -> Download:
-        """One attempt: follow redirects by hand, then take what is there."""
+        """One attempt: follow redirects by hand, then handle the response."""
         address = start
         with _Session() as session:
             for _ in range(MOST_REDIRECTS + 1):
-                with self._ask(session, address) as response:
+                with self._get(session, address) as response:
                     if not response.is_redirect:
-                        return self._take(response)
+                        return self._handle(response)
                     address = redirected(address, response.headers["Location"])
         raise DataError(f"{self.request.name}: more than {MOST_REDIRECTS} redirects, the last to {masked(address.url)}")
 
     def _headers(self) -> dict[str, str]:
         encoding = "gzip" if self.request.compressed else "identity"
-        begun = _begun(self.request, self.target)
-        part = {"Range": f"bytes={begun}-"} if begun else {}
+        partial_size = _partial_size(self.request, self.target)
+        part = {"Range": f"bytes={partial_size}-"} if partial_size else {}
         return {"User-Agent": f"hate/{__version__}", "Accept-Encoding": encoding} | part | self.request.conditions
 
-    def _ask(self, session: requests.Session, address: Address) -> requests.Response:
+    def _get(self, session: requests.Session, address: Address) -> requests.Response:
         name, limits = self.request.name, self.request.limits
         try:
             return session.get(
@@ -154,24 +157,112 @@ class _Transfer:
         except (requests.RequestException, ValueError) as error:
             raise DataError(f"{name}: {first_line(error)}") from None
 
-    def _take(self, response: requests.Response) -> Download:
+    def _handle(self, response: requests.Response) -> Download:
         """Act on the response's status; save the body if it is the file."""
         status = response.status_code
         if status == HTTPStatus.NOT_MODIFIED and self.request.known is not None and self.request.conditions:
             return self.request.known
-        begun = _begun(self.request, self.target)
-        if status == HTTPStatus.OK or (status == HTTPStatus.PARTIAL_CONTENT and _continues(response, begun)):
-            start = 0 if status == HTTPStatus.OK else begun
+        partial_size = _partial_size(self.request, self.target)
+        if status == HTTPStatus.OK or (status == HTTPStatus.PARTIAL_CONTENT and _continues(response, partial_size)):
+            start = 0 if status == HTTPStatus.OK else partial_size
             return ResponseBody(self.request, response, start, self.abandoned).save(self.target)
         text = f"HTTP {status} {response.reason or ''}".rstrip()
-        if begun and status in (HTTPStatus.PARTIAL_CONTENT, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE):
+        if partial_size and status in (HTTPStatus.PARTIAL_CONTENT, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE):
             self.target.unlink(missing_ok=True)
-            raise TryAgain(f"{text}, not the part that was asked for")
+            raise TryAgain(f"{text}, not the part that was requested")
         if retry_policy(self.request.limits).is_retry("GET", status):
             raise TryAgain(text, after=retry_after(response.headers.get("Retry-After", "")))
         raise DataError(f"{self.request.name}: {text}")
 
 
-def _continues(response: requests.Response, begun: int) -> bool:
-    """Whether a partial response begins where our part ends."""
-    return begun > 0 and response.headers.get("Content-Range", "").strip().startswith(f"bytes {begun}-")
+def _continues(response: requests.Response, partial_size: int) -> bool:
+    """Whether a partial response begins where the partial file ends."""
+    return partial_size > 0 and response.headers.get("Content-Range", "").strip().startswith(f"bytes {partial_size}-")
+
+
+@dataclass(frozen=True)
+class ResponseBody:
+    """A response whose body is the requested file, or the rest of it after the first `start` bytes."""
+
+    request: DownloadRequest
+    response: requests.Response
+    start: int
+    # Set when the caller has stopped waiting.
+    abandoned: threading.Event
+
+    def save(self, target: Path) -> Download:
+        """Write the body to a file, after the first `start` bytes."""
+        digest, done = hashlib.sha256(), self.start
+        try:
+            with target.open("r+b" if self.start else "wb") as file:
+                _hash_beginning(file, self.start, digest)
+                for block in self.request.body_filter(self._decoded()):
+                    done += len(block)
+                    self._check_size(done)
+                    digest.update(block)
+                    file.write(block)
+        except BadGzip as error:
+            raise DataError(f"{self.request.name}: {error}") from None
+        headers = self.response.headers
+        validators = Validators(headers.get("ETag", ""), headers.get("Last-Modified", ""))
+        return Download(target, digest.hexdigest(), validators)
+
+    def _decoded(self) -> Iterator[bytes]:
+        """The body, decompressed if the server compressed it for the transfer."""
+        encoding = self.response.headers.get("Content-Encoding", "").strip().lower()
+        if encoding in ("", "identity"):
+            return self._reported()
+        if encoding in ("gzip", "x-gzip"):
+            return gunzip(self._reported())
+        raise DataError(f"{self.request.name}: sent as '{encoding}', which was not requested")
+
+    def _reported(self) -> Iterator[bytes]:
+        """The bytes as sent; progress is reported to the listener."""
+        listener = progress_listener()
+        if listener is None:
+            yield from self._raw()
+            return
+        content_length, name = self._content_length(), self.request.label or self.request.name
+        listener.begin(name, None if content_length is None else self.start + content_length, self.start)
+        try:
+            for block in self._raw():
+                listener.advance(name, len(block))
+                yield block
+        finally:
+            listener.end(name)
+
+    def _raw(self) -> Iterator[bytes]:
+        """The bytes as sent, exactly as many as the server announced."""
+        expected = self._content_length()
+        self._check_size(self.start + (expected or 0))
+        done, broken = 0, False
+        try:
+            while block := self.response.raw.read(BLOCK, decode_content=False):
+                if self.abandoned.is_set():
+                    raise Abandoned
+                done += len(block)
+                self._check_size(self.start + done)
+                yield block
+        except (HTTPError, OSError):
+            broken = True
+        if expected is not None and done < expected:
+            raise TryAgain(f"the body ends after {done:,} of {expected:,} bytes; try again")
+        if broken:
+            raise TryAgain(f"the connection broke after {done:,} bytes; try again")
+
+    def _content_length(self) -> int | None:
+        text = self.response.headers.get("Content-Length", "")
+        return int(text) if text.isdecimal() and len(text) < 20 else None
+
+    def _check_size(self, size: int) -> None:
+        limits = self.request.limits
+        if size > limits.size:
+            raise DataError(f"{self.request.name}: larger than {limits.size:,} bytes; {limits.large_remedy}")
+
+
+def _hash_beginning(file: IO[bytes], size: int, digest: "hashlib._Hash") -> None:
+    """Hash the first `size` bytes; the file is then positioned after them."""
+    left = size
+    while left and (block := file.read(min(left, 1 << 20))):
+        digest.update(block)
+        left -= len(block)

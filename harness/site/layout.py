@@ -17,7 +17,7 @@ FORMAT = 1
 TOP = "hate-site.json"
 # A leaf with more entries is split by the next hex digit of their keys.
 LARGEST_LEAF = 512
-# 16 digits distinguish 1.8e19 entries: nobody has more, so a deeper tree is hostile.
+# 16 digits distinguish 1.8e19 entries; no site has more, so a deeper tree is hostile.
 DEEPEST = 16
 LARGEST_TOP = 1 << 20
 LARGEST_INDEX = 16 << 20
@@ -61,15 +61,15 @@ class Top(Struct, frozen=True):
 
     hate: str
     format: int
-    # One more with every change; a reader refuses to go back.
+    # Grows by one with every change; a reader refuses a smaller one.
     serial: Count
     published: Words = ""
     title: Words = ""
     # `ed25519:` and the public key in base64, if the site is signed.
     key: Words = ""
-    # Addresses of sites with the same files, asked if this one does not answer.
+    # Addresses of sites with the same files, used if this one does not answer.
     mirrors: Annotated[list[Words], Meta(max_length=100)] = []
-    # Tests by name, transcripts by name: trees of TestEntry and of NameEntry; null while there are none.
+    # Trees of TestEntry and NameEntry: tests by name, transcripts by name; null while there are none.
     tests: Subtree | None = None
     names: Subtree | None = None
 
@@ -111,7 +111,7 @@ class TestIndex(Struct, frozen=True):
 
     @property
     def latest(self) -> VersionEntry:
-        """The version that is meant if none is named."""
+        """The version to use if none is named."""
         return self.versions[-1]
 
 
@@ -129,7 +129,7 @@ class ReleaseFile(Struct, frozen=True):
 
 
 class Release(Struct, frozen=True):
-    """One version of a test: its script and every file beside it that the script names."""
+    """One version of a test: its script and every file of its folder that the script names."""
 
     hate: str
     format: int
@@ -169,7 +169,7 @@ class NameEntry(Struct, frozen=True):
 
 
 class Signature(Struct, frozen=True):
-    """`signatures/SHA256.json`: of the top index with that SHA-256, byte by byte."""
+    """`signatures/SHA256.json`: the signature of the bytes of the top index with that SHA-256."""
 
     hate: str
     format: int
@@ -197,7 +197,7 @@ Document = TypeVar("Document")
 
 
 def key_of(name: str) -> str:
-    """Where in a tree an entry is: the SHA-256 of its name, in hex."""
+    """The place of an entry in its tree: the SHA-256 of its name, in hex."""
     return hashlib.sha256(name.encode()).hexdigest()
 
 
@@ -222,7 +222,7 @@ def encode(document: object) -> bytes:
 
 
 def ref_of(data: bytes) -> Ref:
-    """How a file with this content is named."""
+    """The reference to a file with this content."""
     return Ref(hashlib.sha256(data).hexdigest(), len(data))
 
 
@@ -236,24 +236,24 @@ def decode(data: bytes, kind: type[Document], name: str) -> Document:
 
 
 def decode_top(data: bytes, name: str) -> Top:
-    """The top index; a DataError says so if it has a later format."""
+    """The top index; a DataError if it has an unknown format."""
     top = decode(data, Top, name)
     if top.hate != "site":
         raise DataError(f"{name}: not the index of a site")
     if top.format != FORMAT:
-        raise DataError(f"{name}: a site of format {top.format}, only {FORMAT} is known here; a newer hate may read it")
+        raise DataError(f"{name}: format {top.format} is not known here, only {FORMAT}; a newer hate may read it")
     return top
 
 
 def decode_release(data: bytes, name: str) -> Release:
-    """A release; a DataError unless its files have different places inside the test's folder, the script among them."""
+    """A release; a DataError unless its files have distinct paths inside the test's folder and include the script."""
     release = decode(data, Release, name)
     paths = [file.path for file in release.files]
     for path in paths:
         check_inside(path, name)
     folders = {parent for path in paths for parent in _parents(path)}
     if len(set(paths)) < len(paths) or folders & set(paths):
-        raise DataError(f"{name}: two files in one place; not a release of a test")
+        raise DataError(f"{name}: two files with the same path; not a release of a test")
     if release.script not in paths or "/" in release.script:
         raise DataError(f"{name}: no script '{release.script:.100}' among its files; not a release of a test")
     return release
@@ -271,7 +271,7 @@ LONGEST_PART = 200
 
 
 def check_inside(path: str, name: str) -> None:
-    """A DataError if a path may lead out of its folder, or cannot be a file's name on every system."""
+    """A DataError if a path may lead out of its folder, or is not a valid file name on every system."""
     if not all(map(_is_good_part, path.split("/"))):
         raise DataError(f"{name}: {path[:100]!r} is not the name of a file inside its folder; refused")
 
@@ -292,7 +292,7 @@ _VERSION_END = (1, 0, "")
 
 
 def version_key(version: str) -> tuple[tuple[int, int, str], ...]:
-    """A sort key: 1.9 < 1.10-rc1 < 1.10 < 1.10.post1 < 1.10.1; different spellings of one version differ, too."""
+    """A sort key: 1.9 < 1.10-rc1 < 1.10 < 1.10.post1 < 1.10.1; two spellings of one version have different keys."""
     parts = [_version_part(number, word) for number, word, _ in _VERSION_PART.findall(version) if number or word]
     return (*parts, _VERSION_END, (0, 0, version))
 

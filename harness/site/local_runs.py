@@ -1,4 +1,4 @@
-"""The user's own runs: transcripts under the working folder, how old they are, and which of them are whole."""
+"""The user's own runs: transcripts under the working folder, their age, and which of them are complete."""
 
 import re
 import time
@@ -16,7 +16,7 @@ ROOT = Path("transcripts")
 SUFFIXES = (".jsonl", ".jsonl.gz")
 # A compressed transcript that is still being written.
 UNFINISHED = ".jsonl.gz.part"
-# Ages below so many seconds are given in this unit: its seconds, name and symbol.
+# The largest age in seconds to give in each unit; the unit's seconds, name and symbol.
 _UNITS = (
     (120, 1, "second", "s"),
     (7200, 60, "minute", "min"),
@@ -41,25 +41,25 @@ class LocalRun:
     @property
     def began(self) -> float:
         """When the run started, in seconds since 1970; if its header does not say, when its file changed."""
-        found = timestamp(self.header.started)
-        return self.modified if found is None else found
+        started = timestamp(self.header.started)
+        return self.modified if started is None else started
 
     @property
     def order(self) -> tuple[float, float, list[tuple[int, str]], str]:
-        """A sort key: newer runs are larger; of runs from the same moment, the file with the higher number."""
+        """A sort key: newer runs are larger; if two began at the same time, the file with the higher number is."""
         parts = re.split(r"([0-9]+)", self.stem)
         numbered = [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
         return self.began, self.modified, numbered, str(self.path)
 
     @property
     def how_old(self) -> str:
-        """How long ago the run started, in a sentence: 2 minutes old, of 2026-11-16."""
-        found = _elapsed(self.began)
-        return f"{found[0]} {found[1]}{'' if found[0] == 1 else 's'} old" if found else f"of {day(self.began)}"
+        """How old the run is, for a sentence: 2 minutes old, of 2026-11-16."""
+        elapsed = _elapsed(self.began)
+        return f"{elapsed[0]} {elapsed[1]}{'' if elapsed[0] == 1 else 's'} old" if elapsed else f"of {day(self.began)}"
 
 
 def timestamp(text: str) -> float | None:
-    """A time as it is written in transcripts, in seconds since 1970; None for anything else."""
+    """A time in a transcript as seconds since 1970; None if the text is not a time."""
     try:
         found = datetime.fromisoformat(text)
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC).timestamp()
@@ -73,23 +73,34 @@ def day(when: float) -> str:
 
 
 def age(when: float) -> str:
-    """How long ago that was, in a few letters: 2 min; the day, if it is long ago or in the future."""
-    found = _elapsed(when)
-    return f"{found[0]} {found[2]}" if found else day(when)
+    """How long ago a time was, in short: 2 min; the day, if it is long ago or in the future."""
+    elapsed = _elapsed(when)
+    return f"{elapsed[0]} {elapsed[2]}" if elapsed else day(when)
 
 
 def _elapsed(when: float) -> tuple[int, str, str] | None:
-    """How many of which unit have passed; the unit's name and symbol."""
+    """The number of units that have passed; the unit's name and symbol."""
     passed = time.time() - when
-    for most, seconds, name, symbol in _UNITS:
-        if 0 <= passed < most:
+    for limit, seconds, name, symbol in _UNITS:
+        if 0 <= passed < limit:
             return int(passed // seconds), name, symbol
     return None
 
 
 @dataclass(frozen=True)
+class SkippedRun:
+    """A file with the right name that is never chosen, and why."""
+
+    path: Path
+    why: str
+    test: str
+    # When the run began and when the file changed, as far as known.
+    moment: tuple[float, float]
+
+
+@dataclass(frozen=True)
 class LocalRuns:
-    """All runs under the working folder, and files that are not transcripts with the time they changed."""
+    """All runs under the working folder, and other files there with their modification times."""
 
     runs: Sequence[LocalRun]
     unusable: Mapping[Path, float]
@@ -101,6 +112,20 @@ class LocalRuns:
     def of_file(self, name: str) -> list[LocalRun]:
         """The runs in files with this base name, newest first."""
         return newest_first(run for run in self.runs if run.stem == name)
+
+    def named(self, name: str) -> tuple[dict[str, list[LocalRun]], list[SkippedRun]]:
+        """The complete runs with this name by test, and those to skip; newest first. Algorithms go before files."""
+        complete: list[LocalRun] = []
+        skipped = {path: self._unusable(path) for path in self.unusable if _is_numbered(path, name)}
+        for runs in (self.of_algorithm(name), self.of_file(name)):
+            reasons = {run.path: shortfall(run) for run in runs}
+            skipped |= {run.path: _skipped(run, reasons[run.path]) for run in runs if reasons[run.path]}
+            complete = complete or [run for run in runs if not reasons[run.path]]
+        return _by_test(complete), sorted(skipped.values(), key=lambda run: run.moment, reverse=True)
+
+    def _unusable(self, path: Path) -> SkippedRun:
+        moment = self.unusable[path]
+        return SkippedRun(path, "is not a transcript", path.parent.name, (moment, moment))
 
     def names(self) -> set[str]:
         """The names of their algorithms and files."""
@@ -138,8 +163,8 @@ def read_run(path: Path) -> LocalRun:
 
 def glance_at_run(path: Path) -> TranscriptSummary:
     """Header and counts, without the records; a file that is still being compressed is never complete."""
-    found = glance(path)
-    return replace(found, complete=found.complete and not path.name.endswith(UNFINISHED))
+    summary = glance(path)
+    return replace(summary, complete=summary.complete and not path.name.endswith(UNFINISHED))
 
 
 def transcript_stem(name: str) -> str:
@@ -150,17 +175,17 @@ def transcript_stem(name: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A name as it can stand in a message of one line: line breaks and other control characters as escapes."""
-    return re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]", lambda found: repr(found[0])[1:-1], text)
+    """A name for a message of one line: line breaks and other control characters are escaped."""
+    return re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]", lambda match: repr(match[0])[1:-1], text)
 
 
 def newest_first(runs: Iterable[LocalRun]) -> list[LocalRun]:
-    """By when they began, then by when their files changed."""
+    """Sorted by when they began, then by when their files changed."""
     return sorted(runs, key=lambda run: run.order, reverse=True)
 
 
 def shortfall(run: LocalRun) -> str:
-    """Why a run does not represent its algorithm on its test, in words; empty if it is whole."""
+    """Why a run does not represent its algorithm on its test; empty if it is complete."""
     try:
         summary = glance_at_run(run.path)
     except TranscriptError:
@@ -171,3 +196,19 @@ def shortfall(run: LocalRun) -> str:
     if part.startswith("without fold"):
         return f"was trained on a part ({part})"
     return f"covers only a part ({part})" if part else ""
+
+
+def _is_numbered(path: Path, name: str) -> bool:
+    """Whether a file is named like the runs of an algorithm: NAME, NAME-2."""
+    return re.fullmatch(rf"{re.escape(name)}(-[0-9]+)?\.jsonl.*", path.name) is not None
+
+
+def _skipped(run: LocalRun, why: str) -> SkippedRun:
+    return SkippedRun(run.path, why, run.header.test.name, run.order[:2])
+
+
+def _by_test(runs: Sequence[LocalRun]) -> dict[str, list[LocalRun]]:
+    groups: dict[str, list[LocalRun]] = {}
+    for run in runs:
+        groups.setdefault(run.header.test.name, []).append(run)
+    return groups

@@ -1,4 +1,4 @@
-"""Publish to a site's folder: readers see the whole change or none of it, even if the writer is killed."""
+"""Publish to a site's folder: readers see all of a change or nothing, even if the writer is killed."""
 
 import contextlib
 import hashlib
@@ -33,15 +33,15 @@ from harness.site.layout import (
     ref_of,
     signature_path,
 )
-from harness.site.stores import FolderStore
+from harness.site.sites import FolderStore
 from harness.site.trust import Signer
 from harness.transcript.format import now
 
-# Work in progress and the lock; readers never look there.
+# For unfinished files and the lock; readers never look there.
 WORK_FOLDER = ".publishing"
 LONGEST_WAIT = 3600
 BLOCK = 1 << 20
-# Readers may use an older top index for a while, and so may copies of the site that are being made.
+# In seconds. Readers may use an older top index for a while, and so may a copy of the site in progress.
 GRACE = 86_400.0
 
 
@@ -73,18 +73,18 @@ def dry_run(root: Path, candidates: Sequence[Candidate], *, signer: Signer | Non
 
 
 def current_top(root: Path) -> Top:
-    """The top index as it is; an empty one if nothing has been published yet."""
+    """The current top index; an empty one if nothing has been published yet."""
     data = FolderStore(root).top()
     return Top("site", FORMAT, 0) if data is None else decode_top(data, str(root / TOP))
 
 
 def _with_settings(top: Top, signer: Signer | None, mirrors: Sequence[str] | None, title: str | None) -> Top:
-    """The top index with the key, mirrors and title that were given."""
+    """The top index with a new key, mirrors and title."""
     key = signer.key if signer is not None else ""
     if top.key and not key:
         raise UsageError(f"the site is signed by {top.key}; give that key with --key FILE")
     if top.key and key != top.key:
-        raise UsageError(f"the site is signed by {top.key}, the key given is {key}; readers would refuse the change")
+        raise UsageError(f"the site is signed by {top.key}, not by {key}; readers would refuse the change")
     return replace(
         top,
         key=key,
@@ -94,27 +94,25 @@ def _with_settings(top: Top, signer: Signer | None, mirrors: Sequence[str] | Non
 
 
 def _usable(root: Path) -> Path:
-    """The folder, if it is new, empty or a site: nobody wants a site among their own files."""
+    """The folder, if it is new, empty or a site: a site should not mix with other files."""
     if root.exists() and not root.is_dir():
         raise DataError(f"{root}: not a folder; a site is a folder")
     if root.is_dir() and not (root / TOP).is_file() and any(p for p in root.iterdir() if not p.name.startswith(".")):
         known = {"files", "index", "signatures"}
-        if strange := [
-            path.name for path in root.iterdir() if not path.name.startswith(".") and path.name not in known
-        ]:
-            raise UsageError(f"{root}: not a site, and not empty (it has {sorted(strange)[0]}); choose an empty folder")
+        if others := [path.name for path in root.iterdir() if not path.name.startswith(".") and path.name not in known]:
+            raise UsageError(f"{root}: not a site, and not empty (it has {sorted(others)[0]}); choose an empty folder")
     return root
 
 
 @contextmanager
 def lock_site(root: Path) -> Iterator["SiteWriter"]:
-    """The folder, for one publisher at a time; what a killed one left behind is removed."""
+    """Lock the folder for one publisher at a time; removes what a killed one left behind."""
     work_folder = root / WORK_FOLDER
     try:
         work_folder.mkdir(parents=True, exist_ok=True)
         with FileLock(work_folder / "lock", timeout=LONGEST_WAIT):
-            for left in work_folder.glob("*.part"):
-                left.unlink(missing_ok=True)
+            for leftover in work_folder.glob("*.part"):
+                leftover.unlink(missing_ok=True)
             yield SiteWriter(root)
     except Timeout:
         raise OutputError(
@@ -131,7 +129,7 @@ class SiteWriter:
     root: Path
 
     def put(self, draft: SiteDraft) -> None:
-        """Write everything new except the top index: nobody sees it yet."""
+        """Write everything new except the top index; readers do not see it yet."""
         for ref, source in draft.files.items():
             self._put_file(ref, source)
         for ref, data in draft.indexes.items():
@@ -189,7 +187,7 @@ def _sync(file: IO[bytes]) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make sure that the name is on disk, too; Windows cannot do that."""
+    """Make sure that the file's name is on disk, too; Windows cannot do that."""
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY)
         try:
@@ -207,7 +205,7 @@ class RemovedFiles:
 
 
 def tidy(root: Path, *, grace: float = GRACE) -> RemovedFiles:
-    """Remove everything that the top index does not lead to and that is older than a day."""
+    """Remove what the top index does not lead to, if it is older than the grace period."""
     folder = FolderStore(root)
     folder.read_top()
     with lock_site(root):

@@ -1,20 +1,37 @@
-"""The configured sites, opened one after the other; one that cannot be used is a note, not an error."""
+"""Open sites, in a folder or at an address, and read their files.
 
+A configured site that cannot be used leads to a note, not an error.
+"""
+
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import DataError, HateError, Unreachable
+from harness.files.digest import file_sha256
 from harness.site.catalogue import Catalogue
 from harness.site.config import SiteConfig, configured_sites
-from harness.site.layout import LARGEST_TOP, TOP, Top, decode_top, ref_of, signature_path
-from harness.site.remote import ANY_FILE, remote_file
-from harness.site.request import Download, DownloadLimits
-from harness.site.stores import FolderStore, WebStore
+from harness.site.layout import (
+    LARGEST_INDEX,
+    LARGEST_TOP,
+    TOP,
+    Ref,
+    Top,
+    decode_top,
+    file_path,
+    index_path,
+    ref_of,
+    signature_path,
+)
+from harness.site.remote import ANY_FILE, checked_content, remote_file
+from harness.site.request import Download, DownloadLimits, content_request
 from harness.site.trust import check_top
 from harness.site.urls import is_url
 
-# An index is small: a server that needs longer is gone.
+DOWNLOADS_AT_ONCE = 8
+# An index is small: a server that takes longer is down.
 _TOP_LIMITS = DownloadLimits(
     seconds=60.0, size=LARGEST_TOP, attempts=3, slow_remedy="try again", large_remedy="not the index of a site"
 )
@@ -22,12 +39,12 @@ _TOP_LIMITS = DownloadLimits(
 
 @dataclass
 class Sites:
-    """The sites, and what users should know about them."""
+    """The sites, and notes about them for the user."""
 
     configs: Sequence[SiteConfig]
     notes: list[str] = field(default_factory=list)
-    # Sites that answered but are damaged or cannot be trusted. What is missing may have been there, so nobody should
-    # be told that it does not exist.
+    # Sites that answered but are damaged or cannot be trusted. They may have what is missing elsewhere, so no message
+    # may say that it does not exist.
     refusals: list[HateError] = field(default_factory=list)
     _opened: list[tuple[SiteConfig, Catalogue]] | None = None
 
@@ -54,7 +71,7 @@ class Sites:
             self.refusals.append(error)
 
     def raise_refusal(self) -> None:
-        """Raise the first refusal, if there was one, instead of saying that something does not exist."""
+        """Raise the first refusal, if there is one, rather than say that something does not exist."""
         if self.refusals:
             first = self.refusals[0]
             self.notes[:] = [note for note in self.notes if str(first) not in note]
@@ -62,17 +79,17 @@ class Sites:
 
 
 def sites() -> Sites:
-    """The configured ones."""
+    """The configured sites."""
     return Sites(configured_sites())
 
 
 def open_site(config: SiteConfig) -> tuple[Catalogue, str]:
-    """A site, wherever it is, and what a user should know about it; a DataError if it cannot be trusted."""
+    """A site and a note about it for the user; a DataError if it cannot be trusted."""
     return (_open_trusted_folder(config), "") if config.is_folder else _open_web(config)
 
 
 def open_folder(root: Path) -> Catalogue:
-    """The site in a folder as it is now; a DataError if the folder is not a site."""
+    """The current state of the site in a folder; a DataError if the folder is not a site."""
     store = FolderStore(root)
     return Catalogue(store, store.read_top()[1])
 
@@ -95,11 +112,11 @@ def _open_web(site: SiteConfig) -> tuple[Catalogue, str]:
 
 
 def _download_top(site: SiteConfig) -> Download:
-    """The top index of the site; if the site does not answer, of the first of its mirrors that does."""
+    """The top index from the site, or from the first of its mirrors that answers."""
     copy: Download | None = None
     refusal: Unreachable | None = None
-    waiting = [site.address, *site.mirrors]
-    for base in waiting:
+    bases = [site.address, *site.mirrors]
+    for base in bases:
         try:
             found = remote_file(f"{base}/{TOP}", _TOP_LIMITS, ANY_FILE)
         except Unreachable as error:
@@ -110,14 +127,14 @@ def _download_top(site: SiteConfig) -> Download:
         if copy is None:
             copy = found
             own = _own_mirrors(site, decode_top(found.path.read_bytes(), f"{site.name}/{TOP}"))
-            waiting += [url for url in own if url not in waiting]
+            bases += [url for url in own if url not in bases]
     if copy is not None:
         return copy
-    raise refusal or Unreachable(f"{site.name}: no address to ask")
+    raise refusal or Unreachable(f"{site.name}: no address")
 
 
 def _own_mirrors(site: SiteConfig, top: Top) -> Iterator[str]:
-    """The mirrors that the site names; none that is less secure than the site."""
+    """The mirrors that the site names, except those less secure than the site."""
     for url in top.mirrors:
         if is_url(url) and url.startswith(("https://", site.address[:7])):
             yield url.rstrip("/")
@@ -130,3 +147,105 @@ def _signature(bases: Iterable[str], sha256: str) -> bytes | None:
         except DataError:
             continue
     return None
+
+
+@dataclass(frozen=True)
+class FolderStore:
+    """A site in a folder."""
+
+    root: Path
+
+    @property
+    def name(self) -> str:
+        """What to call it in messages."""
+        return str(self.root)
+
+    def top(self) -> bytes | None:
+        """The bytes of the top index; None if nothing has been published yet."""
+        try:
+            with (self.root / TOP).open("rb") as file:
+                data = file.read(LARGEST_TOP + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise DataError(f"{self.root / TOP}: {error.strerror}") from None
+        if len(data) > LARGEST_TOP:
+            raise DataError(f"{self.root / TOP}: larger than {LARGEST_TOP:,} bytes; not the index of a site")
+        return data
+
+    def read_top(self) -> tuple[bytes, Top]:
+        """The top index, as bytes and decoded; a DataError if the folder is not a site."""
+        data = self.top()
+        if data is None:
+            raise DataError(f"{self.root}: not a site, it has no {TOP}; `hate publish PATH --to {self.root}` makes one")
+        return data, decode_top(data, str(self.root / TOP))
+
+    def signature(self, sha256: str) -> bytes | None:
+        """The signature of the top index with this SHA-256."""
+        path = self.root / signature_path(sha256)
+        try:
+            return path.read_bytes() if path.stat().st_size <= LARGEST_TOP else None
+        except OSError:
+            return None
+
+    def index(self, ref: Ref) -> bytes:
+        """An index, checked."""
+        path = self.root / index_path(ref.sha256)
+        if ref.bytes > LARGEST_INDEX:
+            raise DataError(f"{path}: an index of {ref.bytes:,} bytes; refused")
+        try:
+            with path.open("rb") as file:
+                data = file.read(ref.bytes + 1)
+        except OSError as error:
+            raise DataError(f"{path}: {error.strerror}; the site is incomplete") from None
+        if len(data) != ref.bytes or hashlib.sha256(data).hexdigest() != ref.sha256:
+            raise DataError(f"{path}: not what the index says; damaged")
+        return data
+
+    def prefetch(self, refs: Sequence[Ref]) -> None:
+        """Nothing to do: the indexes are here."""
+
+    def file(self, ref: Ref, label: str = "") -> Path:
+        """A file, checked."""
+        path = self.root / file_path(ref.sha256)
+        try:
+            intact = path.stat().st_size == ref.bytes and file_sha256(path) == ref.sha256
+        except OSError as error:
+            raise DataError(f"{path}: {error.strerror}; the site is incomplete") from None
+        if not intact:
+            raise DataError(f"{path}: not what the index says; damaged")
+        return path
+
+
+@dataclass(frozen=True)
+class WebStore:
+    """A site at an address: its files come through the cache, from the site or from a mirror."""
+
+    name: str
+    # The site's address and its mirrors, in the order in which to try them.
+    bases: tuple[str, ...]
+
+    def index(self, ref: Ref) -> bytes:
+        """An index, checked."""
+        return self._index(ref).read_bytes()
+
+    def prefetch(self, refs: Sequence[Ref]) -> None:
+        """Download several indexes at once that will be read one after the other."""
+        with ThreadPoolExecutor(DOWNLOADS_AT_ONCE) as pool:
+            list(pool.map(self._index, refs))
+
+    def _index(self, ref: Ref) -> Path:
+        if ref.bytes > LARGEST_INDEX:
+            raise DataError(f"{self.name}: an index of {ref.bytes:,} bytes; refused")
+        return self._get(ref, index_path(ref.sha256), small=True)
+
+    def file(self, ref: Ref, label: str = "") -> Path:
+        """A file, checked."""
+        return self._get(ref, file_path(ref.sha256), label=label)
+
+    def _get(self, ref: Ref, path: str, *, small: bool = False, label: str = "") -> Path:
+        urls = [f"{base}/{path}" for base in self.bases]
+        stated_by = "the site's index"
+        return checked_content(
+            content_request(urls, ref.sha256, ref.bytes, stated_by=stated_by, small=small, label=label)
+        )

@@ -35,7 +35,7 @@ class IndexStore(Protocol):
         """The node with this content, checked."""
 
     def prefetch(self, refs: Sequence[Ref]) -> None:
-        """All of these will be needed soon."""
+        """Prepare to read all of these soon."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class Tree(Generic[Entry]):
     root: Subtree | None
 
     def find(self, indexes: IndexStore, name: str) -> list[Entry]:
-        """The entries with this name; needs one node for each level."""
-        key, place, depth = key_of(name), self.root, 0
-        while place is not None:
-            node = self.node(indexes, place, key[:depth])
+        """The entries with this name; reads one node for each level."""
+        key, subtree, depth = key_of(name), self.root, 0
+        while subtree is not None:
+            node = self.node(indexes, subtree, key[:depth])
             if isinstance(node, Leaf):
                 return [entry for entry in node.entries if entry.name == name]
-            place = node.children.get(key[depth])
+            subtree = node.children.get(key[depth])
             depth += 1
         return []
 
@@ -66,23 +66,23 @@ class Tree(Generic[Entry]):
         """All nodes, from the root down."""
         waiting = [("", self.root)] if self.root is not None else []
         while waiting:
-            prefix, place = waiting.pop()
-            node = self.node(indexes, place, prefix)
-            yield place.ref, node
+            prefix, subtree = waiting.pop()
+            node = self.node(indexes, subtree, prefix)
+            yield subtree.ref, node
             if isinstance(node, Branch):
                 indexes.prefetch([child.ref for child in node.children.values()])
                 below = sorted(node.children.items(), reverse=True)
                 waiting += [(prefix + digit, child) for digit, child in below]
 
-    def node(self, indexes: IndexStore, place: Subtree, prefix: str) -> Node[Entry]:
-        """A node, which must hold what belongs in its place: no node fits in two places, so no tree is endless."""
-        name = f"{indexes.name}: {index_path(place.sha256)}"
-        node: Node[Entry] = decode(indexes.index(place.ref), Leaf[self.kind] | Branch, name)  # type: ignore[arg-type,name-defined]
+    def node(self, indexes: IndexStore, subtree: Subtree, prefix: str) -> Node[Entry]:
+        """A node, checked to hold what belongs in its place: no node fits in two places, so no tree is endless."""
+        name = f"{indexes.name}: {index_path(subtree.sha256)}"
+        node: Node[Entry] = decode(indexes.index(subtree.ref), Leaf[self.kind] | Branch, name)  # type: ignore[arg-type,name-defined]
         if isinstance(node, Leaf):
-            fits = 0 < len(node.entries) == place.count
+            fits = 0 < len(node.entries) == subtree.count
             fits = fits and all(key_of(entry.name).startswith(prefix) for entry in node.entries)
         else:
-            fits = len(prefix) < DEEPEST and sum(child.count for child in node.children.values()) == place.count
+            fits = len(prefix) < DEEPEST and sum(child.count for child in node.children.values()) == subtree.count
             fits = fits and all(digit in _DIGITS and child.count for digit, child in node.children.items())
         if not fits:
             raise DataError(f"{name}: holds entries that do not belong there; not an index of a site")
@@ -95,9 +95,9 @@ Write = Callable[[bytes], Ref]
 
 @dataclass(frozen=True)
 class TreeUpdate(Generic[Entry]):
-    """A change of a tree: `change` returns the new entries for a name and its old ones.
+    """A change of a tree: `change` returns the new entries for a name, given the old ones.
 
-    Only the nodes on the way to these names are written; the old ones stay for those who still read them.
+    Only the nodes on the path to these names are written; the old nodes stay for readers of an older state.
     """
 
     tree: Tree[Entry]
@@ -110,8 +110,8 @@ class TreeUpdate(Generic[Entry]):
         keys = {key_of(name): name for name in names}
         return Tree(self.tree.kind, self._below(self.tree.root, "", keys))
 
-    def _below(self, place: Subtree | None, prefix: str, keys: dict[str, str]) -> Subtree | None:
-        node = self.tree.node(self.indexes, place, prefix) if place is not None else Leaf[Entry]([])
+    def _below(self, subtree: Subtree | None, prefix: str, keys: dict[str, str]) -> Subtree | None:
+        node = self.tree.node(self.indexes, subtree, prefix) if subtree is not None else Leaf[Entry]([])
         if isinstance(node, Leaf):
             groups = _by_name(node.entries)
             for name in keys.values():
@@ -142,8 +142,8 @@ def _build_node(entries: list[Entry], prefix: str, write: Write) -> Subtree | No
     groups: dict[str, list[Entry]] = {}
     for entry in entries:
         groups.setdefault(key_of(entry.name)[len(prefix)], []).append(entry)
-    planted = {digit: _build_node(group, prefix + digit, write) for digit, group in groups.items()}
-    return _branch({digit: child for digit, child in planted.items() if child is not None}, write)
+    children = {digit: _build_node(group, prefix + digit, write) for digit, group in groups.items()}
+    return _branch({digit: child for digit, child in children.items() if child is not None}, write)
 
 
 def _branch(children: dict[str, Subtree], write: Write) -> Subtree:

@@ -1,6 +1,6 @@
-"""Whether to believe a site: signatures of its index, a pinned key, and no step back to an older index.
+"""Whether to trust a site: its index is signed, its key is pinned, and no index is older than the last one seen.
 
-What was seen is kept beside the configuration, not in the cache, so that clearing the cache forgets nothing.
+What was seen is recorded outside the cache, so that clearing the cache forgets nothing.
 """
 
 import base64
@@ -42,7 +42,7 @@ def trust_folder() -> Path:
 
 
 def check_top(site: SiteConfig, data: bytes, top: Top, signature: Callable[[], bytes | None]) -> None:
-    """Remember this index, or raise a DataError if it cannot be trusted. The signature is fetched only if needed."""
+    """Record this index, or raise a DataError if it cannot be trusted. The signature is fetched only if needed."""
     seen = last_seen(site)
     key = site.key or seen.key
     _check_key(site, key, top)
@@ -60,7 +60,7 @@ def _check_key(site: SiteConfig, key: str, top: Top) -> None:
     remedy = "the configuration says so" if site.key else f"if its owner confirms this, `hate cache forget {site.name}`"
     if not top.key:
         raise DataError(f"{site.name}: no longer signed, but it was signed by {key} before; refused ({remedy})")
-    raise DataError(f"{site.name}: signed by another key, {top.key:.80}, and not by {key}; refused ({remedy})")
+    raise DataError(f"{site.name}: signed by another key, {top.key:.80}, not by {key}; refused ({remedy})")
 
 
 def _check_serial(site: SiteConfig, seen: TrustRecord, data: bytes, top: Top) -> None:
@@ -80,9 +80,9 @@ def _sha256(data: bytes) -> str:
 
 
 def _path(site: SiteConfig) -> Path:
-    """The place counts, not whose credentials are in the address."""
+    """The record of a site, whatever credentials its address has."""
     place = parse(site.address).url if is_url(site.address) else str(Path(site.address).resolve())
-    return trust_folder() / f"{hashlib.sha256(place.encode()).hexdigest()}.json"
+    return trust_folder() / f"{_sha256(place.encode())}.json"
 
 
 def last_seen(site: SiteConfig) -> TrustRecord:
@@ -92,9 +92,7 @@ def last_seen(site: SiteConfig) -> TrustRecord:
     except FileNotFoundError:
         return TrustRecord(site.name)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise DataError(
-            f"{_path(site)}: cannot be read; `hate cache forget {masked(site.name)}` starts afresh"
-        ) from None
+        raise DataError(f"{_path(site)}: cannot be read; `hate cache forget {masked(site.name)}` removes it") from None
 
 
 def _remember(site: SiteConfig, seen: TrustRecord) -> None:
@@ -102,7 +100,7 @@ def _remember(site: SiteConfig, seen: TrustRecord) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_suffix(".lock")):
-            # Another process may have seen a newer one in the meantime.
+            # Another process may have recorded a newer index in the meantime.
             if last_seen(site).serial <= seen.serial:
                 with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
                     file.write(msgspec.json.encode(seen))
@@ -112,7 +110,7 @@ def _remember(site: SiteConfig, seen: TrustRecord) -> None:
 
 
 def forget(site: SiteConfig) -> bool:
-    """Forget what is known about a site; whether there was anything to forget."""
+    """Forget what is known about a site; returns whether anything was known."""
     path = _path(site)
     known = path.exists()
     with contextlib.suppress(FileNotFoundError):
@@ -126,7 +124,7 @@ KEY_BYTES = 32
 
 @dataclass(frozen=True)
 class Signer:
-    """A private key, and the public key as it is written in sites and configurations."""
+    """A private key, and the public key as text, as in sites and configurations."""
 
     private: "Ed25519PrivateKey"
     key: str
@@ -137,16 +135,16 @@ class Signer:
         return encode(Signature("signature", FORMAT, self.key, signature))
 
 
-def _library() -> None:
+def _require_library() -> None:
     try:
-        import cryptography  # noqa: F401 (imported here, so that the hint is in one place)
+        import cryptography  # noqa: F401
     except ImportError:
         raise MissingExtra("signatures need cryptography: pip install 'hate-harness[sign]'") from None
 
 
 def new_key(path: Path) -> Signer:
-    """Make a key and write it to a new file that only its owner can read, as `openssl genpkey` would."""
-    _library()
+    """Make a key and write it to a new file that only its owner can read, as `openssl genpkey` does."""
+    _require_library()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
@@ -165,7 +163,7 @@ def new_key(path: Path) -> Signer:
 
 def read_key(path: Path) -> Signer:
     """The key in a file: Ed25519, PEM, without a password."""
-    _library()
+    _require_library()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -207,16 +205,16 @@ def is_key(key: str) -> bool:
 
 
 def check_signature(data: bytes, signature: bytes | None, key: str, name: str) -> None:
-    """A DataError unless the signature file holds a signature of these bytes by this key."""
-    _library()
+    """A DataError unless the signature file holds this key's signature of these bytes."""
+    _require_library()
     from cryptography.exceptions import InvalidSignature
 
     if not is_key(key):
-        raise DataError(f"{name}: '{key:.80}' is not a key, which is {KIND} and 32 bytes in base64")
+        raise DataError(f"{name}: '{key:.80}' is not a key; a key is {KIND} and 32 bytes in base64")
     if signature is None:
         raise DataError(f"{name}: signed by {key}, but its signature is missing; refused")
-    said = decode(signature, Signature, f"{name}: signature")
+    decoded = decode(signature, Signature, f"{name}: signature")
     try:
-        _public(key).verify(base64.b64decode(said.signature, validate=True), data)
+        _public(key).verify(base64.b64decode(decoded.signature, validate=True), data)
     except (InvalidSignature, binascii.Error, ValueError):
         raise DataError(f"{name}: not signed by {key}: the index was changed; refused") from None

@@ -1,4 +1,4 @@
-"""Addresses: what may be shown, whom credentials are for, and where a redirect may lead."""
+"""Addresses: what may be shown, which host gets the credentials, and where a redirect may lead."""
 
 import re
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from harness.errors import DataError
 
 SCHEMES = ("http", "https")
 PORTS = {"http": 80, "https": 443}
-# Words in the names of query fields that hold secrets, as in presigned addresses.
+# Query fields with such names hold secrets, as in presigned addresses.
 _SECRET = re.compile(r"token|key|sig|secret|pass|credential|auth", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Address:
-    """An address without credentials, and the name and password for it."""
+    """An address without credentials, and its user name and password."""
 
     url: str
     credentials: tuple[str, str] | None = None
@@ -32,7 +32,7 @@ def is_url(text: str) -> bool:
 
 
 def masked(url: str) -> str:
-    """The address as it may be shown and stored: without name, password and signature."""
+    """The address without user name, password and signature, fit to be shown and stored."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -61,12 +61,8 @@ def parse(url: str) -> Address:
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     netloc = host if port is None else f"{host}:{port}"
     plain = urlunsplit(parts._replace(scheme=parts.scheme.lower(), netloc=netloc, fragment=""))
-    given = (parts.username or "", parts.password or "")
-    return Address(plain, _decoded(given) if any(given) else None)
-
-
-def _decoded(given: tuple[str, str]) -> tuple[str, str]:
-    return unquote(given[0]), unquote(given[1])
+    credentials = (unquote(parts.username or ""), unquote(parts.password or ""))
+    return Address(plain, credentials if any(credentials) else None)
 
 
 def redirected(address: Address, location: str) -> Address:
@@ -83,6 +79,6 @@ def redirected(address: Address, location: str) -> Address:
 
 
 def _same_host(one: Address, other: Address) -> bool:
-    """The same origin, or the same host if its usual http port redirects to its usual https port."""
+    """Whether the origins are equal, or differ only by a redirect from port 80 to https on port 443."""
     upgrade = (one.origin[0], one.origin[2], other.origin[0], other.origin[2]) == ("http", 80, "https", 443)
     return one.origin == other.origin or (upgrade and one.origin[1] == other.origin[1])

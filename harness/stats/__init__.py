@@ -1,1 +1,1 @@
-"""Statistics for evaluations: arrays in, dataclasses out; numpy and scipy only, nothing of the harness."""
+"""Statistics for evaluations: arrays in, dataclasses out; uses numpy and scipy only, no other part of the harness."""

@@ -1,4 +1,4 @@
-"""The array types that all of stats speaks in, and sums that several rooms of it need."""
+"""Array types used throughout `stats`, and small functions that several of its modules share."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ Labels = npt.NDArray[Any]
 
 
 def kish(weights: FloatArray) -> FloatArray:
-    """How many equal weights these are worth, along the first axis: (sum w)^2 / sum w^2, 0 where all are 0."""
+    """Kish's effective number of weights, along the first axis: (sum w)^2 / sum w^2, or 0 if all are 0."""
     squares = (weights**2).sum(axis=0)
     return np.asarray(weights.sum(axis=0) ** 2 / np.where(squares > 0, squares, 1.0))
 
 
 def columns_of(values: npt.ArrayLike) -> tuple[FloatArray, bool]:
-    """The values as a two-dimensional array, and whether they came as a single column."""
+    """The values as a two-dimensional array, and whether they were a single column."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim not in (1, 2):
         raise ValueError(f"values have {array.ndim} dimensions; give (units,) or (units, columns)")

@@ -1,4 +1,4 @@
-"""How alike the cases of a group are, and what that costs: intraclass correlation, design effect, overdispersion."""
+"""How similar cases within a group are, and what that costs: intraclass correlation, design effect, overdispersion."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class IntraclassCorrelation:
-    """One-way analysis of variance: how alike cases of a group are.
+    """One-way analysis of variance: how similar the cases of a group are.
 
-    `icc` may be below 0 by chance. It is not a number when there is nothing to compare: no two cases in a group, a
-    single group, or no variance at all. `mean_size` is the size n0 that stands for the unequal ones. `design_effect`
-    and `effective_size` are Kish's for the plain mean.
+    `icc` may be below 0 by chance. It is NaN if there is nothing to compare: no two cases in a group, a single group,
+    or no variance at all. `mean_size` is n0, the common size that represents unequal ones. `design_effect` and
+    `effective_size` are Kish's for the plain mean.
     """
 
     icc: float
@@ -44,10 +44,10 @@ class IntraclassCorrelation:
 
 @dataclass(frozen=True, slots=True)
 class Overdispersion:
-    """Do successes vary more between groups than one binomial rate allows.
+    """Whether successes vary more between groups than a single binomial rate allows.
 
-    `dispersion` is Pearson's chi-square over its degrees of freedom, 1 where groups do not matter. `z` is Tarone's
-    (1979), the sharper test against clustering, with the one-sided `p_clustered`; it holds for small groups too.
+    `dispersion` is Pearson's chi-square over its degrees of freedom, 1 if groups do not matter. `z` is Tarone's
+    (1979), the more powerful test for clustering, with the one-sided `p_clustered`; it holds for small groups too.
     """
 
     chi2: float
@@ -80,19 +80,20 @@ def intraclass_correlation(values: npt.ArrayLike, groups: npt.ArrayLike) -> Intr
 
 
 def kish_design_effect(sizes: npt.ArrayLike, icc: float) -> float:
-    """1 + (size - 1) icc, with the sizes' mean over cases: what clustering multiplies the variance of a mean by.
+    """1 + (size - 1) icc: the factor by which clustering multiplies the variance of a mean.
 
-    Groups of one case have none, whatever the correlation; otherwise an unknown correlation gives an unknown effect.
+    `size` is the mean group size over cases. If every group has one case, the factor is 1 whatever the correlation;
+    otherwise an unknown correlation gives an unknown effect.
     """
     counts = np.asarray(sizes, dtype=np.float64)
     if counts.size == 0 or not (counts > 0).all():
-        raise ValueError("group sizes must be given, and each be above 0")
+        raise ValueError("group sizes: expected one or more, each above 0")
     size = float((counts**2).sum() / counts.sum())
     return 1.0 if size == 1 else 1 + (size - 1) * icc
 
 
 def effective_size(n: float, design_effect: float) -> float:
-    """Number of independent cases that would say as much."""
+    """Number of independent cases that carry as much information."""
     return _ratio(n, design_effect)
 
 
@@ -104,7 +105,7 @@ def real_error(design_effect: float, *, confidence: float = 0.95) -> float:
 
 
 def overdispersion(successes: npt.ArrayLike, sizes: npt.ArrayLike) -> Overdispersion:
-    """Pearson's and Tarone's test, from the successes and the sizes of each group."""
+    """Pearson's and Tarone's tests, from the successes and the size of each group."""
     from scipy.special import chdtrc, ndtr
 
     x, m = _check_counts(successes, sizes)
@@ -119,8 +120,8 @@ def overdispersion(successes: npt.ArrayLike, sizes: npt.ArrayLike) -> Overdisper
     return Overdispersion(chi2, df, float(chdtrc(df, chi2)), chi2 / df, z, float(ndtr(-z)) if pairs else 1.0)
 
 
-def _ratio(above: float, below: float) -> float:
-    return above / below if below else math.nan
+def _ratio(numerator: float, denominator: float) -> float:
+    return numerator / denominator if denominator else math.nan
 
 
 def _check_counts(
@@ -128,7 +129,7 @@ def _check_counts(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     x, m = np.asarray(successes, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
     if x.ndim != 1 or x.shape != m.shape or x.size == 0:
-        raise ValueError(f"{x.shape} successes and {m.shape} sizes: expected a number of each for every group")
+        raise ValueError(f"{x.shape} successes and {m.shape} sizes: expected one of each per group")
     if not ((x >= 0) & (x <= m) & (m > 0)).all():
         raise ValueError("a group has more successes than cases, or no case: expected 0 <= successes <= size")
     return x, m
@@ -138,7 +139,7 @@ def intraclass_of_differences(successes: npt.ArrayLike, groups: npt.ArrayLike) -
     """The intraclass correlation of a - b for all pairs of m algorithms at once: (m, n) in, (m, m) out.
 
     The same as `intraclass_correlation` of each difference. Sums of squares of differences follow from sums of
-    products, so that a hundred algorithms cost two matrix products and not 4,950 passes over the cases.
+    products, so a hundred algorithms cost two matrix products instead of 4,950 passes over the cases.
     """
     rows = np.asarray(successes, dtype=np.float64)
     codes = np.unique(np.asarray(groups), return_inverse=True)[1]
@@ -149,13 +150,13 @@ def intraclass_of_differences(successes: npt.ArrayLike, groups: npt.ArrayLike) -
     sums = np.stack([np.bincount(codes, weights=row, minlength=count) for row in rows])
     all_squares = _squares_of_differences(rows @ rows.T)
     group_squares = _squares_of_differences((sums / sizes) @ sums.T)
-    means = rows.sum(axis=1)
-    correction = (means[:, None] - means[None, :]) ** 2 / total
+    totals = rows.sum(axis=1)
+    correction = (totals[:, None] - totals[None, :]) ** 2 / total
     between = (group_squares - correction) / (count - 1)
     within = (all_squares - group_squares) / (total - count)
     n0 = (total - (sizes**2).sum() / total) / (count - 1)
     scale = between + (n0 - 1) * within
-    # Rounding errors of the products stand where two algorithms never differ.
+    # For two algorithms that never differ, only rounding errors of the products remain.
     known = scale > 1e-12
     return np.where(known, (between - within) / np.where(known, scale, 1.0), math.nan)
 

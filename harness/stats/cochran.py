@@ -1,4 +1,4 @@
-"""Do several algorithms differ at all: Cochran's Q on the same cases, and its Wald form where cases are clustered."""
+"""Tests of whether several algorithms differ: Cochran's Q on the same cases, and a Wald test for clustered cases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["CochranQ", "WaldTest", "cochran_q", "equal_rates"]
 
 @dataclass(frozen=True, slots=True)
 class CochranQ:
-    """Cochran's Q with its chi-square p-value; 0 and 1 when no case tells any two algorithms apart."""
+    """Cochran's Q with its chi-square p-value; 0 and 1 if no two algorithms differ on any case."""
 
     statistic: float
     df: int
@@ -27,9 +27,9 @@ class CochranQ:
 class WaldTest:
     """Wald test that all rates are equal.
 
-    `f` is the statistic scaled to F with `df` and `df_error` degrees of freedom, and `p_value` is its p: it knows that
-    the covariance was estimated, with about `eta` degrees of freedom. It is not a number when `df_error` is not above 0
-    (too few units for so many algorithms). `p_chi2` is that of `statistic`, and too small with few units.
+    `f` is the statistic scaled to F with `df` and `df_error` degrees of freedom. Its p, `p_value`, allows for the
+    covariance having been estimated, with about `eta` degrees of freedom. Both are NaN if `df_error` is not above 0
+    (too few units for so many algorithms). `p_chi2` is the p of `statistic`, too small with few units.
     """
 
     statistic: float
@@ -58,17 +58,17 @@ def cochran_q(successes: npt.ArrayLike) -> CochranQ:
 def equal_rates(
     rates: npt.ArrayLike, covariance: npt.ArrayLike, *, df: float = math.inf, unit_values: npt.ArrayLike | None = None
 ) -> WaldTest:
-    """The same question from rates and their covariance matrix, which replication gives for clustered cases.
+    """Test the same hypothesis from rates and their covariance matrix, which replication gives for clustered cases.
 
     `df` are the degrees of freedom of the covariance (units minus strata). Algorithms that agree on every case count
     once. F = (eta - q + 1)/(eta q) times the Wald statistic, on q and eta - q + 1, as if the covariance had a Wishart
     distribution with eta degrees of freedom: `df` (Korn and Graubard 1990), or fewer, estimated from `unit_values`
     (units, m), each unit's linearised contributions as deviations from their stratum's mean, on any common scale (the
     approximate Hotelling T^2 of Zhang 2012, and Pustejovsky and Tipton 2018). With one contrast, eta is `df`, and F
-    the square of the pair's own t.
+    is the square of the pair's t.
 
-    A difference that is the same in every unit has no variance, so that the statistic is infinite. That is not a
-    certainty: units that toss coins agree so well with probability 2^-df, which is then the p-value.
+    A difference that is the same in every unit has no variance, and the statistic is infinite. That is not proof:
+    units that toss coins agree so well with probability 2^-df, which is then the p-value.
     """
     estimate, matrix = _check_covariance(rates, covariance, df)
     units = None if unit_values is None else _check_units(unit_values, estimate.size)
@@ -94,26 +94,26 @@ def _f_test(statistic: float, q: int, eta: float) -> WaldTest:
 
 
 def _coin_p(df: float) -> float:
-    """Of all ways to turn whole units round, the share that leaves every stratum without variance."""
+    """The share of all sign flips of whole units that leave every stratum without variance."""
     return math.nan if math.isinf(df) else 2.0**-df
 
 
 def _eta(unit_values: FloatArray, q: int, df: float) -> float:
     """Degrees of freedom of the covariance from fourth moments of its terms, never above `df`.
 
-    Were unit i's terms normal with covariance a_i V, the a_i adding up to 1, eta would be 1 / sum a_i^2, and both
-    estimates below would be of it: `own` from the length of the contrasts, `cross` from the products of different
-    algorithms. Where errors are rare, single units make an algorithm's own fourth moment large, and the cross one not.
-    Such a unit moves the difference as well as its error, so that `own` alone is too strict (sizes of 0 to 2 % for 5 %
-    in benchmarks/bench_wald.py, where `df` has up to 17 %): the harmonic mean is taken.
+    If unit i's terms were normal with covariance a_i V, the a_i adding up to 1, eta would be 1 / sum a_i^2, and both
+    functions below would estimate it: `_own_excess` from the length of the contrasts, `_cross_excess` from products of
+    different algorithms. When errors are rare, single units inflate an algorithm's own fourth moment, but not the cross
+    one. Such a unit moves the difference as well as its error, so the own one alone is too strict (sizes of 0 to 2 %
+    for 5 % in benchmarks/bench_wald.py, where `df` has up to 17 %). Hence the harmonic mean of the two.
     """
     units = len(unit_values)
     contrasts = unit_values - unit_values.mean(axis=1, keepdims=True)
     excess = (_own_excess(contrasts) + _cross_excess(unit_values)) / 2
-    # Deviations from means, and moments that were divided by estimated ones: exact for units of one normal shape.
-    small = df / (df + 2) * df / units if math.isfinite(df) else 1.0
-    # One degree of freedom is left where `df` has one: a large p-value says more than none.
-    return min(df, max(small / excess, q)) if excess > 0 else df
+    # Corrects for estimated means and moments: exact for units with the same normal distribution.
+    correction = df / (df + 2) * df / units if math.isfinite(df) else 1.0
+    # Keep one degree of freedom if `df` leaves one: a large p-value says more than none.
+    return min(df, max(correction / excess, q)) if excess > 0 else df
 
 
 def _own_excess(values: FloatArray) -> float:
@@ -125,27 +125,27 @@ def _cross_excess(values: FloatArray) -> float:
     squares, spread = values**2, values.T @ values
     products = squares.sum(axis=1) ** 2 - (squares**2).sum(axis=1)
     own = np.diagonal(spread)
-    # Of C_aa C_bb + 2 C_ab^2, summed over a and b that differ.
+    # C_aa C_bb + 2 C_ab^2, summed over all a != b.
     expected = own.sum() ** 2 + 2 * (spread**2).sum() - 3 * (own**2).sum()
     return _ratio(products.sum(), expected)
 
 
-def _ratio(above: float, below: float) -> float:
-    return float(above / below) if below > 0 else 0.0
+def _ratio(numerator: float, denominator: float) -> float:
+    return float(numerator / denominator) if denominator > 0 else 0.0
 
 
 def _quadratic(rates: FloatArray, covariance: FloatArray) -> tuple[float, int]:
-    """The contrasts' Wald statistic and how many there are, by the eigenvectors of the centred covariance."""
+    """The Wald statistic of the contrasts and their number, by the eigenvectors of the centred covariance."""
     m = len(rates)
     centre = np.eye(m) - 1 / m
     values, vectors = np.linalg.eigh(centre @ covariance @ centre)
     contrast = vectors.T @ (centre @ rates)
     scale = max(float(np.abs(covariance).max(initial=0)), np.finfo(float).tiny)
-    kept = values > 1e-10 * scale * m
-    # A difference that is 0 and never varies says nothing.
-    if (np.abs(contrast[~kept]) > 1e-8).any():
+    positive = values > 1e-10 * scale * m
+    # A contrast that is 0 and never varies is no evidence.
+    if (np.abs(contrast[~positive]) > 1e-8).any():
         return math.inf, m - 1
-    return float((contrast[kept] ** 2 / values[kept]).sum()), int(kept.sum())
+    return float((contrast[positive] ** 2 / values[positive]).sum()), int(positive.sum())
 
 
 def _check_units(unit_values: npt.ArrayLike, m: int) -> FloatArray:
@@ -161,7 +161,7 @@ def _check_covariance(rates: npt.ArrayLike, covariance: npt.ArrayLike, df: float
     estimate, matrix = np.asarray(rates, dtype=np.float64), np.asarray(covariance, dtype=np.float64)
     if estimate.ndim != 1 or matrix.shape != (estimate.size, estimate.size):
         raise ValueError(f"{estimate.shape} rates and a covariance of {matrix.shape}: expected m and m x m")
-    # Sums of many products differ from their mirror images by rounding, on the scale of the largest of them.
+    # Mirrored sums of products differ by rounding errors on the scale of the largest.
     scale = float(np.abs(matrix).max(initial=0))
     if not (np.isfinite(matrix).all() and np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-12 * scale)):
         raise ValueError("the covariance matrix is not finite and symmetric")

@@ -1,7 +1,7 @@
-"""What the way of sampling does to the variance of a mean: simple random, stratified, cluster sampling.
+"""How the sampling design affects the variance of a mean: simple random, stratified, cluster sampling.
 
 Cases come in groups. If a repetition would have the same groups, they are strata, and differences between them add
-nothing to the variance; if it would draw others, they are clusters, and such differences add all of theirs. After
+nothing to the variance; if it would draw new ones, they are clusters, and those differences count in full. After
 "Is the Urn Well-Mixed?" (2004), section 2.1, which has groups of equal size; here they may be of any size.
 """
 
@@ -48,7 +48,7 @@ class GroupMoments:
 
     @property
     def between(self) -> FloatArray:
-        """Sum over cases of the squared distance of its group's mean from the mean of all, by column."""
+        """Sum over cases of the squared distance of the group mean from the overall mean, by column."""
         between: FloatArray = self.sizes @ (self.means - self.mean) ** 2
         return between
 
@@ -68,9 +68,9 @@ class GroupMoments:
 class DesignVariances:
     """Unbiased estimates of the variance of the mean: `st` groups are strata, `srs` no groups, `cl` clusters.
 
-    In expectation st <= srs <= cl when groups differ (equation 19); in a single sample chance may turn it round.
-    Not a number where it cannot be had: `st` with a group of one case, `cl` with a single group. Arrays with a number
-    for each column of values, or of no dimension for a single one.
+    In expectation st <= srs <= cl when groups differ (equation 19); in a single sample chance may reverse the order.
+    NaN if there is no estimate: `st` with a group of one case, `cl` with a single group. Arrays have one number per
+    column of values, or no dimension for a single column.
     """
 
     mean: FloatArray
@@ -87,8 +87,8 @@ def design_variances(values: npt.ArrayLike, groups: npt.ArrayLike, *, weights: W
     columns, single = columns_of(values)
     grouped = GroupMoments.of(columns, groups)
     share = grouped.sizes / grouped.total if weights == "cases" else np.full(len(grouped.sizes), 1 / len(grouped.sizes))
-    found = (share @ grouped.means, *(of(grouped, share) for of in (_stratified, _simple, _cluster)))
-    return DesignVariances(*(column.reshape(()) if single else column for column in found))
+    results = (share @ grouped.means, *(variance(grouped, share) for variance in (_stratified, _simple, _cluster)))
+    return DesignVariances(*(column.reshape(()) if single else column for column in results))
 
 
 def linearised_cluster_variance(values: npt.ArrayLike, groups: npt.ArrayLike) -> float:
@@ -102,7 +102,7 @@ def linearised_cluster_variance(values: npt.ArrayLike, groups: npt.ArrayLike) ->
 
 
 def _stratified(grouped: GroupMoments, share: FloatArray) -> FloatArray:
-    """Equation 5 with sizes of their own: the sum of share^2 s^2 / size."""
+    """Equation 5 for unequal sizes: the sum of share^2 s^2 / size."""
     if (grouped.sizes < 2).any():
         return np.full(grouped.means.shape[1], np.nan)
     variance: FloatArray = (share**2 / (grouped.sizes * (grouped.sizes - 1))) @ grouped.within
@@ -118,11 +118,11 @@ def _simple(grouped: GroupMoments, share: FloatArray) -> FloatArray:
 
 
 def _cluster(grouped: GroupMoments, share: FloatArray) -> FloatArray:
-    """The variance between group means (equation 11), for shares that differ.
+    """The variance between group means (equation 11), for unequal shares.
 
     With V_i the variance of group i's mean, E[(mean_i - mean)^2] = (1 - 2 share_i) V_i + sum share^2 V, whatever the
-    V_i are. Solved for sum share^2 V that is unbiased, and with equal shares it is the paper's S^2/n. No weighting does
-    it when a group holds half of all cases or more: then the linearised variance stands in, as it does in surveys.
+    V_i are. Solving for sum share^2 V gives an unbiased estimate; with equal shares it is the paper's S^2/n. If a group
+    holds half of all cases or more, no weighting is unbiased, and the linearised variance is used, as in surveys.
     """
     count, distance = len(share), (grouped.means - share @ grouped.means) ** 2
     if count < 2:
@@ -138,7 +138,7 @@ def _check(values: npt.ArrayLike, groups: npt.ArrayLike) -> tuple[FloatArray, np
     if table.ndim != 2 or labels.shape != (len(table),):
         raise ValueError(f"values of shape {table.shape} and groups of {labels.shape}: expected (n, k) and (n,)")
     if len(table) == 0:
-        raise ValueError("no case: nothing can be said about a mean")
+        raise ValueError("no cases: a mean needs at least one")
     if not np.isfinite(table).all():
         raise ValueError("a value is not a finite number: leave such cases out first")
     return table, np.unique(labels, return_inverse=True)[1].reshape(-1)

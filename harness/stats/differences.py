@@ -1,6 +1,6 @@
 """How far apart two rates are: on the same cases (paired) and on different ones (unpaired).
 
-For algorithms run on the same cases use the paired forms, which are sharper: there the cases' difficulty cancels.
+For algorithms run on the same cases use the paired forms: they are more precise, since the cases' difficulty cancels.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.stats.arrays import FloatArray
+from harness.stats.limits import difference_limits
 from harness.stats.paired import PairTable, PairTables
 from harness.stats.rates import Interval, Intervals, clopper_pearson, wilson
 
@@ -27,7 +28,7 @@ __all__ = [
     "unpaired_difference",
 ]
 
-# Probabilities that are equal in exact arithmetic differ in the last digits; R takes the same tolerance.
+# Probabilities that are equal in exact arithmetic differ in the last digits; R uses the same tolerance.
 _TIE = 1 + 1e-7
 
 
@@ -41,7 +42,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class OddsRatio:
-    """Odds that a discordant case is A's; infinite when all of them are, not a number when there is none."""
+    """Odds that A wins a discordant case; infinite if A wins all of them, NaN if there are none."""
 
     estimate: float
     interval: Interval
@@ -66,7 +67,7 @@ def paired_differences(
 def paired_odds_ratio(
     table: PairTable, *, confidence: float = 0.95, exact: bool = False, design_effect: float = 1.0
 ) -> OddsRatio:
-    """n_sf / n_fs, with an interval turned over from that of n_sf among the discordant cases.
+    """n_sf / n_fs, with an interval derived from that of the share of n_sf among the discordant cases.
 
     Wilson's by default (recommended by Fagerland, Lydersen and Laake 2014), Clopper and Pearson's when `exact`.
     """
@@ -92,9 +93,9 @@ def newcombe_limits(
     confidence: float = 0.95,
     design_effect: npt.ArrayLike = 1.0,
 ) -> Intervals:
-    """Newcombe's method 10 from the cells of tables.
+    """Newcombe's method 10 from the cells of the tables.
 
-    Wilson's limits of both rates are squared and added, with their correlation between them.
+    Distances to Wilson's limits of both rates are added in quadrature, with their correlation.
     """
     deff = np.asarray(design_effect, dtype=np.float64)
     n = n_ff + n_sf + n_fs + n_ss
@@ -103,20 +104,13 @@ def newcombe_limits(
     a = wilson(n_ss + n_sf, n, confidence=confidence, design_effect=deff)
     b = wilson(n_ss + n_fs, n, confidence=confidence, design_effect=deff)
     phi = _correlation(n_ff / deff, n_sf / deff, n_fs / deff, n_ss / deff)
-    down = _added(rate_a - a.low, b.high - rate_b, phi)
-    up = _added(a.high - rate_a, rate_b - b.low, phi)
-    difference = rate_a - rate_b
-    # With no case at all nothing is known; elsewhere the limits cannot pass -1 and 1 but by rounding.
-    low = np.where(n == 0, -1.0, np.maximum(difference - down, -1.0))
-    return Intervals(low, np.where(n == 0, 1.0, np.minimum(difference + up, 1.0)))
-
-
-def _added(of_a: FloatArray, of_b: FloatArray, phi: FloatArray) -> FloatArray:
-    return np.sqrt(np.maximum(of_a**2 - 2 * phi * of_a * of_b + of_b**2, 0))
+    limits = difference_limits(rate_a, a, rate_b, b, correlation=phi)
+    # Without cases nothing is known.
+    return Intervals(np.where(n == 0, -1.0, limits.low), np.where(n == 0, 1.0, limits.high))
 
 
 def _correlation(n_ff: FloatArray, n_sf: FloatArray, n_fs: FloatArray, n_ss: FloatArray) -> FloatArray:
-    """The table's phi, pulled towards 0 by a continuity correction when it is positive: what makes it method 10."""
+    """The table's phi, shrunk towards 0 by a continuity correction if positive: this makes it method 10."""
     margins = (n_ss + n_sf) * (n_fs + n_ff) * (n_ss + n_fs) * (n_sf + n_ff)
     product = n_ss * n_ff - n_sf * n_fs
     half = (n_ff + n_sf + n_fs + n_ss) / 2
@@ -128,7 +122,7 @@ def _correlation(n_ff: FloatArray, n_sf: FloatArray, n_fs: FloatArray, n_ss: Flo
 class UnpairedDifference:
     """Rate of A minus rate of B, with a score z (pooled variance, no continuity correction) and p-values.
 
-    `p_fisher` is exact for independent cases only; it does not know of design effects.
+    `p_fisher` is exact for independent cases only; it ignores design effects.
     """
 
     difference: float
@@ -154,18 +148,18 @@ def unpaired_difference(
 
 
 def fisher_exact(a: tuple[int, int], b: tuple[int, int]) -> float:
-    """Fisher's exact two-sided p: all tables with the same margins that are at most as likely as the one seen."""
+    """Fisher's exact two-sided p: of all tables with the same margins, those no more likely than the observed one."""
     (x, n), (y, k) = _check(a), _check(b)
     first, last = max(0, x + y - k), min(n, x + y)
     likelihood = _relative_likelihood(first, last, n, k, x + y)
-    seen = likelihood[x - first]
-    return min(1.0, float(likelihood[likelihood <= seen * _TIE].sum() / likelihood.sum()))
+    observed = likelihood[x - first]
+    return min(1.0, float(likelihood[likelihood <= observed * _TIE].sum() / likelihood.sum()))
 
 
 def _relative_likelihood(first: int, last: int, n: int, k: int, total: int) -> npt.NDArray[np.float64]:
     """Hypergeometric probabilities of first..last successes among n, up to a factor: running products in logarithms.
 
-    From one table to the next the ratio is a quotient of small numbers, so no factorial is needed and no digit lost.
+    The ratio of successive terms is a quotient of small numbers, so no factorial is needed and no digit is lost.
     """
     at = np.arange(first, last, dtype=np.float64)
     steps = np.log((n - at) * (total - at)) - np.log((at + 1) * (k - total + at + 1))
@@ -177,7 +171,7 @@ def _relative_likelihood(first: int, last: int, n: int, k: int, total: int) -> n
 def _hybrid_score(
     a: tuple[int, int], b: tuple[int, int], confidence: float, design_effects: tuple[float, float]
 ) -> Interval:
-    """Newcombe's method 10 for independent samples (1998): Wilson's limits, squared and added."""
+    """Newcombe's method 10 for independent samples (1998): distances to Wilson's limits, added in quadrature."""
     limits_a, limits_b = (
         wilson(*counts, confidence=confidence, design_effect=deff)
         for counts, deff in zip((a, b), design_effects, strict=True)
@@ -206,5 +200,5 @@ def _rate(counts: tuple[int, int]) -> float:
 def _check(counts: tuple[int, int]) -> tuple[int, int]:
     successes, cases = counts
     if int(successes) != successes or int(cases) != cases or not 0 <= successes <= cases:
-        raise ValueError(f"{successes!r} successes of {cases!r} cases: expected whole numbers, at most all cases")
+        raise ValueError(f"{successes!r} successes of {cases!r} cases: expected whole numbers, 0 <= successes <= cases")
     return int(successes), int(cases)

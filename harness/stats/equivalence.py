@@ -1,7 +1,7 @@
-"""Is A as good as B, within a margin: non-inferiority and equivalence.
+"""Tests of whether A is as good as B within a margin: non-inferiority and equivalence.
 
-That a test finds no difference does not show that there is none. These tests turn the question round: what has to be
-refuted is a difference of at least the margin, which is chosen before the data are seen.
+Finding no difference does not show that there is none. These tests reverse the question: the hypothesis to be rejected
+is a difference of at least the margin, which is chosen before the data are seen.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __all__ = ["Equivalence", "equivalent", "equivalent_by_limits", "paired_equivale
 
 @dataclass(frozen=True, slots=True)
 class Equivalence:
-    """A is rate A - rate B above -margin (not inferior), below margin (not superior), both (equivalent).
+    """Whether rate A - rate B is above -margin (not inferior), below margin (not superior), or both (equivalent).
 
-    `p_equivalent` is the larger of the two one-sided p-values (TOST, Schuirmann 1987). `interval` is the one that lies
-    within the margins exactly when equivalence is shown at `alpha`: of confidence 1 - 2 alpha.
+    `p_equivalent` is the larger of the two one-sided p-values (TOST, Schuirmann 1987). `interval` has confidence
+    1 - 2 alpha: it lies within the margins exactly when equivalence is shown at `alpha`.
     """
 
     margin: float
@@ -33,52 +33,52 @@ class Equivalence:
 
     @property
     def not_inferior(self) -> bool:
-        """Shown: A is not worse than B by the margin."""
+        """Whether A is shown to be less than the margin worse than B."""
         return self.p_not_inferior <= self.alpha
 
     @property
     def equivalent(self) -> bool:
-        """Shown: A and B differ by less than the margin."""
+        """Whether A and B are shown to differ by less than the margin."""
         return self.p_equivalent <= self.alpha
 
 
 def equivalent(
     difference: float, se: float, *, margin: float, df: float = math.inf, alpha: float = 0.05
 ) -> Equivalence:
-    """From any estimate of rate A - rate B with its standard error and degrees of freedom, such as replication's."""
+    """Test any estimate of rate A - rate B with its standard error and degrees of freedom, such as replication's."""
     _check(margin, alpha)
     if not (se >= 0 and df > 0):
-        raise ValueError(f"standard error {se!r} with {df!r} degrees of freedom: expected 0 or more, and above 0")
+        raise ValueError(f"standard error {se!r} with {df!r} degrees of freedom: expected se >= 0 and df > 0")
     not_inferior, not_superior = _student_tail(difference + margin, se, df), _student_tail(margin - difference, se, df)
     half = _student_quantile(1 - alpha, df) * se
-    return _wrapped(margin, alpha, not_inferior, not_superior, Interval(difference - half, difference + half))
+    return _equivalence(margin, alpha, not_inferior, not_superior, Interval(difference - half, difference + half))
 
 
 def equivalent_by_limits(limits: Callable[[float], Interval], *, margin: float, alpha: float = 0.05) -> Equivalence:
-    """From the limits of rate A - rate B at any confidence, for what has no standard error or no whole one."""
+    """Test by the limits of rate A - rate B at any confidence, for estimates without a complete standard error."""
     _check(margin, alpha)
-    not_inferior = _least_error(lambda error: limits(1 - 2 * error).low > -margin)
-    not_superior = _least_error(lambda error: limits(1 - 2 * error).high < margin)
-    return _wrapped(margin, alpha, not_inferior, not_superior, limits(1 - 2 * alpha))
+    not_inferior = _smallest_level(lambda level: limits(1 - 2 * level).low > -margin)
+    not_superior = _smallest_level(lambda level: limits(1 - 2 * level).high < margin)
+    return _equivalence(margin, alpha, not_inferior, not_superior, limits(1 - 2 * alpha))
 
 
 def paired_equivalent(
     table: PairTable, *, margin: float, alpha: float = 0.05, design_effect: float = 1.0
 ) -> Equivalence:
-    """From a paired table, by Tango's score test (1998), which holds in small samples where Wald's does not."""
+    """Test a paired table by Tango's score test (1998), which holds in small samples, unlike Wald's."""
     from scipy.special import ndtr
 
     _check(margin, alpha)
     not_inferior = float(ndtr(-score_z(table, -margin, design_effect=design_effect)))
     not_superior = float(ndtr(score_z(table, margin, design_effect=design_effect)))
     interval = _score_interval(table, _student_quantile(1 - alpha, math.inf), design_effect)
-    return _wrapped(margin, alpha, not_inferior, not_superior, interval)
+    return _equivalence(margin, alpha, not_inferior, not_superior, interval)
 
 
 def score_z(table: PairTable, difference: float, *, design_effect: float = 1.0) -> float:
     """Tango's z for the hypothesis that rate A - rate B is `difference`; at 0 it is McNemar's without correction.
 
-    The variance takes the discordant probabilities that fit best while they differ by just that much.
+    The variance uses the discordant probabilities that fit best under that hypothesis.
     """
     if table.n == 0:
         return 0.0
@@ -94,23 +94,23 @@ def score_z(table: PairTable, difference: float, *, design_effect: float = 1.0) 
 
 
 def _score_interval(table: PairTable, z: float, design_effect: float) -> Interval:
-    """Where the score z passes z and -z: it falls as the supposed difference grows, so halving finds it."""
+    """The differences at which the score is z and -z, by bisection: the score falls as the difference grows."""
     if table.n == 0:
         return Interval(-1.0, 1.0)
-    low = _halved(lambda d: score_z(table, d, design_effect=design_effect) - z, -1.0, table.difference)
-    high = _halved(lambda d: score_z(table, d, design_effect=design_effect) + z, table.difference, 1.0)
+    low = _bisect(lambda d: score_z(table, d, design_effect=design_effect) - z, -1.0, table.difference)
+    high = _bisect(lambda d: score_z(table, d, design_effect=design_effect) + z, table.difference, 1.0)
     return Interval(low, high)
 
 
-def _halved(falling: Callable[[float], float], left: float, right: float) -> float:
+def _bisect(decreasing: Callable[[float], float], left: float, right: float) -> float:
     for _ in range(60):
         middle = (left + right) / 2
-        left, right = (middle, right) if falling(middle) > 0 else (left, middle)
+        left, right = (middle, right) if decreasing(middle) > 0 else (left, middle)
     return (left + right) / 2
 
 
-def _least_error(shown: Callable[[float], bool]) -> float:
-    """The smallest error at which something is shown; 1 where it is not shown at all."""
+def _smallest_level(shown: Callable[[float], bool]) -> float:
+    """The smallest significance level at which the claim is shown; 1 if it is never shown."""
     left, right = 1e-12, 0.5 - 1e-9
     if not shown(right):
         return 1.0
@@ -121,7 +121,7 @@ def _least_error(shown: Callable[[float], bool]) -> float:
 
 
 def _student_tail(distance: float, se: float, df: float) -> float:
-    """P(T > distance / se); with no error at all it is certain one way or the other."""
+    """P(T > distance / se); without error it is 0 or 1."""
     from scipy.special import ndtr, stdtr
 
     if se == 0:
@@ -136,7 +136,9 @@ def _student_quantile(probability: float, df: float) -> float:
     return float(ndtri(probability) if math.isinf(df) else stdtrit(df, probability))
 
 
-def _wrapped(margin: float, alpha: float, not_inferior: float, not_superior: float, interval: Interval) -> Equivalence:
+def _equivalence(
+    margin: float, alpha: float, not_inferior: float, not_superior: float, interval: Interval
+) -> Equivalence:
     return Equivalence(
         margin=margin,
         alpha=alpha,

@@ -1,4 +1,4 @@
-"""An estimate: a number of a sample with its error. The one type for it; `stats.replication.estimates` makes them."""
+"""The type of every estimate: a measure of a sample with its error. `stats.replication.estimates` makes them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["Estimate", "IntervalKind", "Scale", "independent_difference", "scale
 
 Bounds = tuple[float, float]
 UNBOUNDED: Bounds = (-math.inf, math.inf)
-# The finest p-value that limits are turned into.
+# The smallest p-value derived from limits.
 _SMALLEST_P = 1e-12
 
 
 class IntervalKind(StrEnum):
-    """What limits a statistic has: those of a share of cases, of another number between bounds, or plain Student-t.
+    """Which limits a statistic gets: those of a share of cases, of another bounded number, or plain Student-t.
 
-    A share of independent cases of one weight has Wilson's limits, as everybody knows them.
+    A share of independent cases with equal weights gets Wilson's limits.
     """
 
     INDEPENDENT = "independent"
@@ -39,10 +39,10 @@ class IntervalKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What an interval is made on: how many independent cases, and units, count for the estimate (Kish's numbers).
+    """What an interval is based on: Kish's effective numbers of cases and of units behind the estimate.
 
-    `classes`: what the positive and the negative cases are worth where none vary, for areas under a curve.
-    `design_effect`: what is known of it where nothing varies. Numbers, or arrays with a number for each member.
+    `classes`: for areas under a curve, the effective numbers of positive and negative cases if nothing varies.
+    `design_effect`: the known one, used if nothing varies. Fields are numbers, or arrays with one number per member.
     """
 
     kind: IntervalKind
@@ -53,24 +53,23 @@ class Scale:
     design_effect: float | None = None
 
     def of(self, member: int) -> Scale:
-        """Of one member of many."""
+        """The scale of one member."""
         cases, units = (float(np.asarray(part)[member]) for part in (self.cases, self.units))
-        both = None
+        classes = None
         if self.classes is not None:
-            both = (float(np.asarray(self.classes[0])[member]), float(np.asarray(self.classes[1])[member]))
-        return Scale(self.kind, self.bounds, cases, units, both, self.design_effect)
+            classes = (float(np.asarray(self.classes[0])[member]), float(np.asarray(self.classes[1])[member]))
+        return Scale(self.kind, self.bounds, cases, units, classes, self.design_effect)
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value, its standard error and interval, and how they were found.
+    """A value, its standard error and interval, and how they were obtained.
 
-    `interval` is nothing where the sample says nothing of the error. `target`: what it is for, new units or cases.
-    `p_value` is two-sided, of a true value of 0, and only there for differences; `p_sign_flip` is its exact twin over
-    units where that is cheap. `strata` are those after lone ones were joined (`collapsed` names them). `replicates` is
-    nothing where the variance was written down without any, `groupings` nothing where none were needed.
-    `design_effect`: the variance over that of independent cases. `scale` is what the interval was made on, so that it
-    can be had at another confidence.
+    `interval` is None if the sample says nothing about the error. `target`: what it generalises to, new units or cases.
+    `p_value` is two-sided, for a true value of 0, and only set for differences; `p_sign_flip` is its exact counterpart
+    over units, if that is cheap. `strata` counts them after lone ones were merged (`collapsed` names those).
+    `replicates` is None if the variance comes from a formula, `groupings` None if none were needed. `design_effect`:
+    the variance over that of independent cases. `scale` gives the interval at any other confidence.
     """
 
     value: float
@@ -96,7 +95,7 @@ class Estimate:
     design_effect: float | None = None
     icc: float | None = None
     scale: Scale = Scale(IntervalKind.PLAIN)
-    # Limits at any confidence that the scale alone does not make, such as those of a difference.
+    # Limits at any confidence, if the scale alone does not determine them, as for a difference.
     limits: Callable[[float], Interval] | None = field(default=None, repr=False, compare=False)
 
     def at(self, confidence: float) -> Interval | None:
@@ -105,14 +104,14 @@ class Estimate:
             return None
         if self.limits is not None:
             return self.limits(confidence)
-        found = scale_limits(self.scale, self.value, self.se, self.df, confidence)
-        return Interval(float(found.low), float(found.high))
+        limits = scale_limits(self.scale, self.value, self.se, self.df, confidence)
+        return Interval(float(limits.low), float(limits.high))
 
 
 def scale_limits(
     scale: Scale, value: FloatArray | float, se: FloatArray | float, df: FloatArray | float, confidence: float
 ) -> Intervals:
-    """The limits of values with their errors, as fits what they are; without variance nothing is certain."""
+    """Limits of values with these errors, by their kind of scale; they have a width even without variance."""
     if scale.kind is IntervalKind.INDEPENDENT:
         return wilson(np.asarray(value) * scale.cases, scale.cases, confidence=confidence)
     if scale.kind is IntervalKind.SHARE:
@@ -126,12 +125,12 @@ def scale_limits(
     elif scale.kind is IntervalKind.BOUNDED:
         end = end_limit(scale.cases, scale.units, design_effect=scale.design_effect, confidence=confidence)
     bounds = scale.bounds if scale.kind is IntervalKind.BOUNDED else UNBOUNDED
-    found = bounded_limits(value, se, df, end=end, bounds=bounds, confidence=confidence)
-    return Intervals(np.maximum(found.low, scale.bounds[0]), np.minimum(found.high, scale.bounds[1]))
+    limits = bounded_limits(value, se, df, end=end, bounds=bounds, confidence=confidence)
+    return Intervals(np.maximum(limits.low, scale.bounds[0]), np.minimum(limits.high, scale.bounds[1]))
 
 
 def t_p_values(value: FloatArray | float, se: FloatArray | float, df: FloatArray | float) -> FloatArray:
-    """Two-sided p of true values of zero; 1 where there is no variance."""
+    """Two-sided p-values for true values of 0; 1 if there is no variance."""
     from scipy.special import ndtr, stdtr
 
     spread, many = np.asarray(se, dtype=np.float64), np.isinf(df)
@@ -140,25 +139,25 @@ def t_p_values(value: FloatArray | float, se: FloatArray | float, df: FloatArray
 
 
 def independent_difference(one: Estimate, other: Estimate) -> Estimate:
-    """The difference of two estimates from samples that have nothing in common: variances add.
+    """The difference of two estimates from independent samples: variances add.
 
-    Degrees of freedom as Welch and Satterthwaite have them. A side without variance is not certain: its limits say how
-    far off it may be, and the p-value is then read from the limits of the difference. Shares of independent cases get
+    Degrees of freedom are Welch's and Satterthwaite's. A side without variance is not certain: its limits say how far
+    off it may be, and the p-value is then derived from the limits of the difference. Shares of independent cases get
     Newcombe's interval and Fisher's exact test.
     """
     v, w = one.se**2, other.se**2
     gap, se = one.value - other.value, math.sqrt(v + w)
     df = min(one.df, other.df)
     if v > 0 and w > 0:
-        below = v**2 / one.df + w**2 / other.df
-        df = (v + w) ** 2 / below if below > 0 else math.inf
+        denominator = v**2 / one.df + w**2 / other.df
+        df = (v + w) ** 2 / denominator if denominator > 0 else math.inf
     low, high = one.scale.bounds
     width = (low - high, high - low)
     interval, p_value = None, None
     if one.interval is not None and other.interval is not None:
         interval = _independent_limits(one, other, one.confidence, width)
         if one.scale.kind is IntervalKind.INDEPENDENT is other.scale.kind:
-            p_value = fisher_exact(_tally(one), _tally(other))
+            p_value = fisher_exact(_successes_and_cases(one), _successes_and_cases(other))
         elif v > 0 and w > 0:
             p_value = float(t_p_values(gap, se, df))
         else:
@@ -171,33 +170,35 @@ def independent_difference(one: Estimate, other: Estimate) -> Estimate:
 
 
 def p_of_limits(limits: Callable[[float], Interval]) -> float:
-    """The smallest error at which limits leave out 0: the test that goes with an interval."""
+    """The smallest significance level at which limits exclude 0: the test that matches an interval."""
     left, right = _SMALLEST_P, 1.0 - 1e-9
-    if not _holds_zero(limits(1 - left)):
+    if not _contains_zero(limits(1 - left)):
         return left
-    if _holds_zero(limits(1 - right)):
+    if _contains_zero(limits(1 - right)):
         return 1.0
     for _ in range(50):
         middle = math.sqrt(left * right)
-        left, right = (middle, right) if _holds_zero(limits(1 - middle)) else (left, middle)
+        left, right = (middle, right) if _contains_zero(limits(1 - middle)) else (left, middle)
     return right
 
 
-def with_adjusted(found: Sequence[Estimate | None], method: Multiplicity = Multiplicity.HOLM) -> list[Estimate | None]:
-    """The same with p-values corrected for their number; None stays None."""
-    p_values = np.array([math.nan if one is None or one.p_value is None else one.p_value for one in found])
+def with_adjusted(
+    estimates: Sequence[Estimate | None], method: Multiplicity = Multiplicity.HOLM
+) -> list[Estimate | None]:
+    """The estimates with p-values adjusted for their number; None stays None."""
+    p_values = np.array([math.nan if one is None or one.p_value is None else one.p_value for one in estimates])
     return [
         one if one is None or math.isnan(p) else replace(one, p_adjusted=float(p))
-        for one, p in zip(found, adjusted(p_values, method), strict=True)
+        for one, p in zip(estimates, adjusted(p_values, method), strict=True)
     ]
 
 
-def _tally(one: Estimate) -> tuple[int, int]:
+def _successes_and_cases(one: Estimate) -> tuple[int, int]:
     cases = round(float(one.scale.cases))
     return round(one.value * cases), cases
 
 
-def _holds_zero(interval: Interval) -> bool:
+def _contains_zero(interval: Interval) -> bool:
     return interval.low <= 0 <= interval.high
 
 
@@ -206,10 +207,10 @@ def _independent_limits(one: Estimate, other: Estimate, confidence: float, width
     if a is None or b is None:
         return Interval(*width)
     if one.scale.kind is IntervalKind.PLAIN:
-        # Means of seconds and the like: limits of both, squares added, with nothing to clip them to.
+        # Means without bounds, such as seconds: distances to both limits added in quadrature, not clipped.
         gap = one.value - other.value
-        below = math.hypot(one.value - a.low, b.high - other.value)
-        return Interval(gap - below, gap + math.hypot(a.high - one.value, other.value - b.low))
-    limits = (Intervals(np.asarray(side.low), np.asarray(side.high)) for side in (a, b))
-    found = difference_limits(one.value, next(limits), other.value, next(limits), bounds=width)
-    return Interval(float(found.low), float(found.high))
+        down = math.hypot(one.value - a.low, b.high - other.value)
+        return Interval(gap - down, gap + math.hypot(a.high - one.value, other.value - b.low))
+    limits_a, limits_b = (Intervals(np.asarray(side.low), np.asarray(side.high)) for side in (a, b))
+    limits = difference_limits(one.value, limits_a, other.value, limits_b, bounds=width)
+    return Interval(float(limits.low), float(limits.high))

@@ -1,12 +1,12 @@
-"""Other choices of gallery and probe images of the same people: how far does the recognition rate move?
+"""How far the recognition rate moves with other gallery and probe images of the same people.
 
 `permute` follows "Parametric and Nonparametric Methods for the Statistical Evaluation of Human ID Algorithms" (2001),
-section 7: in every experiment each person has one gallery and one probe image, drawn from those that may be exchanged.
+section 7: in every experiment each person has one gallery and one probe image, drawn from the exchangeable ones.
 
 `gallery_effect` follows "Efficient Evaluation of Classification and Recognition Systems" (2001), section 5. Every
-person has one image in each of q sets; each set is the gallery once, the others are the probes. If the labels of a
-person's images mean nothing, they can be exchanged within the person: how far apart the sets' rates are then is what
-chance does.
+person has one image in each of q sets; each set is the gallery once, the others are the probes. If it does not matter
+which set an image is in, a person's images can be exchanged between sets: the spread of the sets' rates under such
+exchanges is what chance alone produces.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-# Ranks worked on at a time: what they take should stay in a processor's cache.
+# Ranks computed at a time, few enough to fit in a processor's cache.
 _BLOCK = 1 << 16
 _EFFECT_BLOCK = 1 << 17
 
@@ -43,8 +43,9 @@ _EFFECT_BLOCK = 1 << 17
 class ImagePairs:
     """Pairs (row of a probe, column of a gallery image) that a person may be tested with, person by person.
 
-    `starts` has the first pair of each person, and the number of all pairs at its end. People of one `pattern` have
-    alike pairs in the same order (first image in the gallery, third as the probe), so that a draw can be balanced.
+    `starts` holds the index of each person's first pair, and the number of all pairs at its end. People with the same
+    `pattern` have matching pairs in the same order (such as first image in the gallery, third as the probe), so that a
+    draw can be balanced.
     """
 
     rows: IntArray
@@ -65,7 +66,7 @@ class ImagePairs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PermutationCounts:
-    """`found[e, a, r]`: people whom algorithm a found at rank r + 1 or better in experiment e."""
+    """`found[e, a, r]`: number of people whom algorithm a found at rank r + 1 or better in experiment e."""
 
     found: npt.NDArray[np.int32]
     people: int
@@ -80,7 +81,7 @@ class PermutationCounts:
         return np.asarray(self.found[:, algorithm, rank - 1] / self.people)
 
     def differences(self, a: int, b: int, rank: int) -> FloatArray:
-        """The rate of a less that of b, on the same images, in every experiment."""
+        """The rate of a minus that of b, on the same images, in every experiment."""
         return np.asarray((self.found[:, a, rank - 1] - self.found[:, b, rank - 1]) / self.people)
 
 
@@ -94,9 +95,10 @@ def permute(
     ranks: int = 10,
     balanced: bool = True,
 ) -> PermutationCounts:
-    """Draw experiments, and count whom each algorithm finds at the ranks 1, 2, ...; all algorithms have the same draws.
+    """Draw experiments and count the people whom each algorithm finds at ranks 1, 2, ...
 
-    The draws depend on the choices and the generator alone: another algorithm beside does not change them.
+    All algorithms get the same draws. These depend on the choices and the generator alone: adding an algorithm does not
+    change them.
     """
     _check(choices, experiments, ranks)
     bits = rank_bits(matrices, choices.rows, choices.columns, larger_is_better=larger_is_better)
@@ -105,7 +107,7 @@ def permute(
     done = 0
     for pairs in draw_pairs(choices, experiments, rng=rng, balanced=balanced, step=step):
         rank = bits.ranks(pairs, choices.columns[pairs])
-        found[done : done + len(pairs)] = _found(rank, ranks)
+        found[done : done + len(pairs)] = _cumulative_counts(rank, ranks)
         done += len(pairs)
     return PermutationCounts(found, choices.people)
 
@@ -113,16 +115,16 @@ def permute(
 def draw_pairs(
     choices: ImagePairs, experiments: int, *, rng: np.random.Generator, balanced: bool = True, step: int = 1000
 ) -> Iterator[IntArray]:
-    """Pairs (experiments, people), some experiments at a time; `step` does not change what is drawn.
+    """Pairs (experiments, people), `step` experiments at a time; `step` does not change what is drawn.
 
-    Unbalanced: every person's pair is drawn by itself. Balanced: people are put in random order and the pairs of their
-    pattern dealt in turn, so that all are taken equally often. Which comes first is drawn too: otherwise the first
-    pairs would be favoured where the number of people is not a multiple of that of the pairs.
+    Unbalanced: every person's pair is drawn independently. Balanced: people are put in random order and dealt the pairs
+    of their pattern in turn, so that all pairs are used equally often. The first pair dealt is drawn too: otherwise the
+    first pairs would be favoured if the number of people is not a multiple of the number of pairs.
     """
     groups = [np.flatnonzero(choices.patterns == pattern) for pattern in np.unique(choices.patterns)]
     for start in range(0, experiments, step):
         size = min(step, experiments - start)
-        # One call a block, row by row: the stream of numbers is the same for any step.
+        # One call per block, row by row: the stream of numbers is the same for any step.
         u = rng.random((size, choices.people + len(groups)))
         yield choices.starts[:-1] + (
             _balanced(u, choices, groups) if balanced else (u[:, : choices.people] * choices.sizes).astype(np.intp)
@@ -130,32 +132,32 @@ def draw_pairs(
 
 
 def share_not_better(differences: FloatArray) -> float:
-    """(b + 1) / (N + 1), b the experiments in which a difference is not above 0; never 0, as for any Monte-Carlo test.
+    """(b + 1) / (N + 1), with b the number of differences not above 0: never 0, as for any Monte Carlo test.
 
-    The share of b alone may be 0, which no number of experiments can show.
+    The share b / N may be 0, which no number of experiments can show.
     """
     return float((np.count_nonzero(differences <= 0) + 1) / (len(differences) + 1))
 
 
 def percentile_interval(values: FloatArray, *, confidence: float = 0.95) -> Interval:
-    """Come in from both ends until more than half of the rest has been passed: section 7.4 of the paper."""
+    """Leave out the share (1 - confidence) / 2 at each end: section 7.4 of the paper."""
     ordered = np.sort(values)
     outside = int(np.floor((1 - confidence) / 2 * len(ordered) + 1e-9))
     return Interval(float(ordered[outside]), float(ordered[len(ordered) - 1 - outside]))
 
 
 def _balanced(u: FloatArray, choices: ImagePairs, groups: Sequence[IntArray]) -> IntArray:
-    taken = np.empty((len(u), choices.people), dtype=np.intp)
+    drawn = np.empty((len(u), choices.people), dtype=np.intp)
     for number, members in enumerate(groups):
         size = int(choices.sizes[members[0]])
         first = (u[:, choices.people + number] * size).astype(np.intp)
         dealt = (np.arange(members.size) + first[:, None]) % size
         order = members[np.argsort(u[:, members], axis=1)]
-        np.put_along_axis(taken, order, dealt, axis=1)
-    return taken
+        np.put_along_axis(drawn, order, dealt, axis=1)
+    return drawn
 
 
-def _found(rank: npt.NDArray[np.uint32], ranks: int) -> npt.NDArray[np.int32]:
+def _cumulative_counts(rank: npt.NDArray[np.uint32], ranks: int) -> npt.NDArray[np.int32]:
     """Counts (experiments, algorithms, ranks) from ranks (experiments, people, algorithms)."""
     experiments, _, algorithms = rank.shape
     cell = np.arange(experiments)[:, None, None] * algorithms + np.arange(algorithms)
@@ -173,9 +175,10 @@ def _check(choices: ImagePairs, experiments: int, ranks: int) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GalleryEffect:
-    """Rates (sets, ranks); by rank, how far the best is above the worst, and how often chance parts them as far.
+    """Rates (sets, ranks), and by rank how often chance puts the best and the worst set as far apart.
 
-    `p_pairs` (sets, sets, ranks): how often the farthest two are as far apart as these two, which allows for all pairs.
+    `p_pairs` (sets, sets, ranks): how often chance puts any two sets as far apart as these two, which corrects for the
+    number of pairs.
     """
 
     rates: FloatArray
@@ -184,13 +187,13 @@ class GalleryEffect:
 
     @property
     def ranges(self) -> FloatArray:
-        """Best less worst, by rank."""
+        """Best minus worst rate, by rank."""
         return np.asarray(np.ptp(self.rates, axis=0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Square:
-    """People and their images: every image may be the probe, and every other one the gallery image."""
+class _ImageSets:
+    """People and their images: every image may be the probe, with any other of that person in the gallery."""
 
     bits: RankBits
     columns: IntArray
@@ -200,14 +203,14 @@ class _Square:
         """Rates (experiments, sets, ranks), where set s of person i holds image images[e, i, s]."""
         experiments, people, sets = images.shape
         person = np.arange(people)
-        found = np.zeros((experiments, sets, self.ranks))
+        counts = np.zeros((experiments, sets, self.ranks))
         for gallery in range(sets):
             enrolled = images[:, :, gallery]
             for probe in (other for other in range(sets) if other != gallery):
                 pairs = (person * sets + images[:, :, probe]) * sets + enrolled
                 rank = self.bits.ranks(pairs, self.columns[person, enrolled])[:, :, 0]
-                found[:, gallery] += (rank[:, :, None] <= np.arange(1, self.ranks + 1)).sum(axis=1)
-        return np.asarray(found / (people * (sets - 1)))
+                counts[:, gallery] += (rank[:, :, None] <= np.arange(1, self.ranks + 1)).sum(axis=1)
+        return np.asarray(counts / (people * (sets - 1)))
 
 
 def gallery_effect(
@@ -226,26 +229,26 @@ def gallery_effect(
         raise ValueError(f"{people} people with {sets} images: expected two or more of each")
     probes = np.repeat(rows.reshape(-1), sets)
     own = np.repeat(columns, sets, axis=0).reshape(-1)
-    square = _Square(rank_bits([matrix], probes, own, larger_is_better=[larger_is_better]), columns, ranks)
-    rates = square.rates(np.broadcast_to(np.arange(sets), (1, people, sets)))[0]
+    image_sets = _ImageSets(rank_bits([matrix], probes, own, larger_is_better=[larger_is_better]), columns, ranks)
+    rates = image_sets.rates(np.broadcast_to(np.arange(sets), (1, people, sets)))[0]
     apart = abs(rates[:, None] - rates[None])
     as_far, pair_as_far = np.ones(ranks), np.ones((sets, sets, ranks))
     step = max(1, _EFFECT_BLOCK // (people * ranks))
     for start in range(0, permutations, step):
         size = min(step, permutations - start)
-        drawn = square.rates(np.argsort(rng.random((size, people, sets)), axis=2))
+        drawn = image_sets.rates(np.argsort(rng.random((size, people, sets)), axis=2))
         widest = np.ptp(drawn, axis=1)
-        # Rates are counts over one number: equal ones differ by rounding alone.
+        # All rates have one denominator: equal ones differ by rounding only.
         as_far += (widest >= np.ptp(rates, axis=0) - 1e-9).sum(axis=0)
         pair_as_far += (widest[:, None, None] >= apart - 1e-9).sum(axis=0)
     return GalleryEffect(rates, as_far / (permutations + 1), pair_as_far / (permutations + 1))
 
 
 def mixed(places: IntArray) -> IntArray:
-    """The images (people, sets) with labels turned on by one from person to person.
+    """The images (people, sets) with the set labels rotated by one from person to person.
 
-    Each set then holds as many images of every original set as of any other, give or take one.
+    Each set then holds equally many images of every original set, give or take one.
     """
     people, sets = places.shape
-    turned = (np.arange(sets) - np.arange(people)[:, None]) % sets
-    return np.asarray(np.take_along_axis(places, turned, axis=1))
+    rotated = (np.arange(sets) - np.arange(people)[:, None]) % sets
+    return np.asarray(np.take_along_axis(places, rotated, axis=1))

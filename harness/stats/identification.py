@@ -31,7 +31,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cmc:
-    """Rates at the ranks 1, 2, ... with their bands; `probes` is the number of those that have a rank."""
+    """Rates at the ranks 1, 2, ... with their bands; `probes` is the number of probes that have a rank."""
 
     ranks: IntArray
     bands: RateBands
@@ -40,7 +40,7 @@ class Cmc:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _RankedProbes:
-    """Where each probe enters the curve: its rank less 1, `limit` for never; its weight, 0 without a rank."""
+    """Where each probe enters the curve (its rank minus 1, or `limit` for never) and its weight (0 without a rank)."""
 
     place: IntArray
     weights: FloatArray
@@ -66,13 +66,12 @@ def cmc(
 ) -> Cmc:
     """Curve up to a rank (the largest by default) with Wilson's bands, for independent probes.
 
-    A rank of infinity is a probe that was not found at all; nan is one whose identity is not in the gallery, which is
-    left out.
+    An infinite rank means that the probe was not found at all; nan means that its identity is not in the gallery, and
+    it is left out.
     """
-    found = _found(rank, weights, limit)
-    w = found.weights
-    effective = float(kish(w))
-    return Cmc(found.ranks, wilson_rates(found.rates, effective, confidence=confidence), found.probes)
+    ranked = _ranked_probes(rank, weights, limit)
+    effective = float(kish(ranked.weights))
+    return Cmc(ranked.ranks, wilson_rates(ranked.rates, effective, confidence=confidence), ranked.probes)
 
 
 def bootstrap_cmc(
@@ -84,30 +83,29 @@ def bootstrap_cmc(
     confidence: float = 0.95,
 ) -> Cmc:
     """Curve with percentile bands over resamples of independent, equally weighted probes."""
-    found = _found(rank, None, limit)
-    bands = bootstrap_rates(found.rates, found.probes, rng=rng, replicates=replicates, confidence=confidence)
-    return Cmc(found.ranks, bands, found.probes)
+    ranked = _ranked_probes(rank, None, limit)
+    bands = bootstrap_rates(ranked.rates, ranked.probes, rng=rng, replicates=replicates, confidence=confidence)
+    return Cmc(ranked.ranks, bands, ranked.probes)
 
 
 def replicated_cmc(
     rank: npt.ArrayLike, sample: Sample, *, limit: int | None = None, replication: Replication | None = None
 ) -> Cmc:
-    """Curve with bands that know strata and clusters of probes (several images of a person), and their weights."""
-    found = _found(rank, sample.weights, limit)
+    """Curve with bands that allow for strata, clusters (several images of a person) and weights of the probes."""
+    ranked = _ranked_probes(rank, sample.weights, limit)
     known = ~np.isnan(np.asarray(rank, dtype=np.float64))
-    return Cmc(
-        found.ranks, replicated_rates(Entries(found.place, known, found.limit), sample, replication), found.probes
-    )
+    bands = replicated_rates(Entries(ranked.place, known, ranked.limit), sample, replication)
+    return Cmc(ranked.ranks, bands, ranked.probes)
 
 
-def _found(rank: npt.ArrayLike, weights: npt.ArrayLike | None, limit: int | None) -> _RankedProbes:
+def _ranked_probes(rank: npt.ArrayLike, weights: npt.ArrayLike | None, limit: int | None) -> _RankedProbes:
     r = np.asarray(rank, dtype=np.float64)
     w = np.ones(r.shape) if weights is None else np.asarray(weights, dtype=np.float64)
     _check(r, w)
     known = ~np.isnan(r)
     within = np.where(known, w, 0.0)
     if not within.any():
-        raise ValueError("no probe with a rank and a weight above 0: a curve needs one")
+        raise ValueError("no probe has a rank and a weight above 0: a curve needs at least one")
     last = limit if limit is not None else int(r[np.isfinite(r)].max(initial=1))
     if last < 1:
         raise ValueError(f"limit {limit!r}: the smallest rank is 1")
@@ -117,7 +115,7 @@ def _found(rank: npt.ArrayLike, weights: npt.ArrayLike | None, limit: int | None
 
 def _check(rank: FloatArray, weights: FloatArray) -> None:
     if rank.ndim != 1 or weights.shape != rank.shape:
-        raise ValueError(f"ranks {rank.shape} and weights {weights.shape}: expected one of each a probe")
+        raise ValueError(f"ranks {rank.shape} and weights {weights.shape}: expected one of each per probe")
     finite = rank[np.isfinite(rank)]
     wrong = (finite < 1) | (finite != np.floor(finite))
     if wrong.any() or (rank == -np.inf).any():
@@ -135,7 +133,10 @@ def bootstrap_median_rank(
     replicates: int = 10_000,
     confidence: float = 0.95,
 ) -> Estimate:
-    """Median rank of independent probes with its bootstrap interval (002, section 6.2)."""
+    """Median rank of independent probes with its bootstrap interval.
+
+    After "Parametric and Nonparametric Methods for the Statistical Evaluation of Human ID Algorithms" (2001), 6.2.
+    """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence {confidence!r}: expected a number between 0 and 1")
     values = _known(rank, limit)
@@ -152,7 +153,7 @@ def bootstrap_median_rank(
 
 
 def medians_of_counts(levels: FloatArray, times: npt.NDArray[np.integer]) -> FloatArray:
-    """Median of each row of a table of how often each level occurs, all rows of one total."""
+    """Median of each row of a table that counts how often each level occurs; all rows have the same total."""
     upto = np.cumsum(times, axis=1)
     n = int(upto[0, -1])
     below, above = ((upto >= place).argmax(axis=1) for place in ((n + 1) // 2, n // 2 + 1))
@@ -162,7 +163,7 @@ def medians_of_counts(levels: FloatArray, times: npt.NDArray[np.integer]) -> Flo
 def median_rank_statistic(rank: npt.ArrayLike, *, limit: int | None = None) -> WeightsStatistic:
     """The median as a function of the probes' weights, for `make_estimate`.
 
-    By balanced replicates or the bootstrap: a median is not smooth, and the delete-one jackknife is wrong for it.
+    Use balanced replicates or the bootstrap: a median is not smooth, and the delete-one jackknife is wrong for it.
     """
     r = np.asarray(rank, dtype=np.float64)
     known = ~np.isnan(r)

@@ -1,8 +1,8 @@
 """Groups of algorithms that the data cannot tell apart: a compact letter display.
 
-Two algorithms share a letter exactly when they were not found to differ. The groups behind the letters are the largest
-sets without a difference inside (Piepho 2004, by inserting and absorbing). One algorithm may be in several of them:
-being indistinguishable does not carry over from neighbour to neighbour.
+Two algorithms share a letter exactly when they were not found to differ. The groups behind the letters are the maximal
+sets without a difference inside (Piepho 2004, insert and absorb). One algorithm may be in several of them: being
+indistinguishable is not transitive.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from harness.stats.arrays import BoolArray
 __all__ = ["LetterDisplay", "distinct_matrix", "letter_display"]
 
 
-# Beyond this many groups nobody reads them, and in the worst case there are 3^(m/3): then fewer groups are sought that
-# still say the same of every pair.
+# More groups than this are unreadable, and in the worst case there are 3^(m/3): then fewer groups are used that still
+# say the same about every pair.
 _READABLE = 200
 
 
@@ -28,7 +28,7 @@ _READABLE = 200
 class LetterDisplay:
     """Groups of algorithms by index, the best group first, and each algorithm's letters.
 
-    `complete`: all largest groups are there. If not, there were too many, and these are enough to tell for every pair
+    `complete`: all maximal groups are listed. If not, there were too many, and those listed still show for every pair
     whether it was found to differ.
     """
 
@@ -46,7 +46,7 @@ def distinct_matrix(m: int, first: npt.ArrayLike, second: npt.ArrayLike, distinc
 
 
 def letter_display(distinct: npt.ArrayLike, *, order: Sequence[int] | None = None) -> LetterDisplay:
-    """Letters for a symmetric matrix of found differences; `order` lists the algorithms from best to worst."""
+    """Letters for a symmetric matrix of differences; `order` lists the algorithms from best to worst."""
     matrix, ranked = _check(distinct, order)
     conflicts = [sum(1 << int(k) for k in np.flatnonzero(row)) for row in matrix[np.ix_(ranked, ranked)]]
     columns = _insert_and_absorb(conflicts)
@@ -62,16 +62,16 @@ def letter_display(distinct: npt.ArrayLike, *, order: Sequence[int] | None = Non
 
 
 def _insert_and_absorb(conflicts: list[int]) -> list[int] | None:
-    """All largest sets of bits without a conflict, or nothing when there are too many.
+    """All maximal sets of bits without a conflict, or None if there are too many.
 
-    A set of algorithms is an integer with a bit for each. Algorithm by algorithm, every set that holds it together with
-    some of its conflicts is split into the one without it and the one without them.
+    A set of algorithms is an integer with a bit for each. For each algorithm in turn, every set that contains it and
+    some of its conflicts is split into one without it and one without them.
     """
     columns = [(1 << len(conflicts)) - 1] if conflicts else []
     for index, conflict in enumerate(conflicts):
         bit = 1 << index
         split = [c for c in columns if c & bit and c & conflict]
-        # What was not split cannot lie within a part of something else; only the parts have to be looked at.
+        # A set that was not split cannot lie within a part of another: only the parts need checking.
         columns = [c for c in columns if not (c & bit and c & conflict)]
         for part in sorted({p for c in split for p in (c & ~bit, c & ~conflict)}, key=int.bit_count, reverse=True):
             if not any(part & c == part for c in columns):
@@ -82,14 +82,14 @@ def _insert_and_absorb(conflicts: list[int]) -> list[int] | None:
 
 
 def _covering_columns(conflicts: list[int]) -> list[int]:
-    """Sets without a conflict that together hold every pair without one: each grown from a pair not yet held."""
+    """Sets without a conflict that together cover every pair without one: each grown from a pair not yet covered."""
     everyone = (1 << len(conflicts)) - 1
     missing = [everyone & ~conflict & ~(1 << index) for index, conflict in enumerate(conflicts)]
     columns: list[int] = []
     for index, conflict in enumerate(conflicts):
         alone = everyone & ~conflict == 1 << index
         while missing[index] or alone:
-            column = _grown(index, conflicts, missing)
+            column = _grow(index, conflicts, missing)
             columns.append(column)
             for member in _members(column):
                 missing[member] &= ~column
@@ -97,12 +97,12 @@ def _covering_columns(conflicts: list[int]) -> list[int]:
     return columns
 
 
-def _grown(index: int, conflicts: list[int], missing: list[int]) -> int:
-    """A largest set around one algorithm, taking first whoever settles most pairs that are still missing."""
+def _grow(index: int, conflicts: list[int], missing: list[int]) -> int:
+    """A maximal set around one algorithm, adding first the algorithm that covers most of the missing pairs."""
     column, candidates = 1 << index, ((1 << len(conflicts)) - 1) & ~conflicts[index] & ~(1 << index)
     while candidates:
-        wanted = candidates & missing[index] or candidates
-        best = max(_members(wanted), key=lambda k: (missing[k] & column).bit_count())
+        preferred = candidates & missing[index] or candidates
+        best = max(_members(preferred), key=lambda k: (missing[k] & column).bit_count())
         column |= 1 << best
         candidates &= ~conflicts[best] & ~(1 << best)
     return column
@@ -116,7 +116,7 @@ def _members(column: int) -> Iterator[int]:
 
 
 def _letter(index: int) -> str:
-    """a to z, then a1 to z1, a2 and so on: what stands side by side stays readable."""
+    """a to z, then a1 to z1, a2 and so on."""
     turn, place = divmod(index, len(ascii_lowercase))
     return ascii_lowercase[place] + (str(turn) if turn else "")
 
@@ -124,7 +124,7 @@ def _letter(index: int) -> str:
 def _check(distinct: npt.ArrayLike, order: Sequence[int] | None) -> tuple[BoolArray, list[int]]:
     matrix = np.asarray(distinct, dtype=np.bool_)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or (matrix != matrix.T).any() or matrix.diagonal().any():
-        raise ValueError("differences must be a symmetric matrix with nothing on its diagonal")
+        raise ValueError("differences must be a symmetric matrix with an empty diagonal")
     ranked = list(range(len(matrix))) if order is None else [int(k) for k in order]
     if sorted(ranked) != list(range(len(matrix))):
         raise ValueError(f"order {ranked} does not list each of {len(matrix)} algorithms once")

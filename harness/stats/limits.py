@@ -1,12 +1,12 @@
-"""Limits of an interval, from an estimate, its standard error and its degrees of freedom: made here and nowhere else.
+"""Limits of an interval, from an estimate, its standard error and its degrees of freedom: computed only here.
 
-A t interval on the raw scale does not cover near the ends of a scale, and has no width where no error was seen. Shares
-get Wilson's limits with an effective number of cases, other bounded measures limits on the logit scale, differences
-those of both sides put together. `docs/coverage.md` has the reasons and the simulated coverage.
+A t interval on the raw scale undercovers near the ends of the scale, and has no width if no error was seen. Shares get
+Wilson's limits with an effective number of cases, other bounded measures get limits on the logit scale, and differences
+combine the limits of both sides. `docs/coverage.md` has the reasons and the simulated coverage.
 
-One rule holds for samples without variance and for the first errors. All right, a sample of n cases is worth
-`cases_without_variance`, and what these allow (`end_limit`) no lower limit passes, however few the errors: so the
-first error never raises the lower limit. The same holds, turned over, at the other end.
+One rule covers samples without variance and the first errors. If all n cases are right, they count as
+`cases_without_variance` independent ones; their lower limit (`end_limit`) bounds every lower limit, however few the
+errors, so the first error never raises the lower limit. The other end mirrors this.
 
 All functions take arrays, which are broadcast against each other, or numbers.
 """
@@ -31,19 +31,19 @@ __all__ = [
 ]
 
 
-# A variance below a quarter of that of independent cases is taken for chance.
-_MOST = 4.0
-# Standard errors below this are rounding errors; numbers below the other would divide to infinity.
+# A variance below a quarter of that of independent cases is put down to chance.
+_MAX_EFFECTIVE_RATIO = 4.0
+# Standard errors below _ROUNDING are rounding errors; denominators are at least _TINY.
 _ROUNDING = 1e-12
 _TINY = 1e-300
 
 
 def cases_without_variance(cases: npt.ArrayLike, units: npt.ArrayLike) -> FloatArray:
-    """How many independent cases a sample is worth that shows no variance.
+    """The effective number of independent cases in a sample without variance.
 
-    It cannot tell how alike the cases of a unit are. The worst is that a unit counts for one case, which makes
-    little of few large units. Correlation within units falls as a rule with their size s (Smith 1938); it is taken
-    for s^(-1/4): 0.84 for pairs, 0.56 for ten cases, 0.32 for a hundred. Both numbers are Kish's.
+    Such a sample does not show how similar the cases of a unit are. At worst a unit counts as one case, which leaves
+    little of a few large units. Correlation within units usually falls with their size s (Smith 1938); it is assumed
+    to be s^(-1/4): 0.84 for pairs, 0.56 for ten cases, 0.32 for a hundred. `cases` and `units` are Kish's numbers.
     """
     n, m = _floats(cases, units)
     size = np.maximum(n / np.maximum(m, _TINY), 1.0)
@@ -53,10 +53,10 @@ def cases_without_variance(cases: npt.ArrayLike, units: npt.ArrayLike) -> FloatA
 def end_limit(
     cases: npt.ArrayLike, units: npt.ArrayLike, *, design_effect: float | None = None, confidence: float = 0.95
 ) -> FloatArray:
-    """The lower limit of a share when all cases are right: Clopper and Pearson's, with what the sample is worth."""
+    """The lower limit of a share when all cases are right: Clopper and Pearson's, for the effective number of cases."""
     n, m = _floats(cases, units)
-    worth = _worth(n, m, design_effect)
-    return clopper_pearson(worth, worth, confidence=confidence).low
+    effective = _size_without_variance(n, m, design_effect)
+    return clopper_pearson(effective, effective, confidence=confidence).low
 
 
 def share_limits(
@@ -73,15 +73,15 @@ def share_limits(
 
     Wilson's, with Student's t for z and the effective number of cases v (1 - v) / se^2 (Kish 1965; Korn and Graubard
     1998 with Clopper and Pearson's limits), which is at most `cases`. `cases` and `units` are Kish's numbers of those
-    in the denominator. `design_effect`, if known, says what cases without variance are worth.
+    in the denominator. `design_effect`, if known, gives the effective number of cases without variance.
     """
     v, error, freedom, n, m = _floats(value, se, df, cases, units)
-    v = _at_ends(v)
-    worth = _worth(n, m, design_effect)
-    size = np.minimum(_effective(v * (1 - v), error, worth), n)
+    v = _snap_to_ends(v)
+    fallback = _size_without_variance(n, m, design_effect)
+    size = np.minimum(_effective_size(v * (1 - v), error, fallback), n)
     limits = _student_wilson(v, size, _t_quantile(freedom, confidence))
-    end = clopper_pearson(worth, worth, confidence=confidence).low
-    return _with_ends(v, _within_exact(v, n, limits, confidence), end)
+    end = clopper_pearson(fallback, fallback, confidence=confidence).low
+    return _with_ends(v, _at_least_exact(v, n, limits, confidence), end)
 
 
 def bounded_limits(
@@ -93,10 +93,10 @@ def bounded_limits(
     bounds: tuple[float, float] = (0.0, 1.0),
     confidence: float = 0.95,
 ) -> Intervals:
-    """Limits of a measure between two bounds that is no share of cases, such as an area, on the logit scale.
+    """Limits of a bounded measure that is not a share of cases, such as an area, on the logit scale.
 
-    `end` is the lower limit of a value at the upper bound, as a share of the way from bound to bound: `auc_end_limit`
-    or `end_limit`. A measure without bounds gets a t interval, and nothing is known of it where there is no variance.
+    `end` is the lower limit of a value at the upper bound, as a fraction of the distance between the bounds:
+    `auc_end_limit` or `end_limit`. A measure without bounds gets a t interval, infinite if there is no variance.
     """
     v, error, freedom, last = _floats(value, se, df, end)
     t, (low, high) = _t_quantile(freedom, confidence), bounds
@@ -104,8 +104,8 @@ def bounded_limits(
         half = np.where(error > 0, t * error, np.inf)
         return Intervals(np.maximum(v - half, low), np.minimum(v + half, high))
     width = high - low
-    share = _at_ends((v - low) / width)
-    limits = _with_ends(share, _logit_limits(share, error / width, t, _size_of(last, confidence)), last)
+    share = _snap_to_ends((v - low) / width)
+    limits = _with_ends(share, _logit_limits(share, error / width, t, _size_from_end(last, confidence)), last)
     return Intervals(low + width * limits.low, low + width * limits.high)
 
 
@@ -114,7 +114,7 @@ def auc_end_limit(positives: npt.ArrayLike, negatives: npt.ArrayLike, *, confide
 
     Newcombe's method 5 (2006): the area from which 1 is z standard errors away, with Hanley and McNeil's variance for
     that area. It is below what normal, uniform and exponential scores allow, and far above the bound of all scores
-    (Clopper and Pearson's with the smaller class). Numbers are what each class is worth (`cases_without_variance`).
+    (Clopper and Pearson's with the smaller class). Both numbers are effective ones (`cases_without_variance`).
     """
     m, n = _floats(positives, negatives)
     z, more = normal_quantile(confidence), np.maximum((m + n) / 2 - 1, 0.0)
@@ -136,16 +136,16 @@ def difference_limits(
     correlation: npt.ArrayLike = 0.0,
     bounds: tuple[float, float] = (-1.0, 1.0),
 ) -> Intervals:
-    """Limits of a - b from those of both: squares added, less what the two estimates have in common.
+    """Limits of a - b from those of both, added in quadrature with the correlation of the estimates.
 
     Zou and Donner (2008); with Wilson's limits it is Newcombe's method 10 (1998). `correlation` is that of the two
     estimates, 0 for different cases.
     """
     one, other, r = _floats(a, b, correlation)
     r = np.clip(r, -1.0, 1.0)
-    below = _squares_added(one - limits_a.low, limits_b.high - other, r)
-    above = _squares_added(limits_a.high - one, other - limits_b.low, r)
-    low, high = np.maximum(one - other - below, bounds[0]), np.minimum(one - other + above, bounds[1])
+    down = _quadrature(one - limits_a.low, limits_b.high - other, r)
+    up = _quadrature(limits_a.high - one, other - limits_b.low, r)
+    low, high = np.maximum(one - other - down, bounds[0]), np.minimum(one - other + up, bounds[1])
     return Intervals(np.asarray(low), np.asarray(high))
 
 
@@ -160,66 +160,67 @@ def paired_limits(
     design_effect: float | None = None,
     confidence: float = 0.95,
 ) -> Intervals:
-    """Limits of a difference of two rates on the same cases, from the shares of cases that only A and only B has right.
+    """Limits of a difference of two rates on the same cases, from the shares of cases that only A or only B got right.
 
     Both shares get Wilson's limits with one effective number of cases, (a + b - (a - b)^2) / se^2 with the standard
-    error of the difference, their distances from the shares scaled by t / z, and are put together with the
-    correlation of two shares of a whole. Without variance the cases are worth `cases_without_variance`.
+    error of the difference. Distances from the shares are scaled by t / z and combined with the correlation of two
+    shares of a whole. Without variance, the effective number is `cases_without_variance`.
     """
     a, b, error, freedom, n, m = _floats(for_a, for_b, se, df, cases, units)
-    a, b = _at_ends(a), _at_ends(b)  # the root below would make 1e-9 of a rounding error of 1e-17
-    size = np.minimum(_effective(a + b - (a - b) ** 2, error, _worth(n, m, design_effect)), _MOST * n)
+    a, b = _snap_to_ends(a), _snap_to_ends(b)  # the root below would turn a rounding error of 1e-17 into 1e-9
+    fallback = _size_without_variance(n, m, design_effect)
+    size = np.minimum(_effective_size(a + b - (a - b) ** 2, error, fallback), _MAX_EFFECTIVE_RATIO * n)
     limits_a, limits_b = (stretched_wilson(share, size, freedom, confidence=confidence) for share in (a, b))
-    return difference_limits(a, limits_a, b, limits_b, correlation=_of_a_whole(a, b))
+    return difference_limits(a, limits_a, b, limits_b, correlation=_multinomial_correlation(a, b))
 
 
 def stretched_wilson(
     share: npt.ArrayLike, size: npt.ArrayLike, df: npt.ArrayLike, *, confidence: float = 0.95
 ) -> Intervals:
-    """Wilson's limits with an effective number of cases, both t / z times as far from the share as his."""
+    """Wilson's limits with an effective number of cases, their distances from the share multiplied by t / z."""
     v, n, freedom = _floats(share, size, df)
-    by = _t_quantile(freedom, confidence) / normal_quantile(confidence)
+    factor = _t_quantile(freedom, confidence) / normal_quantile(confidence)
     limits = wilson(v * n, n, confidence=confidence)
-    return Intervals(np.asarray(v - by * (v - limits.low)), np.asarray(v + by * (limits.high - v)))
+    return Intervals(np.asarray(v - factor * (v - limits.low)), np.asarray(v + factor * (limits.high - v)))
 
 
 def _floats(*values: npt.ArrayLike) -> list[FloatArray]:
     return list(np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in values)))
 
 
-def _at_ends(share: FloatArray) -> FloatArray:
-    """Sums of weights in another order miss an end by a rounding error: they are there."""
+def _snap_to_ends(share: FloatArray) -> FloatArray:
+    """Set shares to 0 or 1 that miss it by a rounding error: weights may have been added in another order."""
     return np.where(share < _ROUNDING, 0.0, np.where(share > 1 - _ROUNDING, 1.0, share))
 
 
-def _worth(cases: FloatArray, units: FloatArray, design_effect: float | None) -> FloatArray:
+def _size_without_variance(cases: FloatArray, units: FloatArray, design_effect: float | None) -> FloatArray:
     return cases / design_effect if design_effect is not None else cases_without_variance(cases, units)
 
 
-def _effective(spread: FloatArray, se: FloatArray, without: FloatArray) -> FloatArray:
-    """The number of independent cases that would have this standard error; `without` one where it is 0."""
-    seen = (se > _ROUNDING) & (spread > 0)
-    return np.where(seen, spread / np.where(seen, se, 1.0) ** 2, without)
+def _effective_size(spread: FloatArray, se: FloatArray, fallback: FloatArray) -> FloatArray:
+    """The number of independent cases that would have this standard error; `fallback` if it is 0."""
+    varies = (se > _ROUNDING) & (spread > 0)
+    return np.where(varies, spread / np.where(varies, se, 1.0) ** 2, fallback)
 
 
 def _t_quantile(df: FloatArray, confidence: float) -> FloatArray:
     from scipy.special import stdtrit
 
-    normal_quantile(confidence)  # refuses what is no confidence
+    normal_quantile(confidence)  # checks the confidence
     return np.asarray(stdtrit(np.minimum(df, 1e12), (1 + confidence) / 2))
 
 
 def _student_wilson(v: FloatArray, size: FloatArray, t: FloatArray) -> Intervals:
-    """Wilson's limits with a quantile a case may have of its own."""
+    """Wilson's limits with a t quantile for each element."""
     x, t2 = v * size, t * t
     half = t * np.sqrt(v * (1 - v) * size + t2 / 4)
     return Intervals((x + t2 / 2 - half) / (size + t2), (x + t2 / 2 + half) / (size + t2))
 
 
-def _within_exact(v: FloatArray, cases: FloatArray, limits: Intervals, confidence: float) -> Intervals:
-    """No nearer to the middle than Clopper and Pearson's limits of as many independent cases.
+def _at_least_exact(v: FloatArray, cases: FloatArray, limits: Intervals, confidence: float) -> Intervals:
+    """At least as wide as Clopper and Pearson's limits of as many independent cases.
 
-    Only on the side that looks to the middle: on the other, near the end, these would cover far too much.
+    Only on the side towards the middle: on the other, near the end, these would cover far too much.
     """
     low = clopper_pearson(np.maximum(v, 0.5) * cases, cases, confidence=confidence).low
     high = clopper_pearson(np.minimum(v, 0.5) * cases, cases, confidence=confidence).high
@@ -227,33 +228,33 @@ def _within_exact(v: FloatArray, cases: FloatArray, limits: Intervals, confidenc
 
 
 def _with_ends(v: FloatArray, limits: Intervals, end: FloatArray) -> Intervals:
-    """The one rule: what a value at the end allows bounds all others, and contains the value itself."""
+    """Apply the module's one rule: the limit at the end bounds all others, and limits contain the value."""
     low = np.where(v == 1, end, np.minimum(np.minimum(limits.low, end), v))
     high = np.where(v == 0, 1 - end, np.maximum(np.maximum(limits.high, 1 - end), v))
     return Intervals(np.where(v == 0, 0.0, np.maximum(low, 0.0)), np.where(v == 1, 1.0, np.minimum(high, 1.0)))
 
 
-def _logit_limits(share: FloatArray, se: FloatArray, t: FloatArray, without: FloatArray) -> Intervals:
+def _logit_limits(share: FloatArray, se: FloatArray, t: FloatArray, fallback: FloatArray) -> Intervals:
     from scipy.special import expit, logit
 
     spread = share * (1 - share)
     inside = spread > 0
-    size = _effective(spread, se, without)
+    size = _effective_size(spread, se, fallback)
     half = t / np.sqrt(np.maximum(size * spread, _TINY))
     middle = logit(np.where(inside, share, 0.5))
     return Intervals(expit(middle - half), expit(middle + half))
 
 
-def _size_of(end: FloatArray, confidence: float) -> FloatArray:
-    """The number of cases, all of them right, whose exact lower limit this is."""
+def _size_from_end(end: FloatArray, confidence: float) -> FloatArray:
+    """The number of cases, all of them right, that has this exact lower limit."""
     inside = np.clip(end, 1e-12, 1 - 1e-12)
     return np.asarray(np.log((1 - confidence) / 2) / np.log(inside))
 
 
-def _squares_added(of_a: FloatArray, of_b: FloatArray, r: FloatArray) -> FloatArray:
+def _quadrature(of_a: FloatArray, of_b: FloatArray, r: FloatArray) -> FloatArray:
     return np.sqrt(np.maximum(of_a**2 - 2 * r * of_a * of_b + of_b**2, 0.0))
 
 
-def _of_a_whole(a: FloatArray, b: FloatArray) -> FloatArray:
+def _multinomial_correlation(a: FloatArray, b: FloatArray) -> FloatArray:
     """The correlation of two shares of the same whole."""
     return np.asarray(-np.sqrt(a * b / np.maximum((1 - a) * (1 - b), _TINY)))

@@ -1,9 +1,9 @@
 """Many tests at once: p-values adjusted so that a threshold keeps its meaning.
 
 Holm and Hochberg bound the chance of a single false finding, Benjamini and Hochberg the expected share of false ones.
-Holm holds whatever the dependence between the tests. A p that is not a number stays so and is not counted. The max-t
-method knows the dependence of differences between runs on the same cases, from their covariance, and gives intervals
-that hold all at once.
+Holm holds whatever the dependence between the tests. A p-value that is NaN stays NaN and is not counted. The max-t
+method uses the dependence of differences between runs on the same cases, from their covariance, and gives simultaneous
+intervals.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from harness.stats.arrays import FloatArray, IntArray
 
 __all__ = ["MaxT", "Multiplicity", "adjusted", "benjamini_hochberg", "hochberg", "holm", "max_t"]
 
-# A run, those that it is compared with, and one over the errors of the differences.
+# A run, the runs it is compared with, and the reciprocal errors of the differences.
 _Row = tuple[int, IntArray | slice, npt.NDArray[np.float32]]
 
-# Directions drawn at once: all that is made of them should stay in a processor's cache.
+# Directions drawn at a time, few enough for all that follows to fit in a processor's cache.
 _BLOCK = 512
-# Sorted directions of so many groups stand for all; between groups of one in 50 they hardly differ.
+# Sorted directions are averaged in this many groups; even within groups of one in 50 they hardly differ.
 _GROUPS = 250
-# More p-values than this are interpolated between so many.
+# More p-values than this are interpolated between this many nodes.
 _NODES = 400
 _LARGEST_T = 1e4
-# A difference is without variance when its variance is so small beside the largest.
+# A variance below this fraction of the largest counts as none.
 _NO_VARIANCE = 1e-12
 
 
@@ -47,8 +47,8 @@ class Multiplicity(StrEnum):
 class MaxT:
     """Adjusted p-values of the pairs, and the factor of the standard errors for simultaneous intervals.
 
-    All intervals difference -+ critical * se hold together with the confidence asked for. `pairs` were compared: those
-    without variance are not, and have no p-value.
+    All intervals difference -+ critical * se hold simultaneously at the given confidence. `pairs` is the number
+    compared: pairs without variance are not, and have no p-value.
     """
 
     p_values: FloatArray
@@ -65,7 +65,7 @@ def adjusted(p_values: npt.ArrayLike, method: Multiplicity) -> FloatArray:
         Multiplicity.BH: benjamini_hochberg,
     }
     if method not in methods:
-        raise ValueError(f"{method}: p-values alone are not enough; it needs the covariance of the estimates")
+        raise ValueError(f"{method} needs the covariance of the estimates: p-values alone are not enough")
     return methods[method](p_values)
 
 
@@ -73,21 +73,21 @@ def holm(p_values: npt.ArrayLike) -> FloatArray:
     """Holm's step-down adjustment (1979): from the smallest p up, the running maximum of (tests left) * p."""
     p, known, order = _check(p_values)
     left = np.arange(order.size, 0, -1)
-    return _placed(p, known, order, np.maximum.accumulate(left * p[known][order]))
+    return _in_original_order(p, known, order, np.maximum.accumulate(left * p[known][order]))
 
 
 def hochberg(p_values: npt.ArrayLike) -> FloatArray:
-    """Hochberg's step-up adjustment (1988): sharper than Holm's, for independent or positively dependent tests."""
+    """Hochberg's step-up adjustment (1988): stronger than Holm's, for independent or positively dependent tests."""
     p, known, order = _check(p_values)
     left = np.arange(order.size, 0, -1)
-    return _placed(p, known, order, _minimum_from_above(left * p[known][order]))
+    return _in_original_order(p, known, order, _minimum_from_above(left * p[known][order]))
 
 
 def benjamini_hochberg(p_values: npt.ArrayLike) -> FloatArray:
     """Benjamini and Hochberg's adjustment (1995) for the false discovery rate."""
     p, known, order = _check(p_values)
     rank = np.arange(1, order.size + 1)
-    return _placed(p, known, order, _minimum_from_above(order.size / rank * p[known][order]))
+    return _in_original_order(p, known, order, _minimum_from_above(order.size / rank * p[known][order]))
 
 
 def max_t(
@@ -104,13 +104,12 @@ def max_t(
 
     `covariance` (m, m) is that of the m estimates, `pairs` (k, 2) are the runs i and j of each difference, `statistics`
     (k,) their t, `df` the degrees of freedom that all share. With all pairs of independent estimates it is Tukey's
-    test, with the pairs of one baseline Dunnett's. Runs are drawn from the multivariate t distribution: only their
-    direction is, its length and the error of the variance are integrated over, so that p falls with |t| and is exact
-    where all pairs are one.
+    test, with the pairs of one baseline Dunnett's. Of the multivariate t distribution only directions are drawn; the
+    length and the error of the variance are integrated out, so that p falls with |t| and is exact if all pairs are one.
     """
     matrix, first, second, t = _check_contrasts(covariance, pairs, statistics, df)
     if not (0 < confidence < 1 and draws > 0):
-        raise ValueError(f"confidence {confidence!r} of {draws!r} draws: expected between 0 and 1, and above 0")
+        raise ValueError(f"confidence {confidence!r}, {draws!r} draws: expected between 0 and 1, and above 0")
     errors = _pair_errors(matrix, first, second)
     known = (errors > 0) & ~np.isnan(t)
     p = np.full(t.size, math.nan)
@@ -125,7 +124,7 @@ def max_t(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tail:
-    """P(max |t| > x). `largest` are the largest |t| of directions, by what the length of the draw multiplies them."""
+    """P(max |t| > x). `largest`: the largest |t| in each direction, for a draw of length 1."""
 
     largest: FloatArray
     rank: int
@@ -139,7 +138,7 @@ class _Tail:
         return np.asarray(chance.mean(axis=1))
 
     def of_many(self, x: FloatArray) -> FloatArray:
-        """The same for any number of x: between nodes log p is interpolated, to a thousandth of p."""
+        """The same for any number of x: log p is interpolated between nodes, to a thousandth of p."""
         if x.size <= _NODES:
             return self(x)
         nodes = np.linspace(0.0, math.log1p(min(float(x.max()), _LARGEST_T)), _NODES)
@@ -147,7 +146,7 @@ class _Tail:
         return np.exp(np.interp(np.log1p(x), nodes, logs))
 
     def quantile(self, p: float) -> float:
-        """The x that the largest |t| passes with probability p, by halving."""
+        """The x that the largest |t| exceeds with probability p, by bisection."""
         left, right = 0.0, 1.0
         while self(np.array([right]))[0] > p:
             left, right = right, 2 * right
@@ -159,13 +158,13 @@ class _Tail:
 
 def _largest(root: FloatArray, rows: list[_Row], draws: int, rng: np.random.Generator) -> FloatArray:
     """The largest |difference| / error among the pairs in random directions, sorted and averaged in groups."""
-    found = np.empty(draws, dtype=np.float32)
+    largest = np.empty(draws, dtype=np.float32)
     for start in range(0, draws, _BLOCK):
         z = rng.standard_normal((root.shape[1], min(_BLOCK, draws - start)))
-        # Single precision: the draws' own error is ten thousand times larger.
+        # Single precision is enough: the error of drawing is ten thousand times larger.
         estimates = (root @ (z / np.sqrt((z**2).sum(axis=0)))).astype(np.float32)
-        found[start : start + _BLOCK] = _largest_of(estimates, rows)
-    groups = np.array_split(np.sort(found).astype(np.float64), min(_GROUPS, draws))
+        largest[start : start + _BLOCK] = _largest_of(estimates, rows)
+    groups = np.array_split(np.sort(largest).astype(np.float64), min(_GROUPS, draws))
     return np.array([group.mean() for group in groups])
 
 
@@ -185,14 +184,14 @@ def _rows(first: IntArray, second: IntArray, errors: FloatArray) -> list[_Row]:
     for run in np.unique(first):
         chosen = first == run
         others, weights = second[chosen], (1 / errors[chosen]).astype(np.float32)[:, None]
-        in_turn = others.size == 1 or (np.diff(others) == 1).all()
+        consecutive = others.size == 1 or (np.diff(others) == 1).all()
         # A slice is not copied.
-        rows.append((int(run), slice(others[0], others[-1] + 1) if in_turn else others, weights))
+        rows.append((int(run), slice(others[0], others[-1] + 1) if consecutive else others, weights))
     return rows
 
 
 def _root(covariance: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
-    """A root (m, r) of the covariance of the differences; what else the runs do plays no part."""
+    """A root (m, r) of the covariance within the space that the differences span."""
     signs = np.zeros((first.size, len(covariance)))
     signs[np.arange(first.size), first], signs[np.arange(first.size), second] = 1.0, -1.0
     spanned = _eigenvectors(signs.T @ signs)[1]
@@ -201,10 +200,10 @@ def _root(covariance: FloatArray, first: IntArray, second: IntArray) -> FloatArr
 
 
 def _eigenvectors(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Of the eigenvalues that are above 0."""
+    """Eigenvalues above 0, and their eigenvectors."""
     values, vectors = np.linalg.eigh(matrix)
-    kept = values > _NO_VARIANCE * values.max()
-    return values[kept], vectors[:, kept]
+    positive = values > _NO_VARIANCE * values.max()
+    return values[positive], vectors[:, positive]
 
 
 def _pair_errors(covariance: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
@@ -220,7 +219,7 @@ def _plain_p(t: FloatArray, df: float) -> FloatArray:
 
 
 def _bounded(p: FloatArray, plain: FloatArray, pairs: int) -> FloatArray:
-    """No less than the plain p, no more than Bonferroni's: drawn values pass these bounds by chance only."""
+    """At least the plain p, at most Bonferroni's: simulated values pass these bounds only by chance."""
     return np.clip(p, plain, np.minimum(pairs * plain, 1.0))
 
 
@@ -255,7 +254,7 @@ def _check(p_values: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.bool_], 
     return p, known, np.argsort(p[known], kind="stable")
 
 
-def _placed(
+def _in_original_order(
     p: FloatArray, known: npt.NDArray[np.bool_], order: npt.NDArray[np.intp], adjusted: FloatArray
 ) -> FloatArray:
     back = np.empty(order.size)

@@ -1,7 +1,8 @@
 """Two algorithms on the same cases: the 2 x 2 table and McNemar's test.
 
 Of the four kinds of case only two tell the algorithms apart: A succeeded and B failed (`n_sf`), or the other way round
-(`n_fs`). If the algorithms are equally good, either is as likely as a coin's heads. All tests here are of that coin.
+(`n_fs`). If the algorithms are equally good, the two are equally likely, like the sides of a coin. All tests here test
+whether that coin is fair.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class PairTable:
 
     @classmethod
     def of(cls, a: npt.ArrayLike, b: npt.ArrayLike) -> PairTable:
-        """Count the cases of two arrays of successes, which must be of the same cases in the same order."""
+        """Count the cases of two arrays of successes, on the same cases in the same order."""
         tables = pairwise_tables(np.stack(_check_same_cases(a, b)))
         return tables.table(0)
 
@@ -66,12 +67,12 @@ class PairTable:
 
     @property
     def difference(self) -> float:
-        """Rate of A minus rate of B; not a number when there is no case."""
+        """Rate of A minus rate of B; NaN without cases."""
         return (self.n_sf - self.n_fs) / self.n if self.n else float("nan")
 
     @property
     def variance(self) -> float:
-        """Variance of the difference if cases are independent: what a design effect is a multiple of."""
+        """Variance of the difference if cases are independent: the reference of a design effect."""
         return (self.discordant / self.n - self.difference**2) / (self.n - 1) if self.n > 1 else float("nan")
 
     def swapped(self) -> PairTable:
@@ -110,9 +111,9 @@ class PairTables:
 class McNemar:
     """McNemar's test of one pair.
 
-    `z` has the continuity correction and is never below 0. `p_one_sided` is exact, in the direction that the data
-    shows, which is a choice made after seeing them. `better` is who has more of the discordant cases, significant or
-    not. `z_design` is z over the root of the design effect, `p_design` its two-sided p. Confidences are the tutorial's.
+    `z` has the continuity correction and is never below 0. `p_one_sided` is exact, in the direction of the data, a
+    choice made after seeing them. `better` is the side that won more discordant cases, significant or not. `z_design`
+    is z over the root of the design effect, `p_design` its two-sided p. Confidences are the tutorial's.
     """
 
     z: float
@@ -129,9 +130,9 @@ class McNemar:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class McNemars:
-    """McNemar's test of many pairs, an array each; `better` is 1 for A, -1 for B, 0 on a tie.
+    """McNemar's test of many pairs, as arrays; `better` is 1 for A, -1 for B, 0 on a tie.
 
-    A confidence below the tutorial's table is not a number.
+    A confidence below the tutorial's table is NaN.
     """
 
     z: FloatArray
@@ -203,7 +204,7 @@ def mcnemar_all(n_sf: npt.ArrayLike, n_fs: npt.ArrayLike, *, design_effect: npt.
 
 
 def check_successes(successes: npt.ArrayLike, *, axes: str = "(algorithms, cases)") -> npt.NDArray[np.bool_]:
-    """A table of successes as booleans, or an error that says what else it is."""
+    """The successes as a boolean matrix; raises a ValueError if they are not one."""
     matrix = np.asarray(successes)
     if matrix.ndim != 2:
         raise ValueError(f"successes have shape {matrix.shape}, expected {axes}")
@@ -231,11 +232,11 @@ def _coin_p(sf: FloatArray, fs: FloatArray) -> dict[str, FloatArray]:
     below = np.where(smaller == 0, 0.0, betainc(larger + 1, np.maximum(smaller, 1), 0.5))
     # Equal counts: 1 - P(X = m)/2, where by symmetry P(X = m) = 1 - 2 P(X < m) (Fagerland, Lydersen and Laake 2013).
     p_mid = np.where(smaller == larger, 0.5 + below, at_most + below)
-    nothing = larger == 0
+    none = larger == 0
     return {
-        "p_exact": np.where(nothing, 1.0, np.minimum(2 * at_most, 1.0)),
-        "p_mid": np.where(nothing, 1.0, p_mid),
-        "p_one_sided": np.where(nothing, 1.0, at_most),
+        "p_exact": np.where(none, 1.0, np.minimum(2 * at_most, 1.0)),
+        "p_mid": np.where(none, 1.0, p_mid),
+        "p_one_sided": np.where(none, 1.0, at_most),
     }
 
 

@@ -1,11 +1,11 @@
-"""How many cases it takes to see a difference between two algorithms on the same cases, and what could be seen.
+"""How many cases it takes to detect a difference between two algorithms on the same cases, and what is detectable.
 
 For McNemar's test (Connor 1987): with psi the share of discordant cases and d the difference of rates,
 n = (z_a sqrt(psi) + z_b sqrt(psi - d^2))^2 / d^2, times the design effect. A difference cannot be larger than the
 discordance, so |d| <= psi throughout.
 
-Where an estimate has a standard error and degrees of freedom, as replication gives them, `detectable` says what its t
-test could have seen: with few units far less than the normal formula says.
+For an estimate with a standard error and degrees of freedom, as replication gives them, `detectable` says what its t
+test could have detected: with few units, far less than the normal formula says.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ if TYPE_CHECKING:
     from harness.stats.arrays import FloatArray
 
 
-# From here on the chi of the standard error is narrow, below it is wide: what is integrated over must be smooth.
+# From this df on, the chi distribution of the standard error is narrow and the integral is taken over it; below, over
+# the normal distribution: the density integrated over must be smooth.
 _MANY_DF = 30.0
 _NODES = 400
 
 
 @dataclass(frozen=True, slots=True)
 class PowerAnalysis:
-    """What a test is to be: two-sided at `alpha`, or one-sided, with this power and this design effect."""
+    """A planned test: two-sided or one-sided at `alpha`, with this power and this design effect."""
 
     alpha: float = 0.05
     power: float = 0.80
@@ -58,20 +59,20 @@ class PowerAnalysis:
 
     @property
     def z_alpha(self) -> float:
-        """What the test statistic has to pass."""
+        """The critical value of the test statistic."""
         return normal_quantile(1 - self.alpha if self.two_sided else 1 - 2 * self.alpha)
 
     @property
     def z_power(self) -> float:
-        """How far beyond it the statistic has to lie on average; below 0 for a power under one half."""
+        """How far beyond `z_alpha` the statistic must lie on average; below 0 for a power under one half."""
         return math.copysign(normal_quantile(abs(2 * self.power - 1)), self.power - 0.5) if self.power != 0.5 else 0.0
 
 
-_USUAL = PowerAnalysis()
+_DEFAULT = PowerAnalysis()
 
 
-def cases_needed(difference: float, discordance: float, *, analysis: PowerAnalysis = _USUAL) -> int:
-    """Number of cases with which a difference of rates is found with the analysis's power."""
+def cases_needed(difference: float, discordance: float, *, analysis: PowerAnalysis = _DEFAULT) -> int:
+    """Number of cases needed to detect a difference of rates with the analysis's power."""
     d, psi = _check(difference, discordance)
     if d == 0:
         raise ValueError("no number of cases shows a difference of 0: ask for equivalence within a margin instead")
@@ -79,8 +80,8 @@ def cases_needed(difference: float, discordance: float, *, analysis: PowerAnalys
     return math.ceil(analysis.design_effect * max(root, 0.0) ** 2 / (d * d))
 
 
-def paired_power(n: float, difference: float, discordance: float, *, analysis: PowerAnalysis = _USUAL) -> float:
-    """Probability that n cases show the difference, to the side where it is (`analysis.power` plays no part)."""
+def paired_power(n: float, difference: float, discordance: float, *, analysis: PowerAnalysis = _DEFAULT) -> float:
+    """Probability that n cases show the difference, in its direction (`analysis.power` is not used)."""
     d, psi = _check(difference, discordance)
     _check_cases(n)
     gap = math.sqrt(n / analysis.design_effect) * d - analysis.z_alpha * math.sqrt(psi)
@@ -90,21 +91,21 @@ def paired_power(n: float, difference: float, discordance: float, *, analysis: P
     return math.erfc(-gap / spread / math.sqrt(2)) / 2
 
 
-def detectable_difference(n: float, discordance: float, *, analysis: PowerAnalysis = _USUAL) -> float:
+def detectable_difference(n: float, discordance: float, *, analysis: PowerAnalysis = _DEFAULT) -> float:
     """The smallest difference that n cases show with the analysis's power, at this discordance.
 
-    Where that would exceed the discordance, which no difference can, it is the smallest difference at all: every
-    discordant case won by one side, and as many of them as that takes. Infinite when not even that is enough.
+    No difference can exceed the discordance. If this one would, the result is the smallest difference detectable at
+    any discordance: one side wins every discordant case. Infinite if not even that is detectable.
     """
     _check(0.0, discordance)
     _check_cases(n)
     size = n / analysis.design_effect
     d = _difference_at(size, discordance, analysis)
-    return d if d <= discordance else _difference_of_a_sweep(size, analysis)
+    return d if d <= discordance else _difference_if_one_sided(size, analysis)
 
 
 def independent_discordance(rate_a: float, rate_b: float) -> float:
-    """Discordance of two algorithms whose successes have nothing to do with each other; real ones mostly have less."""
+    """Discordance of two algorithms with independent successes; real ones usually have less."""
     for rate in (rate_a, rate_b):
         if not 0 <= rate <= 1:
             raise ValueError(f"rate {rate!r} is not between 0 and 1")
@@ -112,10 +113,10 @@ def independent_discordance(rate_a: float, rate_b: float) -> float:
 
 
 def detectable(se: float, df: float, *, alpha: float = 0.05, power: float = 0.8, comparisons: int = 1) -> float:
-    """The smallest true difference that a two-sided t test with this standard error and df finds with this power.
+    """The smallest true difference that a two-sided t test with this standard error and df detects with this power.
 
-    With several comparisons it is for the hardest of them, which Holm tests at alpha / comparisons. Infinite where
-    there is no degree of freedom, 0 without error.
+    With several comparisons it is for the strictest test, at alpha / comparisons (Holm). Infinite without degrees of
+    freedom, 0 without error.
     """
     analysis = PowerAnalysis(alpha=alpha, power=power)
     if not (comparisons >= 1 and se >= 0):
@@ -126,16 +127,16 @@ def detectable(se: float, df: float, *, alpha: float = 0.05, power: float = 0.8,
 
 
 def student_power(noncentrality: float, df: float, *, alpha: float = 0.05) -> float:
-    """Probability that a two-sided t test at alpha finds a difference of so many standard errors."""
+    """Probability that a two-sided t test at alpha detects a difference of `noncentrality` standard errors."""
     if not df > 0:
         raise ValueError(f"degrees of freedom {df!r} are not above 0: more units are needed")
     return _two_sided(abs(noncentrality), df, alpha)
 
 
-# Pairs of one comparison mostly share their degrees of freedom.
+# Pairs of one comparison usually share their degrees of freedom.
 @lru_cache(maxsize=256)
 def _noncentrality(df: float, alpha: float, power: float) -> float:
-    """The number of standard errors that is found with this power, by halving: power rises with it."""
+    """The difference in standard errors that is detected with this power, by bisection: power rises with it."""
     left, right = 0.0, 1.0
     while _two_sided(right, df, alpha) < power:
         left, right = right, 2 * right
@@ -146,9 +147,9 @@ def _noncentrality(df: float, alpha: float, power: float) -> float:
 
 
 def _two_sided(nc: float, df: float, alpha: float) -> float:
-    """P(|T| > c) of noncentral t: the normal Z + nc passes c S, with S the chi of the standard error.
+    """P(|T| > c) of noncentral t: |Z + nc| exceeds c S, with Z normal and S the chi of the standard error.
 
-    By the integral over Z or over S. scipy.special.nctdtr is not a number for some arguments of this kind.
+    Integrated over Z or over S: scipy.special.nctdtr is NaN for some arguments of this kind.
     """
     from scipy.special import ndtr, ndtri, stdtrit
 
@@ -174,7 +175,7 @@ def _over_normal(nc: float, df: float, c: float) -> float:
 
 
 def _over_error(nc: float, df: float, c: float) -> float:
-    """E[P(|Z + nc| > c S | S)] on an even grid, which is as exact as its spacing is fine for so smooth a density."""
+    """E[P(|Z + nc| > c S | S)] on an even grid, which is accurate for so smooth a density."""
     import numpy as np
     from scipy.special import ndtr
 
@@ -204,8 +205,8 @@ def _difference_at(size: float, psi: float, analysis: PowerAnalysis) -> float:
     return math.sqrt(psi) * (z_a * math.sqrt(size) + z_b * math.sqrt(inside)) / (size + z_b**2)
 
 
-def _difference_of_a_sweep(size: float, analysis: PowerAnalysis) -> float:
-    """The formula with psi = d: size d = (z_a + z_b sqrt(1 - d))^2, found by halving."""
+def _difference_if_one_sided(size: float, analysis: PowerAnalysis) -> float:
+    """The formula with psi = d: size d = (z_a + z_b sqrt(1 - d))^2, by bisection."""
     left, right = 0.0, 1.0
     if size < analysis.z_alpha**2:
         return math.inf

@@ -1,12 +1,12 @@
-"""Ranks of the true identity in a gallery, from a full matrix of similarities or distances at once.
+"""Ranks of the true identity in a gallery, from a full matrix of similarities or distances.
 
-The rank of a probe is 1 + the number of wrong identities that score at least as well as the best right one, so that
-ties count against the algorithm. An identity with several gallery images has the score of its best one.
+The rank of a probe is 1 + the number of wrong identities that score at least as well as its own, so ties count against
+the algorithm. An identity with several gallery images has the score of its best one.
 
-For many choices of gallery from one matrix (`rank_bits`), a probe and its own gallery image are compared with all
-columns once: one bit for each column that scores at least as well. A gallery of one column a person is a mask of bits,
-and a rank is the number of bits in both. A repetition of the experiment then reads 64 comparisons in a word, instead of
-making them.
+For many choices of gallery from one matrix (`rank_bits`), the score of a probe with its own gallery image is compared
+with all columns once: one bit for each column that scores at least as well. A gallery of one column per person is a bit
+mask, and a rank is the number of bits in both. A repetition of the experiment then reads 64 comparisons per word
+instead of making them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harness.stats.arrays import BoolArray, FloatArray, IntArray
 __all__ = ["RankBits", "Ranks", "censored", "median_rank", "rank_bits", "rank_matrix", "weighted_median"]
 
 
-# Rows at a time such that a block stays in a processor's cache.
+# Matrix elements at a time, few enough to fit in a processor's cache.
 _BLOCK_ELEMENTS = 1 << 18
 _LONG_ROW = 512
 WordArray = npt.NDArray[np.uint64]
@@ -36,10 +36,10 @@ _WORD = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranks:
-    """Ranks of the probes. A probe whose identity is not in the gallery has no rank: nan, and `enrolled` is false.
+    """Ranks of the probes. A probe whose identity is not in the gallery has rank nan, and `enrolled` is false.
 
     `best_right` and `best_wrong` are the scores that an open-set decision compares with its threshold, in the
-    direction of the matrix; nan where there is none.
+    direction of the matrix; nan if there is none.
     """
 
     rank: FloatArray
@@ -77,14 +77,14 @@ def rank_matrix(
     """Rank every probe (a row) in the gallery (the columns); `probes` and `gallery` are their identities.
 
     `exclude_diagonal`: probe i and gallery image i are the same image, which is left out of that probe's gallery.
-    `block`: rows worked on at a time; memory is in proportion to it, and the result the same.
+    `block`: rows processed at a time; memory is proportional to it, the result does not depend on it.
     """
     matrix, layout = _check(scores, np.asarray(probes), np.asarray(gallery), exclude_diagonal)
     rows = block if block is not None else max(1, _BLOCK_ELEMENTS // max(1, matrix.shape[1]))
     if rows < 1:
         raise ValueError(f"block {rows!r}: expected one row or more")
     sign = 1.0 if larger_is_better else -1.0
-    # One buffer for all blocks: memory that is new each time costs more than the comparing.
+    # One buffer for all blocks: allocating memory each time costs more than the comparisons.
     larger = np.empty((min(rows, matrix.shape[0]), layout.starts.size), dtype=matrix.dtype)
     parts = []
     for at, best in _best_by_identity(matrix, layout, rows, sign, exclude_diagonal):
@@ -97,7 +97,7 @@ def rank_matrix(
 
 
 def censored(rank: npt.ArrayLike, limit: int) -> FloatArray:
-    """Ranks cut off at a limit: beyond it, one miss is as bad as another."""
+    """Ranks cut off at a limit: beyond it, all misses are equally bad."""
     if limit < 1:
         raise ValueError(f"limit {limit!r}: the smallest rank is 1")
     return np.asarray(np.minimum(np.asarray(rank, dtype=np.float64), limit))
@@ -114,7 +114,7 @@ def median_rank(rank: npt.ArrayLike, *, limit: int | None = None, weights: npt.A
 
 
 def weighted_median(values: FloatArray, weights: FloatArray | None = None) -> float:
-    """The value with half of the weight on either side; the middle of two when the halves part between them."""
+    """The value with half of the weight on either side; the mean of two if the halves meet between them."""
     if weights is None:
         return float(np.median(values))
     order = np.argsort(values)
@@ -122,7 +122,7 @@ def weighted_median(values: FloatArray, weights: FloatArray | None = None) -> fl
     if not below[-1] > 0:
         raise ValueError("weights add up to 0: expected a weight above 0")
     half = below[-1] / 2
-    # Sums of weights carry rounding errors; a half that is missed by one of them is still a half.
+    # A half that is missed by a rounding error of the summed weights is still a half.
     slack = 1e-12 * below[-1]
     low = ranked[np.searchsorted(below, half - slack)]
     high = ranked[min(int(np.searchsorted(below, half + slack)), ranked.size - 1)]
@@ -159,7 +159,7 @@ def _layout(probes: npt.NDArray[np.generic], gallery: npt.NDArray[np.generic]) -
 def _best_by_identity(
     matrix: npt.NDArray[np.floating], layout: _Layout, rows: int, sign: float, diagonal: bool
 ) -> Iterator[tuple[slice, npt.NDArray[np.floating]]]:
-    """Blocks of rows with a column for each identity, its best score, in the matrix's own direction."""
+    """Blocks of rows with each identity's best score as a column, in the direction of the matrix."""
     sorted_already = bool((layout.columns[1:] > layout.columns[:-1]).all())
     for start in range(0, matrix.shape[0], rows):
         at = slice(start, min(start + rows, matrix.shape[0]))
@@ -171,12 +171,12 @@ def _best_by_identity(
 
 
 def _best(part: npt.NDArray[np.floating], layout: _Layout, sign: float) -> npt.NDArray[np.floating]:
-    """The best column of each identity; where all have the same number, by whole columns, which is faster."""
+    """The best score of each identity; if all have the same number of images, by whole rows, which is faster."""
     better = np.maximum if sign > 0 else np.minimum
     images = int(layout.sizes[0])
     if not (layout.sizes == images).all():
         return np.asarray(better.reduceat(part, layout.starts, axis=1))
-    # The best of every so many neighbours, by doubling: whole rows at a time are faster than every so manyth column.
+    # The best of `images` neighbours, by doubling the width: whole rows are faster than strided columns.
     best, width = part, 1
     while width < images:
         step = min(width, images - width)
@@ -195,24 +195,24 @@ def _available(layout: _Layout, at: slice, diagonal: bool) -> BoolArray:
 
 
 def _own_column(layout: _Layout, at: slice) -> IntArray:
-    """1 where gallery image i has the identity of probe i."""
+    """1 if gallery image i has the identity of probe i, else 0."""
     identity = np.empty(layout.columns.size, dtype=np.intp)
     identity[layout.columns] = np.repeat(np.arange(layout.sizes.size), layout.sizes)
     return np.asarray(identity[at] == layout.own[at], dtype=np.intp)
 
 
-def _refuse_nan(matrix: npt.NDArray[np.floating], at: slice, found: tuple[FloatArray, FloatArray, FloatArray]) -> None:
-    """A maximum over scores that are not all numbers is none: looking for them alone would be a pass of its own."""
-    if np.isnan(found[1]).any() or np.isnan(found[2]).any():
-        lacking = np.argwhere(np.isnan(matrix[at]))
-        if lacking.size:
-            r, c = lacking[0]
+def _refuse_nan(matrix: npt.NDArray[np.floating], at: slice, part: tuple[FloatArray, FloatArray, FloatArray]) -> None:
+    """Look for NaN scores only if a maximum is NaN: this saves a pass over the matrix."""
+    if np.isnan(part[1]).any() or np.isnan(part[2]).any():
+        missing = np.argwhere(np.isnan(matrix[at]))
+        if missing.size:
+            r, c = missing[0]
             place = f"probe {at.start + r} and gallery image {c}"
-            raise ValueError(f"score of {place} is not a number: give the worst score")
+            raise ValueError(f"score of {place} is not a number: give the worst score instead")
 
 
 def _count_true(matrix: BoolArray) -> IntArray:
-    """How many of each row; counting whole rows has an instruction of its own, counting along an axis has none."""
+    """True values in each row; long rows one by one, since numpy counts a whole array faster than along an axis."""
     if matrix.shape[1] < _LONG_ROW:
         return np.asarray(np.count_nonzero(matrix, axis=1))
     return np.array([np.count_nonzero(row) for row in matrix], dtype=np.intp)
@@ -224,7 +224,7 @@ def _rank_block(
     """Rank, best right and best wrong score of each row, larger being better."""
     rows = np.arange(best.shape[0])
     right = best[rows, own]
-    # The right identity is at least as good as itself: that is the 1 of the definition.
+    # The right identity is at least as good as itself: this is the 1 in the definition.
     rank = _count_true(best >= right[:, None])
     others = best
     enrolled = own >= 0
@@ -241,7 +241,7 @@ def _rank_block(
 class RankBits:
     """For each pair of a probe and its right gallery image, the columns that score at least as well, in every matrix.
 
-    `bits` has the shape (words, pairs, matrices); `place` is where each column of the matrix is among the bits.
+    `bits` has the shape (words, pairs, matrices); `place` is the bit of each column of the matrix.
     """
 
     bits: WordArray
@@ -255,7 +255,7 @@ class RankBits:
         mask = self._masks(gallery)
         rank = np.zeros((*pairs.shape, self.bits.shape[2]), dtype=np.uint32)
         for word, part in enumerate(self.bits):
-            rank += _ones(part[pairs] & mask[:, word, None, None])
+            rank += _bit_count(part[pairs] & mask[:, word, None, None])
         return rank
 
     def _masks(self, gallery: IntArray) -> WordArray:
@@ -271,7 +271,7 @@ def rank_bits(
     *,
     larger_is_better: Sequence[bool],
 ) -> RankBits:
-    """Compare the score of each pair (row, column) with all columns that are in some pair."""
+    """Compare the score of each pair (row, column) with all columns that occur in any pair."""
     used = np.unique(columns)
     place = np.full(matrices[0].shape[1], -1, dtype=np.intp)
     place[used] = np.arange(used.size)
@@ -295,8 +295,8 @@ def _packed(flags: npt.NDArray[np.bool_]) -> WordArray:
     return np.packbits(flags, axis=1).view(np.uint64)
 
 
-def _ones(words: WordArray) -> npt.NDArray[np.uint8]:
-    """Number of ones in each word; numpy counts them from its version 2 on."""
+def _bit_count(words: WordArray) -> npt.NDArray[np.uint8]:
+    """Number of ones in each word; numpy 2 and later can count them."""
     if hasattr(np, "bitwise_count"):
         return np.asarray(np.bitwise_count(words))
     return np.asarray(_TABLE[words.view(np.uint16)].reshape(*words.shape, 4).sum(axis=-1, dtype=np.uint8))

@@ -1,9 +1,9 @@
 """Intervals for a rate: Wilson, Clopper-Pearson, Jeffreys.
 
 Counts may be effective numbers, hence not whole: an interval for clustered cases is the ordinary one with successes
-and n divided by the design effect. Each function takes numbers, and gives an `Interval`, or arrays, which are broadcast
-against each other, and gives `Intervals`. `wilson` of numbers needs neither numpy nor scipy, so that a run can print it
-without waiting for either; everything else imports them when called.
+and n divided by the design effect. Each function takes numbers and returns an `Interval`, or takes arrays, which are
+broadcast against each other, and returns `Intervals`. `wilson` of numbers needs neither numpy nor scipy, so that a run
+can print it without waiting for them; everything else imports them when called.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Interval", "Intervals", "clopper_pearson", "jeffreys", "normal_quantile", "wilson"]
 
 _Z_95 = 1.959963984540054
-# Effective successes are products of floats, which may pass n by a rounding error; anything beyond is a mistake.
+# Effective successes are products of floats and may exceed n by a rounding error; more than that is a mistake.
 _ROUNDING = 1e-9
 
 
@@ -44,12 +44,12 @@ class Intervals:
 
 
 def normal_quantile(confidence: float) -> float:
-    """The z that a standard normal variable stays within, on both sides, with this probability."""
+    """The z such that a standard normal variable lies within -z and z with this probability."""
     if not 0 < confidence < 1:
         raise ValueError(f"confidence {confidence!r} is not between 0 and 1 (0.95 for 95 %)")
     if confidence == 0.95:
         return _Z_95
-    # Imported here, and not at all for 95 %: the module takes longer to load than all that a run does with it.
+    # Imported here, and not for 95 %: loading the module takes longer than a run's use of it.
     from statistics import NormalDist
 
     return -NormalDist().inv_cdf((1 - confidence) / 2)
@@ -68,7 +68,7 @@ def wilson(
     confidence: float = 0.95,
     design_effect: npt.ArrayLike = 1.0,
 ) -> Interval | Intervals:
-    """Wilson's score interval (1927); with n = 0 nothing is known: [0, 1]."""
+    """Wilson's score interval (1927); [0, 1] for n = 0."""
     numbers = _numbers(successes, n, design_effect)
     if numbers is not None:
         return _wilson_interval(*_effective(*numbers), normal_quantile(confidence))
@@ -112,7 +112,7 @@ def clopper_pearson(
     confidence: float = 0.95,
     design_effect: npt.ArrayLike = 1.0,
 ) -> Interval | Intervals:
-    """Clopper and Pearson's exact interval (1934), from beta quantiles: never covers less than it says.
+    """Clopper and Pearson's exact interval (1934), from beta quantiles: it never undercovers.
 
     With effective numbers it is Korn and Graubard's interval (1998).
     """
@@ -132,7 +132,7 @@ def jeffreys(
     confidence: float = 0.95,
     design_effect: npt.ArrayLike = 1.0,
 ) -> Interval | Intervals:
-    """Equal-tailed interval of the Beta(x + 1/2, n - x + 1/2) posterior, 0 and 1 kept at the ends.
+    """Equal-tailed interval of the Beta(x + 1/2, n - x + 1/2) posterior, with 0 and 1 as limits at the ends.
 
     Brown, Cai and DasGupta (2001), section 4.1.2, for the ends.
     """
@@ -147,18 +147,18 @@ def _beta_limits(
     confidence: float,
     design_effect: npt.ArrayLike,
 ) -> Interval | Intervals:
-    """Quantiles of Beta(x + a, n - x + b) below and, with a and b exchanged, above."""
+    """Quantiles of Beta(x + a, n - x + b) for the lower limit and, with a and b exchanged, the upper."""
     import numpy as np
     from scipy.special import betaincinv
 
-    normal_quantile(confidence)  # refuses what is no confidence
+    normal_quantile(confidence)  # checks the confidence
     x, size = _effective_arrays(successes, n, design_effect)
     tail, (a, b) = (1 - confidence) / 2, added
     inside_low, inside_high = x > 0, x < size
-    # A beta distribution needs both parameters above 0; where one is not, the limit is known and the 1 is unused.
+    # A beta distribution needs both parameters above 0; if one is not, the limit is known and the 1 is unused.
     low = betaincinv(np.where(inside_low, x + a, 1.0), size - x + b, tail)
     high = 1 - betaincinv(np.where(inside_high, size - x + a, 1.0), x + b, tail)
-    # With a fraction of a success Jeffreys' limit may pass the rate itself: no interval may exclude its own estimate.
+    # With a fraction of a success Jeffreys' limit may pass the rate: an interval must contain its estimate.
     rate = x / np.where(size == 0, 1.0, size)
     limits = Intervals(
         np.where(inside_low, np.minimum(low, rate), 0.0).astype(np.float64, copy=False),
@@ -190,8 +190,8 @@ def _effective_arrays(
     import numpy as np
 
     x, size, deff = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (successes, n, design_effect)))
-    fine = np.isfinite(size) & (x >= 0) & (x <= size * (1 + _ROUNDING)) & np.isfinite(deff) & (deff > 0)
-    if not fine.all():
-        first = int(np.argmin(fine))
+    valid = np.isfinite(size) & (x >= 0) & (x <= size * (1 + _ROUNDING)) & np.isfinite(deff) & (deff > 0)
+    if not valid.all():
+        first = int(np.argmin(valid))
         _effective(float(x.flat[first]), float(size.flat[first]), float(deff.flat[first]))
     return np.minimum(x, size) / deff, size / deff

@@ -1,7 +1,7 @@
-"""Algorithms that roll dice: K answers for every case, and how much of the variance is dice.
+"""Random algorithms: K answers for every case, and how much of the variance is due to chance in the algorithm.
 
-The cases are what was sampled, so the standard error comes from the cases' means, and more answers a case make it only
-as small as the cases allow. Where cases come in units (several of an image), the units are what was sampled.
+The cases are what was sampled, so the standard error comes from the cases' means, and more answers per case reduce it
+only as far as the cases allow. If cases come in units (several of an image), the units are what was sampled.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ __all__ = ["CrossedVariance", "Repeats", "crossed_variance", "repeats", "sattert
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """Rate of n cases with K answers each, and where its variance comes from (unbiased, hence below 0 by chance).
+    """Rate of n cases with K answers each, and the components of its variance (unbiased, hence maybe below 0).
 
     `between_cases`: cases differ in difficulty, within their stratum; `between_units` is the part of it that the cases
-    of a unit share. `between_runs`: the same case gets other answers in another run. `run_effect`: the part of it that
-    a whole run has in common (one seed for all cases), which more cases do not average out; near 0 when each answer
-    rolls its own dice. `se` is for new units with answers like these, on `df` degrees of freedom (units minus strata),
-    `se_new_runs` also for new runs, on `df_new_runs`. `share_cases` and `share_runs` are of the variance of a single
-    answer, clipped to 0..1. `unanimous`: the share of cases on which all runs agree. Not a number where one run or unit
-    is not enough.
+    of a unit share. `between_runs`: the same case gets different answers in different runs. `run_effect`: the part of
+    it that a whole run has in common (one seed for all cases), which more cases do not average out; near 0 if each
+    answer is drawn independently. `se` is for new units with answers like these, on `df` degrees of freedom (units
+    minus strata), `se_new_runs` also for new runs, on `df_new_runs`. `share_cases` and `share_runs` are shares of the
+    variance of a single answer, clipped to 0..1. `unanimous`: the share of cases on which all runs agree. Values that
+    one run or one unit cannot give are NaN.
     """
 
     cases: int
@@ -56,11 +56,10 @@ class Repeats:
 class CrossedVariance:
     """Units crossed with K runs (or trainings), from the values (cases, K): variances of means, and components.
 
-    `of_mean` is the variance of the mean of all for new units. `of_run` is the variance between the runs' means,
-    `left` the part of it that the units alone bring about, by answering otherwise in each run; without them it is
-    `run_effect`. Components of a single value: `case`, of which `unit` is what the cases of a unit share, and
-    `case_by_run`, all that differs between runs for one case and not for all of them. Not a number where one run or
-    unit is not enough.
+    `of_mean` is the variance of the overall mean for new units. `of_run` is the variance between the runs' means,
+    `residual` the part of it due to units that answer differently in each run; the rest is `run_effect`. Components of
+    a single value: `case`, of which `unit` is the part that the cases of a unit share, and `case_by_run`, what differs
+    between runs for one case but not for all of them. Values that one run or one unit cannot give are NaN.
     """
 
     runs: int
@@ -68,7 +67,7 @@ class CrossedVariance:
     strata: int
     of_mean: float
     of_run: float
-    left: float
+    residual: float
     unit: float
     case: float
     case_by_run: float
@@ -76,12 +75,12 @@ class CrossedVariance:
     @property
     def run_effect(self) -> float:
         """The component that all cases of a run have in common."""
-        return self.of_run - self.left
+        return self.of_run - self.residual
 
     @property
     def of_cases(self) -> float:
-        """The part of `of_mean` that the cases bring about and not the runs that they were in."""
-        return self.of_mean - self.left / self.runs
+        """The part of `of_mean` that is due to the cases and not to the runs."""
+        return self.of_mean - self.residual / self.runs
 
     @property
     def df(self) -> int:
@@ -94,69 +93,69 @@ def repeats(
 ) -> Repeats:
     """Analyse an (n cases, K runs) array of successes.
 
-    `units` and `strata` are labels, one a case: cases of a unit were sampled together, strata would be the same in a
-    repetition. Without `units`, each case is one. The degrees of freedom of `se_new_runs` are Satterthwaite's, of the
-    mean squares of units, runs and what is left: near K - 1 where the run effect is what varies.
+    `units` and `strata` are labels, one per case: cases of a unit were sampled together, strata would be the same in a
+    repetition. Without `units`, each case is one. The degrees of freedom of `se_new_runs` are Satterthwaite's, from the
+    mean squares of units, runs and residuals: near K - 1 if the run effect dominates.
     """
     table = check_successes(successes, axes="(cases, runs)").astype(np.float64)
     if table.size == 0:
-        raise ValueError(f"no answer: successes have shape {table.shape}, expected one case and one run at least")
+        raise ValueError(f"no answers: successes have shape {table.shape}, expected at least one case and one run")
     n, k = table.shape
-    found = crossed_variance(table, units=units, strata=strata)
+    components = crossed_variance(table, units=units, strata=strata)
     between_runs = float(table.var(axis=1, ddof=1).mean()) if k > 1 else math.nan
-    share = _share(found.case, between_runs)
+    share = _share(components.case, between_runs)
     return Repeats(
         cases=n,
         runs=k,
         rate=float(table.mean()),
-        se=math.sqrt(found.of_mean),
-        se_new_runs=math.sqrt(found.of_mean + max(found.run_effect, 0.0) / k) if k > 1 else math.nan,
-        between_cases=found.case,
+        se=math.sqrt(components.of_mean),
+        se_new_runs=math.sqrt(components.of_mean + max(components.run_effect, 0.0) / k) if k > 1 else math.nan,
+        between_cases=components.case,
         between_runs=between_runs,
-        run_effect=found.run_effect,
+        run_effect=components.run_effect,
         share_cases=share,
         share_runs=1 - share,
         unanimous=float((table == table[:, :1]).all(axis=1).mean()),
-        units=found.units,
-        strata=found.strata,
-        between_units=found.unit,
-        df=found.df,
-        df_new_runs=_df_new_runs(found),
+        units=components.units,
+        strata=components.strata,
+        between_units=components.unit,
+        df=components.df,
+        df_new_runs=_df_new_runs(components),
     )
 
 
 def crossed_variance(
     values: FloatArray, *, units: npt.ArrayLike | None = None, strata: npt.ArrayLike | None = None
 ) -> CrossedVariance:
-    """Part the variance of values (cases, K), with the unit as the random factor that runs are crossed with."""
+    """Variance components of values (cases, K), with units as the random factor crossed with runs."""
     n, k = values.shape
     of_case, of_run = values.mean(axis=1), values.mean(axis=0)
     if (count := _count(units, n)) < 2:
         return CrossedVariance(k, count, 1, *[math.nan] * 6)
     sample = make_sample(n, units=units, strata=strata)
-    # What is left of a value when its case's and its run's mean are taken away: 0 where runs do not differ.
-    rest = values - of_case[:, None] - of_run + values.mean()
-    mean, left = float(_variances(sample, of_case[:, None])[0]), _over_runs(_variances(sample, rest), k)
-    (unit, within), (unit_by_run, _) = _nested(sample, of_case[:, None]), _nested(sample, rest)
+    # Residuals from the case means and run means: 0 if runs do not differ.
+    residuals = values - of_case[:, None] - of_run + values.mean()
+    mean, residual = float(_variances(sample, of_case[:, None])[0]), _over_runs(_variances(sample, residuals), k)
+    (unit, within), (unit_by_run, _) = _nested(sample, of_case[:, None]), _nested(sample, residuals)
     of_runs = float(of_run.var(ddof=1)) if k > 1 else math.nan
-    both = float(values.var(axis=1, ddof=1).mean()) - (of_runs - left) if k > 1 else math.nan
+    case_by_run = float(values.var(axis=1, ddof=1).mean()) - (of_runs - residual) if k > 1 else math.nan
     return CrossedVariance(
         runs=k,
         units=sample.units,
         strata=sample.strata,
         of_mean=mean,
         of_run=of_runs,
-        left=left,
+        residual=residual,
         unit=float(unit[0]) - _over_runs(unit_by_run, k) / k,
-        case=float(unit[0] + within[0]) - both / k,
-        case_by_run=both,
+        case=float(unit[0] + within[0]) - case_by_run / k,
+        case_by_run=case_by_run,
     )
 
 
 def satterthwaite(*parts: tuple[float, float]) -> float:
-    """Degrees of freedom of a sum of mean squares, each with its own; one that is subtracted is below 0 (1946).
+    """Degrees of freedom of a sum of mean squares, each with its own; a subtracted one is negative (1946).
 
-    Never fewer than the fewest of the parts that are added.
+    Never fewer than the fewest of the added parts.
     """
     total = sum(part for part, _ in parts)
     fewest = min((df for part, df in parts if part > 0), default=math.nan)
@@ -169,17 +168,18 @@ def _count(units: npt.ArrayLike | None, cases: int) -> int:
         return cases
     labels = np.asarray(units)
     if labels.shape != (cases,):
-        raise ValueError(f"units: shape {labels.shape} for {cases} cases; give one label for each case")
+        raise ValueError(f"units: shape {labels.shape} for {cases} cases; expected one label per case")
     return int(np.unique(labels).size)
 
 
-def _df_new_runs(found: CrossedVariance) -> float:
-    if found.runs < 2 or math.isnan(found.of_mean):
+def _df_new_runs(components: CrossedVariance) -> float:
+    if components.runs < 2 or math.isnan(components.of_mean):
         return math.nan
-    if not found.run_effect > 0:
-        return float(found.df)
-    k, runs = found.runs, found.runs - 1
-    return satterthwaite((found.of_mean, found.df), (found.of_run / k, runs), (-found.left / k, found.df * runs))
+    if not components.run_effect > 0:
+        return float(components.df)
+    k, runs = components.runs, components.runs - 1
+    residual = (-components.residual / k, components.df * runs)
+    return satterthwaite((components.of_mean, components.df), (components.of_run / k, runs), residual)
 
 
 def _variances(sample: Sample, columns: FloatArray) -> FloatArray:
@@ -195,14 +195,14 @@ def _nested(sample: Sample, columns: FloatArray) -> tuple[FloatArray, FloatArray
     within, df = by_unit.within.sum(axis=0), sample.units - sample.strata
     ms_within = within / max(sample.cases - sample.units, 1)
     ms_units = (by_stratum.within.sum(axis=0) - within) / df
-    # The size that stands for unequal ones; 1 where every case is a unit.
+    # The common size that represents unequal ones; 1 if every case is a unit.
     size = (sample.cases - (by_unit.sizes**2 / by_stratum.sizes[sample.stratum_of_unit]).sum()) / df
     return (ms_units - ms_within) / size, ms_within
 
 
-def _over_runs(of_rest: FloatArray, runs: int) -> float:
+def _over_runs(of_residuals: FloatArray, runs: int) -> float:
     """Sums over K columns that have K - 1 degrees of freedom between them."""
-    return float(of_rest.sum()) / (runs - 1) if runs > 1 else math.nan
+    return float(of_residuals.sum()) / (runs - 1) if runs > 1 else math.nan
 
 
 def _share(between_cases: float, between_runs: float) -> float:

@@ -1,9 +1,9 @@
 """Sign-flip tests: could the units' differences just as well have had the opposite sign?
 
 If two algorithms are equally good, a unit's difference is as likely to favour one as the other. So every choice of
-signs is as likely as the one that was seen, however the cases within a unit depend on each other. The test counts the
-choices whose sum is as far from 0: it is exact. With few units no p-value is small: five units that all agree have
-p = 1/16, and never less.
+signs is as likely as the observed one, however the cases within a unit depend on each other. The test counts the
+choices whose sum is at least as far from 0: it is exact. With few units no p-value is small: five units that all agree
+have p = 1/16.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from harness.stats.arrays import FloatArray, IntArray
 __all__ = ["BestOf", "FlipMethod", "SignFlip", "best_of", "sign_flip"]
 
 
-# Units whose sign flips are all looked at, half of them at a time.
+# Up to this many units all sign flips are enumerated, half of the units at a time.
 _ENUMERATED = 24
-# Beyond so many steps of the lattice, or additions of cells, an exact answer would take too long.
+# With more lattice steps, or more additions of cells, an exact answer would take too long.
 _CELLS = 1_000_000
 _ADDITIONS = 200_000_000
-# Sums that differ by less, relative to the largest, differ by rounding: they are ties.
+# Sums that differ by less than this, relative to the largest, differ only by rounding: they are ties.
 _ROUNDING = 1e-9
 FLIPS = 2000
 # Flips and candidates are multiplied in pieces of about this many numbers.
@@ -33,7 +33,7 @@ _PIECE = 1 << 22
 
 
 class FlipMethod(StrEnum):
-    """How the sums over all sign flips were counted; each way is exact."""
+    """How the sums over all sign flips were counted; both ways are exact."""
 
     ENUMERATION = "enumeration"
     CONVOLUTION = "convolution"
@@ -41,7 +41,7 @@ class FlipMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SignFlip:
-    """Two-sided p-value of the sign-flip test, and how many units have a difference at all."""
+    """Two-sided p-value of the sign-flip test, and the number of units with a difference."""
 
     p_value: float
     units: int
@@ -52,7 +52,7 @@ def sign_flip(unit_sums: npt.ArrayLike) -> SignFlip | None:
     """Test the sum of the units' differences against all its sign flips; units without a difference do not matter.
 
     All flips are enumerated for up to 24 units. For more, sums that are whole multiples of one step (differences of
-    counts of cases) are convolved. None where neither is possible.
+    counts of cases) are convolved. None if neither is possible.
     """
     sums = _check(unit_sums)
     if sums.size <= _ENUMERATED:
@@ -63,11 +63,11 @@ def sign_flip(unit_sums: npt.ArrayLike) -> SignFlip | None:
 
 def _by_enumeration(sums: FloatArray) -> float:
     """Count the pairs of a flip of the first half and one of the second whose sum is far enough below 0."""
-    seen, rounding = abs(float(sums.sum())), _ROUNDING * float(np.abs(sums).sum())
-    if seen <= rounding:
+    observed, rounding = abs(float(sums.sum())), _ROUNDING * float(np.abs(sums).sum())
+    if observed <= rounding:
         return 1.0
     first, second = _flips(sums[::2]), np.sort(_flips(sums[1::2]))
-    below = int(np.searchsorted(second, rounding - seen - first, side="right").sum())
+    below = int(np.searchsorted(second, rounding - observed - first, side="right").sum())
     return math.ldexp(2 * below, -sums.size)
 
 
@@ -80,55 +80,55 @@ def _flips(sums: FloatArray) -> FloatArray:
 
 
 def _by_convolution(sums: FloatArray) -> float | None:
-    """P(2 B <= S - |T|), twice, with B the sum of the sizes that a coin takes and S the sum of all of them."""
+    """2 P(2 B <= S - |T|), with B the sum of the sizes picked by coin tosses and S the sum of all sizes."""
     sizes = _lattice(np.abs(sums))
     if sizes is None:
         return None
-    total, seen = int(sizes.sum()), abs(int((np.sign(sums).astype(np.int64) * sizes).sum()))
+    total, observed = int(sizes.sum()), abs(int((np.sign(sums).astype(np.int64) * sizes).sum()))
     values, counts = np.unique(sizes, return_counts=True)
-    cells, common = (total - seen) // 2 + 1, int(np.argmax(counts))
+    cells, common = (total - observed) // 2 + 1, int(np.argmax(counts))
     if total > _CELLS or (sizes.size - counts[common]) * cells > _ADDITIONS:
         return None
-    chances = _binomial(int(values[common]), int(counts[common]), cells)
+    probabilities = _binomial(int(values[common]), int(counts[common]), cells)
     for size in np.repeat(np.delete(values, common), np.delete(counts, common)):
-        chances = _with_coin(chances, int(size))
-    return min(2 * float(chances.sum()), 1.0)
+        probabilities = _with_coin(probabilities, int(size))
+    return min(2 * float(probabilities.sum()), 1.0)
 
 
 def _binomial(size: int, count: int, cells: int) -> FloatArray:
-    """Chances of the sums 0, 1, ... of `count` units of one size, each taken by a coin."""
+    """Probabilities of the sums 0, 1, ... of `count` units of one size, each picked by a coin toss."""
     from scipy.special import gammaln
 
-    taken = np.arange(min(count, (cells - 1) // size) + 1)
-    log_ways = gammaln(count + 1) - gammaln(taken + 1) - gammaln(count - taken + 1)
-    chances = np.zeros(cells)
-    chances[taken * size] = np.exp(log_ways - count * math.log(2))
-    return chances
+    picked = np.arange(min(count, (cells - 1) // size) + 1)
+    log_ways = gammaln(count + 1) - gammaln(picked + 1) - gammaln(count - picked + 1)
+    probabilities = np.zeros(cells)
+    probabilities[picked * size] = np.exp(log_ways - count * math.log(2))
+    return probabilities
 
 
-def _with_coin(chances: FloatArray, size: int) -> FloatArray:
-    half = chances / 2
-    added = half.copy()
-    added[size:] += half[: max(half.size - size, 0)]
-    return added
+def _with_coin(probabilities: FloatArray, size: int) -> FloatArray:
+    half = probabilities / 2
+    total = half.copy()
+    total[size:] += half[: max(half.size - size, 0)]
+    return total
 
 
 def _lattice(sizes: FloatArray) -> IntArray | None:
-    """The sizes in steps of their greatest common divisor, None where there is no such step or too many of it."""
+    """The sizes in steps of their greatest common divisor; None if there is none or there are too many steps."""
     largest = float(sizes.max())
     step, smallest = largest, _ROUNDING * largest
     for size in np.unique(sizes):
-        step = _common(step, float(size), smallest)
+        step = _common_divisor(step, float(size), smallest)
     if largest / step > _CELLS:
         return None
     steps = np.rint(sizes / step)
-    # Rounding errors of the divisor grow with the number of steps: what is meant is the step that fits best.
+    # Rounding errors of the divisor grow with the number of steps: take the step that fits best.
     step = float(sizes @ steps / (steps @ steps))
     return steps.astype(np.int64) if (np.abs(sizes - steps * step) <= smallest).all() else None
 
 
-def _common(a: float, b: float, smallest: float) -> float:
-    """Euclid's algorithm on numbers that have rounding errors."""
+def _common_divisor(a: float, b: float, smallest: float) -> float:
+    """Euclid's algorithm on numbers with rounding errors."""
     while b > smallest:
         a, b = b, abs(math.remainder(a, b))
     return a
@@ -140,13 +140,13 @@ def _check(unit_sums: npt.ArrayLike) -> FloatArray:
         raise ValueError(f"unit sums have shape {sums.shape}: expected one for each unit")
     if not np.isfinite(sums).all():
         raise ValueError("a unit's sum is not a finite number: leave such units out first")
-    # What is left of sums that cancel is rounding, not a difference.
+    # What remains of sums that cancel is rounding, not a difference.
     return np.asarray(sums[np.abs(sums) > _ROUNDING * np.abs(sums).max(initial=0.0)])
 
 
 @dataclass(frozen=True, slots=True)
 class BestOf:
-    """`p_value`: how often the best of these candidates would lead as clearly if none were better than the standard."""
+    """`p_value`: how often the best candidate would lead as clearly if none were better than the standard."""
 
     best: int
     t: float
@@ -156,31 +156,31 @@ class BestOf:
 
 
 def best_of(leads: npt.ArrayLike, *, rng: np.random.Generator, flips: int = FLIPS, best: int | None = None) -> BestOf:
-    """A one-sided randomisation test over candidates (units, m): what each unit adds to each one's lead.
+    """A one-sided randomisation test of the best of m candidates; `leads` (units, m) is each unit's share of each lead.
 
-    If a candidate is no better than the standard, the sign of a unit's lead is a coin toss; it is tossed for all
-    candidates at once, which keeps their dependence. The largest t of the candidates (sum over root of the sum of
-    squares, which no toss changes) is compared with the largest of every toss: Westfall and Young (1993), single step.
-    `best` names the candidate to be judged, where that is not the one with the largest t.
+    If a candidate is no better than the standard, the sign of a unit's lead is a coin toss. One toss is used for all
+    candidates, which keeps their dependence. The largest t of the candidates (sum over root of the sum of squares,
+    which no toss changes) is compared with the largest of every toss: Westfall and Young (1993), single step. `best`
+    is the candidate to test, if not the one with the largest t.
     """
-    d = _checked(leads)
+    d = _check_leads(leads)
     scale = np.sqrt((d**2).sum(axis=0))
     scaled = np.divide(d, scale, out=np.zeros_like(d), where=scale > 0)
     t = scaled.sum(axis=0)
     chosen = int(t.argmax()) if best is None else best
-    beaten = 0
+    exceeded = 0
     step = max(1, _PIECE // max(d.shape))
     for start in range(0, flips, step):
         signs = rng.choice(np.array([-1.0, 1.0]), size=(min(step, flips - start), len(d)))
-        # The hair is rounding: a toss that gives the very same t must count.
-        beaten += int(((signs @ scaled).max(axis=1) >= t[chosen] - 1e-9).sum())
-    return BestOf(chosen, float(t[chosen]), (beaten + 1) / (flips + 1), d.shape[1], flips)
+        # The tolerance is for rounding: a toss with exactly the same t must count.
+        exceeded += int(((signs @ scaled).max(axis=1) >= t[chosen] - 1e-9).sum())
+    return BestOf(chosen, float(t[chosen]), (exceeded + 1) / (flips + 1), d.shape[1], flips)
 
 
-def _checked(leads: npt.ArrayLike) -> FloatArray:
+def _check_leads(leads: npt.ArrayLike) -> FloatArray:
     d = np.asarray(leads, dtype=np.float64)
     if d.ndim != 2 or not d.size:
-        raise ValueError(f"leads have shape {d.shape}: expected units x candidates, one of each at least")
+        raise ValueError(f"leads have shape {d.shape}: expected units x candidates, at least one of each")
     if not np.isfinite(d).all():
         raise ValueError("leads must be finite numbers")
     return d

@@ -1,8 +1,8 @@
-"""How much of a rate's variance is the training, how much the cases, how much the dice.
+"""How much of a rate's variance is due to the training, the cases, and chance in the algorithm.
 
-An algorithm is trained K times, each time without another fold of its training material, and asked every case, R times
-each. A two-way analysis of variance with random effects parts what is seen; what another training sample would do
-follows from it by the delete-a-group jackknife, since trainings that share all but two folds are nearly the same.
+An algorithm is trained K times, each time without another fold of its training material, and answers every case R
+times. A two-way analysis of variance with random effects separates the components. The variance over other training
+samples follows by the delete-a-group jackknife, since trainings that share all but two folds are nearly the same.
 """
 
 from __future__ import annotations
@@ -21,18 +21,17 @@ __all__ = ["TrainingVariance", "training_variance"]
 
 @dataclass(frozen=True, slots=True)
 class TrainingVariance:
-    """Variance components of a single answer, unbiased (below 0 by chance), and standard errors of the rate.
+    """Variance components of a single answer, unbiased (maybe below 0), and standard errors of the rate.
 
     `case`: cases differ in difficulty, within their stratum; `unit` is the part of it that the cases of a unit share.
-    `interaction`: another training succeeds on other cases. `run`: the same case
-    and training get another answer; not a number with one answer, and then a part of `interaction`. `training`: what a
-    training sample of this size has in common over all cases, from `between_folds`, the component that is seen between
-    trainings on overlapping material, times (K - 1)^2 / K.
+    `interaction`: another training succeeds on other cases. `run`: the same case and training get another answer; NaN
+    with one answer, and then part of `interaction`. `training`: the effect of a training sample of this size on all
+    cases, from `between_folds`, the component observed between trainings on overlapping material, times (K - 1)^2 / K.
 
     `se_cases` is for new units with these trainings, on `df_cases` degrees of freedom (units minus strata);
     `se_training`, by the jackknife, for another training sample and these cases, on `df_training`, K - 1; `se` for
-    both, on `df`, Satterthwaite's of the two. With one answer a case the dice cannot be told from the training and are
-    taken for it.
+    both, on `df`, Satterthwaite's of the two. With one answer per case, chance in the algorithm cannot be separated
+    from the training and is counted as part of it.
     """
 
     cases: int
@@ -61,57 +60,57 @@ def training_variance(
 ) -> TrainingVariance:
     """Analyse an array (cases, trainings, runs) of successes.
 
-    `units` and `strata` are labels, one a case: cases of a unit were sampled together, strata would be the same in a
+    `units` and `strata` are labels, one per case: cases of a unit were sampled together, strata would be the same in a
     repetition. Without `units`, each case is one.
     """
-    y = _checked(successes)
+    y = _check_successes(successes)
     n, k, r = y.shape
     cell = y.mean(axis=2)
-    found = crossed_variance(cell, units=units, strata=strata)
-    if math.isnan(found.of_mean):
-        raise ValueError("all cases are of one unit: expected two units at least")
+    components = crossed_variance(cell, units=units, strata=strata)
+    if math.isnan(components.of_mean):
+        raise ValueError("all cases belong to one unit: expected at least two units")
     run = float(((y - cell[:, :, None]) ** 2).sum()) / (n * k * (r - 1)) if r > 1 else math.nan
-    other_training = _of_other_training(found, run / (n * r) if r > 1 else 0.0)
+    training_sample = _training_sample_variance(components, run / (n * r) if r > 1 else 0.0)
     return TrainingVariance(
         cases=n,
         folds=k,
         runs=r,
         rate=float(y.mean()),
         rates=tuple(cell.mean(axis=0).tolist()),
-        between_folds=found.run_effect,
-        training=found.run_effect * (k - 1) ** 2 / k,
-        case=found.case,
-        interaction=found.case_by_run - (run / r if r > 1 else 0.0),
+        between_folds=components.run_effect,
+        training=components.run_effect * (k - 1) ** 2 / k,
+        case=components.case,
+        interaction=components.case_by_run - (run / r if r > 1 else 0.0),
         run=run,
-        se_cases=math.sqrt(found.of_mean),
-        se_training=math.sqrt(other_training),
-        # By chance the case component may come out low; both together are never surer than one of them.
-        se=math.sqrt(max(other_training + max(found.of_cases, 0.0), found.of_mean)),
-        units=found.units,
-        strata=found.strata,
-        unit=found.unit,
-        df_cases=found.df,
+        se_cases=math.sqrt(components.of_mean),
+        se_training=math.sqrt(training_sample),
+        # By chance the case component may be low; the error for both is never below that for cases alone.
+        se=math.sqrt(max(training_sample + max(components.of_cases, 0.0), components.of_mean)),
+        units=components.units,
+        strata=components.strata,
+        unit=components.unit,
+        df_cases=components.df,
         df_training=k - 1,
-        df=_df(found, other_training),
+        df=_df(components, training_sample),
     )
 
 
-def _checked(successes: npt.ArrayLike) -> FloatArray:
+def _check_successes(successes: npt.ArrayLike) -> FloatArray:
     y = np.asarray(successes, dtype=np.float64)
     if y.ndim != 3 or y.shape[0] < 2 or y.shape[1] < 2 or y.shape[2] < 1:
-        raise ValueError(f"successes have shape {y.shape}: expected two cases, two trainings and a run at least")
+        raise ValueError(f"successes have shape {y.shape}: expected at least two cases, two trainings and one run")
     return y
 
 
-def _of_other_training(found: CrossedVariance, dice: float) -> float:
-    """The delete-a-group jackknife of the rate: (K - 1)/K times the sum of squares, the dice taken out of it."""
-    k = found.runs
-    return max(found.of_run - dice, 0.0) * (k - 1) ** 2 / k + dice
+def _training_sample_variance(components: CrossedVariance, run: float) -> float:
+    """The delete-a-group jackknife of the rate: (K - 1)/K times the sum of squares, without the variance of runs."""
+    k = components.runs
+    return max(components.of_run - run, 0.0) * (k - 1) ** 2 / k + run
 
 
-def _df(found: CrossedVariance, other_training: float) -> float:
-    k = found.runs
-    if not found.of_cases > 0:
+def _df(components: CrossedVariance, training_sample: float) -> float:
+    k = components.runs
+    if not components.of_cases > 0:
         return float(k - 1)
-    cases, left = (found.of_mean, found.df), (-found.left / k, found.df * (k - 1))
-    return satterthwaite((other_training, k - 1), cases, left)
+    cases, residual = (components.of_mean, components.df), (-components.residual / k, components.df * (k - 1))
+    return satterthwaite((training_sample, k - 1), cases, residual)

@@ -3,9 +3,9 @@
 After "Is the Urn Well-Mixed?" (2004), section 3: repeat an experiment, compare the variance of its results with what
 each design predicts from within the trials, and reject the designs that do not fit. The paper compares by eye; but with
 45 trials the ratio of the sample variance to its estimate lies anywhere from 0.6 to 1.5 by chance. Here a prediction is
-compatible when it lies in the chi-square interval of the observed variance (`urn`), or by a permutation test
-(`mixing`): under each design some things can be exchanged between trials, elements within their groups (stratified),
-whole groups (cluster), everything (simple random), and how the sample variance is distributed over such exchanges is
+compatible if it lies in the chi-square interval of the observed variance (`urn`), or if a permutation test does not
+reject it (`mixing`). Each design says what can be exchanged between trials: elements within their groups (stratified),
+whole groups (cluster), or everything (simple random). The distribution of the sample variance over such exchanges is
 what the design predicts.
 """
 
@@ -27,9 +27,9 @@ __all__ = ["DESIGNS", "Mixing", "UrnVariance", "mixing", "permutations_needed", 
 
 DESIGNS = ("st", "srs", "cl")
 MOST_THRESHOLDS = 60
-# Kinds of things beyond which moving them one by one is quicker than drawing how many of each kind come where.
+# With more kinds of items than this, moving them one by one is faster than drawing how many of each kind go where.
 _MOST_KINDS = 1000
-# Variances closer than this (relative) are equal: sums of the same numbers in another order.
+# Variances with a smaller relative difference are equal: sums of the same numbers in another order.
 _ROUNDING = 1e-9
 
 
@@ -49,24 +49,24 @@ class UrnVariance:
 def urn(
     values: npt.ArrayLike, groups: npt.ArrayLike, *, weights: Weights = "cases", confidence: float = 0.95
 ) -> UrnVariance:
-    """Test the designs on an (n cases, trials) table whose rows are grouped alike in every trial.
+    """Test the designs on an (n cases, trials) table whose rows are grouped in the same way in every trial.
 
-    Trials must not share cases. Whether the groups of a trial are those of the other trials (the same subjects again)
-    or others of their kind is what decides between `st` and `cl`.
+    Trials must not share cases. `st` applies if all trials have the same groups (the same subjects again), `cl` if each
+    has new ones.
     """
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] < 2:
-        raise ValueError(f"values have shape {table.shape}, expected (cases, trials) with two trials at least")
+        raise ValueError(f"values have shape {table.shape}, expected (cases, trials) with at least two trials")
     predicted = design_variances(table, groups, weights=weights)
     variance = float(predicted.mean.var(ddof=1))
     interval = variance_interval(variance, table.shape[1] - 1, confidence=confidence)
     means = {name: float(getattr(predicted, name).mean()) for name in ("st", "srs", "cl")}
-    fits = tuple(name for name, value in means.items() if interval.low <= value <= interval.high)
-    return UrnVariance(table.shape[1], variance, interval, **means, compatible=fits)
+    compatible = tuple(name for name, value in means.items() if interval.low <= value <= interval.high)
+    return UrnVariance(table.shape[1], variance, interval, **means, compatible=compatible)
 
 
 def variance_interval(variance: float, df: int, *, confidence: float = 0.95) -> Interval:
-    """Chi-square interval of a variance with these degrees of freedom, for values near enough to normal."""
+    """Chi-square interval of a variance with these degrees of freedom, for approximately normal values."""
     from scipy.special import chdtri
 
     if not (variance >= 0 and df > 0 and 0 < confidence < 1):
@@ -79,8 +79,8 @@ def variance_interval(variance: float, df: int, *, confidence: float = 0.95) -> 
 class Mixing:
     """The sample variance of the trials' rates, what each design predicts, and how well they agree.
 
-    `p_values` are two-sided, by permutation; for `st` by chi-square where every group is in one trial only, since then
-    nothing can be exchanged within groups. `direction`: 1 where the sample variance is larger than the design predicts.
+    `p_values` are two-sided, by permutation; for `st` by chi-square if every group is in one trial only, since then
+    nothing can be exchanged within groups. `direction`: 1 if the sample variance is larger than the design predicts.
     """
 
     rate: float
@@ -90,9 +90,9 @@ class Mixing:
     direction: dict[str, int]
 
     def ratio(self, design: str) -> float:
-        """Sample variance over what is predicted; above 1, the design misses variance."""
-        below = self.predicted[design]
-        return self.sample_variance / below if below > 0 else float("nan")
+        """Sample variance over the predicted one; above 1, the design misses variance."""
+        predicted = self.predicted[design]
+        return self.sample_variance / predicted if predicted > 0 else float("nan")
 
     def compatible(self, alpha: float = 0.05) -> list[str]:
         """The designs that are not rejected."""
@@ -100,45 +100,46 @@ class Mixing:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Coded:
-    """Elements by their pattern of success over the thresholds, of which there are few."""
+class _CodedElements:
+    """Elements coded by their pattern of success over the thresholds; there are few patterns."""
 
     code: IntArray
     patterns: FloatArray
     trials: Trials
 
     def rates(self, code: IntArray) -> FloatArray:
-        """The rates (trials, thresholds), with these codes in place of the elements' own."""
+        """The rates (trials, thresholds) if the elements had these codes."""
         kinds = len(self.patterns)
         counts = np.bincount(self.trials.trial * kinds + code, minlength=self.trials.count * kinds)
         return _rates(counts.reshape(self.trials.count, kinds), self.patterns)
 
 
 def mixing(success: BoolArray, trials: Trials, *, rng: np.random.Generator, permutations: int = 999) -> list[Mixing]:
-    """Test the designs at each threshold: `success` has the shape (elements, thresholds), all elements there are."""
+    """Test the designs at each threshold: `success` (elements, thresholds) has all elements, in trials or not."""
     if success.ndim != 2 or not 1 <= success.shape[1] <= MOST_THRESHOLDS:
         raise ValueError(
-            f"success has shape {success.shape}: expected (elements, thresholds), {MOST_THRESHOLDS} at most"
+            f"success has shape {success.shape}: expected (elements, thresholds), at most {MOST_THRESHOLDS} thresholds"
         )
     if permutations < 1:
         raise ValueError(f"{permutations} permutations: expected one or more")
-    kept = np.asarray(success, dtype=np.bool_)[trials.at]
-    coded = _coded(kept, trials)
+    selected = np.asarray(success, dtype=np.bool_)[trials.at]
+    coded = _code_elements(selected, trials)
     rates = coded.rates(coded.code)
     variance = rates.var(axis=0, ddof=1)
-    predicted = _predicted(kept, trials)
-    drawn = {"st": _within_groups(coded, rng), "srs": _everything(coded, rng), "cl": _whole_groups(coded, rng)}
-    p_values = {design: _p_values(draw, variance, permutations) for design, draw in drawn.items() if draw is not None}
+    predicted = _predicted(selected, trials)
+    draws = {"st": _within_groups(coded, rng), "srs": _everything(coded, rng), "cl": _whole_groups(coded, rng)}
+    p_values = {design: _p_values(draw, variance, permutations) for design, draw in draws.items() if draw is not None}
     p_values.setdefault("st", _chi_square(variance, predicted["st"], trials.count - 1))
-    return [_one(k, float(kept[:, k].mean()), variance, predicted, p_values) for k in range(kept.shape[1])]
+    rates_overall = selected.mean(axis=0).tolist()
+    return [_mixing_at(k, rate, variance, predicted, p_values) for k, rate in enumerate(rates_overall)]
 
 
 def permutations_needed(alpha: float) -> int:
-    """The fewest with which a design can be rejected: the smallest p of N permutations, two-sided, is 2 / (N + 1)."""
+    """The fewest permutations that can reject a design: the smallest two-sided p of N permutations is 2 / (N + 1)."""
     return math.ceil(2 / alpha - _ROUNDING) - 1
 
 
-def _one(
+def _mixing_at(
     k: int, rate: float, variance: FloatArray, predicted: dict[str, FloatArray], p_values: dict[str, FloatArray]
 ) -> Mixing:
     expected = {design: float(predicted[design][k]) for design in DESIGNS}
@@ -157,15 +158,15 @@ def _sign(difference: float) -> int:
 
 
 def _predicted(success: BoolArray, trials: Trials) -> dict[str, FloatArray]:
-    """The point estimates of every trial, averaged over the trials."""
+    """The predictions from each trial, averaged over the trials."""
     order = np.argsort(trials.trial, kind="stable")
     ends = np.cumsum(np.bincount(trials.trial))[:-1]
-    found = [design_variances(success[at], trials.group[at]) for at in np.split(order, ends)]
-    return {design: np.mean([getattr(one, design) for one in found], axis=0) for design in DESIGNS}
+    by_trial = [design_variances(success[at], trials.group[at]) for at in np.split(order, ends)]
+    return {design: np.mean([getattr(one, design) for one in by_trial], axis=0) for design in DESIGNS}
 
 
 def _p_values(draw: Callable[[], FloatArray], variance: FloatArray, permutations: int) -> FloatArray:
-    """Twice the smaller tail, the data themselves counted among the draws."""
+    """Twice the smaller tail, with the observed data counted as one of the draws."""
     above, below = np.ones((2, variance.size))
     high, low = variance * (1 - _ROUNDING), variance * (1 + _ROUNDING)
     for _ in range(permutations):
@@ -175,8 +176,8 @@ def _p_values(draw: Callable[[], FloatArray], variance: FloatArray, permutations
     return np.asarray(np.minimum(2 * np.minimum(above, below) / (permutations + 1), 1.0))
 
 
-def _within_groups(coded: _Coded, rng: np.random.Generator) -> Callable[[], FloatArray] | None:
-    """Elements of a group change places; groups of one size at once. None where each group is in one trial only."""
+def _within_groups(coded: _CodedElements, rng: np.random.Generator) -> Callable[[], FloatArray] | None:
+    """Exchange elements within groups; groups of one size at once. None if each group is in one trial only."""
     group = coded.trials.group
     if coded.trials.nested:
         return None
@@ -194,15 +195,15 @@ def _within_groups(coded: _Coded, rng: np.random.Generator) -> Callable[[], Floa
     return draw
 
 
-def _everything(coded: _Coded, rng: np.random.Generator) -> Callable[[], FloatArray]:
-    """All elements change places: only how many of each kind every trial gets is drawn."""
+def _everything(coded: _CodedElements, rng: np.random.Generator) -> Callable[[], FloatArray]:
+    """Exchange all elements: only how many of each kind every trial gets is drawn."""
     kinds = np.bincount(coded.code, minlength=len(coded.patterns))
     sizes = np.bincount(coded.trials.trial)
-    return lambda: _rates(_dealt(kinds, sizes, rng), coded.patterns)
+    return lambda: _rates(_deal(kinds, sizes, rng), coded.patterns)
 
 
-def _whole_groups(coded: _Coded, rng: np.random.Generator) -> Callable[[], FloatArray]:
-    """What a group has in a trial stays together and changes places with that of any other group and trial."""
+def _whole_groups(coded: _CodedElements, rng: np.random.Generator) -> Callable[[], FloatArray]:
+    """Exchange whole cells: the elements of a group in a trial stay together."""
     trials, patterns = coded.trials, len(coded.patterns)
     groups = trials.groups
     names, cell = np.unique(trials.trial * groups + trials.group, return_inverse=True)
@@ -212,13 +213,13 @@ def _whole_groups(coded: _Coded, rng: np.random.Generator) -> Callable[[], Float
     sizes = np.bincount(names // groups)
     if len(cells) <= _MOST_KINDS:
         kinds = np.bincount(kind)
-        return lambda: _rates(_dealt(kinds, sizes, rng) @ cells, coded.patterns)
+        return lambda: _rates(_deal(kinds, sizes, rng) @ cells, coded.patterns)
     starts = np.cumsum(sizes) - sizes
     return lambda: _rates(np.add.reduceat(cells[rng.permutation(kind)], starts, axis=0), coded.patterns)
 
 
-def _dealt(kinds: IntArray, sizes: IntArray, rng: np.random.Generator) -> IntArray:
-    """How many things of each kind every trial of a given size gets when all are dealt at random."""
+def _deal(kinds: IntArray, sizes: IntArray, rng: np.random.Generator) -> IntArray:
+    """How many items of each kind every trial of a given size gets when all are dealt at random."""
     left, counts = sizes.copy(), np.empty((sizes.size, kinds.size), dtype=np.intp)
     for kind, number in enumerate(kinds.tolist()):
         counts[:, kind] = rng.multivariate_hypergeometric(left, number, method="marginals")
@@ -226,10 +227,10 @@ def _dealt(kinds: IntArray, sizes: IntArray, rng: np.random.Generator) -> IntArr
     return counts
 
 
-def _coded(success: BoolArray, trials: Trials) -> _Coded:
+def _code_elements(success: BoolArray, trials: Trials) -> _CodedElements:
     number = success @ (1 << np.arange(success.shape[1]))
     first, code = np.unique(number, return_index=True, return_inverse=True)[1:]
-    return _Coded(code.reshape(-1), success[first].astype(np.float64), trials)
+    return _CodedElements(code.reshape(-1), success[first].astype(np.float64), trials)
 
 
 def _rates(counts: npt.NDArray[np.intp], patterns: FloatArray) -> FloatArray:

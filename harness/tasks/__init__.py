@@ -1,4 +1,4 @@
-"""Tasks: one file each says all that the harness must know about one; nothing else compares their names."""
+"""Tasks: one file per task has all that the harness needs to know about it; no other code compares their names."""
 
 from collections.abc import Iterator, Mapping
 
@@ -43,22 +43,22 @@ TASKS: Mapping[str, Task] = {task.name: task for task in (LABEL, SCORE, RANK, VA
 
 
 def find_task(name: str) -> Task | None:
-    """The task of that name, built in or of a plug-in; None where there is none."""
+    """The task with this name, built in or from a plug-in; None if there is none."""
     return TASKS[name] if name in TASKS else PLUGINS.find(name)
 
 
 def task_names() -> list[str]:
-    """All tasks, those of plug-ins last."""
+    """The names of all tasks, plug-ins last."""
     return [*TASKS, *PLUGINS.names()]
 
 
 def plugin_of(task: Task) -> Plugin | None:
-    """Where a task came from; None where it is built in."""
+    """The plug-in that a task comes from; None if it is built in."""
     return PLUGINS.plugin(task.name)
 
 
 def _mistakes(task: Task) -> Iterator[str]:
-    """What keeps a task of a plug-in from being used; the abstract methods it has, or it could not have been made."""
+    """What makes a plug-in's task unusable; Python has already checked that its abstract methods are defined."""
     if not isinstance(getattr(task, "summary", None), str):
         yield "summary is missing"
     decisions = getattr(task, "decisions", None)

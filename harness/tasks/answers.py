@@ -1,4 +1,4 @@
-"""The shapes an answer may come in, shared by the tasks."""
+"""Parsing of answers, shared by the tasks."""
 
 import math
 import sys
@@ -17,7 +17,7 @@ def shown(raw: object) -> str:
 
 
 def number(raw: object, what: str) -> float:
-    """A finite number, also one written as text."""
+    """A finite number, which may be written as text."""
     if isinstance(raw, bool) or not isinstance(raw, (int, float, str)):
         raise AnswerError(f"{what} {shown(raw)} is not a number")
     try:
@@ -30,7 +30,7 @@ def number(raw: object, what: str) -> float:
 
 
 def bounded(value: float) -> float:
-    """JSON knows no infinity, and a score that is not recorded would pass every threshold."""
+    """At most the largest float: JSON has no infinity, and an unrecorded score would pass every threshold."""
     return min(value, sys.float_info.max)
 
 
@@ -52,13 +52,13 @@ def _writable(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise AnswerError(f"label {shown(text)} is not Unicode text; decode it properly") from None
+        raise AnswerError(f"label {shown(text)} is not valid Unicode text; decode it properly") from None
     return text
 
 
 def fields(raw: object, known: frozenset[str]) -> Mapping[str, object] | None:
-    """The answer as a JSON object with one of the known keys, or None where it is something else."""
-    # A plain dict is by far the most frequent, and asking an abstract class takes longer than all the rest.
+    """The answer as a JSON object with one of the known keys, or None if it is something else."""
+    # Nearly all are plain dicts, and an isinstance check against an abstract class is slow.
     if (type(raw) is dict or isinstance(raw, Mapping)) and not known.isdisjoint(raw):
         return cast("Mapping[str, object]", raw)
     return None

@@ -1,4 +1,4 @@
-"""The gallery of an identification test: images of known people, against which a probe is compared."""
+"""The gallery of an identification test: images of known people, with which a probe is compared."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,11 +9,11 @@ from harness.model import Case
 
 
 class Gallery:
-    """Gallery images in the order of their table; `expect` of each is who it shows."""
+    """Gallery images in the order of their table; `expect` names the person that each shows."""
 
     def __init__(self, entries: Iterable[Case]) -> None:
         self.entries = tuple(entries)
-        # The places of images by their id, and the numbers of people by their name, in order of appearance.
+        # Indices of images by id, and numbers of people by name, in order of appearance.
         self.place = {entry.id: place for place, entry in enumerate(self.entries)}
         self.who: dict[str, int] = {}
         self.codes = [self.who.setdefault(entry.expect, len(self.who)) for entry in self.entries]
@@ -27,11 +27,11 @@ class Gallery:
         return len(self.entries)
 
     def twin(self, case: Case) -> int:
-        """The place of the image that the probe itself is, which it is not compared with; -1 where there is none."""
+        """The index of the probe's own image, which it is not compared with; -1 if it is not in the gallery."""
         return self._by_input.get(_key(case.input), -1)
 
     def own(self, case: Case) -> int:
-        """The number of the person that a probe shows; -1 where no image of that person is there but the probe."""
+        """The number of the person that a probe shows; -1 if the gallery has no other image of that person."""
         code = self.who.get(case.real_class, -1)
         if code >= 0 and self._images[code] == 1:
             twin = self.twin(case)
@@ -40,5 +40,5 @@ class Gallery:
         return code
 
 
-def _key(given: Any) -> Any:
-    return given if isinstance(given, str) else msgspec.json.encode(given, order="sorted")
+def _key(value: Any) -> Any:
+    return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted")

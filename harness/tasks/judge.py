@@ -1,4 +1,4 @@
-"""The verdict on an answer, and the record of it: the harness decides, never the program."""
+"""The decision on an answer, and its record: the harness decides, never the program."""
 
 from collections.abc import Callable, Mapping
 
@@ -8,19 +8,19 @@ from harness.model import REFUSAL, Answer, Case, ErrorKind, ErrorRule, Outcome, 
 from harness.params import Value
 from harness.tasks.task import AnswerError, Task, TaskRules
 
-# An exception can hold a whole file; a record says what went wrong.
+# The text of an exception can be a whole file; a record only says what went wrong.
 LONGEST_MESSAGE = 2000
 
-# By (positive, accepted); `Outcome.of` a million times would be felt.
+# By (positive, accepted): calling `Outcome.of` a million times would be slow.
 _OUTCOMES = [
     [Outcome.of(positive=positive, accepted=accepted) for accepted in (False, True)] for positive in (False, True)
 ]
-# The stratum, or the PSU, of a case; None where the design has none.
+# Gives the stratum or the PSU of a case; None if the design has none.
 Group = Callable[[Case], str] | None
 
 
 def outcome_of_error(positive: bool, rule: ErrorRule = ErrorRule.FAILURE) -> Outcome:
-    """An error is a failure, whatever was claimed; or, where the test says so, a refusal."""
+    """An error is a failure, whatever was claimed, or a refusal if the test says so."""
     return _OUTCOMES[positive][rule is not ErrorRule.REFUSE and not positive]
 
 
@@ -36,13 +36,13 @@ def record(
     stratum: str | None,
     psu: str | None,
 ) -> Trial:
-    """The record of an answer; what is not there is left out."""
+    """The record of an answer, without missing values."""
     return Trial(
         case.id,
         outcome,
         case.positive,
         case.expect or UNSET,
-        # A true claim says it already.
+        # A true claim names the real class already.
         case.truth if case.truth and not (case.positive and case.truth == case.expect) else UNSET,
         UNSET if answer.actual is None else answer.actual,
         UNSET if answer.score is None else answer.score,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def best_and_lead(scores: Mapping[object, object]) -> Answer:
-    """The best label and its lead; a label that stands alone leads by its own score, ties go to the first."""
+    """The best label and its lead; a single label leads by its score, ties go to the first."""
     if not scores:
         return REFUSAL
     ranked = sorted(((number(s, f"score of {shown(k)}"), k) for k, s in scores.items()), key=lambda pair: -pair[0])
@@ -49,7 +49,7 @@ KEYS = frozenset({"label", "scores"})
 
 
 class LabelTask(Task):
-    """A claim is accepted when the label is the claimed one and passes the threshold."""
+    """A claim is accepted if the label is the claimed one and passes the threshold."""
 
     name = "label"
     summary = "say what it is, or refuse"
@@ -111,7 +111,7 @@ id,input,expect,positive
         return accepts
 
     def limits(self, rules: TaskRules, params: Mapping[str, Value]) -> DecisionLimits:
-        """The score where the label is the claimed one; without a score, every threshold is passed."""
+        """The score if the label is the claimed one; without a score, every threshold is passed."""
 
         def of(trial: RecordedAnswer, positive: bool) -> float:
             actual, expect, score = trial.actual, trial.expect, trial.score
@@ -122,22 +122,22 @@ id,input,expect,positive
         return DecisionLimits("threshold", True, of)
 
     def curve(self, columns: RecordColumns, rules: TaskRules, params: Mapping[str, Value]) -> CurveRule:
-        """A score counts when the label is the claimed one, or the case is negative and claims nothing."""
-        given = answered(columns)
-        return CurveRule(True, counts=given & _claimed(columns), needed=given)
+        """A score counts if the label is the claimed one, or if the case is negative and claims nothing."""
+        has_answer = answered(columns)
+        return CurveRule(True, counts=has_answer & _matches_claim(columns), needed=has_answer)
 
 
-def _claimed(columns: RecordColumns) -> BoolArray:
+def _matches_claim(columns: RecordColumns) -> BoolArray:
     import numpy as np
 
     if (columns.actual.codes < 0).all():  # imported scores, without labels
         return np.ones(columns.score.size, dtype=np.bool_)
     code = {label: number for number, label in enumerate(columns.expect.labels) if label}
-    # One more for records without an answer, whose code is -1: the last place.
+    # The last entry is for records without an answer, whose code is -1.
     table = np.array([*(code.get(label, -2) for label in columns.actual.labels), -2], dtype=np.int64)
-    nothing = np.array([*(not label for label in columns.expect.labels), True])[columns.expect.codes]
+    no_claim = np.array([*(not label for label in columns.expect.labels), True])[columns.expect.codes]
     same = table[columns.actual.codes] == columns.expect.codes
-    return np.asarray(same | (nothing & ~columns.positive))
+    return np.asarray(same | (no_claim & ~columns.positive))
 
 
 LABEL = LabelTask()

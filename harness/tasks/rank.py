@@ -1,7 +1,7 @@
 """Task `rank`: identification, a probe against a gallery.
 
-The rank is 1 + the number of wrong identities that score at least as well as the best right image, so that ties count
-against the algorithm. A probe is not compared with itself, where it is in the gallery too.
+The rank is 1 + the number of wrong identities that score at least as well as the best right image, so ties count
+against the algorithm. If a probe is in the gallery too, it is not compared with itself.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,9 +33,9 @@ SHAPES = "scores by gallery id or identity, scores in the gallery's order, or a 
 
 
 class RankTask(Task):
-    """A probe is accepted when the right one is among the first `rank`, and passes the threshold if there is one.
+    """A probe is accepted if the right person is among the first `rank`, and passes the threshold if there is one.
 
-    A negative case, of someone not enrolled, is accepted when anyone in the gallery passes the threshold.
+    A negative case, of someone not enrolled, is accepted if anyone in the gallery passes the threshold.
     """
 
     name = "rank"
@@ -56,27 +56,27 @@ table = "gallery.csv"
         },
     )
     decisions = {
-        "rank": Param("rank", ParamType.INT, 1, True, "among how many first candidates the right one must be"),
-        "threshold": Param("threshold", ParamType.FLOAT, 0.0, True, "the score from which a candidate is accepted"),
+        "rank": Param("rank", ParamType.INT, 1, True, "the right one must be among this many best candidates"),
+        "threshold": Param("threshold", ParamType.FLOAT, 0.0, True, "the score at which a candidate is accepted"),
     }
     # A test is open-set when it declares a threshold.
     optional = frozenset({"threshold"})
 
     def answer(self, raw: object, case: Case, rules: TaskRules) -> Answer:
         """Scores by gallery id or identity, scores in the gallery's order, a ranked list of identities, or None."""
-        if raw is None or isinstance(raw, Answer):  # the harness's own matrices are ranked already
+        if raw is None or isinstance(raw, Answer):  # matrices of the harness are already ranked
             return REFUSAL if raw is None else raw
         gallery = _gallery(rules)
         known = fields(raw, KEYS)
-        given = raw if known is None else known.get("scores", known.get("ranking"))
-        listed = isinstance(given, Sequence) and not isinstance(given, str)
-        if known is not None and "ranking" in known and not listed:
-            raise AnswerError(f"ranking {shown(given)} is not a list of identities")
-        if isinstance(given, Mapping):
-            return _from_scores(_by_name(given, gallery, case, rules), case, gallery, rules)
-        if not listed:
+        value = raw if known is None else known.get("scores", known.get("ranking"))
+        is_list = isinstance(value, Sequence) and not isinstance(value, str)
+        if known is not None and "ranking" in known and not is_list:
+            raise AnswerError(f"ranking {shown(value)} is not a list of identities")
+        if isinstance(value, Mapping):
+            return _from_scores(_by_name(value, gallery, case, rules), case, gallery, rules)
+        if not is_list:
             raise AnswerError(f"{shown(raw)} is not an answer of a rank test: {SHAPES}")
-        items = cast("Sequence[object]", given)
+        items = cast("Sequence[object]", value)
         if (known is not None and "ranking" in known) or (known is None and items and isinstance(items[0], str)):
             return _from_ranking(items, case, gallery)
         return _from_scores(_in_order(items, gallery, case, rules), case, gallery, rules)
@@ -93,32 +93,32 @@ table = "gallery.csv"
         return accepts
 
     def limits(self, rules: TaskRules, params: Mapping[str, Value]) -> DecisionLimits:
-        """In an open-set test the score, where the rank is good enough; else the rank."""
+        """In an open-set test the score, if the rank is good enough; otherwise the rank."""
         return _thresholds(rules, int(params["rank"])) if "threshold" in params else _RANKS
 
     def case_mistake(self, case: Case, rules: TaskRules) -> str | None:
-        """A probe is positive when its person is in the gallery, in another image than the probe itself."""
+        """A probe is positive if the gallery has another image of the person."""
         gallery = _gallery(rules)
         if case.positive and gallery.own(case) < 0:
-            others = " besides this very image" if case.real_class in gallery.who else ""
+            others = ", except for this image itself" if case.real_class in gallery.who else ""
             return f"'{case.real_class}' is not in the gallery{others}; set positive = false for such a probe"
         if not case.positive and case.expect in gallery.who:
             return f"'{case.expect}' is in the gallery; set positive = true for such a probe"
         return None
 
     def script_mistakes(self, params: Mapping[str, Param], *, has_gallery: bool) -> Iterator[tuple[str, str]]:
-        """A gallery must be there, and a rank is a place in a list."""
+        """There must be a gallery, and a rank is a place in a list."""
         rank = params.get("rank")
         if rank is not None and (rank.type is not ParamType.INT or int(rank.default) < 1):
-            yield "params.rank", 'a place in a list; say type = "int", and a default from 1 up'
+            yield "params.rank", 'a rank is a place in a list; give it type = "int" and a default of 1 or more'
         if not has_gallery:
             example = '[gallery] table = "gallery.csv"'
             yield "gallery", f"missing; a rank test compares probes with a gallery: {example}"
 
     def curve(self, columns: RecordColumns, rules: TaskRules, params: Mapping[str, Value]) -> CurveRule:
-        """Scores of probes that were found at a good enough rank; others have no score to be looked at."""
-        found = answered(columns) & (~columns.positive | (columns.rank <= float(params.get("rank", 1))))
-        return CurveRule(rules.larger_is_better, counts=found, needed=found)
+        """Scores of probes found at a good enough rank; the scores of others do not count."""
+        counted = answered(columns) & (~columns.positive | (columns.rank <= float(params.get("rank", 1))))
+        return CurveRule(rules.larger_is_better, counts=counted, needed=counted)
 
 
 def _gallery(rules: TaskRules) -> Gallery:
@@ -136,26 +136,26 @@ def _passing(rules: TaskRules, params: Mapping[str, Value]) -> Passes:
     return lambda score: score <= threshold
 
 
-def _by_name(given: Mapping[object, object], gallery: Gallery, case: Case, rules: TaskRules) -> dict[int, float]:
-    """The best score of each person, larger being better, from scores of images or of people."""
+def _by_name(scores: Mapping[object, object], gallery: Gallery, case: Case, rules: TaskRules) -> dict[int, float]:
+    """The best score of each person, larger is better, from scores of images or of people."""
     images, people, twin = gallery.place, gallery.who, gallery.twin(case)
     sign = 1.0 if rules.larger_is_better else -1.0
-    named = [(label(name), sign * number(score, f"score of {shown(name)}")) for name, score in given.items()]
+    named = [(label(name), sign * number(score, f"score of {shown(name)}")) for name, score in scores.items()]
     if all(name in images for name, _ in named):
         return _best(((images[name], score) for name, score in named), gallery, twin)
-    stranger = next((name for name, _ in named if name not in people), None)
-    if stranger is not None:
-        raise AnswerError(f"{shown(stranger)} is neither an id nor an identity of the gallery")
+    unknown = next((name for name, _ in named if name not in people), None)
+    if unknown is not None:
+        raise AnswerError(f"{shown(unknown)} is neither an id nor an identity in the gallery")
     return {people[name]: score for name, score in named}
 
 
-def _in_order(given: Sequence[object], gallery: Gallery, case: Case, rules: TaskRules) -> dict[int, float]:
-    if given and len(given) != len(gallery):
-        hint = 'a ranked list of names that are numbers is {"ranking": [...]}'
-        raise AnswerError(f"{len(given):,} scores for a gallery of {len(gallery):,} images; {hint}")
+def _in_order(scores: Sequence[object], gallery: Gallery, case: Case, rules: TaskRules) -> dict[int, float]:
+    if scores and len(scores) != len(gallery):
+        hint = 'write a ranked list of numeric names as {"ranking": [...]}'
+        raise AnswerError(f"{len(scores):,} scores for a gallery of {len(gallery):,} images; {hint}")
     sign = 1.0 if rules.larger_is_better else -1.0
     # An image without a score was not enrolled.
-    scored = ((place, sign * number(score, "score")) for place, score in enumerate(given) if score is not None)
+    scored = ((place, sign * number(score, "score")) for place, score in enumerate(scores) if score is not None)
     return _best(scored, gallery, gallery.twin(case))
 
 
@@ -180,13 +180,14 @@ def _from_scores(best: dict[int, float], case: Case, gallery: Gallery, rules: Ta
     rank = None if right is None else 1 + sum(score >= right for score in best.values())
     top = gallery.names[own if rank == 1 else -first]
     sign = 1.0 if rules.larger_is_better else -1.0
-    worded = [None if score is None else sign * score + 0.0 for score in (right if case.positive else wrong, wrong)]
-    return Answer(top, worded[0], rank, worded[1])
+    decisive = right if case.positive else wrong
+    score, best_wrong = (None if one is None else sign * one + 0.0 for one in (decisive, wrong))
+    return Answer(top, score, rank, best_wrong)
 
 
-def _from_ranking(given: Sequence[object], case: Case, gallery: Gallery) -> Answer:
-    """Each person stands where the first image does; a list may end before the right one comes."""
-    names = [label(name) for name in given]
+def _from_ranking(ranking: Sequence[object], case: Case, gallery: Gallery) -> Answer:
+    """Each person is placed at their first image; the list may end before the right one."""
+    names = [label(name) for name in ranking]
     images = gallery.place if all(name in gallery.place for name in names) else None
     twin = gallery.twin(case)
     order: dict[int, None] = {}
@@ -197,7 +198,7 @@ def _from_ranking(given: Sequence[object], case: Case, gallery: Gallery) -> Answ
         elif name in gallery.who:
             order.setdefault(gallery.who[name])
         else:
-            raise AnswerError(f"{shown(name)} is neither an id nor an identity of the gallery")
+            raise AnswerError(f"{shown(name)} is neither an id nor an identity in the gallery")
     people = list(order)
     if not people:
         return REFUSAL
@@ -210,21 +211,21 @@ def _thresholds(rules: TaskRules, most: int) -> DecisionLimits:
     never, always = (-inf, inf) if larger else (inf, -inf)
 
     def of(trial: RecordedAnswer, positive: bool) -> float:
-        if _nothing(trial.actual) or (positive and (_nothing(trial.rank) or trial.rank > most)):
+        if _missing(trial.actual) or (positive and (_missing(trial.rank) or trial.rank > most)):
             return never
-        return always if _nothing(trial.score) else float(trial.score)
+        return always if _missing(trial.score) else float(trial.score)
 
     return DecisionLimits("threshold", larger, of)
 
 
 def _rank_limit(trial: RecordedAnswer, positive: bool) -> float:
-    """Without a threshold, a probe of someone not enrolled always finds somebody."""
+    """Without a threshold, a probe of someone not enrolled always finds someone."""
     if not positive:
-        return inf if _nothing(trial.actual) else -inf
-    return inf if _nothing(trial.rank) else float(trial.rank)
+        return inf if _missing(trial.actual) else -inf
+    return inf if _missing(trial.rank) else float(trial.rank)
 
 
-def _nothing(value: object) -> bool:
+def _missing(value: object) -> bool:
     return value is UNSET or value is None
 
 

@@ -14,7 +14,7 @@ KEYS = frozenset({"score"})
 
 
 class ScoreTask(Task):
-    """A claim is accepted when its score is at least the threshold (a distance: at most)."""
+    """A claim is accepted if its score is at least the threshold (for a distance: at most)."""
 
     name = "score"
     summary = "score a claim: is it true?"
@@ -29,7 +29,7 @@ class ScoreTask(Task):
 type = "float"
 default = 0.5
 decision = true
-help = "the score from which a claim is accepted"
+help = "the score at which a claim is accepted"
 """,
         tables={
             "cases.csv": """\
@@ -39,9 +39,7 @@ id,input,expect,positive
 """
         },
     )
-    decisions = {
-        "threshold": Param("threshold", ParamType.FLOAT, 0.0, True, "the score from which a claim is accepted")
-    }
+    decisions = {"threshold": Param("threshold", ParamType.FLOAT, 0.0, True, "the score at which a claim is accepted")}
 
     def answer(self, raw: object, case: Case, rules: TaskRules) -> Answer:
         """A number, {"score": number}, or None."""
@@ -53,7 +51,7 @@ id,input,expect,positive
         return Answer(score, score)
 
     def acceptance(self, rules: TaskRules, params: Mapping[str, Value]) -> Accepts:
-        """At least the threshold, or at most where smaller is better."""
+        """At least the threshold, or at most if smaller is better."""
         threshold = float(params["threshold"])
         if rules.larger_is_better:
             return lambda case, answer: answer.score is not None and answer.score >= threshold
@@ -70,7 +68,7 @@ id,input,expect,positive
         return DecisionLimits("threshold", rules.larger_is_better, of)
 
     def script_mistakes(self, params: Mapping[str, Param], *, has_gallery: bool) -> Iterator[tuple[str, str]]:
-        """Scores are on a scale of their own, so that no threshold can be assumed."""
+        """Every test has its own scale of scores, so no threshold can be assumed."""
         if "threshold" not in params:
             yield "params.threshold", "missing; a score test must say which score is high enough"
 

@@ -1,4 +1,4 @@
-"""What a task is: what an answer looks like, how it is scored, and what scripts, curves and tables ask about it."""
+"""The definition of a task: what answers look like, how they are scored, and what scripts and curves need to know."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 class AnswerError(Exception):
-    """What the program said is not an answer of this task; the text says why."""
+    """The program's output is not an answer of this task; the message says why."""
 
 
 @dataclass(frozen=True)
 class TaskRules:
-    """What a script says about decisions, beside the decision parameters."""
+    """What a script says about decisions, besides the decision parameters."""
 
     larger_is_better: bool = True
     relative_tolerance: bool = False
-    # The script's table by the name of the task, such as [mask].
+    # The script's table named after the task, such as [mask].
     settings: Mapping[str, Any] = field(default_factory=dict)
-    # Rank tests: whom a probe is compared with.
+    # Rank tests: the images that a probe is compared with.
     gallery: Gallery | None = None
 
 
@@ -41,7 +41,7 @@ Accepts = Callable[[Case, Answer], bool]
 
 
 class RecordedAnswer(Protocol):
-    """What a transcript has of an answer; msgspec's UNSET, which is false, where a record lacks something."""
+    """An answer in a transcript; what a record lacks is msgspec's UNSET, which is false."""
 
     @property
     def expect(self) -> Any:
@@ -53,7 +53,7 @@ class RecordedAnswer(Protocol):
 
     @property
     def score(self) -> Any:
-        """The number that the decision rests on."""
+        """The number that the decision is based on."""
 
     @property
     def rank(self) -> Any:
@@ -62,7 +62,7 @@ class RecordedAnswer(Protocol):
 
 @dataclass(frozen=True)
 class DecisionLimits:
-    """How to decide again on recorded answers, for any number of values of the task's decision parameter.
+    """How to redo the decision on recorded answers, for any number of values of the task's decision parameter.
 
     Each answer has a limit: the strictest value of the parameter at which it is still accepted.
     """
@@ -70,26 +70,26 @@ class DecisionLimits:
     param: str
     # A threshold: values up to the limit accept. Otherwise, as for a tolerance, values from the limit on do.
     falling: bool
-    # The limit of a recorded answer that is not an error; the second argument: whether its case is positive.
+    # The limit of a recorded answer that is not an error; the second argument is whether its case is positive.
     of: Callable[[RecordedAnswer, bool], float]
 
     @property
     def always(self) -> float:
-        """The limit of what every value accepts."""
+        """The limit of an answer that every value accepts."""
         return inf if self.falling else -inf
 
     @property
     def never(self) -> float:
-        """The limit of what no value accepts."""
+        """The limit of an answer that no value accepts."""
         return -self.always
 
 
 class TextColumn(Protocol):
-    """A column of texts: each as a number into `labels`, -1 where a record has none."""
+    """A column of texts, each as an index into `labels`, or -1 if a record has none."""
 
     @property
     def codes(self) -> npt.NDArray[np.int32]:
-        """The numbers."""
+        """The indices."""
 
     @property
     def labels(self) -> Sequence[str]:
@@ -97,7 +97,7 @@ class TextColumn(Protocol):
 
 
 class RecordColumns(Protocol):
-    """The records of a transcript as columns, as far as tasks look at them; numbers are nan where there is none."""
+    """The records of a transcript as columns, as far as tasks need them; missing numbers are NaN."""
 
     @property
     def positive(self) -> BoolArray:
@@ -105,7 +105,7 @@ class RecordColumns(Protocol):
 
     @property
     def score(self) -> FloatArray:
-        """The number that the decision rests on."""
+        """The number that the decision is based on."""
 
     @property
     def rank(self) -> FloatArray:
@@ -126,18 +126,18 @@ class RecordColumns(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CurveRule:
-    """What of recorded answers a curve over all thresholds is made of."""
+    """Which recorded answers a curve over all thresholds uses."""
 
     larger_is_better: bool
     # Answers whose score counts; no threshold accepts any other.
     counts: BoolArray
-    # Answers that must have a score, as a curve cannot be drawn without it.
+    # Answers that must have a score: a curve cannot be drawn without it.
     needed: BoolArray
 
 
 @dataclass(frozen=True)
 class ExampleScript:
-    """What `hate new script` writes for a task: further lines of [test], further sections, and tables by file name."""
+    """What `hate new script` writes for a task: additional lines of [test], sections, and tables by file name."""
 
     test: str = ""
     sections: str = ""
@@ -147,40 +147,40 @@ class ExampleScript:
 class Task(ABC):
     """One task. A task has no state: it is a constant of its module.
 
-    A subclass must have a name, a summary, decision parameters and the three abstract methods. The rest has defaults,
-    which suit a task whose answers get a score that a threshold is applied to.
+    A subclass must have a name, a summary, decision parameters and the three abstract methods. The rest has defaults
+    that suit a task whose answers have a score, to which a threshold is applied.
     """
 
     name: ClassVar[str]
-    # What is asked of an algorithm, in a few words.
+    # What an algorithm has to do, in a few words.
     summary: ClassVar[str]
     decisions: ClassVar[Mapping[str, Param]]
-    # Decision parameters that a test has only where its script declares them.
+    # Decision parameters that a test has only if its script declares them.
     optional: ClassVar[frozenset[str]] = frozenset()
 
-    # Whether the program may see `expect`: a claim to verify, and not the very answer that is asked for.
+    # Whether the program may see `expect`: it is a claim to verify, not the answer.
     shows_claim: ClassVar[bool] = False
     # Whether a positive case is meaningless without `expect`.
     needs_expect: ClassVar[bool] = True
-    # Whether `case_mistake` finds any; asking it for a million cases takes time.
+    # Whether `case_mistake` checks anything: calling it for a million cases takes time.
     checks_cases: ClassVar[bool] = False
     # Whether probes are compared with a gallery: then a script has one, and records have ranks.
     uses_gallery: ClassVar[bool] = False
-    # Whether `expect` and `truth` name classes, of which a false one can be claimed.
+    # Whether `expect` and `truth` are classes, so that a wrong one can be claimed.
     claims_classes: ClassVar[bool] = True
     # Whether answers are classes too, so that one can be confused with another.
     answers_classes: ClassVar[bool] = False
     # Keys of [test] that only some tasks have: `tolerance`, `larger_is_better`.
     script_keys: ClassVar[frozenset[str]] = frozenset()
-    # Keys of the script's table by the name of the task; none: a script has no such table.
+    # Keys of the script's table named after the task; if empty, a script has no such table.
     setting_keys: ClassVar[frozenset[str]] = frozenset()
-    # Measures that a run of this task has, beside those of the outcomes.
+    # Measures that a run of this task has, besides those of the outcomes.
     measures: ClassVar[tuple[str, ...]] = ()
     example: ClassVar[ExampleScript] = ExampleScript()
 
     @abstractmethod
     def answer(self, raw: object, case: Case, rules: TaskRules) -> Answer:
-        """An answer as the program gave it, in the terms of this task; AnswerError where it is none."""
+        """Parse the program's answer; raises an AnswerError if it is not one."""
 
     @abstractmethod
     def acceptance(self, rules: TaskRules, params: Mapping[str, Value]) -> Accepts:
@@ -188,9 +188,9 @@ class Task(ABC):
 
     @abstractmethod
     def limits(self, rules: TaskRules, params: Mapping[str, Value]) -> DecisionLimits:
-        """The same decision for all values at once, from what was recorded; it must agree with `acceptance`.
+        """The same decision for all values at once, from recorded answers; it must agree with `acceptance`.
 
-        Where there are several decision parameters, `params` has the values of the others.
+        If there are several decision parameters, `params` has the values of the others.
         """
 
     def case_mistake(self, case: Case, rules: TaskRules) -> str | None:
@@ -198,22 +198,22 @@ class Task(ABC):
         return None
 
     def script_mistakes(self, params: Mapping[str, Param], *, has_gallery: bool) -> Iterator[tuple[str, str]]:
-        """What a script of this task lacks, each with its key; `params` are those that it declares."""
+        """What is wrong with a script of this task, each with its key; `params` are those that it declares."""
         yield from ()
 
     def setting_mistakes(self, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """What is wrong with the script's table by the name of the task, each with its key."""
+        """What is wrong with the script's table named after the task, each with its key."""
         yield from ()
 
     def curve(self, columns: RecordColumns, rules: TaskRules, params: Mapping[str, Value]) -> CurveRule:
         """Which recorded scores count in a curve over all thresholds."""
-        given = answered(columns)
-        return CurveRule(rules.larger_is_better, counts=given, needed=given)
+        has_answer = answered(columns)
+        return CurveRule(rules.larger_is_better, counts=has_answer, needed=has_answer)
 
 
 def answered(columns: RecordColumns) -> BoolArray:
     """Which records have an answer."""
     import numpy as np
 
-    given = (columns.actual.codes >= 0) | ~np.isnan(columns.score)
-    return np.asarray((columns.error.codes < 0) & given)
+    has_answer = (columns.actual.codes >= 0) | ~np.isnan(columns.score)
+    return np.asarray((columns.error.codes < 0) & has_answer)

@@ -1,6 +1,6 @@
 """Task `value`: a number that must lie within a tolerance of the expected one.
 
-The recorded score is the error, so that the tolerance is a decision parameter: any number of values costs one run.
+The recorded score is the error, so the tolerance is a decision parameter: any number of values costs one run.
 """
 
 from collections.abc import Mapping
@@ -29,10 +29,10 @@ KEYS = frozenset({"value", "label"})
 
 
 class ValueTask(Task):
-    """A claim is accepted when the number is within the tolerance of it."""
+    """A claim is accepted if the number is within the tolerance of it."""
 
     name = "value"
-    summary = "say a number, which must be within the tolerance"
+    summary = "give a number, which must be within the tolerance"
     checks_cases = True
     claims_classes = False
     script_keys = frozenset({"tolerance"})
@@ -40,15 +40,15 @@ class ValueTask(Task):
         test="tolerance = {absolute = 0.1}    # or relative\n",
         tables={"cases.csv": "id,input,expect\n0001,an input,1.5\n0002,another input,2.5\n"},
     )
-    decisions = {"tolerance": Param("tolerance", ParamType.FLOAT, 0.0, True, "the largest error that is still right")}
+    decisions = {"tolerance": Param("tolerance", ParamType.FLOAT, 0.0, True, "the largest error that counts as right")}
 
     def answer(self, raw: object, case: Case, rules: TaskRules) -> Answer:
         """A number, {"value": number}, or None."""
         known = fields(raw, KEYS)
-        given = known.get("value", known.get("label")) if known is not None else raw
-        if given is None or given == "":
+        content = known.get("value", known.get("label")) if known is not None else raw
+        if content is None or content == "":
             return REFUSAL
-        value = number(given, "value")
+        value = number(content, "value")
         return Answer(value, _error(value, case.expect, relative=rules.relative_tolerance) if case.expect else None)
 
     def acceptance(self, rules: TaskRules, params: Mapping[str, Value]) -> Accepts:
@@ -72,26 +72,26 @@ class ValueTask(Task):
         return DecisionLimits("tolerance", False, of)
 
     def case_mistake(self, case: Case, rules: TaskRules) -> str | None:
-        """The claim must be a number, and not 0 where the tolerance is relative to it."""
+        """The claim must be a number, and not 0 if the tolerance is relative."""
         try:
             expected = number(case.expect, "expect")
         except AnswerError as error:
             return str(error)
         if expected == 0 and rules.relative_tolerance:
-            return "expect is 0, to which no error is relative; use tolerance = {absolute = ...}"
+            return "expect is 0, so a relative error is undefined; use tolerance = {absolute = ...}"
         return None
 
     def curve(self, columns: RecordColumns, rules: TaskRules, params: Mapping[str, Value]) -> CurveRule:
         """The recorded score is the error, which the tolerance bounds from above."""
-        given = answered(columns)
-        return CurveRule(False, counts=given, needed=given)
+        has_answer = answered(columns)
+        return CurveRule(False, counts=has_answer, needed=has_answer)
 
 
 def _error(value: float, expected: str, *, relative: bool) -> float:
-    """In decimal arithmetic, as the two were written: 1.1 is 0.1 away from 1.0, which it is not in binary."""
-    wanted = Decimal(expected)
-    error = abs(Decimal(repr(value)) - wanted)
-    return bounded(float(error / abs(wanted) if relative else error))
+    """In decimal arithmetic, as both were written: 1.1 differs from 1.0 by exactly 0.1, which it does not in binary."""
+    claim = Decimal(expected)
+    error = abs(Decimal(repr(value)) - claim)
+    return bounded(float(error / abs(claim) if relative else error))
 
 
 VALUE = ValueTask()

@@ -1,1 +1,1 @@
-"""Transcripts: one record a case, written append-only, read fast."""
+"""Transcripts: one record per case, append-only, fast to read."""

@@ -1,4 +1,4 @@
-"""A whole transcript as columns: numpy arrays, texts by code, ready to be compared."""
+"""A transcript as columns: numpy arrays of numbers and of codes for texts, ready to be compared."""
 
 import gc
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ _CODE = {outcome.value: code for code, outcome in enumerate(OUTCOMES)}
 
 @dataclass(frozen=True)
 class Coded:
-    """A column of texts: each as a number into `labels`, -1 where a record has none."""
+    """A column of texts: each an index into `labels`, -1 if a record has none."""
 
     codes: npt.NDArray[np.int32]
     labels: Sequence[str]
@@ -41,7 +41,7 @@ class Columns:
     ids: list[str]
     # Indexes into OUTCOMES.
     outcome: npt.NDArray[np.int8]
-    # Numbers are not-a-number where a record has none.
+    # Numbers are NaN if a record has none.
     score: npt.NDArray[np.float64]
     seconds: npt.NDArray[np.float64]
     memory: npt.NDArray[np.float64]
@@ -54,35 +54,35 @@ class Columns:
     stratum: Coded
     psu: Coded
     columns: dict[str, Coded] = field(default_factory=dict)
-    # Further numbers by name, likewise not-a-number where a record has none.
+    # Further numbers by name, also NaN if a record has none.
     values: dict[str, npt.NDArray[np.float64]] = field(default_factory=dict)
 
     @property
     def real_class(self) -> Coded:
-        """The truth, or the claim where it is true: a record of a true claim need not say both."""
+        """The truth, or the claim if it is true: a record of a true claim need not state both."""
         labels = list(dict.fromkeys([*self.truth.labels, *self.expect.labels]))
-        place = {label: code for code, label in enumerate(labels)}
-        tables = [np.array([*map(place.get, one.labels), -1], dtype=np.int32) for one in (self.truth, self.expect)]
+        code_of = {label: code for code, label in enumerate(labels)}
+        tables = [np.array([*map(code_of.get, each.labels), -1], dtype=np.int32) for each in (self.truth, self.expect)]
         claimed = np.where(self.positive, tables[1][self.expect.codes], -1)
         return Coded(np.where(self.truth.codes >= 0, tables[0][self.truth.codes], claimed), labels)
 
     @property
     def success(self) -> npt.NDArray[np.bool_]:
-        """TP or TN."""
-        good = np.array([outcome.success for outcome in OUTCOMES])
-        chosen: npt.NDArray[np.bool_] = good[self.outcome]
-        return chosen
+        """Whether each outcome is TP or TN."""
+        by_code = np.array([outcome.success for outcome in OUTCOMES])
+        success: npt.NDArray[np.bool_] = by_code[self.outcome]
+        return success
 
     @property
     def positive(self) -> npt.NDArray[np.bool_]:
-        """TP or FN."""
-        good = np.array([outcome.positive for outcome in OUTCOMES])
-        chosen: npt.NDArray[np.bool_] = good[self.outcome]
-        return chosen
+        """Whether each outcome is TP or FN."""
+        by_code = np.array([outcome.positive for outcome in OUTCOMES])
+        positive: npt.NDArray[np.bool_] = by_code[self.outcome]
+        return positive
 
 
 def read_columns(path: Path, *, name: str | None = None, lean: bool = False) -> Columns:
-    """Read a transcript, plain or gzipped; whether it is complete is told, not judged. `name` is for messages.
+    """Read a transcript, plain or gzipped; it may be incomplete. `name` is for messages.
 
     `lean` leaves out what only some analyses need: expect, truth, actual, rank, the values, and the columns of the
     cases.
@@ -93,21 +93,21 @@ def read_columns(path: Path, *, name: str | None = None, lean: bool = False) -> 
 
 def collect(reader: TranscriptReader, *, lean: bool = False) -> Columns:
     """The columns of an open transcript."""
-    building = _Building(("error", "stratum", "psu") if lean else _TEXT_KEYS, reader.name)
-    # Millions of small objects and no cycle among them: looking for cycles would take as long as all the rest.
-    collecting = gc.isenabled()
+    builder = _ColumnBuilder(("error", "stratum", "psu") if lean else _TEXT_KEYS, reader.name)
+    # There are millions of small objects without cycles: the search for cycles would take as long as all the rest.
+    gc_enabled = gc.isenabled()
     gc.disable()
     try:
         for block in reader.blocks():
-            building.add(block)
+            builder.add(block)
     finally:
-        if collecting:
+        if gc_enabled:
             gc.enable()
-    return building.finish(reader)
+    return builder.finish(reader)
 
 
 class _Lean(Struct, gc=False):
-    """A record without what `lean` leaves out, which is then not even decoded."""
+    """A record without what `lean` leaves out, which is not even decoded."""
 
     id: str
     outcome: Outcome
@@ -145,10 +145,10 @@ class _Texts:
         return Coded(np.concatenate(self._parts), [str(label) for label in list(self._known)[2:]])
 
 
-class _Building:
+class _ColumnBuilder:
     """Columns that grow block by block.
 
-    A million records pass through here, so that what can is done by map, attrgetter and dict alone.
+    For the speed of millions of records, map, attrgetter and dict do most of the work.
     """
 
     def __init__(self, keys: Sequence[str], source: str) -> None:
@@ -176,34 +176,34 @@ class _Building:
         self.ids += map(attrgetter("id"), block)
 
     def _add_columns(self, block: Sequence[Trial]) -> None:
-        """Any columns of the cases; a record may lack some, and a later one may bring new ones."""
-        given = [_NONE if columns is UNSET else columns for columns in map(attrgetter("columns"), block)]
-        kinds = dict.fromkeys(map(tuple, given))
+        """The columns of the cases; a record may lack some, and a later one may have new ones."""
+        mappings = [_NONE if columns is UNSET else columns for columns in map(attrgetter("columns"), block)]
+        kinds = dict.fromkeys(map(tuple, mappings))
         for name in dict.fromkeys(name for names in kinds for name in names):
             self.columns.setdefault(name, _Texts(len(self.ids)))
         for name, texts in self.columns.items():
-            texts.add(_by_name(given, kinds, name))
+            texts.add(_by_name(mappings, kinds, name))
 
     def _add_values(self, block: Sequence[Trial]) -> None:
-        """Any values by name; like columns they may come and go, and most transcripts have none at all."""
-        given = list(map(attrgetter("values"), block))
-        if not self.values and given.count(UNSET) == len(given):
+        """The values by name; like columns, a record may lack some, and most transcripts have none at all."""
+        mappings = list(map(attrgetter("values"), block))
+        if not self.values and mappings.count(UNSET) == len(mappings):
             return
-        given = [_NONE if values is UNSET else values for values in given]
-        kinds = dict.fromkeys(map(tuple, given))
+        mappings = [_NONE if values is UNSET else values for values in mappings]
+        kinds = dict.fromkeys(map(tuple, mappings))
         names = dict.fromkeys(name for names in kinds for name in names)
         if len(self.values.keys() | names) > MOST_VALUES:
-            raise TranscriptError(f"{self.source}: values by more than {MOST_VALUES} names; leave some out")
+            raise TranscriptError(f"{self.source}: values with more than {MOST_VALUES} names; leave some out")
         for name in names:
             self.values.setdefault(name, [np.full(len(self.ids), np.nan)])
         for name, parts in self.values.items():
-            parts.append(_numbers(_by_name(given, kinds, name), np.nan))
+            parts.append(_numbers(_by_name(mappings, kinds, name), np.nan))
 
     def finish(self, reader: TranscriptReader) -> Columns:
-        named: dict[str, Any] = {name: np.concatenate([np.empty(0), *p]) for name, p in self.numbers.items()}
-        named.setdefault("rank", np.full(len(self.ids), np.nan))
+        fields: dict[str, Any] = {name: np.concatenate([np.empty(0), *p]) for name, p in self.numbers.items()}
+        fields.setdefault("rank", np.full(len(self.ids), np.nan))
         absent = Coded(np.full(len(self.ids), -1, np.int32), [])
-        named |= {name: self.texts[name].finish() if name in self.texts else absent for name in _TEXT_KEYS}
+        fields |= {name: self.texts[name].finish() if name in self.texts else absent for name in _TEXT_KEYS}
         return Columns(
             header=reader.header,
             complete=reader.end is not None,
@@ -212,14 +212,14 @@ class _Building:
             repeat=np.concatenate(self.repeat),
             columns={name: texts.finish() for name, texts in self.columns.items()},
             values={name: np.concatenate(parts) for name, parts in self.values.items()},
-            **named,
+            **fields,
         )
 
 
-def _by_name(given: Sequence[dict[str, Any]], kinds: Iterable[tuple[str, ...]], name: str) -> list[Any]:
-    """What each mapping has by a name, None where it has nothing; `kinds` are the names that they have."""
+def _by_name(mappings: Sequence[dict[str, Any]], kinds: Iterable[tuple[str, ...]], name: str) -> list[Any]:
+    """The value of each mapping for a name, None if it has none; `kinds` are the sets of names that occur."""
     everywhere = all(name in names for names in kinds)
-    return list(map(itemgetter(name), given) if everywhere else (found.get(name) for found in given))
+    return list(map(itemgetter(name), mappings) if everywhere else (mapping.get(name) for mapping in mappings))
 
 
 def _numbers(values: list[Any], missing: float) -> npt.NDArray[np.float64]:

@@ -16,7 +16,7 @@ from harness.tasks import find_task, task_names
 from harness.tasks.task import Task, TaskRules
 
 FORMAT = 1
-# Names of values in one transcript: each is a measure, and an array when it is read.
+# The most names of values in one transcript: each becomes a measure, and an array in memory.
 MOST_VALUES = 100
 
 
@@ -25,7 +25,7 @@ PLAIN_WEIGHTS = ("cases", "equal")
 
 
 class GalleryInfo(Struct, frozen=True):
-    """What the probes of a rank test were compared with; conditions where it is a part of the test's."""
+    """The gallery of a rank test; `where` and `probes` are conditions if only a part was used."""
 
     images: int = 0
     identities: int = 0
@@ -44,13 +44,13 @@ class TestInfo(Struct, frozen=True):
     errors: str | UnsetType = UNSET
     larger_is_better: bool | UnsetType = UNSET
     relative_tolerance: bool | UnsetType = UNSET
-    # The script's table by the name of the task.
+    # The script's table that is named after the task.
     settings: dict[str, Any] | UnsetType = UNSET
     gallery: GalleryInfo | UnsetType = UNSET
 
     @property
     def rules(self) -> TaskRules:
-        """How answers were decided on, beside the decision parameters; the gallery itself is not recorded."""
+        """How answers were judged, apart from the decision parameters; the gallery itself is not recorded."""
         return TaskRules(
             larger_is_better=self.larger_is_better is not False,
             relative_tolerance=self.relative_tolerance is True,
@@ -58,12 +58,12 @@ class TestInfo(Struct, frozen=True):
         )
 
     def find_task(self, source: str = "") -> Task:
-        """What was asked; a TranscriptError where the task is not known here. `source` is for the message."""
-        found = find_task(self.task)
-        if found is None:
+        """The task; a TranscriptError if it is not known here. `source` is for the message."""
+        task = find_task(self.task)
+        if task is None:
             known = ", ".join(task_names())
             raise TranscriptError(f"{source or self.name}: task '{self.task}' is not known here; known: {known}")
-        return found
+        return task
 
 
 class AlgorithmInfo(Struct, frozen=True):
@@ -74,7 +74,7 @@ class AlgorithmInfo(Struct, frozen=True):
 
 
 class InterfaceInfo(Struct, frozen=True):
-    """How it was reached, and the digest of what reached it."""
+    """How the algorithm was called, and the digest of the interface."""
 
     kind: str = ""
     sha256: str = ""
@@ -89,7 +89,7 @@ class PluginInfo(Struct, frozen=True):
 
     @staticmethod
     def of(plugin: Plugin) -> "PluginInfo":
-        """As the header of a transcript has it."""
+        """The entry for the header of a transcript."""
         return PluginInfo(plugin.package, plugin.version, f"{plugin.group}: {plugin.name}")
 
 
@@ -102,16 +102,16 @@ class Header(Struct, frozen=True):
     algorithm: AlgorithmInfo
     interface: InterfaceInfo = InterfaceInfo()
     params: dict[str, Any] = {}
-    # What the parameters are unless they are set; older transcripts and imported ones do not say.
+    # The defaults of the parameters; older transcripts and imported ones do not have them.
     defaults: dict[str, Any] | UnsetType = UNSET
     design: dict[str, Any] = {}
     repeat: int | UnsetType = UNSET
     limit: int | UnsetType = UNSET
-    # Which fold of the training part was not learned from.
+    # Which fold of the training part was left out.
     train: dict[str, int] | UnsetType = UNSET
-    # What of the test was run, where that is not the whole: `limit`, `without_fold`.
+    # Which part of the test was run, if not all of it: `limit`, `without_fold`.
     extent: dict[str, Any] | UnsetType = UNSET
-    # Other packages that had a part in it.
+    # Other packages that were involved.
     plugins: list[PluginInfo] | UnsetType = UNSET
     harness: str = ""
     python: str = ""
@@ -120,34 +120,34 @@ class Header(Struct, frozen=True):
 
     @property
     def weighs_cases(self) -> bool:
-        """Whether the design takes a weight of each case from a column, and not from its stratum."""
+        """Whether the design takes the weight of each case from a column, not from its stratum."""
         weights = self.design.get("weights")
         return isinstance(weights, str) and weights not in PLAIN_WEIGHTS
 
     @property
     def part(self) -> dict[str, Any]:
-        """The extent, also of transcripts that are older than that key; empty for the whole test."""
+        """The extent, also of transcripts older than that key; empty for the whole test."""
         if not isinstance(self.extent, UnsetType):
             return self.extent
         return extent(self.test.cases, self.limit, self.train)
 
     @property
     def changed(self) -> dict[str, Any] | None:
-        """The parameters that do not have their default; None where the defaults are not known."""
+        """The parameters that do not have their default; None if the defaults are not known."""
         if isinstance(self.defaults, UnsetType):
             return None
         return {name: value for name, value in self.params.items() if value != self.defaults.get(name, value)}
 
 
 def now() -> str:
-    """The time as transcripts have it."""
+    """The current time in the format of transcripts."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def new_header(
     test: TestInfo, algorithm: AlgorithmInfo, interface: InterfaceInfo, *, plugins: list[Plugin | None], **more: Any
 ) -> Header:
-    """The header of a transcript that is begun now, on this machine; `more` are its other keys."""
+    """The header of a transcript that begins now, on this machine; `more` are its other keys."""
     used = dict.fromkeys(PluginInfo.of(plugin) for plugin in plugins if plugin is not None)
     return Header(
         hate="transcript",
@@ -167,11 +167,11 @@ def new_header(
 def extent(
     cases: int | None, limit: int | UnsetType | None, train: dict[str, int] | UnsetType | None
 ) -> dict[str, Any]:
-    """What of a test is run with a limit, or without a fold of the training part; empty for all of it."""
-    found: dict[str, Any] = {}
+    """The part of a test that is run with a limit, or without a fold of the training part; empty for all of it."""
+    part: dict[str, Any] = {}
     if isinstance(limit, int) and (cases is None or limit < cases):
-        found["limit"] = limit
-    return found | (train if isinstance(train, dict) else {})
+        part["limit"] = limit
+    return part | (train if isinstance(train, dict) else {})
 
 
 class End(Struct, frozen=True):
@@ -194,22 +194,22 @@ class End(Struct, frozen=True):
 
 
 def differences(ours: Header, theirs: Header) -> list[str]:
-    """What keeps two headers from being of the same run: test, algorithm, interface, parameters, extent."""
+    """Why two headers are not of the same run: test, algorithm, interface, parameters or extent differ."""
     found = []
-    for what in ("test", "algorithm", "interface", "params", "repeat", "limit", "train", "plugins"):
-        mine, other = (_named(header, what) for header in (ours, theirs))
+    for key in ("test", "algorithm", "interface", "params", "repeat", "limit", "train", "plugins"):
+        mine, other = (_comparable(header, key) for header in (ours, theirs))
         if mine != other:
-            found.append(f"{what} ({_first_difference(mine, other)})")
+            found.append(f"{key} ({_first_difference(mine, other)})")
     return found
 
 
-def _named(header: Header, what: str) -> Any:
-    """A part of a header; a limit that is above the number of cases is none."""
-    if what == "limit":
+def _comparable(header: Header, key: str) -> Any:
+    """A part of a header; a limit above the number of cases does not count."""
+    if key == "limit":
         return header.part.get("limit")
-    if what == "train":
-        return {key: value for key, value in header.part.items() if key != "limit"} or None
-    return _plain(getattr(header, what))
+    if key == "train":
+        return {name: value for name, value in header.part.items() if name != "limit"} or None
+    return _plain(getattr(header, key))
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Read transcripts: line by line for whoever carries on with one, or whole, as columns, for whoever compares."""
+"""Read transcripts: line by line, to continue one, or in blocks, for speed; or only header and counts."""
 
 import gzip
 import hashlib
@@ -16,11 +16,11 @@ from harness.model import Counts, Trial
 from harness.transcript.format import FORMAT, End, Header
 
 LONGEST_LINE = 64 << 20
-# More than any last line has.
+# Longer than any last line, in bytes.
 TAIL = 1 << 16
 BLOCK = 4 << 20
 LONGEST_SHOWN = 60
-# What msgspec raises for text that is not the JSON that was expected.
+# What msgspec raises for anything but the expected JSON.
 UNUSABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 
 _trial = msgspec.json.Decoder(Trial)
@@ -40,7 +40,7 @@ class RecordLine:
 
 @dataclass(frozen=True)
 class TranscriptSummary:
-    """All of a transcript but its records."""
+    """A transcript without its records."""
 
     header: Header
     counts: Counts
@@ -48,14 +48,14 @@ class TranscriptSummary:
 
 
 class TranscriptReader:
-    """Goes through a transcript once; `end` and `torn` are known when the records are exhausted."""
+    """Reads a transcript once; `end` and `torn` are known after the last record."""
 
     def __init__(self, stream: IO[bytes], name: str, record: Any = Trial) -> None:
         self.name = name
         # What a record is decoded into: a trial, or a part of one.
         self._records = _trial if record is Trial else msgspec.json.Decoder(record)
         self.end: End | None = None
-        # Bytes of a last line that was never finished; a killed run leaves one.
+        # The length of an unfinished last line, as a killed run leaves it.
         self.torn = 0
         self._stream = stream
         self._digest = hashlib.sha256()
@@ -96,7 +96,7 @@ class TranscriptReader:
             start += len(block)
 
     def _last_line(self, line: bytes) -> Iterator[list[Trial]]:
-        """A line without a newline: an end line that lost its newline on the way, or a torn record."""
+        """A line without a newline: an end line whose newline was lost, or a torn record."""
         if self.end is not None or _is_end(line):
             self._decode_block(line)
         else:
@@ -104,7 +104,7 @@ class TranscriptReader:
         yield []
 
     def _decode_block(self, data: bytes) -> list[Trial]:
-        """Records of whole lines; an end line closes the transcript."""
+        """The records in complete lines; an end line ends the transcript."""
         if self.end is not None:
             if data.strip():
                 raise self._more_after_end(self._number + 1)
@@ -127,7 +127,7 @@ class TranscriptReader:
         return trials
 
     def _find_bad_line(self, body: bytes) -> None:
-        """Name the line that cannot be used."""
+        """Raise an error that names the bad line."""
         for number, line in enumerate(body.split(b"\n"), self._number + 1):
             try:
                 if line.strip():
@@ -160,7 +160,7 @@ class TranscriptReader:
         except UNUSABLE as error:
             raise TranscriptError(f"{self.name}:{self._number + 1}: {_text(error)}") from None
         if end.sha256 and end.sha256 != self._digest.hexdigest():
-            raise TranscriptError(f"{self.name}: its sha256 is not that of its content; it was changed or damaged")
+            raise TranscriptError(f"{self.name}: its content does not have its sha256; it was changed or damaged")
         self._number += 1
         return end
 
@@ -178,14 +178,14 @@ class TranscriptReader:
 
 
 def _is_end(line: bytes) -> bool:
-    """Whether a line is the last one: others may write its keys in any order."""
+    """Whether a line is the end line; other tools may write its keys in any order."""
     if b'"end"' not in line:
         return False
     try:
-        found = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+        keys = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
     except UNUSABLE:
         return False
-    return "id" not in found and bytes(found.get("end", b"")) == b"true"
+    return "id" not in keys and bytes(keys.get("end", b"")) == b"true"
 
 
 def _text(error: Exception) -> str:
@@ -206,18 +206,18 @@ def _explain(line: bytes, error: Exception) -> str:
 
 
 def _explain_values(line: bytes) -> str:
-    """Which of the values cannot be used: msgspec does not say. Empty where the rest of the line is no better."""
+    """Which of the values is bad, as msgspec does not say; empty if the line is bad in another way, too."""
     try:
-        given = msgspec.json.decode(line, type=dict[str, msgspec.Raw])["values"]
+        values = msgspec.json.decode(line, type=dict[str, msgspec.Raw])["values"]
     except UNUSABLE:
         return ""
-    if not bytes(given).startswith(b"{"):
-        return f"values {_cut(given)} is not a mapping of names to numbers; leave it out where there are none"
-    for name, raw in msgspec.json.decode(given, type=dict[str, msgspec.Raw]).items():
+    if not bytes(values).startswith(b"{"):
+        return f"values {_cut(values)} is not a mapping of names to numbers; leave it out if there are none"
+    for name, raw in msgspec.json.decode(values, type=dict[str, msgspec.Raw]).items():
         try:
             _number.decode(raw)
         except UNUSABLE:
-            return f"values: {name!r} is {_cut(raw)}, not a finite number; leave it out where there is none"
+            return f"values: {name!r} is {_cut(raw)}, not a finite number; leave it out if there is none"
     return ""
 
 
@@ -227,7 +227,7 @@ def _cut(raw: msgspec.Raw) -> str:
 
 
 def open_transcript(path: Path, *, name: str | None = None, record: Any = Trial) -> TranscriptReader:
-    """A transcript for reading, plain or gzipped; `-` is standard input. Messages call it `name`, or else its path."""
+    """Open a transcript, plain or gzipped; `-` is standard input. `name` is for messages, by default the path."""
     if str(path) == "-":
         return TranscriptReader(sys.stdin.buffer, "standard input")
     try:
@@ -248,19 +248,19 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def summarise(path: Path) -> TranscriptSummary:
-    """Header and counts, every record checked."""
+    """Header and counts; every record is checked."""
     tally = Counts()
     with open_transcript(path) as reader:
         for block in reader.blocks():
             part = Counts.of(block)
             tally = Counts(*(a + b for a, b in zip(_fields(tally), _fields(part), strict=True)))
     if reader.end is not None and _fields(reader.end.counts) != _fields(tally):
-        raise TranscriptError(f"{path}: its last line counts {reader.end.counts}, its records are {tally}")
+        raise TranscriptError(f"{path}: its last line says {reader.end.counts}, its records are {tally}")
     return TranscriptSummary(reader.header, tally, reader.end is not None)
 
 
 def glance(path: Path) -> TranscriptSummary:
-    """Header and counts by the first and the last line alone; an incomplete transcript is read as by `summarise`."""
+    """Header and counts from the first and last lines alone; an incomplete transcript is read as by `summarise`."""
     with open_transcript(path) as reader:
         header = reader.header
     try:
@@ -271,7 +271,7 @@ def glance(path: Path) -> TranscriptSummary:
 
 
 def _tail(path: Path) -> bytes:
-    """The last bytes of a transcript; a packed one has to be unpacked for them."""
+    """The last bytes of a transcript; a compressed one has to be decompressed for that."""
     with _open(path) as stream:
         if not isinstance(stream, gzip.GzipFile):
             stream.seek(max(0, path.stat().st_size - TAIL))

@@ -1,4 +1,4 @@
-"""What sets a run apart: the parameters that were set, and how much of its test it covers."""
+"""What distinguishes a run: the parameters that were set, and how much of its test it covers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ LONGEST_VALUE = 40
 
 
 def in_words(params: Mapping[str, Any]) -> str:
-    """bits=2, level=8."""
+    """The parameters as text: bits=2, level=8."""
     return ", ".join(f"{name}={_short(plain_text(value))}" for name, value in params.items())
 
 
@@ -22,9 +22,9 @@ def _short(text: str) -> str:
 
 
 def changed_params(header: Header, usual: Header | None) -> dict[str, Any] | None:
-    """The parameters that do not have their default; None where that cannot be known.
+    """The parameters that do not have their default; None if the defaults are not known.
 
-    Older headers do not have the defaults: then those are named that are not as in the usual run of the algorithm.
+    Older headers do not have the defaults; then it is those that differ from the usual run of the algorithm.
     """
     if header.changed is not None or usual is None:
         return header.changed
@@ -32,40 +32,40 @@ def changed_params(header: Header, usual: Header | None) -> dict[str, Any] | Non
 
 
 def differing(params: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Of several settings, in each the parameters that are not the same in all."""
-    names = dict.fromkeys(name for one in params for name in one)
-    apart = [name for name in names if any(_value(one, name) != _value(params[0], name) for one in params)]
-    return [{name: one[name] for name in apart if name in one} for one in params]
+    """For each run, the parameters that are not the same in all of them."""
+    names = dict.fromkeys(name for run in params for name in run)
+    varying = [name for name in names if any(_value(run, name) != _value(params[0], name) for run in params)]
+    return [{name: run[name] for name in varying if name in run} for run in params]
 
 
 def _value(params: Mapping[str, Any], name: str) -> tuple[bool, Any]:
-    """A parameter that a run does not have is not one that is null."""
+    """A parameter's value; a missing parameter differs from one that is null."""
     return name in params, params.get(name)
 
 
 def part_of(summary: TranscriptSummary) -> str:
-    """What of the test a run covers, in words; empty for the whole test."""
+    """The part of the test that a run covers, in words; empty for the whole test."""
     part, gallery = summary.header.part, summary.header.test.gallery
-    found = [_cases(summary)] if _is_short(summary) else []
+    texts = [_cases(summary)] if _is_short(summary) else []
     if "without_fold" in part:
-        found.append(f"without fold {part['without_fold']}")
+        texts.append(f"without fold {part['without_fold']}")
     if gallery is not UNSET and (gallery.where is not UNSET or gallery.probes is not UNSET):
-        found.append("part of gallery or probes")
-    return ", ".join(found)
+        texts.append("part of gallery or probes")
+    return ", ".join(texts)
 
 
 def _is_short(summary: TranscriptSummary) -> bool:
-    """Whether cases are missing; older transcripts, and those of other tools, show it by their number only."""
+    """Whether cases are missing; older and imported transcripts only show it by their number of records."""
     cases = summary.header.test.cases
-    return "limit" in summary.header.part or (cases is not None and _asked(summary) < cases)
+    return "limit" in summary.header.part or (cases is not None and _case_count(summary) < cases)
 
 
-def _asked(summary: TranscriptSummary) -> int:
-    """How many cases: in a run with --repeat each has several records."""
+def _case_count(summary: TranscriptSummary) -> int:
+    """The number of cases; in a run with --repeat, each has several records."""
     repeat = summary.header.repeat
     return summary.counts.tests // (repeat if isinstance(repeat, int) and repeat > 1 else 1)
 
 
 def _cases(summary: TranscriptSummary) -> str:
     cases = summary.header.test.cases
-    return f"{_asked(summary)} of {cases}" if cases is not None else f"{_asked(summary)} cases"
+    return f"{_case_count(summary)} of {cases}" if cases is not None else f"{_case_count(summary)} cases"

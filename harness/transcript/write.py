@@ -19,7 +19,7 @@ from harness.transcript.format import End, Header, now
 
 try:
     import fcntl
-except ImportError:  # not on Windows: there an open file cannot be opened for writing by another anyway
+except ImportError:  # on Windows, where no other process can write to an open file anyway
     fcntl = None  # type: ignore[assignment]
 
 PART = ".part"
@@ -27,11 +27,11 @@ HASH_BLOCK = 1 << 20
 
 
 class TranscriptWriter:
-    """An open transcript. Use `create` for a new one and `reopen` to carry on with one."""
+    """An open transcript. Use `create` for a new one and `reopen` to continue one."""
 
     def __init__(self, target: Path, fd: int, offset: int) -> None:
         self.target = target
-        # An older transcript that this one takes the place of when it is finished.
+        # An older transcript that this one replaces when it is finished.
         self.replaces: Path | None = None
         self.path = working_path(target)
         self._fd = fd
@@ -44,7 +44,7 @@ class TranscriptWriter:
 
     @property
     def counts(self) -> Counts:
-        """What was written so far."""
+        """The counts so far."""
         return Counts(**self._tally)
 
     @classmethod
@@ -76,7 +76,7 @@ class TranscriptWriter:
 
     @classmethod
     def reopen(cls, target: Path, *, head: int, end: int) -> "TranscriptWriter":
-        """Carry on with a transcript whose header ends at byte `head` and whose last whole record ends at `end`."""
+        """Continue a transcript whose header ends at byte `head` and whose last complete record ends at `end`."""
         path = working_path(target)
         try:
             writer = cls(target, os.open(path, os.O_RDWR | os.O_APPEND), end)
@@ -89,12 +89,12 @@ class TranscriptWriter:
 
     def count(self, trial: Trial) -> None:
         """Count a record that is there already."""
-        self._tally[trial.outcome._value_] += 1  # `value` is a descriptor, and felt
+        self._tally[trial.outcome._value_] += 1  # `value` is a descriptor, which is slower
         if trial.error:
             self._tally["ER"] += 1
 
     def keep(self, index: int, start: int) -> None:
-        """A record that is there already: the case at `index`, its line at byte `start`."""
+        """Note the place of a record that is there already: the case at `index`, its line at byte `start`."""
         self._indexes.append(index)
         self._starts.append(start)
 
@@ -104,7 +104,7 @@ class TranscriptWriter:
         self._indexes.append(index)
 
     def add(self, trial: Trial) -> int:
-        """Write a record and count it; its place among the cases is told later, by `keep`. Returns its first byte."""
+        """Write a record and count it; returns its first byte. Call `keep` later to note its case."""
         start = self._offset
         try:
             line = self._encoder.encode(trial)
@@ -121,7 +121,7 @@ class TranscriptWriter:
         counts = msgspec.structs.asdict(self.counts)
         end = End(True, self.counts.tests, **counts, sha256=self._sha256(), finished=now())
         self._write(msgspec.json.encode(end) + b"\n")
-        with contextlib.suppress(OSError):  # some file systems cannot; the data is with the kernel all the same
+        with contextlib.suppress(OSError):  # some file systems cannot; the kernel has the data anyway
             os.fsync(self._fd)
         self.close()
         if self.path != self.target:
@@ -146,7 +146,7 @@ class TranscriptWriter:
             raise OutputError(f"{self.path}: another run is writing this transcript; choose another with -o") from None
 
     def _write(self, data: bytes) -> None:
-        """All of it or, on a full disk, none of it: a torn record is cut off again."""
+        """Write all or, on a full disk, nothing: a torn record is removed."""
         done = 0
         try:
             done = os.write(self._fd, data)
@@ -156,7 +156,7 @@ class TranscriptWriter:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, self._offset)
             reason = error.strerror or str(error)
-            raise OutputError(f"{self.path}: {reason}; make room, then carry on with --resume") from None
+            raise OutputError(f"{self.path}: {reason}; free some space, then carry on with --resume") from None
         self._offset += done
 
     def _sort(self) -> None:
@@ -174,7 +174,7 @@ class TranscriptWriter:
             scratch.replace(self.path)
         except OSError as error:
             scratch.unlink(missing_ok=True)
-            raise OutputError(f"{scratch}: {error.strerror}; make room, then finish with --resume") from None
+            raise OutputError(f"{scratch}: {error.strerror}; free some space, then finish with --resume") from None
         os.close(self._fd)
         self._fd = fd
 
@@ -199,7 +199,7 @@ class TranscriptWriter:
             self.path.unlink()
         except OSError as error:
             scratch.unlink(missing_ok=True)
-            raise OutputError(f"{scratch}: {error.strerror}; the transcript is whole in {self.path}") from None
+            raise OutputError(f"{scratch}: {error.strerror}; the complete transcript is {self.path}") from None
 
 
 def _make_folder(folder: Path) -> None:
@@ -210,7 +210,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _unicode(value: Any) -> Any:
-    """A record without lone surrogates, which Python makes of bytes that are not UTF-8 and JSON cannot have."""
+    """A record without lone surrogates, which Python uses for bytes that are not UTF-8, and which JSON cannot hold."""
     if isinstance(value, str):
         return re.sub("[\ud800-\udfff]", "\ufffd", value)
     if isinstance(value, list):
@@ -228,5 +228,5 @@ def _ends(starts: "array[int]", last: int) -> dict[int, int]:
 
 
 def working_path(target: Path) -> Path:
-    """Where a transcript is written: compressed ones are packed when they are complete."""
+    """Where a transcript is written; one for a .gz file is compressed when it is complete."""
     return target.with_name(target.name + PART) if target.suffix == ".gz" else target

@@ -1,4 +1,4 @@
-"""Transcripts written down by hand, record by record."""
+"""Transcripts written by hand, record by record."""
 
 import hashlib
 import json
@@ -17,8 +17,10 @@ def header(algorithm: str = "mine", **test: Any) -> Record:
     }  # fmt: skip
 
 
-def written(path: Path, records: Iterable[Record], *, first: Record | None = None, complete: bool = True) -> Path:
-    """A transcript of these records; its last line is right."""
+def write_transcript(
+    path: Path, records: Iterable[Record], *, first: Record | None = None, complete: bool = True
+) -> Path:
+    """Write a transcript of these records, with a valid last line."""
     lines = [json.dumps(line) + "\n" for line in [first or header(), *records]]
     content = "".join(lines).encode()
     outcomes = [json.loads(line)["outcome"] for line in lines[1:]]

@@ -15,7 +15,7 @@ from harness.errors import HateError, TranscriptError, UsageError
 from harness.files.conditions import parse_condition
 from harness.model import Outcome, Trial
 from harness.transcript.format import Header
-from tests.analysis.runs import header, written
+from tests.analysis.runs import header, write_transcript
 
 
 @pytest.mark.parametrize(("condition", "value", "holds"), [
@@ -30,7 +30,7 @@ def test_conditions(condition: str, value: Any, holds: bool) -> None:
 
 
 @pytest.mark.parametrize("text", ["writer", "=3", "", "score>much", "score<"])
-def test_what_is_no_condition(text: str) -> None:
+def test_what_is_not_a_condition(text: str) -> None:
     with pytest.raises(UsageError, match="--where"):
         parse_condition(text)
 
@@ -44,7 +44,7 @@ def test_numbers_sort_as_numbers_and_what_is_missing_comes_last() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3))))
-def test_several_keys_are_one_key_of_several_parts(pairs: list[tuple[int, int]]) -> None:
+def test_several_keys_sort_like_one_key_of_several_parts(pairs: list[tuple[int, int]]) -> None:
     def get(item: tuple[int, int], name: str) -> int:
         return item["ab".index(name)]
 
@@ -55,7 +55,7 @@ def test_several_keys_are_one_key_of_several_parts(pairs: list[tuple[int, int]])
 @pytest.mark.parametrize("sort", [(), ("score",)])
 def test_matches_are_counted_beyond_the_limit(tmp_path: Path, limit: int | None, sort: tuple[str, ...]) -> None:
     records = [{"id": f"{n}", "outcome": "FP" if n % 2 else "TP", "score": -n} for n in range(10)]
-    path = written(tmp_path / "t.jsonl", records)
+    path = write_transcript(tmp_path / "t.jsonl", records)
     view = look(path, "t", CaseQuery(frozenset({"FP"}), (parse_condition("score>-9"),), sort, limit))
     expected = ["7", "5", "3", "1"] if sort else ["1", "3", "5", "7"]
     assert view.matching == 4
@@ -71,7 +71,7 @@ def trials(given: list[tuple[str, int]]) -> list[Trial]:
 
 
 @given(keys, keys, st.integers(1, 4))
-def test_pairing_is_what_dictionaries_say(one: list[tuple[str, int]], other: list[tuple[str, int]], size: int) -> None:
+def test_pairing_agrees_with_dictionaries(one: list[tuple[str, int]], other: list[tuple[str, int]], size: int) -> None:
     def blocks(records: list[Trial]) -> list[list[Trial]]:
         return [records[start : start + size] for start in range(0, len(records), size)]
 
@@ -89,8 +89,8 @@ def test_pairing_is_what_dictionaries_say(one: list[tuple[str, int]], other: lis
 @pytest.mark.parametrize(("one", "other", "culprit"), [
     ("aba", "ab", "A"), ("ab", "abb", "B"), ("aa", "aa", "A"), ("a", "bb", "B"), ("xab", "abx" + "x", "B"),
 ])  # fmt: skip
-def test_a_case_that_stands_twice(one: str, other: str, culprit: str) -> None:
-    with pytest.raises(TranscriptError, match=f"^{culprit}: case '.' stands twice"):
+def test_a_case_that_occurs_twice(one: str, other: str, culprit: str) -> None:
+    with pytest.raises(TranscriptError, match=f"^{culprit}: case '.' occurs twice"):
         list(Pairing(("A", "B")).pairs([trials([(c, 1) for c in one])], [trials([(c, 1) for c in other])]))
 
 
@@ -103,7 +103,7 @@ def head(**changes: str) -> Header:
     ({"version": "1.1"}, "b: not of the same test as a: that is version 1.0 of toy, this is version 1.1"),
     ({"digest": "1:" + "cd" * 32}, "digest 1:abababababab... there, 1:cdcdcdcdcdcd... here"),
 ])  # fmt: skip
-def test_what_keeps_runs_apart(changes: dict[str, str], expected: str) -> None:
+def test_how_tests_differ(changes: dict[str, str], expected: str) -> None:
     check_same_test(["a", "b"], [head(), head()])
     with pytest.raises(TranscriptError) as caught:
         check_same_test(["a", "b", "c"], [head(), head(**changes), head()])
@@ -126,13 +126,13 @@ def test_every_run_of_another_test_is_named_up_to_twenty() -> None:
     (["a", "a", "b", "x-2"], ["x", "x", "x", "y"], ["x", "x-3", "b", "x-2"]),
     (["a", "a", "x"], ["x", "y", "z"], ["x", "y", "x-2"]),
 ])  # fmt: skip
-def test_no_two_runs_are_called_the_same(algorithms: list[str], stems: list[str], expected: list[str]) -> None:
+def test_no_two_runs_have_the_same_name(algorithms: list[str], stems: list[str], expected: list[str]) -> None:
     assert run_names(algorithms, stems) == expected
 
 
 def test_a_misspelt_column_is_named(tmp_path: Path) -> None:
     records = [{"id": "1", "outcome": "TP", "columns": {"writer": "17"}}]
-    path = written(tmp_path / "t.jsonl", records, first=header())
+    path = write_transcript(tmp_path / "t.jsonl", records, first=header())
     with pytest.raises(HateError, match="--where writr: no such column; did you mean 'writer'"):
         look(path, "t", CaseQuery(conditions=(parse_condition("writr=17"),)))
     with pytest.raises(HateError, match="--sort scores: no such column; did you mean 'score'"):

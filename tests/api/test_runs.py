@@ -103,7 +103,7 @@ def test_an_existing_transcript_is_refused_forced_or_resumed(toy: Workshop) -> N
         harness.run("toy", echo, output="a.jsonl")
     assert "nothing was left to run" in harness.run("toy", echo, output="a.jsonl", resume=True).remarks
     assert harness.run("toy", echo, output="a.jsonl", force=True).counts == first.counts
-    with pytest.raises(HateError, match="of another run: algorithm"):
+    with pytest.raises(HateError, match="from a different run: algorithm"):
         harness.run("toy", echo, name="other", output="a.jsonl", resume=True)
     with pytest.raises(UsageError, match="exclude one another"):
         harness.run("toy", echo, force=True, resume=True)
@@ -143,7 +143,7 @@ def test_a_class_learns_once_for_each_worker(nearest: Workshop) -> None:
 @pytest.mark.parametrize(
     ("given", "options", "says"),
     [
-        (echo, {"timeout": 1}, "timeout=1: echo runs in this process and cannot be stopped; write it into a file"),
+        (echo, {"timeout": 1}, "timeout=1: echo runs in this process and cannot be stopped; put it into a file"),
         (
             Nearest(),
             {"jobs": 2},
@@ -266,5 +266,5 @@ def test_a_plan_can_be_sent_to_another_process(toy: Workshop, kind: str) -> None
         run_plan(one, Target(toy.folder / f"{number}.jsonl"), NoProgress())
     assert toy.records("0.jsonl") == toy.records("1.jsonl")
     assert header(toy, "1.jsonl")["algorithm"]["name"] == "sent"
-    with pytest.raises(TypeError, match="write it into a file"):
+    with pytest.raises(TypeError, match="put it into a file"):
         pickle.dumps(make_plan("toy", echo, PlanOptions()))

@@ -1,4 +1,4 @@
-"""The bundled scripts as plain files: the tests of their content do without the harness."""
+"""The bundled scripts as plain files, read without the harness."""
 
 import csv
 import importlib.util
@@ -25,8 +25,8 @@ Row = dict[str, str]
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What an interface is shown of a case: the label of a training case, never that of a test case."""
+class VisibleCase:
+    """What an interface sees of a case: the label of a training case, never that of a test case."""
 
     id: str
     input: str
@@ -37,14 +37,14 @@ class Shown:
 class Bundle:
     """A bundled script with its images unpacked."""
 
-    train: list[Shown]
+    train: list[VisibleCase]
     cases: list[Row]
 
-    def shown(self) -> list[Shown]:
-        return [Shown(row["id"], row["input"]) for row in self.cases]
+    def visible_cases(self) -> list[VisibleCase]:
+        return [VisibleCase(row["id"], row["input"]) for row in self.cases]
 
 
-def declared(name: str) -> dict[str, Any]:
+def read_script(name: str) -> dict[str, Any]:
     return tomllib.loads((SCRIPTS / name / f"{name}.hate.toml").read_text(encoding="utf-8"))
 
 
@@ -62,11 +62,11 @@ def unpack(name: str, into: Path) -> Bundle:
     with zipfile.ZipFile(SCRIPTS / name / ARCHIVES[name]) as archive:
         archive.extractall(into)
 
-    def placed(row: Row) -> Row:
+    def with_path(row: Row) -> Row:
         return row | {"input": row["input"].replace("{images}", str(into))}
 
-    train = [Shown(**placed(row)) for row in table(name, "train.csv")]
-    return Bundle(train, [placed(row) for row in table(name, "cases.csv")])
+    train = [VisibleCase(**with_path(row)) for row in table(name, "train.csv")]
+    return Bundle(train, [with_path(row) for row in table(name, "cases.csv")])
 
 
 def pixels(content: bytes) -> npt.NDArray[np.int64]:
@@ -83,7 +83,7 @@ def load(folder: Path) -> ModuleType:
 
 
 def outcome(case: Row, label: str | None) -> str:
-    """The design's table of outcomes at threshold 0, written down once more."""
+    """The outcome at threshold 0, by the definition in the design."""
     accepted = label is not None and (label == case["expect"] or not case["expect"])
     if case["positive"] == "true":
         return "TP" if accepted else "FN"

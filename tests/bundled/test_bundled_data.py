@@ -1,4 +1,4 @@
-"""The bundled data is what its description says."""
+"""The bundled data agrees with its description."""
 
 import hashlib
 import importlib
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.bundled.bundle import ARCHIVES, CLASSIFIERS, SCRIPTS, declared, members, pixels, table
+from tests.bundled.bundle import ARCHIVES, CLASSIFIERS, SCRIPTS, members, pixels, read_script, table
 
 TABLES = {"hdigits": ["cases.csv", "train.csv"], "blank": ["cases.csv", "train.csv"]}
 MAKERS = {"hdigits": "tools.make_digits", "blank": "tools.make_blank"}
@@ -20,7 +20,7 @@ each_script = pytest.mark.parametrize("name", sorted(ARCHIVES))
 @each_script
 def test_declared_digest_and_size_are_those_of_the_archive(name: str) -> None:
     content = (SCRIPTS / name / ARCHIVES[name]).read_bytes()
-    images = declared(name)["data"]["images"]
+    images = read_script(name)["data"]["images"]
     assert (images["sha256"], images["bytes"]) == (hashlib.sha256(content).hexdigest(), len(content))
 
 
@@ -50,8 +50,8 @@ def test_ids_are_unique(name: str) -> None:
 
 
 @each_script
-def test_no_psu_lies_in_two_strata(name: str) -> None:
-    design = declared(name)["design"]
+def test_no_psu_is_in_two_strata(name: str) -> None:
+    design = read_script(name)["design"]
     pairs = {(row[design["psu"]], row[design["stratum"]]) for row in table(name, "cases.csv")}
     assert len(pairs) == len({psu for psu, _ in pairs})
 
@@ -87,7 +87,7 @@ def test_the_false_claim_is_the_other_digit_with_the_nearest_training_mean() -> 
             assert int(row["expect"]) == distances.argmin()
 
 
-def test_neither_id_nor_order_tells_which_claim_is_true() -> None:
+def test_neither_id_nor_order_reveals_which_claim_is_true() -> None:
     cases = table("hdigits", "cases.csv")
     first_is_true = [row["positive"] == "true" for row in cases if row["id"].endswith("a")]
     # 717 tosses of a coin: four standard deviations are 0.075.
@@ -97,7 +97,7 @@ def test_neither_id_nor_order_tells_which_claim_is_true() -> None:
     assert follows < 0.15  # 0.1 by chance, 0.28 in the order of the source
 
 
-def test_blank_has_three_kinds_of_images_that_claim_nothing() -> None:
+def test_blank_has_three_kinds_of_images_without_claims() -> None:
     cases = table("blank", "cases.csv")
     assert Counter(row["kind"] for row in cases) == {"uniform": 17, "noise": 100, "letter": 80}
     assert {(row["expect"], row["positive"]) for row in cases} == {("", "false")}
@@ -129,7 +129,7 @@ def test_blank_has_the_training_part_of_hdigits() -> None:
 
 
 def test_the_baseline_is_bundled() -> None:
-    assert declared("hdigits")["test"]["baseline"] in CLASSIFIERS
+    assert read_script("hdigits")["test"]["baseline"] in CLASSIFIERS
 
 
 @each_script
@@ -138,7 +138,7 @@ def test_the_data_can_be_made_again(name: str, tmp_path: Path) -> None:
     importlib.import_module(MAKERS[name]).make(tmp_path)
     for file in TABLES[name]:
         assert (tmp_path / file).read_bytes() == (SCRIPTS / name / file).read_bytes()
-    # The packed bytes depend on the machine's zlib; what is packed does not.
+    # The compressed bytes depend on the version of zlib; the contents do not.
     archive = ARCHIVES[name]
     assert list(members(tmp_path / archive).items()) == list(members(SCRIPTS / name / archive).items())
 

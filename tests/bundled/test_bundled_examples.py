@@ -1,4 +1,4 @@
-"""The examples in C, Perl and shell, for real: compiled, started, spoken to over pipes."""
+"""The examples in C, Perl and shell: compiled, started, and used over pipes."""
 
 import json
 import re
@@ -14,10 +14,10 @@ import pytest
 
 from tests.bundled.bundle import EXAMPLES, Bundle, best, tally
 
-WAIT = 60  # seconds until a program that says nothing is given up; never reached where all is well
+WAIT = 60  # seconds before a test gives up; never reached if all is well
 
 
-def _need(*programs: str) -> None:
+def _require(*programs: str) -> None:
     for program in programs:
         if shutil.which(program) is None:
             pytest.skip(f"this machine has no {program}")
@@ -41,11 +41,11 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", params=["c", "perl"])
 def streaming(request: pytest.FixtureRequest, folders: Path) -> Path:
     if request.param == "c":
-        _need("cc", "make")
+        _require("cc", "make")
         built = subprocess.run(["make", "CFLAGS=-O2 -Wall -Wextra -Werror"], cwd=folders / "c", capture_output=True)
         assert built.returncode == 0, built.stderr.decode()
     else:
-        _need("perl")
+        _require("perl")
     return folders / str(request.param)
 
 
@@ -72,8 +72,8 @@ def _started(folder: Path) -> Iterator[tuple["subprocess.Popen[str]", dict[str, 
             process.kill()
 
 
-def _say(process: "subprocess.Popen[str]", message: dict[str, Any]) -> dict[str, Any]:
-    """Send a line and wait for the one that answers it: it must come before anything else is sent."""
+def _send(process: "subprocess.Popen[str]", message: dict[str, Any]) -> dict[str, Any]:
+    """Send a line and wait for its answer, which must come before anything else is sent."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(json.dumps(message, separators=(",", ":")) + "\n")
@@ -84,9 +84,9 @@ def _say(process: "subprocess.Popen[str]", message: dict[str, Any]) -> dict[str,
 
 def test_a_stream_program_answers_line_by_line(streaming: Path, hdigits: Bundle, train_file: Path) -> None:
     with _started(streaming) as (process, interface):
-        assert _say(process, _hello(interface, train_file))["ready"] is True
-        for case in hdigits.shown()[:20]:
-            reply = _say(process, {"id": case.id, "input": case.input})
+        assert _send(process, _hello(interface, train_file))["ready"] is True
+        for case in hdigits.visible_cases()[:20]:
+            reply = _send(process, {"id": case.id, "input": case.input})
             assert reply["id"] == case.id
             assert set(reply["scores"]) == set("0123456789")
         _, errors = process.communicate(timeout=WAIT)
@@ -97,7 +97,7 @@ def test_a_stream_program_takes_many_in_flight_and_reads_better_than_chance(
     streaming: Path, hdigits: Bundle, train_file: Path
 ) -> None:
     with _started(streaming) as (process, interface):
-        messages = [_hello(interface, train_file), *({"id": c.id, "input": c.input} for c in hdigits.shown())]
+        messages = [_hello(interface, train_file), *({"id": c.id, "input": c.input} for c in hdigits.visible_cases())]
         # Spaces after colons and commas are JSON too.
         sent = "".join(json.dumps(message) + "\n" for message in messages)
         out, errors = process.communicate(sent, timeout=WAIT)
@@ -113,54 +113,54 @@ def test_a_stream_program_takes_many_in_flight_and_reads_better_than_chance(
 def test_a_stream_program_says_what_is_wrong_with_a_case_and_goes_on(
     streaming: Path, hdigits: Bundle, train_file: Path
 ) -> None:
-    good = hdigits.shown()[0]
+    good = hdigits.visible_cases()[0]
     with _started(streaming) as (process, interface):
-        _say(process, _hello(interface, train_file))
-        wrong = _say(process, {"id": "gone", "input": str(train_file.with_name("gone.pgm"))})
+        _send(process, _hello(interface, train_file))
+        wrong = _send(process, {"id": "gone", "input": str(train_file.with_name("gone.pgm"))})
         assert wrong["id"] == "gone"
         assert wrong["error"]
-        assert "scores" in _say(process, {"id": good.id, "input": good.input})
+        assert "scores" in _send(process, {"id": good.id, "input": good.input})
 
 
 def test_a_stream_program_without_training_material_says_so(streaming: Path) -> None:
     with _started(streaming) as (process, interface):
-        assert "training" in _say(process, _hello(interface, None))["error"]
+        assert "training" in _send(process, _hello(interface, None))["error"]
         process.communicate(timeout=WAIT)
         assert process.returncode == 0
 
 
 def test_the_perl_program_takes_its_parameter(folders: Path, hdigits: Bundle, train_file: Path) -> None:
-    _need("perl")
-    case = hdigits.shown()[0]
+    _require("perl")
+    case = hdigits.visible_cases()[0]
     found = []
     for cell in (1, 4):
         with _started(folders / "perl") as (process, interface):
             hello = _hello(interface, train_file)
             hello["params"]["cell"] = cell
-            _say(process, hello)
-            found.append(_say(process, {"id": case.id, "input": case.input})["scores"])
+            _send(process, hello)
+            found.append(_send(process, {"id": case.id, "input": case.input})["scores"])
     assert found[0] != found[1]
 
 
-def _filled(argv: list[str], **values: object) -> list[str]:
+def _fill_in(argv: list[str], **values: object) -> list[str]:
     for name, value in values.items():
         argv = [word.replace(f"{{{name}}}", str(value)) for word in argv]
     return argv
 
 
 def test_the_shell_program_learns_and_answers(folders: Path, hdigits: Bundle, train_file: Path, tmp_path: Path) -> None:
-    _need("sh", "awk", "od", "sed", "sort")
+    _require("sh", "awk", "od", "sed", "sort")
     folder = folders / "shell"
     command = tomllib.loads((folder / "interface.toml").read_text(encoding="utf-8"))["command"]
-    # A fifth of the training images: it starts two programs an image.
+    # A fifth of the training images: it starts two programs per image.
     fifth = tmp_path / "train.jsonl"
     fifth.write_text("".join(train_file.read_text(encoding="utf-8").splitlines(keepends=True)[::5]), encoding="utf-8")
-    trained = subprocess.run(_filled(command["train"], train=fifth, work=tmp_path), cwd=folder, timeout=WAIT)
+    trained = subprocess.run(_fill_in(command["train"], train=fifth, work=tmp_path), cwd=folder, timeout=WAIT)
     assert trained.returncode == 0
     some = hdigits.cases[::144]
     labels: dict[str, str | None] = {}
     for case in some:
-        argv = _filled(command["argv"], input=case["input"], work=tmp_path)
+        argv = _fill_in(command["argv"], input=case["input"], work=tmp_path)
         done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=WAIT, check=True)
         match = re.search(command["pattern"], done.stdout)
         assert match is not None
@@ -169,7 +169,7 @@ def test_the_shell_program_learns_and_answers(folders: Path, hdigits: Bundle, tr
     counts = tally(some, labels)
     assert counts["TP"] / (counts["TP"] + counts["FN"]) > 0.6
 
-    lost = _filled(command["argv"], input=tmp_path / "gone.pgm", work=tmp_path)
+    lost = _fill_in(command["argv"], input=tmp_path / "gone.pgm", work=tmp_path)
     done = subprocess.run(lost, cwd=folder, capture_output=True, text=True, timeout=WAIT)
     assert done.returncode != 0
     assert "gone.pgm" in done.stderr

@@ -25,12 +25,12 @@ def _row(shop: Workshop, *words: str | Path) -> Record:
 
 
 def _lines(transcript: Path) -> list[Record]:
-    """The transcript without what differs between two runs of the same thing."""
+    """The transcript without what differs between two equal runs."""
     head, *records, end = [json.loads(line) for line in transcript.read_text(encoding="utf-8").splitlines()]
-    kept = [{key: value for key, value in record.items() if key not in TIMING} for record in records]
+    untimed = [{key: value for key, value in record.items() if key not in TIMING} for record in records]
     without = [(head, MACHINE), (end, CLOCK)]
     first, last = ({key: value for key, value in line.items() if key not in drop} for line, drop in without)
-    return [first, *kept, last]
+    return [first, *untimed, last]
 
 
 @each_classifier
@@ -50,8 +50,8 @@ def test_a_run_reproduces_the_published_transcript(name: str, shop: Workshop) ->
     assert end["ER"] == 0
 
 
-def test_two_workers_give_what_one_gives(shop: Workshop) -> None:
-    """By the installed program, as users start it."""
+def test_two_workers_give_the_same_transcript_as_one(shop: Workshop) -> None:
+    """With the installed program, as users start it."""
     words = ["run", "hdigits", "--interface", "wisard", "-j", "2", "-o", "two.jsonl"]
     subprocess.run([Path(sys.executable).parent / "hate", *words], cwd=shop.folder, check=True, capture_output=True)
     assert _lines(shop.folder / "two.jsonl") == _lines(TRANSCRIPTS / "hdigits" / "wisard.jsonl")
@@ -83,7 +83,7 @@ def test_a_higher_threshold_refuses_blank_images(name: str, shop: Workshop) -> N
     assert rows[0]["TN"] < rows[1]["TN"] < rows[2]["TN"] == 197
 
 
-def test_the_strata_and_units_stand_in_the_transcript(shop: Workshop) -> None:
+def test_the_transcript_has_strata_and_units(shop: Workshop) -> None:
     _row(shop, "blank", "--interface", "witch", "-o", "blank.jsonl")
     head, *records, _ = _lines(shop.folder / "blank.jsonl")
     assert head["design"] == {"stratum": "kind", "psu": "pattern"}

@@ -1,4 +1,4 @@
-"""The classic spelling, as printed in the tutorial."""
+"""The classic command line of the tutorial."""
 
 import json
 
@@ -25,7 +25,7 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize("old", SPELLINGS)
-def test_the_old_words_in_the_new_ones(old: str) -> None:
+def test_classic_words_become_modern_ones(old: str) -> None:
     assert modern_spelling(old.split(), COMMANDS) == SPELLINGS[old].split()
 
 

@@ -1,4 +1,4 @@
-"""`hate import`, end to end: where transcripts go, what is printed, and that they can be compared."""
+"""`hate import`, end to end: where transcripts go, what is printed, and how they can be used."""
 
 import gzip
 import json
@@ -26,7 +26,7 @@ def tables(shop: Workshop) -> Workshop:
     return shop
 
 
-def test_transcripts_go_where_those_of_runs_go(tables: Workshop) -> None:
+def test_transcripts_go_to_the_same_place_as_those_of_runs(tables: Workshop) -> None:
     done = tables.call("import", "svm.csv", "knn.csv", "--format", "json")
     again = tables.call("import", "svm.csv", "--format", "json")
     assert done.json["transcripts"] == ["transcripts/imported/svm.jsonl", "transcripts/imported/knn.jsonl"]
@@ -65,19 +65,19 @@ def test_several_do_not_fit_into_one_file(tables: Workshop) -> None:
     assert not (tables.folder / "out.jsonl").exists()
 
 
-def test_one_bad_file_keeps_all_from_being_written(tables: Workshop) -> None:
+def test_with_one_bad_file_nothing_is_written(tables: Workshop) -> None:
     tables.write("bad.csv", "id,y_true,y_pred\n1,a\n")
     assert tables.call("import", "svm.csv", "bad.csv").status == 2
     assert not (tables.folder / "transcripts").exists()
 
 
-def test_columns_of_tables_are_no_options_for_logs(tables: Workshop) -> None:
+def test_options_for_tables_are_refused_for_logs(tables: Workshop) -> None:
     tables.write("m.json", '{\n"a": true\n}')
     done = tables.call("import", "m.json", "--success", "x")
-    assert "--success names a column of a table, and this is a mapping of ids to results" in done.err
+    assert "--success names a column of a table, but this is a mapping of ids to results" in done.err
 
 
-def test_numbers_that_are_none(tables: Workshop) -> None:
+def test_a_number_must_be_finite(tables: Workshop) -> None:
     assert "'--success-at': 'nan' is not a finite number" in tables.call("import", "svm.csv", "--success-at", "nan").err
 
 
@@ -89,14 +89,14 @@ def test_every_format_prints_names_and_counts(tables: Workshop, style: str) -> N
     assert "0.7500" in done.out or "0.75" in done.out
 
 
-def test_imported_results_can_be_looked_into(tables: Workshop) -> None:
+def test_imported_results_can_be_compared_case_by_case(tables: Workshop) -> None:
     assert tables.call("import", "svm.csv", "knn.csv", "--psu", "group").status == 0
     done = tables.call("diff", "transcripts/imported/svm.jsonl", "transcripts/imported/knn.jsonl", "--format", "json")
     assert done.status in (0, 1)
     assert '"2"' in done.out
 
 
-def test_help_needs_no_arrays() -> None:
+def test_help_does_not_import_numpy() -> None:
     code = (
         "import sys; from harness.cli.main import call; call(['import', '--help']); "
         "print({'numpy', 'scipy', 'requests', 'zstandard'} & set(sys.modules))"
@@ -108,10 +108,10 @@ def test_help_needs_no_arrays() -> None:
 
 @pytest.mark.parametrize("after", [1, 50, 100])
 @pytest.mark.parametrize("older", [False, True])
-def test_a_transcript_is_whole_or_not_there(
+def test_a_transcript_is_complete_or_absent(
     shop: Workshop, monkeypatch: pytest.MonkeyPatch, after: int, older: bool
 ) -> None:
-    """A signal with so many of 100 records on disk: nothing is left, and an older transcript is as it was."""
+    """A signal after some of 100 records are on disk: nothing is left, and an older transcript is unchanged."""
     append = TranscriptWriter.append
 
     def append_and_end(writer: TranscriptWriter, index: int, trial: Trial) -> None:
@@ -130,13 +130,13 @@ def test_a_transcript_is_whole_or_not_there(
     assert {path: path.read_bytes() for path in (shop.folder / "out").glob("*")} == before
 
 
-def test_a_signal_after_the_last_record_finds_a_whole_transcript(
+def test_a_signal_after_the_last_record_leaves_a_complete_transcript(
     shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def store_and_end(writer: TranscriptWriter, trials: Sequence[Trial]) -> Path:
         store(writer, trials)
         signal.raise_signal(signal.SIGTERM)
-        pytest.fail("the signal was not heard")
+        pytest.fail("the signal had no effect")
 
     shop.write("t.csv", "y_true,y_pred\n" + "a,a\n" * 100)
     monkeypatch.setattr(importing, "store", store_and_end)

@@ -71,7 +71,7 @@ def found(done: Done, key: str = "cases") -> list[str]:
     (["--sort", "expect", "--sort", "-id"], "304152"),
     (["--outcome", "ER"], ""),
 ])  # fmt: skip
-def test_show_chooses_and_sorts(runs: Workshop, words: list[str], expected: str) -> None:
+def test_show_selects_and_sorts(runs: Workshop, words: list[str], expected: str) -> None:
     done = runs.call("show", "one.jsonl", "--format", "json", *words)
     assert found(done) == [f"c{digit}" for digit in expected]
 
@@ -107,7 +107,7 @@ def test_the_heading_stays_out_of_piped_output(runs: Workshop) -> None:
     assert done.err == "toy 1.0, one: 6 cases, TP 2, TN 1, FP 1, FN 2, ER 0; 2 match, the first 1 are shown\n"
 
 
-def test_an_incomplete_transcript_is_shown_with_a_remark(runs: Workshop) -> None:
+def test_an_incomplete_transcript_is_shown_with_a_warning(runs: Workshop) -> None:
     done = runs.call("show", edited(runs, "one.jsonl"), "--format", "json")
     assert found(done) == [f"c{n}" for n in range(6)]
     assert done.json["complete"] is False
@@ -146,7 +146,7 @@ def test_diff_shows_where_outcomes_differ(runs: Workshop) -> None:
     assert (shown["a"]["name"], shown["b"]["name"]) == ("one", "other")
     assert shown["differences"][0]["a"]["actual"] == "b"
     assert shown["differences"][0]["b"]["actual"] == "x"
-    line = "of 6 cases: A right and B wrong 2, B right and A wrong 1, same outcome but another answer 1 (--answers"
+    line = "of 6 cases: A right and B wrong 2, B right and A wrong 1, same outcome but a different answer 1 (--answers"
     assert line in done.err
 
 
@@ -165,7 +165,7 @@ def test_diff_shows_where_outcomes_differ(runs: Workshop) -> None:
     (["--sort", "score"], "321"),
     (["--sort", "-score_a", "--limit", "1"], "1"),
 ])  # fmt: skip
-def test_diff_chooses_and_sorts(runs: Workshop, words: list[str], expected: str) -> None:
+def test_diff_selects_and_sorts(runs: Workshop, words: list[str], expected: str) -> None:
     done = runs.call("diff", "one.jsonl", "other.jsonl", "--format", "json", *words)
     assert found(done, "differences") == [f"c{digit}" for digit in expected]
 
@@ -197,7 +197,7 @@ def test_diff_names_cases_that_only_one_has(runs: Workshop) -> None:
     assert found(done, "differences") == ["c1"]
 
 
-def test_diff_of_runs_with_several_answers_a_case(runs: Workshop) -> None:
+def test_diff_of_runs_with_several_answers_per_case(runs: Workshop) -> None:
     for name in ("one", "other"):
         words = ["--interface", f"./{name}", "--repeat", "2", "-o", f"{name}-2.jsonl"]
         assert runs.call("run", "toy", *words).status == 0
@@ -230,7 +230,7 @@ def test_diff_of_other_tests_is_refused(runs: Workshop) -> None:
     (["diff", "one.jsonl", "other.jsonl", "--sort", "score_c"], "did you mean 'score"),
     (["diff", "one.jsonl"], "Missing argument"),
 ])  # fmt: skip
-def test_bad_input_is_a_line_and_status_2(runs: Workshop, words: list[str], expected: str) -> None:
+def test_bad_input_gives_one_line_and_status_2(runs: Workshop, words: list[str], expected: str) -> None:
     runs.interface()
     done = runs.call(*words)
     assert done.status == 2
@@ -239,7 +239,7 @@ def test_bad_input_is_a_line_and_status_2(runs: Workshop, words: list[str], expe
 
 
 def test_a_long_table_goes_through_the_pager(shop: Workshop, tmp_path: Path) -> None:
-    """On a real terminal of 24 lines; the pager is a program that keeps what it is given."""
+    """On a real terminal of 24 lines; the pager is a program that saves its input."""
     kept = tmp_path / "kept"
     shop.program("pager", f"#!/bin/sh\ncat > '{kept}'\n")
     primary, secondary = pty.openpty()

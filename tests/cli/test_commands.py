@@ -35,10 +35,10 @@ def test_list_in_every_format(style: str, what: list[str], toy: Workshop) -> Non
     toy.call("run", "toy")
     done = toy.call("list", *what, "--format", style)
     assert done.status == 0
-    wanted = {"--interfaces": ["wisard", "here"], "--transcripts": ["toy", "hdigits"]}.get(
+    expected = {"--interfaces": ["wisard", "here"], "--transcripts": ["toy", "hdigits"]}.get(
         "".join(what), ["toy", "hdigits"]
     )
-    assert all(word in done.out for word in wanted)
+    assert all(word in done.out for word in expected)
     if style == "csv":
         header, *rows = csv.reader(io.StringIO(done.out))
         assert all(len(row) == len(header) for row in rows)
@@ -46,7 +46,7 @@ def test_list_in_every_format(style: str, what: list[str], toy: Workshop) -> Non
         assert done.out.startswith("# ")
 
 
-def test_list_goes_on_past_a_broken_script(toy: Workshop) -> None:
+def test_list_skips_a_broken_script(toy: Workshop) -> None:
     toy.write("broken/broken.hate.toml", "format = 1\n[test\n")
     done = toy.call("list", "--format", "json")
     assert done.status == 0
@@ -121,12 +121,12 @@ def test_run_in_every_format(style: str, toy: Workshop) -> None:
     assert path.exists()
 
 
-def test_a_packed_transcript_is_printed_unpacked(toy: Workshop) -> None:
+def test_a_compressed_transcript_is_printed_uncompressed(toy: Workshop) -> None:
     done = toy.call("run", "toy", "--format", "transcript", "-o", "out.jsonl.gz")
     assert [json.loads(line) for line in done.out.splitlines()] == toy.lines("out.jsonl.gz")
 
 
-def test_errors_are_told_beside_the_counts(toy: Workshop) -> None:
+def test_errors_are_reported_with_the_counts(toy: Workshop) -> None:
     toy.interface(
         "def answer(case, params):\n    if case.id == 'c1': raise ValueError('\\x1b[31mred')\n    return 'x0'\n"
     )
@@ -139,10 +139,10 @@ def test_errors_are_told_beside_the_counts(toy: Workshop) -> None:
 
 @pytest.mark.parametrize(("loudness", "lines"), [(None, 3), ("--verbose", 7), ("--quiet", 1), ("--silent", 0)])
 @pytest.mark.parametrize("output", [[], ["-o", "out.jsonl"]])
-def test_test_prints_the_unexpected_and_its_status_tells(
+def test_test_prints_failures_and_sets_the_status(
     loudness: str | None, lines: int, output: list[str], toy: Workshop
 ) -> None:
-    """Issue of the design: exit status 1 when a case failed, so that it can stand in a build."""
+    """Design: exit status 1 if a case failed, so that it can be used in a build."""
     toy.interface(
         "def answer(case, params):\n    if case.id == 'c2': raise ValueError\n"
         "    return 'y1' if case.id == 'c1' else case.input\n"
@@ -180,7 +180,7 @@ def test_one_case(toy: Workshop) -> None:
 
 
 @pytest.mark.parametrize("words", [["-o", "x"], ["--limit", "2"], ["--resume"], ["--force"], ["--format", "json"]])
-def test_one_case_only_shows(words: list[str], toy: Workshop) -> None:
+def test_one_case_cannot_be_combined_with(words: list[str], toy: Workshop) -> None:
     done = toy.call("run", "toy", "--case", "c2", *words)
     assert done.status == 2
     assert words[0] in done.err
@@ -205,7 +205,7 @@ def test_check(toy: Workshop) -> None:
         assert word in done.out
 
 
-def test_check_warns_of_training_material_among_the_cases(toy: Workshop) -> None:
+def test_check_warns_of_training_inputs_among_the_cases(toy: Workshop) -> None:
     toy.script(sections='[train]\ntable = "train.csv"\n')
     toy.write("toy/train.csv", "input,expect\nx3,x3\n")
     done = toy.call("check", "toy")
@@ -213,7 +213,7 @@ def test_check_warns_of_training_material_among_the_cases(toy: Workshop) -> None
     assert "warning: 1 test inputs are training material too, such as that of case 'c3'" in done.out
 
 
-def test_a_newcomer_scaffolds_an_interface_and_runs_it(shop: Workshop) -> None:
+def test_a_new_interface_runs(shop: Workshop) -> None:
     """README: `hate new interface`, then `hate run hdigits`, in an empty folder, with the installed command."""
     for words in (["new", "interface"], ["check", "interface.py"], ["run", "hdigits", "--format", "json"]):
         done = subprocess.run([HATE, *words], env=shop.env, capture_output=True, text=True)
@@ -223,7 +223,7 @@ def test_a_newcomer_scaffolds_an_interface_and_runs_it(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize("kind", ["python", "command", "stream"])
-def test_scaffolds_are_valid_once_their_program_is_there(kind: str, shop: Workshop) -> None:
+def test_scaffolds_are_valid_once_their_program_exists(kind: str, shop: Workshop) -> None:
     assert shop.call("new", "interface", "my algo", "--kind", kind).status == 0
     if kind != "python":
         assert shop.call("check", ".").status == 1
@@ -256,13 +256,13 @@ def test_completion_prints_a_script(shell: str, shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "wanted"),
+    ("words", "expected"),
     [("hate ru", "run"), ("hate run hd", "hdigits"), ("hate run hdigits --interface wis", "wisard")],
 )
-def test_completion_completes(words: str, wanted: str, shop: Workshop) -> None:
+def test_completion_completes(words: str, expected: str, shop: Workshop) -> None:
     place = {"_HATE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
     done = subprocess.run([HATE], env=shop.env | place, capture_output=True, text=True)
-    assert f"plain,{wanted}" in done.stdout.splitlines()
+    assert f"plain,{expected}" in done.stdout.splitlines()
 
 
 def test_version_and_help(shop: Workshop) -> None:
@@ -319,7 +319,7 @@ def test_a_bar_on_a_terminal_and_nothing_in_a_pipe(toy: Workshop) -> None:
     assert toy.hate("run", "toy").err == "transcript: transcripts/toy/work-2.jsonl\n"
 
 
-def test_an_algorithm_named_by_nobody_is_named_by_its_folder(toy: Workshop) -> None:
+def test_an_algorithm_without_a_name_gets_that_of_its_folder(toy: Workshop) -> None:
     toy.write("other/interface.py", ECHO)
     toy.call("run", "toy", "--interface", "other")
     assert (toy.folder / "transcripts/toy/other.jsonl").exists()

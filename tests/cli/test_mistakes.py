@@ -1,10 +1,10 @@
-"""What users get wrong: status 2, the culprit by name, a few lines, no traceback."""
+"""Mistakes of users: status 2, a message of a few lines that names the culprit, no traceback."""
 
 import pytest
 
 from tests.workshop import Workshop
 
-# The words, what the message must have, and (where it helps) the remedy.
+# The command, and what the message must contain.
 TABLE: list[tuple[list[str], list[str]]] = [
     (["run", "nope"], ["no test 'nope'", "toy"]),
     (["run", "hdigit"], ["'hdigit'", "did you mean 'hdigits'?"]),
@@ -71,12 +71,12 @@ def full(toy: Workshop) -> Workshop:
     return toy
 
 
-@pytest.mark.parametrize(("words", "wanted"), TABLE, ids=[" ".join(words) for words, _ in TABLE])
-def test_a_mistake_is_told(words: list[str], wanted: list[str], full: Workshop) -> None:
+@pytest.mark.parametrize(("words", "expected"), TABLE, ids=[" ".join(words) for words, _ in TABLE])
+def test_mistakes(words: list[str], expected: list[str], full: Workshop) -> None:
     before = sorted(full.folder.rglob("*"))
     done = full.call(*words)
     assert done.status == 2
-    for word in wanted:
+    for word in expected:
         assert word in done.err
     assert done.out == ""
     assert done.err.startswith("hate: ")
@@ -94,7 +94,7 @@ def test_no_interface_here(shop: Workshop) -> None:
     assert done.err.count("\n") == 1
 
 
-def test_an_unforeseen_error_is_a_line_too_and_debugging_shows_where(
+def test_an_unexpected_error_is_one_line_and_hate_debug_shows_the_traceback(
     toy: Workshop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from harness.cli import main
@@ -111,8 +111,8 @@ def test_an_unforeseen_error_is_a_line_too_and_debugging_shows_where(
         main.call(["describe", "toy"])
 
 
-def test_text_from_others_cannot_act_on_the_terminal(toy: Workshop) -> None:
-    """Escape sequences of a test, an interface or an answer are shown as codes."""
+def test_escape_sequences_do_not_reach_the_terminal(toy: Workshop) -> None:
+    """Escape sequences in a test, an interface or an answer are shown as codes."""
     toy.interface('NAME = "\\x1b[31mred"\ndef answer(case, params):\n    return "\\x1b]0;title\\x07"\n')
     toy.write("toy/cases.csv", "id,input,expect\n\x1b[2Jc0,a,\x1b[5mb\n")
     for words in (

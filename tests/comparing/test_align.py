@@ -1,4 +1,4 @@
-"""Transcripts of one test, case by case: matched by id, refused where they cannot be compared."""
+"""Transcripts of one test, case by case: matched by id, refused if they cannot be compared."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness.errors import TranscriptError
-from tests.comparing.made import aligned, transcript
+from tests.comparing.transcripts import aligned, transcript
 
 
 def test_cases_are_matched_by_id_whatever_their_order(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_cases_that_only_some_have_are_counted_and_named(tmp_path: Path) -> None
     assert "--intersect" in str(error.value)
 
 
-def test_intersect_compares_what_all_have(tmp_path: Path) -> None:
+def test_intersect_compares_the_cases_that_all_have(tmp_path: Path) -> None:
     a = transcript(tmp_path / "a.jsonl", [True, False, True], ids=["x", "y", "z"], stratum=["1", "2", "3"])
     b = transcript(tmp_path / "b.jsonl", [False, True], ids=["z", "y"], stratum=["3", "2"])
     found = aligned(a, b, intersect=True)
@@ -40,7 +40,7 @@ def test_intersect_compares_what_all_have(tmp_path: Path) -> None:
     assert found.counts[0].tests == 2
 
 
-def test_nothing_in_common_is_said_even_with_intersect(tmp_path: Path) -> None:
+def test_nothing_in_common_is_an_error_even_with_intersect(tmp_path: Path) -> None:
     a = transcript(tmp_path / "a.jsonl", [True], ids=["x"])
     b = transcript(tmp_path / "b.jsonl", [True], ids=["y"])
     with pytest.raises(TranscriptError, match="no case in common"):
@@ -63,9 +63,9 @@ def test_another_test_is_refused(tmp_path: Path, change: dict[str, str]) -> None
         aligned(a, b)
 
 
-def test_a_case_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+def test_a_case_that_occurs_twice_is_refused(tmp_path: Path) -> None:
     a = transcript(tmp_path / "a.jsonl", [True, False], ids=["x", "x"])
-    with pytest.raises(TranscriptError, match="case 'x' is there twice"):
+    with pytest.raises(TranscriptError, match="case 'x' occurs twice"):
         aligned(a, a)
 
 
@@ -77,13 +77,13 @@ def test_several_answers_to_a_case_are_matched_by_their_number(tmp_path: Path) -
     assert found.success.tolist() == [[True, False], [True, False]]
 
 
-def test_runs_of_one_algorithm_are_called_by_their_files(tmp_path: Path) -> None:
+def test_runs_of_one_algorithm_are_named_after_their_files(tmp_path: Path) -> None:
     a = transcript(tmp_path / "first.jsonl", [True], name="same")
     b = transcript(tmp_path / "second.jsonl", [True], name="same")
     assert aligned(a, b).names == ["first", "second"]
 
 
-def test_truth_is_the_claim_where_it_is_true(tmp_path: Path) -> None:
+def test_truth_is_the_claim_if_the_claim_is_true(tmp_path: Path) -> None:
     a = transcript(
         tmp_path / "a.jsonl", [True] * 3, positive=[True, False, False], expect=["3", "5", "7"], truth=["3", "3", "4"]
     )

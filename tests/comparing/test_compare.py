@@ -19,8 +19,8 @@ from harness.stats.clustering import intraclass_correlation, intraclass_of_diffe
 from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.method import Replication
 from harness.stats.replication.statistic import difference
-from tests.comparing.made import aligned, clustered, figure_5, transcript
-from tests.comparing.scored import compare_files
+from tests.comparing.score_runs import compare_files
+from tests.comparing.transcripts import aligned, clustered, figure_5, transcript
 
 
 def test_figure_5_of_the_tutorial_to_the_digit(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_one_sided_p_values_that_a_paper_misprints(tmp_path: Path, more: int, le
 def test_pairs_have_the_replication_of_their_difference(
     tmp_path: Path, plan: Replication, units: int, weights: str | None
 ) -> None:
-    """All pairs share one covariance; taken pair by pair, `replicate` must say the same."""
+    """All pairs share one covariance; pair by pair, `replicate` must give the same."""
     paths = clustered(tmp_path, 1, strata=7, units=units, size=4)
     found = compare_files(*paths, design=DesignOptions(weights=weights), plan=plan)
     one = found.pairs[0].estimate
@@ -90,7 +90,7 @@ def test_intraclass_correlation_of_all_differences_at_once(successes: list[list[
             assert found[i, j] == pytest.approx(alone, abs=1e-9, nan_ok=True)
 
 
-def test_swapping_the_two_turns_every_sign(tmp_path: Path) -> None:
+def test_swapping_the_two_runs_changes_every_sign(tmp_path: Path) -> None:
     a, b = clustered(tmp_path, 3, strata=6, units=4, size=3)
     one, other = compare_files(a, b).pairs[0], compare_files(b, a).pairs[0]
     assert (one.n_sf, one.n_fs) == (other.n_fs, other.n_sf)
@@ -125,7 +125,7 @@ def test_without_a_design_replication_is_null(tmp_path: Path) -> None:
 
 
 def test_mcnemar_and_replication_disagree_and_the_reader_is_told_why(tmp_path: Path) -> None:
-    """Eight documents of 40 cases; in five A is better on every case, in three B: strong by cases, nothing by units."""
+    """Eight documents of 40 cases; in five A is better on every case, in three B: significant by case, not by unit."""
     unit = np.repeat(np.arange(8), 40)
     a = unit < 5
     paths = [
@@ -144,7 +144,7 @@ def test_mcnemar_and_replication_disagree_and_the_reader_is_told_why(tmp_path: P
     assert first.startswith("a and b cannot be told apart for new documents")
     assert "Believe the jackknife" in second
     assert "intraclass correlation 1.00" in second
-    assert "adjusted by the design effect" in second
+    assert "adjusted for the design effect" in second
 
 
 def test_a_verdict_names_winner_interval_and_target(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_weights_of_strata_say_what_another_population_would_give(tmp_path: Path
 
 
 def test_a_column_of_weights_counts_without_any_other_design(tmp_path: Path) -> None:
-    """One case in ten weighs 100: 9 / 109 where it fails and the others succeed; errors by leaving out each case."""
+    """One case in ten weighs 100: 9 / 109 if it fails and the others succeed; errors by leaving out each case."""
     n = 200
     weights = np.where(np.arange(n) % 10 == 9, 100.0, 1.0)
     columns = [{"w": int(w)} for w in weights]
@@ -193,7 +193,7 @@ def test_a_column_of_weights_counts_without_any_other_design(tmp_path: Path) -> 
     shifts = left_out(good["b"]) - left_out(good["a"]) - 4 / 109
     assert pair.se == pytest.approx(np.sqrt((n - 1) / n * (shifts**2).sum()))
     assert pair.value == pytest.approx(4 / 109)
-    # What the header of a run declares is what an option says.
+    # A design in the header has the same effect as the options.
     declared = [
         transcript(tmp_path / f"{name}.jsonl", own, columns=columns, design={"weights": "w"})
         for name, own in good.items()
@@ -225,7 +225,7 @@ def test_columns_can_be_crossed_and_lone_strata_are_named(tmp_path: Path) -> Non
         take_sample(runs, DesignOptions(stratum=("day", "site"), lone="fail"))
 
 
-def test_a_design_can_be_taken_away(tmp_path: Path) -> None:
+def test_a_design_can_be_removed(tmp_path: Path) -> None:
     paths = clustered(tmp_path, 6, strata=4, units=4, size=2)
     assert not compare_files(*paths, design=DesignOptions(stratum=("none",), psu=("none",))).sampling.known
     only = compare_files(*paths, design=DesignOptions(stratum=("none",))).pairs[0].estimate
@@ -274,8 +274,8 @@ def test_oracle_and_majority(tmp_path: Path) -> None:
     assert (found.oracle, found.majority) == (0.75, 0.25)
 
 
-def test_cases_that_are_too_few_are_called_so(tmp_path: Path) -> None:
-    """No difference, however large, is seen four times in five with three cases."""
+def test_the_verdict_says_when_cases_are_too_few(tmp_path: Path) -> None:
+    """With three cases, no difference, however large, is detected four times in five."""
     a = transcript(tmp_path / "a.jsonl", [True, False, True])
     b = transcript(tmp_path / "b.jsonl", [False, True, True])
     found = compare_files(a, b)
@@ -285,18 +285,18 @@ def test_cases_that_are_too_few_are_called_so(tmp_path: Path) -> None:
     )
 
 
-def test_marks_by_different_metrics_are_pointed_out(tmp_path: Path) -> None:
+def test_scores_by_different_metrics_are_pointed_out(tmp_path: Path) -> None:
     one, other, same = (
         transcript(tmp_path / f"{name}.jsonl", [True, False], params={"metric": metric})
         for name, metric in (("a", "acc"), ("b", "acc_norm"), ("c", "acc"))
     )
     assert metric_remark(aligned(one, same)) == ""
-    assert metric_remark(aligned(one, other)) == "not marked by the same metric: a by acc, b by acc_norm"
+    assert metric_remark(aligned(one, other)) == "not scored by the same metric: a by acc, b by acc_norm"
 
 
-def test_a_psu_in_two_strata_is_told_by_its_name(tmp_path: Path) -> None:
+def test_a_psu_in_two_strata_is_named(tmp_path: Path) -> None:
     """Its cases are not independent across them."""
     strata, units = ["day", "day", "night", "night"], ["u", "v", "v", "w"]
     a, b = (transcript(tmp_path / f"{name}.jsonl", [True, False] * 2, stratum=strata, psu=units) for name in "ab")
-    with pytest.raises(TranscriptError, match="toy: PSU 'v' lies in two strata, 'day' and 'night'; drop the stratum"):
+    with pytest.raises(TranscriptError, match="toy: PSU 'v' is in two strata, 'day' and 'night'; drop the stratum"):
         compare_files(a, b)

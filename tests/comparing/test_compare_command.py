@@ -1,4 +1,4 @@
-"""`hate compare` as users meet it: every format, hostile names, exit statuses."""
+"""`hate compare` on the command line: every format, hostile names, exit statuses."""
 
 import json
 import shutil
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.comparing.made import clustered, figure_5, transcript
+from tests.comparing.transcripts import clustered, figure_5, transcript
 from tests.workshop import Workshop
 
 PAIR_KEYS = {
@@ -49,7 +49,7 @@ def test_text_has_the_tutorials_lines_and_a_verdict(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize("style", ["table", "plain", "csv", "md", "tex"])
-def test_names_from_transcripts_cannot_act(shop: Workshop, style: str) -> None:
+def test_names_from_transcripts_are_harmless(shop: Workshop, style: str) -> None:
     paths = [
         transcript(shop.folder / f"{n}.jsonl", [n == 0, True, False], name=f"{HOSTILE}{n}", stratum=[HOSTILE] * 3)
         for n in range(2)
@@ -116,7 +116,7 @@ def test_published_transcripts_are_compared_by_name(shop: Workshop) -> None:
         (["a.jsonl", "b.jsonl", "--confidence", "2"], "2"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_line(shop: Workshop, words: list[str], culprit: str) -> None:
+def test_mistakes_are_one_line(shop: Workshop, words: list[str], culprit: str) -> None:
     for name in "ab":
         transcript(shop.folder / f"{name}.jsonl", [True, False])
     done = shop.call("compare", *words)

@@ -1,20 +1,20 @@
-"""Numbers at the end of what a computer can hold: a result or a line, never a warning, a traceback or a certainty."""
+"""Numbers at the limits of floating point: a result or an error, never a warning, a traceback or false certainty."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.comparing.made import transcript
+from tests.comparing.transcripts import transcript
 from tests.workshop import Workshop
 
 
-def weighed(folder: Path, name: str, weight: str) -> Path:
+def weighted_run(folder: Path, name: str, weight: str) -> Path:
     return transcript(folder / name, [True, False, True], columns=[{"w": weight}] * 3)
 
 
 @pytest.mark.parametrize("weight", ["1e200", "1e308", "1e-200"])
 def test_only_the_proportions_of_weights_count(shop: Workshop, weight: str) -> None:
-    plain, huge = (weighed(shop.folder, name, w) for name, w in (("a.jsonl", "1"), ("b.jsonl", weight)))
+    plain, huge = (weighted_run(shop.folder, name, w) for name, w in (("a.jsonl", "1"), ("b.jsonl", weight)))
     one, other = (shop.call("rate", str(path), "--weights", "w", "--format", "json") for path in (plain, huge))
     assert (one.err, other.err) == ("", "")
     for key in ("estimate", "se"):
@@ -22,7 +22,7 @@ def test_only_the_proportions_of_weights_count(shop: Workshop, weight: str) -> N
         assert figures[0] == pytest.approx(figures[1], rel=1e-9)
 
 
-def test_a_spread_beyond_all_numbers_is_no_certainty(shop: Workshop) -> None:
+def test_a_variance_that_overflows_is_not_certainty(shop: Workshop) -> None:
     values = [{"v": number} for number in (1e200, 1.0, 2.0)]
     path = transcript(shop.folder / "v.jsonl", [True] * 3, values=values)
     done = shop.call("rate", str(path), "--statistic", "v", "--format", "json")
@@ -35,7 +35,7 @@ def test_a_spread_beyond_all_numbers_is_no_certainty(shop: Workshop) -> None:
 
 @pytest.mark.parametrize("option", ["--confidence", "--margin", "--fay"])
 def test_nan_is_not_within_any_range(shop: Workshop, option: str) -> None:
-    path = weighed(shop.folder, "a.jsonl", "1")
+    path = weighted_run(shop.folder, "a.jsonl", "1")
     done = shop.call("compare", str(path), str(path), option, "nan")
     assert done.status == 2
     assert f"Invalid value for '{option}': 'nan' is not a number." in done.err

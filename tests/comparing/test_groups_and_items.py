@@ -1,4 +1,4 @@
-"""The comparison by groups, and which cases tell runs apart: parts that add up to the whole, loops, invariances."""
+"""The comparison by groups, and the cases that distinguish runs: parts that add up to the whole, loops, invariances."""
 
 from pathlib import Path
 
@@ -15,8 +15,8 @@ from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import make_sample
 from harness.stats.replication.statistic import difference
-from tests.comparing.made import aligned, transcript
-from tests.comparing.scored import World, compare_files
+from tests.comparing.score_runs import World, compare_files
+from tests.comparing.transcripts import aligned, transcript
 
 
 def test_groups_add_up_to_the_whole(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_groups_add_up_to_the_whole(tmp_path: Path) -> None:
 
 
 def test_a_stratum_as_a_group_is_a_sample_of_its_own(tmp_path: Path) -> None:
-    """Strata are independent: what happens in the others says nothing of one, nor of its degrees of freedom."""
+    """Strata are independent: the others affect neither a stratum's error nor its degrees of freedom."""
     world = World(strata=3, size=10, seed=2, units=7)
     found = compare_files(*world.runs(tmp_path, (1.5, 1.0)), by="stratum")
     assert found.by is not None
@@ -75,7 +75,7 @@ def test_holm_is_over_all_groups_and_pairs(tmp_path: Path) -> None:
     assert smallest.p_adjusted == pytest.approx(min(1.0, len(gaps) * smallest.p_value))
 
 
-def test_a_difference_that_turns_round_is_found_and_a_constant_one_is_not(tmp_path: Path) -> None:
+def test_a_difference_that_changes_sign_is_found_and_a_constant_one_is_not(tmp_path: Path) -> None:
     """In 60 experiments without any interaction Wald's test errs about 3 times: at most 9 has a chance of 99.8 %."""
     rng = np.random.default_rng(5)
 
@@ -104,7 +104,7 @@ def test_a_group_of_one_unit_has_values_and_no_intervals(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("statistic", ["tpr", "f1", "auc", "eer"])
 def test_groups_by_another_statistic(tmp_path: Path, statistic: str) -> None:
-    """A group that is everything but its name has the value of the cases in it."""
+    """A group has the value of the cases in it."""
     world = World(strata=20, seed=7)
     found = compare_files(*world.runs(tmp_path), by="noise=20", statistic=statistic)
     assert found.by is not None
@@ -135,7 +135,7 @@ def columns(folder: Path, values: list[object], name: str = "v") -> Path:
     )
 
 
-@pytest.mark.parametrize(("values", "asked", "labels"), [
+@pytest.mark.parametrize(("values", "by", "labels"), [
     (["b", "a", "b"], "v", ["a", "b"]),
     (["10", "9", "x"], "v", ["9", "10", "x"]),
     ([1, 2, None], "v", ["1", "2", "(none)"]),
@@ -144,8 +144,8 @@ def columns(folder: Path, values: list[object], name: str = "v") -> Path:
     ([5, 0.5, 10, 20, None], "v=0,10,20", ["0 to below 10", "10 to below 20", "20 and above", "(none)"]),
     ([-1, 3], "v=0", ["below 0", "0 and above"]),
 ])  # fmt: skip
-def test_values_and_bins(tmp_path: Path, values: list[object], asked: str, labels: list[str]) -> None:
-    found = groups_of(aligned(columns(tmp_path, values)), asked)
+def test_values_and_bins(tmp_path: Path, values: list[object], by: str, labels: list[str]) -> None:
+    found = groups_of(aligned(columns(tmp_path, values)), by)
     assert found.labels == labels
     assert sorted(set(found.codes.tolist())) == list(range(len(labels)))
 
@@ -160,15 +160,16 @@ def test_a_column_may_have_a_colon_in_its_name(tmp_path: Path) -> None:
     assert groups_of(aligned(columns(tmp_path, ["x", "y"], name="v:2")), "v:2").labels == ["x", "y"]
 
 
-@pytest.mark.parametrize(("values", "asked", "said"), [
+@pytest.mark.parametrize(("values", "by", "message"), [
     ([1, 2], "w", "no such column .* v"), ([1, 2], "w:3", "no such column"), (["x", "y"], "v:2", "'x' is not a number"),
-    ([1, 2], "v:1", "from 2 to 60 bins"), ([1, 2], "v=2,1", "numbers that rise"), ([1, 2], "v=a", "numbers that rise"),
+    ([1, 2], "v:1", "the number of bins must be from 2 to 60"),
+    ([1, 2], "v=2,1", "increasing numbers"), ([1, 2], "v=a", "increasing numbers"),
     ([1, 1], "v", "the same value, '1'"), (list(range(99)), "v", "99 values .* v:5"),
-    ([1, 2], "v=", "numbers that rise"),
+    ([1, 2], "v=", "increasing numbers"),
 ])  # fmt: skip
-def test_what_cannot_be_grouped(tmp_path: Path, values: list[object], asked: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        groups_of(aligned(columns(tmp_path, values)), asked)
+def test_what_cannot_be_grouped(tmp_path: Path, values: list[object], by: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        groups_of(aligned(columns(tmp_path, values)), by)
 
 
 def test_discrimination_is_the_correlation_with_the_rest() -> None:
@@ -182,7 +183,7 @@ def test_discrimination_is_the_correlation_with_the_rest() -> None:
             assert np.isnan(found[j])
 
 
-def test_cases_that_all_solve_or_none_does_change_nothing() -> None:
+def test_cases_that_all_or_none_solve_change_nothing() -> None:
     success = np.random.default_rng(10).random((5, 30)) < 0.5
     more = np.hstack([success, np.ones((5, 8), bool), np.zeros((5, 4), bool)])
     np.testing.assert_allclose(discrimination(more)[:30], discrimination(success))
@@ -204,7 +205,7 @@ def test_items_are_counted_and_sorted(tmp_path: Path) -> None:
     assert powers == sorted(powers, key=lambda power: -(power if power is not None else -2.0))
 
 
-def test_who_is_better_on_every_case_is_always_first(tmp_path: Path) -> None:
+def test_a_run_that_is_better_on_every_case_is_always_first(tmp_path: Path) -> None:
     good = np.random.default_rng(11).random(60) < 0.5
     paths = [transcript(tmp_path / f"{k}.jsonl", np.ones(60, bool) if k == "a" else good) for k in "abc"]
     found = compare_files(*paths, items=True)
@@ -215,7 +216,7 @@ def test_who_is_better_on_every_case_is_always_first(tmp_path: Path) -> None:
     assert [(one.rank, one.low, one.high, one.first) for one in others] == [(2, 2, 2, 0.0)] * 2
 
 
-def test_how_often_first_is_a_loop_over_draws(tmp_path: Path) -> None:
+def test_the_share_first_is_that_of_a_loop_over_draws(tmp_path: Path) -> None:
     from harness.stats.replication.resampling import rescaled_bootstrap
 
     world = World(seed=12)
@@ -232,11 +233,11 @@ def test_how_often_first_is_a_loop_over_draws(tmp_path: Path) -> None:
     assert (found.items.draws, found.items.seed) == (1000, 5)
 
 
-def test_ranks_count_those_who_are_better() -> None:
+def test_a_rank_counts_the_better_runs() -> None:
     assert ranks_of(np.array([[0.5, 0.9, 0.5, 0.1], [1.0, 1.0, 1.0, 1.0]])).tolist() == [[2, 1, 2, 4], [1, 1, 1, 1]]
 
 
-def test_less_error_is_a_better_rank(tmp_path: Path) -> None:
+def test_a_smaller_error_is_a_better_rank(tmp_path: Path) -> None:
     paths = World(strata=30, seed=13).runs(tmp_path, (3.0, 1.0, 0.0))
     for statistic in ("fnr", "auc"):
         found = compare_files(*paths, items=True, statistic=statistic)

@@ -13,27 +13,27 @@ from statsmodels.stats.multitest import multipletests
 from harness.analysis.comparison import Comparison
 from harness.stats.multiplicity import Multiplicity
 from harness.stats.replication.method import Replication
-from tests.comparing.made import clustered, transcript
-from tests.comparing.scored import compare_files
+from tests.comparing.score_runs import compare_files
+from tests.comparing.transcripts import clustered, transcript
 from tests.workshop import Workshop
 
 M = 4
 
 
-def written(folder: Path, good: npt.NDArray[np.bool_], size: int = 1) -> list[Path]:
+def write_runs(folder: Path, good: npt.NDArray[np.bool_], size: int = 1) -> list[Path]:
     """Runs (m, n) on cases in units of one size."""
     units = [f"u{i // size}" for i in range(good.shape[1])]
     return [transcript(folder / f"{'abcdef'[k]}.jsonl", row, psu=units) for k, row in enumerate(good)]
 
 
-def compared(
+def compare_successes(
     paths: list[Path], method: Multiplicity = Multiplicity.HOLM, baseline: int | None = None, **plan: Any
 ) -> Comparison:
     name = None if baseline is None else paths[baseline].stem
     return compare_files(*paths, plan=Replication(**plan), multiplicity=method, baseline=name)
 
 
-def some(seed: int = 1, n: int = 120, lift: float = 0.06) -> npt.NDArray[np.bool_]:
+def random_successes(seed: int = 1, n: int = 120, lift: float = 0.06) -> npt.NDArray[np.bool_]:
     rng = np.random.default_rng(seed)
     ease = rng.normal(0, 0.2, n)
     return np.array([rng.random(n) < np.clip(0.6 + lift * k + ease, 0, 1) for k in range(M)])
@@ -43,7 +43,7 @@ def some(seed: int = 1, n: int = 120, lift: float = 0.06) -> npt.NDArray[np.bool
     (Multiplicity.HOLM, "holm"), (Multiplicity.HOCHBERG, "simes-hochberg"), (Multiplicity.BH, "fdr_bh"),
 ])  # fmt: skip
 def test_corrections_are_those_of_statsmodels(tmp_path: Path, method: Multiplicity, name: str) -> None:
-    found = compared(written(tmp_path, some()), method)
+    found = compare_successes(write_runs(tmp_path, random_successes()), method)
     by_design = [pair.estimate for pair in found.pairs if pair.estimate is not None]
     raw = [one.p_value for one in by_design]
     assert len(raw) == 6
@@ -59,8 +59,8 @@ def test_intervals_that_hold_all_at_once_contain_the_plain_ones(
     tmp_path: Path, size: int, baseline: int | None
 ) -> None:
     """And p-values lie between the plain ones and Bonferroni's, and are not far from Holm's or below it."""
-    paths = written(tmp_path, some(2), size)
-    plain, together = (compared(paths, method, baseline) for method in (Multiplicity.HOLM, Multiplicity.MAX_T))
+    paths = write_runs(tmp_path, random_successes(2), size)
+    plain, together = (compare_successes(paths, method, baseline) for method in (Multiplicity.HOLM, Multiplicity.MAX_T))
     pairs = len(plain.pairs)
     assert pairs == (6 if baseline is None else 3)
     for one, other in zip(plain.pairs, together.pairs, strict=True):
@@ -78,12 +78,12 @@ def test_intervals_that_hold_all_at_once_contain_the_plain_ones(
 
 
 def test_all_pairs_of_unrelated_runs_are_tukeys(tmp_path: Path) -> None:
-    """Runs that have nothing in common and vary alike: the studentised range over m runs (scipy), here with many df."""
+    """Unrelated runs with equal variances: the studentised range over m runs (scipy), here with many df."""
     rng = np.random.default_rng(3)
     n = 3000
     good = np.array([rng.permutation(np.arange(n) % 2 == 0) for _ in range(M)])
     good[3, :150] = True
-    found = compared(written(tmp_path, good), Multiplicity.MAX_T)
+    found = compare_successes(write_runs(tmp_path, good), Multiplicity.MAX_T)
     for pair in found.pairs:
         one = pair.estimate
         assert one is not None
@@ -93,23 +93,25 @@ def test_all_pairs_of_unrelated_runs_are_tukeys(tmp_path: Path) -> None:
 
 
 def test_one_against_unrelated_others_is_dunnetts(tmp_path: Path) -> None:
-    """scipy's Dunnett of independent groups: its p-values are drawn too, to about 0.005."""
+    """scipy's Dunnett of independent groups: its p-values are simulated too, to about 0.005."""
     rng = np.random.default_rng(4)
     n = 2000
     good = np.array([rng.permutation(np.arange(n) < n * rate) for rate in (0.5, 0.53, 0.515, 0.49)])
-    found = compared(written(tmp_path, good), Multiplicity.MAX_T, baseline=0)
+    found = compare_successes(write_runs(tmp_path, good), Multiplicity.MAX_T, baseline=0)
     twin = stats.dunnett(*good[1:].astype(float), control=good[0].astype(float), rng=np.random.default_rng(1))
     adjusted = [pair.estimate.p_adjusted for pair in found.pairs if pair.estimate is not None]
     assert adjusted == pytest.approx(twin.pvalue.tolist(), abs=0.02)
 
 
-def test_runs_that_go_together_need_less_correction(tmp_path: Path) -> None:
+def test_correlated_runs_need_less_correction(tmp_path: Path) -> None:
     """b and c are nearly the same run: two comparisons with a are hardly more than one."""
     rng = np.random.default_rng(5)
     a, b = rng.random(400) < 0.7, rng.random(400) < 0.75
     c = np.where(rng.random(400) < 0.01, ~b, b)
     alike, unlike = (
-        compared(written(tmp_path, np.array([a, b, last])), Multiplicity.MAX_T, baseline=0).pairs[0].estimate
+        compare_successes(write_runs(tmp_path, np.array([a, b, last])), Multiplicity.MAX_T, baseline=0)
+        .pairs[0]
+        .estimate
         for last in (c, rng.random(400) < 0.75)
     )
     assert alike is not None
@@ -124,22 +126,22 @@ def test_runs_that_go_together_need_less_correction(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("experiments", "least"), [(30, 25), pytest.param(100, 89, marks=pytest.mark.slow)])
 def test_intervals_hold_all_at_once_as_often_as_they_say(tmp_path: Path, experiments: int, least: int) -> None:
-    """With equal runs all six intervals hold 0 in 95 % of experiments; fewer than `least` has a chance of 0.4 %."""
+    """With equal runs, all six intervals contain 0 in 95 % of experiments; fewer than `least` has a chance of 0.4 %."""
     rng = np.random.default_rng(6)
     held = 0
     for _ in range(experiments):
         ease = rng.uniform(0.3, 0.9, 60)
-        found = compared(written(tmp_path, rng.random((M, 60)) < ease), Multiplicity.MAX_T)
+        found = compare_successes(write_runs(tmp_path, rng.random((M, 60)) < ease), Multiplicity.MAX_T)
         intervals = [pair.estimate.interval for pair in found.pairs if pair.estimate is not None]
         held += all(one is not None and one.low <= 0 <= one.high for one in intervals)
     assert held >= least
 
 
 def test_pairs_without_variance_are_bonferronis(tmp_path: Path) -> None:
-    """All right against all wrong has no t; what is said of it holds together with the rest."""
+    """All right against all wrong has no t; its p-value and interval still hold together with the rest."""
     good = np.array([np.ones(60, bool), np.zeros(60, bool), np.arange(60) % 2 == 0])
-    found = compared(written(tmp_path, good), Multiplicity.MAX_T)
-    plain = compared(written(tmp_path, good))
+    found = compare_successes(write_runs(tmp_path, good), Multiplicity.MAX_T)
+    plain = compare_successes(write_runs(tmp_path, good))
     one, alone = found.pairs[0].estimate, plain.pairs[0].estimate
     assert one is not None
     assert alone is not None
@@ -169,8 +171,8 @@ def test_the_command_has_all_corrections(shop: Workshop) -> None:
     assert again == found["max-t"]
 
 
-def test_without_a_design_there_is_no_covariance_to_take_it_from(shop: Workshop) -> None:
-    """Rates of independent cases have McNemar's tests, one by one; other measures have estimates always."""
+def test_without_a_design_max_t_is_refused_for_rates(shop: Workshop) -> None:
+    """Rates of independent cases have McNemar's tests, one by one; other measures always have estimates."""
     for k in range(3):
         transcript(shop.folder / f"{k}.jsonl", [(i * 7 + k) % 5 > 0 for i in range(40)])
     names = ["0.jsonl", "1.jsonl", "2.jsonl"]

@@ -23,21 +23,21 @@ from harness.stats.multiplicity import holm
 from harness.stats.paired import PairTable
 from harness.stats.rates import Interval
 from harness.stats.replication.method import Replication
-from tests.comparing.made import aligned, clustered, transcript
-from tests.comparing.scored import World, compare_files
+from tests.comparing.score_runs import World, compare_files
+from tests.comparing.transcripts import aligned, clustered, transcript
 from tests.workshop import Workshop
 
 
-def test_margins_take_the_error_and_freedom_of_the_design(tmp_path: Path) -> None:
+def test_margins_use_the_error_and_degrees_of_freedom_of_the_design(tmp_path: Path) -> None:
     found = compare_files(*World(strata=20, seed=1).runs(tmp_path), margin=0.1)
     assert found.margins is not None
     for pair, one in zip(found.pairs, found.margins, strict=True):
         r = pair.estimate
         assert r is not None
         assert one is not None
-        assert one.found == equivalent(r.value, r.se, margin=0.1, df=r.df, alpha=0.05)
+        assert one.equivalence == equivalent(r.value, r.se, margin=0.1, df=r.df, alpha=0.05)
     for name in ("p_not_inferior", "p_not_superior", "p_equivalent"):
-        raw = [getattr(one.found, name) for one in found.margins if one]
+        raw = [getattr(one.equivalence, name) for one in found.margins if one]
         np.testing.assert_allclose([getattr(one, name) for one in found.margins if one], holm(np.array(raw)))
 
 
@@ -46,10 +46,10 @@ def test_without_a_design_margins_are_tangos(tmp_path: Path) -> None:
     found = compare_files(*paths, margin=0.2)
     assert found.margins is not None
     assert found.margins[0] is not None
-    assert found.margins[0].found == paired_equivalent(PairTable(n_ff=7, n_sf=3, n_fs=0, n_ss=40), margin=0.2)
+    assert found.margins[0].equivalence == paired_equivalent(PairTable(n_ff=7, n_sf=3, n_fs=0, n_ss=40), margin=0.2)
 
 
-def test_worse_means_more_where_less_is_better(tmp_path: Path) -> None:
+def test_larger_is_worse_for_measures_that_are_better_when_small(tmp_path: Path) -> None:
     paths = World(strata=30, seed=2).runs(tmp_path, (2.0, 1.0))
     by_tpr, by_fnr = (compare_files(*paths, margin=0.05, statistic=name) for name in ("tpr", "fnr"))
     assert by_tpr.margins is not None
@@ -61,8 +61,8 @@ def test_worse_means_more_where_less_is_better(tmp_path: Path) -> None:
     assert one.p_not_inferior < 0.5 < one.p_not_superior
 
 
-def test_margins_by_limits_are_those_by_errors_where_the_limits_are_students() -> None:
-    """An interval and a test that go together: the same p-values from either."""
+def test_margins_by_limits_are_those_by_errors_if_the_limits_are_students() -> None:
+    """An interval and a test that match give the same p-values."""
     value, se, df = 0.03, 0.02, 11.0
 
     def limits(confidence: float) -> Interval:
@@ -78,7 +78,7 @@ def test_margins_by_limits_are_those_by_errors_where_the_limits_are_students() -
 
 
 def test_runs_that_agree_on_few_cases_are_not_called_equivalent(tmp_path: Path) -> None:
-    """No variance is no certainty: the cases of a unit are worth less than as many cases of their own."""
+    """No variance is not certainty: the cases of a unit count for less than as many independent cases."""
     units = [f"u{i // 5}" for i in range(20)]
     paths = [transcript(tmp_path / f"{k}.jsonl", [True] * 15 + [False] * 5, psu=units) for k in "ab"]
     found = compare_files(*paths, margin=0.05)
@@ -87,25 +87,25 @@ def test_runs_that_agree_on_few_cases_are_not_called_equivalent(tmp_path: Path) 
     assert found.margins[0].p_equivalent > 0.05
     effect = 20 / float(cases_without_variance(20, 4))
     twin = paired_equivalent(PairTable(n_ff=5, n_sf=0, n_fs=0, n_ss=15), margin=0.05, design_effect=effect)
-    assert found.margins[0].found == twin
+    assert found.margins[0].equivalence == twin
     assert "neither was shown" in margin_verdict(found, found.pairs[0], found.margins[0])
 
 
-@pytest.mark.parametrize(("margin", "said"), [
+@pytest.mark.parametrize(("margin", "message"), [
     (0.5, "a and b are equivalent: they differ by less than 0.5"),
-    (0.15, "a is not worse than b by 0.15 or more (p < 0.0001); that they are equivalent was not shown"),
+    (0.15, "a is not worse than b by 0.15 or more (p < 0.0001); equivalence was not shown"),
     (0.001, "neither was shown to be within 0.001"),
 ])  # fmt: skip
-def test_margins_in_words(tmp_path: Path, margin: float, said: str) -> None:
+def test_margins_in_words(tmp_path: Path, margin: float, message: str) -> None:
     found = compare_files(*clustered(tmp_path, 4, strata=10, units=4, size=3, spread=0.3), margin=margin)
     assert found.margins is not None
-    assert said in margin_verdict(found, found.pairs[0], found.margins[0])
+    assert message in margin_verdict(found, found.pairs[0], found.margins[0])
 
 
 def costs_of(
     folder: Path, values: FloatArray, pairs: list[tuple[int, int]], units: npt.NDArray[np.intp] | None = None
 ) -> CostEstimates | None:
-    """Of runs that took so many seconds."""
+    """The costs of runs that took these seconds."""
     more: dict[str, Any] = {} if units is None else {"psu": [str(unit) for unit in units]}
     paths = []
     for k, own in enumerate(values):
@@ -130,7 +130,7 @@ def test_costs_of_independent_cases_are_the_textbooks(tmp_path: Path) -> None:
         assert (one.value, one.interval.low, one.interval.high) == pytest.approx((own.mean(), low, high))
 
 
-def test_ratios_of_costs_turn_round_with_their_limits(tmp_path: Path) -> None:
+def test_ratios_of_costs_and_their_limits_are_inverted_when_runs_are_swapped(tmp_path: Path) -> None:
     values = np.random.default_rng(5).exponential(0.01, size=(2, 60))
     found = costs_of(tmp_path, values, [(0, 1), (1, 0)], np.arange(60) // 3)
     assert found is not None
@@ -195,7 +195,7 @@ def test_a_comparison_has_the_costs_that_were_recorded(tmp_path: Path) -> None:
 
 
 def test_a_ratio_may_have_no_upper_limit(shop: Workshop) -> None:
-    """Two units that have nothing in common: one degree of freedom leaves anything possible, and JSON no number."""
+    """Two unrelated units have one degree of freedom: any ratio is possible, and the limit in JSON is null."""
     for name, seconds in (("a", [1.0, 1000.0]), ("b", [1000.0, 1.0])):
         transcript(shop.folder / f"{name}.jsonl", [True, False], psu=["u", "v"], seconds=seconds)
     words = ("compare", "a.jsonl", "b.jsonl", "--confidence", "0.999")

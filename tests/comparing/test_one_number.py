@@ -1,4 +1,4 @@
-"""One number, one maker: whichever command says it, a number and its error are the same to the last digits."""
+"""A number and its error are the same to the last digits, whichever command reports it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.comparing.made import clustered, transcript
+from tests.comparing.transcripts import clustered, transcript
 from tests.workshop import Workshop
 
 Json = dict[str, Any]
 
-# Right but for some cases, which cluster in patients; the answer may change with its number, as dice do.
+# Right except for some cases, which cluster in patients; the answer may change from repeat to repeat.
 WRONG = """\
 NAME = "{name}"
 turns = {{}}
@@ -49,7 +49,7 @@ DESIGNS = {
 }
 
 
-def made(shop: Workshop, design: Design) -> None:
+def write_test(shop: Workshop, design: Design) -> None:
     """120 cases of three classes, in six sites of unequal size, each with patients of unequal size."""
     rows = ["id,input,expect,site,patient,w"]
     for n in range(120):
@@ -60,7 +60,7 @@ def made(shop: Workshop, design: Design) -> None:
     shop.write("toy/weights.csv", "stratum,weight\n" + "".join(f"s{k},{k + 1}\n" for k in range(6)))
 
 
-def ran(shop: Workshop, name: str, design: Design) -> Json:
+def run_replication(shop: Workshop, name: str, design: Design) -> Json:
     shop.interface(WRONG.format(name=name, seed=ord(name), dice=design.repeat > 1))
     done = shop.call("run", "toy", "-o", f"{name}.jsonl", "--repeat", str(design.repeat), "--format", "json")
     assert done.status == 0, done.err
@@ -68,7 +68,7 @@ def ran(shop: Workshop, name: str, design: Design) -> Json:
     return replication
 
 
-def imported(shop: Workshop, design: Design) -> Json:
+def import_replication(shop: Workshop, design: Design) -> Json:
     """The outcomes of a run as a table of another tool."""
     rows = ["id,good,site,patient,answer"]
     for record in shop.records("a.jsonl"):
@@ -84,7 +84,7 @@ def imported(shop: Workshop, design: Design) -> Json:
     return replication
 
 
-def same(one: Json, other: Json, keys: Sequence[str] = ("estimate", "se", "df", "design_effect", "icc")) -> None:
+def assert_same(one: Json, other: Json, keys: Sequence[str] = ("estimate", "se", "df", "design_effect", "icc")) -> None:
     for key in keys:
         if other[key] is None:
             assert one[key] is None, key
@@ -94,11 +94,11 @@ def same(one: Json, other: Json, keys: Sequence[str] = ("estimate", "se", "df", 
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_every_command_says_the_same_of_a_rate(shop: Workshop, name: str) -> None:
+def test_every_command_reports_the_same_rate(shop: Workshop, name: str) -> None:
     design = DESIGNS[name]
-    made(shop, design)
-    found = {"run": ran(shop, "a", design)}
-    ran(shop, "b", design)
+    write_test(shop, design)
+    found = {"run": run_replication(shop, "a", design)}
+    run_replication(shop, "b", design)
     truth: Json = shop.call("rate", "a.jsonl", "--format", "json").json["transcripts"][0]["replication"]
     compared = shop.call("compare", "a.jsonl", "b.jsonl", "--format", "json").json["transcripts"][0]
     found["compare"] = compared["replication"]
@@ -108,12 +108,12 @@ def test_every_command_says_the_same_of_a_rate(shop: Workshop, name: str) -> Non
         found["sweep"] = swept[0]["replication"]
         assert swept[0]["replication"] != swept[1]["replication"]
     if design.importing is not None:
-        found["import"] = imported(shop, design)
+        found["import"] = import_replication(shop, design)
         found["rate of import"] = shop.call("rate", "imported.jsonl", "--format", "json").json["transcripts"][0][
             "replication"
         ]
     for one in found.values():
-        same(one, truth)
+        assert_same(one, truth)
         assert (one["units"], one["strata"], one["replicates"]) == (
             truth["units"], truth["strata"], truth["replicates"],
         )  # fmt: skip
@@ -125,21 +125,21 @@ def test_every_command_says_the_same_of_a_rate(shop: Workshop, name: str) -> Non
         assert f"rate {truth['estimate']:.4f}, 95 % interval {low:.4f} to {high:.4f} by " in text
 
 
-def test_weights_of_single_cases_take_a_transcript(shop: Workshop) -> None:
-    """`hate test` keeps sums by unit; what they do not tell is not made up."""
-    made(shop, DESIGNS["weights by column"])
+def test_weights_of_single_cases_need_a_transcript(shop: Workshop) -> None:
+    """`hate test` keeps sums by unit, which do not have the weights of single cases."""
+    write_test(shop, DESIGNS["weights by column"])
     shop.interface(WRONG.format(name="a", seed=1, dice=False))
     text = shop.call("test", "toy").out
     assert "no interval by design: single cases have weights, which takes a transcript: -o FILE leaves one" in text
-    made(shop, DESIGNS["equal weights"])
+    write_test(shop, DESIGNS["equal weights"])
     assert "; weighted rate 0." in shop.call("test", "toy").out
 
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_the_recall_of_a_class_is_its_rate(shop: Workshop, name: str) -> None:
     design = DESIGNS[name]
-    made(shop, design)
-    ran(shop, "a", design)
+    write_test(shop, design)
+    run_replication(shop, "a", design)
     by = shop.call("rate", "a.jsonl", "--by", "truth", "--format", "json").json["by"]
     recall = shop.call("confusion", "a.jsonl", "--format", "json").json["transcripts"][0]["recall"]
     assert [group["label"] for group in by["groups"]] == ["a", "b", "c"]
@@ -150,7 +150,7 @@ def test_the_recall_of_a_class_is_its_rate(shop: Workshop, name: str) -> None:
         assert run["interval"] == pytest.approx(one["interval"], abs=1e-12)
 
 
-def scored(shop: Workshop, *, strata: bool) -> None:
+def write_score_test(shop: Workshop, *, strata: bool) -> None:
     rng = np.random.default_rng(3)
     n = 120
     positive, unit = np.arange(n) % 2 == 0, np.arange(n) // 6
@@ -165,12 +165,12 @@ def scored(shop: Workshop, *, strata: bool) -> None:
 
 @pytest.mark.parametrize("strata", [True, False])
 def test_an_area_has_one_interval(shop: Workshop, strata: bool) -> None:
-    """From its curve, by itself, and in a comparison."""
-    scored(shop, strata=strata)
+    """From the curve, from `hate rate`, and in a comparison."""
+    write_score_test(shop, strata=strata)
     truth = shop.call("rate", "a.jsonl", "--statistic", "auc", "--format", "json").json["transcripts"][0]["replication"]
     compared = shop.call("compare", "a.jsonl", "b.jsonl", "--statistic", "auc", "--format", "json").json
     curve = shop.call("roc", "a.jsonl", "--format", "json").json["curves"][0]
-    same(compared["transcripts"][0]["replication"], truth)
+    assert_same(compared["transcripts"][0]["replication"], truth)
     assert curve["auc"] == pytest.approx(truth["estimate"], abs=1e-12)
     assert curve["auc_interval"] == pytest.approx(truth["interval"], abs=1e-12)
 
@@ -192,7 +192,7 @@ def test_a_rate_at_a_rank_has_one_interval(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize("statistic", ["rate", "f1", "precision"])
-def test_a_design_that_is_named_is_the_design_of_the_test(shop: Workshop, statistic: str) -> None:
+def test_a_design_by_options_is_like_the_design_of_the_test(shop: Workshop, statistic: str) -> None:
     """`rate`, `compare` and `compare --unpaired` take the same options."""
     clustered(shop.folder, 3, strata=5, units=4, size=3)
     words = ("--stratum", "day", "--psu", "psu", "--weights", "weight", "--statistic", statistic, "--format", "json")
@@ -200,5 +200,5 @@ def test_a_design_that_is_named_is_the_design_of_the_test(shop: Workshop, statis
         both = shop.call(*command, *words).json["transcripts"]
         each = shop.call("rate", "a.jsonl", "b.jsonl", *words).json["transcripts"]
         for one, other in zip(both, each, strict=True):
-            same(one["replication"], other["replication"])
+            assert_same(one["replication"], other["replication"])
             assert one["replication"]["weights"] == other["replication"]["weights"] == "weight"

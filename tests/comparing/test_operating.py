@@ -19,8 +19,8 @@ from harness.stats.replication.balanced import balanced
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import make_sample
-from tests.comparing.made import aligned
-from tests.comparing.scored import World, compare_files
+from tests.comparing.score_runs import World, compare_files
+from tests.comparing.transcripts import aligned
 from tests.simulation import experiments, slack
 
 
@@ -32,7 +32,7 @@ def rates(scores: FloatArray, positive: BoolArray, weights: FloatArray, threshol
 
 
 def threshold_by_loop(point: str, scores: FloatArray, positive: BoolArray, weights: FloatArray) -> float:
-    """Every score is tried, from the strictest on, and a threshold above all of them first."""
+    """Tries every score as a threshold, from the strictest on, after one above all scores."""
     tried = [np.inf, *sorted(set(scores.tolist()), reverse=True)]
     errors = [rates(scores, positive, weights, threshold) for threshold in tried]
     if point == "eer":
@@ -63,7 +63,7 @@ def test_thresholds_and_outcomes_are_those_of_a_loop(tmp_path: Path, point: str)
     ("statistic", "point"), [("rate", "eer"), ("fnr", "fpr=0.1"), ("mcc", "eer"), ("fpr", "fnr=0.2")]
 )
 def test_every_replicate_sets_its_own_threshold(tmp_path: Path, statistic: str, point: str) -> None:
-    """BRR by hand, the threshold found by a loop in every half-sample."""
+    """BRR by hand, with the threshold found by a loop in every half-sample."""
     world = World(seed=2)
     plan, formula = Replication(method="brr", complements=False), MEASURES[statistic].of_totals
     found = compare_files(
@@ -92,8 +92,8 @@ def test_every_replicate_sets_its_own_threshold(tmp_path: Path, statistic: str, 
 
 @experiments(150, quick=40)
 def test_the_interval_knows_that_the_threshold_was_set_on_the_same_cases(tmp_path: Path, experiments: int) -> None:
-    """In 150 repetitions the false negative rate at fpr 0.1 varies more than its own threshold's binomial error says,
-    and as replication says: both errors are estimated."""
+    """In 150 repetitions the false negative rate at fpr 0.1 varies more than its binomial error at a fixed threshold,
+    and as much as replication says: both errors are estimated."""
     values, honest, naive = [], [], []
     for seed in range(experiments):
         world = World(strata=30, size=8, seed=seed)
@@ -147,7 +147,7 @@ def test_distances_are_accepted_from_the_threshold_down(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("method", "taken"), [("auto", "linearised"), ("bootstrap", "bootstrap")])
 @pytest.mark.parametrize("stratum", [None, ("none",)])
-def test_an_operating_point_takes_the_linear_form_unless_told(
+def test_an_operating_point_uses_the_linear_form_by_default(
     tmp_path: Path, stratum: tuple[str, ...] | None, method: str, taken: str
 ) -> None:
     design, plan = DesignOptions(stratum=stratum), Replication(method=method)
@@ -155,14 +155,14 @@ def test_an_operating_point_takes_the_linear_form_unless_told(
     assert {pair.estimate.method for pair in found.pairs if pair.estimate} == {taken}
 
 
-def test_a_method_that_does_not_hold_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_method_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="rate of success at eer"):
         compare_files(*World().runs(tmp_path), criterion=parse_criterion("eer"), plan=Replication(method="jackknife"))
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Two runs, as far as an operating point looks at them."""
+    """The part of two runs that an operating point uses."""
 
     world: World
 
@@ -176,7 +176,7 @@ class Scores:
 
 @pytest.mark.parametrize(("statistic", "point"), [("fnr", "fpr=0.1"), ("rate", "eer"), ("tnr", "fnr=0.2")])
 def test_the_linear_form_knows_that_the_threshold_moves(statistic: str, point: str) -> None:
-    """In 120 repetitions values and differences vary as it says; their standard deviations are known to 6.5 %."""
+    """In 120 repetitions values and differences vary as predicted; their standard deviations are known to 6.5 %."""
     runs, pairs = [], []
     for seed in range(120):
         world = World(strata=30, size=8, seed=seed)
@@ -195,7 +195,7 @@ def test_the_linear_form_knows_that_the_threshold_moves(statistic: str, point: s
 @pytest.mark.parametrize(
     "text", ["", "err", "fpr", "fpr=", "fpr=2", "fpr=-0.1", "fpr=nan", "fpr=1e", "auc=0.1", "fpr=0.1=2"]
 )
-def test_what_is_no_operating_point(text: str) -> None:
+def test_what_is_not_an_operating_point(text: str) -> None:
     with pytest.raises(UsageError, match="--at"):
         parse_criterion(text)
 
@@ -207,7 +207,7 @@ def test_points_can_be_named_by_their_complements() -> None:
 
 
 def test_curves_have_no_operating_point(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="auc is not of the outcomes at a threshold"):
+    with pytest.raises(UsageError, match="auc is not computed from the outcomes at a threshold"):
         compare_files(*World().runs(tmp_path), statistic="auc", criterion=parse_criterion("eer"))
 
 
@@ -218,7 +218,7 @@ def test_scores_are_needed(tmp_path: Path) -> None:
         compare_files(*paths, criterion=parse_criterion("eer"))
 
 
-def test_a_group_without_what_is_measured_has_no_value_at_a_point(tmp_path: Path) -> None:
+def test_a_group_without_the_measure_has_no_value_at_an_operating_point(tmp_path: Path) -> None:
     """Nothing positive and nothing accepted: F1 is 0 over 0 there, in the sample and in its replicates."""
     world = World(strata=6, size=4, seed=5)
     low = ~world.positive & (np.arange(world.n) % 3 == 0)

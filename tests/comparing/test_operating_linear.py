@@ -11,13 +11,13 @@ from harness.measures import MEASURES
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import make_sample
-from tests.comparing.made import aligned
-from tests.comparing.scored import World, compare_files
+from tests.comparing.score_runs import World, compare_files
+from tests.comparing.transcripts import aligned
 from tests.simulation import experiments
 
 
-def untied(world: World, folder: Path, lifts: tuple[float, ...]) -> AlignedRuns:
-    """Scores without ties: where many cases share one, a threshold jumps over them, and no line is near."""
+def runs_without_ties(world: World, folder: Path, lifts: tuple[float, ...]) -> AlignedRuns:
+    """Scores without ties: a threshold jumps over cases with the same score, and no linear form is close."""
     rng = np.random.default_rng(world.seed)
     shared = 0.5 * rng.normal(size=world.n)[world.unit]
     paths = [
@@ -33,14 +33,14 @@ def untied(world: World, folder: Path, lifts: tuple[float, ...]) -> AlignedRuns:
 def test_the_linear_form_is_close_to_the_bootstrap(tmp_path: Path, point: str, name: str, experiments: int) -> None:
     """1,000 draws have a standard error of 2 %; the slope of the curve is estimated too."""
     world = World(strata=1, units=400, size=4, seed=21)
-    runs = untied(world, tmp_path, (1.5, 1.0))
+    runs = runs_without_ties(world, tmp_path, (1.5, 1.0))
     sample = make_sample(world.n, units=world.unit)
     statistic = operating_measure(MEASURES[name], parse_criterion(point)).statistic(runs, [(0, None), (1, None)])
     linear = make_estimates(sample, statistic, Replication(method="linearised"))
     drawn = make_estimates(sample, statistic, Replication(method="bootstrap", replicates=experiments))
     held = {"fpr=0.2": "fpr", "fnr=0.2": "tpr"}.get(point)
     if name == held:
-        # What is held still does not vary to first order; the steps of the curve leave a little.
+        # The rate held fixed does not vary to first order; the steps of the curve leave a little.
         assert (linear.se < 1e-9).all()
         assert (drawn.se < 0.01).all()
     else:
@@ -50,9 +50,9 @@ def test_the_linear_form_is_close_to_the_bootstrap(tmp_path: Path, point: str, n
 
 
 def test_rates_at_equal_errors_are_one_rate(tmp_path: Path) -> None:
-    """At equal errors tpr, tnr and the balanced accuracy move together, but for the last step of the curve."""
+    """At equal errors tpr, tnr and the balanced accuracy move together, except for the last step of the curve."""
     world = World(strata=1, units=200, size=4, seed=22)
-    runs = untied(world, tmp_path, (1.5,))
+    runs = runs_without_ties(world, tmp_path, (1.5,))
     sample = make_sample(world.n, units=world.unit)
 
     def se(name: str) -> float:
@@ -63,7 +63,7 @@ def test_rates_at_equal_errors_are_one_rate(tmp_path: Path) -> None:
     assert se("balanced") == pytest.approx(se("tpr"), rel=1e-9)
 
 
-def test_the_command_takes_the_linear_form(tmp_path: Path) -> None:
+def test_the_command_uses_the_linear_form(tmp_path: Path) -> None:
     found = compare_files(
         *World(seed=23).runs(tmp_path),
         statistic="tpr",

@@ -20,8 +20,8 @@ from harness.measures import MEASURES
 from harness.options import DesignOptions
 from harness.stats.replication.estimates import Estimates, make_estimates
 from harness.stats.replication.method import Replication
-from tests.comparing.made import aligned, clustered, transcript
-from tests.comparing.scored import World
+from tests.comparing.score_runs import World
+from tests.comparing.transcripts import aligned, clustered, transcript
 from tests.workshop import Workshop
 
 Json = dict[str, Any]
@@ -34,14 +34,14 @@ def rate(shop: Workshop, *words: str | Path) -> Json:
     return found
 
 
-def scored(shop: Workshop, name: str = "a", **world: int) -> Path:
+def score_run(shop: Workshop, name: str = "a", **world: int) -> Path:
     made = World(**world)
     return made.write(shop.folder / f"{name}.jsonl", made.scores(0, 1.5))
 
 
 def test_json_has_the_promised_names(shop: Workshop) -> None:
     """Design: {"test", "statistic", "transcripts", "by": {"column", "groups": [...], "gaps": [...]}}."""
-    path = scored(shop)
+    path = score_run(shop)
     found = rate(shop, path)
     assert set(found) >= {"test", "statistic", "transcripts"}
     assert "by" not in found
@@ -56,8 +56,8 @@ def test_json_has_the_promised_names(shop: Workshop) -> None:
     assert set(by["gaps"][0]) >= {"name", "best", "worst", "estimate", "se", "interval", "p_value"}
 
 
-def test_patients_whose_sites_all_agree_are_as_many_cases(shop: Workshop) -> None:
-    """61 patients with six sites each, all six alike: se = sqrt(p (1 - p) / 60), by import as by rate."""
+def test_patients_whose_sites_all_agree_count_as_one_case_each(shop: Workshop) -> None:
+    """61 patients with six identical sites each: se = sqrt(p (1 - p) / 60), by import as by rate."""
     rows = "".join(f"{p}-{s},{p},{int(p % 5 < 3)}\n" for p in range(61) for s in range(6))
     shop.write("leprosy.csv", "id,patient,better\n" + rows)
     words = ("import", "leprosy.csv", "--success", "better", "--psu", "patient", "-o", "leprosy.jsonl")
@@ -95,7 +95,7 @@ def test_measures_are_those_of_scikit_learn(shop: Workshop) -> None:
     }.items():  # fmt: skip
         assert found[name]["estimate"] == pytest.approx(value, abs=1e-12), name
         assert found[name]["interval"][0] < value < found[name]["interval"][1]
-    # What these records cannot have is left out, unless it is asked for.
+    # Measures that these records cannot have are left out, unless they are named.
     assert not {"rank1", "memory"} & set(found)
     done = shop.call("rate", path, "--statistic", "rank1")
     assert (done.status, done.err.count("\n")) == (2, 1)
@@ -118,7 +118,7 @@ def test_strata_have_the_textbooks_error(shop: Workshop) -> None:
     assert equal["se"] == pytest.approx(by_hand, rel=1e-12)
 
 
-def jackknifed(good: Sequence[bool], unit: Sequence[str], inside: Sequence[bool]) -> tuple[float, float]:
+def jackknife(good: Sequence[bool], unit: Sequence[str], inside: Sequence[bool]) -> tuple[float, float]:
     """The rate of a group, and its error from leaving out one unit at a time."""
     success, units, group = np.array(good), np.array(unit), np.array(inside)
     whole = success[group].mean()
@@ -127,16 +127,16 @@ def jackknifed(good: Sequence[bool], unit: Sequence[str], inside: Sequence[bool]
     return float(whole), math.sqrt((m - 1) / m * ((np.array(left) - whole) ** 2).sum())
 
 
-@pytest.mark.parametrize(("asked", "edges"), [("noise=10,20", [10, 20]), ("noise:3", None), ("side", None)])
-def test_groups_are_parts_of_one_sample(shop: Workshop, asked: str, edges: list[float] | None) -> None:
-    """Against a loop over units; bins hold what they say."""
+@pytest.mark.parametrize(("by", "edges"), [("noise=10,20", [10, 20]), ("noise:3", None), ("side", None)])
+def test_groups_are_parts_of_one_sample(shop: Workshop, by: str, edges: list[float] | None) -> None:
+    """Against a loop over units; bins contain what their labels say."""
     rng = np.random.default_rng(2)
     noise, unit = np.round(rng.uniform(0, 30, 150), 2), [f"u{i // 5}" for i in range(150)]
     good = (rng.random(150) < 0.9 - noise / 60).tolist()
     sides = ["left" if i % 3 else "right" for i in range(150)]
     columns = [{"noise": float(x), "side": side} for x, side in zip(noise, sides, strict=True)]
-    found = rate(shop, transcript(shop.folder / "a.jsonl", good, psu=unit, columns=columns), "--by", asked)["by"]
-    if asked == "side":
+    found = rate(shop, transcript(shop.folder / "a.jsonl", good, psu=unit, columns=columns), "--by", by)["by"]
+    if by == "side":
         members = [[side == name for side in sides] for name in ("left", "right")]
         labels = ["left", "right"]
     else:
@@ -150,12 +150,12 @@ def test_groups_are_parts_of_one_sample(shop: Workshop, asked: str, edges: list[
     for group, inside in zip(found["groups"], members, strict=True):
         (run,) = group["runs"]
         assert group["cases"] == sum(inside)
-        assert (run["estimate"], run["se"]) == pytest.approx(jackknifed(good, unit, inside), rel=1e-9)
+        assert (run["estimate"], run["se"]) == pytest.approx(jackknife(good, unit, inside), rel=1e-9)
         assert run["interval"][0] < run["estimate"] < run["interval"][1]
 
 
 def test_several_measures_at_once(shop: Workshop) -> None:
-    path = scored(shop)
+    path = score_run(shop)
     words = ("--statistic", "tpr, cost:fp=10,fn=1,rate", "--by", "noise:2")
     found = rate(shop, path, *words)
     names = ["tpr", "cost:fp=10,fn=1", "rate"]
@@ -200,7 +200,7 @@ def by_day(folder: Path, rates: Sequence[float], seed: int = 3) -> Path:
 def test_a_gap_has_an_interval_for_all_pairs_of_groups(
     shop: Workshop, rates: tuple[float, ...], statistic: str
 ) -> None:
-    """It contains the one for these two alone, and lies in Bonferroni's; better is more, or less for errors."""
+    """It contains the interval for these two alone, and lies within Bonferroni's; for errors, smaller is better."""
     path = by_day(shop.folder, rates)
     (gap,) = rate(shop, path, "--by", "day", "--statistic", statistic)["by"]["gaps"]
     labels, made = in_groups(path, "day", statistic)
@@ -224,7 +224,7 @@ def test_a_gap_has_an_interval_for_all_pairs_of_groups(
 
 
 def test_a_gap_of_two_groups_is_their_difference(shop: Workshop) -> None:
-    """One pair needs no correction, and all are equal when the two are: the p-value is that of t squared."""
+    """One pair needs no correction, and the test that all groups are equal is that of t squared."""
     path = by_day(shop.folder, (0.9, 0.6))
     (gap,) = rate(shop, path, "--by", "day")["by"]["gaps"]
     plain = in_groups(path, "day", "rate")[1].difference(0, 1)
@@ -234,7 +234,7 @@ def test_a_gap_of_two_groups_is_their_difference(shop: Workshop) -> None:
 
 
 def test_equal_groups_are_seldom_called_different(shop: Workshop) -> None:
-    """In 60 experiments with three equal groups about 3 are: at most 9 has a chance of 99.8 %.
+    """In 60 experiments with three equal groups, about 3 find a difference: at most 9 has a chance of 99.8 %.
 
     Groups whose rates are the same to the last digit have no best and no worst.
     """
@@ -246,8 +246,8 @@ def test_equal_groups_are_seldom_called_different(shop: Workshop) -> None:
     assert max(p_values) > 0.5
 
 
-def test_a_group_that_is_always_right_is_told_from_one_that_is_not(shop: Workshop) -> None:
-    """Without variance it is not certain, nor nothing: the ends are told apart by their limits."""
+def test_a_group_that_is_always_right_differs_from_one_that_is_not(shop: Workshop) -> None:
+    """A group without variance is not certain, but counts: the extremes are compared by their limits."""
     path = by_day(shop.folder, (1.0, 0.5, 0.5))
     (gap,) = rate(shop, path, "--by", "day")["by"]["gaps"]
     assert gap["best"] == "d0"
@@ -259,8 +259,8 @@ def test_a_group_that_is_always_right_is_told_from_one_that_is_not(shop: Worksho
     assert rate(shop, path, "--by", "day")["by"]["gaps"][0]["p_value"] > 0.1
 
 
-def test_a_group_within_one_unit_has_no_interval_and_no_part_in_the_gap(shop: Workshop) -> None:
-    """And leaves the replicates of the others alone: left out of the column, they say the same."""
+def test_a_group_within_one_unit_has_no_interval_and_is_not_in_the_gap(shop: Workshop) -> None:
+    """It does not affect the others: without it, they have the same values and errors."""
     rng = np.random.default_rng(4)
     unit = np.repeat(np.arange(10), 6)
     sites = ["x" if u == 0 else "y" if u < 5 else "z" for u in unit]
@@ -297,7 +297,7 @@ def test_the_column_that_explains_most_comes_first(shop: Workshop) -> None:
     ]
     path = transcript(shop.folder / "a.jsonl", good, psu=[f"u{i // 2}" for i in range(n)], columns=columns)
     explained = {one["column"]: one for one in rate(shop, path)["transcripts"][0]["explained"]}
-    # Neither what all have in common nor what names each case is a property that explains.
+    # A column that is constant, or different for every case, explains nothing.
     assert list(explained)[:3] == ["light", "some", "noise"]
     assert not {"one", "name", "psu"} & set(explained)
     assert explained["light"]["share"] == pytest.approx(1.0)
@@ -315,7 +315,7 @@ def test_the_column_that_explains_most_comes_first(shop: Workshop) -> None:
     assert rate(shop, path, "--by", "light")["transcripts"][0]["explained"] == []
 
 
-def test_what_explains_nothing_is_not_said_to_matter(shop: Workshop) -> None:
+def test_a_column_that_explains_nothing_is_not_said_to_matter(shop: Workshop) -> None:
     rng = np.random.default_rng(6)
     columns = [{"coin": str(c)} for c in rng.integers(0, 2, 80)]
     path = transcript(shop.folder / "a.jsonl", rng.random(80) < 0.7, columns=columns)
@@ -323,7 +323,7 @@ def test_what_explains_nothing_is_not_said_to_matter(shop: Workshop) -> None:
 
 
 def test_weights_count_in_what_a_column_explains(shop: Workshop) -> None:
-    """A case of weight 2 is two cases, but for what chance puts between groups."""
+    """A case of weight 2 counts as two cases, except in the correction for chance."""
     good = [True] * 30 + [False] * 30
     side = ["l" if i % 5 < 3 else "r" for i in range(30)] + ["l" if i % 5 < 2 else "r" for i in range(30)]
     columns = [{"side": s, "w": 2} for s in side]
@@ -339,7 +339,7 @@ def test_weights_count_in_what_a_column_explains(shop: Workshop) -> None:
     assert shares[0] == pytest.approx(omega_squared(np.array(good), side), abs=1e-12)
 
 
-def test_several_transcripts_are_each_by_itself(shop: Workshop) -> None:
+def test_several_transcripts_are_rated_separately(shop: Workshop) -> None:
     paths = clustered(shop.folder, 7, strata=4, units=4, size=3)
     both = rate(shop, *paths, "--by", "day")
     for place, path in enumerate(paths):
@@ -352,8 +352,8 @@ def test_several_transcripts_are_each_by_itself(shop: Workshop) -> None:
     assert "toy 1.0: a, b" in text
 
 
-def test_runs_on_other_cases_stand_side_by_side(shop: Workshop) -> None:
-    """Each by itself: nothing is matched. A group that one of them lacks is empty there."""
+def test_runs_on_different_cases_are_shown_side_by_side(shop: Workshop) -> None:
+    """Nothing is matched. A group that one of them lacks is empty there."""
     a = transcript(shop.folder / "a.jsonl", [True, False] * 4, columns=[{"day": d} for d in "xxxxyyyy"])
     b = transcript(
         shop.folder / "b.jsonl", [True, False] * 3, ids=[f"n{i}" for i in range(6)],
@@ -386,7 +386,7 @@ def test_a_published_run_is_rated_by_its_name(shop: Workshop) -> None:
 
 
 def test_numbers_of_the_records_are_measures(shop: Workshop) -> None:
-    """Imported marks by name: their means, with Student's interval."""
+    """Imported values by name: their means, with Student's interval."""
     marks = np.random.default_rng(8).gamma(4, 1, 30)
     rows = "".join(f"c{i},{int(i % 3 > 0)},{mark!r}\n" for i, mark in enumerate(marks.tolist()))
     shop.write("r.csv", "id,good,bleu\n" + rows)
@@ -401,7 +401,7 @@ def test_numbers_of_the_records_are_measures(shop: Workshop) -> None:
 
 @pytest.mark.parametrize("style", ["table", "plain", "md", "tex"])
 def test_every_format_has_the_figures(shop: Workshop, style: str) -> None:
-    path = scored(shop, seed=9)
+    path = score_run(shop, seed=9)
     one = rate(shop, path)["transcripts"][0]["replication"]
     done = shop.call("rate", path, "--by", "noise:2", "--format", style)
     assert done.status == 0
@@ -431,7 +431,7 @@ def test_csv_is_one_tidy_table(shop: Workshop, by: list[str]) -> None:
 
 @pytest.mark.parametrize("name", ["p.png", "p.svg", "p.pdf"])
 def test_plots_are_written_and_the_same_every_time(shop: Workshop, name: str) -> None:
-    path, starts = scored(shop), {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+    path, starts = score_run(shop), {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
     drawn = []
     for _ in range(2):
         assert shop.call("rate", path, "--by", "noise:4", "--plot", name).status == 0
@@ -440,7 +440,7 @@ def test_plots_are_written_and_the_same_every_time(shop: Workshop, name: str) ->
     assert drawn[0] == drawn[1]
 
 
-@pytest.mark.parametrize(("words", "said"), [
+@pytest.mark.parametrize(("words", "message"), [
     (["--by", "moon"], "--by moon: no such column in these transcripts"),
     (["--by", "nois:3"], "did you mean 'noise'?"),
     (["--statistic", "presicion"], "--statistic presicion: no such measure; did you mean 'precision'?"),
@@ -448,19 +448,19 @@ def test_plots_are_written_and_the_same_every_time(shop: Workshop, name: str) ->
     (["--statistic", "rank1"], "--statistic rank1: a has no ranks"),
     (["--statistic", "cost:fp=-1,fn=2"], "write cost:fp=10,fn=1"),
     (["--plot", "p.png"], "--plot draws what --by shows: name a column, such as --by truth"),
-    (["--by", "noise:3", "--plot", "p.bmp"], "ends in .svg, .png or .pdf"),
-    (["--by", "noise"], "too many to look at; numbers can be put into bins, noise:5"),
-    (["--by", "positive", "--statistic", "auc"], "no group by itself has a value of area under the ROC curve"),
+    (["--by", "noise:3", "--plot", "p.bmp"], "must end in .svg, .png or .pdf"),
+    (["--by", "noise"], "too many to show; put the numbers into bins, noise:5"),
+    (["--by", "positive", "--statistic", "auc"], "no group by itself has a value for area under the ROC curve"),
     (["--stratum", "nowhere"], "no column 'nowhere'"),
     (["--weights", "nowhere"], "weights 'nowhere': not cases, equal, a file or a column"),
     (["--confidence", "2"], "--confidence"),
     (["--limit", "3"], "--limit is for a test that is run"),
     (["gone.jsonl"], "gone.jsonl"),
 ])  # fmt: skip
-def test_mistakes_are_one_line(shop: Workshop, words: list[str], said: str) -> None:
-    done = shop.call("rate", scored(shop), *words)
+def test_mistakes_are_one_line(shop: Workshop, words: list[str], message: str) -> None:
+    done = shop.call("rate", score_run(shop), *words)
     assert done.status == 2
-    assert said in done.err
+    assert message in done.err
     assert len(done.err.splitlines()) == 1
 
 
@@ -472,10 +472,10 @@ def test_an_incomplete_run_is_refused_unless_partial(shop: Workshop) -> None:
     assert rate(shop, path, "--partial")["transcripts"][0]["tests"] == 3
 
 
-def test_how_the_cases_were_sampled_is_said(shop: Workshop) -> None:
+def test_the_output_says_how_the_cases_were_sampled(shop: Workshop) -> None:
     """With a design its target; without one, how to name it."""
     text = " ".join(shop.call("rate", *clustered(shop.folder, 1, strata=4, units=3, size=2)).out.split())
-    assert "Intervals by design are by BRR, for these strata (s) and new us." in text
+    assert "Intervals by design use BRR, for these strata (s) and new us." in text
     assert "4 strata, 12 units" in text
     bare = shop.call("rate", transcript(shop.folder / "c.jsonl", [True, False, True])).out
     assert "No stratum and no PSU: cases are taken as independent." in bare

@@ -1,4 +1,4 @@
-"""The registry of measures: one entry, and every command knows it."""
+"""The registry of measures: one entry makes a measure known to every command."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,12 +11,12 @@ from sklearn.metrics import jaccard_score
 from harness.cli.compare import compare_command, rate_command
 from harness.cli.sweep import tune_command
 from harness.errors import UsageError
-from harness.measures import MEASURES, Measure, Reads, Runs, find_measure, goals, spelled
+from harness.measures import MEASURES, Measure, Reads, Runs, find_measure, goals, measures_for_help
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.sample import make_sample
 from harness.stats.replication.statistic import SmoothFormula, Statistic
-from tests.comparing.made import aligned, transcript
-from tests.comparing.scored import World
+from tests.comparing.score_runs import World
+from tests.comparing.transcripts import aligned, transcript
 from tests.workshop import Workshop
 
 
@@ -26,7 +26,7 @@ def csi(totals: Any) -> Any:
 
 
 def csi_statistic(runs: Runs, cells: Sequence[Any]) -> Statistic:
-    """As anyone would write it who knows of outcomes TP, TN, FP, FN in this order, and of nothing else here."""
+    """As an outsider would write it, knowing only that the outcomes are TP, TN, FP, FN in this order."""
     places = np.array([0, 3, 2, 1])
     columns = []
     for run, inside in cells:
@@ -57,7 +57,7 @@ def test_a_new_measure_is_compared_rated_and_broken_down(shop: Workshop) -> None
     )
     pair = compared["pairs"][0]["replication"]
     assert pair["estimate"] == pytest.approx(expected[0] - expected[1])
-    # A threshold that every replicate sets anew, groups, ranks, a margin and other inputs ask nothing more of it.
+    # Operating points, groups, ranks, a margin and different inputs need nothing more from the measure.
     for words in (["--at", "eer"], ["--by", "noise:2"], ["--items"], ["--margin", "0.1"], ["--unpaired"],
                   ["--unpaired", "--by", "noise=20"], ["--multiplicity", "max-t"]):  # fmt: skip
         done = shop.call("compare", *paths, "--statistic", "csi", *words)
@@ -76,7 +76,7 @@ def test_a_new_measure_is_a_goal(shop: Workshop) -> None:
         rows="id,input,expect,positive\n"
         + "".join(f"c{n},{n},{'y' if n % 2 else 'x'},{'false' if n % 2 else 'true'}\n" for n in range(20))
     )
-    # Always the claim, with scores that tell nothing of whether it is true.
+    # Always the claim, with scores that say nothing about whether it is true.
     shop.interface(
         "def answer(case, params):\n    n = int(case.input)\n    return ('yx'[n % 2 == 0], n * 7 % 20 / 2)\n"
     )
@@ -97,13 +97,13 @@ def test_a_new_measure_is_offered_to_the_shell_and_in_messages() -> None:
         (option,) = [param for param in command.params if param.name == name]
         offered = [item.value for item in option.shell_complete(click.Context(command), "cs")]
         assert offered == ["csi"], name
-    assert "csi" in spelled()
+    assert "csi" in measures_for_help()
     with pytest.raises(UsageError, match="did you mean 'csi'"):
         find_measure("cis")
 
 
 def test_every_measure_says_what_it_is(shop: Workshop) -> None:
-    """Names and words are one each, values lie within the bounds, and what is larger is better or is not."""
+    """Names and words are unique, values lie within the bounds, and the direction is right."""
     world = World(seed=2)
     path = world.write(shop.folder / "a.jsonl", world.scores(0), seconds=[0.1] * world.n, memory=[5] * world.n)
     runs = aligned(path)
@@ -124,7 +124,7 @@ def test_every_measure_says_what_it_is(shop: Workshop) -> None:
 
 
 def test_a_number_of_the_records_may_have_the_name_of_a_measure(shop: Workshop) -> None:
-    """It is called values.NAME then, and the measure keeps its own."""
+    """The number is then called values.NAME, and the measure keeps its name."""
     values = [{"rate": i / 10, "blur": i} for i in range(8)]
     path = transcript(shop.folder / "a.jsonl", [i % 2 == 0 for i in range(8)], values=values)
     found = shop.call("rate", path, "--format", "json").json["transcripts"][0]["measures"]
@@ -134,13 +134,13 @@ def test_a_number_of_the_records_may_have_the_name_of_a_measure(shop: Workshop) 
     assert set(found) >= {"rate", "values.rate", "blur"}
 
 
-@pytest.mark.parametrize(("name", "said"), [
+@pytest.mark.parametrize(("name", "message"), [
     ("rank0", "no such measure"), ("rank", "no such measure"), ("Rate", "did you mean 'rate'"), ("", "no such measure"),
-    ("cost:fp=1,fp=2,fn=x", "'x' is not a number"), ("cost:fp=inf", "numbers from 0 up"), ("cost:tp=1", "write cost"),
-    ("values.blur", "no such measure"),
+    ("cost:fp=1,fp=2,fn=x", "'x' is not a number"), ("cost:fp=inf", "numbers of 0 or more"),
+    ("cost:tp=1", "write cost"), ("values.blur", "no such measure"),
 ])  # fmt: skip
-def test_what_is_no_measure_is_refused(name: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_what_is_not_a_measure_is_refused(name: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         find_measure(name)
 
 

@@ -1,4 +1,4 @@
-"""Answers given several times beside answers given once: a case counts once, by the mean of its answers."""
+"""Answers given several times compared with answers given once: a case counts once, by the mean of its answers."""
 
 import math
 from itertools import combinations
@@ -13,8 +13,8 @@ from harness.analysis.sampling import take_sample
 from harness.errors import TranscriptError
 from harness.options import DesignOptions
 from harness.stats.arrays import BoolArray
-from tests.comparing.made import aligned, transcript
-from tests.comparing.scored import compare_files
+from tests.comparing.score_runs import compare_files
+from tests.comparing.transcripts import aligned, transcript
 from tests.workshop import Workshop
 
 N = 24
@@ -27,11 +27,11 @@ def answers(seed: int, count: int, rate: float = 0.7) -> BoolArray:
     return np.asarray(rng.random((N, count)) < ease[:, None])
 
 
-def written(path: Path, good: BoolArray, *, turned: bool = False, **cases: list[Any]) -> Path:
-    """A transcript of them, case by case or, `turned`, round by round; `cases` are keys, one value a case."""
+def write_answers(path: Path, good: BoolArray, *, by_round: bool = False, **cases: list[Any]) -> Path:
+    """Write a transcript case by case or, with `by_round`, round by round; `cases` are keys with one value per case."""
     count = good.shape[1]
     places = [(case, turn) for case in range(len(good)) for turn in range(count)]
-    if turned:
+    if by_round:
         places.sort(key=lambda place: (-place[1], place[0]))
     fields: dict[str, Any] = {key: [values[case] for case, _ in places] for key, values in cases.items()}
     if count > 1:
@@ -47,7 +47,7 @@ def test_the_value_is_the_mean_of_the_cases_and_the_error_is_over_cases(
 ) -> None:
     """Student's error of means, and of differences of means, over cases; each run counts its own answers."""
     made = [answers(seed, count, 0.8 - seed / 10) for seed, count in enumerate(counts)]
-    paths = [written(tmp_path / f"{'abc'[k]}.jsonl", good, turned=k == 1) for k, good in enumerate(made)]
+    paths = [write_answers(tmp_path / f"{'abc'[k]}.jsonl", good, by_round=k == 1) for k, good in enumerate(made)]
     found = compare_files(*paths)
     means = [good.mean(axis=1) for good in made]
     assert (found.sampling.psu, found.sampling.sample.units) == ("case", N)
@@ -66,12 +66,12 @@ def test_the_value_is_the_mean_of_the_cases_and_the_error_is_over_cases(
 
 
 def test_the_order_of_answers_does_not_matter(tmp_path: Path) -> None:
-    """Which of several answers is matched with which is chance."""
+    """The order of several answers is random, and so is which of them are matched."""
     one, other = answers(1, 3), answers(2, 2)
     shuffled = np.random.default_rng(3).permuted(one, axis=1)
-    b = written(tmp_path / "b.jsonl", other)
+    b = write_answers(tmp_path / "b.jsonl", other)
     found = [
-        compare_files(written(tmp_path / f"{k}.jsonl", good), b).pairs[0].estimate
+        compare_files(write_answers(tmp_path / f"{k}.jsonl", good), b).pairs[0].estimate
         for k, good in enumerate((one, shuffled))
     ]
     assert found[0] is not None
@@ -83,14 +83,14 @@ def test_with_a_design_the_unit_is_its_psu(tmp_path: Path) -> None:
     """Patients of four cases: means over all answers of a patient, one patient left out at a time."""
     patients, sites = [f"p{case // 4}" for case in range(N)], [f"s{case // 12}" for case in range(N)]
     made = [answers(5, 3), answers(6, 1)]
-    paths = [written(tmp_path / f"{'ab'[k]}.jsonl", good, psu=patients) for k, good in enumerate(made)]
+    paths = [write_answers(tmp_path / f"{'ab'[k]}.jsonl", good, psu=patients) for k, good in enumerate(made)]
     found = compare_files(*paths)
     assert (found.sampling.psu, found.sampling.sample.units) == ("psu", 6)
     units = [good.reshape(6, -1).mean(axis=1) for good in made]
     pair = found.pairs[0].estimate
     assert pair is not None
     assert pair.se == pytest.approx((units[0] - units[1]).std(ddof=1) / math.sqrt(6))
-    paths = [written(tmp_path / f"{'ab'[k]}.jsonl", good, stratum=sites) for k, good in enumerate(made)]
+    paths = [write_answers(tmp_path / f"{'ab'[k]}.jsonl", good, stratum=sites) for k, good in enumerate(made)]
     found = compare_files(*paths)
     assert (found.sampling.psu, found.sampling.stratum, found.sampling.sample.units) == ("case", "stratum", N)
     gaps = (made[0].mean(axis=1) - made[1].mean(axis=1)).reshape(2, 12)
@@ -99,7 +99,7 @@ def test_with_a_design_the_unit_is_its_psu(tmp_path: Path) -> None:
     assert pair.se == pytest.approx(math.sqrt((gaps.var(axis=1, ddof=1) / 12 / 4).sum()))
 
 
-def test_other_measures_take_each_answer_of_a_case_for_its_share(tmp_path: Path) -> None:
+def test_other_measures_weight_each_answer_by_its_share_of_the_case(tmp_path: Path) -> None:
     """Every answer of a run weighs the same, whatever the others have: scikit-learn on its own records."""
     rng = np.random.default_rng(7)
     positive = [case % 2 == 0 for case in range(N)]
@@ -140,7 +140,7 @@ def test_the_command_compares_them(shop: Workshop) -> None:
     assert done.status == 0, done.err
     dice, sure = done.json["transcripts"]
     assert (dice["tests"], sure["tests"]) == (60, 20)
-    # A refused claim that is false is right all the same: one answer in three fails on the ten true ones.
+    # Refusing a false claim is right: one answer in three fails on the ten true ones.
     assert dice["value"] == pytest.approx(1 - 10 / 60)
     pair = done.json["pairs"][0]["replication"]
     assert (pair["units"], pair["psu"], pair["target"]) == (20, "case", "new cases")
@@ -155,9 +155,9 @@ def test_the_command_compares_them(shop: Workshop) -> None:
 
 
 def test_answers_that_do_not_match_up_are_refused_in_a_line(tmp_path: Path, shop: Workshop) -> None:
-    """7 x 11 x 13 is past what is matched; an answer that is missing is named."""
-    paths = [written(tmp_path / f"{k}.jsonl", answers(k, k)) for k in (7, 11, 13)]
-    with pytest.raises(TranscriptError, match="7, 11, 13 answers per case, which do not go into 1000"):
+    """7 x 11 x 13 is more than can be matched; a missing answer is named."""
+    paths = [write_answers(tmp_path / f"{k}.jsonl", answers(k, k)) for k in (7, 11, 13)]
+    with pytest.raises(TranscriptError, match="7, 11, 13 answers per case, with a common multiple over 1000"):
         aligned(*paths)
     done = shop.call("compare", *paths)
     assert (done.status, len(done.err.splitlines())) == (2, 1)
@@ -170,8 +170,8 @@ def test_answers_that_do_not_match_up_are_refused_in_a_line(tmp_path: Path, shop
 
 
 def test_the_same_numbers_of_answers_are_matched_as_before(tmp_path: Path) -> None:
-    """Nothing is copied where there is no need."""
-    runs = aligned(*(written(tmp_path / f"{k}.jsonl", answers(k, 5)) for k in range(2)))
+    """Nothing is copied unnecessarily."""
+    runs = aligned(*(write_answers(tmp_path / f"{k}.jsonl", answers(k, 5)) for k in range(2)))
     assert runs.n == 5 * N
     assert take_sample(runs, DesignOptions()).sample.units == N
 
@@ -186,7 +186,10 @@ def test_the_same_answer_again_says_nothing_new(tmp_path: Path, wrong: int) -> N
         path = tmp_path / f"{times}"
         path.mkdir()
         good = np.repeat(once[:, None], times, axis=1)
-        paths = [written(path / "a.jsonl", good, psu=units), written(path / "b.jsonl", other[:, None], psu=units)]
+        paths = [
+            write_answers(path / "a.jsonl", good, psu=units),
+            write_answers(path / "b.jsonl", other[:, None], psu=units),
+        ]
         found = compare_files(*paths)
         intervals = [run.estimate.interval for run in found.runs if run.estimate]
         return [(one.low, one.high) for one in intervals if one]

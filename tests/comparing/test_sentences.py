@@ -1,4 +1,4 @@
-"""What a comparison says in words: each sentence where it is true, and not where it is not."""
+"""What a comparison says in words: each sentence when it is true, and only then."""
 
 import math
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from harness.report.comparison import comparison_blocks
 from harness.report.verdicts import pair_verdict, tutorial_lines
 from harness.stats.multiplicity import Multiplicity
 from harness.stats.replication.method import Replication
-from tests.comparing.made import clustered, figure_5, transcript
-from tests.comparing.scored import World, compare_files
+from tests.comparing.score_runs import World, compare_files
+from tests.comparing.transcripts import clustered, figure_5, transcript
 from tests.workshop import Workshop
 
 
-def compared(
+def compare_successes(
     folder: Path,
     *runs: Sequence[bool] | np.ndarray[Any, np.dtype[np.bool_]],
     plan: Replication | None = None,
@@ -32,7 +32,7 @@ def compared(
     return compare_files(*paths, plan=plan)
 
 
-def said(found: Comparison) -> str:
+def verdicts(found: Comparison) -> str:
     """The verdicts of the first pair."""
     return " ".join(pair_verdict(found, found.pairs[0]))
 
@@ -41,8 +41,8 @@ def documents(count: int, size: int) -> dict[str, Any]:
     return {"psu": [f"d{i // size}" for i in range(count * size)], "design": {"psu": "document"}}
 
 
-def test_nothing_is_said_of_pairs_that_were_not_compared(shop: Workshop) -> None:
-    """--baseline: no letters and no groups, which would join two that were never compared."""
+def test_nothing_is_said_about_pairs_that_were_not_compared(shop: Workshop) -> None:
+    """--baseline: no letters and no groups, which would join runs that were never compared."""
     paths = figure_5(shop.folder)
     found = shop.call("compare", *paths, "--baseline", "wisard", "--format", "json").json
     assert (found["groups"], [run["letters"] for run in found["transcripts"]]) == ([], ["", "", ""])
@@ -53,43 +53,45 @@ def test_nothing_is_said_of_pairs_that_were_not_compared(shop: Workshop) -> None
 
 
 @pytest.mark.parametrize(("units", "alike"), [(True, True), (False, False)])
-def test_cases_of_a_unit_are_called_alike_where_they_are(tmp_path: Path, units: bool, alike: bool) -> None:
+def test_cases_of_a_unit_are_called_alike_if_they_are(tmp_path: Path, units: bool, alike: bool) -> None:
     """Differences that go together within documents, and differences that cancel there (a negative correlation)."""
     if alike:
         a = np.repeat([True, True, True, True, True, False, False, False], 40)
-        found = compared(tmp_path, a, ~a, **documents(8, 40))
+        found = compare_successes(tmp_path, a, ~a, **documents(8, 40))
     else:
-        # In every document A is better on three cases and B on two, but for two documents.
+        # In every document A is better on three cases and B on two, except in two documents.
         a = np.tile([True, True, True, False, False, True], 16)
         b = np.tile([False, False, False, True, True, True], 16)
         b[[0, 6]] = True
-        found = compared(tmp_path, a, b, **documents(16, 6))
-    text, one = said(found), found.pairs[0].estimate
+        found = compare_successes(tmp_path, a, b, **documents(16, 6))
+    text, one = verdicts(found), found.pairs[0].estimate
     assert one is not None
     assert one.icc is not None
     assert (one.icc > 0) is alike
     assert "Believe the jackknife" in text
-    assert (f"its cases are alike (intraclass correlation {one.icc:.2f})" in text) is alike
-    assert (f"no more alike than any others (intraclass correlation {one.icc:.2f})" in text) is not alike
+    assert (f"the cases of one are alike (intraclass correlation {one.icc:.2f})" in text) is alike
+    assert (
+        f"the cases of one are no more alike than any others (intraclass correlation {one.icc:.2f})" in text
+    ) is not alike
 
 
 def test_a_variance_like_that_of_independent_cases_explains_nothing(tmp_path: Path) -> None:
     """Each case a unit: it is the t test that disagrees with the exact one, not the variance."""
     a, b = [True] * 10, [False] * 5 + [True] * 5
-    found = compared(tmp_path, a, b, **documents(10, 1))
-    text, one = said(found), found.pairs[0].estimate
+    found = compare_successes(tmp_path, a, b, **documents(10, 1))
+    text, one = verdicts(found), found.pairs[0].estimate
     assert one is not None
     assert one.design_effect == pytest.approx(1.0)
     assert "Believe the jackknife" in text
     assert "times that of independent cases" not in text
     assert "9 degrees of freedom; the variance itself is that of independent cases" in text
-    assert "adjusted by the design effect" not in text
+    assert "adjusted for the design effect" not in text
 
 
-def test_a_variance_that_differs_is_said_with_what_it_does(tmp_path: Path) -> None:
+def test_a_variance_that_differs_is_reported_with_its_effect(tmp_path: Path) -> None:
     a = np.repeat([True, True, True, True, True, False, False, False], 40)
-    found = compared(tmp_path, a, ~a, **documents(8, 40))
-    text, pair = said(found), found.pairs[0]
+    found = compare_successes(tmp_path, a, ~a, **documents(8, 40))
+    text, pair = verdicts(found), found.pairs[0]
     assert pair.estimate is not None
     effect = pair.estimate.design_effect
     assert effect is not None
@@ -97,48 +99,48 @@ def test_a_variance_that_differs_is_said_with_what_it_does(tmp_path: Path) -> No
     assert f"The variance is {effect:.2f} times that of independent cases" in text
     assert f" {wrong * 100:.1f} % of the time" in text
     # McNemar's z over the root of the design effect.
-    assert f"McNemar adjusted by the design effect: z = {pair.z / math.sqrt(effect):.3f}" in text
+    assert f"McNemar's test adjusted for the design effect: z = {pair.z / math.sqrt(effect):.3f}" in text
 
 
-def test_no_design_effect_is_used_where_none_is_known(tmp_path: Path) -> None:
+def test_no_design_effect_is_used_if_none_is_known(tmp_path: Path) -> None:
     """A right and B wrong everywhere: independent cases would not vary either. Three documents have p = 2 / 2^3."""
-    found = compared(tmp_path, [True] * 30, [False] * 30, **documents(3, 10))
-    text, pair = said(found), found.pairs[0]
+    found = compare_successes(tmp_path, [True] * 30, [False] * 30, **documents(3, 10))
+    text, pair = verdicts(found), found.pairs[0]
     assert pair.estimate is not None
     assert (pair.effect, pair.estimate.design_effect) == (None, None)
     assert pair.estimate.p_value == pair.estimate.p_sign_flip == 0.25
     assert pair.p_adjusted < 1e-6
     assert "Believe the jackknife" in text
-    assert "adjusted by the design effect" not in text
+    assert "adjusted for the design effect" not in text
     assert "the variance itself is that of independent cases" not in text
-    assert "The units do not vary, so that only their number counts." in text
+    assert "The units do not vary, so only their number counts." in text
     assert text.startswith("a and b cannot be told apart for new documents: 3 units do not show how much")
 
 
 def test_units_are_called_too_few_and_not_their_cases(tmp_path: Path) -> None:
-    """Two documents of two cases: it is the two that are too few."""
-    found = compared(tmp_path, [True, True, True, False], [False, True, False, True], **documents(2, 2))
-    assert "2 units (document) are too few to show any difference" in said(found)
-    assert "cases are too few" not in said(found)
-    bare = compared(tmp_path, [True, False, True], [False, True, True])
-    assert "3 cases are too few to show any difference" in said(bare)
+    """Two documents of two cases: the documents are too few."""
+    found = compare_successes(tmp_path, [True, True, True, False], [False, True, False, True], **documents(2, 2))
+    assert "2 units (document) are too few to show any difference" in verdicts(found)
+    assert "cases are too few" not in verdicts(found)
+    bare = compare_successes(tmp_path, [True, False, True], [False, True, True])
+    assert "3 cases are too few to show any difference" in verdicts(bare)
 
 
-def test_all_right_against_all_wrong_is_told_apart(tmp_path: Path) -> None:
-    """1.000 against 0.000 in ten documents: nothing varies, and of 2^10 ways to turn them round 2 are as far."""
-    found = compared(tmp_path, [True] * 40, [False] * 40, **documents(10, 4))
-    text, one = said(found), found.pairs[0].estimate
+def test_all_right_is_better_than_all_wrong(tmp_path: Path) -> None:
+    """1.000 against 0.000 in ten documents: nothing varies, and 2 of the 2^10 ways to swap them are as far apart."""
+    found = compare_successes(tmp_path, [True] * 40, [False] * 40, **documents(10, 4))
+    text, one = verdicts(found), found.pairs[0].estimate
     assert one is not None
     assert one.p_value == 2 / 2**10
     assert text.startswith("a is better than b by ")
     assert found.groups == [["a"], ["b"]]
-    # No method of replication had a part in that interval.
+    # That interval does not come from a method of replication.
     assert "(95 % interval of 10 units that do not vary, for new documents)" in text
     assert "jackknife" not in text
 
 
 @pytest.mark.parametrize("strata", [True, False])
-def test_a_perfect_curve_is_told_from_chance(tmp_path: Path, strata: bool) -> None:
+def test_a_perfect_curve_is_better_than_chance(tmp_path: Path, strata: bool) -> None:
     """AUC 1.0 against 0.5, neither of which varies."""
     world = World(strata=10, size=4)
     perfect, blind = np.where(world.positive, 1.0, 0.0), np.zeros(world.n)
@@ -146,12 +148,12 @@ def test_a_perfect_curve_is_told_from_chance(tmp_path: Path, strata: bool) -> No
     design = DesignOptions() if strata else DesignOptions(stratum=("none",))
     found = compare_files(*paths, statistic="auc", design=design)
     assert [run.value for run in found.runs] == [1.0, 0.5]
-    text = said(found)
+    text = verdicts(found)
     assert text.startswith("a is better than b in area under the ROC curve by ")
     assert "(95 % interval of 20 units that do not vary, " in text
 
 
-def test_a_design_that_says_nothing_of_the_error_leaves_no_verdict_to_mcnemar(tmp_path: Path) -> None:
+def test_a_design_without_an_error_leaves_the_verdict_open(tmp_path: Path) -> None:
     """One unit with a weight in each stratum: no degree of freedom, however many cases there are."""
     n, strata = 120, 6
     b = np.arange(n) % 4 > 0
@@ -161,31 +163,33 @@ def test_a_design_that_says_nothing_of_the_error_leaves_no_verdict_to_mcnemar(tm
         "stratum": [f"s{s}" for s in stratum], "psu": [f"u{u}" for u in psu],
         "columns": [{"w": int(u % 2)} for u in psu], "design": {"stratum": "s", "psu": "u", "weights": "w"},
     }  # fmt: skip
-    found = compared(tmp_path, np.ones(n, dtype=bool), b, **fields)
+    found = compare_successes(tmp_path, np.ones(n, dtype=bool), b, **fields)
     pair = found.pairs[0]
     assert pair.estimate is not None
     assert (pair.estimate.df, pair.estimate.interval, pair.estimate.p_value) == (0, None, None)
     assert pair.p_adjusted < 1e-6
     assert pair.p_decisive == 1.0
     assert found.groups == [["a", "b"]]
-    assert said(found).startswith("a and b cannot be told apart for these strata (s) and new us: 12 units do not show")
+    assert verdicts(found).startswith(
+        "a and b cannot be told apart for these strata (s) and new us: 12 units do not show"
+    )
 
 
-def test_few_units_do_not_tell_what_they_cannot(tmp_path: Path) -> None:
-    """The same in four documents: of 2^4 ways 2 are as far, p = 0.125."""
-    found = compared(tmp_path, [True] * 16, [False] * 16, **documents(4, 4))
+def test_few_units_give_no_verdict(tmp_path: Path) -> None:
+    """The same in four documents: 2 of 2^4 ways are as far apart, p = 0.125."""
+    found = compare_successes(tmp_path, [True] * 16, [False] * 16, **documents(4, 4))
     assert found.pairs[0].estimate is not None
     assert found.pairs[0].estimate.p_value == 0.125
-    assert said(found).startswith("a and b cannot be told apart for new documents")
+    assert verdicts(found).startswith("a and b cannot be told apart for new documents")
 
 
 def test_a_lead_is_never_by_nothing(tmp_path: Path) -> None:
-    """Six failures of 4,000 against none: what is significant is by more than 0.0 points."""
+    """Six failures of 4,000 against none: a significant lead is more than 0.0 points."""
     n = 4000
     b = np.ones(n, dtype=bool)
     b[:6] = False
-    found = compared(tmp_path, np.ones(n, dtype=bool), b, **documents(n, 1))
-    text, one = said(found), found.pairs[0].estimate
+    found = compare_successes(tmp_path, np.ones(n, dtype=bool), b, **documents(n, 1))
+    text, one = verdicts(found), found.pairs[0].estimate
     assert one is not None
     assert one.interval is not None
     assert 0 < one.interval.low < 0.0005
@@ -195,41 +199,41 @@ def test_a_lead_is_never_by_nothing(tmp_path: Path) -> None:
     assert shown > 0
 
 
-def test_where_the_interval_holds_zero_no_least_lead_is_claimed(tmp_path: Path) -> None:
-    """One case more in each of twelve documents of a hundred: exact over documents, and so little that it may be 0."""
+def test_if_the_interval_contains_zero_no_smallest_lead_is_claimed(tmp_path: Path) -> None:
+    """One more case in each of twelve documents of a hundred: significant by the exact test, but it may be 0."""
     b = np.arange(1200) % 100 > 0
-    found = compared(tmp_path, np.ones(1200, dtype=bool), b, **documents(12, 100))
+    found = compare_successes(tmp_path, np.ones(1200, dtype=bool), b, **documents(12, 100))
     one = found.pairs[0].estimate
     assert one is not None
     assert one.interval is not None
     assert one.interval.low <= 0 < one.value < one.interval.high
     assert one.p_value == 2 / 2**12
-    text = said(found)
-    assert text.startswith(f"a is better than b (p = 0.0005), by {one.interval.high * 100:.1f} points at most (")
+    text = verdicts(found)
+    assert text.startswith(f"a is better than b (p = 0.0005), by at most {one.interval.high * 100:.1f} points (")
 
 
 def test_coin_flips_are_not_complementary(tmp_path: Path) -> None:
-    """Two unrelated algorithms reach 1 - (1 - a)(1 - b) together: only more than that is called complementary."""
+    """Two unrelated algorithms reach 1 - (1 - a)(1 - b) together; only more than that is called complementary."""
     rng = np.random.default_rng(1)
     a, b = rng.random(2000) < 0.6, rng.random(2000) < 0.6
-    text = said(compared(tmp_path, a, b))
+    text = verdicts(compare_successes(tmp_path, a, b))
     unrelated = 1 - (1 - a.mean()) * (1 - b.mean())
     assert "complementary" not in text
-    assert f"would give {(a | b).mean():.4f}, and two unrelated algorithms with these rates {unrelated:.4f}." in text
+    assert f"would give {(a | b).mean():.4f}; with two unrelated algorithms of these rates, {unrelated:.4f}." in text
     apart = np.arange(2000) % 2 == 0
-    text = said(compared(tmp_path, apart, ~apart))
-    assert "They are complementary: each succeeds on many cases on which the other fails (1,000 and 1,000)" in text
-    assert "would give 1.0000, and two unrelated algorithms with these rates 0.7500." in text
+    text = verdicts(compare_successes(tmp_path, apart, ~apart))
+    assert "They are complementary: each succeeds on many cases where the other fails (1,000 and 1,000)" in text
+    assert "would give 1.0000; with two unrelated algorithms of these rates, 0.7500." in text
     alike = np.where(rng.random(2000) < 0.2, ~a, a)
-    assert "complementary" not in said(compared(tmp_path, a, alike))
+    assert "complementary" not in verdicts(compare_successes(tmp_path, a, alike))
 
 
-def test_sentences_that_take_cases_for_independent_say_so_where_a_psu_is_known(tmp_path: Path) -> None:
+def test_sentences_that_assume_independent_cases_say_so_if_a_psu_is_known(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     a, b, close = rng.random(200) < 0.9, rng.random(200) < 0.5, rng.random(200) < 0.88
     for worse in (b, close):
-        with_psu, without = (compared(tmp_path, a, worse, **more) for more in (documents(50, 4), {}))
-        strata = compared(tmp_path, a, worse, stratum=[str(i % 5) for i in range(200)])
+        with_psu, without = (compare_successes(tmp_path, a, worse, **more) for more in (documents(50, 4), {}))
+        strata = compare_successes(tmp_path, a, worse, stratum=[str(i % 5) for i in range(200)])
         lines = tutorial_lines(with_psu, with_psu.pairs[0])[1:]
         assert lines
         assert all(line.endswith(", if cases were independent") for line in lines)
@@ -238,13 +242,13 @@ def test_sentences_that_take_cases_for_independent_say_so_where_a_psu_is_known(t
 
 
 @pytest.mark.parametrize(("units", "confidence", "runs"), [(2, 0.95, 2), (12, 0.95, 2), (12, 0.99, 2), (12, 0.95, 3)])
-def test_what_would_be_missed_knows_freedom_correction_and_confidence(
+def test_the_detectable_difference_depends_on_df_correction_and_confidence(
     tmp_path: Path, units: int, confidence: float, runs: int
 ) -> None:
-    """The difference that a t test of this error finds four times in five: the normal power at every variance."""
+    """The difference that a t test with this error detects four times in five: the normal power at every variance."""
     rng = np.random.default_rng(3)
     good = [rng.random(units * 500) < 0.8 for _ in range(runs)]
-    found = compared(tmp_path, *good, plan=Replication(confidence=confidence), **documents(units, 500))
+    found = compare_successes(tmp_path, *good, plan=Replication(confidence=confidence), **documents(units, 500))
     pair, one = found.pairs[0], found.pairs[0].estimate
     assert one is not None
     assert pair.p_decisive > found.alpha
@@ -267,7 +271,7 @@ def lines_of(found: Comparison) -> str:
     return " ".join(text for block in comparison_blocks(found) if isinstance(block, Paragraphs) for text in block.texts)
 
 
-def test_what_is_corrected_for_many_pairs_is_said(tmp_path: Path) -> None:
+def test_the_output_says_what_is_corrected_for_many_pairs(tmp_path: Path) -> None:
     paths = [*clustered(tmp_path, 4, strata=4, units=4, size=3)]
     third = transcript(tmp_path / "c.jsonl", [i % 3 > 0 for i in range(48)])
     for method, words in (
@@ -288,7 +292,7 @@ def test_what_is_corrected_for_many_pairs_is_said(tmp_path: Path) -> None:
     assert "corrected for" not in lines_of(compare_files(*paths))
 
 
-def test_without_a_design_a_rate_is_not_spoken_of_by_a_method(tmp_path: Path) -> None:
+def test_without_a_design_no_replication_method_is_named(tmp_path: Path) -> None:
     good = np.arange(60) % 10 > 0
-    text = said(compared(tmp_path, good, np.arange(60) % 2 == 0))
+    text = verdicts(compare_successes(tmp_path, good, np.arange(60) % 2 == 0))
     assert "(Newcombe 95 % interval, for new cases, taken as independent)" in text

@@ -25,8 +25,8 @@ from harness.stats.replication.estimates import make_estimate, make_estimates
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import Sample, make_sample
 from harness.stats.replication.statistic import Statistic, WeightsStatistic, difference, full_values
-from tests.comparing.made import aligned, transcript
-from tests.comparing.scored import World, compare_files
+from tests.comparing.score_runs import World, compare_files
+from tests.comparing.transcripts import aligned, transcript
 
 OUTCOME_STATISTICS = [name for name, measure in MEASURES.items() if measure.reads is Reads.OUTCOME]
 STATISTICS = [*OUTCOME_STATISTICS, "auc", "eer"]
@@ -55,7 +55,7 @@ def by_sklearn(name: str, truth: FloatArray, answer: FloatArray, scores: FloatAr
 
 
 def eer_by_loop(positive: npt.NDArray[np.bool_], scores: FloatArray, weights: FloatArray) -> float:
-    """From threshold to threshold, until more negatives are accepted than positives refused."""
+    """Threshold by threshold, until more negatives are accepted than positives are refused."""
     before = (1.0, 0.0)
     for threshold in sorted(set(scores.tolist()), reverse=True):
         taken = scores >= threshold
@@ -73,8 +73,8 @@ def of_runs(name: str, runs: AlignedRuns, *places: int) -> Statistic:
     return find_measure(name).statistic(runs, [(place, None) for place in places])
 
 
-def test_the_command_offers_what_there_is() -> None:
-    """The curves beside the outcomes, and nothing twice; help and completion read the registry."""
+def test_the_command_offers_all_measures() -> None:
+    """Measures of curves and of outcomes, each once; help and completion read the registry."""
     assert {*STATISTICS, "seconds", "memory"} == set(MEASURES)
     (option,) = [param for param in compare_command.params if param.name == "statistic"]
     assert isinstance(option, click.Option)
@@ -108,7 +108,7 @@ def test_equal_error_rates_are_those_of_a_loop_over_thresholds(tmp_path: Path) -
 def test_errors_are_those_of_a_loop_over_half_samples(tmp_path: Path, name: str, complements: bool) -> None:
     """BRR by hand: every half-sample reweighted, the statistic computed by another program, deviations squared.
 
-    With complements, the other half of each is taken too. They change nothing of what is linear.
+    With complements, the other half of each is used too, which does not change linear statistics.
     """
     world = World(seed=5)
     plan = Replication(fay=0.5, complements=complements)
@@ -169,7 +169,7 @@ def test_the_linear_form_is_close_to_replication(tmp_path: Path, name: str) -> N
 
 
 def linear_by_hand(units: FloatArray, sample: Sample) -> float:
-    """The textbook: in each stratum n / (n - 1) times the squares of what units add, around their mean."""
+    """The textbook formula: in each stratum n / (n - 1) times the squares of what units add, around their mean."""
     parts = [units[sample.stratum_of_unit == stratum] for stratum in range(sample.strata)]
     return float(np.sqrt(sum(len(part) * part.var(ddof=1) for part in parts)))
 
@@ -184,7 +184,7 @@ def area_by_loop(positive: npt.NDArray[np.bool_], scores: FloatArray) -> FloatAr
 
 
 @pytest.mark.parametrize("name", ["auc", "eer"])
-def test_curves_are_compared_as_the_statistics_of_curves_do(tmp_path: Path, name: str) -> None:
+def test_curves_are_compared_as_in_the_statistics_of_curves(tmp_path: Path, name: str) -> None:
     world = World(seed=9)
     found = compare_files(*world.runs(tmp_path, (1.5, 1.0)), statistic=name)
     sample = found.sampling.sample
@@ -208,13 +208,13 @@ def test_curves_are_compared_as_the_statistics_of_curves_do(tmp_path: Path, name
     assert (pair.value, pair.se, pair.df) == pytest.approx(expected, rel=1e-9)
 
 
-def test_without_strata_curves_take_the_linear_form(tmp_path: Path) -> None:
+def test_without_strata_curves_use_the_linear_form(tmp_path: Path) -> None:
     found = compare_files(*World().runs(tmp_path), statistic="eer", design=DesignOptions(stratum=("none",)))
     assert {pair.estimate.method for pair in found.pairs if pair.estimate} == {"linearised"}
 
 
 @pytest.mark.parametrize("name", [*STATISTICS])
-def test_the_order_of_runs_only_turns_the_sign(tmp_path: Path, name: str) -> None:
+def test_the_order_of_runs_only_changes_the_sign(tmp_path: Path, name: str) -> None:
     a, b = World(seed=11).runs(tmp_path, (1.5, 0.7))
     one, other = (compare_files(*paths, statistic=name).pairs[0].estimate for paths in ((a, b), (b, a)))
     assert one is not None
@@ -224,7 +224,7 @@ def test_the_order_of_runs_only_turns_the_sign(tmp_path: Path, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["auc", "eer"])
-def test_curves_know_only_the_order_of_scores(tmp_path: Path, name: str) -> None:
+def test_curves_depend_only_on_the_order_of_scores(tmp_path: Path, name: str) -> None:
     world = World(seed=12)
     plain = [world.write(tmp_path / f"{k}.jsonl", world.scores(k)) for k in range(2)]
     bent = [world.write(tmp_path / f"bent{k}.jsonl", np.exp(3 * world.scores(k))) for k in range(2)]
@@ -247,7 +247,7 @@ def test_the_order_of_cases_does_not_matter(tmp_path: Path) -> None:
         )  # fmt: skip
 
 
-def test_less_is_better_for_rates_of_errors(tmp_path: Path) -> None:
+def test_smaller_is_better_for_error_rates(tmp_path: Path) -> None:
     world = World(strata=40, seed=14)
     paths = world.runs(tmp_path, (3.0, 0.2))
     for name, sign in (("fnr", -1), ("tpr", 1), ("eer", -1), ("auc", 1)):
@@ -276,7 +276,7 @@ def test_a_run_without_a_value_is_left_out_and_named(tmp_path: Path) -> None:
     assert found.pairs[1].p_decisive == 1.0
 
 
-def test_a_statistic_without_variance_has_no_point_for_an_interval(tmp_path: Path) -> None:
+def test_the_interval_of_a_statistic_without_variance_is_not_a_point(tmp_path: Path) -> None:
     world = World()
     perfect = np.where(world.positive, 1.0, 0.0)
     paths = [world.write(tmp_path / f"{k}.jsonl", perfect) for k in "ab"]
@@ -314,7 +314,7 @@ def test_curves_refuse_accepted_answers_without_a_score(tmp_path: Path) -> None:
 
 
 def test_in_a_label_test_the_score_counts_for_the_claimed_label(tmp_path: Path) -> None:
-    """design: another label is minus infinity, an error minus infinity for a positive case and plus for a negative."""
+    """Another label is minus infinity, an error minus infinity for a positive case and plus for a negative."""
     positive = [True, True, True, True, False, False, False]
     fields: dict[str, Any] = {
         "expect": ["x", "x", "x", "x", "x", "", "x"],
@@ -330,7 +330,7 @@ def test_in_a_label_test_the_score_counts_for_the_claimed_label(tmp_path: Path) 
     assert found.runs[0].value == pytest.approx(np.mean(wins))
 
 
-def test_the_jackknife_is_refused_where_it_is_wrong(tmp_path: Path) -> None:
+def test_the_jackknife_is_refused_if_it_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="jackknife is wrong for equal error rate"):
         compare_files(*World().runs(tmp_path), statistic="eer", plan=Replication(method="jackknife"))
 
@@ -368,7 +368,7 @@ def test_a_covariance_may_be_unsymmetric_by_rounding() -> None:
 
 
 def test_rates_at_a_rank_are_the_share_of_probes_found_there(tmp_path: Path) -> None:
-    """Probes of people who are not in the gallery have no rank and do not count; who was not found was not found."""
+    """Probes of people who are not in the gallery do not count; enrolled people without a rank were not found."""
     ranks = [[1, 3, None, 2, 7, None], [2, 2, 1, 1, None, None]]
     positive = [True] * 5 + [False]
     paths = [
@@ -396,7 +396,7 @@ def test_ranks_are_needed_for_rates_at_a_rank(tmp_path: Path) -> None:
         compare_files(*World().runs(tmp_path), statistic="rank5")
 
 
-def test_where_replicates_have_no_value_the_linear_form_is_taken(tmp_path: Path) -> None:
+def test_if_replicates_have_no_value_the_linear_form_is_used(tmp_path: Path) -> None:
     """A single unit has all accepted cases: the jackknife without it has no precision."""
     world = World(strata=1, units=6, size=4)
     scores = np.where(world.unit == 2, 1.0, -1.0)

@@ -24,22 +24,22 @@ from harness.stats.multiplicity import holm
 from harness.stats.power import detectable
 from harness.stats.replication.method import Replication
 from harness.transcript.columns import read_columns
-from tests.comparing.made import clustered, transcript
-from tests.comparing.scored import World, compare_files
+from tests.comparing.score_runs import World, compare_files
+from tests.comparing.transcripts import clustered, transcript
 from tests.workshop import Workshop
 
 
-def apart(
-    *paths: Path, design: DesignOptions | None = None, plan: Replication | None = None, **wish: Any
+def compare_separately(
+    *paths: Path, design: DesignOptions | None = None, plan: Replication | None = None, **options: Any
 ) -> UnpairedComparison:
     runs = [Run(read_columns(path), path.name, path.stem) for path in paths]
     return compare_unpaired(
-        runs, CompareRequest(design=design or DesignOptions(), replication=plan or Replication(), **wish)
+        runs, CompareRequest(design=design or DesignOptions(), replication=plan or Replication(), **options)
     )
 
 
 def sensors(folder: Path, rates: Sequence[float] = (0.8, 0.6), sizes: Sequence[int] = (40, 55)) -> list[Path]:
-    """Two sensors in the same four scenes, with images of their own."""
+    """Two sensors in the same four scenes, each with its own images."""
     rng, paths = np.random.default_rng(1), []
     for k, (rate, n) in enumerate(zip(rates, sizes, strict=True)):
         scenes = [f"scene{i % 4}" for i in range(n)]
@@ -51,7 +51,7 @@ def sensors(folder: Path, rates: Sequence[float] = (0.8, 0.6), sizes: Sequence[i
 
 def test_variances_of_the_two_samples_add(tmp_path: Path) -> None:
     paths = sensors(tmp_path)
-    found = apart(*paths)
+    found = compare_separately(*paths)
     one, other = (side.estimate for side in found.runs)
     gap = found.pairs[0].estimate
     assert one is not None
@@ -77,12 +77,12 @@ def test_units_without_strata_are_welchs_test(tmp_path: Path) -> None:
         transcript(tmp_path / f"{k}.jsonl", good, psu=[f"{k}{i}" for i in range(len(good))])
         for k, good in zip("ab", groups, strict=True)
     ]
-    found = apart(*paths).pairs[0].estimate
+    found = compare_separately(*paths).pairs[0].estimate
     welch = stats.ttest_ind(groups[0].astype(float), groups[1].astype(float), equal_var=False)
     assert found is not None
     assert (found.p_value, found.df) == pytest.approx((welch.pvalue, welch.df))
     # Limits of both shares, squares added (Zou and Donner 2008), so that the interval stays within -1 and 1.
-    a, b = (side.estimate for side in apart(*paths).runs)
+    a, b = (side.estimate for side in compare_separately(*paths).runs)
     assert a is not None
     assert b is not None
     assert a.interval is not None
@@ -108,7 +108,7 @@ def test_means_of_seconds_have_welchs_interval_to_first_order(tmp_path: Path) ->
         transcript(tmp_path / f"{k}.jsonl", [True] * 40, seconds=own.tolist(), ids=[f"{k}{i}" for i in range(40)])
         for k, own in zip("ab", groups, strict=True)
     ]
-    found = apart(*paths, statistic="seconds").pairs[0].estimate
+    found = compare_separately(*paths, statistic="seconds").pairs[0].estimate
     welch = stats.ttest_ind(groups[0], groups[1], equal_var=False)
     assert found is not None
     assert found.interval is not None
@@ -120,12 +120,12 @@ def test_means_of_seconds_have_welchs_interval_to_first_order(tmp_path: Path) ->
 
 def test_without_a_design_it_is_newcombe_and_fisher(tmp_path: Path) -> None:
     paths = [transcript(tmp_path / f"{k}.jsonl", [True] * hits + [False] * 10) for k, hits in (("a", 20), ("b", 9))]
-    found = apart(*paths)
+    found = compare_separately(*paths)
     assert found.pairs[0].independent == unpaired_difference((20, 30), (9, 19))
     one, independent = found.pairs[0].estimate, found.pairs[0].independent
     assert one is not None
     assert one.interval is not None
-    # The same interval from the general way: Newcombe's is that of both Wilson intervals.
+    # The same interval from the general method: Newcombe's combines both Wilson intervals.
     assert (one.value, one.interval.low, one.interval.high) == pytest.approx(
         (independent.difference, independent.interval.low, independent.interval.high), abs=1e-12
     )
@@ -138,48 +138,50 @@ def test_without_a_design_it_is_newcombe_and_fisher(tmp_path: Path) -> None:
 
 def test_the_same_cases_are_sharper_when_paired(tmp_path: Path) -> None:
     paths = clustered(tmp_path, 4, strata=6, units=4, size=3, spread=2.0)
-    loose, tight = apart(*paths).pairs[0].estimate, compare_files(*paths).pairs[0].estimate
+    loose, tight = compare_separately(*paths).pairs[0].estimate, compare_files(*paths).pairs[0].estimate
     assert loose is not None
     assert tight is not None
     assert loose.value == pytest.approx(tight.value)
     assert loose.se > tight.se
-    assert any("leave out --unpaired for a sharper comparison" in note for note in apart(*paths).notes)
+    assert any("leave out --unpaired for a sharper comparison" in note for note in compare_separately(*paths).notes)
 
 
-@pytest.mark.parametrize("wish", [{"statistic": "auc"}, {"statistic": "f1"}, {"criterion": parse_criterion("eer")}])
-def test_other_statistics_are_of_each_run_by_itself(tmp_path: Path, wish: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", [{"statistic": "auc"}, {"statistic": "f1"}, {"criterion": parse_criterion("eer")}])
+def test_other_statistics_are_computed_for_each_run_by_itself(tmp_path: Path, options: dict[str, Any]) -> None:
     paths = World(seed=3).runs(tmp_path, (1.5, 1.0))
-    found, together = apart(*paths, **wish), compare_files(*paths, **wish)
+    found, together = compare_separately(*paths, **options), compare_files(*paths, **options)
     for side, run in zip(found.runs, together.runs, strict=True):
         assert side.estimate is not None
         assert run.estimate is not None
         assert (side.estimate.value, side.estimate.se) == pytest.approx((run.value, run.estimate.se))
 
 
-def test_other_shares_of_the_strata_are_said(tmp_path: Path) -> None:
+def test_different_shares_of_the_strata_are_pointed_out(tmp_path: Path) -> None:
     a = transcript(tmp_path / "a.jsonl", [True, False] * 8, stratum=["x"] * 12 + ["y"] * 4)
     b = transcript(tmp_path / "b.jsonl", [True, False] * 8, stratum=["x"] * 4 + ["y"] * 12)
-    assert any("--weights equal" in note for note in apart(a, b).notes)
-    assert not any("--weights equal" in note for note in apart(a, b, design=DesignOptions(weights="equal")).notes)
+    assert any("--weights equal" in note for note in compare_separately(a, b).notes)
+    assert not any(
+        "--weights equal" in note for note in compare_separately(a, b, design=DesignOptions(weights="equal")).notes
+    )
 
 
 def test_strata_must_be_the_same(tmp_path: Path) -> None:
     a = transcript(tmp_path / "a.jsonl", [True, False] * 2, stratum=["x", "x", "y", "y"])
     b = transcript(tmp_path / "b.jsonl", [True, False] * 2, stratum=["x", "x", "z", "z"])
     with pytest.raises(UsageError, match="not the same strata: y only in a; z only in b"):
-        apart(a, b)
+        compare_separately(a, b)
 
 
 def test_tests_must_be_the_same_but_not_their_data(tmp_path: Path) -> None:
     a, b = sensors(tmp_path)
-    assert len(apart(a, b).runs) == 2
+    assert len(compare_separately(a, b).runs) == 2
     other = transcript(tmp_path / "c.jsonl", [True, False], test={"version": "2.0"})
     with pytest.raises(TranscriptError, match=r"c\.jsonl: not of the same test .* version 2\.0"):
-        apart(a, other)
+        compare_separately(a, other)
 
 
 def units_of(folder: Path, *groups: Sequence[bool], **more: Any) -> list[Path]:
-    """A transcript each, every case a unit of its own."""
+    """A transcript for each group, with every case a unit of its own."""
     return [
         transcript(folder / f"{k}.jsonl", good, ids=[f"{k}{i}" for i in range(len(good))],
                    psu=[f"{k}{i}" for i in range(len(good))], **more)
@@ -191,7 +193,7 @@ def test_margins_are_two_one_sided_welch_tests(tmp_path: Path) -> None:
     """Against statsmodels' TOST of two samples with unequal variances."""
     rng = np.random.default_rng(4)
     groups = [rng.random(60) < 0.8, rng.random(80) < 0.75]
-    found = apart(*units_of(tmp_path, *(own.tolist() for own in groups)), margin=0.2)
+    found = compare_separately(*units_of(tmp_path, *(own.tolist() for own in groups)), margin=0.2)
     assert found.margins is not None
     (one,) = found.margins
     assert one is not None
@@ -199,7 +201,7 @@ def test_margins_are_two_one_sided_welch_tests(tmp_path: Path) -> None:
     p_value, (_, p_lower, _), (_, p_upper, _) = both
     assert (one.p_not_inferior, one.p_not_superior) == pytest.approx((p_lower, p_upper))
     assert one.p_equivalent == pytest.approx(p_value)
-    less = apart(*units_of(tmp_path, *(own.tolist() for own in groups)), margin=0.2, statistic="fnr")
+    less = compare_separately(*units_of(tmp_path, *(own.tolist() for own in groups)), margin=0.2, statistic="fnr")
     assert less.margins is not None
     assert less.margins[0] is not None
     assert less.margins[0].p_not_inferior == pytest.approx(one.p_not_inferior)
@@ -207,19 +209,21 @@ def test_margins_are_two_one_sided_welch_tests(tmp_path: Path) -> None:
 
 def test_margins_of_several_runs_are_corrected_for_their_number(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
-    found = apart(*units_of(tmp_path, *((rng.random(50) < rate).tolist() for rate in (0.8, 0.7, 0.75))), margin=0.3)
+    found = compare_separately(
+        *units_of(tmp_path, *((rng.random(50) < rate).tolist() for rate in (0.8, 0.7, 0.75))), margin=0.3
+    )
     assert found.margins is not None
     for name in ("p_not_inferior", "p_not_superior", "p_equivalent"):
-        raw = [getattr(one.found, name) for one in found.margins if one]
+        raw = [getattr(one.equivalence, name) for one in found.margins if one]
         np.testing.assert_allclose([getattr(one, name) for one in found.margins if one], holm(np.array(raw)))
 
 
 @pytest.mark.parametrize(("units", "shown"), [(5, False), (400, True)])
 def test_a_side_that_is_always_right_is_not_certain_to_be_so(tmp_path: Path, units: int, shown: bool) -> None:
-    """Five units without an error leave room for a difference of far more than the margin; 400 do not."""
+    """Five units without an error allow a difference far larger than the margin; 400 do not."""
     rng = np.random.default_rng(6)
     other = rng.random(400) < 0.98
-    found = apart(*units_of(tmp_path, [True] * units, other.tolist()), margin=0.1)
+    found = compare_separately(*units_of(tmp_path, [True] * units, other.tolist()), margin=0.1)
     gap = found.pairs[0].estimate
     assert gap is not None
     assert gap.interval is not None
@@ -227,13 +231,13 @@ def test_a_side_that_is_always_right_is_not_certain_to_be_so(tmp_path: Path, uni
     assert found.margins[0] is not None
     assert (found.margins[0].p_equivalent <= 0.05) is shown
     # The test that goes with the interval: it lies within the margin when the p-value is below its error.
-    tested = found.margins[0].found
+    tested = found.margins[0].equivalence
     assert (max(-tested.interval.low, tested.interval.high) < 0.1) is shown
     side = found.runs[0].estimate
     assert side is not None
     assert side.interval is not None
     assert gap.interval.low <= gap.value - (1 - side.interval.low)
-    same = apart(*units_of(tmp_path, [True] * units, [True] * units), margin=0.1)
+    same = compare_separately(*units_of(tmp_path, [True] * units, [True] * units), margin=0.1)
     assert same.pairs[0].estimate is not None
     assert same.pairs[0].estimate.p_value == 1.0
     assert same.margins is not None
@@ -241,10 +245,10 @@ def test_a_side_that_is_always_right_is_not_certain_to_be_so(tmp_path: Path, uni
     assert (same.margins[0].p_equivalent <= 0.05) is shown
 
 
-def test_a_side_without_variance_makes_no_verdict_of_five_units(tmp_path: Path) -> None:
-    """Rates of 0.8 both, the one side in five units of four alike cases: in 100 experiments few verdicts.
+def test_a_side_without_variance_in_five_units_gives_no_verdict(tmp_path: Path) -> None:
+    """Both rates are 0.8, one side has five units of four identical cases: few verdicts in 100 experiments.
 
-    With the side taken for certain there were 25 %. At most 12 of 100 at 5 % has a chance of 99.9 %.
+    Treating that side as certain gave 25 %. At most 12 of 100 at 5 % has a chance of 99.9 %.
     """
     rng = np.random.default_rng(7)
     wrong = 0
@@ -255,33 +259,33 @@ def test_a_side_without_variance_makes_no_verdict_of_five_units(tmp_path: Path) 
                        psu=[f"{k}{i // 4}" for i in range(len(good))])
             for k, good in (("a", few), ("b", many))
         ]  # fmt: skip
-        found = apart(*paths)
+        found = compare_separately(*paths)
         wrong += found.p_decisive(found.pairs[0]) <= 0.05
     assert wrong <= 12
 
 
-def test_what_would_be_missed_is_said_where_both_sides_vary(tmp_path: Path) -> None:
-    """By Welch's error and freedom; five units without an error do not say how much a sixth would differ."""
+def test_the_detectable_difference_is_reported_if_both_sides_vary(tmp_path: Path) -> None:
+    """By Welch's error and degrees of freedom; five units without an error have no variance to base it on."""
     rng = np.random.default_rng(10)
     some, other = (rng.random(60) < 0.8).tolist(), (rng.random(60) < 0.8).tolist()
 
-    def said(*groups: Sequence[bool]) -> tuple[UnpairedComparison, str]:
-        found = apart(*units_of(tmp_path, *groups))
+    def verdict(*groups: Sequence[bool]) -> tuple[UnpairedComparison, str]:
+        found = compare_separately(*units_of(tmp_path, *groups))
         blocks = [block for block in unpaired_blocks(found) if isinstance(block, Paragraphs)]
         return found, " ".join(text for block in blocks for text in block.texts)
 
-    found, text = said(some, other)
+    found, text = verdict(some, other)
     gap = found.pairs[0].estimate
     assert gap is not None
     missed = detectable(gap.se, gap.df)
     assert f"a difference below {missed * 100:.1f} points would be missed more than one time in five" in text
-    _, text = said([True] * 5, other)
+    _, text = verdict([True] * 5, other)
     assert "a and b cannot be told apart in rate of success" in text
     assert "would be missed" not in text
 
 
 def test_groups_of_different_inputs_are_each_side_by_itself(tmp_path: Path) -> None:
-    """A group of one side is estimated as that side alone has it, and the differences are apart."""
+    """A group is estimated from each side alone, and the differences are unpaired."""
     rng, paths = np.random.default_rng(8), []
     for k, n in (("a", 90), ("b", 120)):
         columns = [{"noise": float(x), "day": "xyz"[i % 3] if k == "a" else "xy"[i % 2]}
@@ -289,12 +293,12 @@ def test_groups_of_different_inputs_are_each_side_by_itself(tmp_path: Path) -> N
         path = tmp_path / f"{k}.jsonl"
         paths.append(transcript(path, rng.random(n) < 0.7, ids=[f"{k}{i}" for i in range(n)],
                                 psu=[f"{k}{i // 3}" for i in range(n)], columns=columns))  # fmt: skip
-    for asked, labels in (("day", ["x", "y", "z"]), ("noise=10,20", ["below 10", "10 to below 20", "20 and above"])):
-        found = apart(*paths, by=asked)
+    for by, labels in (("day", ["x", "y", "z"]), ("noise=10,20", ["below 10", "10 to below 20", "20 and above"])):
+        found = compare_separately(*paths, by=by)
         assert found.by is not None
         assert {group.label for group in found.by.groups} == set(labels)
         for side, path in enumerate(paths):
-            alone = compare_files(path, path, by=asked).by
+            alone = compare_files(path, path, by=by).by
             assert alone is not None
             own = {group.label: group for group in alone.groups}
             for group in found.by.groups:
@@ -337,6 +341,6 @@ def test_the_command_has_margins_and_groups(shop: Workshop) -> None:
         assert done.status == 0, done.err
         assert "10 to below 20" in done.out
     assert (shop.folder / "p.png").read_bytes().startswith(b"\x89PNG")
-    assert "As good as" in shop.call(*words).out
+    assert "Equivalence" in shop.call(*words).out
     for method in ("holm", "hochberg", "bh"):
         assert shop.call(*words, "--multiplicity", method, "--format", "json").json["multiplicity"] == method

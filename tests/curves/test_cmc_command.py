@@ -1,4 +1,4 @@
-"""`hate cmc`: ranks counted by hand, bands, and matrices that are none."""
+"""`hate cmc`: ranks counted by hand, bands, and invalid matrices."""
 
 import shutil
 import subprocess
@@ -70,7 +70,7 @@ def test_bands(shop: Workshop, bands: str) -> None:
 
 
 FACES = Path(__file__).parents[2] / "test_scripts" / "faces"
-# How 358 pictures of 40 people are sampled, and by what their bands then are.
+# How 358 pictures of 40 people are sampled, and the method of their bands.
 FACE_BANDS = {
     "people": ((), "jackknife"),
     "strata": (("--stratum", "subject"), "brr"),
@@ -97,7 +97,7 @@ def test_bands_of_real_ranks_rise_with_the_rate_and_are_nowhere_certain(shop: Wo
 
 @pytest.mark.parametrize("words", [(), ("--bands", "bootstrap"), ("--psu", "none")], ids=str)
 def test_the_first_probe_that_is_missed_does_not_narrow_the_band(shop: Workshop, words: tuple[str, ...]) -> None:
-    """40 people with two images each: all found at rank 1, then one at rank 2 only."""
+    """40 people with two images each: all found at rank 1, then one only at rank 2."""
     scores = np.eye(40).repeat(2, axis=0) + 0.0
     names = [f"p{person:02d}_{image}" for person in range(40) for image in range(2)]
     lows = []
@@ -149,14 +149,14 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("text", "message"), MISTAKES, ids=[message for _, message in MISTAKES])
-def test_matrices_that_are_none(shop: Workshop, text: str, message: str) -> None:
+def test_invalid_matrices(shop: Workshop, text: str, message: str) -> None:
     done = shop.call("cmc", shop.write("m.csv", text))
     assert done.status == 2
     assert message in done.err
     assert "m" in done.err
 
 
-def test_files_that_are_no_matrix(shop: Workshop) -> None:
+def test_files_that_are_not_matrices(shop: Workshop) -> None:
     missing = shop.call("cmc", "none.csv")
     assert (missing.status, "none.csv: No such file" in missing.err) == (2, True)
     binary = shop.call("cmc", shop.write("b.csv", b"\xff\xfe\x00"))

@@ -12,12 +12,12 @@ from sklearn.metrics import confusion_matrix, precision_score, recall_score
 
 from harness.bundled import bundled
 from harness.stats.rates import wilson
-from tests.curves.recorded import Record, written
+from tests.curves.transcripts import Record, write_transcript
 from tests.workshop import Workshop
 
 
 def claim(number: int, truth: str, actual: str | None, *, expect: str | None = None, **more: Any) -> Record:
-    """A record of a label test; the claim is the truth unless told."""
+    """A record of a label test; the claim is the truth by default."""
     expect = truth if expect is None else expect
     positive = expect == truth
     accepted = actual == expect
@@ -28,7 +28,7 @@ def claim(number: int, truth: str, actual: str | None, *, expect: str | None = N
 
 
 def file(shop: Workshop, records: list[Record], name: str = "t", **more: Any) -> Path:
-    return written(shop.folder / f"{name}.jsonl", records, task="label", algorithm=name, **more)
+    return write_transcript(shop.folder / f"{name}.jsonl", records, task="label", algorithm=name, **more)
 
 
 def confusion(shop: Workshop, *words: str | Path) -> Any:
@@ -125,7 +125,7 @@ DESIGNS: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 def groups(shop: Workshop, *words: str | Path) -> dict[str, tuple[float, list[float]]]:
-    """What `hate rate --by truth` has of each class."""
+    """What `hate rate --by truth` reports for each class."""
     done = shop.call("rate", *words, "--by", "truth", "--format", "json")
     assert done.status == 0, done.err
     rows = done.json["by"]["groups"]
@@ -134,7 +134,7 @@ def groups(shop: Workshop, *words: str | Path) -> dict[str, tuple[float, list[fl
 
 @pytest.mark.parametrize("design", DESIGNS)
 def test_recall_is_the_rate_of_the_class(shop: Workshop, design: str) -> None:
-    """Where all claims are true, a right answer is one of that class: one number, one interval."""
+    """If all claims are true, a right answer is one of that class: one number, one interval."""
     words, method = DESIGNS[design]
     path = file(shop, DESIGNED)
     own = confusion(shop, path, *words)["transcripts"][0]
@@ -165,7 +165,7 @@ def test_recall_of_bundled_transcripts_is_the_true_positive_rate_of_the_digit(
 
 
 def test_the_first_error_does_not_narrow_an_interval(shop: Workshop) -> None:
-    """An error that is seen says nothing better than none at all."""
+    """An interval with one error must not be better than an interval without errors."""
     lows = []
     for wrong in (0, 1):
         records = [
@@ -209,7 +209,7 @@ def test_two_transcripts_give_the_difference(shop: Workshop) -> None:
     assert rows[-2] == ["one less two", "a", "-1", "1", "0"]
 
 
-def test_cases_that_show_nothing_known_are_right_when_refused(shop: Workshop) -> None:
+def test_refusing_is_right_for_cases_without_a_class(shop: Workshop) -> None:
     blank = [
         {"id": "x", "positive": False, "outcome": "TN"},
         {"id": "y", "positive": False, "outcome": "FP", "actual": "a"},
@@ -221,7 +221,7 @@ def test_cases_that_show_nothing_known_are_right_when_refused(shop: Workshop) ->
     assert (recall["(none)"], recall["noise"], recall["a"]) == (0.5, 1.0, 0.5)
 
 
-def test_false_claims_about_what_is_not_known_do_not_count(shop: Workshop) -> None:
+def test_false_claims_about_unknown_classes_do_not_count(shop: Workshop) -> None:
     unknown = {"id": "x", "positive": False, "outcome": "TN", "expect": "a", "actual": "b"}
     found = confusion(shop, file(shop, [*RECORDS[:2], unknown]))
     assert found["transcripts"][0]["left_out"] == 1
@@ -251,9 +251,9 @@ def test_other_formats(shop: Workshop, style: str) -> None:
 
 
 def test_what_has_no_confusion_matrix(shop: Workshop) -> None:
-    score = written(shop.folder / "s.jsonl", [{"id": "a", "outcome": "TP", "score": 1.0}])
+    score = write_transcript(shop.folder / "s.jsonl", [{"id": "a", "outcome": "TP", "score": 1.0}])
     done = shop.call("confusion", score)
-    assert (done.status, "needs labels" in done.err) == (2, True)
+    assert (done.status, "needs the labels of a label test" in done.err) == (2, True)
     three = [file(shop, RECORDS, name) for name in ("x", "y", "z")]
     done = shop.call("confusion", *three, "--plot", "a.svg")
     assert (done.status, "the difference of two" in done.err) == (2, True)

@@ -16,11 +16,11 @@ from harness.stats.curves.summaries import AREA, EQUAL_ERROR, summary_estimate
 from harness.stats.curves.two_way import Subjects, two_way_bands, two_way_summary
 from harness.stats.estimate import Estimate
 from harness.stats.replication.sample import make_sample
-from tests.curves.recorded import drawn, scores, written
+from tests.curves.transcripts import random_scores, scores, write_transcript
 from tests.workshop import Workshop
 
-VALUES, POSITIVE = drawn(3, 240)
-# Names that sort as numbers do: replicates are formed in the order of the names.
+VALUES, POSITIVE = random_scores(3, 240)
+# Names that sort like numbers: replicates are formed in the order of the names.
 STRATUM, UNIT = [str(i // 24) for i in range(240)], [f"w{i // 6:02d}" for i in range(240)]
 CASES = make_scored_cases(VALUES, POSITIVE)
 DESIGN = {"stratum": "digit", "psu": "writer"}
@@ -33,12 +33,12 @@ def curve(shop: Workshop, path: Path, *words: str) -> Any:
 
 
 def plain_file(shop: Workshop) -> Path:
-    return written(shop.folder / "plain.jsonl", scores(VALUES, POSITIVE, digit=STRATUM, writer=UNIT))
+    return write_transcript(shop.folder / "plain.jsonl", scores(VALUES, POSITIVE, digit=STRATUM, writer=UNIT))
 
 
 def designed_file(shop: Workshop) -> Path:
     records = scores(VALUES, POSITIVE, stratum=STRATUM, psu=UNIT, digit=STRATUM, writer=UNIT)
-    return written(shop.folder / "designed.jsonl", records, design=DESIGN)
+    return write_transcript(shop.folder / "designed.jsonl", records, design=DESIGN)
 
 
 def deviations(weights: FloatArray) -> tuple[float, FloatArray]:
@@ -102,7 +102,7 @@ def test_strata_and_clusters_are_replicated(shop: Workshop) -> None:
     assert found["bands"] == "brr"
 
 
-def test_bands_at_a_false_positive_rate_stand_beside_those_at_a_threshold(shop: Workshop) -> None:
+def test_there_are_bands_at_a_false_positive_rate_and_at_a_threshold(shop: Workshop) -> None:
     for path, sample in (
         (plain_file(shop), None),
         (designed_file(shop), make_sample(240, strata=STRATUM, units=UNIT)),
@@ -111,23 +111,21 @@ def test_bands_at_a_false_positive_rate_stand_beside_those_at_a_threshold(shop: 
         expected = fixed_fpr_bands(CASES, sample, points["fpr"])
         columns = (points[name] for name in ("fpr", "tpr", "low_at_fpr", "high_at_fpr"))
         fpr, tpr, low, high = (np.array(column) for column in columns)
-        # At either end there is no error to say how far the threshold may move, and the rest of the curve says it.
+        # At either end no error shows how far the threshold may move; the rest of the curve does.
         assert low == pytest.approx(np.where(fpr == 1, expected.low.max(), expected.low), abs=1e-12)
         assert high == pytest.approx(np.where(fpr == 0, expected.high.min(), expected.high), abs=1e-12)
         assert ((low <= tpr) & (tpr <= high)).all()
         for rate in np.unique(fpr):
-            # Whatever the threshold: points of one false positive rate have one band.
+            # Points with the same false positive rate have the same band, whatever the threshold.
             assert len(set(low[fpr == rate])) == len(set(high[fpr == rate])) == 1
-        # They know that the threshold moves, and so are wider in the middle, where the curve is steep.
+        # They allow for a moving threshold, so they are wider in the middle, where the curve is steep.
         middle = (fpr > 0.05) & (fpr < 0.3)
         assert ((high - low) > (np.array(points["high"]) - np.array(points["low"])))[middle].all()
 
 
 @pytest.mark.parametrize("bands", ["wilson", "brr", "bootstrap"])
 @pytest.mark.parametrize("words", [("--psu", "writer"), ("--stratum", "digit", "--psu", "writer")], ids=str)
-def test_bands_at_thresholds_never_fall_where_the_rate_rises(
-    shop: Workshop, words: tuple[str, ...], bands: str
-) -> None:
+def test_bands_at_thresholds_never_fall_when_the_rate_rises(shop: Workshop, words: tuple[str, ...], bands: str) -> None:
     points = curve(shop, plain_file(shop), *words, "--bands", bands)["points"]
     tpr, low, high = (np.array(points[name]) for name in ("tpr", "low", "high"))
     assert (tpr[0], tpr[-1]) == (0.0, 1.0)
@@ -154,7 +152,7 @@ def test_bands_along_the_whole_curve_contain_the_pointwise_ones(shop: Workshop, 
     assert again["points"] == whole["points"]
 
 
-def test_the_words_say_which_bands_these_are(shop: Workshop) -> None:
+def test_the_output_says_which_bands_these_are(shop: Workshop) -> None:
     for words, text in (
         ((), "pointwise bands at each false positive rate, Wilson"),
         (("--psu", "writer"), "pointwise bands at each false positive rate, jackknife"),
@@ -165,7 +163,7 @@ def test_the_words_say_which_bands_these_are(shop: Workshop) -> None:
         assert text in out
 
 
-def test_a_design_can_be_named_or_taken_away(shop: Workshop) -> None:
+def test_a_design_can_be_named_or_removed(shop: Workshop) -> None:
     by_hand = curve(shop, plain_file(shop), "--stratum", "digit", "--psu", "writer")
     declared = curve(shop, designed_file(shop))
     assert by_hand["auc_interval"] == declared["auc_interval"]
@@ -173,7 +171,7 @@ def test_a_design_can_be_named_or_taken_away(shop: Workshop) -> None:
     assert without["auc_method"] == "DeLong"
 
 
-def test_clusters_without_strata_take_the_linear_form(shop: Workshop) -> None:
+def test_clusters_without_strata_use_the_linear_form(shop: Workshop) -> None:
     """Obuchowski (1997): the variance over the sums of each cluster, with Student's t."""
     found = curve(shop, plain_file(shop), "--psu", "writer")
     area, added = deviations(np.ones(240))
@@ -185,7 +183,7 @@ def test_clusters_without_strata_take_the_linear_form(shop: Workshop) -> None:
     assert (found["auc_method"], found["bands"], found["target"]) == ("linearised", "jackknife", "new writers")
 
 
-# Designs of the same 240 cases, and how an area is found under each.
+# Designs of the same 240 cases, and how an area is computed under each.
 DESIGNS = {
     "none": ((), "DeLong"),
     "psu": (("--psu", "writer"), "linearised"),
@@ -202,7 +200,7 @@ DESIGNS = {
 def test_roc_compare_and_rate_have_one_area_and_one_equal_error_rate(
     shop: Workshop, design: str, refusing: bool
 ) -> None:
-    """Value, standard error and interval, to 1e-12: whichever command is asked."""
+    """Value, standard error and interval agree to 1e-12 in all commands."""
     words, method = DESIGNS[design]
     rng = np.random.default_rng(8)
     weights = rng.integers(1, 5, 240).tolist()
@@ -210,7 +208,7 @@ def test_roc_compare_and_rate_have_one_area_and_one_equal_error_rate(
     for name, values in (("one", VALUES), ("other", VALUES + rng.normal(size=240))):
         kept = [None if refusing and i % 9 == 0 else value for i, value in enumerate(values.tolist())]
         records = scores(kept, POSITIVE, digit=STRATUM, writer=UNIT, weight=weights)
-        paths.append(written(shop.folder / f"{name}.jsonl", records, algorithm=name))
+        paths.append(write_transcript(shop.folder / f"{name}.jsonl", records, algorithm=name))
     curves = shop.call("roc", *paths, *words, "--format", "json").json["curves"]
     assert curves[0]["auc_method"] == method
     assert curves[0]["closed"] is refusing
@@ -226,10 +224,10 @@ def test_roc_compare_and_rate_have_one_area_and_one_equal_error_rate(
 
 
 @pytest.mark.parametrize("words", [(), ("--psu", "writer"), ("--stratum", "digit", "--psu", "writer")], ids=str)
-def test_perfect_scores_are_not_certain_and_all_commands_say_how_far_off(
+def test_perfect_scores_are_not_certain_and_all_commands_agree_on_the_limits(
     shop: Workshop, words: tuple[str, ...]
 ) -> None:
-    path = written(
+    path = write_transcript(
         shop.folder / "right.jsonl", scores((2.0 * POSITIVE - 1).tolist(), POSITIVE, digit=STRATUM, writer=UNIT)
     )
     done = shop.call("rate", path, *words, "--statistic", "auc,eer", "--format", "json")
@@ -266,7 +264,7 @@ def test_two_way_intervals_for_the_scores_of_a_matrix(shop: Workshop) -> None:
     second = [b for _ in people for b in people]
     positive = np.array([a == b for a, b in zip(first, second, strict=True)])
     values = rng.normal(size=144) + 2 * positive
-    path = written(shop.folder / "m.jsonl", scores(values, positive, probe=first, gallery=second))
+    path = write_transcript(shop.folder / "m.jsonl", scores(values, positive, probe=first, gallery=second))
     found = curve(shop, path, "--subjects", "probe,gallery")
     cases, subjects = make_scored_cases(values, positive), Subjects.of(first, second)
     expected = two_way_summary("auc", cases, subjects)
@@ -280,7 +278,7 @@ def test_two_way_intervals_for_the_scores_of_a_matrix(shop: Workshop) -> None:
 
 def test_weights_count_in_curve_and_interval(shop: Workshop) -> None:
     weights = np.random.default_rng(1).integers(1, 5, 240).tolist()
-    path = written(shop.folder / "w.jsonl", scores(VALUES, POSITIVE, weight=weights))
+    path = write_transcript(shop.folder / "w.jsonl", scores(VALUES, POSITIVE, weight=weights))
     found = curve(shop, path, "--weights", "weight")
     area, se = delong(np.array(weights, dtype=np.float64))
     assert found["auc"] == pytest.approx(area, abs=1e-12)
@@ -289,7 +287,7 @@ def test_weights_count_in_curve_and_interval(shop: Workshop) -> None:
     assert found["auc_se"] != pytest.approx(curve(shop, path)["auc_se"], rel=0.01)
 
 
-def test_confidence_is_the_users(shop: Workshop) -> None:
+def test_the_user_sets_the_confidence(shop: Workshop) -> None:
     narrow, wide = (curve(shop, plain_file(shop), "--confidence", level) for level in ("0.8", "0.99"))
     assert wide["auc_interval"][0] < narrow["auc_interval"][0] < narrow["auc_interval"][1] < wide["auc_interval"][1]
     area, se = delong(np.ones(240))
@@ -297,8 +295,8 @@ def test_confidence_is_the_users(shop: Workshop) -> None:
         assert found["auc_interval"] == pytest.approx(logit_limits(area, se, math.inf, level), abs=1e-12)
 
 
-def test_one_case_of_a_class_is_too_few_for_an_interval_and_that_is_said(shop: Workshop) -> None:
-    found = curve(shop, written(shop.folder / "t.jsonl", scores([1.0, 2.0, 3.0], [False, False, True])))
+def test_one_case_of_a_class_is_too_few_for_an_interval_and_a_note_says_so(shop: Workshop) -> None:
+    found = curve(shop, write_transcript(shop.folder / "t.jsonl", scores([1.0, 2.0, 3.0], [False, False, True])))
     assert (found["auc"], found["auc_interval"], found["auc_se"]) == (1.0, None, None)
     assert "no interval" in found["notes"][0]
 
@@ -314,7 +312,7 @@ def test_one_case_of_a_class_is_too_few_for_an_interval_and_that_is_said(shop: W
         (("--confidence", "1"), "--confidence"),
     ],
 )
-def test_wishes_that_cannot_be_met(shop: Workshop, words: tuple[str, ...], text: str) -> None:
+def test_options_that_cannot_be_combined(shop: Workshop, words: tuple[str, ...], text: str) -> None:
     done = shop.call("roc", plain_file(shop), *words)
     assert done.status == 2
     assert text in done.err

@@ -1,4 +1,4 @@
-"""Data for gnuplot, spreadsheets, R, TeX and people; gnuplot and R really read it."""
+"""Data for gnuplot, spreadsheets, R, TeX and people; gnuplot and R are run on it."""
 
 import csv
 import io
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.curves.recorded import drawn, scores, written
+from tests.curves.transcripts import random_scores, scores, write_transcript
 from tests.workshop import Workshop
 
 HOSTILE = 'it\'s `id` "q" \\n $x$ {a_b^c} \x1b[31m % #'
@@ -19,16 +19,16 @@ needs_r = pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not i
 
 @pytest.fixture
 def transcripts(shop: Workshop) -> list[Path]:
-    """Three algorithms, one with a name that would act if it could, and one with refusals."""
+    """Three algorithms, one with a hostile name, and one with refusals."""
     found = []
     for seed, name in ((1, "first"), (2, HOSTILE), (3, "refusing")):
-        values, positive = drawn(seed, 80)
+        values, positive = random_scores(seed, 80)
         answers = [None if name == "refusing" and i % 5 == 0 else value for i, value in enumerate(values.tolist())]
-        found.append(written(shop.folder / f"t{seed}.jsonl", scores(answers, positive), algorithm=name))
+        found.append(write_transcript(shop.folder / f"t{seed}.jsonl", scores(answers, positive), algorithm=name))
     return found
 
 
-def test_plain_is_a_block_a_curve(shop: Workshop, transcripts: list[Path]) -> None:
+def test_plain_has_a_block_for_each_curve(shop: Workshop, transcripts: list[Path]) -> None:
     done = shop.call("roc", *transcripts)
     blocks = done.out.split("\n\n\n")
     assert len(blocks) == 3
@@ -47,14 +47,14 @@ def test_plain_is_a_block_a_curve(shop: Workshop, transcripts: list[Path]) -> No
         assert "# low_at_fpr and high_at_fpr: of the tpr at that fpr, 95 %" in remarks
 
 
-def test_columns_that_have_no_number_are_left_out(shop: Workshop, transcripts: list[Path]) -> None:
-    """Bands at a false positive rate, where none were asked for."""
+def test_columns_without_numbers_are_left_out(shop: Workshop, transcripts: list[Path]) -> None:
+    """Bands at a false positive rate, if none were requested."""
     done = shop.call("roc", transcripts[0], "--bands", "none", "--format", "csv")
     assert list(next(csv.DictReader(io.StringIO(done.out)))) == ["curve", *COLUMNS[:7]]
 
 
 def test_a_script_draws_the_band_at_each_false_positive_rate(shop: Workshop, transcripts: list[Path]) -> None:
-    """Its columns are the last two of the data; where there is no such band, those at thresholds."""
+    """Its columns are the last two of the data; without such a band, those at thresholds."""
     for words, band in (
         (("roc",), "using 3:8:9"),
         (("det", "--axes", "linear"), "using 3:(1-$8):(1-$9)"),
@@ -130,7 +130,7 @@ def test_gnuplot_draws_the_script(shop: Workshop, transcripts: list[Path], comma
 
 
 @needs_gnuplot
-def test_gnuplot_takes_the_plain_blocks(shop: Workshop, transcripts: list[Path]) -> None:
+def test_gnuplot_reads_the_plain_blocks(shop: Workshop, transcripts: list[Path]) -> None:
     shop.write("all.txt", shop.call("roc", *transcripts).out)
     program = 'stats "all.txt" index 1 using 3:2 nooutput; print STATS_records, " ", STATS_max_y'
     ran = subprocess.run(["gnuplot", "-e", program], cwd=shop.folder, capture_output=True, text=True, check=True)
@@ -138,12 +138,12 @@ def test_gnuplot_takes_the_plain_blocks(shop: Workshop, transcripts: list[Path])
     assert [float(word) for word in ran.stderr.split()] == [len(points["tpr"]), 1.0]
 
 
-def test_a_script_that_cannot_be_written_is_said_before_the_work(shop: Workshop, transcripts: list[Path]) -> None:
+def test_a_script_that_cannot_be_written_fails_before_the_work(shop: Workshop, transcripts: list[Path]) -> None:
     done = shop.call("roc", *transcripts, "--gnuplot", "no/such/folder.gp")
     assert (done.status, done.out) == (2, "")
     assert "create it first" in done.err
 
 
-def test_text_of_others_never_reaches_a_terminal_raw(shop: Workshop, transcripts: list[Path]) -> None:
+def test_untrusted_text_never_reaches_a_terminal_raw(shop: Workshop, transcripts: list[Path]) -> None:
     for style in ("table", "plain", "csv", "json", "tex", "md", "r"):
         assert "\x1b" not in shop.call("roc", *transcripts, "--format", style).out

@@ -11,7 +11,7 @@ from sklearn.metrics import average_precision_score, det_curve, precision_recall
 
 from harness.bundled import bundled
 from harness.stats.arrays import FloatArray
-from tests.curves.recorded import drawn, scores, written
+from tests.curves.transcripts import random_scores, scores, write_transcript
 from tests.workshop import Workshop
 
 EXACT = 1e-12
@@ -37,7 +37,7 @@ def check_against_sklearn(found: dict[str, Any], values: FloatArray, positive: n
     assert found["average_precision"] == pytest.approx(average_precision_score(positive, values), abs=EXACT)
     precision, _, _ = precision_recall_curve(positive, values)
     np.testing.assert_allclose(column(found, "precision")[1:], precision[:-1][::-1], atol=EXACT)
-    # det_curve leaves out points at both ends; those that it has must all be there.
+    # det_curve leaves out points at both ends; all of its points must be present.
     ours = set(zip(np.round(column(found, "fpr"), 10), np.round(column(found, "fnr"), 10), strict=True))
     det_fpr, det_fnr, _ = det_curve(positive, values)
     assert set(zip(np.round(det_fpr, 10), np.round(det_fnr, 10), strict=True)) <= ours
@@ -46,8 +46,8 @@ def check_against_sklearn(found: dict[str, Any], values: FloatArray, positive: n
 @pytest.mark.parametrize("command", ["roc", "det", "pr"])
 @pytest.mark.parametrize("seed", range(3))
 def test_random_scores_with_ties(shop: Workshop, command: str, seed: int) -> None:
-    values, positive = drawn(seed)
-    path = written(shop.folder / "t.jsonl", scores(values, positive))
+    values, positive = random_scores(seed)
+    path = write_transcript(shop.folder / "t.jsonl", scores(values, positive))
     found = curve(shop, command, path)
     check_against_sklearn(found, values, positive)
     assert (found["positives"], found["negatives"]) == (positive.sum(), (~positive).sum())
@@ -56,8 +56,8 @@ def test_random_scores_with_ties(shop: Workshop, command: str, seed: int) -> Non
 
 
 def test_distances_are_better_when_small(shop: Workshop) -> None:
-    values, positive = drawn(5)
-    path = written(shop.folder / "t.jsonl", scores(-values, positive), larger_is_better=False)
+    values, positive = random_scores(5)
+    path = write_transcript(shop.folder / "t.jsonl", scores(-values, positive), larger_is_better=False)
     found = curve(shop, "roc", path)
     check_against_sklearn(found, values, positive)
     assert found["points"]["threshold"][1:] == sorted(set((-values + 0.0).tolist()))
@@ -77,7 +77,7 @@ def test_real_transcripts(shop: Workshop, algorithm: str) -> None:
 
 
 def intersection(fpr: FloatArray, fnr: FloatArray) -> float:
-    """Where the polyline meets the diagonal, segment by segment, each solved by itself."""
+    """Where the polyline meets the diagonal, solved segment by segment."""
     for (x0, y0), (x1, y1) in zip(zip(fpr, fnr, strict=True), zip(fpr[1:], fnr[1:], strict=True), strict=False):
         if (y0 - x0) >= 0 >= (y1 - x1):
             share = np.linalg.solve(np.array([[x1 - x0, -1.0], [y1 - y0, -1.0]]), np.array([-x0, -y0]))
@@ -87,14 +87,14 @@ def intersection(fpr: FloatArray, fnr: FloatArray) -> float:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_equal_error_rate_by_another_interpolation(shop: Workshop, seed: int) -> None:
-    values, positive = drawn(seed, 120)
-    found = curve(shop, "det", written(shop.folder / "t.jsonl", scores(values, positive)))
+    values, positive = random_scores(seed, 120)
+    found = curve(shop, "det", write_transcript(shop.folder / "t.jsonl", scores(values, positive)))
     assert found["eer"] == pytest.approx(intersection(column(found, "fpr"), column(found, "fnr")), abs=EXACT)
 
 
 def test_point_lists_have_one_length_and_nulls_for_infinity(shop: Workshop) -> None:
-    values, positive = drawn(1, 50)
-    done = shop.call("roc", written(shop.folder / "t.jsonl", scores(values, positive)), "--format", "json")
+    values, positive = random_scores(1, 50)
+    done = shop.call("roc", write_transcript(shop.folder / "t.jsonl", scores(values, positive)), "--format", "json")
     assert "NaN" not in done.out
     assert "Infinity" not in done.out
     points = done.json["curves"][0]["points"]
@@ -103,10 +103,10 @@ def test_point_lists_have_one_length_and_nulls_for_infinity(shop: Workshop) -> N
     assert len({len(one) for one in points.values()}) == 1
 
 
-def test_long_curves_are_thinned_unless_all_points_are_wanted(shop: Workshop) -> None:
+def test_long_curves_are_thinned_unless_all_points_are_requested(shop: Workshop) -> None:
     rng = np.random.default_rng(0)
     positive = rng.random(6000) < 0.5
-    path = written(shop.folder / "t.jsonl", scores(rng.normal(size=6000) + positive, positive))
+    path = write_transcript(shop.folder / "t.jsonl", scores(rng.normal(size=6000) + positive, positive))
     done = shop.call("roc", path, "--format", "json")
     some = done.json["curves"][0]
     assert some["whole"] == 6001

@@ -1,4 +1,4 @@
-"""Curves of a test that is run first, and of transcripts from wherever they are."""
+"""Curves of a test that is run first, and of transcripts from every source."""
 
 import pytest
 
@@ -8,30 +8,30 @@ SCORED = "NAME = 'scored'\ndef answer(case, params):\n    return case.input, int
 
 
 @pytest.fixture
-def scored(toy: Workshop) -> Workshop:
+def score_shop(toy: Workshop) -> Workshop:
     toy.interface(SCORED)
     return toy
 
 
 @pytest.mark.parametrize("command", ["roc", "det", "pr", "confusion"])
-def test_a_test_is_run_and_leaves_a_transcript(scored: Workshop, command: str) -> None:
-    done = scored.call(command, "toy", "--format", "json")
+def test_a_test_is_run_and_leaves_a_transcript(score_shop: Workshop, command: str) -> None:
+    done = score_shop.call(command, "toy", "--format", "json")
     assert done.status == 0, done.err
     assert "transcript: transcripts/toy/scored.jsonl" in done.err
-    again = scored.call(command, "transcripts/toy/scored.jsonl", "--format", "json")
+    again = score_shop.call(command, "transcripts/toy/scored.jsonl", "--format", "json")
     assert again.json == done.json
 
 
-def test_tests_and_transcripts_go_together(scored: Workshop) -> None:
-    scored.run()
-    done = scored.call("roc", "toy", "out.jsonl", "-o", "new.jsonl", "--format", "json")
+def test_tests_and_transcripts_go_together(score_shop: Workshop) -> None:
+    score_shop.run()
+    done = score_shop.call("roc", "toy", "out.jsonl", "-o", "new.jsonl", "--format", "json")
     assert [curve["name"] for curve in done.json["curves"]] == ["new", "out"]
-    assert scored.records("new.jsonl") == scored.records("out.jsonl")
+    assert score_shop.records("new.jsonl") == score_shop.records("out.jsonl")
 
 
-def test_a_folder_and_a_script_are_tests(scored: Workshop) -> None:
+def test_a_folder_and_a_script_are_tests(score_shop: Workshop) -> None:
     for word in ("toy/", "toy/toy.hate.toml", "toy@1.0"):
-        assert scored.call("roc", word, "--limit", "4").status == 0
+        assert score_shop.call("roc", word, "--limit", "4").status == 0
 
 
 def test_published_names_and_standard_input_are_transcripts(shop: Workshop) -> None:
@@ -55,8 +55,8 @@ def test_published_names_and_standard_input_are_transcripts(shop: Workshop) -> N
         ((), "Missing argument"),
     ],
 )
-def test_mistakes(scored: Workshop, words: tuple[str, ...], text: str) -> None:
-    scored.run()
-    done = scored.call("roc", *words)
+def test_mistakes(score_shop: Workshop, words: tuple[str, ...], text: str) -> None:
+    score_shop.run()
+    done = score_shop.call("roc", *words)
     assert done.status == 2
     assert text in done.err

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.curves.recorded import Record, written
+from tests.curves.transcripts import Record, write_transcript
 from tests.workshop import Workshop
 
 
@@ -27,7 +27,7 @@ def error(number: int, positive: bool) -> Record:
 
 
 def curve_of(shop: Workshop, records: list[Record], *words: str, **test: Any) -> Any:
-    path = written(shop.folder / "t.jsonl", records, **({"task": "label"} | test))
+    path = write_transcript(shop.folder / "t.jsonl", records, **({"task": "label"} | test))
     done = shop.call("roc", path, "--format", "json", *words)
     assert done.status == 0, done.err
     return done.json["curves"][0]
@@ -38,7 +38,7 @@ def rates(found: Any) -> list[tuple[float | None, float, float]]:
     return list(zip(points["threshold"], points["fpr"], points["tpr"], strict=True))
 
 
-def test_another_label_than_the_claimed_one_is_accepted_by_no_threshold(shop: Workshop) -> None:
+def test_no_threshold_accepts_a_label_other_than_the_claimed_one(shop: Workshop) -> None:
     records = [label(0, True, score=5), label(1, True, actual="4", score=9), label(2, False, score=2)]
     found = curve_of(shop, [*records, label(3, False, actual="4", score=8)])
     assert rates(found) == [(None, 0, 0), (5, 0, 0.5), (2, 0.5, 0.5), (None, 1, 1)]
@@ -66,7 +66,7 @@ def test_an_error_fails_at_every_threshold(shop: Workshop) -> None:
     assert "accepted by every threshold" in found["notes"][1]
 
 
-def test_an_error_is_a_refusal_where_the_test_says_so(shop: Workshop) -> None:
+def test_an_error_is_a_refusal_if_the_test_says_so(shop: Workshop) -> None:
     records = [label(0, True, score=5), error(1, True), label(2, False, score=2), error(3, False)]
     found = curve_of(shop, records, errors="refuse")
     assert rates(found) == [(None, 0, 0), (5, 0, 0.5), (2, 0.5, 0.5), (None, 1, 1)]
@@ -83,7 +83,7 @@ def test_the_score_of_a_value_test_is_its_error(shop: Workshop) -> None:
 
 
 def test_counts_at_a_threshold_are_those_of_a_run_with_it(toy: Workshop) -> None:
-    """A sweep over recorded scores and runs of their own agree."""
+    """A sweep over recorded scores agrees with separate runs."""
     toy.interface("def answer(case, params):\n    return case.input, int(case.input[1:]) % 4\n")
     records = toy.run()
     assert len(records) == 6
@@ -107,7 +107,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("records", "test", "text"), MISTAKES, ids=[text for *_, text in MISTAKES])
 def test_what_no_curve_can_be_made_of(shop: Workshop, records: list[Record], test: Any, text: str) -> None:
-    path = written(shop.folder / "t.jsonl", records, **({"task": "label"} | test))
+    path = write_transcript(shop.folder / "t.jsonl", records, **({"task": "label"} | test))
     done = shop.call("roc", path)
     assert done.status == 2
     assert text in done.err
@@ -115,7 +115,7 @@ def test_what_no_curve_can_be_made_of(shop: Workshop, records: list[Record], tes
 
 
 def test_an_incomplete_transcript_needs_partial(shop: Workshop) -> None:
-    path = written(shop.folder / "t.jsonl", [label(0, True), label(1, False)], task="label", complete=False)
+    path = write_transcript(shop.folder / "t.jsonl", [label(0, True), label(1, False)], task="label", complete=False)
     refused = shop.call("roc", path)
     assert (refused.status, "--partial" in refused.err) == (2, True)
     assert shop.call("roc", path, "--partial").status == 0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import auc as trapezoids
 
-from tests.curves.recorded import counts, scores, written
+from tests.curves.transcripts import counts, scores, write_transcript
 from tests.workshop import Workshop
 
 RNG = np.random.default_rng(4)
@@ -16,9 +16,11 @@ HIDDEN = RNG.normal(size=200) + 1.5 * POSITIVE
 SIZES = (0.5, 1.0, 2.0)
 
 
-def swept(shop: Workshop) -> list[Path]:
+def sweep_files(shop: Workshop) -> list[Path]:
     return [
-        written(shop.folder / f"s{size}.jsonl", counts(size <= HIDDEN, POSITIVE), params={"size": size, "seed": 1})
+        write_transcript(
+            shop.folder / f"s{size}.jsonl", counts(size <= HIDDEN, POSITIVE), params={"size": size, "seed": 1}
+        )
         for size in SIZES
     ]
 
@@ -30,7 +32,7 @@ def curves(shop: Workshop, *words: str | Path) -> Any:
 
 
 def test_each_setting_is_a_point(shop: Workshop) -> None:
-    [found] = curves(shop, *swept(shop), "--swept", "size")
+    [found] = curves(shop, *sweep_files(shop), "--swept", "size")
     assert (found["param"], found["values"]) == ("size", ["2", "1", "0.5"])
     fpr = [float((size <= HIDDEN)[~POSITIVE].mean()) for size in SIZES[::-1]]
     tpr = [float((size <= HIDDEN)[POSITIVE].mean()) for size in SIZES[::-1]]
@@ -44,9 +46,9 @@ def test_each_setting_is_a_point(shop: Workshop) -> None:
 
 
 def test_a_setting_that_another_beats_is_shown_but_not_in_the_area(shop: Workshop) -> None:
-    paths = swept(shop)
+    paths = sweep_files(shop)
     before = curves(shop, *paths, "--swept", "size")[0]["auc"]
-    worse = written(shop.folder / "bad.jsonl", counts(HIDDEN < 0, POSITIVE), params={"size": 9.0, "seed": 1})
+    worse = write_transcript(shop.folder / "bad.jsonl", counts(HIDDEN < 0, POSITIVE), params={"size": 9.0, "seed": 1})
     [found] = curves(shop, *paths, worse, "--swept", "size")
     assert len(found["points"]["tpr"]) == 4
     assert found["auc"] == before
@@ -55,11 +57,11 @@ def test_a_setting_that_another_beats_is_shown_but_not_in_the_area(shop: Worksho
 
 def test_a_curve_for_each_algorithm(shop: Workshop) -> None:
     other = [
-        written(shop.folder / f"o{size}.jsonl", counts(size <= HIDDEN + 1, POSITIVE), algorithm="other",
+        write_transcript(shop.folder / f"o{size}.jsonl", counts(size <= HIDDEN + 1, POSITIVE), algorithm="other",
                 params={"size": size})
         for size in SIZES
     ]  # fmt: skip
-    found = curves(shop, *swept(shop), *other, "--swept", "size", "--at", "fpr=0.2")
+    found = curves(shop, *sweep_files(shop), *other, "--swept", "size", "--at", "fpr=0.2")
     assert [curve["name"] for curve in found] == ["mine", "other"]
     assert found[0]["operating"][0]["fpr"] <= 0.2
 
@@ -68,30 +70,30 @@ def test_a_curve_for_each_algorithm(shop: Workshop) -> None:
     ("words", "text"),
     [
         (("--swept", "sise"), "did you mean 'size'?"),
-        (("--swept", "seed"), "one value of 'seed' only"),
+        (("--swept", "seed"), "only one value of 'seed'"),
         (("--swept", "size", "--repeated"), "exclude one another"),
-        (("--swept", "size", "--at", "threshold=1"), "ask for fpr= or fnr="),
+        (("--swept", "size", "--at", "threshold=1"), "use fpr= or fnr="),
         (("--repeated",), "--swept PARAM"),
     ],
 )
-def test_sweeps_that_are_none(shop: Workshop, words: tuple[str, ...], text: str) -> None:
-    done = shop.call("roc", *swept(shop), *words)
+def test_what_cannot_be_joined(shop: Workshop, words: tuple[str, ...], text: str) -> None:
+    done = shop.call("roc", *sweep_files(shop), *words)
     assert done.status == 2
     assert text in done.err
 
 
-def repeated(shop: Workshop, times: int) -> list[Path]:
+def repeat_files(shop: Workshop, times: int) -> list[Path]:
     paths = []
     for i in range(times):
         rng = np.random.default_rng(i)
         positive = rng.random(80) < 0.5
         values = np.round(rng.normal(size=80) + positive, 1)
-        paths.append(written(shop.folder / f"r{i}.jsonl", scores(values, positive), digest=f"1:{i:064d}"))
+        paths.append(write_transcript(shop.folder / f"r{i}.jsonl", scores(values, positive), digest=f"1:{i:064d}"))
     return paths
 
 
 def test_the_mean_of_repeated_tests(shop: Workshop) -> None:
-    paths = repeated(shop, 5)
+    paths = repeat_files(shop, 5)
     single = curves(shop, *paths)
     [found] = curves(shop, *paths, "--repeated")
     assert found["repetitions"] == 5
@@ -106,22 +108,22 @@ def test_the_mean_of_repeated_tests(shop: Workshop) -> None:
 
 
 def _at(points: Any, threshold: float) -> tuple[float, float]:
-    """The laxest point whose threshold is not below the one asked for."""
+    """The laxest point whose threshold is at least this one."""
     rows = zip(points["threshold"], points["fpr"], points["tpr"], strict=True)
     return [(fpr, tpr) for own, fpr, tpr in rows if own is None or own >= threshold][-1]
 
 
 def test_ellipses_need_three_tests(shop: Workshop) -> None:
-    [few] = curves(shop, *repeated(shop, 2), "--repeated")
+    [few] = curves(shop, *repeat_files(shop, 2), "--repeated")
     assert {mean["ellipse"] for mean in few["means"]} == {None}
-    assert "three tests or more" in few["notes"][1]
-    [enough] = curves(shop, *repeated(shop, 4), "--repeated")
+    assert "three or more tests" in few["notes"][1]
+    [enough] = curves(shop, *repeat_files(shop, 4), "--repeated")
     ellipses = [mean["ellipse"] for mean in enough["means"]]
     assert any(one is not None and one["half_axes"][0] >= one["half_axes"][1] > 0 for one in ellipses)
 
 
-def test_the_same_data_twice_is_said(shop: Workshop) -> None:
-    paths = repeated(shop, 2)
+def test_the_same_data_twice_has_a_note(shop: Workshop) -> None:
+    paths = repeat_files(shop, 2)
     [found] = curves(shop, paths[0], paths[0], "--repeated")
     assert any("same data" in note for note in found["notes"])
     alone = shop.call("roc", paths[0], "--repeated")
@@ -129,9 +131,11 @@ def test_the_same_data_twice_is_said(shop: Workshop) -> None:
 
 
 def test_settings_of_other_parameters_are_curves_of_their_own(shop: Workshop) -> None:
-    paths = swept(shop)
+    paths = sweep_files(shop)
     more = [
-        written(shop.folder / f"t{size}.jsonl", counts(size <= HIDDEN + 1, POSITIVE), params={"size": size, "seed": 2})
+        write_transcript(
+            shop.folder / f"t{size}.jsonl", counts(size <= HIDDEN + 1, POSITIVE), params={"size": size, "seed": 2}
+        )
         for size in SIZES
     ]
     found = curves(shop, *paths, *more, "--swept", "size")
@@ -141,16 +145,16 @@ def test_settings_of_other_parameters_are_curves_of_their_own(shop: Workshop) ->
 
 
 def test_a_stray_setting_is_refused_by_file_and_parameter(shop: Workshop) -> None:
-    stray = written(shop.folder / "stray.jsonl", counts(HIDDEN > 0, POSITIVE), params={"size": 3.0, "seed": 2})
-    done = shop.call("roc", *swept(shop), stray, "--swept", "size")
+    stray = write_transcript(shop.folder / "stray.jsonl", counts(HIDDEN > 0, POSITIVE), params={"size": 3.0, "seed": 2})
+    done = shop.call("roc", *sweep_files(shop), stray, "--swept", "size")
     assert done.status == 2
     [line] = done.err.splitlines()
-    assert "stray.jsonl: mine seed=2 has one value of 'size' only" in line
+    assert "stray.jsonl: mine seed=2 has only one value of 'size'" in line
 
 
 def test_long_values_that_begin_alike_are_not_joined(shop: Workshop) -> None:
     paths = [
-        written(shop.folder / f"l{size}{prompt[-1]}.jsonl", counts(size <= HIDDEN, POSITIVE),
+        write_transcript(shop.folder / f"l{size}{prompt[-1]}.jsonl", counts(size <= HIDDEN, POSITIVE),
                 params={"size": size, "prompt": prompt})
         for prompt in ("x" * 100 + "a", "x" * 100 + "b") for size in SIZES
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Pictures: written, the same every time, of a column's width, and refused with a reason."""
+"""Pictures: written, the same every time, as wide as a column, and refused with a reason."""
 
 import re
 import struct
@@ -10,7 +10,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from harness.report.plots.heat_maps import plot_sweep
-from tests.curves.recorded import counts, drawn, scores, written
+from tests.curves.transcripts import counts, random_scores, scores, write_transcript
 from tests.workshop import Workshop
 
 NAMES = ("wise $x_1$", "<b>&</b>", "名前")
@@ -20,8 +20,8 @@ NAMES = ("wise $x_1$", "<b>&</b>", "名前")
 def transcripts(shop: Workshop) -> list[Path]:
     found = []
     for seed, name in enumerate(NAMES):
-        values, positive = drawn(seed, 60)
-        found.append(written(shop.folder / f"t{seed}.jsonl", scores(values, positive), algorithm=name))
+        values, positive = random_scores(seed, 60)
+        found.append(write_transcript(shop.folder / f"t{seed}.jsonl", scores(values, positive), algorithm=name))
     return found
 
 
@@ -34,7 +34,7 @@ STARTS = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
 
 
 def picture(command: str, axes: str, suffix: str) -> ParameterSet:
-    """Every curve in every format, but most of them with the slow tests only."""
+    """Every curve in every format, but most of them only in the slow tests."""
     quick = suffix == ".svg" or (command, axes) == ("roc", "linear")
     marks = [] if quick else [pytest.mark.slow]
     return pytest.param(command, axes, suffix, marks=marks, id=f"{command} {axes} {suffix}")
@@ -99,11 +99,11 @@ def test_a_picture_is_as_wide_as_a_column(shop: Workshop, transcripts: list[Path
 def test_repeated_and_swept_curves_are_drawn(shop: Workshop) -> None:
     repeats = []
     for seed in range(4):
-        values, positive = drawn(seed, 60)
-        repeats.append(written(shop.folder / f"r{seed}.jsonl", scores(values, positive), digest=f"1:{seed}"))
-    values, positive = drawn(9, 60)
+        values, positive = random_scores(seed, 60)
+        repeats.append(write_transcript(shop.folder / f"r{seed}.jsonl", scores(values, positive), digest=f"1:{seed}"))
+    values, positive = random_scores(9, 60)
     sweep = [
-        written(shop.folder / f"s{size}.jsonl", counts(values > size, positive), params={"size": size})
+        write_transcript(shop.folder / f"s{size}.jsonl", counts(values > size, positive), params={"size": size})
         for size in (0.0, 0.5, 1.0)
     ]
     for command in ("roc", "det", "pr"):
@@ -113,12 +113,12 @@ def test_repeated_and_swept_curves_are_drawn(shop: Workshop) -> None:
 
 
 def test_errors_at_both_ends_are_drawn(shop: Workshop) -> None:
-    values, positive = drawn(1, 40)
+    values, positive = random_scores(1, 40)
     records = scores(values, positive)
     for record in records[::7]:
         del record["score"], record["actual"]
         record["error"] = "crash"
-    path = written(shop.folder / "t.jsonl", records)
+    path = write_transcript(shop.folder / "t.jsonl", records)
     for command in ("roc", "det", "pr"):
         assert shop.call(command, path, "--plot", f"{command}.png").status == 0
         assert (shop.folder / f"{command}.png").exists()

@@ -1,4 +1,4 @@
-"""What a header says of how much was run and how it was set, and what --resume makes of that."""
+"""What a header says about the extent and the parameters of a run, and how --resume uses it."""
 
 import json
 
@@ -22,11 +22,11 @@ def header(shop: Workshop, *words: str) -> dict[str, object]:
     ([], None), (["--limit", "2"], {"limit": 2}), (["--limit", "6"], None), (["--limit", "60"], None),
     (["--repeat", "2", "--limit", "5"], {"limit": 5}),
 ])  # fmt: skip
-def test_a_part_says_so(words: list[str], extent: object, toy: Workshop) -> None:
+def test_the_header_of_a_part_has_its_extent(words: list[str], extent: object, toy: Workshop) -> None:
     assert header(toy, *words).get("extent") == extent
 
 
-def test_defaults_are_beside_the_parameters(toy: Workshop) -> None:
+def test_the_header_has_defaults_and_parameters(toy: Workshop) -> None:
     toy.interface(PARAMETERS + ECHO)
     found = header(toy, "--param", "bits=2", "--param", "threshold=0.5")
     assert found["params"] == {"threshold": 0.5, "bits": 2, "mode": "fast"}
@@ -37,7 +37,7 @@ def test_defaults_are_beside_the_parameters(toy: Workshop) -> None:
 
 
 def cut(toy: Workshop, **changes: object) -> None:
-    """The first two records of the run, under a header that somebody changed."""
+    """Keep the first two records of the run, and change its header."""
     path = toy.folder / "out.jsonl"
     first, *rest = path.read_bytes().splitlines(keepends=True)
     changed = {key: value for key, value in (json.loads(first) | changes).items() if value is not None}
@@ -52,30 +52,30 @@ def test_a_run_from_before_extents_is_resumed(toy: Workshop) -> None:
 
 
 @pytest.mark.parametrize("words", [[], ["--limit", "3"]])
-def test_a_run_of_another_extent_is_not(words: list[str], toy: Workshop) -> None:
+def test_a_run_of_another_extent_is_not_resumed(words: list[str], toy: Workshop) -> None:
     header(toy, "--limit", "4")
     cut(toy)
     done = toy.call("run", "toy", "-o", "out.jsonl", "--resume", *words)
     assert done.status == 2
-    assert "of another run: limit (4 there, " in done.err
+    assert "from a different run: limit (4 there, " in done.err
 
 
-def test_a_fold_is_not_the_whole(toy: Workshop) -> None:
+def test_a_fold_is_not_resumed_as_a_whole_run(toy: Workshop) -> None:
     header(toy)
     cut(toy, extent={"without_fold": 1, "folds": 2, "seed": 0})
     done = toy.call("run", "toy", "-o", "out.jsonl", "--resume")
     assert done.status == 2
-    assert "of another run: train (" in done.err
+    assert "from a different run: train (" in done.err
 
 
-def test_a_limit_above_the_number_of_cases_is_the_whole(toy: Workshop) -> None:
+def test_a_limit_of_all_cases_is_a_whole_run(toy: Workshop) -> None:
     header(toy)
     cut(toy)
     assert toy.call("run", "toy", "-o", "out.jsonl", "--resume", "--limit", "6").status == 0
     assert len(toy.records()) == 6
 
 
-def test_extents_and_their_older_keys_are_one() -> None:
+def test_extents_and_their_older_keys_mean_the_same() -> None:
     test = {"name": "t", "version": "1", "digest": "d", "cases": 9}
     base = {"hate": "transcript", "format": 1, "test": test, "algorithm": {"name": "a"}}
     new, old = (

@@ -1,4 +1,4 @@
-"""What goes wrong in the middle of a run: nothing that was finished is lost, and it can be resumed."""
+"""What goes wrong in the middle of a run: no finished case is lost, and the run can be resumed."""
 
 import contextlib
 import fcntl
@@ -56,7 +56,7 @@ def test_python_that_hangs_is_killed_and_replaced(how: str, jobs: str, toy: Work
     assert [r["outcome"] for r in records] == ["TP", "TN", "FN", "FP", "TP", "TN"]
 
 
-def test_a_batch_that_hangs_blames_only_the_case_that_does(toy: Workshop) -> None:
+def test_if_a_batch_hangs_only_the_case_at_fault_is_an_error(toy: Workshop) -> None:
     toy.interface(
         "import time\nBATCH = 4\ndef answer_batch(cases, params):\n"
         "    if any(c.id == 'c2' for c in cases): time.sleep(1000)\n    return [c.input for c in cases]\n"
@@ -64,7 +64,7 @@ def test_a_batch_that_hangs_blames_only_the_case_that_does(toy: Workshop) -> Non
     assert errors(toy.run("--timeout", "0.3")) == {"c2": "timeout"}
 
 
-# Answers ten cases at once, then says so by a file and waits until another is there.
+# Answers ten cases at once, then creates the file `waiting` and waits for the file `go`.
 WAITING = """\
 import pathlib, time
 def answer(case, params):
@@ -86,26 +86,26 @@ CASES = 30
 
 @pytest.fixture
 def waiting(shop: Workshop) -> Workshop:
-    """A run of thirty cases that stops in the middle until it is told to go on."""
+    """A run of thirty cases that waits in the middle."""
     shop.script(CASES)
     shop.interface(WAITING)
     return shop
 
 
 def expected(shop: Workshop) -> list[Record]:
-    """The twin: a run that nobody interrupted. From now on, nothing waits."""
+    """The records of a run without interruption. From now on, nothing waits."""
     (shop.folder / "go").touch()
     return shop.run(output="expected.jsonl")
 
 
 def stopped_by(shop: Workshop, signum: int, *words: str) -> tuple[int, str]:
-    """Run until the algorithm waits, send a signal; the exit status, and what was said."""
+    """Run until the algorithm waits, then send a signal; the exit status and stderr."""
     with shop.start("run", "toy", *words) as process:
         wait_until("the tenth case", (shop.folder / "waiting").exists, process)
         process.send_signal(signum)
-        _, said = process.communicate(timeout=60)
-    assert "Traceback" not in said
-    return process.returncode, said
+        _, err = process.communicate(timeout=60)
+    assert "Traceback" not in err
+    return process.returncode, err
 
 
 @pytest.mark.parametrize(
@@ -120,11 +120,11 @@ def stopped_by(shop: Workshop, signum: int, *words: str) -> tuple[int, str]:
 def test_an_interrupted_run_is_saved_and_can_be_resumed(
     signum: int, status: int, words: tuple[str, ...], waiting: Workshop
 ) -> None:
-    """Design: 130 interrupted, 143 terminated, with all that was finished saved."""
-    code, said = stopped_by(waiting, signum, "-o", "out.jsonl", *words)
+    """Design: status 130 if interrupted, 143 if terminated, with all finished cases saved."""
+    code, err = stopped_by(waiting, signum, "-o", "out.jsonl", *words)
     assert code == status
-    assert "out.jsonl; carry on with --resume" in said
-    assert said.count("\n") == 2
+    assert "out.jsonl; carry on with --resume" in err
+    assert err.count("\n") == 2
     lines = waiting.lines()
     assert "end" not in lines[-1]
     # Two workers have two cases each under way.
@@ -136,27 +136,27 @@ def test_an_interrupted_run_is_saved_and_can_be_resumed(
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_an_interrupted_stream_is_ended_and_can_be_resumed(jobs: str, waiting: Workshop) -> None:
+def test_an_interrupted_stream_is_killed_and_can_be_resumed(jobs: str, waiting: Workshop) -> None:
     good = expected(waiting)
     (waiting.folder / "go").unlink()
     (waiting.folder / "interface.py").unlink()
     waiting.stream(STREAMING)
-    code, said = stopped_by(waiting, signal.SIGINT, "-o", "out.jsonl", "-j", jobs)
+    code, err = stopped_by(waiting, signal.SIGINT, "-o", "out.jsonl", "-j", jobs)
     assert code == 130
-    assert "--resume" in said
+    assert "--resume" in err
     assert waiting.left_running() == []
     (waiting.folder / "go").touch()
     assert waiting.run("--resume", "-j", jobs) == good
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_an_interrupted_command_is_ended_with_all_it_started(jobs: str, shop: Workshop) -> None:
+def test_an_interrupted_command_is_killed_with_its_children(jobs: str, shop: Workshop) -> None:
     shop.script(CASES)
     shop.program("prog", "#!/bin/sh\ntest $1 = x10 && touch waiting && sleep 1000\necho $1\n")
     shop.toml('[command]\nargv = ["./prog", "{input}"]\n')
-    code, said = stopped_by(shop, signal.SIGINT, "-o", "out.jsonl", "-j", jobs)
+    code, err = stopped_by(shop, signal.SIGINT, "-o", "out.jsonl", "-j", jobs)
     assert code == 130
-    assert "--resume" in said
+    assert "--resume" in err
     assert shop.left_running() == []
     assert {f"c{n}" for n in range(9)} <= {line.get("id") for line in shop.lines()}
 
@@ -169,14 +169,14 @@ def test_a_silent_service_does_not_hold_up_an_interrupt(words: tuple[str, ...], 
         shop.toml(f'[http]\nurl = "http://127.0.0.1:{silent.getsockname()[1]}/"\n')
         with shop.start("run", "toy", "-o", "out.jsonl", *words) as process:
             held = silent.accept()[0]
-            while not held.recv(1):  # only to see whether the service is there
+            while not held.recv(1):  # the first connection only checks that the service is running
                 held.close()
                 held = silent.accept()[0]
             process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=WAIT)
+            _, err = process.communicate(timeout=WAIT)
             held.close()
     assert process.returncode == 130
-    assert "0 of 6 trials are in out.jsonl" in said
+    assert "0 of 6 trials are in out.jsonl" in err
 
 
 @pytest.mark.parametrize("words", [["test", "toy"], ["run", "toy", "--case", "c10"]])
@@ -184,16 +184,16 @@ def test_other_commands_are_interrupted_too(words: list[str], waiting: Workshop)
     with waiting.start(*words) as process:
         wait_until("the tenth case", (waiting.folder / "waiting").exists, process)
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (143, "hate: terminated\n")
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (143, "hate: terminated\n")
 
 
 def test_an_interrupt_while_a_program_gets_ready_leaves_nothing_behind(shop: Workshop) -> None:
     shop.script()
     shop.stream("", whole="import pathlib, time\npathlib.Path('waiting').touch()\ntime.sleep(1000)\n")
-    code, said = stopped_by(shop, signal.SIGTERM)
+    code, err = stopped_by(shop, signal.SIGTERM)
     assert code == 143
-    assert said == "hate: terminated\n"
+    assert err == "hate: terminated\n"
 
 
 def test_an_interface_cannot_swallow_an_interrupt(shop: Workshop) -> None:
@@ -280,7 +280,7 @@ def test_another_run_is_not_resumed(what: str, mode: str, complete: bool, toy: W
         toy.interface(("NAME = 'other'\n" if what == "algorithm" else "# changed\n") + ECHO)
     done = toy.call("run", "toy", "-o", "out.jsonl", mode, *words)
     assert done.status == 2
-    assert f"out.jsonl: of another run: {what}" in done.err
+    assert f"out.jsonl: from a different run: {what}" in done.err
     assert "-o" in done.err
     assert done.err.count("\n") == 1
     assert path.read_bytes() == before
@@ -329,10 +329,10 @@ def test_an_interrupted_retry_leaves_the_old_transcript_and_can_be_resumed(toy: 
     assert len(errors(toy.run())) == 6
     before = (toy.folder / "out.jsonl").read_bytes()
     (toy.folder / "again").touch()
-    code, said = stopped_by(toy, signal.SIGINT, "-o", "out.jsonl", "--retry-errors")
+    code, err = stopped_by(toy, signal.SIGINT, "-o", "out.jsonl", "--retry-errors")
     assert code == 130
     assert (toy.folder / "out.jsonl").read_bytes() == before
-    advice = said.strip().rpartition("carry on with ")[2].split()
+    advice = err.strip().rpartition("carry on with ")[2].split()
     (toy.folder / "go").touch()
     done = toy.call("run", "toy", *advice)
     assert done.status == 0
@@ -381,13 +381,13 @@ def limit_files() -> None:
 
 
 @pytest.mark.parametrize("words", [(), ("-j", "2")], ids=["inline", "two"])
-def test_a_file_that_may_not_grow(words: tuple[str, ...], shop: Workshop) -> None:
-    """Design: the machine refused: status 2 and a line with the remedy; nothing lost, resume completes."""
+def test_a_file_size_limit(words: tuple[str, ...], shop: Workshop) -> None:
+    """Design: status 2 and one line with the remedy; nothing is lost, and --resume completes the run."""
     shop.script(200)
     shop.interface()
     done = shop.hate("run", "toy", "-o", "out.jsonl", *words, preexec_fn=limit_files)
     assert done.status == 2
-    assert "out.jsonl: File too large; make room" in done.err
+    assert "out.jsonl: File too large; free some space" in done.err
     assert "--resume" in done.err
     data = (shop.folder / "out.jsonl").read_bytes()
     assert data.endswith(b"\n")
@@ -401,7 +401,7 @@ def tiny_disk(folder: Path, size: str) -> Iterator[None]:
     folder.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True)
     if mounted.returncode != 0:
-        pytest.skip("no tmpfs can be mounted here: needs root and the right to mount")
+        pytest.skip("cannot mount a tmpfs here: needs root and the right to mount")
     try:
         yield
     finally:
@@ -424,7 +424,7 @@ def test_a_full_disk(name: str, shop: Workshop) -> None:
         assert shop.run("--resume", output=name) == good
 
 
-def test_a_disk_that_has_no_room_for_the_first_line(toy: Workshop) -> None:
+def test_a_disk_without_room_for_the_first_line(toy: Workshop) -> None:
     good = toy.run(output="expected.jsonl")
     with tiny_disk(toy.folder / "disk", "16k"):
         filler = toy.folder / "disk/filler"
@@ -435,7 +435,7 @@ def test_a_disk_that_has_no_room_for_the_first_line(toy: Workshop) -> None:
         assert toy.run("--resume", output="disk/out.jsonl") == good
 
 
-def test_a_lock_of_another_is_respected(toy: Workshop) -> None:
+def test_a_locked_transcript_is_not_overwritten(toy: Workshop) -> None:
     toy.run()
     path = toy.folder / "out.jsonl"
     before = path.read_bytes()
@@ -451,7 +451,7 @@ def test_a_lock_of_another_is_respected(toy: Workshop) -> None:
 
 
 def test_output_that_nobody_reads(toy: Workshop) -> None:
-    """`hate ... | head`: the run is done and saved, and there is no complaint about the pipe."""
+    """`hate ... | head`: the run is finished and saved, and nothing is err about the pipe."""
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The questions of a run, and what several threads may do to them."""
+"""The questions of a run, with several threads."""
 
 import threading
 from pathlib import Path
@@ -11,8 +11,8 @@ from harness.model import Question
 from tests.workshop import Workshop
 
 
-def test_records_that_are_there_already_are_kept_under_the_lock(toy: Workshop) -> None:
-    """With workers, the feed runs in their threads while the main thread appends: places must stay in pairs."""
+def test_existing_records_are_kept_under_the_lock(toy: Workshop) -> None:
+    """With workers, the feed runs in their threads while the main thread appends records."""
     plan = make_plan("toy", None, PlanOptions())
     kept: list[tuple[int, int]] = []
 

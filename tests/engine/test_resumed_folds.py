@@ -1,4 +1,4 @@
-"""`hate run --train-folds --resume`: what is finished is kept, what was stopped goes on, and nothing is mixed."""
+"""`hate run --train-folds --resume`: finished folds are kept, stopped ones are resumed, and nothing is mixed up."""
 
 import json
 import signal
@@ -9,8 +9,8 @@ import pytest
 from tests.workshop import Workshop, errors, wait_until
 
 CASES, FOLDS = 20, 3
-# Knows the cases whose number, modulo 12, it was taught; leaves a line for each training and for each answer. Once
-# `stop` has the number of a training, that one stops before case c10 until there is a file `go`.
+# Knows the cases whose number, modulo 12, was among its training cases; writes a line for each training and each
+# answer. If the file `stop` has the number of a training, that one waits at case c10 until there is a file `go`.
 LEARNER = """\
 import json, pathlib, time
 def note(name, text):
@@ -42,7 +42,7 @@ def learner(shop: Workshop) -> Workshop:
 
 
 def folds(shop: Workshop, *words: str, count: int = FOLDS) -> tuple[list[str], dict[str, object]]:
-    """A run of all folds that ends well: its transcripts, and the rest of its JSON."""
+    """Run all folds, which must end well: the transcripts, and the rest of the JSON."""
     done = shop.call("run", "toy", "--train-folds", str(count), "--format", "json", *words)
     assert done.status == 0, done.err
     found = done.json
@@ -50,15 +50,15 @@ def folds(shop: Workshop, *words: str, count: int = FOLDS) -> tuple[list[str], d
 
 
 def stopped(shop: Workshop, signum: int, *words: str) -> tuple[int, str]:
-    """Stop a first run in the middle of its second fold; of two workers each is trained."""
+    """Stop a run in the middle of its second fold (with two workers, each has a training of its own)."""
     (shop.folder / "stop").write_text("3 4" if "-j" in words else "2")
     with shop.start("run", "toy", "--train-folds", str(FOLDS), *words) as process:
         wait_until("the tenth case", (shop.folder / "waiting").exists, process)
         process.send_signal(signum)
-        _, said = process.communicate(timeout=60)
-    assert "Traceback" not in said
+        _, err = process.communicate(timeout=60)
+    assert "Traceback" not in err
     (shop.folder / "go").touch()
-    return process.returncode, said
+    return process.returncode, err
 
 
 def count(shop: Workshop, name: str) -> int:
@@ -77,9 +77,7 @@ def count(shop: Workshop, name: str) -> int:
     ],
     ids=["default", "torn", "packed", "two", "repeated"],
 )
-def test_a_killed_campaign_is_the_one_that_nobody_killed(
-    where: list[str], words: list[str], torn: bytes, learner: Workshop
-) -> None:
+def test_a_killed_run_of_folds_is_resumed(where: list[str], words: list[str], torn: bytes, learner: Workshop) -> None:
     code, _ = stopped(learner, signal.SIGKILL, *where, *words)
     assert code == -signal.SIGKILL
     first, second = sorted(path for path in learner.folder.rglob("*-fold-*") if path.is_file())
@@ -98,7 +96,7 @@ def test_a_killed_campaign_is_the_one_that_nobody_killed(
     assert len({json.dumps(learner.records(path)) for path in paths}) == FOLDS  # the trainings differ
 
 
-def test_nothing_is_left_to_run(learner: Workshop) -> None:
+def test_resuming_finished_folds_runs_nothing(learner: Workshop) -> None:
     before = folds(learner, "-o", "out.jsonl")
     asked = count(learner, "asked")
     done = learner.call("run", "toy", "--train-folds", "3", "-o", "out.jsonl", "--resume", "--format", "json")
@@ -108,9 +106,9 @@ def test_nothing_is_left_to_run(learner: Workshop) -> None:
 
 
 def test_an_interrupt_says_what_is_finished_and_how_to_carry_on(learner: Workshop) -> None:
-    code, said = stopped(learner, signal.SIGINT, "-o", "out.jsonl")
+    code, err = stopped(learner, signal.SIGINT, "-o", "out.jsonl")
     assert code == 130
-    assert said.splitlines()[-2:] == [
+    assert err.splitlines()[-2:] == [
         "hate: interrupted",
         "hate: 1 of 3 folds are finished; 10 of 20 trials are in out-fold-2.jsonl; carry on with --resume",
     ]
@@ -123,7 +121,7 @@ def test_a_training_that_fails_leaves_the_finished_folds(learner: Workshop) -> N
     assert done.status == 2
     assert "cannot train" in done.err
     assert done.err.splitlines()[-1] == "hate: 1 of 3 folds are finished; carry on with --resume"
-    # What failed once is trained again; the first fold is not.
+    # The fold that failed is trained again; the first is not.
     paths, _ = folds(learner, "-o", "out.jsonl", "--resume")
     assert count(learner, "taught") == 4
     assert [len(learner.records(path)) for path in paths] == [CASES] * 3
@@ -134,17 +132,17 @@ def names(paths: list[str]) -> list[str]:
     return [Path(path).name for path in paths]
 
 
-def test_each_campaign_has_a_number_and_each_fold_a_name(learner: Workshop) -> None:
+def test_each_set_of_folds_has_a_number_and_each_fold_a_name(learner: Workshop) -> None:
     assert names(folds(learner)[0]) == ["work-fold-1.jsonl", "work-fold-2.jsonl", "work-fold-3.jsonl"]
     assert names(folds(learner, count=2)[0]) == ["work-2-fold-1.jsonl", "work-2-fold-2.jsonl"]
-    # A number of which anything is left is not taken again, and a whole run has the name that it always had.
+    # A number with any transcript left is not used again, and a whole run has its usual name.
     for fold in (1, 2):
         (learner.folder / f"transcripts/toy/work-fold-{fold}.jsonl").unlink()
     assert names(folds(learner, count=2)[0])[0] == "work-3-fold-1.jsonl"
     assert learner.call("run", "toy", "--format", "json").json["transcripts"] == ["transcripts/toy/work.jsonl"]
 
 
-def test_two_campaigns_at_once_take_different_names(learner: Workshop) -> None:
+def test_two_sets_of_folds_at_once_take_different_names(learner: Workshop) -> None:
     (learner.folder / "stop").write_text("1")
     with learner.start("run", "toy", "--train-folds", "3") as process:
         wait_until("the tenth case", (learner.folder / "waiting").exists, process)
@@ -156,7 +154,7 @@ def test_two_campaigns_at_once_take_different_names(learner: Workshop) -> None:
     assert folds(learner, "-o", "transcripts/toy/work.jsonl", "--resume")[1] == found
 
 
-def test_a_campaign_finds_its_own_files_behind_newer_ones(learner: Workshop) -> None:
+def test_resume_finds_its_own_folds_among_newer_ones(learner: Workshop) -> None:
     stopped(learner, signal.SIGKILL)
     other, _ = folds(learner, "--train-seed", "1")
     before = [(learner.folder / path).read_bytes() for path in other]
@@ -166,8 +164,8 @@ def test_a_campaign_finds_its_own_files_behind_newer_ones(learner: Workshop) -> 
     assert found == folds(learner, "-o", "twin.jsonl")[1]
 
 
-def test_without_a_campaign_one_is_begun(learner: Workshop) -> None:
-    assert learner.call("run", "toy").status == 0  # of the whole, which is not what is carried on with
+def test_resume_without_folds_starts_anew(learner: Workshop) -> None:
+    assert learner.call("run", "toy").status == 0  # a whole run, which must not be resumed
     assert names(folds(learner, "--resume")[0]) == [f"work-fold-{fold}.jsonl" for fold in (1, 2, 3)]
 
 
@@ -187,7 +185,7 @@ DIFFERENT = {
 @pytest.mark.parametrize("what", DIFFERENT)
 def test_folds_of_another_run_are_refused_before_anything_runs(what: str, mode: str, learner: Workshop) -> None:
     folds(learner, "-o", "out.jsonl")
-    if mode == "--resume":  # only the last one is there, and not whole
+    if mode == "--resume":  # only the last one exists, and it is incomplete
         for fold in (1, 2):
             (learner.folder / f"out-fold-{fold}.jsonl").unlink()
         last = learner.folder / "out-fold-3.jsonl"
@@ -198,7 +196,7 @@ def test_folds_of_another_run_are_refused_before_anything_runs(what: str, mode: 
         learner.interface(("NAME = 'other'\n" if what == "algorithm" else "# changed\n") + LEARNER)
     done = learner.call("run", "toy", "-o", "out.jsonl", "--train-folds", "3", *DIFFERENT[what], mode)
     assert done.status == 2
-    assert f"-fold-{3 if mode == '--resume' else 1}.jsonl: of another run: {what}" in done.err
+    assert f"-fold-{3 if mode == '--resume' else 1}.jsonl: from a different run: {what}" in done.err
     assert done.err.count("\n") == 1
     assert count(learner, "taught") == 3
 
@@ -207,7 +205,7 @@ def test_folds_at_the_default_path_of_another_run_are_refused_too(learner: Works
     folds(learner)
     done = learner.call("run", "toy", "--train-folds", "2", "--resume")
     assert done.status == 2
-    assert "work-fold-1.jsonl: of another run: train (folds: 3 there, 2 now)" in done.err
+    assert "work-fold-1.jsonl: from a different run: train (folds: 3 there, 2 now)" in done.err
 
 
 def test_a_file_in_the_way_is_refused_before_anything_runs(learner: Workshop) -> None:

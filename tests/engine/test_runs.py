@@ -1,4 +1,4 @@
-"""Runs that end well: workers, repeats, limits, rules for errors, where the transcript goes."""
+"""Runs that end well: workers, repeats, limits, error rules, and where the transcript goes."""
 
 import hashlib
 import json
@@ -7,7 +7,7 @@ import pytest
 
 from tests.workshop import ECHO, Workshop, errors
 
-# Wrong in every way that an answer can be, by the number of the case.
+# Crashes, invalid answers, refusals and good answers, by the number of the case.
 MIXED = """\
 import time
 def answer(case, params):
@@ -20,8 +20,8 @@ def answer(case, params):
 """
 
 
-def test_two_workers_give_what_none_gives(shop: Workshop) -> None:
-    """Issue of the design: records are in case order, whatever the number of workers."""
+def test_workers_do_not_change_the_records(shop: Workshop) -> None:
+    """Design: records are in case order, whatever the number of workers."""
     shop.script(60)
     shop.interface(MIXED)
     alone = shop.run(output="one.jsonl")
@@ -34,7 +34,7 @@ def test_more_workers_than_cases(toy: Workshop) -> None:
     assert toy.run("-j", "4", "--limit", "1")[0]["outcome"] == "TP"
 
 
-def test_the_last_line_counts_and_digests_what_is_before_it(toy: Workshop) -> None:
+def test_the_last_line_has_the_counts_and_the_digest(toy: Workshop) -> None:
     """Design: sha256 is over every byte before the last line."""
     toy.run("-j", "2")
     *before, last = (toy.folder / "out.jsonl").read_bytes().splitlines(keepends=True)
@@ -45,7 +45,7 @@ def test_the_last_line_counts_and_digests_what_is_before_it(toy: Workshop) -> No
     }  # fmt: skip
 
 
-def test_the_header_says_where_it_comes_from(shop: Workshop) -> None:
+def test_the_header_says_what_was_run(shop: Workshop) -> None:
     shop.script(sections='[design]\nstratum = "expect"\n', keys='errors = "refuse"')
     shop.interface("NAME = 'mine'\nVERSION = '2'\nPARAMS = {'k': 1}\n" + ECHO)
     shop.run("--param", "k=7", "--repeat", "2", "--limit", "3")
@@ -65,7 +65,7 @@ def test_the_header_says_where_it_comes_from(shop: Workshop) -> None:
 
 @pytest.mark.parametrize(("rule", "outcomes"), [("failure", ["FN", "FP"]), ("refuse", ["FN", "TN"])])
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_what_a_test_makes_of_errors(rule: str, outcomes: list[str], jobs: str, shop: Workshop) -> None:
+def test_error_rules(rule: str, outcomes: list[str], jobs: str, shop: Workshop) -> None:
     """Design: a failure (FN, or FP for a negative case), or a refusal (FN, TN)."""
     shop.script(2, keys=f'errors = "{rule}"')
     shop.interface("def answer(case, params):\n    raise ValueError\n")
@@ -97,7 +97,7 @@ def test_repeats_ask_each_case_several_times(shop: Workshop) -> None:
     assert [(r["id"], r["repeat"]) for r in records] == [(f"c{n}", k) for n in range(4) for k in (1, 2, 3)]
     assert done.row["tests"] == 12
     assert done.row["TP"] == 4
-    # Positive cases succeed twice in three times, negative ones always: 10 of 12.
+    # Positive cases succeed two times in three, negative ones always: 10 of 12.
     assert done.json["repeats"]["rate"] == pytest.approx(10 / 12)
     assert done.json["repeats"]["runs"] == 3
     assert done.json["repeats"]["unanimous"] == pytest.approx(0.5)
@@ -118,8 +118,8 @@ def test_a_limit(toy: Workshop) -> None:
     assert len(toy.run("--limit", "100", output="all.jsonl")) == 6
 
 
-def test_the_claim_is_seen_only_where_it_is_to_be_verified(shop: Workshop) -> None:
-    """docs/interfaces.md: expect is the claim in score tests, empty where it is the very answer asked for."""
+def test_a_program_sees_the_claim_only_in_score_tests(shop: Workshop) -> None:
+    """docs/interfaces.md: expect is the claim in score tests, and empty in tests that ask for it."""
     threshold = '[params.threshold]\ntype = "float"\ndefault = 1.0\ndecision = true\n'
     shop.interface("def answer(case, params):\n    return len(case.expect)\n")
     shop.script(2, task="score", sections=threshold)
@@ -137,7 +137,7 @@ def test_default_names_are_numbered(toy: Workshop) -> None:
     assert found == [f"transcripts/toy/My_algo_v_1{number}.jsonl" for number in ("-2", "-3", "")]
 
 
-def test_an_existing_file_is_refused_and_left_as_it_is(toy: Workshop) -> None:
+def test_an_existing_file_is_not_overwritten(toy: Workshop) -> None:
     for name in ("out.jsonl", "out.jsonl.gz"):
         toy.run(output=name)
         before = (toy.folder / name).read_bytes()
@@ -149,7 +149,7 @@ def test_an_existing_file_is_refused_and_left_as_it_is(toy: Workshop) -> None:
         assert len(toy.records(name)) == 1
 
 
-def test_force_overwrites_nothing_for_a_program_that_does_not_start(toy: Workshop) -> None:
+def test_force_overwrites_nothing_if_the_program_does_not_start(toy: Workshop) -> None:
     toy.run()
     before = (toy.folder / "out.jsonl").read_bytes()
     toy.interface("def train(cases, params):\n    raise ValueError\n" + ECHO)
@@ -158,7 +158,7 @@ def test_force_overwrites_nothing_for_a_program_that_does_not_start(toy: Worksho
 
 
 @pytest.mark.parametrize("words", [("-o", "toy"), ("-o", "toy", "--force"), ("-o", "interface.py/x.jsonl")])
-def test_a_place_where_no_transcript_can_be(words: tuple[str, ...], toy: Workshop) -> None:
+def test_a_path_where_no_transcript_can_be_written(words: tuple[str, ...], toy: Workshop) -> None:
     done = toy.call("run", "toy", *words)
     assert done.status == 2
     assert words[1].partition("/")[0] in done.err
@@ -173,8 +173,8 @@ def test_a_file_where_the_folder_of_transcripts_should_be(toy: Workshop) -> None
     assert done.err.count("\n") == 1
 
 
-def test_peak_memory_of_a_program_of_its_own(shop: Workshop) -> None:
-    """Design: memory is the peak of the program, in bytes; a block of 100 MB must show."""
+def test_peak_memory_of_a_stream_program(shop: Workshop) -> None:
+    """Design: memory is the peak of the program, in bytes; a block of 100 MB must be seen."""
     shop.script(2)
     shop.stream("block = b'x' * 100_000_000\ntime.sleep(0.1)\nsay(id=id, label=given)", in_flight=1)
     shop.run()

@@ -6,7 +6,7 @@ import pytest
 
 from tests.workshop import ECHO, STREAM, Workshop
 
-# Answers with what it learned last, and leaves a list of all that it was taught.
+# Its answers depend on its training cases; it writes a list of them to a file.
 LEARNER = """\
 import json
 class Learner:
@@ -30,7 +30,7 @@ def taught(shop: Workshop) -> Workshop:
     return shop
 
 
-def test_every_training_lacks_another_fold(taught: Workshop) -> None:
+def test_every_training_leaves_out_another_fold(taught: Workshop) -> None:
     done = taught.call("run", "toy", "--train-folds", "3", "-o", "out.jsonl", "--format", "json")
     assert done.status == 0, done.err
     lessons = [json.loads(line) for line in (taught.folder / "taught.jsonl").read_text().splitlines()]
@@ -50,7 +50,7 @@ def test_the_variance_is_split(taught: Workshop) -> None:
     found = done.json["training"]
     assert (found["cases"], found["folds"], found["runs"]) == (6, 3, 2)
     assert found["run"] == 0
-    assert found["se"] >= found["se_training"] > 0  # one of the three has not seen t1, and answers less
+    assert found["se"] >= found["se_training"] > 0  # one of the three has not seen t1 and answers fewer cases
     assert "3 trainings, each leaving out a different fold" in done.err
     assert len(done.json["transcripts"]) == 3
 
@@ -64,7 +64,7 @@ def test_another_seed_deals_other_folds(taught: Workshop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (["--train-folds", "13"], "too few for 13 folds"),
         (["--train-folds", "1"], "1"),
@@ -72,24 +72,24 @@ def test_another_seed_deals_other_folds(taught: Workshop) -> None:
         (["--train-folds", "2", "--case", "c0"], "--case"),
     ],
 )
-def test_mistakes_are_a_line(taught: Workshop, words: list[str], said: str) -> None:
+def test_mistakes(taught: Workshop, words: list[str], expected: str) -> None:
     done = taught.call("run", "toy", *words)
     assert done.status == 2
-    assert said in done.err
+    assert expected in done.err
 
 
 def test_a_test_without_training_is_refused(toy: Workshop) -> None:
     done = toy.call("run", "toy", "--train-folds", "2")
     assert done.status == 2
     assert done.err == (
-        "hate: --train-folds 2: toy has no training part ([train] in its script) to hold a fold back from; "
+        "hate: --train-folds 2: toy has no training part ([train] in its script) to hold out a fold of; "
         "leave --train-folds out\n"
     )
 
 
 PROGRAM = "#!/bin/sh\ntouch ran\necho $1\n"
-# Interfaces that are handed nothing to learn from: the file, its text, and what would mend it.
-UNTAUGHT = {
+# Interfaces that do not learn: the file, its text, and the remedy in the message.
+NOT_LEARNING = {
     "a function": ("interface.py", ECHO, "train(cases, params)"),
     "a class": (
         "interface.py",
@@ -103,10 +103,10 @@ UNTAUGHT = {
 }
 
 
-@pytest.mark.parametrize("which", UNTAUGHT)
+@pytest.mark.parametrize("which", NOT_LEARNING)
 @pytest.mark.parametrize("words", [[], ["--resume"], ["-j", "2"]], ids=["", "resume", "two"])
 def test_an_interface_that_cannot_learn_is_refused(which: str, words: list[str], taught: Workshop) -> None:
-    name, text, remedy = UNTAUGHT[which]
+    name, text, remedy = NOT_LEARNING[which]
     (taught.folder / "interface.py").unlink()
     taught.write(name, text)
     taught.program("prog", PROGRAM)
@@ -120,7 +120,7 @@ def test_an_interface_that_cannot_learn_is_refused(which: str, words: list[str],
     assert not (taught.folder / "transcripts").exists()
 
 
-# Finds people by what it was taught of them.
+# Finds only people that it was trained on.
 FINDER = """\
 class Interface:
     def train(self, cases, params):
@@ -134,7 +134,7 @@ class Interface:
 
 @pytest.fixture
 def people(shop: Workshop) -> Workshop:
-    """A rank test that has something to learn from."""
+    """A rank test with training cases."""
     shop.write("toy/people.csv", "id,input,expect\na,a,ann\nb,b,bob\n")
     sections = '[gallery]\ntable = "people.csv"\n[train]\ntable = "people.csv"\n'
     shop.script(task="rank", rows="id,input,expect\nc,c,ann\nd,d,bob\n", sections=sections)
@@ -150,14 +150,14 @@ def test_a_matrix_cannot_learn(people: Workshop) -> None:
 
 
 def test_the_gallery_of_a_rank_test_stays_whole(people: Workshop) -> None:
-    """Unlike a held-out case that is asked about, a held-back one is missed by nobody."""
+    """A fold is held out of the training part only."""
     done = people.call("run", "toy", "--train-folds", "2", "-o", "out.jsonl", "--format", "json")
     assert done.status == 0, done.err
     found = [[line["outcome"] for line in people.lines(f"out-fold-{fold}.jsonl")[1:-1]] for fold in (1, 2)]
     assert sorted(found) == [["FN", "TP"], ["TP", "FN"]]
 
 
-def test_training_without_labels_is_held_back_too(taught: Workshop) -> None:
+def test_training_cases_without_labels_are_held_out_too(taught: Workshop) -> None:
     rows = [f"t{n},i{n}" for n in range(12)]
     taught.write("toy/train.csv", "\n".join(["id,input", *rows, ""]))
     assert taught.call("run", "toy", "--train-folds", "3").status == 0
@@ -179,12 +179,12 @@ def test_a_command_learns_by_itself_or_from_the_training_file(section: str, taug
     taught.toml(section)
     done = taught.call("run", "toy", "--train-folds", "2", "-o", "out.jsonl")
     assert done.status == 0, done.err
-    said = [{line["actual"] for line in taught.lines(f"out-fold-{fold}.jsonl")[1:-1]} for fold in (1, 2)]
-    assert said[0] != said[1]  # what was held back was not to be seen
+    answers = [{line["actual"] for line in taught.lines(f"out-fold-{fold}.jsonl")[1:-1]} for fold in (1, 2)]
+    assert answers[0] != answers[1]  # each training sees other cases
 
 
-def test_a_stream_that_reads_nothing_is_asked_about_it(taught: Workshop) -> None:
-    """It is told where the training part is, and only its answers show whether it looked."""
+def test_a_stream_that_does_not_learn_gets_a_remark(taught: Workshop) -> None:
+    """Only its answers show whether a program has read the training part."""
     (taught.folder / "interface.py").unlink()
     taught.stream("say(id=id, label=given)")
     remark = "all trainings have the same outcome in every case; does streamer learn what it is given?"

@@ -1,4 +1,4 @@
-"""The error of a run's rate by its design: kept while it records, however the run comes about."""
+"""The standard error of a run's rate by its design, from sums that are kept while it records."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from harness.transcript.format import FORMAT, AlgorithmInfo, Header
 from harness.transcript.format import TestInfo as Info
 from tests.workshop import Done, Record, Workshop
 
-# Wrong on some cases of some patients, in error on others until a file is there.
+# Wrong on some cases of some patients; fails on others until a file exists.
 SHAKY = """\
 import pathlib
 def answer(case, params):
@@ -23,7 +23,7 @@ def answer(case, params):
 DESIGN = '[design]\nstratum = "site"\npsu = "patient"\n'
 
 
-def designed(shop: Workshop, sections: str = DESIGN, count: int = 72) -> None:
+def write_test(shop: Workshop, sections: str = DESIGN, count: int = 72) -> None:
     rows = [f"c{n},{n},x,s{n // 24},p{n // 6}" for n in range(count)]
     shop.script(rows="\n".join(["id,input,expect,site,patient", *rows, ""]), sections=sections)
     shop.interface(SHAKY)
@@ -34,13 +34,13 @@ def row(done: Done) -> Record:
     return done.row
 
 
-def rated(shop: Workshop, name: str) -> Record:
-    found: Record = shop.call("rate", name, "--format", "json").json["transcripts"][0]["replication"]
-    return found
+def replication(shop: Workshop, name: str) -> Record:
+    result: Record = shop.call("rate", name, "--format", "json").json["transcripts"][0]["replication"]
+    return result
 
 
 def same(one: Record, other: Record) -> bool:
-    """But for the last digits: cases of a unit are added in another order."""
+    """Equal except for the last digits: the cases of a unit are added in another order."""
     numbers = {key: value for key, value in one.items() if isinstance(value, float)}
     rest = [{key: value for key, value in each.items() if key not in {*numbers, "interval"}} for each in (one, other)]
     close = all(other[key] == pytest.approx(value, rel=1e-12) for key, value in numbers.items())
@@ -48,9 +48,9 @@ def same(one: Record, other: Record) -> bool:
 
 
 def test_workers_resuming_and_retrying_change_nothing(shop: Workshop) -> None:
-    designed(shop)
+    write_test(shop)
     alone = row(shop.call("run", "toy", "-o", "a.jsonl", "--format", "json"))["replication"]
-    assert same(alone, rated(shop, "a.jsonl"))
+    assert same(alone, replication(shop, "a.jsonl"))
     assert same(row(shop.call("run", "toy", "-j", "3", "-o", "b.jsonl", "--format", "json"))["replication"], alone)
     # Half of the records, and the rest later.
     lines = (shop.folder / "a.jsonl").read_text().splitlines(keepends=True)
@@ -61,23 +61,23 @@ def test_workers_resuming_and_retrying_change_nothing(shop: Workshop) -> None:
     retried = row(shop.call("run", "toy", "-o", "a.jsonl", "--retry-errors", "--format", "json"))
     assert retried["ER"] == 0
     assert retried["replication"]["estimate"] == pytest.approx(retried["rate"])
-    assert same(retried["replication"], rated(shop, "a.jsonl"))
+    assert same(retried["replication"], replication(shop, "a.jsonl"))
     assert not same(retried["replication"], alone)
     done = shop.call("run", "toy", "-o", "a.jsonl", "--resume", "--format", "json")
     assert same(row(done)["replication"], retried["replication"])
 
 
 def test_a_part_of_a_test_has_its_own_error(shop: Workshop) -> None:
-    designed(shop)
+    write_test(shop)
     part = row(shop.call("run", "toy", "-o", "a.jsonl", "--limit", "30", "--format", "json"))
-    assert same(part["replication"], rated(shop, "a.jsonl"))
+    assert same(part["replication"], replication(shop, "a.jsonl"))
     assert part["replication"]["units"] == 5
 
 
 def test_the_interval_is_shown_with_its_method_and_target(shop: Workshop) -> None:
-    designed(shop)
+    write_test(shop)
     done = shop.call("run", "toy", "-o", "a.jsonl", "--format", "table")
-    low, high = rated(shop, "a.jsonl")["interval"]
+    low, high = replication(shop, "a.jsonl")["interval"]
     assert f"{low:.4f} to {high:.4f}" in done.out
     assert "interval by BRR, for these strata (site) and new patients" in done.err
     shop.script(rows="id,input,expect\n" + "".join(f"c{n},{n},x\n" for n in range(20)))
@@ -86,7 +86,7 @@ def test_the_interval_is_shown_with_its_method_and_target(shop: Workshop) -> Non
 
 
 def test_one_unit_has_no_interval_and_says_why(shop: Workshop) -> None:
-    designed(shop, '[design]\npsu = "site"\n', count=20)
+    write_test(shop, '[design]\npsu = "site"\n', count=20)
     done = shop.call("run", "toy", "-o", "a.jsonl", "--format", "table")
     assert done.status == 0
     assert "no interval by design: " in done.err
@@ -94,9 +94,9 @@ def test_one_unit_has_no_interval_and_says_why(shop: Workshop) -> None:
     assert found["replication"] is None
 
 
-def test_without_a_design_no_numbers_are_imported(shop: Workshop) -> None:
-    """The interval is Wilson's, and a run that takes a moment does not wait for scipy."""
-    designed(shop, "")
+def test_without_a_design_numpy_and_scipy_are_not_imported(shop: Workshop) -> None:
+    """The interval is Wilson's, and a short run need not wait for scipy."""
+    write_test(shop, "")
     program = [sys.executable, "-X", "importtime", "-P", "-m", "harness.cli.main", "run", "toy", "-o", "a.jsonl"]
     done = subprocess.run(program, cwd=shop.folder, env=shop.env, capture_output=True, text=True, check=True)
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "|" in line}
@@ -124,7 +124,7 @@ def test_sums_are_by_stratum_and_unit() -> None:
     ({"psu": ["a", "b"]}, True, True), ({"weights": "w"}, True, False), ({"psu": "p", "weights": "w"}, True, False),
     ({"stratum": "s", "weights": {"x": 1.0}}, True, True), ({"stratum": "s", "weights": "equal"}, True, True),
 ])  # fmt: skip
-def test_what_a_design_is_and_when_sums_are_enough(design: Record, known: bool, sums: bool) -> None:
+def test_which_designs_count_and_when_sums_are_enough(design: Record, known: bool, sums: bool) -> None:
     test = Info(name="t", version="1", digest="1:0", task="label")
     header = Header(hate="transcript", format=FORMAT, test=test, algorithm=AlgorithmInfo("a"), design=design)
     assert (has_design(design), not header.weighs_cases) == (known, sums)

@@ -1,14 +1,15 @@
-"""Digests: scheme 1 of the design page, computed here once more from the words of that page."""
+"""Digests: scheme 1 of the design page, computed again from its text."""
 
 import hashlib
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.files.digest import digest, digest_without_script, file_sha256, folder_sha256, path_sha256
+from tests.simulation import examples
 
-quickly = settings(deadline=None, derandomize=True, max_examples=80)
+quickly = examples(80)
 hexes = st.binary(max_size=4).map(lambda data: hashlib.sha256(data).hexdigest())
 names = st.text(st.characters(exclude_characters="\0\n", exclude_categories=["Cs"]), min_size=1, max_size=8)
 files = st.dictionaries(names, hexes, max_size=6)
@@ -24,7 +25,7 @@ def by_hand(listing: dict[str, str]) -> str:
 
 @quickly
 @given(files, st.randoms(use_true_random=False))
-def test_the_digest_is_that_of_the_design_page_in_any_order(listing: dict[str, str], random: object) -> None:
+def test_the_digest_agrees_with_the_design_page_in_any_order(listing: dict[str, str], random: object) -> None:
     order = list(listing)
     random.shuffle(order)  # type: ignore[attr-defined]
     assert digest({path: listing[path] for path in order}) == f"1:{by_hand(listing)}"
@@ -32,12 +33,12 @@ def test_the_digest_is_that_of_the_design_page_in_any_order(listing: dict[str, s
 
 @quickly
 @given(files, files)
-def test_other_files_have_another_digest(one: dict[str, str], other: dict[str, str]) -> None:
+def test_different_files_have_different_digests(one: dict[str, str], other: dict[str, str]) -> None:
     assert (digest(one) == digest(other)) is (one == other)
 
 
 def test_known_digests() -> None:
-    """Of nothing: the well-known SHA-256 of the empty string."""
+    """For no files, the well-known SHA-256 of the empty string."""
     assert digest({}) == "1:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     expected = hashlib.sha256(b"a\x001\nb\x00\n").hexdigest()
     assert digest_without_script([("b", ""), ("a", "1")]) == f"1:{expected}"
@@ -56,7 +57,7 @@ def test_a_folder_has_the_digest_of_its_listing_at_any_depth(tmp_path: Path) -> 
     assert folder_sha256(tmp_path) != by_hand(listing)
 
 
-def test_a_name_that_is_not_utf8_counts_by_its_bytes(tmp_path: Path) -> None:
+def test_a_name_that_is_not_utf8_is_hashed_by_its_bytes(tmp_path: Path) -> None:
     name = b"caf\xe9".decode("utf-8", "surrogateescape")
     (tmp_path / name).write_bytes(b"1")
     expected = b"caf\xe9\0" + hashlib.sha256(b"1").hexdigest().encode() + b"\n"

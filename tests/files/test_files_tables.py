@@ -1,4 +1,4 @@
-"""Tables: what spreadsheets and programs write is read; what cannot be is named with file and line."""
+"""Tables as spreadsheets and programs write them are read; errors name file and line."""
 
 import csv
 import io
@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import MissingExtra, ScriptError
 from harness.files.tables import LARGEST_FIELD, rows
+from tests.simulation import examples
 
-quickly = settings(deadline=None, derandomize=True, max_examples=80)
+quickly = examples(80)
 
 
 def table(folder: Path, content: bytes | str, name: str = "t.csv") -> Path:
@@ -71,7 +72,7 @@ def test_what_the_json_module_writes_is_read(
     assert [row for _, row in rows(path)] == given_rows
 
 
-def test_lines_are_those_of_an_editor(tmp_path: Path) -> None:
+def test_line_numbers_are_those_of_an_editor(tmp_path: Path) -> None:
     content = 'id,note\n1,"two\nlines"\n\n2,x\n'
     assert [line for line, _ in rows(table(tmp_path, content))] == [3, 5]
     assert [line for line, _ in rows(table(tmp_path, '{"a":1}\n\n{"a":2}\n', "t.jsonl"))] == [1, 3]
@@ -114,7 +115,7 @@ def test_large_fields_are_read_and_absurd_ones_refused(tmp_path: Path) -> None:
     assert mistake(absurd).startswith("t.csv:3: a field of more than 16 MiB")
 
 
-def test_missing_tables_and_folders_are_said(tmp_path: Path) -> None:
+def test_missing_tables_and_folders_are_errors(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     assert mistake(tmp_path / "none.csv") == "none.csv: No such file or directory"
     assert mistake(tmp_path / "none.jsonl") == "none.jsonl: No such file or directory"
@@ -132,13 +133,13 @@ def test_parquet_is_read(tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_that_is_not_parquet_is_said_to_be_none(tmp_path: Path) -> None:
+def test_a_file_that_is_not_parquet_is_an_error(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="Parquet is an extra and is not installed")
     assert mistake(table(tmp_path, "id,input\n", "t.parquet")).startswith("t.parquet: not Parquet: ")
     assert mistake(table(tmp_path, "", "t.parquet")).startswith("t.parquet: not Parquet: ")
 
 
-def test_without_the_extra_the_way_to_get_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtra, match=r"t\.parquet: Parquet needs pyarrow: pip install 'hate-harness\[parquet\]'"):
         list(rows(table(tmp_path, b"PAR1", "t.parquet")))

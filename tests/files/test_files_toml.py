@@ -1,16 +1,17 @@
-"""TOML files: the lines of keys, mistakes in the words of the format."""
+"""TOML files: the lines of keys, and mistakes in terms of the format."""
 
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import ScriptError
 from harness.files.mistakes import MOST_SHOWN, Mistakes, key_lines, line_of
 from harness.files.toml import LARGEST_FILE, read_toml
+from tests.simulation import examples
 
-quickly = settings(deadline=None, derandomize=True, max_examples=80)
+quickly = examples(80)
 
 TEXT = '''\
 format = 1  # comment
@@ -62,12 +63,12 @@ type = "float"
         (("test", "other"), 4),
     ],
 )
-def test_keys_stand_where_an_editor_shows_them(path: tuple[str | int, ...], line: int | None) -> None:
+def test_lines_of_keys_are_those_of_an_editor(path: tuple[str | int, ...], line: int | None) -> None:
     assert line_of(key_lines(TEXT), path) == line
 
 
 def test_only_newlines_end_a_line() -> None:
-    """Other separators of Unicode are text; an editor and the TOML parser do not count them."""
+    """Other Unicode separators are text; editors and the TOML parser do not count them as lines."""
     assert key_lines('a = "x\u2028y\u0085z\x0b"\nb = 1\r\nc = 2\n') == {("a",): 1, ("b",): 2, ("c",): 3}
 
 
@@ -83,7 +84,7 @@ def toml(folder: Path, content: bytes) -> Path:
     return path
 
 
-def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_accepted(tmp_path: Path) -> None:
     parsed, text = read_toml(toml(tmp_path, b"\xef\xbb\xbfformat = 1\r\n"))
     assert parsed == {"format": 1}
     assert key_lines(text) == {("format",): 1}
@@ -100,7 +101,7 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
         (b"a = " + b"9" * 5000, "not TOML"),
     ],
 )
-def test_what_is_not_toml_is_said_with_its_place(tmp_path: Path, content: bytes, said: str) -> None:
+def test_invalid_toml_is_an_error_with_its_place(tmp_path: Path, content: bytes, said: str) -> None:
     path = toml(tmp_path, content)
     with pytest.raises(ScriptError) as caught:
         read_toml(path)

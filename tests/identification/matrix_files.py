@@ -1,4 +1,4 @@
-"""Matrices made for tests, and a slow twin of ranking."""
+"""Matrices for tests, and a slow reference implementation of ranking."""
 
 from pathlib import Path
 

@@ -20,7 +20,7 @@ SCORES = {
 def identification(
     shop: Workshop, *, keys: str = "", sections: str = "", gallery: str = GALLERY, probes: str = PROBES
 ) -> Path:
-    """The toy test as an identification."""
+    """The toy test as an identification test."""
     shop.write("toy/gallery.csv", gallery)
     return shop.script(task="rank", keys=keys, sections=f'{sections}\n[gallery]\ntable = "gallery.csv"\n', rows=probes)
 

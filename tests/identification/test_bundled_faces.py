@@ -23,7 +23,7 @@ def labels() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_all_whole_pictures_are_there() -> None:
+def test_all_complete_pictures_are_included() -> None:
     found = {(row["subject"], row["image"]) for row in labels()}
     assert found == {(f"s{s:02}", str(n)) for s in range(1, 41) for n in range(1, 11)} - MISSING
     assert all(row["id"] == row["input"] and row["expect"] == row["subject"] for row in labels())
@@ -85,7 +85,7 @@ def test_the_matrices_can_be_made_again(tmp_path: Path) -> None:
     squares = (pixels**2).sum(axis=1)
     between = squares[:, None] + squares[None, :] - 2 * pixels @ pixels.T
     np.fill_diagonal(between, np.inf)
-    assert np.count_nonzero(who[between.argmin(axis=1)] == who) == 388  # 97.5 %: the pictures are whole
+    assert np.count_nonzero(who[between.argmin(axis=1)] == who) == 388  # 97.5 %: the pictures are complete
     maker.make(tmp_path, images)
     assert (tmp_path / "labels.csv").read_bytes() == (FACES / "labels.csv").read_bytes()
     for name in NAMES:

@@ -38,7 +38,7 @@ def test_the_papers_example(shop: Workshop) -> None:
     found = match_curve(ProbeRanks("arlo", ranks, 256, 256, sampling, "these strata, new cases"), CmcRequest(limit=10))
     assert found.curve.bands.rate[2] == pytest.approx(0.918, abs=5e-4)
     assert found.curve.bands.method == "brr"
-    # For a mean with two units a stratum BRR is the textbook variance: sum of W^2 s^2 / n.
+    # For a mean with two units per stratum, BRR is the textbook variance: sum of W^2 s^2 / n.
     hits = (ranks <= 3).reshape(-1, 2)
     textbook = np.sqrt(np.sum((hits[:, 0] != hits[:, 1]) * 0.5 / 2) / 128**2)
     estimate = make_estimate(sampling.sample, rate(ranks <= 3), Replication())
@@ -115,7 +115,7 @@ def test_censored_ranks_have_a_median_of_their_own(shop: Workshop) -> None:
 
 
 def test_a_median_that_no_replicate_moves_has_no_interval(shop: Workshop) -> None:
-    """Two thirds are found at rank 1, in every half of the sample: that says nothing of an error."""
+    """Two thirds are found at rank 1, in every half of the sample, which gives no error."""
     words: list[str | Path] = ["--distance", "--gallery", "image=1", "--probe", "image>1", "--stratum", "subject"]
     found = curve(shop, FACES / "eigenfaces_l1.npy", *words)
     assert found["low"][0] > 0.5
@@ -127,7 +127,7 @@ def test_a_median_that_no_replicate_moves_has_no_interval(shop: Workshop) -> Non
     assert 1 <= low < other["median_rank"] < high < 10
 
 
-def test_who_gave_no_answer_was_not_found(shop: Workshop) -> None:
+def test_a_probe_without_an_answer_was_not_found(shop: Workshop) -> None:
     identification(shop, sections=THRESHOLD, probes=PROBES + STRANGER)
     shop.interface(f"S = {SCORES!r} | {{'q1': None}}\ndef answer(case, params):\n    return S[case.id]\n")
     found = curve(shop, "toy")
@@ -156,26 +156,26 @@ def test_two_algorithms_side_by_side(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["t.jsonl", "--distance"], "--distance is for a similarity matrix; t.jsonl is a transcript or a test"),
         (["t.jsonl", "--labels", "x.csv"], "--labels is for a similarity matrix"),
         (["t.jsonl"], "toy is a label test; ranks are for rank tests"),
         (["faces.npy", "--stratum", "sesion"], "no column 'sesion' among the labels; did you mean 'session'?"),
-        (["faces.npy", "--weights", "equal"], "--weights: for transcripts"),
+        (["faces.npy", "--weights", "equal"], "--weights is for transcripts"),
     ],
 )
-def test_mistakes(toy: Workshop, words: list[str], said: str) -> None:
+def test_mistakes(toy: Workshop, words: list[str], message: str) -> None:
     write_faces(toy.folder)
     assert toy.call("run", "toy", "-o", "t.jsonl").status == 0
     done = toy.call("cmc", *words)
     assert done.status == 2
-    assert said in done.err
+    assert message in done.err
 
 
 @experiments(400, quick=100)
 def test_bands_cover_the_rate_of_these_people_in_new_images(experiments: int) -> None:
-    """Each of 40 people has a chance of its own to be found at rank 1, of which two images are drawn."""
+    """Each of 40 people has their own chance of being found at rank 1; two images of each are drawn."""
     rng = np.random.default_rng(5)
     chance = rng.beta(4, 2, 40)
     who = np.repeat(np.arange(40), 2)
@@ -185,5 +185,5 @@ def test_bands_cover_the_rate_of_these_people_in_new_images(experiments: int) ->
         ranks = np.where(rng.random(80) < chance[who], 1.0, 2.0)
         bands = match_curve(ProbeRanks("a", ranks, 40, 40, sampling, ""), CmcRequest(limit=1)).curve.bands
         inside += bool(bands.low[0] <= chance.mean() <= bands.high[0])
-    # 95 % of 400, give or take three standard errors of 1.1 %.
+    # 95 % of 400, plus or minus three standard errors of 1.1 %.
     assert abs(inside / experiments - 0.95) <= slack(0.033, full=400, experiments=experiments)

@@ -1,4 +1,4 @@
-"""The gallery effect: against a slow twin, at its stated error rate, and removed by mixing."""
+"""The gallery effect: against a slow reference, at its stated error rate, and removed by mixing."""
 
 from collections import Counter
 
@@ -109,7 +109,7 @@ def test_the_command(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--mix"], "--galleries COLUMN"),
         (["--galleries", "imag"], "no column 'imag'"),
@@ -118,8 +118,8 @@ def test_the_command(shop: Workshop) -> None:
         (["--methods", "--stratum", "subject", "--gnuplot", "x.gp"], "--gnuplot"),
     ],
 )
-def test_mistakes_are_a_line(shop: Workshop, words: list[str], said: str) -> None:
+def test_mistakes_are_a_line(shop: Workshop, words: list[str], message: str) -> None:
     write_matrix(people_matrix(8, 3), shop.folder)
     done = shop.call("cmc", "alg.npy", *words)
     assert done.status == 2
-    assert said in done.err
+    assert message in done.err

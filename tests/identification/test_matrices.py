@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import DataError, HateError, UsageError
@@ -14,6 +14,7 @@ from harness.matrices.labels import Labels
 from harness.matrices.matrix import Matrix
 from harness.matrices.read import read_matrix
 from tests.identification.matrix_files import slow_rank, write_faces
+from tests.simulation import examples
 
 
 def test_npy_is_mapped_and_labelled(tmp_path: Path) -> None:
@@ -24,7 +25,7 @@ def test_npy_is_mapped_and_labelled(tmp_path: Path) -> None:
     assert found.rows.column("session")[:4].tolist() == ["1", "2", "3", "1"]
 
 
-def test_selecting_takes_what_meets_all_conditions(tmp_path: Path) -> None:
+def test_selected_images_meet_all_conditions(tmp_path: Path) -> None:
     whole = read_matrix(write_faces(tmp_path))
     chosen = whole.select(
         [parse_condition("session>=2"), parse_condition("subject!=p0")], [parse_condition("session=1")]
@@ -55,9 +56,9 @@ def test_a_person_whose_only_image_is_the_probe_is_not_enrolled(tmp_path: Path) 
     assert np.isnan(ranks.best_right[0])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
-def test_ranks_in_blocks_are_those_of_the_slow_twin(data: st.DataObject) -> None:
+def test_ranks_in_blocks_are_those_of_the_slow_reference(data: st.DataObject) -> None:
     rows, columns = data.draw(st.integers(1, 9)), data.draw(st.integers(1, 9))
     people = st.lists(st.sampled_from("abcd"), min_size=rows, max_size=rows)
     probes, gallery = data.draw(people), data.draw(st.lists(st.sampled_from("abc"), min_size=columns, max_size=columns))
@@ -123,9 +124,15 @@ def _npy(folder: Path, scores: np.typing.NDArray[np.generic]) -> Path:
     [
         ({"m.npy": b"\x93NUMPY rubbish"}, "m.npy: not a matrix in .npy format"),
         ({"m.npy": None}, "m.npy: no labels; write m.labels.csv beside it, with a column id"),
-        ({"m.npy": None, "m.labels.csv": b"id,subject\na,1\n"}, "m.labels.csv: 1 labels, and m.npy has 2 rows"),
-        ({"m.npy": None, "m.labels.csv": b"name\na\n"}, "m.labels.csv:2: no id; give each row its own in column id"),
-        ({"m.npy": None, "m.labels.csv": b"id\na\na\n"}, "m.labels.csv:3: id 'a' is in line 2 too; ids must differ"),
+        ({"m.npy": None, "m.labels.csv": b"id,subject\na,1\n"}, "m.labels.csv: 1 labels, but m.npy has 2 rows"),
+        (
+            {"m.npy": None, "m.labels.csv": b"name\na\n"},
+            "m.labels.csv:2: no id; give each row a unique one in column id",
+        ),
+        (
+            {"m.npy": None, "m.labels.csv": b"id\na\na\n"},
+            "m.labels.csv:3: id 'a' is also in line 2; ids must be unique",
+        ),
         ({"m.npy": None, "labels.csv": b"id\n"}, "labels.csv: no rows"),
         ({"m.npy": None, "labels.csv": b"id\n\xff\n"}, "labels.csv:2: not UTF-8"),
     ],
@@ -162,7 +169,7 @@ def test_a_missing_score_is_named_by_its_pair(tmp_path: Path) -> None:
         read_matrix(path).ranks()
 
 
-def test_wishes_that_nothing_meets(tmp_path: Path) -> None:
+def test_conditions_that_nothing_meets(tmp_path: Path) -> None:
     whole = read_matrix(write_faces(tmp_path))
     with pytest.raises(UsageError, match="faces: no probe has session=9"):
         whole.select([parse_condition("session=9")])

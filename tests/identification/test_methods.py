@@ -1,4 +1,4 @@
-"""Methods of replication side by side: they agree where they must, and the strata are what makes them differ."""
+"""Methods of replication side by side: they agree if they must, and the strata explain their differences."""
 
 import numpy as np
 import pytest
@@ -13,8 +13,8 @@ from tests.identification.virtual import people_matrix, write_matrix
 from tests.workshop import Workshop
 
 
-def compared(people: int, units: int, seed: int = 0, limit: int = 20) -> MethodComparison:
-    """Ranks of probes, people easy and hard; people are strata."""
+def compare_people(people: int, units: int, seed: int = 0, limit: int = 20) -> MethodComparison:
+    """Methods on ranks of probes of easy and hard people; people are strata."""
     rng = np.random.default_rng(seed)
     hard = rng.gamma(1.0, 4.0, people)
     rank = 1 + np.floor(rng.exponential(np.repeat(hard, units)))
@@ -22,7 +22,7 @@ def compared(people: int, units: int, seed: int = 0, limit: int = 20) -> MethodC
     ranked = ProbeRanks("r", rank, 256, people, Sampling(sample, "subject", None, "cases"), "these people")
     found = compare_methods(ranked, limit=limit)
     truth = design_variances(rank[:, None] <= np.arange(1, limit + 1), np.repeat(np.arange(people), units))
-    # For a mean, replication that knows the strata is the textbook variance, and without them that of the whole.
+    # For a mean, replication with the strata is the textbook variance, and without them that of the whole sample.
     assert found.se["brr"] == pytest.approx(np.sqrt(truth.st), abs=1e-12)
     assert found.se["jackknife"] == pytest.approx(np.sqrt(truth.st), abs=1e-12)
     assert found.se["jackknife, no strata"] == pytest.approx(np.sqrt(truth.srs), abs=1e-12)
@@ -31,8 +31,8 @@ def compared(people: int, units: int, seed: int = 0, limit: int = 20) -> MethodC
 
 
 def test_481_strata_of_two_and_256_of_three() -> None:
-    """The paper's sizes, and the replicates that full balance needs: it says 512 and 256, the latter too few."""
-    two, three = compared(481, 2), compared(256, 3)
+    """The paper's sizes, and the replicates that full balance needs: the paper has 512 and 256, the latter too few."""
+    two, three = compare_people(481, 2), compare_people(256, 3)
     assert two.replicates["brr"] == 484
     assert three.replicates["brr"] == 729
     assert three.replicates["jackknife"] == 768
@@ -45,9 +45,9 @@ def test_481_strata_of_two_and_256_of_three() -> None:
     assert all((se[:10] > three.se["brr"][:10]).all() for se in three.fewer)
 
 
-def test_a_unit_less_is_brr_on_what_is_left() -> None:
+def test_one_unit_fewer_is_brr_on_the_rest() -> None:
     people, units = 40, 3
-    found = compared(people, units, seed=5)
+    found = compare_people(people, units, seed=5)
     rng = np.random.default_rng(5)
     hard = rng.gamma(1.0, 4.0, people)
     rank = (1 + np.floor(rng.exponential(np.repeat(hard, units)))).reshape(people, units)

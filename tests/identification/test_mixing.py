@@ -22,12 +22,12 @@ from harness.stats.urn import DESIGNS, Mixing, mixing, permutations_needed
 from tests.identification.weather import Weather
 from tests.simulation import experiments
 
-# The fewest with which a two-sided test at 5 % has exactly that level.
+# The fewest permutations with which a two-sided test at 5 % has exactly that level.
 PERMUTATIONS = 39
 
 
 def table(groups: int, trials: int, elements: int) -> Trials:
-    """The same groups in every trial, with so many elements each."""
+    """The same groups in every trial, with `elements` elements each."""
     group, trial, _ = (part.ravel() for part in np.indices((groups, trials, elements)))
     return Trials(np.arange(group.size), group, trial, trials)
 
@@ -98,12 +98,12 @@ def test_no_variance_at_all_rejects_nothing() -> None:
     assert np.isnan(found.ratio("st"))
 
 
-def most(experiments: int) -> float:
-    """What chance may make of a nominal 5 %: three standard errors of a share in so many experiments."""
+def largest_share(experiments: int) -> float:
+    """The most that chance makes of a nominal 5 %: three standard errors of a share in `experiments` experiments."""
     return 0.05 + 3 * sqrt(0.05 * 0.95 / experiments)
 
 
-def rejected(draw: Callable[[np.random.Generator], Mixing], experiments: int) -> dict[str, float]:
+def rejection_rates(draw: Callable[[np.random.Generator], Mixing], experiments: int) -> dict[str, float]:
     """How often each design is rejected at 5 %."""
     counts = dict.fromkeys(DESIGNS, 0)
     for seed in range(experiments):
@@ -115,15 +115,15 @@ def rejected(draw: Callable[[np.random.Generator], Mixing], experiments: int) ->
 
 @experiments(200, quick=50)
 def test_error_rates_where_groups_are_strata(experiments: int) -> None:
-    """Groups differ (0.1 or 0.9) and are the same in every trial: stratified stands, the others fall."""
+    """Groups differ (0.1 or 0.9) and are the same in every trial: only stratified sampling is not rejected."""
     trials = table(20, 30, 4)
     rates = np.where(trials.group % 2, 0.1, 0.9)
 
     def draw(rng: np.random.Generator) -> Mixing:
         return mixing((rng.random(rates.size) < rates)[:, None], trials, rng=rng, permutations=PERMUTATIONS)[0]
 
-    found = rejected(draw, experiments)
-    assert found["st"] <= most(experiments)
+    found = rejection_rates(draw, experiments)
+    assert found["st"] <= largest_share(experiments)
     assert found["cl"] >= 0.99
     assert found["srs"] >= 0.8
 
@@ -135,12 +135,12 @@ def test_error_rates_where_there_are_no_groups(experiments: int) -> None:
     def draw(rng: np.random.Generator) -> Mixing:
         return mixing(rng.random((trials.at.size, 1)) < 0.7, trials, rng=rng, permutations=PERMUTATIONS)[0]
 
-    assert max(rejected(draw, experiments).values()) <= most(experiments)
+    assert max(rejection_rates(draw, experiments).values()) <= largest_share(experiments)
 
 
 @experiments(200, quick=50)
 def test_error_rates_where_groups_are_clusters(experiments: int) -> None:
-    """Other groups in every trial: cluster stands, stratified falls."""
+    """New groups in every trial: cluster sampling is not rejected, stratified is."""
     group = np.repeat(np.arange(400), 6)
 
     def draw(rng: np.random.Generator) -> Mixing:
@@ -148,8 +148,8 @@ def test_error_rates_where_groups_are_clusters(experiments: int) -> None:
         trials = fresh_trials(group, rng=rng, elements=4, groups=20)
         return mixing((rng.random(rates.size) < rates)[:, None], trials, rng=rng, permutations=PERMUTATIONS)[0]
 
-    found = rejected(draw, experiments)
-    assert found["cl"] <= most(experiments)
+    found = rejection_rates(draw, experiments)
+    assert found["cl"] <= largest_share(experiments)
     assert found["st"] >= 0.95
     assert found["srs"] >= 0.7
 
@@ -162,7 +162,7 @@ def test_error_rates_where_trials_share_something(experiments: int) -> None:
         rates = np.clip(0.6 + 0.2 * rng.normal(size=15), 0, 1)[trials.trial]
         return mixing((rng.random(rates.size) < rates)[:, None], trials, rng=rng, permutations=PERMUTATIONS)[0]
 
-    assert min(rejected(draw, experiments).values()) >= 0.99
+    assert min(rejection_rates(draw, experiments).values()) >= 0.99
 
 
 def step(drawn: tuple[npt.NDArray[np.bool_], IntArray, IntArray], rng: np.random.Generator, **options: int) -> Mixing:
@@ -172,27 +172,27 @@ def step(drawn: tuple[npt.NDArray[np.bool_], IntArray, IntArray], rng: np.random
 
 @experiments(40, quick=16)
 def test_the_papers_three_steps_and_its_figure_4(experiments: int) -> None:
-    """All reject; shuffling over time helps, but too little variance; groups by image agree; new groups: clusters."""
-    stands: dict[str, list[Mixing]] = {name: [] for name in ("1", "2", "3", "4")}
+    """All designs fail; shuffling over time leaves too little variance; groups by image fit; new groups: clusters."""
+    mixings: dict[str, list[Mixing]] = {name: [] for name in ("1", "2", "3", "4")}
     for seed in range(experiments):
         drawn, rng = Weather().draw(seed), np.random.default_rng(seed)
         s, i, t = drawn.subject, drawn.image, drawn.time
-        stands["1"].append(step((drawn.success, s, t), rng))
+        mixings["1"].append(step((drawn.success, s, t), rng))
         shuffled = shuffle_within(s, t, s * 1000 + t, rng=rng)
-        stands["2"].append(step((drawn.success, s, shuffled), rng))
+        mixings["2"].append(step((drawn.success, s, shuffled), rng))
         shuffled = shuffle_within(i, t, i * 1000 + t, rng=rng)
-        stands["3"].append(step((drawn.success, i, shuffled), rng, elements=4))
-        stands["4"].append(step((drawn.success, i, shuffled), rng, elements=4, resample=10))
+        mixings["3"].append(step((drawn.success, i, shuffled), rng, elements=4))
+        mixings["4"].append(step((drawn.success, i, shuffled), rng, elements=4, resample=10))
     share = {
         name: {design: np.mean([design in one.compatible() for one in found]) for design in DESIGNS}
-        for name, found in stands.items()
+        for name, found in mixings.items()
     }
     assert max(share["1"].values()) <= 0.05
-    assert all(one.ratio("st") > 2 for one in stands["1"])
-    assert all(one.ratio("st") < 1 for one in stands["2"])
+    assert all(one.ratio("st") > 2 for one in mixings["1"])
+    assert all(one.ratio("st") < 1 for one in mixings["2"])
     assert share["2"]["st"] <= 0.2
     nearer = [
-        abs(np.log(b.ratio("st"))) < abs(np.log(a.ratio("st"))) for a, b in zip(stands["1"], stands["2"], strict=True)
+        abs(np.log(b.ratio("st"))) < abs(np.log(a.ratio("st"))) for a, b in zip(mixings["1"], mixings["2"], strict=True)
     ]
     assert np.mean(nearer) >= 0.85
     assert share["3"]["st"] >= 0.85
@@ -230,21 +230,21 @@ def test_other_groups_for_every_trial_are_never_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"elements": 7}, "12 .* two trials of 7"),
         ({"elements": 1}, "two elements"),
         ({"elements": 2, "resample": 9}, "groups"),
     ],
 )
-def test_too_little_to_make_trials_of_is_refused(options: dict[str, int], said: str) -> None:
+def test_too_few_elements_for_trials_are_refused(options: dict[str, int], message: str) -> None:
     drawn = Weather(subjects=10, images=1, times=12).draw(0)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         make_trials(drawn.subject, drawn.time, rng=np.random.default_rng(0), **options)
 
 
 def test_cofactors_explain_what_they_added() -> None:
-    """Trials share a time: it explains all of the excess; images are within groups and explain none of it."""
+    """Trials share a time, which explains all of the excess; images are within groups and explain none of it."""
     shares, within = [], []
     for seed in range(10):
         drawn, rng = Weather().draw(seed), np.random.default_rng(seed)
@@ -261,7 +261,7 @@ def test_cofactors_explain_what_they_added() -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.1, 0.05, 0.02, 0.01, 0.001, 1 / 3, 0.07])
-def test_as_many_permutations_as_a_rejection_takes(alpha: float) -> None:
+def test_a_rejection_needs_enough_permutations(alpha: float) -> None:
     """The trials of each half agree and the halves do not: no exchange has a larger variance, so p is the smallest."""
     number = permutations_needed(alpha)
     assert 2 / (number + 1) <= alpha * (1 + 1e-12) < 2 / number
@@ -275,7 +275,7 @@ def test_as_many_permutations_as_a_rejection_takes(alpha: float) -> None:
     assert few.compatible(alpha) == list(DESIGNS)
 
 
-def test_which_groups_are_in_one_trial_only_is_known() -> None:
+def test_groups_that_are_in_one_trial_only_are_detected() -> None:
     crossed = table(5, 3, 2)
     assert (crossed.groups, crossed.cells, crossed.nested) == (5, 15, False)
     fresh = fresh_trials(np.repeat(np.arange(12), 4), rng=np.random.default_rng(0), elements=4, groups=3)

@@ -1,4 +1,4 @@
-"""`hate new matrix`: what is written is what was asked for, with the variance components it names."""
+"""`hate new matrix`: the files match the options, and have the stated variance components."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from harness.matrices.read import read_matrix
 from tests.workshop import Workshop
 
 
-def test_the_files_belong_together(shop: Workshop) -> None:
+def test_the_files_match(shop: Workshop) -> None:
     words = ["--subjects", "12", "--images", "3", "--effect", "subject=0.5", "--effect", "day=0.3", "--seed", "7"]
     done = shop.call("new", "matrix", "m/made.npy", *words)
     assert done.status == 0, done.err
@@ -33,7 +33,7 @@ def test_a_seed_gives_the_same_bytes_and_another_seed_others(shop: Workshop) -> 
     assert a != c
 
 
-def test_components_over_many_seeds_are_those_asked_for() -> None:
+def test_components_over_many_seeds_are_those_requested() -> None:
     """The mean over a level's right comparisons varies over seeds by the effect's variance and the noise's share."""
     effects = [Effect("subject", 0.6), Effect("day", 0.4)]
     found: dict[str, list[float]] = {"subject": [], "day": [], "wrong": [], "right": []}
@@ -63,21 +63,21 @@ def test_levels_at_random(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["m.csv"], "m.csv: a matrix is written as .npy"),
         (["--effect", "day"], "--effect day: write NAME=SD or NAME=SD/LEVELS"),
         (["--effect", "day=-1"], "--effect day=-1: write NAME=SD"),
         (["--effect", "subject=1/3"], "--effect subject=1/3: subject cannot have these levels"),
         (["--effect", "id=1"], "--effect id=1: id cannot have that name"),
-        (["--effect", "a=1", "--effect", "a=2"], "--effect: one of them is given twice"),
+        (["--effect", "a=1", "--effect", "a=2"], "--effect: one name is given twice"),
         (["--subjects", "20000", "--images", "4"], "is 80,000 rows and columns; at most 50,000"),
         (["there.npy"], "there.labels.csv: exists; --force overwrites it; nothing was written"),
     ],
 )
-def test_mistakes(shop: Workshop, words: list[str], said: str) -> None:
+def test_mistakes(shop: Workshop, words: list[str], message: str) -> None:
     shop.write("there.labels.csv", "id\n")
     done = shop.call("new", "matrix", *words)
     assert done.status == 2
-    assert said in done.err
+    assert message in done.err
     assert not list(shop.folder.glob("*.npy"))

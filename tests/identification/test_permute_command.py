@@ -1,4 +1,4 @@
-"""`hate permute` as it is called."""
+"""`hate permute` on the command line."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def test_json_has_the_promised_names(faces: Workshop) -> None:
     assert pair["p_not_better"] == pytest.approx((pair["ties"] + pair["b_better"] + 1) / 201)
 
 
-def test_the_text_says_whom_it_speaks_of(faces: Workshop) -> None:
+def test_the_text_says_which_people_it_is_about(faces: Workshop) -> None:
     for style in ("table", "plain", "md", "tex"):
         done = faces.call("permute", "a.npy", "b.npy", "--experiments", "50", "--format", style)
         assert done.status == 0, done.err
@@ -49,7 +49,7 @@ def test_a_share_of_experiments_is_not_called_a_p_value(faces: Workshop, style: 
     assert "p, A" not in text
     for share in (pair["p_not_better"], pair["p_b_not_better"]):
         assert f"{share:.4f}" in text
-    # The two shares count ties twice, and each counts one experiment more than there was.
+    # Both shares count ties, and each counts one experiment more than there was.
     both = pair["p_not_better"] + pair["p_b_not_better"]
     assert both * 51 == pytest.approx(50 + pair["ties"] + 2)
 
@@ -99,14 +99,14 @@ def test_matrices_of_a_bundled_test_by_name(shop: Workshop) -> None:
     assert done.status == 0, done.err
     assert [one["name"] for one in done.json["algorithms"]] == ["eigenfaces_l1", "eigenfaces_mahalanobis"]
     assert done.json["people"] == 40
-    # Distances, as the test says: taken for similarities nobody would be found.
+    # Distances, as the test says: read as similarities, they would find nobody.
     assert done.json["algorithms"][0]["rates"][0]["mean"] > 0.5
     one = shop.call("permute", "faces/eigenfaces_l1.npy", "--experiments", "200", "--format", "json").json
     assert one["algorithms"] == done.json["algorithms"][:1]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["missing.npy"], "missing.npy"),
         (["hdigits"], "without similarity matrices"),
@@ -120,10 +120,10 @@ def test_matrices_of_a_bundled_test_by_name(shop: Workshop) -> None:
         (["a.npy", "--experiments", "0"], "0"),
     ],
 )
-def test_mistakes_are_a_line(faces: Workshop, words: list[str], said: str) -> None:
+def test_mistakes_are_a_line(faces: Workshop, words: list[str], message: str) -> None:
     done = faces.call("permute", *words)
     assert done.status == 2
-    assert said in done.err
+    assert message in done.err
 
 
 def test_help_and_list_of_commands_need_no_numpy(shop: Workshop, tmp_path: Path) -> None:

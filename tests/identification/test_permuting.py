@@ -1,4 +1,4 @@
-"""Permuted experiments against full enumeration and slow twins."""
+"""Permuted experiments against full enumeration and slow references."""
 
 from collections import Counter
 from itertools import product
@@ -18,7 +18,7 @@ from tests.identification.virtual import people_matrix
 TABLE_6B = [(0, 2), (0, 3), (1, 2), (1, 3), (2, 0), (2, 1), (3, 0), (3, 1)]
 
 
-def enumerated(matrix: Matrix, choices: ImagePairs, rank: int) -> Counter[int]:
+def enumerate_draws(matrix: Matrix, choices: ImagePairs, rank: int) -> Counter[int]:
     """How many people are found, over every combination of pairs, one comparison at a time."""
     counts: Counter[int] = Counter()
     people = matrix.columns.column("subject")
@@ -38,10 +38,10 @@ def enumerated(matrix: Matrix, choices: ImagePairs, rank: int) -> Counter[int]:
 def test_agrees_with_full_enumeration(rule: ExchangeRule, larger: bool) -> None:
     full = people_matrix(3, 4, seed=5)
     matrix = Matrix("m", full.scores if larger else -full.scores, full.rows, full.columns, larger)
-    truth = enumerated(matrix, exchangeable(matrix, rule).choices, 1)
+    truth = enumerate_draws(matrix, exchangeable(matrix, rule).choices, 1)
     total = sum(truth.values())
-    wishes = PermuteRequest(rule, experiments=40_000, ranks=3, balanced=False, seed=1)
-    found = permuted_rates([matrix], wishes).permuted.found[:, 0, 0]
+    request = PermuteRequest(rule, experiments=40_000, ranks=3, balanced=False, seed=1)
+    found = permuted_rates([matrix], request).permuted.found[:, 0, 0]
     for count in range(4):
         share = truth[count] / total
         # Five standard errors of a share of 40,000 draws.
@@ -60,7 +60,7 @@ def test_balanced_draws_are_those_of_table_6b() -> None:
     assert abs(taken.mean(axis=0) - 1 / 8).max() < 5 * np.sqrt(7 / 64 / 500)
 
 
-def test_balance_favours_no_pair_where_people_are_not_a_multiple() -> None:
+def test_balance_favours_no_pair_if_people_are_not_a_multiple() -> None:
     choices = exchangeable(people_matrix(3, 4), ExchangeRule(differ=["day"])).choices
     drawn = np.concatenate(list(draw_pairs(choices, 8000, rng=np.random.default_rng(0)))) - choices.starts[:-1]
     shares = np.bincount(drawn.ravel(), minlength=8) / drawn.size
@@ -68,7 +68,7 @@ def test_balance_favours_no_pair_where_people_are_not_a_multiple() -> None:
     assert all(len(set(row)) == 3 for row in drawn.tolist())
 
 
-def test_the_same_seed_gives_the_same_draws_whatever_the_block_and_the_company() -> None:
+def test_draws_depend_only_on_the_seed_and_not_on_blocks_or_other_algorithms() -> None:
     a, b = people_matrix(10, 4, name="a"), people_matrix(10, 4, seed=3, name="b")
     choices = exchangeable(a, ExchangeRule()).choices
     for balanced in (True, False):
@@ -77,8 +77,8 @@ def test_the_same_seed_gives_the_same_draws_whatever_the_block_and_the_company()
             for step in (100, 7)
         )
         assert (whole == parts).all()
-    wishes = PermuteRequest(experiments=300, ranks=5, seed=7)
-    alone, together = permuted_rates([a], wishes), permuted_rates([b, a], wishes)
+    request = PermuteRequest(experiments=300, ranks=5, seed=7)
+    alone, together = permuted_rates([a], request), permuted_rates([b, a], request)
     assert (alone.permuted.found[:, 0] == together.permuted.found[:, 1]).all()
     other = permuted_rates([a], PermuteRequest(experiments=300, ranks=5, seed=8))
     assert (alone.permuted.found != other.permuted.found).any()
@@ -105,7 +105,7 @@ def test_share_not_better_counts_ties_as_the_paper_does() -> None:
     assert share_not_better(differences) == pytest.approx(36 / 10_001)
 
 
-def test_percentile_interval_comes_in_until_more_than_a_fortieth_is_passed() -> None:
+def test_percentile_interval_leaves_out_a_fortieth_at_each_end() -> None:
     values = np.arange(1000.0)
     interval = percentile_interval(values)
     assert (interval.low, interval.high) == (25.0, 974.0)
@@ -120,12 +120,12 @@ def test_ties_count_against_the_right_person() -> None:
     assert found.rates[0][1].mean == 1
 
 
-def test_counting_bits_without_numpys_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counting_bits_without_numpys_bitwise_count(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = people_matrix(40, 4)
-    wishes = PermuteRequest(experiments=50)
-    expected = permuted_rates([matrix], wishes).permuted.found
+    request = PermuteRequest(experiments=50)
+    expected = permuted_rates([matrix], request).permuted.found
     monkeypatch.delattr(np, "bitwise_count", raising=False)
-    assert (permuted_rates([matrix], wishes).permuted.found == expected).all()
+    assert (permuted_rates([matrix], request).permuted.found == expected).all()
 
 
 def test_matrices_are_matched_by_their_ids() -> None:
@@ -154,7 +154,7 @@ def test_people_without_a_pair_are_left_out_and_named() -> None:
     assert found.permuted.people == 4
     with pytest.raises(UsageError, match=r"that leaves 0 of .* people, and two are needed"):
         permuted_rates([matrix], PermuteRequest(ExchangeRule(differ=["subject"])))
-    with pytest.raises(UsageError, match="a gallery has 5 people"):
+    with pytest.raises(UsageError, match="a gallery has only 5 people"):
         permuted_rates([matrix], PermuteRequest())
     with pytest.raises(UsageError, match=r"no column 'dya'.*day"):
         permuted_rates([matrix], PermuteRequest(ExchangeRule(differ=["dya"])))
@@ -172,8 +172,8 @@ def test_an_image_needs_no_score_against_itself() -> None:
     matrix = people_matrix(6, 3)
     scores = matrix.scores.copy()
     np.fill_diagonal(scores, np.nan)
-    wishes = PermuteRequest(experiments=50, ranks=3)
-    found = permuted_rates([matrix, Matrix("blank", scores, matrix.rows, matrix.columns)], wishes)
+    request = PermuteRequest(experiments=50, ranks=3)
+    found = permuted_rates([matrix, Matrix("blank", scores, matrix.rows, matrix.columns)], request)
     assert (found.permuted.found[:, 0] == found.permuted.found[:, 1]).all()
 
 

@@ -36,7 +36,7 @@ EXPECTED = [("q1", "TP", 1, 0.9, 0.3), ("q2", "FN", 2, 0.6, 0.8), ("q3", "FN", 2
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_python_is_given_the_gallery(shop: Workshop, jobs: str) -> None:
+def test_python_gets_the_gallery(shop: Workshop, jobs: str) -> None:
     identification(shop)
     shop.interface(ENROLLING)
     done = shop.call("run", "toy", "-j", jobs, "-o", "out.jsonl", "--format", "json")
@@ -112,7 +112,7 @@ def test_failures_to_acquire_are_errors_or_refusals(shop: Workshop) -> None:
             PROBES.replace("cat", "eve"),
             "'eve' is not in the gallery; set positive = false for such a probe",
         ),
-        (GALLERY, PROBES.replace("p2_3", "p2_1"), "'bob' is not in the gallery besides this very image"),
+        (GALLERY, PROBES.replace("p2_3", "p2_1"), "'bob' is not in the gallery, except for this image itself"),
         (GALLERY, PROBES.replace("cat,true", "cat,false"), "'cat' is in the gallery; set positive = true"),
         (GALLERY, PROBES.replace("cat", ""), "case 'q3' is positive and has no ground truth; fill in expect"),
     ],
@@ -132,11 +132,11 @@ def test_a_rank_test_needs_a_gallery(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize(("kind", "default"), [("float", "1.0"), ("int", "0")])
-def test_a_rank_is_a_place(shop: Workshop, kind: str, default: str) -> None:
+def test_a_rank_is_a_positive_integer(shop: Workshop, kind: str, default: str) -> None:
     section = f'[params.rank]\ntype = "{kind}"\ndefault = {default}\ndecision = true\n'
     identification(shop, sections=section)
     shop.interface()
-    assert "params.rank: a place in a list" in shop.call("run", "toy").err
+    assert "params.rank: a rank is a place in a list" in shop.call("run", "toy").err
 
 
 def test_enrol_is_checked_when_it_is_loaded(shop: Workshop, tmp_path: Path) -> None:
@@ -151,9 +151,9 @@ def test_check_and_describe_know_the_gallery(shop: Workshop) -> None:
     script = identification(shop, gallery=GALLERY + "g5,p2_3,bob,3\n")
     shop.write("toy/train.csv", "id,input,expect\nt1,p3_1,cat\n")
     script.write_text(script.read_text(encoding="utf-8") + '[train]\ntable = "train.csv"\n', encoding="utf-8")
-    said = shop.call("check", script).out
-    assert "warning: 1 probes are in the gallery too, such as 'q2'; none is compared with itself" in said
-    assert "warning: 1 gallery images are training material too, such as 'g3'" in said
+    output = shop.call("check", script).out
+    assert "warning: 1 probes are in the gallery too, such as 'q2'; none is compared with itself" in output
+    assert "warning: 1 gallery images are training material too, such as 'g3'" in output
     assert "gallery: 5 images of 3 identities" in shop.call("describe", "toy").out
 
 
@@ -163,7 +163,7 @@ def test_an_open_set_has_a_curve_over_the_threshold(shop: Workshop) -> None:
     done = shop.call("roc", "toy", "--param", "rank=2", "--format", "json", "--bands", "none")
     assert done.status == 0, done.err
     points = done.json["curves"][0]["points"]
-    # Right ones at 0.9, 0.7, 0.6; the stranger's best at 0.55.
+    # Scores of the right people: 0.9, 0.7, 0.6; the stranger's best: 0.55.
     assert points["threshold"][1:] == [0.9, 0.7, 0.6, 0.55]
     assert points["tpr"] == pytest.approx([0, 1 / 3, 2 / 3, 1, 1])
     assert points["fpr"] == [0, 0, 0, 0, 1]

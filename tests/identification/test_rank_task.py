@@ -59,7 +59,7 @@ def test_nothing_is_a_refusal(raw: object) -> None:
     assert RANK.answer(raw, BOB, SIMILARITY) == REFUSAL
 
 
-def test_who_was_not_enrolled_has_no_rank() -> None:
+def test_a_person_not_enrolled_has_no_rank() -> None:
     assert RANK.answer({"g1": 0.5}, BOB, SIMILARITY) == Answer("ann", None, None, 0.5)
     assert RANK.answer([0.5, None, 0.1, None], BOB, SIMILARITY) == Answer("ann", None, None, 0.5)
     assert RANK.answer(["ann"], BOB, SIMILARITY) == Answer("ann")
@@ -81,8 +81,8 @@ def test_a_probe_is_not_compared_with_itself() -> None:
     ("raw", "words"),
     [
         ([0.1, 0.2], "2 scores for a gallery of 4 images"),
-        ({"eve": 0.5}, "'eve' is neither an id nor an identity of the gallery"),
-        (["ann", "eve"], "'eve' is neither an id nor an identity of the gallery"),
+        ({"eve": 0.5}, "'eve' is neither an id nor an identity in the gallery"),
+        (["ann", "eve"], "'eve' is neither an id nor an identity in the gallery"),
         ({"ranking": "ann"}, "ranking 'ann' is not a list of identities"),
         ("ann", "'ann' is not an answer of a rank test"),
         (3, "3 is not an answer of a rank test"),
@@ -90,14 +90,14 @@ def test_a_probe_is_not_compared_with_itself() -> None:
         ({"ann": "high"}, "score of 'ann' 'high' is not a number"),
     ],
 )
-def test_nonsense_is_told(raw: object, words: str) -> None:
+def test_invalid_answers_are_explained(raw: object, words: str) -> None:
     with pytest.raises(AnswerError) as caught:
         RANK.answer(raw, BOB, SIMILARITY)
     assert words in str(caught.value)
 
 
 @given(st.lists(st.integers(-3, 3), min_size=4, max_size=4), st.sampled_from(["ann", "bob", "cat"]), st.booleans())
-def test_ranks_are_those_of_the_slow_twin(scores: list[int], own: str, larger: bool) -> None:
+def test_ranks_are_those_of_the_slow_reference(scores: list[int], own: str, larger: bool) -> None:
     found = RANK.answer(scores, Case("q", "x", own), SIMILARITY if larger else DISTANCE)
     assert found.rank == slow_rank(np.array(scores) * (1.0 if larger else -1.0), own, WHO)
     assert (found.actual == own) == (found.rank == 1)
@@ -124,8 +124,8 @@ def test_rank_threshold_and_both_decide() -> None:
     assert decide(["bob"], BOB, SIMILARITY, threshold=9e9) is Outcome.TP
 
 
-class Kept:
-    """An answer as a record has it."""
+class RecordedAnswer:
+    """The fields of an answer in a record."""
 
     def __init__(self, case: Case, answer: Answer) -> None:
         self.expect, self.actual, self.score, self.rank = case.expect, answer.actual, answer.score, answer.rank
@@ -145,6 +145,6 @@ def test_limits_agree_with_the_decision(
     params: dict[str, Any] = {"rank": rank} if threshold is None else {"rank": rank, "threshold": threshold}
     limits = RANK.limits(rules, params)
     answer = RANK.answer(raw, case, rules)
-    limit, value = limits.of(Kept(case, answer), case.positive), params[limits.param]
+    limit, value = limits.of(RecordedAnswer(case, answer), case.positive), params[limits.param]
     accepted = limit >= value if limits.falling else limit <= value
     assert accepted == RANK.acceptance(rules, params)(case, answer)

@@ -1,4 +1,4 @@
-"""`hate urn` as it is called, on transcripts and matrices."""
+"""`hate urn` on the command line, with transcripts and matrices."""
 
 import re
 import shutil
@@ -87,7 +87,7 @@ def test_runs_take_halves_and_are_drawn(weather: Workshop) -> None:
 
 
 @pytest.mark.parametrize("style", ["table", "plain", "md", "tex"])
-def test_the_text_says_what_stands_and_what_to_try(weather: Workshop, style: str) -> None:
+def test_the_text_says_what_is_rejected_and_what_to_try(weather: Workshop, style: str) -> None:
     done = weather.call("urn", "w.jsonl", "--group", "subject", "--trial", "time", "--permutations", "99",
                         "--format", style)  # fmt: skip
     text = " ".join(done.out.split())
@@ -127,7 +127,7 @@ def test_matrices(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--group", "sbject", "--trial", "time"], "--group sbject: no such column"),
         (["--group", "subject"], "--trial COLUMN"),
@@ -152,13 +152,13 @@ def test_matrices(shop: Workshop) -> None:
         ),
     ],
 )
-def test_mistakes_are_a_line(weather: Workshop, words: list[str], said: str) -> None:
+def test_mistakes_are_a_line(weather: Workshop, words: list[str], message: str) -> None:
     done = weather.call("urn", "w.jsonl", *words)
     assert done.status == 2
-    assert said in done.err
+    assert message in done.err
 
 
-def said(shop: Workshop, *words: str) -> str:
+def urn_text(shop: Workshop, *words: str) -> str:
     done = shop.call("urn", *words, "--permutations", "199")
     assert done.status == 0, done.err
     return " ".join(done.out.split())
@@ -166,14 +166,14 @@ def said(shop: Workshop, *words: str) -> str:
 
 @pytest.mark.parametrize("trials", [8, 30])
 def test_a_design_that_is_not_rejected_is_not_proved(shop: Workshop, trials: int) -> None:
-    """No variation beyond the urn's is in the data: what is said is that none was seen, and how little that means."""
+    """The data vary only as the design predicts: the text says that no more was seen, and how little that proves."""
     write_weather(shop.folder / "w.jsonl", Weather(subjects=20, times=trials, image=0.0, time=0.0).draw(5))
-    text = said(shop, "w.jsonl", "--group", "subject", "--trial", "time")
+    text = urn_text(shop, "w.jsonl", "--group", "subject", "--trial", "time")
     assert (
         "Stratified sampling with groups by subject is not rejected: from trial to trial the rate varied no more, and "
         "no less, than chance allows under this design (p = 0." in text
     )
-    assert "That is no proof that the design holds or that nothing else makes the rate vary" in text
+    assert "This does not prove that the design holds or that nothing else makes the rate vary" in text
     limits = re.search(rf"{trials} trials leave the real variance anywhere from (.*) to (.*) times the sample", text)
     assert limits is not None
     df = trials - 1
@@ -182,64 +182,66 @@ def test_a_design_that_is_not_rejected_is_not_proved(shop: Workshop, trials: int
 
 
 @pytest.mark.parametrize("more", [0.35, 0.7])
-def test_variation_that_was_put_in_is_seen(shop: Workshop, more: float) -> None:
-    """The same data with a shift for each time: the sentence is another."""
+def test_added_variation_is_detected(shop: Workshop, more: float) -> None:
+    """The same data with a shift for each time: the design is rejected."""
     write_weather(shop.folder / "w.jsonl", Weather(subjects=20, times=30, image=0.0, time=more).draw(5))
-    text = said(shop, "w.jsonl", "--group", "subject", "--trial", "time")
+    text = urn_text(shop, "w.jsonl", "--group", "subject", "--trial", "time")
     assert "Stratified sampling with groups by subject is rejected: the rate varies more than it predicts (p = " in text
-    assert "no proof" not in text
+    assert "does not prove" not in text
     assert "not rejected" not in text
 
 
-def test_what_varies_too_little_to_be_seen_is_not_denied(shop: Workshop) -> None:
-    """With few trials a real effect of the trials is missed as a rule: the text must be true of that data too."""
+def test_variation_too_small_to_be_detected_is_not_denied(shop: Workshop) -> None:
+    """With few trials, a real effect of the trials is usually missed: the text must be true of such data too."""
     texts = []
     for seed in range(6):
         write_weather(shop.folder / "w.jsonl", Weather(subjects=10, times=4, image=0.0, time=0.2).draw(seed))
-        texts.append(said(shop, "w.jsonl", "--group", "subject", "--trial", "time"))
+        texts.append(urn_text(shop, "w.jsonl", "--group", "subject", "--trial", "time"))
     missed = [text for text in texts if "is not rejected" in text]
     assert len(missed) >= 3
-    assert all("no proof that the design holds or that nothing else makes the rate vary" in text for text in missed)
+    assert all(
+        "does not prove that the design holds or that nothing else makes the rate vary" in text for text in missed
+    )
 
 
-def test_several_rows_are_summed_up_by_the_worst(weather: Workshop) -> None:
+def test_several_rows_are_summarised_by_the_worst(weather: Workshop) -> None:
     words = ("w.jsonl", "--group", "image", "--trial", "time", "--shuffle", "time", "--threshold=-1,0,1")
     rows = weather.call("urn", *words, "--permutations", "199", "--format", "json").json["rows"]
     worst = min(row["p_values"]["st"] for row in rows)
     assert worst > 0.05
-    text = said(weather, *words)
+    text = urn_text(weather, *words)
     assert f"(smallest p = {worst:.4f} of 3 rows)" in text
-    assert "success: decided anew at each threshold" in text
+    assert "success: decided again at each threshold" in text
 
 
-def test_a_design_that_cannot_be_tested_is_neither_kept_nor_rejected(shop: Workshop) -> None:
+def test_a_design_that_cannot_be_tested_is_neither_supported_nor_rejected(shop: Workshop) -> None:
     write_matrix(people_matrix(20, 8), shop.folder)
     words = ("alg.npy", "--group", "day", "--trial", "image", "--probe", "image!=0", "--gallery", "image=0")
-    text = said(shop, *words, "--design", "cl")
+    text = urn_text(shop, *words, "--design", "cl")
     assert "Cluster sampling with groups by day cannot be tested: a trial has a single group" in text
     assert "rejected:" not in text
     assert shop.call("urn", *words, "--design", "cl", *QUICK).json["next"] is None
 
 
-def test_where_nothing_varies_nothing_is_claimed(shop: Workshop) -> None:
+def test_if_nothing_varies_nothing_is_claimed(shop: Workshop) -> None:
     drawn = Weather(subjects=5, times=6).draw(0)
     always = type(drawn)(np.ones_like(drawn.score), drawn.subject, drawn.image, drawn.time)
     write_weather(shop.folder / "w.jsonl", always)
-    text = said(shop, "w.jsonl", "--group", "subject", "--trial", "time")
-    assert "cannot be tested: every element succeeds, or every one fails, so that nothing varies" in text
+    text = urn_text(shop, "w.jsonl", "--group", "subject", "--trial", "time")
+    assert "cannot be tested: every element succeeds, or every one fails, so nothing varies" in text
 
 
 def test_fresh_groups_are_said_to_be_tested_by_chi_square(weather: Workshop) -> None:
     words = ("w.jsonl", "--group", "image", "--trial", "time", "--shuffle", "time")
-    assert "160 groups, the same in every trial" in said(weather, *words)
-    assert "chi-square, since no group" not in said(weather, *words)
-    text = said(weather, *words, "--resample", "groups")
-    assert "160 groups, others in every trial" in text
+    assert "160 groups, the same in every trial" in urn_text(weather, *words)
+    assert "chi-square, since no group" not in urn_text(weather, *words)
+    text = urn_text(weather, *words, "--resample", "groups")
+    assert "160 groups, different ones in every trial" in text
     assert "from 199 permutations (st: by chi-square, since no group is in two trials)" in text
 
 
 def test_a_design_that_fits_is_named_beside_the_one_that_does_not(weather: Workshop) -> None:
-    text = said(weather, "w.jsonl", "--group", "image", "--trial", "time", "--shuffle", "time", "--design", "cl")
+    text = urn_text(weather, "w.jsonl", "--group", "image", "--trial", "time", "--shuffle", "time", "--design", "cl")
     assert "Cluster sampling with groups by image is rejected: the rate varies less than it predicts" in text
     assert "Not rejected: stratified sampling." in text
     assert "No column explains" not in text
@@ -254,7 +256,7 @@ PARAMS = {"step": 1}
 
 @pytest.fixture
 def repeated(shop: Workshop) -> Workshop:
-    """A test whose cases are of subjects and days."""
+    """A test whose cases have subjects and days."""
     rows = [f"c{n},x{n},x{n},s{n % 6},d{n // 24}" for n in range(240)]
     shop.script(rows="\n".join(["id,input,expect,subject,day", *rows, ""]))
     shop.interface(REPEATED)
@@ -263,7 +265,7 @@ def repeated(shop: Workshop) -> Workshop:
 
 @pytest.mark.parametrize("words", [[], ["--param", "step=2"], ["--limit", "96", "-j", "2"], ["-o", "mine.jsonl"]])
 def test_a_test_is_run_first(repeated: Workshop, words: list[str]) -> None:
-    """As with `hate roc`: what comes out is what its transcript gives."""
+    """As with `hate roc`: the result is that of its transcript."""
     ask = ("--group", "subject", "--trial", "day", *QUICK)
     done = repeated.call("urn", "toy", *words, *ask)
     assert done.status == 0, done.err
@@ -277,7 +279,7 @@ def test_a_bundled_test_by_name(shop: Workshop) -> None:
     shop.interface("def answer(case, params):\n    return case.id[3]\n")
     done = shop.call("urn", "hdigits", "--group", "truth", "--trial", "image", "--elements", "71", *QUICK)
     assert done.status == 0, done.err
-    # A true claim is recorded without a truth of its own: the claim is what is there.
+    # A true claim is recorded without a truth: the claim is the truth.
     assert (done.json["groups"], done.json["trials"]) == (10, 10)
 
 

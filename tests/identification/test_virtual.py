@@ -1,4 +1,4 @@
-"""Virtual experiments: any gallery and probes out of one matrix, without running anything."""
+"""Virtual experiments: any gallery and probes from one matrix, without running anything."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.identification.matrix_files import write_faces
 from tests.identification.rank_tests import GALLERY, PROBES, STRANGER, THRESHOLD, identification
 from tests.workshop import Workshop
 
-# The same scores through the Python task, which knows nothing of blocks.
+# The same scores through the Python task, which does not work in blocks.
 BY_HAND = """\
 import csv
 from pathlib import Path
@@ -29,7 +29,7 @@ class Interface:
 
 
 def faces(shop: Workshop, **made: int) -> Path:
-    """A test whose gallery and probes are all images of a made matrix, and the matrix."""
+    """A test whose gallery and probes are all images of a synthetic matrix, and the matrix."""
     (shop.folder / "m").mkdir()
     path = write_faces(shop.folder / "m", **made)
     table = (shop.folder / "m/faces.labels.csv").read_text(encoding="utf-8").splitlines()[1:]
@@ -45,14 +45,14 @@ def records(path: Path) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize(
-    "wishes",
+    "options",
     [[], ["--gallery", "session=1"], ["--gallery", "session=1", "--probe", "session>1", "--probe", "subject!=p2"]],
 )
-def test_a_matrix_answers_as_the_algorithm_would(shop: Workshop, wishes: list[str]) -> None:
+def test_a_matrix_answers_as_the_algorithm_would(shop: Workshop, options: list[str]) -> None:
     faces(shop)
     shop.interface(BY_HAND)
     for name, interface in (("matrix", "matrix:m/faces.npy"), ("hand", "interface.py")):
-        done = shop.call("run", "toy", "--interface", interface, "-o", f"{name}.jsonl", *wishes)
+        done = shop.call("run", "toy", "--interface", interface, "-o", f"{name}.jsonl", *options)
         assert done.status == 0, done.err
     assert records(shop.folder / "matrix.jsonl") == records(shop.folder / "hand.jsonl")
 
@@ -65,12 +65,12 @@ def test_ties_come_out_the_same(shop: Workshop) -> None:
         shop.call("run", "toy", "--interface", interface, "-o", f"{name}.jsonl")
     ranked, by_hand = records(shop.folder / "matrix.jsonl"), records(shop.folder / "hand.jsonl")
     for one, other in zip(ranked, by_hand, strict=True):
-        # Of several wrong ones that are equally good, either may come first.
+        # Of several wrong identities with the same score, either may come first.
         assert {**one, "actual": ""} == {**other, "actual": ""}
         assert (one["actual"] == one["expect"]) == (other["actual"] == other["expect"]) == (one["rank"] == 1)
 
 
-def test_a_choice_is_that_of_the_matrix_and_another_test(shop: Workshop) -> None:
+def test_a_choice_agrees_with_the_matrix_and_is_another_test(shop: Workshop) -> None:
     path = faces(shop)
     run = ("run", "toy", "--interface", "matrix:m/faces.npy", "--format", "json")
     done = shop.call(*run, "--gallery", "session=1", "--probe", "session=2", "-o", "a.jsonl")
@@ -86,7 +86,7 @@ def test_a_choice_is_that_of_the_matrix_and_another_test(shop: Workshop) -> None
     }  # fmt: skip
 
 
-def test_probes_of_nobody_are_left_out_of_a_closed_set(shop: Workshop) -> None:
+def test_probes_of_people_not_enrolled_are_left_out_of_a_closed_set(shop: Workshop) -> None:
     faces(shop)
     done = shop.call("run", "toy", "--interface", "matrix:m/faces.npy", "--gallery", "subject!=p0", "--format", "json")
     assert done.row["tests"] == 15
@@ -94,7 +94,7 @@ def test_probes_of_nobody_are_left_out_of_a_closed_set(shop: Workshop) -> None:
     assert done.json["identification"]["fpir"] is None
 
 
-def test_probes_of_nobody_are_negative_cases_of_an_open_set(shop: Workshop) -> None:
+def test_probes_of_people_not_enrolled_are_negative_cases_of_an_open_set(shop: Workshop) -> None:
     faces(shop)
     text = (shop.folder / "toy/gallery.csv").read_text(encoding="utf-8")
     identification(shop, gallery=text, probes=text, sections=THRESHOLD)
@@ -121,7 +121,7 @@ def test_identification_rates_have_their_names(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--interface", "matrix:none.npy"], "--interface matrix:none.npy: no such file"),
         (["--gallery", "sesion=1"], "--gallery sesion: no such column; did you mean 'session'?"),
@@ -131,11 +131,11 @@ def test_identification_rates_have_their_names(shop: Workshop) -> None:
         (["--probe", "session=9"], "--probe session=9: no probe matches"),
     ],
 )
-def test_mistakes_in_wishes(shop: Workshop, words: list[str], said: str) -> None:
+def test_invalid_choices_of_gallery_and_probes(shop: Workshop, words: list[str], message: str) -> None:
     faces(shop)
     done = shop.call("run", "toy", "--interface", "matrix:m/faces.npy", *words)
     assert done.status == 2
-    assert said in done.err
+    assert message in done.err
 
 
 def test_only_rank_tests_have_galleries(toy: Workshop) -> None:

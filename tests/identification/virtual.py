@@ -14,7 +14,7 @@ Scores = npt.NDArray[np.float32]
 def people_matrix(
     people: int, images: int, *, noise: float = 1.0, seed: int = 0, harder: float = 0.0, name: str = "alg"
 ) -> Matrix:
-    """Similarities of points: a centre for each person, moved for each image; image 1 is off by `harder` more."""
+    """Similarities of points: a centre for each person, shifted for each image; image 1 is shifted by `harder` more."""
     rng = np.random.default_rng(seed)
     who, image = np.repeat(np.arange(people), images), np.tile(np.arange(images), people)
     points = rng.normal(size=(people, 6))[who] + (noise + harder * (image == 1))[:, None] * rng.normal(
@@ -39,7 +39,7 @@ def labels_of(people: int, images: int) -> Labels:
 
 
 def write_matrix(matrix: Matrix, folder: Path) -> Path:
-    """The matrix as NAME.npy, its labels beside it."""
+    """Write the matrix as NAME.npy, with its labels next to it."""
     np.save(folder / f"{matrix.name}.npy", matrix.scores)
     names = list(matrix.rows.columns)
     lines = [",".join(row) for row in zip(*(matrix.rows.columns[name] for name in names), strict=True)]

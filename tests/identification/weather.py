@@ -1,4 +1,4 @@
-"""Synthetic recaptures of images at many times, with known variance components: what the urn paper's data are like."""
+"""Synthetic recaptures of images at many times, with known variance components, like the urn paper's data."""
 
 import hashlib
 import json
@@ -39,7 +39,7 @@ class Weather:
 
 @dataclass(frozen=True)
 class Drawn:
-    """An element each."""
+    """One value per element."""
 
     score: npt.NDArray[np.float64]
     subject: IntArray
@@ -52,7 +52,7 @@ class Drawn:
 
 
 def write_weather(path: Path, drawn: Drawn, **more: Any) -> Path:
-    """As the transcript of a score test; `more` are further columns, a value for each element."""
+    """Write the transcript of a score test; `more` are extra columns with a value for each element."""
     test = {"name": "weather", "version": "1.0", "digest": "1:00", "task": "score", "larger_is_better": True}
     header = {"hate": "transcript", "format": 1, "test": test, "algorithm": {"name": "face"}}
     header |= {"params": {"threshold": 0.0}}

@@ -1,4 +1,4 @@
-"""[command]: one process a case; every output, every placeholder, every way to fail."""
+"""[command]: one process per case; every output, every placeholder, every way to fail."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ def run(shop: Workshop, *words: str) -> list[Record]:
 
 
 OUTPUTS = {
-    # How it is read, what the program does; the answer recorded for input x0, and its score.
+    # How it is read, what the program does, the answer recorded for input x0, and its score.
     "label": ('output = "label"', "echo $1", "x0", None),
     "label by default": ("", "echo $1", "x0", None),
     "blanks around, lines after": ('output = "label"', "echo; echo \"  $1  \"; echo more", "x0", None),
@@ -66,7 +66,7 @@ def test_numbers(task: str, output: str, shop: Workshop) -> None:
 FAILURES = {
     "status": ("", "echo $1; echo oh >&2; echo dear >&2; exit 3", "crash", "exit status 3: oh | dear"),
     "signal": ("", "kill -SEGV $$", "crash", "killed by SIGSEGV"),
-    "signal, where the status is the answer": ('output = "exit"', "kill -9 $$", "crash", "killed by SIGKILL"),
+    "signal, if the status is the answer": ('output = "exit"', "kill -9 $$", "crash", "killed by SIGKILL"),
     "not JSON": ('output = "json"', "echo yes", "answer", "printed 'yes', which is not JSON"),
     "two JSON values": ('output = "json"', "echo 1; echo 2", "answer", "not JSON"),
     "NaN": ('output = "json"', 'echo "{\\"label\\": 1, \\"score\\": NaN}"', "answer", "not JSON"),
@@ -78,8 +78,8 @@ FAILURES = {
 @pytest.mark.parametrize("what", FAILURES)
 def test_a_failure_is_an_error_of_its_case_only(what: str, shop: Workshop) -> None:
     rest, program, kind, word = FAILURES[what]
-    fine = {'output = "json"': 'echo "[\\"x1\\", 1]"', 'output = "exit"': "exit 1"}.get(rest, "echo 1")
-    command(shop, f'if test "$1" = x0; then {program}; else {fine}; fi', rest=rest)
+    good = {'output = "json"': 'echo "[\\"x1\\", 1]"', 'output = "exit"': "exit 1"}.get(rest, "echo 1")
+    command(shop, f'if test "$1" = x0; then {program}; else {good}; fi', rest=rest)
     records = run(shop)
     assert errors(records) == {"c0": kind}
     assert word in records[0]["message"]
@@ -92,26 +92,26 @@ HANGS = {
     "ignores SIGTERM": "trap '' TERM; sleep 1000",
     "closes its output first": "exec >&- 2>&-; sleep 1000",
     "prints for ever": "yes",
-    "complains for ever": "yes >&2",
+    "prints to stderr for ever": "yes >&2",
 }
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("how", HANGS)
-def test_a_time_limit_ends_it_and_all_it_started(how: str, jobs: str, shop: Workshop) -> None:
+def test_a_time_limit_kills_it_and_its_children(how: str, jobs: str, shop: Workshop) -> None:
     command(shop, f'if test "$1" = x0; then {HANGS[how]}; else echo $1; fi')
     records = run(shop, "--timeout", "0.3", "-j", jobs)
     assert errors(records) == {"c0": "timeout"}
     assert records[0]["message"].startswith("no answer in 0.3 s")
 
 
-def test_a_child_that_keeps_the_pipes_open_does_not_hold_up_the_answer(shop: Workshop) -> None:
+def test_a_child_that_keeps_the_pipes_open_does_not_delay_the_answer(shop: Workshop) -> None:
     command(shop, "sleep 3 & echo $1")
     assert errors(run(shop)) == {}
 
 
 def test_placeholders(shop: Workshop) -> None:
-    """docs/interfaces.md: input, id, expect, repeat, parameters, columns, work, folder, train; a list is several."""
+    """docs/interfaces.md: input, id, expect, repeat, parameters, columns; a list becomes several arguments."""
     rows = [
         {"id": "a b", "input": ["one", "two words", 3], "expect": "e", "day": "mon", "threshold": "no", "id2": True},
         {"id": "$(id)", "input": {"k": [1]}, "expect": "e", "day": "", "threshold": "no", "id2": None},
@@ -165,7 +165,7 @@ def test_training_comes_first_and_once(shop: Workshop) -> None:
     assert (shop.folder / "trained").read_text() == "t\n"
 
 
-def test_training_that_fails_is_said_at_once(shop: Workshop) -> None:
+def test_training_that_fails_is_reported_at_once(shop: Workshop) -> None:
     shop.script(rows=ROWS)
     command(shop, "echo no such data >&2; exit 9", rest='train = ["./prog"]')
     done = shop.call("run", "toy", "-o", "out.jsonl")
@@ -217,7 +217,7 @@ LOADING = {
 
 
 @pytest.mark.parametrize("mistake", LOADING)
-def test_a_mistake_is_said_when_it_is_loaded(mistake: str, shop: Workshop) -> None:
+def test_mistakes_are_reported_on_loading(mistake: str, shop: Workshop) -> None:
     text, word = LOADING[mistake]
     shop.script(rows=ROWS)
     shop.program("prog", "#!/bin/sh\necho x\n")
@@ -237,8 +237,8 @@ def test_a_broken_interpreter_line_is_an_error_of_each_case(shop: Workshop) -> N
     assert errors(run(shop)) == {"c0": "interface", "c1": "interface"}
 
 
-def test_another_program_is_another_interface(shop: Workshop) -> None:
-    """Design: an interface's sha256 covers the program that lies beside it, and a script that an interpreter runs."""
+def test_another_program_changes_the_digest(shop: Workshop) -> None:
+    """Design: an interface's sha256 covers its program, and the script that an interpreter runs, in its folder."""
     shop.program("prog", "#!/bin/sh\necho x\n")
     shop.write("model.pl", "print 1")
     for argv in ('["./prog"]', '["sh", "prog"]', '["perl", "model.pl"]'):
@@ -252,6 +252,6 @@ def test_another_program_is_another_interface(shop: Workshop) -> None:
         assert load_interface(None).sha256 != before
 
 
-def test_a_long_word_in_a_command_is_no_file(shop: Workshop) -> None:
+def test_a_long_word_in_a_command_is_not_a_file(shop: Workshop) -> None:
     shop.toml(f'[command]\nargv = ["sh", "-c", "echo x # {"x" * 3000}"]\n')
     assert load_interface(None).kind == "command"

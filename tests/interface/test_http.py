@@ -1,4 +1,4 @@
-"""[http]: a real server in a thread, well-behaved and not."""
+"""[http]: a real server in a thread, with good and bad replies."""
 
 import json
 import socket
@@ -16,7 +16,7 @@ Handler = BaseHTTPRequestHandler
 
 
 class Server(ThreadingHTTPServer):
-    """Answers case c0 in the way of the test and all others well; remembers what it was asked."""
+    """Answers case c0 by calling `act`, and all others well; remembers the requests."""
 
     daemon_threads = True
 
@@ -46,7 +46,7 @@ class Server(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/answer"
 
     def handle_error(self, *_: Any) -> None:
-        """A client that has gone away is what some tests are about."""
+        """Do not report clients that have gone away: some tests do that on purpose."""
 
 
 def reply(to: Handler, body: bytes, status: int = 200, **headers: str) -> None:
@@ -87,7 +87,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def well(others: list[Record]) -> bool:
+def all_good(others: list[Record]) -> bool:
     return [record["outcome"] for record in others] == ["TN", "TP", "TN"]
 
 
@@ -105,7 +105,7 @@ def test_answers(body: str, shop: Workshop, serve: Serve) -> None:
     records = shop.run()
     assert errors(records) == {}
     assert records[0]["outcome"] == "TP"
-    assert well(records[1:])
+    assert all_good(records[1:])
 
 
 @pytest.mark.parametrize("body", [b"", b"null", b'{"label": null}'])
@@ -182,7 +182,7 @@ def test_a_failure_is_an_error_of_its_case_only(
     records = shop.run(*words)
     assert errors(records) == {"c0": kind}
     assert word in records[0]["message"]
-    assert well(records[1:])
+    assert all_good(records[1:])
 
 
 def silent(to: Handler) -> None:
@@ -216,17 +216,15 @@ def dribble(to: Handler, byte: bytes) -> None:
 
 
 @pytest.mark.parametrize("act", [silent, stalling, dribbling, dribbling_headers])
-def test_the_time_limit_is_that_of_the_whole_answer(
-    act: Callable[[Handler], None], shop: Workshop, serve: Serve
-) -> None:
+def test_the_time_limit_is_for_the_whole_answer(act: Callable[[Handler], None], shop: Workshop, serve: Serve) -> None:
     serve(act)
     records = shop.run("--timeout", "0.5")
     assert errors(records) == {"c0": "timeout"}
     assert records[0]["message"] == "no answer in 0.5 s"
-    assert well(records[1:])
+    assert all_good(records[1:])
 
 
-def test_nobody_there(shop: Workshop) -> None:
+def test_no_service(shop: Workshop) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/"

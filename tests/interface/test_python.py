@@ -1,4 +1,4 @@
-"""Python interfaces: every shape of docs/interfaces.md, and every mistake said when it is loaded."""
+"""Python interfaces: every form in docs/interfaces.md, and mistakes that are reported on loading."""
 
 import os
 import sys
@@ -40,7 +40,7 @@ def expected(toy: Workshop) -> list[Record]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_shape_answers_alike(shape: str, toy: Workshop, expected: list[Record]) -> None:
+def test_every_form_gives_the_same_answers(shape: str, toy: Workshop, expected: list[Record]) -> None:
     sys.modules.pop("neighbour", None)
     toy.write("neighbour.py", ECHO)
     toy.interface(SHAPES[shape])
@@ -48,14 +48,14 @@ def test_every_shape_answers_alike(shape: str, toy: Workshop, expected: list[Rec
 
 
 @pytest.mark.parametrize("shape", ["class", "batches of two", "a neighbour"])
-def test_in_workers_too(shape: str, toy: Workshop, expected: list[Record]) -> None:
+def test_every_form_works_in_workers(shape: str, toy: Workshop, expected: list[Record]) -> None:
     toy.write("neighbour.py", ECHO)
     toy.interface(SHAPES[shape])
     assert toy.run("-j", "2") == expected
 
 
 MISTAKES: dict[str, tuple[str | bytes, str]] = {
-    # The file, and what the message must have besides its name.
+    # The file, and a part of the message.
     "no function": ("x = 1\n", "no function answer(case, params)"),
     "empty": ("", "no function answer(case, params)"),
     "answer is None": ("answer = None\n", "no function answer(case, params)"),
@@ -91,7 +91,7 @@ MISTAKES: dict[str, tuple[str | bytes, str]] = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_said_when_it_is_loaded(mistake: str, toy: Workshop) -> None:
+def test_mistakes_are_reported_on_loading(mistake: str, toy: Workshop) -> None:
     text, word = MISTAKES[mistake]
     toy.write("interface.py", text)
     done = toy.call("run", "toy")
@@ -103,12 +103,12 @@ def test_a_mistake_is_said_when_it_is_loaded(mistake: str, toy: Workshop) -> Non
 
 
 ANSWERS = {
-    # What answer() does on case c2: the kind of error, and a word of the message.
+    # What answer() does on case c2, the kind of error, and a part of the message.
     "raises": ("raise ValueError('bad pixel')", "crash", "ValueError: bad pixel (interface.py:3)"),
     "exits": ("import sys; sys.exit(3)", "crash", "SystemExit"),
     "KeyboardInterrupt": ("raise KeyboardInterrupt", "crash", "KeyboardInterrupt"),
     "recursion": ("return (f := lambda: f())()", "crash", "RecursionError"),
-    "an error that cannot be told": ("raise type('E', (Exception,), {'__str__': lambda s: 1 / 0})()", "crash", "E"),
+    "an error that cannot be printed": ("raise type('E', (Exception,), {'__str__': lambda s: 1 / 0})()", "crash", "E"),
     "half a character in an error": ("raise ValueError('\\ud800')", "crash", "ValueError"),
     "a megabyte of error": ("raise ValueError('x' * 1000000)", "crash", "xxx"),
     "escape sequences": ("raise ValueError('\\x1b[2J')", "crash", "ValueError"),
@@ -126,7 +126,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("what", ANSWERS)
-def test_nonsense_is_an_error_of_its_case_only(what: str, toy: Workshop, expected: list[Record]) -> None:
+def test_a_bad_answer_is_an_error_of_its_case_only(what: str, toy: Workshop, expected: list[Record]) -> None:
     act, kind, word = ANSWERS[what]
     toy.interface(f"def answer(case, params):\n    if case.id == 'c2':\n        {act}\n    return case.input\n")
     records = toy.run()
@@ -138,7 +138,7 @@ def test_nonsense_is_an_error_of_its_case_only(what: str, toy: Workshop, expecte
 
 
 @pytest.mark.parametrize("what", ["exits", "half a character", "half a character in an error", "numpy NaN"])
-def test_nonsense_in_a_worker_is_the_same(what: str, toy: Workshop) -> None:
+def test_a_bad_answer_in_a_worker_is_the_same(what: str, toy: Workshop) -> None:
     act, _, _ = ANSWERS[what]
     toy.interface(f"def answer(case, params):\n    if case.id == 'c2':\n        {act}\n    return case.input\n")
     assert toy.run("-j", "2", output="two.jsonl") == toy.run()
@@ -159,7 +159,7 @@ BATCHES = {
 
 
 @pytest.mark.parametrize("what", BATCHES)
-def test_one_bad_case_does_not_take_its_batch_with_it(what: str, toy: Workshop, expected: list[Record]) -> None:
+def test_one_bad_case_does_not_spoil_its_batch(what: str, toy: Workshop, expected: list[Record]) -> None:
     toy.interface(f"def answer_batch(cases, params):\n    {BATCHES[what]}\n")
     records = toy.run()
     assert set(errors(records)) == {"c2"}
@@ -186,7 +186,7 @@ class Mine:
 
 @each_mode
 def test_a_class_learns_answers_and_closes(words: tuple[str, ...], shop: Workshop) -> None:
-    """docs/interfaces.md: train once a worker with the labels, answer never sees them, close at the end."""
+    """docs/interfaces.md: train once per worker with labels, answer without them, close at the end."""
     shop.script(rows="id,input,expect,day\n1,a,v9,wed\n2,b,v8,wed\n", sections='[train]\ntable = "train.csv"\n')
     shop.write("toy/train.csv", "id,input,expect,day\nt1,a,A,mon\nt2,b,B,tue\n")
     shop.interface(STATE)
@@ -200,7 +200,7 @@ def test_a_class_learns_answers_and_closes(words: tuple[str, ...], shop: Worksho
 
 
 @each_mode
-def test_training_that_fails_is_said_and_nothing_is_written(words: tuple[str, ...], toy: Workshop) -> None:
+def test_training_that_fails_is_reported_and_nothing_is_written(words: tuple[str, ...], toy: Workshop) -> None:
     toy.interface("def train(cases, params):\n    raise RuntimeError('no data')\n" + ECHO)
     done = toy.call("run", "toy", "-o", "out.jsonl", *words)
     assert done.status == 2
@@ -210,7 +210,7 @@ def test_training_that_fails_is_said_and_nothing_is_written(words: tuple[str, ..
 
 
 def test_names_and_versions(shop: Workshop) -> None:
-    """Design: NAME and VERSION name the algorithm, else the folder does."""
+    """Design: NAME and VERSION name the algorithm; without them the folder does."""
     named = load_interface(str(shop.write("a/interface.py", "NAME = 'Best one'\nVERSION = 2\n" + ECHO)))
     assert (named.name, named.version, named.kind) == ("Best one", "2", "python")
     assert load_interface(str(shop.write("b/interface.py", ECHO))).name == "b"
@@ -219,7 +219,7 @@ def test_names_and_versions(shop: Workshop) -> None:
     assert load_interface("wisard").name == "wisard"
 
 
-def test_a_file_that_happens_to_have_the_name_of_a_bundled_one(shop: Workshop) -> None:
+def test_a_file_with_the_name_of_a_bundled_interface(shop: Workshop) -> None:
     shop.write("wisard", "a compiled program, or whatever")
     assert load_interface("wisard").kind == "python"
     shop.write("notes.txt", "")
@@ -228,7 +228,7 @@ def test_a_file_that_happens_to_have_the_name_of_a_bundled_one(shop: Workshop) -
 
 
 def test_an_edit_is_seen_at_once(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bytecode is cached by time and size: an edit within the second that keeps the size would go unseen."""
+    """Bytecode is cached by time and size: a quick edit that keeps the size would not be noticed."""
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     path = shop.write("interface.py", "NAME = 'one'\n" + ECHO)
     before = path.stat()

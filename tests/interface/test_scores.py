@@ -98,8 +98,8 @@ def test_mistakes_name_the_file_and_line(mistake: str, shop: Workshop) -> None:
     assert done.err.count("\n") == 1
 
 
-def test_other_answers_are_another_interface(shop: Workshop) -> None:
-    """Design: --resume refuses another interface; a table named from the working folder counts too."""
+def test_other_answers_change_the_digest(shop: Workshop) -> None:
+    """Design: --resume refuses another interface; the digest covers the table of scores."""
     shop.toml('[scores]\ntable = "t.csv"\n')
     shop.write("t.csv", "id,label\nc0,a\n")
     before = load_interface(None).sha256

@@ -1,4 +1,4 @@
-"""[stream]: docs/interfaces.md, step by step, and what programs do instead."""
+"""[stream]: the protocol of docs/interfaces.md step by step, and programs that break it."""
 
 import pytest
 
@@ -8,7 +8,7 @@ GOOD = "say(id=id, label=given)"
 
 
 @pytest.fixture
-def shop_with_six(shop: Workshop) -> Workshop:
+def six_cases(shop: Workshop) -> Workshop:
     shop.script(6)
     return shop
 
@@ -19,17 +19,17 @@ def run(shop: Workshop, body: str, *words: str, in_flight: int = 16, whole: str 
 
 
 @pytest.fixture
-def expected(shop_with_six: Workshop) -> list[Record]:
-    """The twin: the same algorithm as a Python function."""
-    shop_with_six.interface()
-    records = shop_with_six.run()
-    (shop_with_six.folder / "interface.py").unlink()
+def expected(six_cases: Workshop) -> list[Record]:
+    """The records of the same algorithm as a Python function."""
+    six_cases.interface()
+    records = six_cases.run()
+    (six_cases.folder / "interface.py").unlink()
     return records
 
 
 each_window = pytest.mark.parametrize("in_flight", [1, 16])
 
-WELL = {
+GOOD_BODIES = {
     "in order": GOOD,
     "with spaces and unknown keys": "text = ' {\"why\" : [1, {}], \"label\": \"%s\" , \"id\": \"%s\"}\\r\\n'\n"
     "os.write(1, (text % (given, id)).encode())",
@@ -46,25 +46,25 @@ WELL = {
 
 
 @each_window
-@pytest.mark.parametrize("how", WELL)
-def test_a_program_that_does_well(how: str, in_flight: int, shop_with_six: Workshop, expected: list[Record]) -> None:
-    records = run(shop_with_six, WELL[how], in_flight=in_flight)
+@pytest.mark.parametrize("how", GOOD_BODIES)
+def test_good_programs(how: str, in_flight: int, six_cases: Workshop, expected: list[Record]) -> None:
+    records = run(six_cases, GOOD_BODIES[how], in_flight=in_flight)
     for record in records:
         record.pop("score", None)
     assert records == expected
 
 
-def test_answers_may_come_in_any_order(shop_with_six: Workshop, expected: list[Record]) -> None:
+def test_answers_may_come_in_any_order(six_cases: Workshop, expected: list[Record]) -> None:
     body = """\
 held = globals().setdefault("held", [])
 held.append(case)
 if len(held) == 6:
     for one in reversed(held):
         say(id=one["id"], label=one["input"])"""
-    assert run(shop_with_six, body) == expected
+    assert run(six_cases, body) == expected
 
 
-def test_no_more_are_in_flight_than_was_said(shop_with_six: Workshop) -> None:
+def test_no_more_than_in_flight_are_sent(six_cases: Workshop) -> None:
     body = """\
 held = globals().setdefault("held", [])
 held.append(id)
@@ -72,19 +72,19 @@ if len(held) == 3:
     for one in held:
         say(id=one, label=str(len(held)))
     held.clear()"""
-    records = run(shop_with_six, body, in_flight=3)
+    records = run(six_cases, body, in_flight=3)
     assert {record["actual"] for record in records} == {"3"}
 
 
-BADLY = {
-    # What it does on case c2, the kind of error, and what the message has.
+BAD_ACTS = {
+    # What it does on case c2, the kind of error, and a part of the message.
     "garbage": ("os.write(1, b'loading...\\n')", "answer", "loading..."),
     "garbage, then the answer": ("os.write(1, b'hm\\n'); say(id=id, label=given)", "answer", "hm"),
     "not UTF-8": ("os.write(1, b'\\xff\\xfe\\n')", "answer", "instead of"),
     "another id": ("say(id='c99', label=given)", "answer", "c99"),
     "no id": ("say(label=given)", "answer", "id"),
     "an id that is a list": ("say(id=[1], label=given)", "answer", "id"),
-    "JSON that is no object": ("os.write(1, b'[1]\\n')", "answer", "[1]"),
+    "JSON that is not an object": ("os.write(1, b'[1]\\n')", "answer", "[1]"),
     "NaN": ("os.write(1, ('{\"id\":\"%s\",\"score\":NaN}\\n' % id).encode())", "answer", "NaN"),
     "infinity as text": ("say(id=id, label='x', score='inf')", "answer", "finite"),
     "an object as label": ("say(id=id, label={'a': 1})", "answer", "label"),
@@ -104,13 +104,13 @@ BADLY = {
 
 
 @pytest.mark.parametrize("in_flight", [1, 16])
-@pytest.mark.parametrize("what", BADLY)
+@pytest.mark.parametrize("what", BAD_ACTS)
 def test_a_mistake_is_an_error_of_its_case_only(
-    what: str, in_flight: int, shop_with_six: Workshop, expected: list[Record]
+    what: str, in_flight: int, six_cases: Workshop, expected: list[Record]
 ) -> None:
-    """Design: the program crashed or answered nonsense: a failure of that case, counted also in ER."""
-    act, kind, word = BADLY[what]
-    records = run(shop_with_six, f"if id == 'c2':\n    {act}\nelse:\n    {GOOD}", in_flight=in_flight)
+    """Design: a crash or an invalid answer is a failure of that case, counted also in ER."""
+    act, kind, word = BAD_ACTS[what]
+    records = run(six_cases, f"if id == 'c2':\n    {act}\nelse:\n    {GOOD}", in_flight=in_flight)
     assert errors(records) == {"c2": kind}
     wrong = records[2]
     assert word in wrong["message"]
@@ -120,32 +120,30 @@ def test_a_mistake_is_an_error_of_its_case_only(
 
 
 @pytest.mark.parametrize("in_flight", [1, 16])
-def test_a_case_that_hangs(in_flight: int, shop_with_six: Workshop, expected: list[Record]) -> None:
+def test_a_case_that_hangs(in_flight: int, six_cases: Workshop, expected: list[Record]) -> None:
     body = f"if id == 'c2':\n    os.write(2, b'thinking\\n'); time.sleep(1000)\n{GOOD}"
-    records = run(shop_with_six, body, "--timeout", "0.5", in_flight=in_flight)
+    records = run(six_cases, body, "--timeout", "0.5", in_flight=in_flight)
     assert errors(records) == {"c2": "timeout"}
     assert records[2]["message"] == "no answer in 0.5 s: thinking"
     assert [record for record in records if record["id"] != "c2"] == [e for e in expected if e["id"] != "c2"]
 
 
 @pytest.mark.parametrize("in_flight", [1, 16])
-def test_a_program_that_never_flushes_its_answers(in_flight: int, shop_with_six: Workshop) -> None:
-    records = run(shop_with_six, "pass", "--timeout", "0.2", in_flight=in_flight)
+def test_a_program_that_never_flushes_its_answers(in_flight: int, six_cases: Workshop) -> None:
+    records = run(six_cases, "pass", "--timeout", "0.2", in_flight=in_flight)
     assert set(errors(records).values()) == {"timeout"}
     assert len(records) == 6
 
 
 @pytest.mark.parametrize("in_flight", [1, 16])
-def test_a_program_that_answers_one_case_and_ends(
-    in_flight: int, shop_with_six: Workshop, expected: list[Record]
-) -> None:
-    """It is started again for the others, also where its last line has no newline."""
+def test_a_program_that_answers_one_case_and_ends(in_flight: int, six_cases: Workshop, expected: list[Record]) -> None:
+    """It is started again for the others, even if its last line has no newline."""
     body = "os.write(1, json.dumps({'id': id, 'label': given}).encode()); os._exit(0)"
-    assert run(shop_with_six, body, in_flight=in_flight) == expected
+    assert run(six_cases, body, in_flight=in_flight) == expected
 
 
-def test_a_program_that_dies_on_every_case_costs_no_more_than_its_cases(shop_with_six: Workshop) -> None:
-    records = run(shop_with_six, "os._exit(1)")
+def test_a_program_that_dies_on_every_case(six_cases: Workshop) -> None:
+    records = run(six_cases, "os._exit(1)")
     assert errors(records) == {f"c{n}": "crash" for n in range(6)}
     assert [record["outcome"] for record in records] == ["FN", "FP"] * 3
 
@@ -162,29 +160,29 @@ NOT_READY = {
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("how", NOT_READY)
-def test_a_program_that_is_not_ready_is_said_at_once(how: str, jobs: str, shop_with_six: Workshop) -> None:
+def test_a_program_that_does_not_get_ready_is_reported_at_once(how: str, jobs: str, six_cases: Workshop) -> None:
     whole, word = NOT_READY[how]
-    shop_with_six.stream("", whole=whole)
-    done = shop_with_six.call("run", "toy", "-o", "out.jsonl", "-j", jobs)
+    six_cases.stream("", whole=whole)
+    done = six_cases.call("run", "toy", "-o", "out.jsonl", "-j", jobs)
     assert done.status == 2
     assert word in done.err
     assert "streamer" in done.err
     assert done.err.count("\n") == 1
-    assert not (shop_with_six.folder / "out.jsonl").exists()
+    assert not (six_cases.folder / "out.jsonl").exists()
 
 
-def test_a_user_is_told_what_is_waited_for(shop_with_six: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that does not flush would be waited for without a word."""
+def test_the_user_is_told_what_the_harness_waits_for(six_cases: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the hint, nothing would show that a program does not flush its output."""
     monkeypatch.setattr("harness.interface.stream.HINT_SECONDS", 0.01)
     body = STREAM.format(body=f"    {GOOD}").replace("say(ready=True)", "time.sleep(0.5); say(ready=True)")
-    shop_with_six.stream("", whole=body)
-    done = shop_with_six.call("run", "toy")
+    six_cases.stream("", whole=body)
+    done = six_cases.call("run", "toy")
     assert done.status == 0
     assert 'hate: waiting for streamer to say {"ready":true}; does it flush its output?\n' in done.err
 
 
 def test_what_the_program_is_told(shop: Workshop) -> None:
-    """docs/interfaces.md: test, parameters, training material; then the id first, then the input, then the rest."""
+    """docs/interfaces.md: test, parameters, training cases; then, for each case, id, input and the rest."""
     shop.script(rows="id,input,expect,writer\n1,a,a,w\n", sections='[train]\ntable = "train.csv"\n')
     shop.write("toy/train.csv", "id,input,expect\nt1,a,A\n")
     body = "open('seen', 'w').write(json.dumps([hello, open(hello['train']).read(), line]))\n" + GOOD
@@ -199,13 +197,13 @@ def test_what_the_program_is_told(shop: Workshop) -> None:
     assert line == '{"id":"1","input":"a","columns":{"writer":"w"}}\n'
 
 
-def test_the_program_ends_when_its_input_does(shop_with_six: Workshop) -> None:
+def test_the_program_ends_when_its_input_does(six_cases: Workshop) -> None:
     whole = STREAM.format(body=f"    {GOOD}") + "open('ended', 'w').write('well')\n"
-    run(shop_with_six, "", whole=whole)
-    assert (shop_with_six.folder / "ended").read_text() == "well"
+    run(six_cases, "", whole=whole)
+    assert (six_cases.folder / "ended").read_text() == "well"
 
 
-def test_repeats_have_the_same_id_and_tell_which_they_are(shop: Workshop) -> None:
+def test_repeats_have_the_same_id_and_a_number(shop: Workshop) -> None:
     shop.script(2)
     records = run(shop, "say(id=id, label=str(case.get('repeat', 1)))", "--repeat", "3")
     assert [(record["id"], record["actual"]) for record in records] == [

@@ -1,22 +1,23 @@
-"""Parameters as they are written on a command line: lists, ranges in decimal arithmetic, logarithmic ranges."""
+"""Parameters on the command line: lists, ranges in decimal arithmetic, logarithmic ranges."""
 
 import math
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import UsageError
 from harness.params import MOST_VALUES, Param, ParamType, nearest, split_assignment
-from harness.params import settings as chosen
+from harness.params import settings as set_params
+from tests.simulation import examples
 
 FLOAT = Param("x", ParamType.FLOAT, 0.0)
 INT = Param("n", ParamType.INT, 0)
 STRING = Param("s", ParamType.STRING, "")
 BOOL = Param("b", ParamType.BOOL, False)
-quickly = settings(deadline=None, derandomize=True, max_examples=150)
+quickly = examples(150)
 
 decimals = st.decimals(min_value=-1000, max_value=1000, allow_nan=False, allow_infinity=False, places=4)
 steps = st.decimals(min_value="0.0001", max_value=10, places=4)
@@ -50,14 +51,14 @@ def test_a_range_of_whole_numbers_may_be_written_with_exponents() -> None:
     assert INT.parse_many("0:1000:5e2") == [0, 500, 1000]
 
 
-def test_a_colon_or_a_number_in_text_is_only_text() -> None:
+def test_text_is_not_expanded_as_a_range() -> None:
     assert STRING.parse_many("0:1:0.1,a:b") == ["0:1:0.1", "a:b"]
 
 
 @quickly
 @given(decimals, steps, st.integers(0, 200))
 def test_a_range_is_the_grid_of_exact_fractions(first: Decimal, step: Decimal, count: int) -> None:
-    """Twin: the same grid in rational arithmetic; float() of the exact value is the nearest float."""
+    """Compared with the same grid in rational arithmetic; float() of the exact value is the nearest float."""
     last = Fraction(first) + count * Fraction(step)
     text = f"{first}:{Decimal(last.numerator) / Decimal(last.denominator)}:{step}"
     assert FLOAT.parse_many(text) == [float(Fraction(first) + i * Fraction(step)) for i in range(count + 1)]
@@ -65,7 +66,7 @@ def test_a_range_is_the_grid_of_exact_fractions(first: Decimal, step: Decimal, c
 
 @quickly
 @given(decimals, decimals, steps)
-def test_no_value_lies_beyond_the_end_and_the_next_one_would(first: Decimal, last: Decimal, step: Decimal) -> None:
+def test_no_value_is_beyond_the_end_but_the_next_one_would_be(first: Decimal, last: Decimal, step: Decimal) -> None:
     signed = step if last >= first else -step
     if abs(last - first) / step > 2000:
         step, signed = abs(last - first), last - first
@@ -96,14 +97,14 @@ def test_other_values_come_back_from_their_text(number: int, flag: bool, text: s
     assert STRING.parse(text) == text
 
 
-def test_more_digits_than_a_decimal_context_has_are_kept() -> None:
-    """Exact arithmetic also past 28 digits: the end, 1, is not reached from just above 0."""
+def test_numbers_with_more_than_28_digits_are_exact() -> None:
+    """The end, 1, is not reached from just above 0."""
     assert len(FLOAT.parse_many("1e-200:1:0.1")) == 10
     assert INT.parse_many("1" + "0" * 40 + ":1" + "0" * 39 + "5:1") == [10**40 + i for i in range(6)]
 
 
 @pytest.mark.parametrize(
-    ("param", "text", "said"),
+    ("param", "text", "expected"),
     [
         (FLOAT, "abc", "'abc' is not a finite number"),
         (FLOAT, "", "'' is not a finite number"),
@@ -129,23 +130,23 @@ def test_more_digits_than_a_decimal_context_has_are_kept() -> None:
         (FLOAT, "1:10:x1.0000001", f"more than {MOST_VALUES:,} values"),
     ],
 )
-def test_bad_values_are_named_with_their_parameter(param: Param, text: str, said: str) -> None:
+def test_messages_name_the_bad_value_and_its_parameter(param: Param, text: str, expected: str) -> None:
     with pytest.raises(UsageError) as caught:
         param.parse_many(text)
-    assert said in str(caught.value)
+    assert expected in str(caught.value)
     assert str(caught.value).startswith(f"--param {param.name}=")
     assert "\n" not in str(caught.value)
 
 
 def test_a_million_values_are_allowed_and_not_one_more() -> None:
     assert len(FLOAT.parse_many(f"1:{MOST_VALUES}:1")) == MOST_VALUES
-    with pytest.raises(UsageError, match="take a larger step"):
+    with pytest.raises(UsageError, match="use a larger step"):
         FLOAT.parse_many(f"0:{MOST_VALUES}:1")
 
 
-def test_settings_are_defaults_and_what_is_assigned_the_last_time() -> None:
+def test_the_last_assignment_replaces_the_default() -> None:
     declared = {"x": FLOAT, "n": INT, "s": STRING, "b": BOOL}
-    values = chosen(declared, ["x=0.5", "s=a=b", "n=1", "n = 2"])
+    values = set_params(declared, ["x=0.5", "s=a=b", "n=1", "n = 2"])
     assert values == {"x": 0.5, "n": 2, "s": "a=b", "b": False}
 
 
@@ -155,14 +156,14 @@ def test_an_assignment_needs_a_name_and_a_value(text: str) -> None:
         split_assignment(text)
 
 
-def test_a_misspelt_parameter_is_told_the_nearest() -> None:
+def test_a_misspelt_parameter_gets_a_suggestion() -> None:
     with pytest.raises(UsageError, match=r"--param treshold=1: no parameter 'treshold'; did you mean 'threshold'\?"):
-        chosen({"threshold": FLOAT, "tuples": INT}, ["treshold=1"])
+        set_params({"threshold": FLOAT, "tuples": INT}, ["treshold=1"])
     assert nearest("zzz", ["b", "a"]) == "known: a, b"
     assert nearest("zzz", []) == "there are none"
 
 
-def test_the_type_that_a_default_shows() -> None:
-    shown = [ParamType.of(value) for value in (True, 1, 1.0, "1")]
-    assert shown == [ParamType.BOOL, ParamType.INT, ParamType.FLOAT, ParamType.STRING]
+def test_the_type_of_a_default() -> None:
+    types = [ParamType.of(value) for value in (True, 1, 1.0, "1")]
+    assert types == [ParamType.BOOL, ParamType.INT, ParamType.FLOAT, ParamType.STRING]
     assert all(math.isfinite(v) for v in FLOAT.parse_many("1e-300:1e300:x1e100") if isinstance(v, float))

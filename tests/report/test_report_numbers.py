@@ -1,4 +1,4 @@
-"""Numbers, intervals and p-values as people read them: one way each, and nothing that says less or more than it is."""
+"""Numbers, intervals and p-values as text: one format each, which says neither more nor less than is known."""
 
 import pytest
 from hypothesis import given
@@ -9,7 +9,7 @@ from harness.report.numbers import (
     distance,
     estimate_cells,
     interval_text,
-    listed,
+    join_names,
     method_name,
     method_words,
     p_is,
@@ -32,35 +32,35 @@ def test_an_interval_has_one_spelling() -> None:
     assert estimate_cells(None) == (None, "-")
 
 
-@pytest.mark.parametrize(("value", "text", "said"), [
+@pytest.mark.parametrize(("value", "text", "sentence"), [
     (0.0123, "0.0123", "p = 0.0123"), (1.0, "1.0000", "p = 1.0000"), (0.0001, "0.0001", "p = 0.0001"),
     (0.00009, "<0.0001", "p < 0.0001"), (0.0, "<0.0001", "p < 0.0001"), (None, "-", "p = -"),
     (float("nan"), "-", "p = -"),
 ])  # fmt: skip
-def test_p_values(value: float | None, text: str, said: str) -> None:
-    assert (p_text(value), p_is(value)) == (text, said)
+def test_p_values(value: float | None, text: str, sentence: str) -> None:
+    assert (p_text(value), p_is(value)) == (text, sentence)
 
 
 def test_confidence_is_in_percent() -> None:
     assert [percent(share) for share in (0.95, 0.9, 0.995)] == ["95 %", "90 %", "99.5 %"]
 
 
-@pytest.mark.parametrize(("low", "high", "said"), [
+@pytest.mark.parametrize(("low", "high", "sentence"), [
     (0.0123, 0.0845, "1.2 to 8.5 points"), (0.0004, 0.008, "0.04 to 0.80 points"),
     (0.00004, 0.008, "0.004 to 0.800 points"), (0.25, None, "25.0 points"),
 ])  # fmt: skip
-def test_a_distance_has_the_digits_that_it_takes(low: float, high: float | None, said: str) -> None:
-    assert distance(low, high) == said
+def test_a_distance_has_the_digits_that_it_needs(low: float, high: float | None, sentence: str) -> None:
+    assert distance(low, high) == sentence
 
 
 @given(low=st.floats(1e-5, 0.9), more=st.floats(0, 0.1))
 def test_no_lead_is_by_nothing(low: float, more: float) -> None:
-    """ "Better by 0.0 to 0.8 points" is no lead."""
+    """ "Better by 0.0 to 0.8 points" is not a lead."""
     first = distance(low, low + more).split()[0]
     assert float(first) > 0
 
 
-def test_what_is_no_rate_is_said_as_the_number_it_is() -> None:
+def test_a_distance_that_is_not_a_rate_is_a_plain_number() -> None:
     assert distance(0.01234, 0.2, rate=False) == "0.0123 to 0.2000"
 
 
@@ -78,4 +78,4 @@ def test_words_in_the_plural_and_in_a_row() -> None:
         "1 degree of freedom",
         "7 degrees of freedom",
     ]
-    assert [listed(names) for names in (["a"], ["a", "b"], ["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
+    assert [join_names(names) for names in (["a"], ["a", "b"], ["a", "b", "c"])] == ["a", "a and b", "a, b and c"]

@@ -1,4 +1,4 @@
-"""Tables in every format, and hostile text that must not act in any of them."""
+"""Tables in every format, and hostile text that must be harmless in all of them."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
@@ -18,8 +18,9 @@ from harness.report.blocks import Block, ExactNumber, Heading, Paragraphs, Table
 from harness.report.counts import CountRow, count_row, count_table, tidy_table
 from harness.report.formats import TABULAR, WRITERS, Format, notebook_html, render, render_document
 from harness.report.text import markdown, one_word, safe, spreadsheet, tex, width
+from tests.simulation import examples
 
-quickly = settings(deadline=None, derandomize=True, max_examples=150)
+quickly = examples(150)
 TABLE = Table(
     ["name", "tests", "rate", "note"],
     [["wisard", 1434, 0.87654, "fine"], ["witch", 7, None, "not so fine"]],
@@ -135,8 +136,8 @@ def test_a_table_without_rows_has_its_header(style: Format) -> None:
 
 @quickly
 @given(texts, texts, st.sampled_from([Format.TABLE, Format.PLAIN, Format.TEX, Format.MD]))
-def test_no_text_acts_on_a_terminal_or_breaks_a_line(header: str, text: str, style: Format) -> None:
-    """Also the names of columns are other people's."""
+def test_text_is_harmless_on_a_terminal_and_stays_on_one_line(header: str, text: str, style: Format) -> None:
+    """The names of columns are untrusted too."""
     table = Table(["id", header, "last"], [[1, text, text], [2, "x", "y"]])
     plain = Table(["id", "header", "last"], [[1, "x", "x"], [2, "x", "y"]])
     shown = render(table, style, terminal_width=400)
@@ -147,7 +148,7 @@ def test_no_text_acts_on_a_terminal_or_breaks_a_line(header: str, text: str, sty
 
 @quickly
 @given(texts)
-def test_csv_cells_come_back_and_are_no_formulas(text: str) -> None:
+def test_csv_cells_are_read_back_and_are_not_formulas(text: str) -> None:
     shown = render(Table(["a", text], [[text, 1]]), Format.CSV)
     header, row = csv.reader(io.StringIO(shown, newline=""))
     for cell in (header[1], row[0]):
@@ -187,7 +188,7 @@ def test_tex_has_no_commands_but_our_own(text: str) -> None:
     assert not tex(text).lstrip().startswith(("[", "*"))
 
 
-def test_tex_is_taken_by_tex(tmp_path: Path) -> None:
+def test_tex_compiles(tmp_path: Path) -> None:
     program = shutil.which("pdflatex")
     if program is None:
         pytest.skip("TeX is not installed")
@@ -219,7 +220,7 @@ def test_long_text_is_folded_and_not_lost() -> None:
     assert all(len(line) <= 40 for line in shown.splitlines())
 
 
-def test_counts_are_rows_as_the_design_page_has_them() -> None:
+def test_counts_are_rows_with_the_promised_keys() -> None:
     row = count_row({"threshold": 0.5}, Counts(TP=5, TN=3, FP=1, FN=1, ER=1))
     assert list(row) == ["params", "tests", "TP", "TN", "FP", "FN", "ER", "rate", "interval", "replication"]
     assert (row["tests"], row["rate"], row["params"]) == (10, 0.8, {"threshold": 0.5})

@@ -1,4 +1,4 @@
-"""Tables on a terminal: no number is ever cut, no line is wider than the terminal while its words allow."""
+"""Tables on a terminal: no number is ever split, and lines fit the terminal if their words allow it."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,7 +33,7 @@ def test_a_column_of_words_is_folded_between_them() -> None:
     ]
 
 
-def test_columns_that_do_not_fit_go_beneath_with_the_first_again() -> None:
+def test_columns_that_do_not_fit_go_below_with_the_first_column_repeated() -> None:
     rows = [("name", *(f"column {i}" for i in range(9))), ("x", *("0.1234 to 0.5678" for _ in range(9)))]
     parts = terminal_table(rows, [False] * 10, 60).split("\n\n")
     assert len(parts) == 3

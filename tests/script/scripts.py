@@ -9,7 +9,7 @@ from harness.errors import HateError
 from harness.model import Case
 from harness.script.cases import CaseSet, load_cases
 from harness.script.load import Script, load_script
-from harness.site.data import fetch_data
+from harness.site.fetch import fetch_data
 
 HEAD = """\
 format = 1
@@ -30,7 +30,7 @@ INLINE = '[[cases.case]]\nid = "1"\ninput = "a"\nexpect = "x"\n'
 
 
 def script_in(folder: Path, toml: str, files: Mapping[str, str | bytes] | None = None) -> Path:
-    """A script with its files; `cases.csv` is there unless another is given."""
+    """Write a script with its files; `cases.csv` has a default."""
     for name, content in {"cases.csv": CASES, **(files or {})}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
@@ -53,7 +53,7 @@ def script(path: Path) -> Script:
 
 
 def mistakes(path: Path) -> str:
-    """What a user is told, the folder's name left out."""
+    """The error message, without the folder's name."""
     with pytest.raises(HateError) as caught:
         load(path)
     assert caught.value.exit_code == 2

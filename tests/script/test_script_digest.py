@@ -1,4 +1,4 @@
-"""The identity of a test, computed here once more from the words of the design page."""
+"""The digest of a test, computed again from its definition in docs/test-scripts.md."""
 
 import hashlib
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_the_digest_is_over_the_script_each_table_and_each_data_entry(tmp_path: 
     assert script(path).digest == f"1:{listing(named)}"
 
 
-def test_what_the_script_does_not_name_does_not_count(tmp_path: Path) -> None:
+def test_files_that_the_script_does_not_name_do_not_count(tmp_path: Path) -> None:
     path = script_in(tmp_path, HEAD + TABLE + REST, FILES)
     before = script(path).digest
     (tmp_path / "README.md").write_text("something else")
@@ -65,7 +65,7 @@ def test_what_the_script_does_not_name_does_not_count(tmp_path: Path) -> None:
     assert script(path).digest == before
 
 
-def test_the_folder_in_which_a_test_lies_does_not_count(tmp_path: Path) -> None:
+def test_the_folder_of_a_test_does_not_count(tmp_path: Path) -> None:
     here, there = (script_in(tmp_path / name, HEAD + TABLE + REST, FILES) for name in ("here", "there/deep"))
     assert script(here).digest == script(there).digest
 
@@ -81,7 +81,7 @@ def test_any_byte_changes_the_digest(tmp_path: Path, name: str) -> None:
         assert script(path).digest != before
 
 
-def test_a_name_counts_as_well_as_a_content(tmp_path: Path) -> None:
+def test_names_count_as_well_as_contents(tmp_path: Path) -> None:
     path = script_in(tmp_path, HEAD + TABLE, {"other.csv": CASES})
     before = script(path).digest
     path.write_text(path.read_text().replace("cases.csv", "other.csv"))

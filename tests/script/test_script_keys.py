@@ -9,7 +9,7 @@ from harness.engine.header import _design
 from harness.model import ErrorRule
 from harness.params import Param, ParamType
 from harness.script.cases import training
-from harness.site.data import fetch_data
+from harness.site.fetch import fetch_data
 from tests.script.scripts import CASES, HEAD, INLINE, TABLE, cases, load, script, script_in
 
 EVERYTHING = '''
@@ -139,16 +139,16 @@ def test_references_become_absolute_paths_and_other_text_stays(tmp_path: Path) -
     ]
 
 
-def test_training_material_has_labels_and_paths(tmp_path: Path) -> None:
+def test_training_cases_have_labels_and_paths(tmp_path: Path) -> None:
     path = script_in(tmp_path, EVERYTHING, FILES)
     (question,) = training(script(path), fetch_data(script(path)))
     assert (question.id, question.input, question.expect) == ("9", str(tmp_path / "images" / "1.pgm"), "x")
-    # A score test: whether the claim is true is told beside it.
+    # In a score test, a column says whether the claim is true.
     assert question.columns == {"day": "mon", "positive": True}
 
 
 def test_the_label_of_a_training_case_is_its_real_class(tmp_path: Path) -> None:
-    """Cases with claims may serve for training too: a false claim is no label."""
+    """Cases with claims may be training cases too: a false claim is not a label."""
     table = "input,expect,positive,truth\na,x,true,\nb,x,false,y\nc,x,false,\n"
     path = script_in(tmp_path, HEAD + TABLE + '[train]\ntable = "train.csv"\n', {"train.csv": table})
     questions = list(training(script(path), {}))
@@ -168,10 +168,10 @@ def test_tolerance_is_the_default_of_a_decision_parameter(
     assert loaded.script.rules.relative_tolerance is relative
 
 
-@pytest.mark.parametrize(("said", "rule"), [("failure", ErrorRule.FAILURE), ("refuse", ErrorRule.REFUSE),
+@pytest.mark.parametrize(("value", "rule"), [("failure", ErrorRule.FAILURE), ("refuse", ErrorRule.REFUSE),
                                             ("abort", ErrorRule.ABORT)])  # fmt: skip
-def test_errors_may_be_any_of_three(tmp_path: Path, said: str, rule: ErrorRule) -> None:
-    toml = HEAD.replace('"label"', f'"label"\nerrors = "{said}"') + TABLE
+def test_errors_may_be_any_of_three(tmp_path: Path, value: str, rule: ErrorRule) -> None:
+    toml = HEAD.replace('"label"', f'"label"\nerrors = "{value}"') + TABLE
     assert load(script_in(tmp_path, toml)).script.file.test.errors is rule
 
 
@@ -183,7 +183,7 @@ def test_weights_in_every_form(tmp_path: Path, weights: str) -> None:
     assert ("weights" in _design(loaded)) is (weights != '"cases"')
 
 
-def test_the_least_that_a_script_needs(tmp_path: Path) -> None:
+def test_a_minimal_script(tmp_path: Path) -> None:
     loaded = load(script_in(tmp_path, HEAD + TABLE))
     assert (loaded.stratum, loaded.psu, loaded.strata, loaded.weights) == (None, None, None, None)
     assert loaded.script.params["threshold"].default == 0.0
@@ -223,8 +223,8 @@ def test_inline_cases(tmp_path: Path) -> None:
     assert (second.positive, second.truth, second.columns) == (False, "y", {"day": 5})
 
 
-def test_labels_are_compared_without_the_blanks_around_them(tmp_path: Path) -> None:
-    """Answers are stripped, so a claim with blanks, as in `1, a, x`, could never be met."""
+def test_spaces_around_labels_are_removed(tmp_path: Path) -> None:
+    """Answers are stripped, so they could never equal a claim with spaces, as in `1, a, x`."""
     (case,) = cases(script_in(tmp_path, HEAD + TABLE, {"cases.csv": "id, input, expect, truth\n1,a, x , y\n"}))
     assert (case.expect, case.truth) == ("x", "y")
     (case,) = cases(script_in(tmp_path, HEAD + INLINE.replace('"x"', '" x "')))
@@ -251,7 +251,7 @@ def test_cases_from_a_glob_with_a_pattern(tmp_path: Path) -> None:
     assert [c.columns for c in found] == [{"writer": "01"}, {"writer": "17", "odd": "x"}, {"writer": "02"}]
 
 
-def test_cases_can_be_gone_through_again_and_again(tmp_path: Path) -> None:
+def test_cases_can_be_iterated_again(tmp_path: Path) -> None:
     loaded = load(script_in(tmp_path, HEAD + TABLE, {"cases.csv": CASES}))
     assert list(loaded) == list(loaded)
     inline = load(script_in(tmp_path, HEAD + INLINE))

@@ -1,4 +1,4 @@
-"""Finding tests: by path, by name, in the working folder, in libraries, among the bundled ones."""
+"""Finding tests by path, or by name in the working folder, in libraries and among the bundled tests."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def named(folder: Path, name: str, version: str = "1.0") -> Path:
+def write_script(folder: Path, name: str, version: str = "1.0") -> Path:
     return script_in(folder, (HEAD + TABLE).replace('"t"', f'"{name}"').replace('"1.0"', f'"{version}"'))
 
 
@@ -27,20 +27,20 @@ def test_bundled_tests_are_found_by_name() -> None:
     assert {"hdigits", "blank"} <= {found.name for found in find_all() if found.site == "bundled"}
 
 
-def test_the_working_folder_comes_first_then_libraries_then_the_bundled_ones(
+def test_the_working_folder_comes_first_then_libraries_then_bundled_tests(
     here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_environment = named(tmp_path / "environment" / "x", "hdigits")
+    in_environment = write_script(tmp_path / "environment" / "x", "hdigits")
     monkeypatch.setenv("HATE_LIBRARY", str(tmp_path / "environment"))
     assert find_script("hdigits") == in_environment
-    given = named(tmp_path / "given" / "x", "hdigits")
-    assert find_script("hdigits", [tmp_path / "given"]) == given
-    own = named(here / "mine", "hdigits")
-    assert find_script("hdigits", [tmp_path / "given"]).resolve() == own
+    in_option = write_script(tmp_path / "option" / "x", "hdigits")
+    assert find_script("hdigits", [tmp_path / "option"]) == in_option
+    own = write_script(here / "mine", "hdigits")
+    assert find_script("hdigits", [tmp_path / "option"]).resolve() == own
 
 
 def test_a_version_chooses_among_several(here: Path) -> None:
-    one, two = named(here / "a", "x", "1.0"), named(here / "b", "x", "2.0")
+    one, two = write_script(here / "a", "x", "1.0"), write_script(here / "b", "x", "2.0")
     assert find_script("x").resolve() == one
     assert find_script("x@2.0").resolve() == two
     with pytest.raises(UsageError, match=r"test 'x' has no version 3; there is 1\.0, 2\.0"):
@@ -48,19 +48,19 @@ def test_a_version_chooses_among_several(here: Path) -> None:
 
 
 def test_a_script_is_found_by_file_and_by_folder(here: Path) -> None:
-    path = named(here / "a", "x")
+    path = write_script(here / "a", "x")
     for text in ("a", "a/", "./a", "a/t.hate.toml", str(path), str(path.parent)):
         assert find_script(text).resolve() == path
 
 
 def test_a_byte_order_mark_does_not_hide_a_test(here: Path) -> None:
-    path = named(here / "a", "marked")
+    path = write_script(here / "a", "marked")
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert find_script("marked").resolve() == path
 
 
 @pytest.mark.parametrize("content", [b"", b"not toml", b"\xff", b"test = 1", b"test = [1]", b"[test]\nname = 1"])
-def test_what_cannot_be_parsed_is_passed_over(here: Path, content: bytes) -> None:
+def test_files_that_cannot_be_parsed_are_skipped(here: Path, content: bytes) -> None:
     (here / "bad.hate.toml").write_bytes(content)
     assert all(found.path.name != "bad.hate.toml" for found in find_all())
 
@@ -75,7 +75,7 @@ def test_a_folder_with_the_name_of_a_test_and_no_script_does_not_hide_it(here: P
     assert find_script("hdigits").name == "hdigits.hate.toml"
 
 
-def test_what_is_not_there_is_told_with_the_nearest() -> None:
+def test_an_unknown_name_gets_a_suggestion() -> None:
     with pytest.raises(UsageError, match=r"no test 'hdigit'; did you mean 'hdigits'\?"):
         find_script("hdigit")
     with pytest.raises(ScriptError, match=r"x/y: no such script"):
@@ -84,13 +84,13 @@ def test_what_is_not_there_is_told_with_the_nearest() -> None:
         find_script("none.toml")
 
 
-def test_a_folder_of_several_scripts_asks_for_one(here: Path) -> None:
-    named(here / "a", "x").rename(here / "a" / "x.hate.toml")
-    named(here / "a", "y")
-    with pytest.raises(ScriptError, match=r"a/: holds 2 scripts, t\.hate\.toml, x\.hate\.toml; name one"):
+def test_a_folder_with_several_scripts_is_refused(here: Path) -> None:
+    write_script(here / "a", "x").rename(here / "a" / "x.hate.toml")
+    write_script(here / "a", "y")
+    with pytest.raises(ScriptError, match=r"a/: has 2 scripts, t\.hate\.toml, x\.hate\.toml; name one"):
         find_script("a/")
 
 
-def test_a_library_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_library_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such folder; see --library and HATE_LIBRARY"):
         library_folders([tmp_path / "none"])

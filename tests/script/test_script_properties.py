@@ -6,15 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import HateError
 from harness.model import crossed
 from harness.script.load import load_script
 from tests.script.scripts import HEAD, TABLE, cases, load, script_in
+from tests.simulation import examples
 
-quickly = settings(deadline=None, derandomize=True, max_examples=80)
+quickly = examples(80)
 KEYS = [
     "format", "test", "name", "version", "task", "data", "images", "path", "url", "sha256", "train", "table", "cases",
     "glob", "pattern", "case", "params", "threshold", "type", "default", "decision", "design", "stratum", "psu",
@@ -40,16 +41,16 @@ lines = st.one_of(
 @quickly
 @given(st.lists(lines, max_size=12), st.booleans())
 def test_any_toml_is_a_script_or_a_script_error(
-    tmp_path_factory: pytest.TempPathFactory, given_lines: list[str], begun: bool
+    tmp_path_factory: pytest.TempPathFactory, some_lines: list[str], has_head: bool
 ) -> None:
-    """Whatever is written, a user gets a message about their own file and no internal error."""
-    path = script_in(tmp_path_factory.mktemp("t"), (HEAD + TABLE if begun else "") + "\n".join(given_lines))
-    said = _loaded_or_told(path)
-    assert said == "2 cases" or str(path) in said
-    assert "pydantic" not in said
+    """Whatever is in the file, the user gets a message about it, and no internal error."""
+    path = script_in(tmp_path_factory.mktemp("t"), (HEAD + TABLE if has_head else "") + "\n".join(some_lines))
+    result = _load_result(path)
+    assert result == "2 cases" or str(path) in result
+    assert "pydantic" not in result
 
 
-def _loaded_or_told(path: Path) -> str:
+def _load_result(path: Path) -> str:
     try:
         return f"{len(load(path))} cases"
     except HateError as error:
@@ -84,31 +85,30 @@ rows = st.lists(st.tuples(texts.filter(bool), texts, texts.filter(str.strip), st
 @quickly
 @given(rows, st.sampled_from(["cases.csv", "cases.tsv", "cases.jsonl"]))
 def test_cases_come_back_as_they_were_written(
-    tmp_path_factory: pytest.TempPathFactory, given_rows: list[tuple[str, str, str, bool, str]], name: str
+    tmp_path_factory: pytest.TempPathFactory, some_rows: list[tuple[str, str, str, bool, str]], name: str
 ) -> None:
     header = ("id", "input", "expect", "positive", "day")
     if name.endswith(".jsonl"):
-        content = "".join(json.dumps(dict(zip(header, row, strict=True))) + "\n" for row in given_rows)
+        content = "".join(json.dumps(dict(zip(header, row, strict=True))) + "\n" for row in some_rows)
     else:
         out = io.StringIO()
         delimiter = "\t" if name.endswith(".tsv") else ","
-        csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows([header, *given_rows])
+        csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows([header, *some_rows])
         content = out.getvalue()
     found = cases(script_in(tmp_path_factory.mktemp("t"), f'{HEAD}[cases]\ntable = "{name}"\n', {name: content}))
     assert [(c.id, c.input, c.expect, c.positive, c.columns["day"]) for c in found] == [
-        (case_id, given_input, expect.strip(), positive, day)
-        for case_id, given_input, expect, positive, day in given_rows
+        (case_id, case_input, expect.strip(), positive, day) for case_id, case_input, expect, positive, day in some_rows
     ]
 
 
 @quickly
 @given(st.lists(texts, min_size=1, max_size=3), st.lists(texts, min_size=1, max_size=3))
-def test_no_two_crossings_collide(one: list[str], other: list[str]) -> None:
+def test_combinations_stay_distinct(one: list[str], other: list[str]) -> None:
     if len(one) == len(other):
         assert (crossed(one) == crossed(other)) is (one == other)
 
 
-def test_two_hundred_thousand_cases_are_read_without_keeping_them(tmp_path: Path) -> None:
+def test_two_hundred_thousand_cases(tmp_path: Path) -> None:
     table = "id,input,expect,writer\n" + "".join(f"{i},text {i},{i % 10},{i % 13}\n" for i in range(200_000))
     loaded = load(script_in(tmp_path, HEAD + TABLE + '[design]\nstratum = "expect"\n', {"cases.csv": table}))
     assert (len(loaded), loaded.positives, loaded.strata) == (200_000, 200_000, 10)

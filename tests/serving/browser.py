@@ -1,4 +1,4 @@
-"""A real browser, chromium without a window, spoken to through pipes in the protocol of its developer tools."""
+"""A real browser, headless Chromium, controlled through pipes with the protocol of its developer tools."""
 
 import fcntl
 import itertools
@@ -24,7 +24,7 @@ FLAGS = [
 
 
 class Browser:
-    """One page of it."""
+    """A page in the browser."""
 
     def __init__(self, writing: int, reading: int) -> None:
         self._writing = writing
@@ -32,7 +32,7 @@ class Browser:
         self._numbers = itertools.count(1)
         self._rest = b""
         self._session = ""
-        # What the page complained of: blocked scripts and styles, missing files, exceptions, dialogs.
+        # Complaints of the page: blocked scripts and styles, missing files, exceptions, dialogs.
         self.complaints: list[Any] = []
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -40,7 +40,7 @@ class Browser:
             self.ask(f"{domain}.enable")
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """A command and its answer."""
+        """Send a command, and return its answer."""
         number = next(self._numbers)
         message = {"id": number, "method": method, "params": params}
         message |= {"sessionId": self._session} if self._session else {}
@@ -80,7 +80,7 @@ class Browser:
         self.arrive()
 
     def arrive(self) -> None:
-        """Wait for a page that is on its way."""
+        """Wait until the page has loaded."""
         self._wait(lambda said: said.get("method") == "Page.loadEventFired")
 
     def find(self, expression: str) -> Any:
@@ -90,7 +90,7 @@ class Browser:
         return found["result"].get("value")
 
     def click(self, selector: str) -> None:
-        """A click of the mouse on an element."""
+        """Click on an element."""
         place = self.find(
             f"(e => {{ e.scrollIntoView({{block: 'center'}}); const b = e.getBoundingClientRect(); "
             f"return [b.x + b.width / 2, b.y + b.height / 2]; }})(document.querySelector({json.dumps(selector)}))"
@@ -101,7 +101,7 @@ class Browser:
 
 @contextmanager
 def browsing() -> Iterator[Browser]:
-    """A browser with a profile of its own."""
+    """A browser with a new profile."""
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("chromium is not installed")

@@ -1,4 +1,4 @@
-"""Sites that are served: in this process, by `hate serve` in a process of its own, and by nginx."""
+"""Serve sites: in this process, by `hate serve` in a separate process, and by nginx."""
 
 import hashlib
 import json
@@ -58,12 +58,12 @@ http {{
 
 @dataclass
 class Served:
-    """A server that runs, and what to ask it."""
+    """A running server, and how to send it requests."""
 
     url: str
-    # What it wrote to its log.
+    # The lines of its log.
     log: list[str] = field(default_factory=list)
-    # Of a server that is not in this one.
+    # If the server is in another process.
     process: "subprocess.Popen[str] | None" = None
 
     def get(self, path: str, **more: Any) -> requests.Response:
@@ -77,7 +77,7 @@ class Served:
         return requests.put(self.url + path, data=data, headers=headers, timeout=WAIT, **more)
 
     def raw(self, request: bytes) -> bytes:
-        """An answer to bytes that no client would send."""
+        """The answer to bytes that no client would send."""
         host, _, port = self.url.removeprefix("http://").rpartition(":")
         with socket.create_connection((host, int(port)), timeout=WAIT) as connection:
             connection.sendall(request)
@@ -88,7 +88,7 @@ class Served:
 
 
 def published_site(root: Path) -> Path:
-    """The bundled digits with their three transcripts, and the blanks with none."""
+    """The bundled digits with their three transcripts, and the blanks without any."""
     scripts, runs = bundled("test_scripts"), bundled("transcripts") / "hdigits"
     publish(
         root, [read_test_candidate(scripts / "hdigits"), read_test_candidate(scripts / "blank")], title="Some tests"
@@ -112,7 +112,7 @@ def toy_script(folder: Path, *, name: str = "toy", cases: int = 20, **keys: str)
 
 
 def toy_transcript(site: Path, *, name: str = "toy", wrong: Sequence[int] = (), ids: str = "c", **more: Any) -> bytes:
-    """A run of a published toy that is right but for some cases; `more` are keys of its header, or of all records."""
+    """A run of a published toy test, wrong on some cases; `more` are keys of its header, or of all records."""
     index = open_folder(site).test(name)
     assert index is not None
     version = index.latest
@@ -132,7 +132,7 @@ def toy_transcript(site: Path, *, name: str = "toy", wrong: Sequence[int] = (), 
 
 
 def repeated(transcript: bytes, answers: int, wrong: Sequence[tuple[int, int]] = ()) -> bytes:
-    """The same with so many answers a case, all alike but for some: (place, answer) that are turned into failures."""
+    """The same with several answers per case, all alike except `wrong`: (place, answer) that become failures."""
     header, *records, _ = map(json.loads, transcript.splitlines())
     lines, counts = [json.dumps(header | {"repeat": answers})], dict.fromkeys(("TP", "TN", "FP", "FN", "ER"), 0)
     for place, record in enumerate(records):
@@ -157,7 +157,7 @@ class _Log(logging.Handler):
 
 @contextmanager
 def serve_here(root: Path, **options: Any) -> Iterator[Served]:
-    """The server of `hate serve` on a free port, in a thread of this process: there at once."""
+    """The server of `hate serve` on a free port, in a thread of this process, which is fast."""
     server = make_server(ServeOptions(root, **options))
     with listen("127.0.0.1", 0) as listening:
         served = Served(f"http://127.0.0.1:{listening.getsockname()[1]}")
@@ -177,7 +177,7 @@ def serve_here(root: Path, **options: Any) -> Iterator[Served]:
 def hate_serve(
     root: Path, *words: str | Path, env: dict[str, str] | None = None, before: Callable[[], None] | None = None
 ) -> Iterator[Served]:
-    """`hate serve` on a free port; ended by a signal, as a person would."""
+    """`hate serve` on a free port, stopped by a signal."""
     command = [sys.executable, "-P", "-m", "harness.cli.main", "serve", str(root), "--port", "0", *map(str, words)]
     process = subprocess.Popen(
         command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=before
@@ -200,13 +200,13 @@ def hate_serve(
 
 
 def nginx_program() -> str | None:
-    """Where nginx is; Debian has it where only root looks."""
+    """Where nginx is; on Debian, it is only on root's path."""
     return shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
 @contextmanager
 def nginx(root: Path, folder: Path) -> Iterator[Served]:
-    """nginx, configured as docs/serving.md has it."""
+    """nginx, configured as in docs/serving.md."""
     program = nginx_program()
     if program is None:
         pytest.skip("nginx is not installed")

@@ -11,7 +11,6 @@ from harness.site.publish import publish
 from tests.serving.browser import Browser, browsing
 from tests.serving.served import Served, serve_here, toy_script, toy_transcript
 
-# Not a conftest.py: type checkers take two modules of one name for one.
 PAGES = [
     "/",
     "/?q=nothing+of+the+kind",
@@ -21,7 +20,7 @@ PAGES = [
     "/compare/hdigits@1.0.0?t=wisard&t=witch&t=warlock",
 ]
 WIDTHS = {"desk": (1200, 900, False), "phone": (390, 844, True), "small phone": (320, 568, True)}
-# What is wider than the screen, but for what scrolls in a box of its own.
+# Elements wider than the screen, except those in a box that scrolls.
 OVERFLOW = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
 SMALL_TARGETS = (
     "[...document.querySelectorAll('button, input')].filter(e => e.getBoundingClientRect().height < 18).length"
@@ -66,7 +65,7 @@ def test_a_comparison_is_chosen_without_javascript(browser: Browser, served: Ser
         browser.ask("Emulation.setScriptExecutionDisabled", value=False)
 
 
-def test_nothing_is_asked_of_others_and_nothing_runs(browser: Browser, tmp_path: Path) -> None:
+def test_no_foreign_requests_and_no_scripts(browser: Browser, tmp_path: Path) -> None:
     text = "<script>document.title = 'owned'; alert(1)</script><img src=x onerror=\"document.title='owned'\">"
     description = f"# {text}\n\n{text}\n\n![x](http://127.0.0.1:9/track.png)\n\n[go](javascript:document.title='owned')"
     root = tmp_path / "site"

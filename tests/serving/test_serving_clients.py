@@ -1,4 +1,4 @@
-"""`hate` as a client of a site: the same whoever serves it, and as if it were a folder."""
+"""`hate` as a client of a site: any server behaves the same, and like a folder."""
 
 import json
 from pathlib import Path
@@ -12,8 +12,7 @@ from tests.serving.served import hate_serve, nginx, serve_here, toy_script, toy_
 from tests.workshop import Done, Workshop
 
 
-# Not a conftest.py: type checkers take two modules of one name for one.
-def made(folder: Path) -> Path:
+def make_site(folder: Path) -> Path:
     root = folder / "site"
     publish(root, [read_test_candidate(toy_script(folder / "far", name="far"))], title="Far away")
     for name, wrong in {"alpha": [1], "beta": range(0, 20, 2), "gamma": [0, 1, 2, 3]}.items():
@@ -24,14 +23,14 @@ def made(folder: Path) -> Path:
     return root
 
 
-def go_to(site: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def configure_site(site: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client's configuration: a site, and an empty cache."""
     monkeypatch.setenv("HATE_SITES", site)
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
 
 
-def everything(shop: Workshop) -> list[Done]:
-    """What a user does with a site, from an empty cache, and what they see."""
+def use_site(shop: Workshop) -> list[Done]:
+    """What a user sees of a site, starting with an empty cache."""
     shop.interface("def answer(case, params):\n    return case.input[0] + '0'\n")
     return [
         shop.call("list", "--format", "json"),
@@ -45,15 +44,15 @@ def everything(shop: Workshop) -> list[Done]:
 
 @pytest.mark.parametrize("by", ["hate serve", "nginx"])
 def test_a_site_is_the_same_whoever_serves_it(
-    shop: Workshop, tmp_path: Path, elsewhere: dict[str, str], by: str, monkeypatch: pytest.MonkeyPatch
+    shop: Workshop, tmp_path: Path, clean_env: dict[str, str], by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = made(tmp_path)
-    go_to(str(root), tmp_path / "cache-folder", monkeypatch)
-    expected = everything(shop)
+    root = make_site(tmp_path)
+    configure_site(str(root), tmp_path / "cache-folder", monkeypatch)
+    expected = use_site(shop)
     assert [done.status for done in expected] == [0, 0, 0, 0, 0, 2], [done.err for done in expected]
-    with hate_serve(root, env=elsewhere) if by == "hate serve" else nginx(root, tmp_path / "nginx") as server:
-        go_to(server.url, tmp_path / "cache-served", monkeypatch)
-        check_same(everything(shop), expected)
+    with hate_serve(root, env=clean_env) if by == "hate serve" else nginx(root, tmp_path / "nginx") as server:
+        configure_site(server.url, tmp_path / "cache-served", monkeypatch)
+        check_same(use_site(shop), expected)
 
 
 def check_same(found: list[Done], expected: list[Done]) -> None:
@@ -68,13 +67,13 @@ def check_same(found: list[Done], expected: list[Done]) -> None:
 
 
 def _without_costs(done: Done) -> object:
-    """What a comparison says, but for the time that the run took."""
+    """The output of a comparison without the times of the runs."""
     found = json.loads(done.out)
     return [found["better"], found["groups"], [(pair["a"], pair["b"], pair["z"]) for pair in found["pairs"]]]
 
 
-def test_the_address_of_a_page_is_that_of_the_test(shop: Workshop, tmp_path: Path) -> None:
-    root = made(tmp_path)
+def test_the_address_of_a_page_names_the_test(shop: Workshop, tmp_path: Path) -> None:
+    root = make_site(tmp_path)
     shop.interface("def answer(case, params):\n    return None\n")
     with serve_here(root) as server:
         for address in (f"{server.url}/tests/far", f"{server.url}/tests/far@1.0"):
@@ -82,8 +81,8 @@ def test_the_address_of_a_page_is_that_of_the_test(shop: Workshop, tmp_path: Pat
             assert (done.status, done.row["tests"]) == (0, 20), done.err
 
 
-def test_what_is_submitted_is_found_by_others(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = made(tmp_path)
+def test_others_find_what_is_submitted(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = make_site(tmp_path)
     token = add_token(tmp_path / "tokens.json", "anna")
     shop.interface('NAME = "anna-1"\ndef answer(case, params):\n    return case.input[0] + "0"\n')
     with serve_here(root, tokens=tmp_path / "tokens.json") as server:
@@ -100,12 +99,12 @@ def test_what_is_submitted_is_found_by_others(shop: Workshop, tmp_path: Path, mo
 def test_damage_on_the_server_is_noticed_by_the_client(
     shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    root = made(tmp_path)
+    root = make_site(tmp_path)
     for path in (root / kind).rglob("*"):
         if path.is_file():
             path.write_bytes(path.read_bytes()[:-2] + b"!\n")
     with serve_here(root) as server:
-        go_to(server.url, tmp_path / "cache", monkeypatch)
+        configure_site(server.url, tmp_path / "cache", monkeypatch)
         shop.interface()
         done = shop.call("run", "far")
         assert done.status == 2

@@ -1,4 +1,4 @@
-"""Conditions, ranges and encodings of RFC 9110, apart from any server."""
+"""Conditions, ranges and encodings of RFC 9110, without a server."""
 
 from email.utils import formatdate
 
@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from harness.server.files import Unsatisfiable, accepts_gzip, is_unchanged, requested_range
 
-# Not a conftest.py: type checkers take two modules of one name for one.
 ETAG, MODIFIED = '"abc"', 1_700_000_000.7
 DATE = formatdate(MODIFIED, usegmt=True)
 
@@ -31,7 +30,7 @@ DATE = formatdate(MODIFIED, usegmt=True)
         ({"if-modified-since": "Mon, 99 Nov 99999 00:00:00 GMT"}, False),
     ],
 )
-def test_who_has_it_already(headers: dict[str, str], expected: bool) -> None:
+def test_whether_a_copy_is_current(headers: dict[str, str], expected: bool) -> None:
     assert is_unchanged(headers, ETAG, MODIFIED) is expected
 
 
@@ -66,7 +65,7 @@ def test_ranges_after_the_end(text: str) -> None:
 
 
 @given(st.text(alphabet="bytes=-,0123456789 ", max_size=30), st.integers(0, 50))
-def test_a_range_is_inside_or_none(text: str, size: int) -> None:
+def test_a_range_is_inside_the_file_or_none(text: str, size: int) -> None:
     try:
         found = requested_range({"range": text}, size, ETAG, MODIFIED)
     except Unsatisfiable:
@@ -75,12 +74,12 @@ def test_a_range_is_inside_or_none(text: str, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("condition", "taken"),
+    ("condition", "matches"),
     [(ETAG, True), (DATE, True), ('W/"abc"', False), ('"x"', False), (formatdate(0, usegmt=True), False), ("?", False)],
 )
-def test_a_range_of_another_file_gets_the_whole(condition: str, taken: bool) -> None:
+def test_if_range_with_another_file_gets_the_whole_file(condition: str, matches: bool) -> None:
     found = requested_range({"range": "bytes=0-1", "if-range": condition}, 10, ETAG, MODIFIED)
-    assert (found is not None) is taken
+    assert (found is not None) is matches
 
 
 @pytest.mark.parametrize(
@@ -91,5 +90,5 @@ def test_a_range_of_another_file_gets_the_whole(condition: str, taken: bool) -> 
         ("gzip;q=0, *", False),
     ],
 )  # fmt: skip
-def test_who_takes_gzip(text: str, expected: bool) -> None:
+def test_who_accepts_gzip(text: str, expected: bool) -> None:
     assert accepts_gzip({"accept-encoding": text}) is expected

@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 import requests
 
-from harness.server.files import LARGEST_KEPT
+from harness.server.files import LARGEST_CACHED
 from harness.site.layout import TOP, Ref, file_path, index_path
 from harness.site.sites import open_folder
 from tests.serving.served import Served
 
-# Not a conftest.py: type checkers take two modules of one name for one.
 PLAIN = {"Accept-Encoding": "identity"}
 
 
-def everything(site: Path) -> list[str]:
+def all_files(site: Path) -> list[str]:
     return sorted(path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file() and not hidden(path))
 
 
@@ -35,12 +34,12 @@ def transcript_file(site: Path) -> tuple[str, Ref]:
 
 
 def archive_file(site: Path) -> tuple[str, Ref]:
-    """Large enough to be streamed from the disk."""
+    """A file large enough to be streamed from the disk."""
     site_now = open_folder(site)
     index = site_now.test("hdigits")
     assert index is not None
     found = max(site_now.release(index, index.latest).files, key=lambda file: file.bytes)
-    assert found.bytes > LARGEST_KEPT
+    assert found.bytes > LARGEST_CACHED
     return "/" + file_path(found.sha256), found.ref
 
 
@@ -48,16 +47,16 @@ FILES = pytest.mark.parametrize("find", [transcript_file, archive_file], ids=["i
 Find = Callable[[Path], tuple[str, Ref]]
 
 
-def test_every_file_comes_as_it_is(server: Served, site: Path) -> None:
+def test_every_file_is_served_unchanged(server: Served, site: Path) -> None:
     with requests.Session() as session:
-        for name in everything(site):
+        for name in all_files(site):
             for headers in (PLAIN, {"Accept-Encoding": "gzip"}):
                 answer = session.get(f"{server.url}/{name}", headers=headers, timeout=60)
                 assert answer.status_code == 200, name
                 assert answer.content == (site / name).read_bytes(), name
 
 
-def test_files_that_never_change_are_kept_for_ever_and_the_index_is_asked_for(server: Served, site: Path) -> None:
+def test_immutable_files_are_cached_forever_and_the_index_is_revalidated(server: Served, site: Path) -> None:
     path, _ = transcript_file(site)
     top = open_folder(site).top
     assert top.tests is not None
@@ -66,7 +65,7 @@ def test_files_that_never_change_are_kept_for_ever_and_the_index_is_asked_for(se
     assert server.get(f"/{TOP}").headers["Cache-Control"] == "no-cache"
 
 
-def test_whoever_has_it_is_told_so(server: Served, site: Path) -> None:
+def test_a_current_copy_gets_304(server: Served, site: Path) -> None:
     path, _ = transcript_file(site)
     for name in (path, f"/{TOP}"):
         for encoding in ("identity", "gzip"):
@@ -74,7 +73,7 @@ def test_whoever_has_it_is_told_so(server: Served, site: Path) -> None:
             first = server.get(name, headers=headers)
             same = server.get(name, headers=headers | {"If-None-Match": first.headers["ETag"]})
             assert (same.status_code, same.content) == (304, b"")
-            # Weak where it was packed on the way; the two are compared as weak ones.
+            # Weak if it was compressed for the transfer; both are compared as weak ones.
             assert same.headers["ETag"].removeprefix("W/") == first.headers["ETag"].removeprefix("W/")
             assert server.get(name, headers=headers | {"If-None-Match": '"other"'}).status_code == 200
         since = {"If-Modified-Since": server.get(name).headers["Last-Modified"]}
@@ -83,7 +82,7 @@ def test_whoever_has_it_is_told_so(server: Served, site: Path) -> None:
 
 
 @FILES
-def test_parts_can_be_had(server: Served, site: Path, find: Find) -> None:
+def test_ranges_are_served(server: Served, site: Path, find: Find) -> None:
     path, ref = find(site)
     data = (site / path[1:]).read_bytes()
     for text, part in {"0-9": data[:10], "100-": data[100:], "-7": data[-7:], "5-999999999": data[5:]}.items():
@@ -95,8 +94,8 @@ def test_parts_can_be_had(server: Served, site: Path, find: Find) -> None:
 
 
 @FILES
-def test_a_range_that_means_nothing_is_ignored(served: Served, site: Path, find: Find) -> None:
-    """RFC 9110, 14.2: a unit that is not known, and any range of a method other than GET."""
+def test_a_meaningless_range_is_ignored(served: Served, site: Path, find: Find) -> None:
+    """RFC 9110, 14.2: an unknown unit, and any range with a method other than GET."""
     path, ref = find(site)
     for text in ("lines=0-1", "bytes=5-2", "bytes=a-b", "bytes=-", "bytes=0-1,4-5"):
         answer = served.get(path, headers=PLAIN | {"Range": text})
@@ -106,7 +105,7 @@ def test_a_range_that_means_nothing_is_ignored(served: Served, site: Path, find:
 
 
 @FILES
-def test_a_download_is_resumed_only_of_the_same_file(server: Served, site: Path, find: Find) -> None:
+def test_a_download_is_resumed_only_with_the_same_file(server: Served, site: Path, find: Find) -> None:
     path, ref = find(site)
     etag = server.get(path, headers=PLAIN).headers["ETag"]
     resumed = server.get(path, headers=PLAIN | {"Range": "bytes=10-", "If-Range": etag})
@@ -115,7 +114,7 @@ def test_a_download_is_resumed_only_of_the_same_file(server: Served, site: Path,
     assert (anew.status_code, len(anew.content)) == (200, ref.bytes)
 
 
-def test_a_head_has_all_but_the_body(server: Served, site: Path) -> None:
+def test_head_has_everything_but_the_body(server: Served, site: Path) -> None:
     files = [(path, ref.bytes) for path, ref in (transcript_file(site), archive_file(site))]
     for name, size in [*files, (f"/{TOP}", (site / TOP).stat().st_size)]:
         answer = server.head(name, headers=PLAIN)
@@ -125,7 +124,7 @@ def test_a_head_has_all_but_the_body(server: Served, site: Path) -> None:
         assert answer.headers["ETag"] == server.get(name, headers=PLAIN).headers["ETag"]
 
 
-def test_indexes_are_packed_on_the_way(server: Served, site: Path) -> None:
+def test_indexes_are_compressed_in_transfer(server: Served, site: Path) -> None:
     large = max((site / "index").rglob("*.json"), key=lambda path: path.stat().st_size)
     name = "/" + large.relative_to(site).as_posix()
     answer = server.get(name, headers={"Accept-Encoding": "gzip"}, stream=True)
@@ -144,7 +143,7 @@ def test_indexes_are_packed_on_the_way(server: Served, site: Path) -> None:
         "/index/" + "../" * 8 + "etc/passwd", "/files/aa/%00", "/secret.txt%00.json",
     ],
 )  # fmt: skip
-def test_nothing_else_can_be_had(server: Served, site: Path, path: str) -> None:
+def test_nothing_else_is_served(server: Served, site: Path, path: str) -> None:
     for place in (site.parent / "secret", site / ".hidden", site / "files" / ".hidden"):
         place.write_text("secret")
     answer = server.raw(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
@@ -162,7 +161,7 @@ def test_nothing_can_be_changed(server: Served, site: Path, method: str) -> None
 
 
 def test_only_what_the_layout_names_is_served(served: Served, site: Path) -> None:
-    """Stricter than a plain server: a stray file beside the site is nobody's business."""
+    """Stricter than a plain server: a stray file in the folder is private."""
     (site / "notes.txt").write_text("mine")
     (site / "files" / "ab").mkdir(exist_ok=True)
     stray = site / "files" / "ab" / ("cd" + "0" * 62)
@@ -176,7 +175,7 @@ def test_only_what_the_layout_names_is_served(served: Served, site: Path) -> Non
         (site / "notes.txt").unlink()
 
 
-def test_large_files_stream_and_texts_among_them_are_packed(served: Served, site: Path) -> None:
+def test_large_files_are_streamed_and_large_texts_compressed(served: Served, site: Path) -> None:
     path, ref = transcript_file(site)
     whole = served.get(path, headers={"Accept-Encoding": "gzip"}, stream=True)
     assert whole.headers["Content-Encoding"] == "gzip"
@@ -187,7 +186,7 @@ def test_large_files_stream_and_texts_among_them_are_packed(served: Served, site
     assert hashlib.sha256(packed.content).hexdigest() == ref.sha256
 
 
-def test_files_of_others_are_never_pages(served: Served, site: Path) -> None:
+def test_foreign_files_are_never_pages(served: Served, site: Path) -> None:
     answer = served.get(transcript_file(site)[0])
     assert answer.headers["Content-Type"] == "application/octet-stream"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"

@@ -1,4 +1,4 @@
-"""Pages for people."""
+"""The pages of a site."""
 
 import hashlib
 import json
@@ -15,11 +15,10 @@ from harness.bundled import bundled
 from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.layout import file_path
 from harness.site.publish import publish
-from tests.serving.looked import Page
 from tests.serving.served import DIGITS, Served, repeated, serve_here, toy_script, toy_transcript
+from tests.serving.strict_page import Page
 from tests.workshop import Workshop
 
-# Not a conftest.py: type checkers take two modules of one name for one.
 SECURITY = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -57,8 +56,8 @@ MARKDOWN = """
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Path:
-    """A site that a test may change: one toy, two runs."""
+def toy_site(tmp_path: Path) -> Path:
+    """A site that a test may change: one toy test with two runs."""
     root = tmp_path / "own"
     publish(root, [read_test_candidate(toy_script(tmp_path / "toy"))])
     add(root, tmp_path, "good", wrong=[1])
@@ -87,13 +86,13 @@ def test_the_first_page_lists_the_tests(served: Served) -> None:
     assert "3 transcripts" in shown.text
 
 
-def test_words_find_tests(served: Served) -> None:
+def test_tests_are_found_by_words(served: Served) -> None:
     assert "/tests/hdigits" not in page(served, "/?q=uniform+IMAGES").links
     assert "/tests/blank" in page(served, "/?q=uniform+IMAGES").links
     assert "No test contains all of these words" in page(served, "/?q=nonsense%22%3E%3Cb%3E").text
 
 
-def test_many_tests_come_page_by_page(tmp_path: Path) -> None:
+def test_many_tests_are_split_into_pages(tmp_path: Path) -> None:
     candidates = [read_test_candidate(toy_script(tmp_path / f"t{n}", name=f"t{n:03d}", cases=2)) for n in range(120)]
     publish(tmp_path / "site", candidates)
     with serve_here(tmp_path / "site") as server:
@@ -123,10 +122,10 @@ def test_a_ranking_has_letters_and_the_intervals_of_the_design(served: Served, s
     assert "share a letter do not differ significantly" in shown.text
 
 
-def test_answers_given_several_times_are_ranked_beside_answers_given_once(tmp_path: Path) -> None:
-    """The value of a case is the mean of its answers; one such run takes no interval off the page, nor a hopeless one.
+def test_runs_with_repeats_are_ranked_beside_runs_without(tmp_path: Path) -> None:
+    """The value of a case is the mean of its answers; such runs do not remove any interval from the page.
 
-    7 x 11 x 13 answers would have to be matched, and so the last of them is listed without being compared.
+    7 x 11 x 13 answers would have to be matched, so the last run is listed without being compared.
     """
     root = tmp_path / "site"
     publish(root, [read_test_candidate(toy_script(tmp_path / "toy", cases=40))])
@@ -144,7 +143,7 @@ def test_answers_given_several_times_are_ranked_beside_answers_given_once(tmp_pa
         put(name, repeated(toy_transcript(root, algorithm={"name": name}), answers))
     with serve_here(root) as server:
         shown = page(server, "/tests/toy")
-    # 36 cases are always right, two are in 5 and in 6 of 7 answers.
+    # 36 cases are always right, two in 5 and in 6 of 7 answers.
     assert shown.row("dice")[3] == f"{(36 + 5 / 7 + 6 / 7) / 40:.4f}"
     for name, rate in (("good", 39 / 40), ("bad", 35 / 40), ("eleven", 1.0)):
         assert shown.row(name)[3] == f"{rate:.4f}"
@@ -162,7 +161,7 @@ def test_a_test_has_its_description_and_its_files(served: Served, site: Path) ->
     assert all((site / link[1:]).is_file() for link in files)
 
 
-def test_a_transcript_has_counts_and_who_is_taken_for_whom(served: Served) -> None:
+def test_a_transcript_has_counts_and_confusions(served: Served) -> None:
     shown = page(served, "/transcripts/hdigits@1.0.0/wisard")
     assert shown.row("1434") == ["1434", "647", "660", "57", "70", "0", "0.9114"]
     assert shown.row("truth") == ["truth", *"0123456789", "refused"]
@@ -171,12 +170,12 @@ def test_a_transcript_has_counts_and_who_is_taken_for_whom(served: Served) -> No
     assert by_design.interval is not None
     low, high = by_design.interval.low, by_design.interval.high
     assert f"95 % interval {low:.4f} to {high:.4f}, by BRR, for these strata" in shown.text
-    # The interval as if cases were independent is not beside it.
+    # The interval for independent cases is not shown.
     assert "0.8956" not in shown.text
     assert "tuples=128" in shown.text
 
 
-def test_those_chosen_are_compared_with_the_answer_first(served: Served) -> None:
+def test_a_comparison_shows_the_verdicts_first(served: Served) -> None:
     shown = page(served, "/compare/hdigits@1.0.0?t=witch&t=wisard&t=warlock")
     assert shown.row("warlock better") == ["warlock better", "x", "100", "94"]
     assert "warlock is better than witch by" in shown.text
@@ -216,7 +215,7 @@ def test_every_link_leads_somewhere(served: Served) -> None:
         ("/?q=" + "x" * 5000, 414, ""),
     ],
 )
-def test_mistakes_have_a_page_of_their_own(served: Served, path: str, status: int, text: str) -> None:
+def test_errors_have_pages(served: Served, path: str, status: int, text: str) -> None:
     assert text in page(served, path, status).text
     for_programs = served.get(path)
     assert for_programs.status_code == status
@@ -239,19 +238,19 @@ def test_every_answer_has_the_usual_headers(served: Served, path: str) -> None:
         assert "Server" not in answer.headers
 
 
-def test_a_page_is_sent_again_only_when_something_was_published(own: Path, tmp_path: Path) -> None:
-    with serve_here(own) as server:
+def test_a_page_is_sent_again_only_when_something_was_published(toy_site: Path, tmp_path: Path) -> None:
+    with serve_here(toy_site) as server:
         first = server.get("/tests/toy")
         known = {"If-None-Match": first.headers["ETag"]}
         assert server.get("/tests/toy", headers=known).status_code == 304
         assert server.get("/tests/toy", headers={"Accept-Encoding": "identity"}).text == first.text
-        add(own, tmp_path, "third", wrong=[1, 2])
+        add(toy_site, tmp_path, "third", wrong=[1, 2])
         after = server.get("/tests/toy", headers=known)
         assert after.status_code == 200
         assert Page(after.text).boxes == ["good", "third", "bad"]
 
 
-def test_text_of_others_is_only_text(tmp_path: Path) -> None:
+def test_foreign_text_is_escaped(tmp_path: Path) -> None:
     root = tmp_path / "site"
     all_of_it = " ".join(HOSTILE)
     script = toy_script(tmp_path / "toy", synopsis=all_of_it, description=MARKDOWN, license=all_of_it)
@@ -279,9 +278,9 @@ def test_text_of_others_is_only_text(tmp_path: Path) -> None:
         assert "[click](javascript:alert(1))" in Page(described).text
 
 
-def test_a_run_on_other_cases_does_not_spoil_the_ranking(own: Path, tmp_path: Path) -> None:
-    add(own, tmp_path, "strange", by="eve", ids="other")
-    with serve_here(own) as server:
+def test_a_run_on_other_cases_does_not_spoil_the_ranking(toy_site: Path, tmp_path: Path) -> None:
+    add(toy_site, tmp_path, "strange", by="eve", ids="other")
+    with serve_here(toy_site) as server:
         shown = page(server, "/tests/toy")
         assert {"a", "b"} == {shown.row("good")[2], shown.row("bad")[2]}
         assert shown.row("strange")[2] == ""
@@ -289,46 +288,46 @@ def test_a_run_on_other_cases_does_not_spoil_the_ranking(own: Path, tmp_path: Pa
         assert "cannot be compared" in page(server, "/compare/toy?t=good&t=strange", 409).text
 
 
-def test_a_header_cannot_name_files_of_the_server(own: Path, tmp_path: Path) -> None:
+def test_a_header_cannot_name_files_of_the_server(toy_site: Path, tmp_path: Path) -> None:
     weights = tmp_path / "weights.csv"
     weights.write_text("stratum,weight\ns,5\n")
     for number in range(2):
         more: dict[str, Any] = {"design": {"stratum": "s", "weights": str(weights)}, "record": {"stratum": "s"}}
-        add(own, tmp_path, f"sly{number}", wrong=range(number), **more)
-    with serve_here(own) as server:
+        add(toy_site, tmp_path, f"sly{number}", wrong=range(number), **more)
+    with serve_here(toy_site) as server:
         shown = page(server, "/compare/toy?t=sly0&t=sly1")
         assert "weights: cases" in shown.text
 
 
-def test_too_many_classes_are_no_matrix(own: Path, tmp_path: Path) -> None:
-    lines = toy_transcript(own).splitlines()
+def test_no_matrix_for_too_many_classes(toy_site: Path, tmp_path: Path) -> None:
+    lines = toy_transcript(toy_site).splitlines()
     records = [json.loads(line) | {"actual": f"label{n}"} for n, line in enumerate(lines[1:-1])]
     body = b"\n".join([lines[0], *(json.dumps(record).encode() for record in records), b""])
     end = json.loads(lines[-1])
     del end["sha256"]
     path = tmp_path / "classes.jsonl"
     path.write_bytes(body + json.dumps(end).encode() + b"\n")
-    publish(own, [read_transcript_candidate(path)])
-    with serve_here(own) as server:
+    publish(toy_site, [read_transcript_candidate(path)])
+    with serve_here(toy_site) as server:
         assert "mistaken for which" not in page(server, "/transcripts/toy/classes").text
         assert "mistaken for which" in page(server, "/transcripts/toy/good").text
 
 
-def test_a_damaged_site_is_said_to_be_one_and_nothing_more(own: Path) -> None:
-    with serve_here(own) as server:
+def test_a_damaged_site_is_reported_without_details(toy_site: Path) -> None:
+    with serve_here(toy_site) as server:
         assert page(server, "/tests/toy").title == "toy 1.0"
-        shutil.rmtree(own / "index")
+        shutil.rmtree(toy_site / "index")
         shown = page(server, "/transcripts/toy/good", 500)
         assert "The site is damaged" in shown.text
-        assert str(own) not in shown.text
-        (own / "hate-site.json").unlink()
-        assert str(own) not in page(server, "/", 500).text
+        assert str(toy_site) not in shown.text
+        (toy_site / "hate-site.json").unlink()
+        assert str(toy_site) not in page(server, "/", 500).text
     assert any("the site is incomplete" in line for line in server.log)
 
 
-def test_old_versions_stay_and_point_to_the_new(own: Path, tmp_path: Path) -> None:
-    publish(own, [read_test_candidate(toy_script(tmp_path / "newer", version="1.10", cases=4))])
-    with serve_here(own) as server:
+def test_old_versions_stay_and_link_to_the_new(toy_site: Path, tmp_path: Path) -> None:
+    publish(toy_site, [read_test_candidate(toy_script(tmp_path / "newer", version="1.10", cases=4))])
+    with serve_here(toy_site) as server:
         assert "No transcripts have been published yet" in page(server, "/tests/toy").text
         old = page(server, "/tests/toy@1.0")
         assert old.boxes == ["good", "bad"]
@@ -336,7 +335,7 @@ def test_old_versions_stay_and_point_to_the_new(own: Path, tmp_path: Path) -> No
         assert "hate run toy@1.0" in old.text
 
 
-def test_the_transcript_is_a_file_away(served: Served, site: Path) -> None:
+def test_the_page_links_to_the_transcript_file(served: Served, site: Path) -> None:
     shown = page(served, "/transcripts/hdigits/witch")
     (address,) = [link for link in shown.links if link.startswith("/files/")]
     data = served.get(address).content

@@ -1,4 +1,4 @@
-"""Transcripts that come in by PUT: who may, what is taken, and that nothing is lost or replaced."""
+"""Transcripts submitted by PUT: who may, what is accepted, and that nothing is lost or replaced."""
 
 import gzip
 import hashlib
@@ -22,8 +22,7 @@ from harness.server.tokens import add_token, remove_token
 from harness.site.candidates import read_test_candidate
 from harness.site.layout import TOP, TranscriptEntry
 from harness.site.publish import publish
-from harness.site.sites import open_folder
-from harness.site.stores import FolderStore
+from harness.site.sites import FolderStore, open_folder
 from harness.site.trust import check_signature, new_key
 from tests.serving.served import (
     Served,
@@ -35,12 +34,11 @@ from tests.serving.served import (
 )
 from tests.workshop import Workshop
 
-# Not a conftest.py: type checkers take two modules of one name for one.
 PLACE = "/transcripts/toy@1.0/mine"
 
 
-class House:
-    """A site with a toy, and those who may submit to it."""
+class TokenSite:
+    """A site with a toy test, and a token to submit to it."""
 
     def __init__(self, folder: Path, env: dict[str, str]) -> None:
         self.root = folder / "site"
@@ -50,7 +48,7 @@ class House:
         self.anna = add_token(self.tokens, "anna")
 
     def transcripts(self) -> dict[str, TranscriptEntry]:
-        """All of them, each file checked."""
+        """All transcripts, each file checked."""
         site = open_folder(self.root)
         index = site.test("toy")
         assert index is not None
@@ -60,85 +58,85 @@ class House:
             assert site.tests_with(entry.name) is not None
         return {entry.name: entry for entry in found}
 
-    def left_over(self) -> list[Path]:
+    def leftovers(self) -> list[Path]:
         incoming = self.root / ".incoming"
         return list(incoming.iterdir()) if incoming.is_dir() else []
 
 
 @pytest.fixture
-def house(tmp_path: Path, elsewhere: dict[str, str]) -> House:
-    return House(tmp_path, elsewhere)
+def token_site(tmp_path: Path, clean_env: dict[str, str]) -> TokenSite:
+    return TokenSite(tmp_path, clean_env)
 
 
 @pytest.fixture
-def door(house: House) -> Iterator[Served]:
-    with serve_here(house.root, tokens=house.tokens, limits=SubmissionLimits(largest=1 << 20)) as running:
+def server(token_site: TokenSite) -> Iterator[Served]:
+    with serve_here(token_site.root, tokens=token_site.tokens, limits=SubmissionLimits(largest=1 << 20)) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory, elsewhere: dict[str, str]) -> Iterator[tuple[House, Served]]:
-    """For what is refused, and so leaves everything as it was."""
-    house = House(tmp_path_factory.mktemp("shared"), elsewhere)
+def shared(tmp_path_factory: pytest.TempPathFactory, clean_env: dict[str, str]) -> Iterator[tuple[TokenSite, Served]]:
+    """For submissions that are refused and change nothing."""
+    token_site = TokenSite(tmp_path_factory.mktemp("shared"), clean_env)
     limits = SubmissionLimits(largest=1 << 20, per_hour=1000)
-    with serve_here(house.root, tokens=house.tokens, limits=limits) as running:
-        yield house, running
+    with serve_here(token_site.root, tokens=token_site.tokens, limits=limits) as running:
+        yield token_site, running
 
 
-def test_a_transcript_comes_in_and_is_there_for_all(house: House, door: Served) -> None:
-    data = toy_transcript(house.root, wrong=[3])
-    answer = door.put(PLACE, data, house.anna)
+def test_a_submitted_transcript_is_published(token_site: TokenSite, server: Served) -> None:
+    data = toy_transcript(token_site.root, wrong=[3])
+    answer = server.put(PLACE, data, token_site.anna)
     assert answer.status_code == 201, answer.text
     said = answer.json()
     assert answer.headers["Location"] == said["page"] == PLACE
     assert (said["result"], said["sha256"], said["bytes"]) == ("published", hashlib.sha256(data).hexdigest(), len(data))
-    entry = house.transcripts()["mine"]
+    entry = token_site.transcripts()["mine"]
     assert (entry.by, entry.tests, entry.FP) == ("anna", 20, 1)
-    assert door.get(said["file"]).content == data
-    assert "mine" in door.get("/tests/toy").text
-    assert "by anna" in door.get(PLACE).text
-    assert house.left_over() == []
+    assert server.get(said["file"]).content == data
+    assert "mine" in server.get("/tests/toy").text
+    assert "by anna" in server.get(PLACE).text
+    assert token_site.leftovers() == []
 
 
-def test_once_more_is_no_mistake_and_something_else_is_refused(house: House, door: Served) -> None:
-    first, other = toy_transcript(house.root), toy_transcript(house.root, wrong=[1])
-    assert door.put(PLACE, first, house.anna).status_code == 201
-    again = door.put(PLACE, first, house.anna)
+def test_resubmitting_is_allowed_and_replacing_is_refused(token_site: TokenSite, server: Served) -> None:
+    first, other = toy_transcript(token_site.root), toy_transcript(token_site.root, wrong=[1])
+    assert server.put(PLACE, first, token_site.anna).status_code == 201
+    again = server.put(PLACE, first, token_site.anna)
     assert (again.status_code, again.json()["result"]) == (200, "already there")
-    for token in (house.anna, add_token(house.tokens, "ben")):
-        refused = door.put(PLACE, other, token)
+    for token in (token_site.anna, add_token(token_site.tokens, "ben")):
+        refused = server.put(PLACE, other, token)
         assert refused.status_code == 409
         assert "already has another transcript with the name 'mine'" in refused.text
-    assert house.transcripts()["mine"].file.sha256 == hashlib.sha256(first).hexdigest()
+    assert token_site.transcripts()["mine"].file.sha256 == hashlib.sha256(first).hexdigest()
 
 
-def test_nobody_takes_what_is_anothers(house: House, door: Served) -> None:
-    data = toy_transcript(house.root)
-    assert door.put(PLACE, data, house.anna).status_code == 201
-    assert door.put(PLACE, data, add_token(house.tokens, "ben")).status_code == 409
-    assert house.transcripts()["mine"].by == "anna"
+def test_a_name_belongs_to_its_first_submitter(token_site: TokenSite, server: Served) -> None:
+    data = toy_transcript(token_site.root)
+    assert server.put(PLACE, data, token_site.anna).status_code == 201
+    assert server.put(PLACE, data, add_token(token_site.tokens, "ben")).status_code == 409
+    assert token_site.transcripts()["mine"].by == "anna"
 
 
-def test_only_those_with_a_token_may(house: House, door: Served) -> None:
-    data = toy_transcript(house.root)
-    bare = requests.put(door.url + PLACE, data=data, timeout=60)
+def test_a_token_is_required(token_site: TokenSite, server: Served) -> None:
+    data = toy_transcript(token_site.root)
+    bare = requests.put(server.url + PLACE, data=data, timeout=60)
     assert (bare.status_code, bare.headers["WWW-Authenticate"]) == (401, "Bearer")
-    for token in ("", "anna", "anna:x", "nobody:" + house.anna.partition(":")[2], house.anna + "x"):
-        assert door.put(PLACE, data, token).status_code == 401
-    basic = {"Authorization": f"Basic {house.anna}"}
-    assert requests.put(door.url + PLACE, data=data, headers=basic, timeout=60).status_code == 401
-    assert door.put(PLACE, data, house.anna).status_code == 201
-    remove_token(house.tokens, "anna")
-    assert door.put("/transcripts/toy@1.0/more", data, house.anna).status_code == 401
-    assert list(house.transcripts()) == ["mine"]
+    for token in ("", "anna", "anna:x", "nobody:" + token_site.anna.partition(":")[2], token_site.anna + "x"):
+        assert server.put(PLACE, data, token).status_code == 401
+    basic = {"Authorization": f"Basic {token_site.anna}"}
+    assert requests.put(server.url + PLACE, data=data, headers=basic, timeout=60).status_code == 401
+    assert server.put(PLACE, data, token_site.anna).status_code == 201
+    remove_token(token_site.tokens, "anna")
+    assert server.put("/transcripts/toy@1.0/more", data, token_site.anna).status_code == 401
+    assert list(token_site.transcripts()) == ["mine"]
 
 
-def test_without_tokens_nobody_may(house: House, served: Served) -> None:
-    assert served.put("/transcripts/hdigits@1.0.0/mine", b"x", house.anna).status_code == 405
+def test_without_tokens_nothing_is_accepted(token_site: TokenSite, served: Served) -> None:
+    assert served.put("/transcripts/hdigits@1.0.0/mine", b"x", token_site.anna).status_code == 405
 
 
 def changed(data: bytes, change: Callable[[dict[str, object]], object], line: int = 0) -> bytes:
-    """With a line that says something else; the digest is left out, as others do."""
+    """The transcript with a changed line; without the digest, as other tools write it."""
     lines = data.splitlines()
     found = json.loads(lines[line])
     change(found)
@@ -159,18 +157,18 @@ BAD: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "without an end": (lambda data: data[: data.rindex(b'{"end"')], "incomplete"),
     "torn": (lambda data: data[: len(data) // 2], "incomplete"),
     "damaged": (lambda data: data.replace(b'"score": 1.0', b'"score": 2.0', 1), "changed or damaged"),
-    "wrong counts": (lambda data: changed(data, lambda end: end.update(TP=20, TN=0), -1), "its last line counts"),
+    "wrong counts": (lambda data: changed(data, lambda end: end.update(TP=20, TN=0), -1), "its last line says"),
     "no outcome": (lambda data: changed(data, lambda one: one.update(outcome="XP"), 3), "is not one of TP"),
     "another digest": (of_test(digest="1:" + "0" * 64), "digest"),
     "an unknown version": (of_test(version="2.0"), "sent to toy@1.0"),
     "an unknown test": (of_test(name="other"), "sent to toy@1.0"),
-    "too few cases": (lambda data: fewer(data), "a whole run of toy 1.0 has 20"),
+    "too few cases": (lambda data: fewer(data), "a complete run of toy 1.0 has 20"),
     "with a limit": (lambda data: changed(data, lambda header: header.update(limit=20)), "--limit"),
-    "a case twice": (lambda data: changed(data, lambda one: one.update(id="c0"), 2), "'c0' is there twice"),
+    "a case twice": (lambda data: changed(data, lambda one: one.update(id="c0"), 2), "'c0' appears twice"),
     "a case of another test": (lambda data: data_of(data, id="z9"), "the test has no case 'z9'"),
     "a claim turned around": (lambda data: data_of(data, outcome="TN"), "'c0' is positive in the test, TN here"),
     "a group of its own": (lambda data: data_of(data, stratum="s"), "'c0' has another stratum in the test"),
-    "an answer too many": (lambda data: data_of(data, repeat=2), "'c0' is there twice"),
+    "an answer too many": (lambda data: data_of(data, repeat=2), "'c0' appears twice"),
     "many columns": (lambda data: changed(data, many_columns, 2), "more than 200 columns"),
     "deep": (lambda data: changed(data, lambda one: one.update(id="c0"), 2).replace(b'"c0"', b"[" * 5000, 1), ""),
     "a long line": (lambda data: changed(data, lambda one: one.update(message="x" * 300_000), 2), "a line of more"),
@@ -180,7 +178,7 @@ BAD: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 
 def data_of(data: bytes, **keys: object) -> bytes:
-    """With another first record, and the counts of it."""
+    """The transcript with a changed first record and correct counts."""
     outcome = keys.get("outcome", "TP")
     counted = {"TP": 10, "TN": 10} | ({"TP": 9, "TN": 11} if outcome == "TN" else {})
     return changed(changed(data, lambda one: one.update(keys), 1), lambda end: end.update(counted), -1)
@@ -196,51 +194,52 @@ def fewer(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_what_is_not_a_whole_run_of_the_test_is_refused(shared: tuple[House, Served], kind: str) -> None:
-    house, door = shared
+def test_anything_but_a_complete_run_of_the_test_is_refused(shared: tuple[TokenSite, Served], kind: str) -> None:
+    token_site, server = shared
     make, text = BAD[kind]
-    before = (house.root / TOP).read_bytes()
-    answer = door.put(PLACE, make(toy_transcript(house.root)), house.anna)
+    before = (token_site.root / TOP).read_bytes()
+    answer = server.put(PLACE, make(toy_transcript(token_site.root)), token_site.anna)
     assert answer.status_code == 422, answer.text
     assert text in answer.text
     assert answer.text.count("\n") == 1
-    assert str(house.root) not in answer.text
-    assert (house.root / TOP).read_bytes() == before
-    assert house.left_over() == []
+    assert str(token_site.root) not in answer.text
+    assert (token_site.root / TOP).read_bytes() == before
+    assert token_site.leftovers() == []
 
 
 @pytest.mark.parametrize("name", [".hidden", "-x", "a b", "ä", "x" * 101, "a%00b", "%2e%2e"])
-def test_a_name_that_is_none_is_refused(shared: tuple[House, Served], name: str) -> None:
-    house, door = shared
-    answer = door.put(f"/transcripts/toy@1.0/{name}", toy_transcript(house.root), house.anna)
+def test_an_invalid_name_is_refused(shared: tuple[TokenSite, Served], name: str) -> None:
+    token_site, server = shared
+    answer = server.put(f"/transcripts/toy@1.0/{name}", toy_transcript(token_site.root), token_site.anna)
     assert answer.status_code in (404, 405, 422)
-    assert house.transcripts() == {}
+    assert token_site.transcripts() == {}
 
 
-def test_a_packed_one_is_taken_as_it_is(house: House, door: Served) -> None:
-    data = gzip.compress(toy_transcript(house.root))
-    assert door.put(PLACE, data, house.anna).status_code == 201
-    assert door.get(PLACE).status_code == 200
-    assert house.transcripts()["mine"].file.bytes == len(data)
+def test_a_gzipped_transcript_is_stored_unchanged(token_site: TokenSite, server: Served) -> None:
+    data = gzip.compress(toy_transcript(token_site.root))
+    assert server.put(PLACE, data, token_site.anna).status_code == 201
+    assert server.get(PLACE).status_code == 200
+    assert token_site.transcripts()["mine"].file.bytes == len(data)
 
 
-def test_what_is_too_large_is_refused_as_soon_as_that_is_known(house: House, door: Served) -> None:
+def test_a_large_submission_is_refused_as_early_as_possible(token_site: TokenSite, server: Served) -> None:
     large = b" " * ((1 << 20) + 1)
-    told = door.put(PLACE, large, house.anna)
+    told = server.put(PLACE, large, token_site.anna)
     assert told.status_code == 413
-    untold = door.put(PLACE, (large[i : i + 65536] for i in range(0, len(large), 65536)), house.anna)
+    untold = server.put(PLACE, (large[i : i + 65536] for i in range(0, len(large), 65536)), token_site.anna)
     assert untold.status_code == 413
-    assert house.left_over() == []
+    assert token_site.leftovers() == []
 
 
-def test_a_connection_that_is_cut_leaves_nothing(house: House, door: Served) -> None:
-    host, port = door.url.removeprefix("http://").split(":")
+def test_a_broken_connection_leaves_nothing(token_site: TokenSite, server: Served) -> None:
+    host, port = server.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=60) as connection:
-        head = f"PUT {PLACE} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {house.anna}\r\nContent-Length: 5000\r\n\r\n"
-        connection.sendall(head.encode() + toy_transcript(house.root)[:1000])
-        wait_for(lambda: house.left_over() != [])
-    wait_for(lambda: house.left_over() == [])
-    assert house.transcripts() == {}
+        lines = (f"PUT {PLACE} HTTP/1.1", "Host: x", f"Authorization: Bearer {token_site.anna}", "Content-Length: 5000")
+        head = "\r\n".join([*lines, "", ""])
+        connection.sendall(head.encode() + toy_transcript(token_site.root)[:1000])
+        wait_for(lambda: token_site.leftovers() != [])
+    wait_for(lambda: token_site.leftovers() == [])
+    assert token_site.transcripts() == {}
 
 
 def wait_for(is_true: Callable[[], bool]) -> None:
@@ -254,67 +253,70 @@ def wait_for(is_true: Callable[[], bool]) -> None:
 @pytest.mark.parametrize(
     "limits", [SubmissionLimits(silent_seconds=0.2), SubmissionLimits(seconds=0.2)], ids=["silent", "endless"]
 )
-def test_whoever_falls_silent_is_hung_up_on(house: House, limits: SubmissionLimits) -> None:
-    with serve_here(house.root, tokens=house.tokens, limits=limits) as door:
-        head = f"PUT {PLACE} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {house.anna}\r\nContent-Length: 50\r\n\r\n"
-        assert door.raw(head.encode()).startswith(b"HTTP/1.1 408")
-        assert house.left_over() == []
+def test_a_silent_client_is_disconnected(token_site: TokenSite, limits: SubmissionLimits) -> None:
+    with serve_here(token_site.root, tokens=token_site.tokens, limits=limits) as server:
+        head = (
+            f"PUT {PLACE} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token_site.anna}\r\nContent-Length: 50\r\n\r\n"
+        )
+        assert server.raw(head.encode()).startswith(b"HTTP/1.1 408")
+        assert token_site.leftovers() == []
 
 
-def test_so_many_an_hour(house: House) -> None:
-    with serve_here(house.root, tokens=house.tokens, limits=SubmissionLimits(per_hour=2)) as door:
-        data = toy_transcript(house.root)
-        answers = [door.put(f"/transcripts/toy@1.0/m{n}", data, house.anna) for n in range(3)]
+def test_submissions_per_hour_are_limited(token_site: TokenSite) -> None:
+    with serve_here(token_site.root, tokens=token_site.tokens, limits=SubmissionLimits(per_hour=2)) as server:
+        data = toy_transcript(token_site.root)
+        answers = [server.put(f"/transcripts/toy@1.0/m{n}", data, token_site.anna) for n in range(3)]
         assert [answer.status_code for answer in answers] == [201, 201, 429]
         assert 0 < int(answers[2].headers["Retry-After"]) <= 1800
-        ben = add_token(house.tokens, "ben")
-        assert door.put("/transcripts/toy@1.0/b", data, ben).status_code == 201
+        ben = add_token(token_site.tokens, "ben")
+        assert server.put("/transcripts/toy@1.0/b", data, ben).status_code == 201
 
 
-def test_whoever_guesses_is_slowed_down(house: House, door: Served) -> None:
-    codes = [door.put(PLACE, b"", "anna:guess").status_code for _ in range(25)]
+def test_guessing_tokens_is_slowed_down(token_site: TokenSite, server: Served) -> None:
+    codes = [server.put(PLACE, b"", "anna:guess").status_code for _ in range(25)]
     assert codes[:20] == [401] * 20
     assert 429 in codes[20:]
-    assert door.get("/").status_code == 200
+    assert server.get("/").status_code == 200
 
 
-def test_many_at_once_are_all_published(house: House, door: Served) -> None:
+def test_many_at_once_are_all_published(token_site: TokenSite, server: Served) -> None:
     def submit(number: int) -> int:
-        data = toy_transcript(house.root, wrong=range(number))
-        return door.put(f"/transcripts/toy@1.0/run{number}", data, house.anna).status_code
+        data = toy_transcript(token_site.root, wrong=range(number))
+        return server.put(f"/transcripts/toy@1.0/run{number}", data, token_site.anna).status_code
 
     with ThreadPoolExecutor(8) as pool:
         codes = list(pool.map(submit, range(16)))
     assert codes == [201] * 16
-    assert len(house.transcripts()) == 16
-    assert open_folder(house.root).top.serial == 17
+    assert len(token_site.transcripts()) == 16
+    assert open_folder(token_site.root).top.serial == 17
 
 
-def test_one_name_at_once_is_had_by_one(house: House, door: Served) -> None:
+def test_concurrent_submissions_of_a_name_have_one_winner(token_site: TokenSite, server: Served) -> None:
     with ThreadPoolExecutor(6) as pool:
         answers = pool.map(
-            lambda n: door.put(PLACE, toy_transcript(house.root, wrong=range(n)), house.anna).status_code, range(6)
+            lambda n: server.put(PLACE, toy_transcript(token_site.root, wrong=range(n)), token_site.anna).status_code,
+            range(6),
         )
         assert sorted(answers) == [201] + [409] * 5
-    assert list(house.transcripts()) == ["mine"]
+    assert list(token_site.transcripts()) == ["mine"]
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(6, marks=pytest.mark.slow)])
-def test_a_killed_server_loses_nothing_that_it_promised(house: House, kills: int) -> None:
-    """kill -9 at moments that chance chooses: what was answered with 201 is there, and the site is whole."""
+def test_a_killed_server_loses_nothing_that_it_confirmed(token_site: TokenSite, kills: int) -> None:
+    """kill -9 at random moments: whatever was answered with 201 is there, and the site is intact."""
     chance = random.Random(1)
     promised: list[str] = []
     for turn in range(kills):
-        # Both names of the option, the old one too.
+        # Also the old name of the option.
         option = ("--rate-limit", "--an-hour")[turn % 2]
-        with hate_serve(house.root, "--tokens", house.tokens, option, "1000", env=house.env) as door:
+        with hate_serve(token_site.root, "--tokens", token_site.tokens, option, "1000", env=token_site.env) as server:
 
-            def submit(door: Served = door, turn: int = turn) -> None:
+            def submit(server: Served = server, turn: int = turn) -> None:
                 for number in range(1000):
                     name = f"t{turn}n{number}"
-                    data = toy_transcript(house.root, wrong=range(number % 20), platform=name)
+                    data = toy_transcript(token_site.root, wrong=range(number % 20), platform=name)
                     try:
-                        if door.put(f"/transcripts/toy@1.0/{name}", data, house.anna).status_code == 201:
+                        if server.put(f"/transcripts/toy@1.0/{name}", data, token_site.anna).status_code == 201:
                             promised.append(name)
                     except requests.RequestException:
                         return
@@ -324,42 +326,42 @@ def test_a_killed_server_loses_nothing_that_it_promised(house: House, kills: int
             putting.start()
             wait_for(lambda enough=enough: len(promised) >= enough)  # type: ignore[misc]
             time.sleep(chance.random() * 0.05)
-            assert door.process is not None
-            door.process.kill()
+            assert server.process is not None
+            server.process.kill()
             putting.join()
-        assert set(promised) <= set(house.transcripts())
-    with serve_here(house.root, tokens=house.tokens) as door:
-        assert door.put(PLACE, toy_transcript(house.root), house.anna).status_code == 201
-        assert door.get("/tests/toy").status_code == 200
+        assert set(promised) <= set(token_site.transcripts())
+    with serve_here(token_site.root, tokens=token_site.tokens) as server:
+        assert server.put(PLACE, toy_transcript(token_site.root), token_site.anna).status_code == 201
+        assert server.get("/tests/toy").status_code == 200
 
 
-def test_a_full_disk_is_told_and_changes_nothing(house: House) -> None:
+def test_a_full_disk_is_reported_and_changes_nothing(token_site: TokenSite) -> None:
     def small_files() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
 
-    data = toy_transcript(house.root, platform="x" * 20_000)
-    before = (house.root / TOP).read_bytes()
-    with hate_serve(house.root, "--tokens", house.tokens, env=house.env, before=small_files) as door:
-        answer = door.put(PLACE, data, house.anna)
+    data = toy_transcript(token_site.root, platform="x" * 20_000)
+    before = (token_site.root / TOP).read_bytes()
+    with hate_serve(token_site.root, "--tokens", token_site.tokens, env=token_site.env, before=small_files) as server:
+        answer = server.put(PLACE, data, token_site.anna)
         assert answer.status_code == 507
         assert "nothing was published" in answer.text
-        assert door.get("/").status_code == 200
-    assert (house.root / TOP).read_bytes() == before
-    assert house.left_over() == []
+        assert server.get("/").status_code == 200
+    assert (token_site.root / TOP).read_bytes() == before
+    assert token_site.leftovers() == []
 
 
-def test_a_signed_site_stays_signed(house: House, tmp_path: Path) -> None:
+def test_a_signed_site_stays_signed(token_site: TokenSite, tmp_path: Path) -> None:
     signer = new_key(tmp_path / "key.pem")
-    publish(house.root, [read_test_candidate(toy_script(tmp_path / "more", name="more"))], signer=signer)
-    with serve_here(house.root, tokens=house.tokens, key=tmp_path / "key.pem") as door:
-        assert door.put(PLACE, toy_transcript(house.root), house.anna).status_code == 201
-    folder = FolderStore(house.root)
+    publish(token_site.root, [read_test_candidate(toy_script(tmp_path / "more", name="more"))], signer=signer)
+    with serve_here(token_site.root, tokens=token_site.tokens, key=tmp_path / "key.pem") as server:
+        assert server.put(PLACE, toy_transcript(token_site.root), token_site.anna).status_code == 201
+    folder = FolderStore(token_site.root)
     top = folder.top()
     assert top is not None
     check_signature(top, folder.signature(hashlib.sha256(top).hexdigest()), signer.key, "site")
 
 
-def test_what_cannot_be_served_is_told_in_a_line(shop: Workshop) -> None:
+def test_a_site_that_cannot_be_served_is_one_line(shop: Workshop) -> None:
     published_site(shop.folder / "site")
     signer = shop.folder / "key.pem"
     new_key(signer)
@@ -378,8 +380,8 @@ def test_what_cannot_be_served_is_told_in_a_line(shop: Workshop) -> None:
             assert text in done.err
 
 
-def test_ctrl_c_ends_it(house: House) -> None:
-    with hate_serve(house.root, env=house.env) as server:
+def test_ctrl_c_stops_it(token_site: TokenSite) -> None:
+    with hate_serve(token_site.root, env=token_site.env) as server:
         assert server.get("/").status_code == 200
         assert server.process is not None
         server.process.send_signal(signal.SIGINT)
@@ -389,11 +391,11 @@ def test_ctrl_c_ends_it(house: House) -> None:
 
 @pytest.mark.parametrize("library", ["starlette", "uvicorn", "jinja2", "markdown_it"])
 def test_a_missing_library_is_named_with_the_remedy(
-    house: House, shop: Workshop, library: str, monkeypatch: pytest.MonkeyPatch
+    token_site: TokenSite, shop: Workshop, library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in [name for name in sys.modules if name.startswith(("harness.server", library))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, library, None)
-    done = shop.call("serve", str(house.root))
+    done = shop.call("serve", str(token_site.root))
     assert done.status == 2
     assert done.err == f"hate: serving needs {library}: pip install 'hate-harness[serve]'\n"

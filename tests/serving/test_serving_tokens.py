@@ -1,4 +1,4 @@
-"""Tokens: shown once, kept as hashes, taken away at once; and how often something may be done."""
+"""Tokens: shown once, stored as hashes, revoked at once; and rate limits."""
 
 import stat
 from pathlib import Path
@@ -10,7 +10,6 @@ from harness.server.tokens import TokenStore, add_token, read_tokens, remove_tok
 from tests.workshop import Workshop
 
 
-# Not a conftest.py: type checkers take two modules of one name for one.
 def test_a_token_is_printed_once_and_kept_as_a_hash(shop: Workshop) -> None:
     done = shop.call("token", "add", "anna", "--tokens", "tokens.json")
     token = done.out.strip()
@@ -30,7 +29,7 @@ def test_a_token_is_printed_once_and_kept_as_a_hash(shop: Workshop) -> None:
     assert [one["name"] for one in listed["tokens"]] == ["anna"]
 
 
-def test_a_token_that_was_taken_away_is_no_good(tmp_path: Path) -> None:
+def test_a_revoked_token_is_invalid(tmp_path: Path) -> None:
     path = tmp_path / "tokens.json"
     anna, ben = add_token(path, "anna"), add_token(path, "ben")
     keeper = TokenStore(path)
@@ -41,7 +40,7 @@ def test_a_token_that_was_taken_away_is_no_good(tmp_path: Path) -> None:
     assert keeper.owner(ben) is None
 
 
-def test_two_tokens_of_one_name_in_turn_differ(tmp_path: Path) -> None:
+def test_a_new_token_for_the_same_name_differs(tmp_path: Path) -> None:
     path = tmp_path / "tokens.json"
     first = add_token(path, "anna")
     old = read_tokens(path)[0]
@@ -55,7 +54,7 @@ def test_two_tokens_of_one_name_in_turn_differ(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "token", ["", ":", "anna", "anna:", "anna:x", "nobody:x", ":x", "anna:" + "x" * 10_000, "ä:ö", "\0"]
 )
-def test_nonsense_is_no_token(tmp_path: Path, token: str) -> None:
+def test_nonsense_is_not_a_token(tmp_path: Path, token: str) -> None:
     path = tmp_path / "tokens.json"
     add_token(path, "anna")
     assert TokenStore(path).owner(token) is None
@@ -64,21 +63,21 @@ def test_nonsense_is_no_token(tmp_path: Path, token: str) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["add", "a b"], "not a possible name"),
-        (["add", "x" * 65], "not a possible name"),
+        (["add", "a b"], "not a valid name"),
+        (["add", "x" * 65], "not a valid name"),
         (["remove", "nobody"], "nobody has no token; known: none"),
         (["list", "--tokens", "broken.json"], "not a file of tokens"),
         (["add", "x", "--tokens", "broken.json"], "not a file of tokens"),
     ],
 )
-def test_mistakes_are_told_in_a_line(shop: Workshop, words: list[str], text: str) -> None:
+def test_mistakes_are_one_line(shop: Workshop, words: list[str], text: str) -> None:
     shop.write("broken.json", '{"tokens": 5}')
     done = shop.call("token", *words, *([] if "--tokens" in words else ["--tokens", "tokens.json"]))
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert text in done.err
 
 
-def test_so_many_at_once_and_more_as_time_passes() -> None:
+def test_the_rate_limit_refills_over_time() -> None:
     time = [0.0]
     allowance = RateLimiter(3, 60.0, clock=lambda: time[0])
     assert [allowance.take("a") for _ in range(4)] == [0, 0, 0, 20]
@@ -91,7 +90,7 @@ def test_so_many_at_once_and_more_as_time_passes() -> None:
     assert [allowance.take("a") for _ in range(4)] == [0, 0, 0, 20]
 
 
-def test_an_allowance_forgets_rather_than_grows() -> None:
+def test_a_rate_limiter_drops_old_keys() -> None:
     allowance = RateLimiter(1, 60.0)
     for number in range(MOST_KEYS + 5):
         allowance.take(str(number))

@@ -1,4 +1,4 @@
-"""Runs under the working folder, written down for the tests of names and lists."""
+"""Write runs under the working folder, for the tests of names and lists."""
 
 import gzip
 import hashlib
@@ -14,11 +14,11 @@ CASES = 6
 
 
 def ago(seconds: float) -> str:
-    """A time as transcripts have it."""
+    """A time in the format of transcripts."""
     return (datetime.now(UTC) - timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def own(
+def write_run(
     shop: Workshop,
     file: str,
     algorithm: str = "mine",
@@ -30,7 +30,7 @@ def own(
     modified: float | None = None,
     **header: Any,
 ) -> str:
-    """transcripts/FILE: a run that was right on so many of its cases; other keys of the header as they are given."""
+    """Write transcripts/FILE: a run that is right on `right` of its cases; `header` has further keys."""
     first: Record = {
         "hate": "transcript",
         "format": 1,
@@ -53,15 +53,15 @@ def own(
     return f"transcripts/{file}"
 
 
-def taken(shop: Workshop, *words: str) -> list[int]:
-    """How often each of the transcripts that a comparison took was right."""
+def successes(shop: Workshop, *words: str) -> list[int]:
+    """The number of successes of each transcript that a comparison used."""
     done = shop.call("compare", *words, "--format", "json")
     assert done.status == 0, done.err
     return [one["TP"] for one in done.json["transcripts"]]
 
 
 def refused(shop: Workshop, *words: str) -> str:
-    """What a command says that takes nothing: one line."""
+    """The one line that a failing command prints."""
     done = shop.call(*words)
     assert done.status == 2, done.out
     assert len(done.err.splitlines()) == 1

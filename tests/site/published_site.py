@@ -1,4 +1,4 @@
-"""A small site, really published, and served as any web server would: with ranges and entity tags."""
+"""A small published site, served with ranges and entity tags, as by any web server."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from tests.workshop import Workshop
 
 
 class Files(dict[str, Page]):
-    """The files of a folder as pages; a page that is put at a path comes first."""
+    """The files of a folder as pages; a page that is set for a path comes first."""
 
     def __init__(self, root: Path) -> None:
         super().__init__()
@@ -23,11 +23,11 @@ class Files(dict[str, Page]):
 
     def get(self, key: str, default: Any = None) -> Any:
         path = self.root / key.lstrip("/")
-        return self[key] if key in self else (ranged(path) if path.is_file() else default)
+        return self[key] if key in self else (with_ranges(path) if path.is_file() else default)
 
 
-def ranged(path: Path) -> Page:
-    """A file, whole or from where the client wants it."""
+def with_ranges(path: Path) -> Page:
+    """A file, all of it or from the byte that the client requests."""
 
     def page(handler: Handler) -> None:
         content = path.read_bytes()
@@ -46,8 +46,8 @@ def ranged(path: Path) -> Page:
     return page
 
 
-def cut(path: Path, size: int) -> Page:
-    """A server that breaks the connection after so many bytes, wherever it began."""
+def interrupted(path: Path, size: int) -> Page:
+    """A page whose connection breaks after `size` bytes, wherever it began."""
 
     def page(handler: Handler) -> None:
         content = path.read_bytes()
@@ -93,7 +93,7 @@ def answer(case, params):
 """
 
 
-def ran(shop: Workshop, folder: Path, name: str, answer: str = "text") -> Path:
+def run_transcript(shop: Workshop, folder: Path, name: str, answer: str = "text") -> Path:
     """A transcript of the test in a folder."""
     shop.interface(READER.format(name=name, answer=answer))
     output = shop.folder / f"{name}.jsonl"
@@ -105,7 +105,10 @@ def ran(shop: Workshop, folder: Path, name: str, answer: str = "text") -> Path:
 def make_site(shop: Workshop, root: Path) -> Path:
     """A site with the test `tiny` and two transcripts of it, `good` and `poor`."""
     folder = tiny(shop.folder.parent / "source" / "tiny")
-    runs = [ran(shop, folder, "good"), ran(shop, folder, "poor", "text if text != 'x0' else None")]
+    runs = [
+        run_transcript(shop, folder, "good"),
+        run_transcript(shop, folder, "poor", "text if text != 'x0' else None"),
+    ]
     publish(root, read_candidates([folder, *runs]))
     for run in runs:
         run.unlink()
@@ -117,14 +120,14 @@ def top_of(root: Path) -> Top:
 
 
 def put_top(root: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """A top index that somebody else wrote."""
+    """Replace the top index by a changed one."""
     top = json.loads((root / TOP).read_bytes())
     change(top)
     (root / TOP).write_bytes(json.dumps(top).encode())
 
 
 def put_index(root: Path, document: Any) -> dict[str, Any]:
-    """An index that somebody else wrote, and how it is named."""
+    """Write an index, and return the reference to it."""
     data = document if isinstance(document, bytes) else encode(document)
     sha256 = hashlib.sha256(data).hexdigest()
     path = root / "index" / sha256[:2] / f"{sha256}.json"
@@ -134,6 +137,6 @@ def put_index(root: Path, document: Any) -> dict[str, Any]:
 
 
 def tree(root: Path) -> dict[str, bytes]:
-    """What readers can see of a folder."""
+    """The files of a folder that readers can see."""
     files = (path for path in root.rglob("*") if path.is_file() and ".publishing" not in path.parts)
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}

@@ -1,4 +1,4 @@
-"""Real servers on the loopback, told by each test what to say."""
+"""Real web servers on the loopback interface, with pages defined by each test."""
 
 import ssl
 import subprocess
@@ -13,7 +13,7 @@ Page = Callable[["Handler"], None]
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Gives every path to its page."""
+    """Passes each request to the page of its path."""
 
     server: "Server"
 
@@ -34,11 +34,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its name in the base class
-        """Not on the screen."""
+        """Print nothing."""
 
 
 class Server(ThreadingHTTPServer):
-    """Pages by path, and what was asked for."""
+    """Pages by path, and the requests so far."""
 
     daemon_threads = True
 
@@ -49,18 +49,18 @@ class Server(ThreadingHTTPServer):
         self.scheme = "http"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is what some tests are about."""
+        """Ignore errors: in some tests the client disconnects."""
 
     def url(self, path: str, user: str = "") -> str:
         return f"{self.scheme}://{user}127.0.0.1:{self.server_address[1]}{path}"
 
-    def asked(self, path: str) -> list[dict[str, str]]:
+    def requests_for(self, path: str) -> list[dict[str, str]]:
         return [headers for seen, headers in self.seen if seen == path]
 
 
 @contextmanager
 def serving(pages: dict[str, Page], certificate: Path | None = None) -> Iterator[Server]:
-    """A server that is there for a while."""
+    """A running server."""
     with Server(pages) as server:
         if certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -77,7 +77,7 @@ def serving(pages: dict[str, Page], certificate: Path | None = None) -> Iterator
 
 
 def body(content: bytes, **headers: str) -> Page:
-    """A page that is always the same."""
+    """A page with constant content."""
     return lambda handler: handler.answer(content, 200, **headers)
 
 
@@ -86,7 +86,7 @@ def redirect(location: str, status: int = 302) -> Page:
 
 
 def in_turn(*pages: Page) -> Page:
-    """Another page each time; the last for good."""
+    """A different page for each request; the last is repeated."""
     remaining = list(pages)
 
     def page(handler: Handler) -> None:

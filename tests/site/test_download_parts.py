@@ -1,4 +1,4 @@
-"""The parts of a download on their own: addresses, gzip, waiting."""
+"""The parts of a download: addresses, gzip, retries."""
 
 import gzip
 from collections.abc import Iterator
@@ -10,41 +10,41 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import DataError
-from harness.site.attempts import LONGEST_PAUSE, TryAgain, next_attempt, retry_after, retry_policy, run_within
-from harness.site.body import DECOMPRESSED_BLOCK, BadGzip, gunzip, gunzip_if_packed
+from harness.files.gunzip import DECOMPRESSED_BLOCK, BadGzip, gunzip, gunzip_if_packed
 from harness.site.request import DownloadLimits
+from harness.site.retry import LONGEST_PAUSE, TryAgain, next_attempt, retry_after, retry_policy, run_within
 from harness.site.urls import Address, is_url, masked, parse, redirected
 
 
-def cut(data: bytes, size: int) -> Iterator[bytes]:
+def blocks_of(data: bytes, size: int) -> Iterator[bytes]:
     return (data[start : start + size] for start in range(0, len(data), size))
 
 
 @given(st.lists(st.binary(max_size=300), max_size=4), st.integers(1, 50), st.integers(0, 60))
-def test_gunzip_is_what_the_library_says(parts: list[bytes], size: int, padding: int) -> None:
+def test_gunzip_agrees_with_the_library(parts: list[bytes], size: int, padding: int) -> None:
     packed = b"".join(map(gzip.compress, parts)) + bytes(padding if parts else 0)
-    assert b"".join(gunzip(cut(packed, size))) == gzip.decompress(packed)
+    assert b"".join(gunzip(blocks_of(packed, size))) == gzip.decompress(packed)
 
 
 @given(st.binary(min_size=1, max_size=300), st.integers(1, 50), st.data())
-def test_a_torn_stream_is_found_out(content: bytes, size: int, data: st.DataObject) -> None:
+def test_a_torn_stream_is_detected(content: bytes, size: int, data: st.DataObject) -> None:
     packed = gzip.compress(content)
     torn = packed[: data.draw(st.integers(1, len(packed) - 1))]
     with pytest.raises(BadGzip):
-        list(gunzip(cut(torn, size)))
+        list(gunzip(blocks_of(torn, size)))
 
 
-def test_a_bomb_comes_in_small_pieces() -> None:
+def test_a_bomb_is_decompressed_in_small_blocks() -> None:
     pieces = list(map(len, gunzip([gzip.compress(bytes(50 * DECOMPRESSED_BLOCK))])))
     assert sum(pieces) == 50 * DECOMPRESSED_BLOCK
     assert max(pieces) <= DECOMPRESSED_BLOCK
 
 
 @given(st.binary(max_size=100), st.integers(1, 5))
-def test_what_is_not_packed_passes(content: bytes, size: int) -> None:
+def test_uncompressed_data_passes_unchanged(content: bytes, size: int) -> None:
     plain = b"{" + content
-    assert b"".join(gunzip_if_packed(cut(plain, size))) == plain
-    assert b"".join(gunzip_if_packed(cut(gzip.compress(plain), size))) == plain
+    assert b"".join(gunzip_if_packed(blocks_of(plain, size))) == plain
+    assert b"".join(gunzip_if_packed(blocks_of(gzip.compress(plain), size))) == plain
 
 
 @pytest.mark.parametrize(("url", "expected"), [
@@ -86,13 +86,13 @@ def test_where_a_redirect_leads(start: str, location: str, url: str, kept: bool)
 
 
 @pytest.mark.parametrize("location", ["http://a.org/x", "HTTP://a.org/", "file:///x", "javascript:1", "http://[/"])
-def test_where_no_redirect_may_lead(location: str) -> None:
+def test_where_a_redirect_may_not_lead(location: str) -> None:
     with pytest.raises(DataError, match="redirected to"):
         redirected(Address("https://a.org/x"), location)
 
 
 def pauses(limits: DownloadLimits) -> list[float]:
-    """Between attempts that all fail, until the policy gives up."""
+    """The pauses between failing attempts, until the policy gives up."""
     policy, found = retry_policy(limits), list[float]()
     while (after := next_attempt(policy, TryAgain("no"))) is not None:
         policy, pause = after
@@ -100,8 +100,8 @@ def pauses(limits: DownloadLimits) -> list[float]:
     return found
 
 
-def test_waiting_doubles_and_ends() -> None:
-    """As urllib3 does it: at once, then after 1, 2, 4 seconds and up to half of the first pause of jitter."""
+def test_pauses_double_and_end() -> None:
+    """As in urllib3: at once, then after 1, 2, 4 seconds, with jitter of up to half the first pause."""
     limits = DownloadLimits(attempts=5, pause=1.0)
     rows = [pauses(limits) for _ in range(50)]
     for number, shortest in enumerate((1.0, 2.0, 4.0), start=1):
@@ -113,7 +113,7 @@ def test_waiting_doubles_and_ends() -> None:
     assert max(pauses(DownloadLimits(attempts=12, pause=1.0))) == LONGEST_PAUSE
 
 
-def test_a_server_may_ask_for_more_time_but_not_for_hours() -> None:
+def test_a_server_may_ask_for_a_longer_pause_but_not_for_hours() -> None:
     policy = retry_policy(DownloadLimits())
     after = next_attempt(policy, TryAgain("busy", after=20.0))
     assert after is not None

@@ -1,276 +1,217 @@
-"""Downloads over real sockets: what arrives is whole, and whatever goes wrong is one line that names the URL."""
+"""Fetching a script's data: folders, files, archives, URLs; checked, and only once."""
 
-import gzip
 import hashlib
-import shutil
-import socket
+import io
+import subprocess
+import sys
 import threading
-import zlib
-from collections.abc import Callable
+import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from harness.errors import DataError, Unreachable
-from harness.site.download import download
-from harness.site.request import DownloadLimits, DownloadRequest, content_request
-from tests.site.serving import Handler, Page, body, in_turn, redirect, self_signed, serving
+from harness.errors import DataError, HateError
+from harness.script.load import load_script
+from harness.site.cache import cache_folder, cached
+from harness.site.fetch import fetch_data
 
-CONTENT = b"all of it\n" * 5000
-QUICK = DownloadLimits(pause=0.001)
-
-
-def got(tmp_path: Path, url: str, limits: DownloadLimits = QUICK) -> bytes:
-    target = tmp_path / "target"
-    found = download(DownloadRequest(url, limits), target)
-    assert found.path == target
-    assert found.size == target.stat().st_size
-    assert found.sha256 == hashlib.sha256(target.read_bytes()).hexdigest()
-    return target.read_bytes()
-
-
-def refusal(tmp_path: Path, url: str, limits: DownloadLimits = QUICK) -> str:
-    with pytest.raises(DataError) as caught:
-        got(tmp_path, url, limits)
-    text = str(caught.value)
-    assert len(text.splitlines()) == 1
-    return text
+SCRIPT = """\
+format = 1
+[test]
+name = "t"
+version = "1"
+synopsis = "s"
+task = "label"
+[[cases.case]]
+id = "1"
+input = "a"
+expect = "x"
+[data.images]
+"""
 
 
-@pytest.mark.parametrize("page", [
-    body(CONTENT),
-    body(gzip.compress(CONTENT), Content_Encoding="gzip"),
-    body(gzip.compress(CONTENT[:7]) + gzip.compress(CONTENT[7:]), Content_Encoding="x-gzip"),
-    lambda handler: chunked(handler, CONTENT),
-], ids=["plain", "gzip", "two members", "chunked"])  # fmt: skip
-def test_what_arrives_is_what_was_served(tmp_path: Path, page: Page) -> None:
-    with serving({"/f": page}) as server:
-        assert got(tmp_path, server.url("/f")) == CONTENT
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return cache_folder()
 
 
-def chunked(handler: Handler, content: bytes, *, whole: bool = True) -> None:
-    handler.protocol_version = "HTTP/1.1"
-    handler.send_response(200)
-    handler.send_header("Transfer-Encoding", "chunked")
-    handler.send_header("Connection", "close")
-    handler.end_headers()
-    handler.wfile.write(f"{len(content):x}\r\n".encode() + content + b"\r\n")
-    if whole:
-        handler.wfile.write(b"0\r\n\r\n")
+def zip_bytes(files: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name), content)  # with a fixed date: the digest is in test ids
+    return out.getvalue()
 
 
-def torn(handler: Handler) -> None:
-    handler.answer(CONTENT[:100], Content_Length=str(len(CONTENT)))
+ARCHIVE = zip_bytes({"test/1.pgm": b"P5"})
+SHA256 = hashlib.sha256(ARCHIVE).hexdigest()
 
 
-BAD_PAGES: dict[str, tuple[Page, str]] = {
-    "gone": (lambda handler: handler.answer(status=404), "HTTP 404 Not Found"),
-    "forbidden": (lambda handler: handler.answer(status=403), "HTTP 403 Forbidden"),
-    "no content": (lambda handler: handler.answer(status=204), "HTTP 204"),
-    "not asked": (lambda handler: handler.answer(status=304), "HTTP 304"),
-    "torn": (torn, f"the body ends after 100 of {len(CONTENT):,} bytes"),
-    "torn chunks": (lambda handler: chunked(handler, b"x" * 100, whole=False), "the connection broke after"),
-    "torn gzip": (body(gzip.compress(CONTENT)[:-9], Content_Encoding="gzip"), "the compressed data ends early"),
-    "not gzip": (body(CONTENT, Content_Encoding="gzip"), "damaged compressed data"),
-    "other coding": (body(CONTENT, Content_Encoding="br"), "sent as 'br', which was not asked for"),
-    "broken server": (lambda handler: handler.answer(status=500), "HTTP 500 Internal Server Error"),
-    "to a file": (redirect("file:///etc/passwd"), "redirected to file:///etc/passwd, which is not an http"),
-    "to nonsense": (redirect("http://[/"), "which is not an http or https address"),
-    "loop": (redirect("/f"), "more than 5 redirects"),
-}
+def fetched(folder: Path, data: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / "t.hate.toml"
+    path.write_text(SCRIPT + data)
+    return fetch_data(load_script(path))["images"]
 
 
-@pytest.mark.parametrize("kind", BAD_PAGES)
-def test_a_bad_answer_is_one_line_with_the_url(tmp_path: Path, kind: str) -> None:
-    page, expected = BAD_PAGES[kind]
-    with serving({"/f": page}) as server:
-        text = refusal(tmp_path, server.url("/f"))
-        assert text.startswith(server.url("/f"))
-    assert expected in text
+def refusal(folder: Path, data: str) -> str:
+    with pytest.raises(HateError) as caught:
+        fetched(folder, data)
+    assert "\n" not in str(caught.value)
+    return str(caught.value).removeprefix(f"{folder / 't.hate.toml'}: ")
 
 
-def test_a_refused_connection_says_so(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    assert "cannot connect: Connection refused" in refusal(tmp_path, f"http://127.0.0.1:{port}/f")
+class Site(ThreadingHTTPServer):
+    """Counts its requests."""
+
+    daemon_threads = True
+    asked: list[str]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
 
 
-def test_a_server_that_talks_something_else(tmp_path: Path) -> None:
-    def other(handler: Handler) -> None:
-        handler.wfile.write(b"220 ready\r\n")
+class Handler(BaseHTTPRequestHandler):
+    server: Site
 
-    with serving({"/f": other}) as server:
-        assert "cannot connect" in refusal(tmp_path, server.url("/f"))
+    def do_GET(self) -> None:
+        self.server.asked.append(self.path)
+        good = self.path == "/digits.zip"
+        self.send_response(200 if good else 404)
+        self.send_header("Content-Length", str(len(ARCHIVE) if good else 0))
+        self.end_headers()
+        self.wfile.write(ARCHIVE if good else b"")
 
-
-@pytest.mark.parametrize("trickle", ["body", "head", "nothing"])
-def test_a_slow_server_is_given_up(tmp_path: Path, trickle: str) -> None:
-    """Byte after byte, each within any time limit of a socket: only a limit on the whole ends that."""
-    over = threading.Event()
-
-    def slow(handler: Handler) -> None:
-        if trickle == "body":
-            handler.answer(b"", Content_Length="1000000")
-        while trickle != "nothing" and not over.wait(0.02):
-            handler.wfile.write(b"H")
-        over.wait(60)
-
-    with serving({"/f": slow}) as server:
-        text = refusal(tmp_path, server.url("/f"), DownloadLimits(seconds=0.5))
-        over.set()
-    assert text == f"{server.url('/f')}: not finished after 0.5 s; allow more time with --http-timeout"
-
-
-def test_a_silent_server_is_given_up(tmp_path: Path) -> None:
-    over = threading.Event()
-
-    def silent(handler: Handler) -> None:
-        over.wait(60)
-
-    with serving({"/f": silent}) as server:
-        text = refusal(tmp_path, server.url("/f"), DownloadLimits(silent_seconds=0.1, attempts=2, pause=0.001))
-        over.set()
-    assert text.endswith("no answer in time")
-
-
-@pytest.mark.parametrize("page", [
-    body(CONTENT),
-    lambda handler: chunked(handler, CONTENT),
-    body(gzip.compress(bytes(10_000_000)), Content_Encoding="gzip"),
-], ids=["announced", "not announced", "bomb"])  # fmt: skip
-def test_a_large_file_is_refused_before_it_is_here(tmp_path: Path, page: Page) -> None:
-    with serving({"/f": page}) as server:
-        text = refusal(tmp_path, server.url("/f"), DownloadLimits(size=20_000))
-    assert "larger than 20,000 bytes" in text
-    target = tmp_path / "target"
-    assert not target.exists() or target.stat().st_size <= 20_000
-
-
-def test_it_is_tried_again_after_what_may_pass(tmp_path: Path) -> None:
-    failures: list[Page] = [
-        lambda handler: handler.answer(status=503),
-        torn,
-        lambda handler: handler.answer(status=429),
-    ]
-    with serving({"/f": in_turn(*failures, body(CONTENT))}) as server:
-        assert got(tmp_path, server.url("/f")) == CONTENT
-        assert len(server.seen) == 4
-
-
-@pytest.mark.parametrize(("status", "times"), [(404, 1), (403, 1), (500, 4), (503, 4), (429, 4)])
-def test_what_will_not_pass_is_not_tried_again(tmp_path: Path, status: int, times: int) -> None:
-    with serving({"/f": lambda handler: handler.answer(status=status)}) as server:
-        refusal(tmp_path, server.url("/f"))
-        assert len(server.seen) == times
-
-
-def test_a_server_that_asks_for_hours_is_not_waited_for(tmp_path: Path) -> None:
-    with serving({"/f": lambda handler: handler.answer(status=503, Retry_After="7200")}) as server:
-        assert "HTTP 503" in refusal(tmp_path, server.url("/f"))
-        assert len(server.seen) == 1
-
-
-def test_redirects_are_followed(tmp_path: Path) -> None:
-    hops: dict[str, Page] = {
-        f"/{n}": redirect(f"/{n + 1}", status) for n, status in enumerate((301, 302, 303, 307, 308))
-    }
-    with serving(hops | {"/5": body(CONTENT)}) as server:
-        assert got(tmp_path, server.url("/0")) == CONTENT
-
-
-def test_the_body_of_a_redirect_is_not_read(tmp_path: Path) -> None:
-    over = threading.Event()
-
-    def endless(handler: Handler) -> None:
-        handler.answer(status=302, Location="/g", Content_Length=str(1 << 40))
-        over.wait(60)
-
-    with serving({"/f": endless, "/g": body(CONTENT)}) as server:
-        assert got(tmp_path, server.url("/f"), DownloadLimits(seconds=30)) == CONTENT
-        over.set()
-
-
-def test_credentials_go_to_their_own_host_and_to_no_message(tmp_path: Path) -> None:
-    with serving({"/f": body(CONTENT), "/missing": redirect("/404")}) as other:
-        own: dict[str, Page] = {"/f": redirect("/g"), "/g": redirect(other.url("/f"))}
-        with serving(own) as server:
-            assert got(tmp_path, server.url("/f", user="ann:s%20cret@")) == CONTENT
-            # RFC 7617: base64 of "ann:s cret".
-            assert [h["Authorization"] for _, h in server.seen] == ["Basic YW5uOnMgY3JldA=="] * 2
-        assert ["Authorization" in headers for _, headers in other.seen] == [False]
-        text = refusal(tmp_path, other.url("/missing?token=abc&page=2", user="ann:s%20cret@"))
-    assert "***@127.0.0.1" in text
-    assert "token=***&page=2" in text
-    assert "cret" not in text
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Print nothing."""
 
 
 @pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    if shutil.which("openssl") is None:
-        pytest.skip("no openssl here to make a certificate with")
-    return self_signed(tmp_path)
+def site() -> Iterator[Site]:
+    with Site(("127.0.0.1", 0), Handler) as server:
+        server.asked = []
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
 
 
-def test_a_certificate_that_nobody_vouches_for(tmp_path: Path, certificate: Path) -> None:
-    with serving({"/f": body(CONTENT)}, certificate) as server:
-        text = refusal(tmp_path, server.url("/f"))
-    assert text == f"{server.url('/f')}: the server's certificate is not valid: self-signed certificate"
+def test_a_file_and_a_folder_beside_the_script_stay_where_they_are(tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "x").write_bytes(b"1")
+    assert fetched(tmp_path, 'path = "folder"\n') == tmp_path / "folder"
+    assert fetched(tmp_path, 'path = "folder/x"\nbytes = 1\n') == tmp_path / "folder" / "x"
+    assert not cache.exists()
 
 
-def test_https_where_there_is_only_http(tmp_path: Path) -> None:
-    with serving({"/f": body(CONTENT)}) as server:
-        assert "no encrypted connection" in refusal(tmp_path, server.url("/f").replace("http:", "https:"))
+def test_an_archive_is_unpacked_into_the_cache_once(tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "digits.zip").write_bytes(ARCHIVE)
+    data = f'path = "digits.zip"\nunpack = true\nbytes = {len(ARCHIVE)}\nsha256 = "{SHA256}"\n'
+    folder = fetched(tmp_path, data)
+    assert (folder / "test" / "1.pgm").read_bytes() == b"P5"
+    assert folder == cache / "unpacked" / SHA256
+    made = folder.stat().st_ctime_ns
+    assert fetched(tmp_path, data) == fetched(tmp_path, 'path = "digits.zip"\nunpack = true\n') == folder
+    assert folder.stat().st_ctime_ns == made
 
 
-def test_never_from_https_down_to_http(tmp_path: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "cert.pem"))
-    with serving({"/f": body(CONTENT)}) as plain:
-        pages = {"/f": redirect(plain.url("/f")), "/g": redirect("/h"), "/h": body(CONTENT)}
-        with serving(pages, certificate) as server:
-            assert got(tmp_path, server.url("/g")) == CONTENT
-            text = refusal(tmp_path, server.url("/f"))
-        assert plain.seen == []
-    assert text == f"{server.url('/f')}: redirected to {plain.url('/f')}, which is not encrypted; refused"
+def test_a_changed_archive_is_another_entry(tmp_path: Path) -> None:
+    (tmp_path / "digits.zip").write_bytes(ARCHIVE)
+    before = fetched(tmp_path, 'path = "digits.zip"\nunpack = true\n')
+    (tmp_path / "digits.zip").write_bytes(zip_bytes({"test/1.pgm": b"other"}))
+    after = fetched(tmp_path, 'path = "digits.zip"\nunpack = true\n')
+    assert (after / "test" / "1.pgm").read_bytes() == b"other"
+    assert after != before
 
 
-def test_unreachable_is_told_from_refused(tmp_path: Path) -> None:
-    """An older copy may stand in for a server that is away, not for a file that is gone."""
-    pages: dict[str, Page] = {"/away": lambda handler: handler.answer(status=502)}
-    with serving(pages) as server:
-        with pytest.raises(Unreachable):
-            got(tmp_path, server.url("/away"))
-        with pytest.raises(DataError) as caught:
-            got(tmp_path, server.url("/gone"))
-    assert not isinstance(caught.value, Unreachable)
+def test_data_that_is_not_what_the_script_says_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "digits.zip").write_bytes(ARCHIVE + b"!")
+    assert refusal(tmp_path, f'path = "digits.zip"\nbytes = {len(ARCHIVE)}\n') == (
+        f"data.images: 'digits.zip' has {len(ARCHIVE) + 1:,} bytes, the script says {len(ARCHIVE):,}"
+    )
+    said = refusal(tmp_path, f'path = "digits.zip"\nsha256 = "{SHA256}"\n')
+    assert said.startswith("data.images: 'digits.zip' has sha256 ")
+    assert said.endswith(f"the script says {SHA256}; restore the file")
+    (tmp_path / "folder").mkdir()
+    assert "is a folder; remove unpack = true" in refusal(tmp_path, 'path = "folder"\nunpack = true\n')
 
 
-def made(page: Page, tmp_path: Path, size: int | None) -> Callable[[], None]:
-    def run() -> None:
-        with serving({"/f": page}) as server:
-            sha256 = hashlib.sha256(CONTENT).hexdigest()
-            download(content_request([server.url("/f")], sha256, size), tmp_path / "data")
-
-    return run
+def test_an_archive_that_cannot_be_unpacked_leaves_nothing_behind(tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "bad.zip").write_bytes(zip_bytes({"good": b"1", "../bad": b"2"}))
+    assert "data.images: bad.zip: member '../bad'" in refusal(tmp_path, 'path = "bad.zip"\nunpack = true\n')
+    assert [path.name for path in (cache / "unpacked").iterdir() if path.suffix != ".lock"] == []
 
 
-def test_data_is_what_the_script_says(tmp_path: Path) -> None:
-    made(body(CONTENT), tmp_path, len(CONTENT))()
-    assert (tmp_path / "data").read_bytes() == CONTENT
-    for page, size, expected in (
-        (body(CONTENT), len(CONTENT) - 1, "the script says so; refused"),
-        (body(CONTENT), len(CONTENT) + 1, "the script says"),
-        (body(zlib.compress(CONTENT)), None, "not the data of this test"),
-    ):
-        with pytest.raises(DataError, match=expected):
-            made(page, tmp_path, size)()
+def test_a_url_is_downloaded_and_unpacked_once(tmp_path: Path, site: Site) -> None:
+    data = f'url = "{site.url}/digits.zip"\nsha256 = "{SHA256}"\nbytes = {len(ARCHIVE)}\n'
+    assert fetched(tmp_path, data).read_bytes() == ARCHIVE
+    assert (fetched(tmp_path, data + "unpack = true\n") / "test" / "1.pgm").read_bytes() == b"P5"
+    assert site.asked == ["/digits.zip"]
 
 
-def test_an_unchanged_file_is_not_sent(tmp_path: Path) -> None:
-    def page(handler: Handler) -> None:
-        fresh = handler.headers["If-None-Match"] == '"one"' and handler.headers["If-Modified-Since"] == "then"
-        handler.answer(status=304) if fresh else handler.answer(CONTENT, ETag='"one"', Last_Modified="then")
+@pytest.mark.parametrize(
+    ("page", "sha256", "size", "said"),
+    [
+        ("digits.zip", "0" * 64, len(ARCHIVE), f"sha256 is {SHA256}, the script says {'0' * 64}"),
+        ("digits.zip", SHA256, len(ARCHIVE) + 1, "bytes, the script says"),
+        ("digits.zip", SHA256, len(ARCHIVE) - 1, "the script says so"),
+        ("none.zip", SHA256, len(ARCHIVE), "404"),
+    ],
+)
+def test_a_wrong_download_is_refused_and_not_kept(
+    tmp_path: Path, cache: Path, site: Site, page: str, sha256: str, size: int, said: str
+) -> None:
+    message = refusal(tmp_path, f'url = "{site.url}/{page}"\nsha256 = "{sha256}"\nbytes = {size}\n')
+    assert message.startswith(f"data.images: {site.url}/{page}: ")
+    assert said in message
+    assert [path.name for path in (cache / "files").iterdir() if path.suffix != ".lock"] == []
 
-    with serving({"/f": page}) as server:
-        first = download(DownloadRequest(server.url("/f"), QUICK), tmp_path / "a")
-        assert download(DownloadRequest(server.url("/f"), QUICK, known=first), tmp_path / "b") is first
-    assert not (tmp_path / "b").exists()
+
+def test_an_unwritable_cache_is_an_error_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(DataError, match="set XDG_CACHE_HOME"):
+        cached("kind", "key", lambda folder: None)
+
+
+def test_a_failed_entry_is_made_again_the_next_time(cache: Path) -> None:
+    def fail(folder: Path) -> None:
+        (folder / "half").write_text("")
+        raise DataError("half way")
+
+    with pytest.raises(DataError, match="half way"):
+        cached("kind", "key", fail)
+    entry = cached("kind", "key", lambda folder: (folder / "whole").touch())
+    assert [path.name for path in entry.iterdir()] == ["whole"]
+    assert sorted(path.name for path in (cache / "kind").iterdir()) == ["key", "key.lock"]
+
+
+RACE = """
+import sys, time
+from pathlib import Path
+from harness.site.cache import cached
+
+def make(folder):
+    with Path(sys.argv[1]).open("a") as log:
+        log.write("made\\n")
+    for number in range(50):
+        (folder / str(number)).write_text(str(number))
+        time.sleep(0.002)
+
+print(len(list(cached("kind", "key", make).iterdir())))
+"""
+
+
+def test_several_processes_make_an_entry_once_and_all_see_it_complete(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    command = [sys.executable, "-c", RACE, str(log)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    said = [process.communicate()[0].strip() for process in running]
+    assert said == ["50"] * 4
+    assert log.read_text() == "made\n"

@@ -1,4 +1,4 @@
-"""What a NAME means, by the design: the newest complete run here, else the published one; and what is said of it."""
+"""What a NAME means: the newest complete run here, or else the published one; and the note about it."""
 
 import os
 import subprocess
@@ -9,64 +9,64 @@ import pytest
 
 from harness.bundled import bundled
 from harness.site.locate import open_source, open_sources
-from tests.site.own_transcripts import CASES, ago, own, refused, taken
-from tests.site.published_site import make_site, ran, tiny
+from tests.site.own_transcripts import CASES, ago, refused, successes, write_run
+from tests.site.published_site import make_site, run_transcript, tiny
 from tests.workshop import Workshop, command
 
 NUMBERS = ("mine.jsonl", "mine-2.jsonl", "mine-3.jsonl")
 
 
-def three(shop: Workshop, order: tuple[int, int, int] = (1, 2, 3)) -> None:
-    """Three runs of `mine`, right on 1, 2 and 3 cases; the higher its place in `order`, the newer a run."""
+def write_three_runs(shop: Workshop, order: tuple[int, int, int] = (1, 2, 3)) -> None:
+    """Three runs of `mine`, right on 1, 2 and 3 cases; a higher number in `order` means a newer run."""
     for right, (file, place) in enumerate(zip(NUMBERS, order, strict=True), 1):
-        own(shop, f"toy/{file}", right=right, started=ago(970 - 100 * place))
+        write_run(shop, f"toy/{file}", right=right, started=ago(970 - 100 * place))
 
 
-def other(shop: Workshop) -> None:
-    own(shop, "toy/other.jsonl", "other")
+def write_other_run(shop: Workshop) -> None:
+    write_run(shop, "toy/other.jsonl", "other")
 
 
 # Which of several
 
 
 def test_a_name_is_the_newest_run(shop: Workshop) -> None:
-    three(shop)
-    other(shop)
-    assert taken(shop, "mine", "other") == [3, CASES]
+    write_three_runs(shop)
+    write_other_run(shop)
+    assert successes(shop, "mine", "other") == [3, CASES]
     err = shop.call("compare", "mine", "other").err
     assert "hate: mine is transcripts/toy/mine-3.jsonl, 11 minutes old (the newest of 3)\n" in err
     assert "other is" not in err  # nothing to choose from
 
 
 @pytest.mark.parametrize(("order", "right"), [((3, 1, 2), 1), ((1, 3, 2), 2), ((2, 1, 3), 3)])
-def test_newest_is_by_when_it_started_not_by_its_number(
+def test_the_newest_run_started_last_whatever_its_number(
     order: tuple[int, int, int], right: int, shop: Workshop
 ) -> None:
-    three(shop, order)
-    other(shop)
-    assert taken(shop, "mine", "other")[0] == right
+    write_three_runs(shop, order)
+    write_other_run(shop)
+    assert successes(shop, "mine", "other")[0] == right
 
 
-def test_of_runs_of_one_second_the_file_that_changed_last_and_then_the_higher_number(shop: Workshop) -> None:
+def test_runs_started_at_the_same_time_are_ordered_by_file_time_and_then_by_number(shop: Workshop) -> None:
     started = ago(60)
     for number, right in ((2, 1), (9, 2), (10, 3)):
-        own(shop, f"toy/mine-{number}.jsonl", right=right, started=started, modified=1e9)
-    other(shop)
-    assert taken(shop, "mine", "other")[0] == 3
-    own(shop, "toy/mine-2.jsonl", right=1, started=started, modified=1e9 + 1)
-    assert taken(shop, "mine", "other")[0] == 1
+        write_run(shop, f"toy/mine-{number}.jsonl", right=right, started=started, modified=1e9)
+    write_other_run(shop)
+    assert successes(shop, "mine", "other")[0] == 3
+    write_run(shop, "toy/mine-2.jsonl", right=1, started=started, modified=1e9 + 1)
+    assert successes(shop, "mine", "other")[0] == 1
 
 
 @pytest.mark.parametrize("started", ["", "yesterday", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
-def test_a_run_that_does_not_say_when_is_as_old_as_its_file(started: str, shop: Workshop) -> None:
-    own(shop, "toy/a.jsonl", right=1, started=started, modified=2e9)
-    own(shop, "toy/b.jsonl", right=2, started="2020-01-01T00:00:00Z")
+def test_a_run_without_a_start_time_is_as_old_as_its_file(started: str, shop: Workshop) -> None:
+    write_run(shop, "toy/a.jsonl", right=1, started=started, modified=2e9)
+    write_run(shop, "toy/b.jsonl", right=2, started="2020-01-01T00:00:00Z")
     assert open_source("mine").path.name == "a.jsonl"
 
 
-def test_times_may_have_zones(shop: Workshop) -> None:
-    own(shop, "toy/a.jsonl", started="2026-01-01T12:00:00+05:00")
-    own(shop, "toy/b.jsonl", started="2026-01-01T08:00:00")
+def test_times_may_have_time_zones(shop: Workshop) -> None:
+    write_run(shop, "toy/a.jsonl", started="2026-01-01T12:00:00+05:00")
+    write_run(shop, "toy/b.jsonl", started="2026-01-01T08:00:00")
     assert open_source("mine").path.name == "b.jsonl"
 
 
@@ -74,48 +74,48 @@ def test_times_may_have_zones(shop: Workshop) -> None:
     (1.5, "second"), (300, "5 minutes old"), (3.5 * 3600, "3 hours old"), (5.5 * 86_400, "5 days old"),
     (400 * 86_400, "of 202"), (-90_000, "of 202"),
 ])  # fmt: skip
-def test_how_old(seconds: float, said: str, shop: Workshop) -> None:
-    own(shop, "toy/a.jsonl", started=ago(seconds + 1e7))
-    own(shop, "toy/b.jsonl", started=ago(seconds))
+def test_age_in_words(seconds: float, said: str, shop: Workshop) -> None:
+    write_run(shop, "toy/a.jsonl", started=ago(seconds + 1e7))
+    write_run(shop, "toy/b.jsonl", started=ago(seconds))
     assert said in open_source("mine").note
 
 
 def test_any_file_name_and_gzip(shop: Workshop) -> None:
-    own(shop, "toy/mine.jsonl", right=1, started=ago(100))
-    own(shop, "toy/Whatever I called it.jsonl.gz", right=2, started=ago(50))
-    other(shop)
-    assert taken(shop, "mine", "other")[0] == 2
-    assert taken(shop, "Whatever I called it", "other")[0] == 2
+    write_run(shop, "toy/mine.jsonl", right=1, started=ago(100))
+    write_run(shop, "toy/Whatever I called it.jsonl.gz", right=2, started=ago(50))
+    write_other_run(shop)
+    assert successes(shop, "mine", "other")[0] == 2
+    assert successes(shop, "Whatever I called it", "other")[0] == 2
 
 
 def test_the_base_name_of_a_file_works_but_an_algorithm_comes_first(shop: Workshop) -> None:
-    three(shop)
-    own(shop, "toy/other.jsonl", "mine", right=4, started=ago(5000))
-    own(shop, "toy/x.jsonl", "other", right=5)
-    assert taken(shop, "mine-2", "other") == [2, 5]
+    write_three_runs(shop)
+    write_run(shop, "toy/other.jsonl", "mine", right=4, started=ago(5000))
+    write_run(shop, "toy/x.jsonl", "other", right=5)
+    assert successes(shop, "mine-2", "other") == [2, 5]
     assert open_source("mine-2").note == ""
 
 
 @pytest.mark.parametrize("name", ["my algo", "ünïcode", "日本", "a.b+c", "*", "[x]", "meta/llama-3"])
 def test_names_of_any_kind(name: str, shop: Workshop) -> None:
-    own(shop, "toy/a.jsonl", name, right=3)
-    other(shop)
-    assert taken(shop, name, "other")[0] == 3
+    write_run(shop, "toy/a.jsonl", name, right=3)
+    write_other_run(shop)
+    assert successes(shop, name, "other")[0] == 3
 
 
-def test_a_program_or_folder_of_that_name_does_not_hide_the_run(shop: Workshop) -> None:
-    """The program that was run often lies in the working folder, by its own name."""
-    own(shop, "toy/mine.jsonl", right=3)
-    other(shop)
+def test_a_program_or_folder_with_the_same_name_does_not_hide_the_run(shop: Workshop) -> None:
+    """The program that was run is often in the working folder, with the same name."""
+    write_run(shop, "toy/mine.jsonl", right=3)
+    write_other_run(shop)
     shop.write("mine", b"\x7fELF\0\0")
     (shop.folder / "other").mkdir()
-    assert taken(shop, "mine", "other") == [3, CASES]
+    assert successes(shop, "mine", "other") == [3, CASES]
     assert "the file mine is not a transcript" in shop.call("compare", "mine", "other").err
     assert "not a transcript" in refused(shop, "show", str(shop.write("alone", b"\x7fELF\0\0")))
     assert "alone:1: not a transcript" in refused(shop, "show", "alone")
 
 
-# Never a part
+# Never a partial run
 
 
 PARTS: dict[str, dict[str, Any]] = {
@@ -131,11 +131,11 @@ PARTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_a_part_is_never_taken_by_name(part: str, shop: Workshop) -> None:
-    own(shop, "toy/mine.jsonl", right=4, started=ago(965))
-    path = own(shop, "toy/mine-2.jsonl", started=ago(10), **PARTS[part])
-    other(shop)
-    assert taken(shop, "mine", "other")[0] == 4
+def test_a_name_never_means_a_partial_run(part: str, shop: Workshop) -> None:
+    write_run(shop, "toy/mine.jsonl", right=4, started=ago(965))
+    path = write_run(shop, "toy/mine-2.jsonl", started=ago(10), **PARTS[part])
+    write_other_run(shop)
+    assert successes(shop, "mine", "other")[0] == 4
     note = open_source("mine").note
     assert note.startswith("mine is transcripts/toy/mine.jsonl, 16 minutes old (mine-2.jsonl is newer but ")
     text = refused(shop, "show", "mine-2")
@@ -144,19 +144,19 @@ def test_a_part_is_never_taken_by_name(part: str, shop: Workshop) -> None:
     assert shop.call("show", path).status == 0
 
 
-def test_a_limit_that_takes_every_case_is_no_part(shop: Workshop) -> None:
-    own(shop, "toy/mine.jsonl", limit=CASES)
+def test_a_limit_above_the_number_of_cases_is_not_a_partial_run(shop: Workshop) -> None:
+    write_run(shop, "toy/mine.jsonl", limit=CASES)
     assert open_source("mine").path.name == "mine.jsonl"
 
 
-def test_repeated_answers_are_not_taken_for_more_cases(shop: Workshop) -> None:
-    own(shop, "toy/mine.jsonl", count=2 * CASES, repeat=2)
+def test_repeated_answers_do_not_count_as_more_cases(shop: Workshop) -> None:
+    write_run(shop, "toy/mine.jsonl", count=2 * CASES, repeat=2)
     assert open_source("mine").path.name == "mine.jsonl"
 
 
-def test_only_parts_are_an_error_that_names_them(shop: Workshop) -> None:
-    own(shop, "toy/mine.jsonl", count=2, extent={"limit": 2})
-    own(shop, "toy/mine-2.jsonl", extent={"without_fold": 1})
+def test_if_all_runs_are_partial_the_error_names_them(shop: Workshop) -> None:
+    write_run(shop, "toy/mine.jsonl", count=2, extent={"limit": 2})
+    write_run(shop, "toy/mine-2.jsonl", extent={"without_fold": 1})
     text = refused(shop, "show", "mine")
     assert "transcripts/toy/mine.jsonl covers only a part (2 of 6)" in text
     assert "transcripts/toy/mine-2.jsonl was trained on a part (without fold 1)" in text
@@ -169,7 +169,7 @@ def published_bytes(name: str) -> bytes:
     return (bundled("transcripts") / "hdigits" / f"{name}.jsonl").read_bytes()
 
 
-def test_a_run_of_ones_own_hides_the_bare_name_only(shop: Workshop) -> None:
+def test_an_own_run_hides_only_the_bare_name(shop: Workshop) -> None:
     changed = published_bytes("witch").replace(b'"name":"witch"', b'"name":"wisard"')
     changed = changed.replace(b'"ridge":1000.0', b'"ridge":2.0', 1)
     mine = shop.write("transcripts/hdigits/wisard.jsonl", changed)
@@ -180,7 +180,7 @@ def test_a_run_of_ones_own_hides_the_bare_name_only(shop: Workshop) -> None:
     assert "no published transcript" in refused(shop, "show", "hdigits@2.0.0/wisard")
 
 
-def test_a_run_with_other_parameters_is_told_from_the_published_one(shop: Workshop) -> None:
+def test_the_note_shows_parameters_that_differ_from_the_published_run(shop: Workshop) -> None:
     shop.call("run", "hdigits", "--interface", "wisard", "--param", "bits=2")
     done = shop.call("compare", "wisard", "hdigits/wisard", "--format", "json")
     assert [one["name"] for one in done.json["transcripts"]] == ["wisard", "wisard-2"]
@@ -188,7 +188,7 @@ def test_a_run_with_other_parameters_is_told_from_the_published_one(shop: Worksh
     assert "wisard is transcripts/hdigits/wisard.jsonl (bits=2), wisard-2 is hdigits/wisard (bits=10)" in done.err
 
 
-def test_parts_of_ones_own_leave_the_published_one(shop: Workshop) -> None:
+def test_own_partial_runs_do_not_hide_the_published_one(shop: Workshop) -> None:
     shop.call("run", "hdigits", "--interface", "wisard", "--limit", "5")
     source = open_source("wisard")
     assert source.path == bundled("transcripts") / "hdigits" / "wisard.jsonl"
@@ -196,20 +196,20 @@ def test_parts_of_ones_own_leave_the_published_one(shop: Workshop) -> None:
     assert source.note.endswith(" (transcripts/hdigits/wisard.jsonl covers only a part (5 of 1434))")
 
 
-def test_a_run_of_ones_own_is_no_published_one(shop: Workshop) -> None:
-    three(shop)
+def test_an_own_run_is_not_a_published_one(shop: Workshop) -> None:
+    write_three_runs(shop)
     text = refused(shop, "show", "toy/mine")
     assert "your own run is mine, or transcripts/toy/mine-3.jsonl" in text
 
 
-def test_a_site_comes_after_runs_here_but_not_for_its_full_name(
+def test_own_runs_come_before_sites_except_for_full_names(
     shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = make_site(shop, tmp_path / "site")
     monkeypatch.setenv("HATE_SITES", str(root))
     full = open_source("tiny/poor")
     assert open_source("poor").path == full.path
-    ran(shop, tiny(tmp_path / "again" / "tiny"), "poor", "None").rename(_folder(shop, "tiny") / "poor.jsonl")
+    run_transcript(shop, tiny(tmp_path / "again" / "tiny"), "poor", "None").rename(_folder(shop, "tiny") / "poor.jsonl")
     assert open_source("poor").path == Path("transcripts/tiny/poor.jsonl")
     assert open_source("tiny/poor") == full
 
@@ -223,12 +223,12 @@ def _folder(shop: Workshop, test: str) -> Path:
 # Several tests
 
 
-def test_the_others_settle_which_test_is_meant(shop: Workshop) -> None:
-    own(shop, "toy/mine.jsonl", right=1)
-    own(shop, "second/mine.jsonl", right=2, test="second", started=ago(500))
-    own(shop, "second/other.jsonl", "other", test="second")
-    assert taken(shop, "mine", "other") == [2, CASES]
-    assert taken(shop, "transcripts/toy/mine.jsonl", "mine") == [1, 1]
+def test_the_other_names_decide_the_test(shop: Workshop) -> None:
+    write_run(shop, "toy/mine.jsonl", right=1)
+    write_run(shop, "second/mine.jsonl", right=2, test="second", started=ago(500))
+    write_run(shop, "second/other.jsonl", "other", test="second")
+    assert successes(shop, "mine", "other") == [2, CASES]
+    assert successes(shop, "transcripts/toy/mine.jsonl", "mine") == [1, 1]
     assert "(the one on second; there are runs on toy too)" in open_sources(["mine", "other"])[0].note
     # Alone, it is the newest run of all, and the other test is named.
     (alone,) = open_sources(["mine"])
@@ -236,21 +236,21 @@ def test_the_others_settle_which_test_is_meant(shop: Workshop) -> None:
     assert "there are runs on second too" in alone.note
 
 
-def test_the_only_test_that_all_have(shop: Workshop) -> None:
+def test_the_only_common_test_is_chosen(shop: Workshop) -> None:
     for algorithm, tests in {"mine": ("toy", "second"), "other": ("second", "third")}.items():
         for test in tests:
-            own(shop, f"{test}/{algorithm}.jsonl", algorithm, test=test)
+            write_run(shop, f"{test}/{algorithm}.jsonl", algorithm, test=test)
     assert [source.path.parent.name for source in open_sources(["mine", "other"])] == ["second", "second"]
 
 
 def test_the_test_is_what_the_header_says_not_the_folder(shop: Workshop) -> None:
-    own(shop, "elsewhere/mine.jsonl", test="toy", right=1, started=ago(9))
-    own(shop, "toy/mine.jsonl", test="toy", right=2)
+    write_run(shop, "elsewhere/mine.jsonl", test="toy", right=1, started=ago(9))
+    write_run(shop, "toy/mine.jsonl", test="toy", right=2)
     assert open_source("mine").path.parent.name == "toy"
 
 
 def test_a_run_on_another_test_does_not_hide_the_published_one_from_its_test(shop: Workshop) -> None:
-    own(shop, "toy/wisard.jsonl", "wisard")
+    write_run(shop, "toy/wisard.jsonl", "wisard")
     alone = open_source("wisard")
     assert alone.path == Path("transcripts/toy/wisard.jsonl")
     assert alone.note.endswith("(hdigits/wisard is the published one)")
@@ -264,41 +264,41 @@ def test_a_run_on_another_test_does_not_hide_the_published_one_from_its_test(sho
 # Parameters
 
 
-def test_only_what_was_set_is_named(shop: Workshop) -> None:
+def test_only_changed_parameters_are_shown(shop: Workshop) -> None:
     defaults = {"bits": 10, "tuples": 128, "mode": "fast"}
-    own(shop, "toy/a.jsonl", started=ago(600), params=defaults, defaults=defaults)
-    own(shop, "toy/b.jsonl", started=ago(60), params=defaults | {"bits": 2}, defaults=defaults)
+    write_run(shop, "toy/a.jsonl", started=ago(600), params=defaults, defaults=defaults)
+    write_run(shop, "toy/b.jsonl", started=ago(60), params=defaults | {"bits": 2}, defaults=defaults)
     assert ", bits=2 (the newest of 2)" in open_source("mine").note
-    own(shop, "toy/c.jsonl", started=ago(5), params=defaults, defaults=defaults)
+    write_run(shop, "toy/c.jsonl", started=ago(5), params=defaults, defaults=defaults)
     assert "seconds old (the newest of 3)" in open_source("mine").note
 
 
-def test_without_defaults_what_the_runs_differ_in_is_named(shop: Workshop) -> None:
-    own(shop, "toy/a.jsonl", started=ago(600), params={"bits": 10, "tuples": 128})
-    own(shop, "toy/b.jsonl", started=ago(500), params={"bits": 2, "tuples": 128})
+def test_without_defaults_the_differing_parameters_are_shown(shop: Workshop) -> None:
+    write_run(shop, "toy/a.jsonl", started=ago(600), params={"bits": 10, "tuples": 128})
+    write_run(shop, "toy/b.jsonl", started=ago(500), params={"bits": 2, "tuples": 128})
     assert "8 minutes old, bits=2 (the newest of 2)" in open_source("mine").note
 
 
-def test_of_older_runs_the_published_one_shows_the_defaults(shop: Workshop) -> None:
+def test_the_published_run_provides_the_defaults_of_older_runs(shop: Workshop) -> None:
     old = b'"params":{"threshold":0.0,"tuples":128,"bits":10,"level":8,"seed":0},"defaults":{'
     new = b'"params":{"threshold":0.0,"tuples":128,"bits":3,"level":8,"seed":0},"before":{'
     shop.write("transcripts/hdigits/w.jsonl", published_bytes("wisard").replace(old, new))
     assert ", bits=3 (hdigits/wisard is the published one)" in open_source("wisard").note
 
 
-def test_runs_that_differ_are_told_apart_in_every_command(shop: Workshop) -> None:
-    a, b = (own(shop, f"toy/{name}.jsonl", params={"bits": bits, "x": 1}) for name, bits in (("a", 1), ("b", 2)))
+def test_every_command_distinguishes_runs_that_differ(shop: Workshop) -> None:
+    a, b = (write_run(shop, f"toy/{name}.jsonl", params={"bits": bits, "x": 1}) for name, bits in (("a", 1), ("b", 2)))
     said = "hate: runs of mine: a is transcripts/toy/a.jsonl (bits=1), b is transcripts/toy/b.jsonl (bits=2)\n"
     for word in ("compare", "diff", "confusion"):
         done = shop.call(word, a, b)
         assert done.status == 0, done.err
         assert said in done.err
-    same = own(shop, "toy/c.jsonl", params={"bits": 2, "x": 1})
+    same = write_run(shop, "toy/c.jsonl", params={"bits": 2, "x": 1})
     assert "runs of mine" not in shop.call("compare", b, same).err
 
 
-def test_files_of_one_base_name_are_told_apart(shop: Workshop) -> None:
-    a, b = own(shop, "toy/a.jsonl"), own(shop, "more/a.jsonl")
+def test_files_with_the_same_base_name_are_distinguished(shop: Workshop) -> None:
+    a, b = write_run(shop, "toy/a.jsonl"), write_run(shop, "more/a.jsonl")
     done = shop.call("compare", a, b, "--format", "json")
     assert [one["name"] for one in done.json["transcripts"]] == ["a", "a-2"]
     assert "a is transcripts/toy/a.jsonl, a-2 is transcripts/more/a.jsonl" in done.err
@@ -307,28 +307,28 @@ def test_files_of_one_base_name_are_told_apart(shop: Workshop) -> None:
 # Hostile folders
 
 
-def test_files_that_are_no_transcripts_are_passed_over_and_said(shop: Workshop) -> None:
-    own(shop, "toy/mine.jsonl", right=4, started=ago(1000))
-    other(shop)
+def test_files_that_are_not_transcripts_are_skipped_and_noted(shop: Workshop) -> None:
+    write_run(shop, "toy/mine.jsonl", right=4, started=ago(1000))
+    write_other_run(shop)
     for number, content in enumerate([b"", b"\0\xff" * 50, b'{"hate":"transcript"', b"[1]\n", b"\x1f\x8bbroken"], 2):
         shop.write(f"transcripts/toy/mine-{number}.jsonl", content)
-    assert taken(shop, "mine", "other")[0] == 4
+    assert successes(shop, "mine", "other")[0] == 4
     assert "is newer but is not a transcript" in open_source("mine").note
     assert "transcripts/toy/mine-3.jsonl is not a transcript" in refused(shop, "show", "mine-3")
 
 
-def test_a_damaged_run_is_not_taken(shop: Workshop) -> None:
-    own(shop, "toy/mine.jsonl", right=4, started=ago(1000))
-    path = shop.folder / own(shop, "toy/mine-2.jsonl.gz")
+def test_a_damaged_run_is_not_used(shop: Workshop) -> None:
+    write_run(shop, "toy/mine.jsonl", right=4, started=ago(1000))
+    path = shop.folder / write_run(shop, "toy/mine-2.jsonl.gz")
     path.write_bytes(path.read_bytes()[:-12])
-    after = shop.folder / own(shop, "toy/mine-3.jsonl")
+    after = shop.folder / write_run(shop, "toy/mine-3.jsonl")
     after.write_bytes(after.read_bytes() + b"{}\n")
     assert open_source("mine").path.name == "mine.jsonl"
     assert "mine-3.jsonl is newer but is damaged" in open_source("mine").note
 
 
-def test_what_is_not_a_file_is_passed_over(shop: Workshop) -> None:
-    own(shop, "toy/mine.jsonl", right=4)
+def test_anything_but_a_file_is_skipped(shop: Workshop) -> None:
+    write_run(shop, "toy/mine.jsonl", right=4)
     folder = shop.folder / "transcripts" / "toy"
     (folder / "loop.jsonl").symlink_to("loop.jsonl")
     (folder / "gone.jsonl").symlink_to("nowhere")
@@ -341,16 +341,16 @@ def test_what_is_not_a_file_is_passed_over(shop: Workshop) -> None:
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root reads everything")
 def test_a_file_that_may_not_be_read(shop: Workshop) -> None:
-    own(shop, "toy/mine.jsonl", right=4, started=ago(100))
-    (shop.folder / own(shop, "toy/mine-2.jsonl")).chmod(0)
+    write_run(shop, "toy/mine.jsonl", right=4, started=ago(100))
+    (shop.folder / write_run(shop, "toy/mine-2.jsonl")).chmod(0)
     assert open_source("mine").path.name == "mine.jsonl"
     assert "mine-2.jsonl is newer but is no transcript" in open_source("mine").note
 
 
 def test_a_file_that_cannot_be_read(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As for a user who is not root: root may read everything."""
-    own(shop, "toy/mine.jsonl", right=4, started=ago(100))
-    own(shop, "toy/mine-2.jsonl")
+    """Simulated, because root may read everything."""
+    write_run(shop, "toy/mine.jsonl", right=4, started=ago(100))
+    write_run(shop, "toy/mine-2.jsonl")
     original = Path.open
 
     def forbidden(self: Path, *args: object, **more: object) -> object:
@@ -360,21 +360,21 @@ def test_a_file_that_cannot_be_read(shop: Workshop, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(Path, "open", forbidden)
     assert open_source("mine").path.name == "mine.jsonl"
-    assert "passed over: transcripts/toy/mine-2.jsonl: Permission denied" in shop.call("list", "--transcripts").err
+    assert "skipped: transcripts/toy/mine-2.jsonl: Permission denied" in shop.call("list", "--transcripts").err
 
 
-def test_what_acts_on_a_terminal_is_made_harmless(shop: Workshop) -> None:
+def test_control_characters_are_escaped(shop: Workshop) -> None:
     for number in (1, 2):
-        own(shop, f"toy/\x1b[31mred{number}.jsonl", params={"mode": f"\x1b]0;{number}\x07"})
-    other(shop)
+        write_run(shop, f"toy/\x1b[31mred{number}.jsonl", params={"mode": f"\x1b]0;{number}\x07"})
+    write_other_run(shop)
     assert "\x1b" not in shop.call("compare", "mine", "other").err
 
 
 def test_a_thousand_runs(shop: Workshop) -> None:
     for number in range(1000):
-        own(shop, f"toy/mine-{number}.jsonl", right=number % CASES, started=ago(5000 - number))
-    other(shop)
-    assert taken(shop, "mine", "other")[0] == 999 % CASES
+        write_run(shop, f"toy/mine-{number}.jsonl", right=number % CASES, started=ago(5000 - number))
+    write_other_run(shop)
+    assert successes(shop, "mine", "other")[0] == 999 % CASES
     assert "(the newest of 1,000)" in shop.call("compare", "mine", "other").err
     assert len(shop.call("list", "--transcripts", "--format", "json").json["transcripts"]) >= 1001
 
@@ -382,15 +382,15 @@ def test_a_thousand_runs(shop: Workshop) -> None:
 # Other commands
 
 
-def test_every_command_takes_the_same_run(shop: Workshop, tmp_path: Path) -> None:
-    three(shop)
-    other(shop)
+def test_every_command_uses_the_same_run(shop: Workshop, tmp_path: Path) -> None:
+    write_three_runs(shop)
+    write_other_run(shop)
     said = "mine is transcripts/toy/mine-3.jsonl"
     for text in ("show mine", "diff mine other", "confusion mine", "compare mine other"):
         done = shop.call(*text.split())
         assert done.status == 0, done.err
         assert said in done.err
-    # Of these runs there is nothing to draw, and their test is not published there.
+    # These runs have nothing to plot, and their test is not published there.
     for text in ("roc mine", "urn mine --group id", f"publish mine --to {tmp_path}/site"):
         assert said in shop.call(*text.split()).err
 
@@ -398,7 +398,7 @@ def test_every_command_takes_the_same_run(shop: Workshop, tmp_path: Path) -> Non
 def test_a_run_is_published_by_its_name(shop: Workshop, tmp_path: Path) -> None:
     folder = tiny(tmp_path / "source" / "tiny")
     for answer in ("None", "text"):
-        ran(shop, folder, "mine", answer).rename(_folder(shop, "tiny") / f"{answer}.jsonl")
+        run_transcript(shop, folder, "mine", answer).rename(_folder(shop, "tiny") / f"{answer}.jsonl")
     done = shop.call("publish", folder, "mine", "--to", tmp_path / "site", "--format", "json")
     assert done.status == 0, done.err
     assert [one["name"] for one in done.json["published"]][1].endswith("mine")
@@ -406,8 +406,8 @@ def test_a_run_is_published_by_its_name(shop: Workshop, tmp_path: Path) -> None:
 
 
 def test_the_shell_completes_algorithms_files_and_published_names(shop: Workshop) -> None:
-    three(shop)
-    own(shop, "toy/zebra.jsonl", "my algo")
+    write_three_runs(shop)
+    write_run(shop, "toy/zebra.jsonl", "my algo")
     place = {"_HATE_COMPLETE": "bash_complete", "COMP_WORDS": "hate show ", "COMP_CWORD": "2"}
     done = subprocess.run(command([]), cwd=shop.folder, env=shop.env | place, capture_output=True, text=True)
     offered = {line.partition(",")[2] for line in done.stdout.splitlines()}

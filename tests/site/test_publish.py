@@ -1,4 +1,4 @@
-"""Publishing: checked first, once, whole or not at all, and never changed afterwards."""
+"""Publishing: checked first, once, all or nothing, and never changed afterwards."""
 
 import gzip
 import json
@@ -18,7 +18,7 @@ from harness.site.candidates import read_candidates
 from harness.site.catalogue import Catalogue
 from harness.site.publish import publish, tidy
 from harness.site.sites import open_folder
-from tests.site.published_site import make_site, ran, tiny, top_of, tree
+from tests.site.published_site import make_site, run_transcript, tiny, top_of, tree
 from tests.workshop import Workshop, command
 
 
@@ -31,8 +31,8 @@ def source(site: Path) -> Path:
     return site.parent / "source" / "tiny"
 
 
-def whole(site: Path) -> Catalogue:
-    """The site, after every file that can be reached from its top index was read and checked."""
+def checked_site(site: Path) -> Catalogue:
+    """The site, with every file that its top index leads to read and checked."""
     found = open_folder(site)
     for entry in found.tests():
         index = found.index_of(entry)
@@ -49,7 +49,7 @@ def whole(site: Path) -> Catalogue:
 
 
 def test_what_is_published_can_be_found(site: Path) -> None:
-    found = whole(site)
+    found = checked_site(site)
     index = found.test("tiny")
     assert index is not None
     entry = found.entry("tiny")
@@ -64,7 +64,7 @@ def test_what_is_published_can_be_found(site: Path) -> None:
     assert found.test("absent") is None
 
 
-def test_to_publish_twice_is_to_publish_once(site: Path, shop: Workshop) -> None:
+def test_publishing_twice_changes_nothing(site: Path, shop: Workshop) -> None:
     before = tree(site)
     done = shop.call("publish", source(site), "--to", site, "--format", "json")
     assert done.status == 0
@@ -73,7 +73,7 @@ def test_to_publish_twice_is_to_publish_once(site: Path, shop: Workshop) -> None
     assert tree(site) == before
 
 
-def test_a_dry_run_says_and_writes_nothing(site: Path, shop: Workshop) -> None:
+def test_a_dry_run_reports_and_writes_nothing(site: Path, shop: Workshop) -> None:
     before = tree(site)
     folder = tiny(shop.folder / "new", version="2.0.0")
     done = shop.call("publish", folder, "--to", site, "--dry-run")
@@ -85,7 +85,7 @@ def test_a_dry_run_says_and_writes_nothing(site: Path, shop: Workshop) -> None:
     assert not (shop.folder / "nowhere").exists()
 
 
-def test_what_was_published_stays(site: Path, shop: Workshop) -> None:
+def test_published_tests_never_change(site: Path, shop: Workshop) -> None:
     before = tree(site)
     (source(site) / "images" / "deep" / "3.txt").write_text("changed")
     done = shop.call("publish", source(site), "--to", site)
@@ -95,11 +95,11 @@ def test_what_was_published_stays(site: Path, shop: Workshop) -> None:
     assert tree(site) == before
 
 
-def test_a_new_version_comes_beside_the_old(site: Path, shop: Workshop) -> None:
+def test_a_new_version_is_added_to_the_old(site: Path, shop: Workshop) -> None:
     old = set(tree(site))
     for version in ("1.10.0", "1.9.0"):
         assert shop.call("publish", tiny(shop.folder / version, version=version), "--to", site).status == 0
-    found = whole(site)
+    found = checked_site(site)
     index = found.test("tiny")
     assert index is not None
     assert [one.version for one in index.versions] == ["1.0.0", "1.9.0", "1.10.0"]
@@ -111,14 +111,14 @@ def test_a_new_version_comes_beside_the_old(site: Path, shop: Workshop) -> None:
 
 def test_names_of_transcripts_lead_to_their_tests(site: Path, shop: Workshop) -> None:
     other = tiny(shop.folder / "other", name="other")
-    run = ran(shop, other, "good")
+    run = run_transcript(shop, other, "good")
     assert shop.call("publish", other, run, "--to", site).status == 0
-    named = whole(site).tests_with("good")
+    named = checked_site(site).tests_with("good")
     assert named is not None
     assert (named.count, named.tests) == (2, ["tiny", "other"])
 
 
-def test_damage_is_mended_by_publishing_again(site: Path, shop: Workshop) -> None:
+def test_publishing_again_repairs_damage(site: Path, shop: Workshop) -> None:
     before = tree(site)
     victim = next(path for path in (site / "files").rglob("*") if path.is_file() and path.read_bytes() == b"x3")
     victim.write_bytes(b"y3")
@@ -134,21 +134,21 @@ def refusal(shop: Workshop, site: Path, *words: str | Path) -> str:
     return done.err
 
 
-def test_what_is_not_valid_is_refused_first(site: Path, shop: Workshop) -> None:
-    good = ran(shop, source(site), "third")
+def test_invalid_input_is_refused_first(site: Path, shop: Workshop) -> None:
+    good = run_transcript(shop, source(site), "third")
     lines = good.read_bytes().splitlines(keepends=True)
     head = json.loads(lines[0])
     cases = {
         "torn.jsonl": (b"".join(lines[:-1]), "incomplete"),
-        "changed.jsonl": (good.read_bytes().replace(b'"TP"', b'"FN"', 1), "sha256 is not that of its content"),
+        "changed.jsonl": (good.read_bytes().replace(b'"TP"', b'"FN"', 1), "its content does not have its sha256"),
         "page.jsonl": (b"<html>", "not a transcript"),
         "empty.jsonl": (b"", "empty"),
         "odd name.jsonl": (good.read_bytes(), "cannot be a transcript's name"),
     }
     for key, value, text in (
-        ("name", "unknown", "test 'unknown', which is not published at"),
-        ("version", "7", "of tiny '7', which is not published there, only 1.0.0"),
-        ("digest", f"1:{'0' * 64}", "of another tiny 1.0.0"),
+        ("name", "unknown", "its test 'unknown' is not published at"),
+        ("version", "7", "its test tiny '7' is not published, only 1.0.0"),
+        ("digest", f"1:{'0' * 64}", "not of the published tiny 1.0.0: its digest"),
     ):
         header = head | {"test": head["test"] | {key: value}}
         body = json.dumps(header).encode() + b"\n" + b"".join(lines[1:-1])
@@ -161,24 +161,24 @@ def test_what_is_not_valid_is_refused_first(site: Path, shop: Workshop) -> None:
     assert "2 of 3 cannot be published" in both
 
 
-def test_a_part_of_a_run_is_no_run(site: Path, shop: Workshop) -> None:
+def test_a_partial_run_is_refused(site: Path, shop: Workshop) -> None:
     shop.interface()
     assert shop.call("run", f"{source(site)}/", "--limit", "2", "-o", "part.jsonl").status == 0
-    assert "2 records, but a whole run of tiny 1.0.0 has 6" in refusal(shop, site, "part.jsonl")
+    assert "2 records, but a complete run of tiny 1.0.0 has 6" in refusal(shop, site, "part.jsonl")
 
 
-def test_one_name_one_transcript(site: Path, shop: Workshop) -> None:
-    other = ran(shop, source(site), "other", "None")
+def test_a_name_has_one_transcript(site: Path, shop: Workshop) -> None:
+    other = run_transcript(shop, source(site), "other", "None")
     text = refusal(shop, site, other, "--name", "good")
     assert "tiny 1.0.0 already has another transcript with the name 'good'" in text
     packed = shop.write("packed.jsonl.gz", gzip.compress(other.read_bytes()))
     assert shop.call("publish", packed, "--to", site).status == 0
-    index = whole(site).test("tiny")
+    index = checked_site(site).test("tiny")
     assert index is not None
     assert {entry.name for entry in open_folder(site).transcripts(index)} == {"good", "poor", "packed"}
 
 
-def test_a_site_is_made_in_an_empty_folder_only(shop: Workshop, site: Path) -> None:
+def test_a_site_is_made_only_in_an_empty_folder(shop: Workshop, site: Path) -> None:
     shop.write("full/notes.txt", "mine")
     done = shop.call("publish", source(site), "--to", "full")
     assert done.status == 2
@@ -194,35 +194,35 @@ def test_several_publishers_at_once_all_succeed(site: Path, shop: Workshop, coun
     assert [process.wait(60) for process in started] == [0] * count
     for process in started:
         process.communicate()
-    assert {entry.name for entry in whole(site).tests()} == {"tiny", *(f"t{n}" for n in range(count))}
+    assert {entry.name for entry in checked_site(site).tests()} == {"tiny", *(f"t{n}" for n in range(count))}
     assert top_of(site).serial == 1 + count
 
 
 @pytest.mark.parametrize("count", [3, pytest.param(8, marks=pytest.mark.slow)])
-def test_a_killed_publisher_leaves_nothing_that_shows(shop: Workshop, tmp_path: Path, count: int) -> None:
-    """Killed at any moment: what readers see is the site before or after, whole; the next publisher succeeds."""
+def test_a_killed_publisher_leaves_nothing_visible(shop: Workshop, tmp_path: Path, count: int) -> None:
+    """Killed at any moment: readers see the complete site from before or after; the next publisher succeeds."""
     site = tmp_path / "site"
     publish(site, read_candidates([tiny(tmp_path / "base", name="base")]))
     rng = random.Random(1)
     folders = [tiny(tmp_path / f"n{n}", name=f"n{n}", count=40) for n in range(count)]
     for number, folder in enumerate(folders):
-        before = {entry.name for entry in whole(site).tests()}
+        before = {entry.name for entry in checked_site(site).tests()}
         process = subprocess.Popen(command(["publish", folder, "--to", site]), env=shop.env, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)  # fmt: skip
         wait = time.monotonic() + 60
-        # Wait until it is at work in the folder, then a random moment.
+        # Wait until it works in the folder, then for a random time.
         while not any((site / ".publishing").glob("*.part")) and process.poll() is None and time.monotonic() < wait:
             time.sleep(0.0005)
         time.sleep(rng.uniform(0, 0.02))
         process.send_signal(signal.SIGKILL)
         process.wait()
-        assert {entry.name for entry in whole(site).tests()} in (before, before | {f"n{number}"})
+        assert {entry.name for entry in checked_site(site).tests()} in (before, before | {f"n{number}"})
     publish(site, read_candidates(folders))
-    assert len(list(whole(site).tests())) == 1 + count
+    assert len(list(checked_site(site).tests())) == 1 + count
     assert not list((site / ".publishing").glob("*.part"))
 
 
-def test_a_full_disk_is_a_line_and_the_site_stays(site: Path, shop: Workshop) -> None:
+def test_a_full_disk_is_one_line_and_the_site_is_unchanged(site: Path, shop: Workshop) -> None:
     before = tree(site)
     folder = tiny(shop.folder / "big", name="big")
     (folder / "images" / "deep" / "big.bin").write_bytes(bytes(300_000))
@@ -232,7 +232,7 @@ def test_a_full_disk_is_a_line_and_the_site_stays(site: Path, shop: Workshop) ->
     assert done.err.count("\n") == 1
     visible = {name: data for name, data in tree(site).items() if name in before}
     assert visible == before
-    assert {entry.name for entry in whole(site).tests()} == {"tiny"}
+    assert {entry.name for entry in checked_site(site).tests()} == {"tiny"}
     assert shop.call("publish", folder, "--to", site).status == 0
 
 
@@ -240,7 +240,7 @@ def _limit(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
-def test_no_permission_is_a_line(site: Path, shop: Workshop) -> None:
+def test_no_permission_is_one_line(site: Path, shop: Workshop) -> None:
     if os.geteuid() == 0:
         done = shop.call("publish", source(site), "--to", "/proc/nowhere")
         assert done.err.startswith("hate: /proc/nowhere")
@@ -258,10 +258,10 @@ def test_a_clock_in_the_past_changes_nothing(site: Path, tmp_path: Path, monkeyp
     monkeypatch.setattr(publishing, "now", lambda: "1970-01-01T00:00:00Z")
     publish(site, read_candidates([tiny(tmp_path / "late", name="late")]))
     assert top_of(site).serial == 2
-    assert {entry.name for entry in whole(site).tests()} == {"tiny", "late"}
+    assert {entry.name for entry in checked_site(site).tests()} == {"tiny", "late"}
 
 
-def test_what_changes_while_it_is_published_is_refused(site: Path, tmp_path: Path) -> None:
+def test_a_file_that_changes_while_it_is_published_is_refused(site: Path, tmp_path: Path) -> None:
     before = tree(site)
     folder = tiny(tmp_path / "moving", name="moving", count=7)
     offered = read_candidates([folder])
@@ -271,15 +271,15 @@ def test_what_changes_while_it_is_published_is_refused(site: Path, tmp_path: Pat
     assert (site / "hate-site.json").read_bytes() == before["hate-site.json"]
 
 
-def test_what_nothing_leads_to_is_tidied_away(site: Path, shop: Workshop, tmp_path: Path) -> None:
+def test_tidying_removes_unreferenced_files(site: Path, shop: Workshop, tmp_path: Path) -> None:
     publish(site, read_candidates([tiny(tmp_path / "v2", version="2.0.0")]))
     assert tidy(site).files == 0
     (site / "files" / "left.by.somebody").write_bytes(b"1234")
     removed = tidy(site, grace=-60.0)
-    # The leaf of the tests and the index of the test as they were, and what somebody left.
+    # The old leaf of the tests, the old index of the test, and a stray file.
     assert removed.files == 3
     needed = tree(site)
-    assert {entry.name for entry in whole(site).tests()} == {"tiny"}
+    assert {entry.name for entry in checked_site(site).tests()} == {"tiny"}
     assert tidy(site, grace=-60.0).files == 0
     assert tree(site) == needed
     done = shop.call("publish", "--to", site, "--tidy")
@@ -288,7 +288,7 @@ def test_what_nothing_leads_to_is_tidied_away(site: Path, shop: Workshop, tmp_pa
     assert shop.call("publish", "--to", tmp_path / "v2", "--tidy").status == 2
 
 
-def test_names_that_other_systems_cannot_hold_are_refused(site: Path, tmp_path: Path) -> None:
+def test_names_that_are_invalid_on_other_systems_are_refused(site: Path, tmp_path: Path) -> None:
     folder = tiny(tmp_path / "odd", name="odd")
     (folder / "images" / "a:b").write_text("")
     with pytest.raises(DataError, match="is not the name of a file inside its folder"):
@@ -296,7 +296,7 @@ def test_names_that_other_systems_cannot_hold_are_refused(site: Path, tmp_path: 
 
 
 def test_a_transcript_cannot_name_a_test_outside(site: Path, shop: Workshop) -> None:
-    run = ran(shop, source(site), "sly")
+    run = run_transcript(shop, source(site), "sly")
     text = run.read_bytes().replace(b'"name":"tiny"', b'"name":"../../x"', 1)
     body = b"".join(text.splitlines(keepends=True)[:-1])
     with pytest.raises(UsageError, match="not published"):

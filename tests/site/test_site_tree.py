@@ -1,4 +1,4 @@
-"""Trees of entries: the same as a dictionary, small nodes at any size, nothing hostile gets through."""
+"""Trees of entries: equal to a dictionary, with small nodes at any size; hostile nodes are refused."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ NAMES = st.text("abcdefgh0123456789", min_size=1, max_size=6)
 
 @dataclass
 class Memory:
-    """Nodes, and how many were asked for."""
+    """Nodes in memory, and how many were read."""
 
     name: str = "memory"
     nodes: dict[Ref, bytes] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Memory:
         return self.nodes[ref]
 
     def prefetch(self, refs: Sequence[Ref]) -> None:
-        """They are here."""
+        """Nothing to do."""
 
     def write(self, data: bytes) -> Ref:
         ref = ref_of(data)
@@ -77,8 +77,8 @@ def test_a_tree_is_a_dictionary(changes: list[dict[str, int]]) -> None:
         assert tree == build_tree([entry(name, count) for name, count in expected.items()], NameEntry, memory.write)
 
 
-def test_at_its_full_size_no_file_is_large() -> None:
-    """100,000 tests: real nodes, all of them. What each request costs is in docs/sites.md."""
+def test_no_file_is_large_at_full_size() -> None:
+    """All nodes for 100,000 tests. docs/sites.md has the cost of each request."""
     memory = Memory()
     sha256 = "0" * 64
     tests = (
@@ -149,7 +149,7 @@ def test_hostile_nodes_are_refused(tree: Tree[NameEntry]) -> None:
         list(tree.walk(MEMORY))
 
 
-def test_a_tree_that_leads_back_into_itself_ends() -> None:
+def test_a_cyclic_tree_ends() -> None:
     """Sixteen times the same child, sixteen levels deep, would be 10^19 entries."""
     ref = MEMORY.write(encode(Leaf([entry("a")])))
     place = Subtree(ref.sha256, ref.bytes, 1)

@@ -1,4 +1,4 @@
-"""What a user may name a transcript by, and where it then is."""
+"""How a user may name a transcript, and which file that means."""
 
 import gzip
 import os
@@ -11,7 +11,7 @@ import pytest
 from harness.bundled import bundled
 from harness.errors import HateError
 from harness.site.locate import Source, open_source
-from harness.site.published_transcripts import bundled_transcripts
+from harness.site.published import bundled_transcripts
 from harness.site.request import DownloadLimits
 from harness.transcript.read import open_transcript
 from tests.site.serving import Handler, Page, Server, body, in_turn, serving
@@ -60,13 +60,13 @@ def test_own_transcripts_come_before_published_ones(shop: Workshop) -> None:
     assert ids(open_source("hdigits/wisard")) == ALL
 
 
-def test_runs_that_are_not_finished_have_no_name(shop: Workshop) -> None:
+def test_incomplete_runs_have_no_name(shop: Workshop) -> None:
     shop.write("transcripts/hdigits/mine.jsonl.gz.part", CONTENT)
     assert "no published transcript" in refusal("mine")
 
 
 def test_a_name_that_two_tests_have(shop: Workshop) -> None:
-    """By its header a run is of a test, whatever its folder; see test_names.py for which of them is taken."""
+    """The header says which test a run is of, not the folder; see test_names.py for the choice."""
     for test in (b"blank", b"hdigits"):
         content = CONTENT.replace(b'"test":{"name":"hdigits"', b'"test":{"name":"' + test + b'"', 1)
         shop.write(f"transcripts/{test.decode()}/own.jsonl", content)
@@ -79,7 +79,7 @@ def test_a_name_that_two_tests_have(shop: Workshop) -> None:
 @pytest.mark.parametrize(("text", "expected"), [
     ("wizard", "did you mean wisard"),
     ("hdigits/wich", "did you mean hdigits/witch"),
-    # In a checkout, runs of its own may stand beside the published ones.
+    # A checkout may have its own runs beside the published ones.
     ("zzz", "known: hdigits/warlock, hdigits/wisard"),
     ("nowhere.jsonl", "nowhere.jsonl: no such file"),
     ("a/b/c", "a/b/c: no such file"),
@@ -93,12 +93,12 @@ def test_what_cannot_be_found(shop: Workshop, text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "expected"), [
-    ("", "an empty name; name a transcript by its file, URL, TEST/NAME or NAME"),
+    ("", "an empty name; give a transcript as a file, URL, TEST/NAME or NAME"),
     ("a\nb", r"a\nb: no such file, no run here"),
     ("a\nb.jsonl", r"a\nb.jsonl: no such file"),
     ("a\r\u2028/b/c", r"a\r\u2028/b/c: no such file"),
 ])  # fmt: skip
-def test_whatever_the_name_is_the_message_is_one_line(shop: Workshop, text: str, expected: str) -> None:
+def test_the_message_is_one_line_for_any_name(shop: Workshop, text: str, expected: str) -> None:
     assert expected in refusal(text)
     for command in ("rate", "show"):
         done = shop.call(command, text)
@@ -142,7 +142,7 @@ def test_a_named_pipe(shop: Workshop) -> None:
 
 
 def tagged(handler: Handler) -> None:
-    """A server that knows what it has sent."""
+    """A server with entity tags."""
     if handler.headers["If-None-Match"] == '"1"':
         handler.answer(status=304)
     else:
@@ -169,7 +169,7 @@ def server(shop: Workshop) -> Iterator[Server]:
 
 
 @pytest.mark.parametrize("path", ["/runs/wisard.jsonl", "/plain", "/w.jsonl.gz", "/both.jsonl.gz"])
-def test_a_url_however_it_is_packed(server: Server, path: str) -> None:
+def test_a_url_with_any_compression(server: Server, path: str) -> None:
     source = open_source(server.url(path, user="ann:secret@"), QUICK)
     assert ids(source) == ALL
     assert source.name == server.url(path, user="***@")
@@ -186,7 +186,7 @@ def test_the_base_name_of_a_url(server: Server) -> None:
     ("/zip", "something else, not a transcript"),
     ("/empty", "empty; a transcript begins with a header"),
     ("/json", "not a transcript: it does not begin with a transcript's header"),
-    ("/damaged", "its sha256 is not that of its content"),
+    ("/damaged", "its content does not have its sha256"),
     ("/torn.gz", "the compressed data ends early"),
     ("/none", "HTTP 404"),
 ])  # fmt: skip
@@ -200,7 +200,7 @@ def test_a_bomb_is_stopped(server: Server) -> None:
     assert "larger than 1,000,000 bytes" in refusal(server.url("/bomb.gz"), DownloadLimits(size=1_000_000))
 
 
-def test_nothing_is_left_of_what_was_refused(server: Server, tmp_path: Path) -> None:
+def test_a_refused_download_leaves_nothing(server: Server, tmp_path: Path) -> None:
     for path in ("/page", "/json", "/torn.gz", "/none"):
         refusal(server.url(path))
     assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
@@ -210,10 +210,10 @@ def test_an_unchanged_transcript_comes_from_the_cache(server: Server) -> None:
     url = server.url("/runs/wisard.jsonl")
     first, second = open_source(url, QUICK), open_source(url, QUICK)
     assert first == second
-    assert [headers.get("If-None-Match") for headers in server.asked("/runs/wisard.jsonl")] == [None, '"1"']
+    assert [headers.get("If-None-Match") for headers in server.requests_for("/runs/wisard.jsonl")] == [None, '"1"']
 
 
-def test_the_same_content_is_kept_once(server: Server) -> None:
+def test_the_same_content_is_stored_once(server: Server) -> None:
     paths = {open_source(server.url(path), QUICK).path for path in ("/plain", "/w.jsonl.gz", "/runs/wisard.jsonl")}
     assert len(paths) == 1
 
@@ -222,7 +222,7 @@ def test_a_damaged_copy_is_fetched_again(server: Server) -> None:
     url = server.url("/runs/wisard.jsonl")
     open_source(url, QUICK).path.write_bytes(CONTENT[:1000])
     assert ids(open_source(url, QUICK)) == ALL
-    assert server.asked("/runs/wisard.jsonl")[1].get("If-None-Match") is None
+    assert server.requests_for("/runs/wisard.jsonl")[1].get("If-None-Match") is None
 
 
 def test_a_changed_transcript_is_fetched_again(server: Server) -> None:
@@ -232,7 +232,7 @@ def test_a_changed_transcript_is_fetched_again(server: Server) -> None:
     assert read == [CONTENT, witch]
 
 
-def test_a_copy_serves_while_the_server_is_away(server: Server) -> None:
+def test_the_copy_is_used_while_the_server_is_down(server: Server) -> None:
     url = server.url("/runs/wisard.jsonl", user="ann:secret@")
     open_source(url, QUICK)
     server.pages["/runs/wisard.jsonl"] = lambda handler: handler.answer(status=503)
@@ -242,7 +242,7 @@ def test_a_copy_serves_while_the_server_is_away(server: Server) -> None:
     assert "secret" not in source.note
 
 
-def test_no_copy_serves_for_a_transcript_that_is_gone(server: Server) -> None:
+def test_the_copy_is_not_used_if_the_transcript_is_gone(server: Server) -> None:
     open_source(server.url("/runs/wisard.jsonl"), QUICK)
     del server.pages["/runs/wisard.jsonl"]
     assert "HTTP 404" in refusal(server.url("/runs/wisard.jsonl"))
@@ -255,7 +255,7 @@ def test_no_credentials_in_the_cache(server: Server, tmp_path: Path) -> None:
     assert b"hidden" not in kept
 
 
-def test_off_the_net_a_command_says_so_and_goes_on(shop: Workshop) -> None:
+def test_an_offline_command_says_so_and_continues(shop: Workshop) -> None:
     with serving({"/w.jsonl": tagged}) as server:
         url = server.url("/w.jsonl")
         assert shop.call("show", url, "--limit", "1").status == 0

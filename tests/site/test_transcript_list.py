@@ -1,23 +1,23 @@
-"""`hate list --transcripts`: newest first, what was set, how much was run, and no wider than a terminal."""
+"""`hate list --transcripts`: newest first, with parameters and extent, and no wider than a terminal."""
 
 import pytest
 
 from harness.errors import TranscriptError
 from harness.report.text import width
 from harness.transcript.read import glance, summarise
-from tests.site.own_transcripts import ago, own
+from tests.site.own_transcripts import ago, write_run
 from tests.workshop import Record, Workshop
 
 DEFAULTS = {"bits": 10, "tuples": 128}
 KEYS = {"test", "version", "algorithm", "tests", "rate", "complete", "site", "path"}
 
 
-def several(shop: Workshop) -> None:
-    own(shop, "toy/mine.jsonl", started=ago(4000), params=DEFAULTS, defaults=DEFAULTS)
-    own(shop, "toy/mine-2.jsonl", started=ago(3000), params=DEFAULTS | {"bits": 2}, defaults=DEFAULTS, right=3)
-    own(shop, "toy/mine-3.jsonl", started=ago(2000), count=2, extent={"limit": 2})
-    own(shop, "toy/mine-fold-1.jsonl", started=ago(1000), extent={"without_fold": 1, "folds": 2, "seed": 0})
-    own(shop, "toy/mine-4.jsonl.gz", started=ago(500), complete=False, count=4)
+def write_several_runs(shop: Workshop) -> None:
+    write_run(shop, "toy/mine.jsonl", started=ago(4000), params=DEFAULTS, defaults=DEFAULTS)
+    write_run(shop, "toy/mine-2.jsonl", started=ago(3000), params=DEFAULTS | {"bits": 2}, defaults=DEFAULTS, right=3)
+    write_run(shop, "toy/mine-3.jsonl", started=ago(2000), count=2, extent={"limit": 2})
+    write_run(shop, "toy/mine-fold-1.jsonl", started=ago(1000), extent={"without_fold": 1, "folds": 2, "seed": 0})
+    write_run(shop, "toy/mine-4.jsonl.gz", started=ago(500), complete=False, count=4)
 
 
 def listed(shop: Workshop) -> list[Record]:
@@ -27,8 +27,8 @@ def listed(shop: Workshop) -> list[Record]:
     return found
 
 
-def test_newest_first_with_what_was_set_and_run(shop: Workshop) -> None:
-    several(shop)
+def test_newest_first_with_changed_parameters_and_extent(shop: Workshop) -> None:
+    write_several_runs(shop)
     found = listed(shop)
     assert [one["path"].rpartition("/")[2] for one in found] == [
         "mine-4.jsonl.gz", "mine-fold-1.jsonl", "mine-3.jsonl", "mine-2.jsonl", "mine.jsonl",
@@ -42,8 +42,8 @@ def test_newest_first_with_what_was_set_and_run(shop: Workshop) -> None:
     assert found[3]["params"] == {"bits": 2, "tuples": 128}
 
 
-def test_a_terminal_has_room_for_it(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    several(shop)
+def test_the_table_fits_a_terminal(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_several_runs(shop)
     monkeypatch.setenv("COLUMNS", "80")
     lines = shop.call("list", "--transcripts", "--format", "table").out.splitlines()
     assert max(map(width, lines)) <= 80
@@ -61,17 +61,17 @@ def test_a_terminal_has_room_for_it(shop: Workshop, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("columns", [80, 60])
 def test_long_names_fit_too(columns: int, shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     many = {f"parameter{number}": "a long value" for number in range(9)}
-    own(shop, "a-test-with-a-name/a-file-with-a-rather-long-name.jsonl", "an algorithm of many words " * 3,
+    write_run(shop, "a-test-with-a-name/a-file-with-a-rather-long-name.jsonl", "an algorithm of many words " * 3,
         test="a-test-with-a-name", params=many, defaults=dict.fromkeys(many, ""))  # fmt: skip
-    own(shop, "elsewhere/日本語.jsonl", "日本語の名前")
+    write_run(shop, "elsewhere/日本語.jsonl", "日本語の名前")
     monkeypatch.setenv("COLUMNS", str(columns))
     lines = shop.call("list", "--transcripts", "--format", "table").out.splitlines()
     assert max(map(width, lines)) <= columns
 
 
 @pytest.mark.parametrize("style", ["plain", "csv"])
-def test_programs_find_the_old_columns_where_they_were(style: str, shop: Workshop) -> None:
-    several(shop)
+def test_old_columns_keep_their_places_for_programs(style: str, shop: Workshop) -> None:
+    write_several_runs(shop)
     header = shop.call("list", "--transcripts", "--format", style).out.splitlines()[0]
     names = header.removeprefix("# ").replace(",", " ").split()
     assert names[:7] == ["test", "version", "algorithm", "tests", "rate", "complete", "site"]
@@ -79,13 +79,13 @@ def test_programs_find_the_old_columns_where_they_were(style: str, shop: Worksho
     assert {"started", "parameters", "extent"} < set(names)
 
 
-def test_what_is_no_transcript_is_a_remark(shop: Workshop) -> None:
-    several(shop)
+def test_a_file_that_is_not_a_transcript_is_noted(shop: Workshop) -> None:
+    write_several_runs(shop)
     shop.write("transcripts/toy/bad.jsonl", b"\0\1\2")
     shop.write("transcripts/toy/notes.txt", "mine")
     done = shop.call("list", "--transcripts")
     assert done.status == 0
-    assert "passed over: transcripts/toy/bad.jsonl:1: not a transcript" in done.err
+    assert "skipped: transcripts/toy/bad.jsonl:1: not a transcript" in done.err
     assert "notes.txt" not in done.out + done.err
 
 
@@ -94,27 +94,27 @@ def test_what_is_no_transcript_is_a_remark(shop: Workshop) -> None:
 
 @pytest.mark.parametrize("file", ["toy/a.jsonl", "toy/a.jsonl.gz"])
 @pytest.mark.parametrize("complete", [True, False])
-def test_a_glance_sees_what_a_reading_finds(file: str, complete: bool, shop: Workshop) -> None:
-    path = shop.folder / own(shop, file, right=4, complete=complete)
+def test_a_glance_agrees_with_a_full_reading(file: str, complete: bool, shop: Workshop) -> None:
+    path = shop.folder / write_run(shop, file, right=4, complete=complete)
     assert glance(path) == summarise(path)
 
 
 @pytest.mark.parametrize("ending", [b"", b"\n", b"\n\n"])
-def test_a_last_line_however_it_ends(ending: bytes, shop: Workshop) -> None:
-    path = shop.folder / own(shop, "toy/a.jsonl")
+def test_any_ending_of_the_last_line(ending: bytes, shop: Workshop) -> None:
+    path = shop.folder / write_run(shop, "toy/a.jsonl")
     path.write_bytes(path.read_bytes().rstrip(b"\n") + ending)
     assert glance(path).complete
 
 
 @pytest.mark.parametrize("last", [b'{"end":true,"TP":"many"}\n', b'{"end":true}\n{}\n', b"\xff\n", b"[" * 5000 + b"\n"])
-def test_a_last_line_that_is_none(last: bytes, shop: Workshop) -> None:
-    path = shop.folder / own(shop, "toy/a.jsonl", complete=False)
+def test_a_bad_last_line(last: bytes, shop: Workshop) -> None:
+    path = shop.folder / write_run(shop, "toy/a.jsonl", complete=False)
     path.write_bytes(path.read_bytes() + last)
     with pytest.raises(TranscriptError, match=r"a\.jsonl"):
         glance(path)
 
 
-def test_a_case_is_no_last_line_whatever_it_says(shop: Workshop) -> None:
-    path = shop.folder / own(shop, "toy/a.jsonl", complete=False)
+def test_a_record_is_never_a_last_line(shop: Workshop) -> None:
+    path = shop.folder / write_run(shop, "toy/a.jsonl", complete=False)
     path.write_bytes(path.read_bytes() + b'{"id":"x","outcome":"TP","end":true}\n')
     assert not glance(path).complete

@@ -1,4 +1,4 @@
-"""Whom to believe: keys, signatures, serial numbers; and what a hostile site can say."""
+"""Trust: keys, signatures, serial numbers; and hostile sites."""
 
 import base64
 import hashlib
@@ -28,7 +28,7 @@ DESCRIBE = ("describe", "tiny", "--format", "json")
 
 @pytest.fixture
 def site(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A site that is read from its folder, and somebody's own cache."""
+    """A site that is read from its folder, with an empty cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own-cache"))
     root = make_site(shop, tmp_path / "site")
     monkeypatch.setenv("HATE_SITES", str(root))
@@ -65,15 +65,15 @@ def test_a_changed_key_is_refused(site: Path, shop: Workshop, signer: Signer, tm
     top = {**json.loads((site / "hate-site.json").read_bytes()), "key": other.key, "serial": 9}
     resign(site, encode(top), other)
     text = refusal(shop)
-    assert f"signed by another key, {other.key}, and not by {signer.key}; refused" in text
+    assert f"signed by another key, {other.key}, not by {signer.key}; refused" in text
     assert f"hate cache forget {site}" in text
     assert "forgotten" in shop.call("cache", "forget", str(site)).err
     assert shop.call(*DESCRIBE).status == 0
-    assert "nothing was known" in shop.call("cache", "forget", "http://elsewhere.example/x").err
+    assert "nothing to forget" in shop.call("cache", "forget", "http://elsewhere.example/x").err
 
 
 def resign(site: Path, data: bytes, signer: Signer) -> None:
-    """What an owner of another key would write."""
+    """Sign changed data, with any key."""
     (site / "hate-site.json").write_bytes(data)
     path = site / signature_path(hashlib.sha256(data).hexdigest())
     path.parent.mkdir(exist_ok=True)
@@ -128,7 +128,7 @@ def test_an_older_index_is_refused(site: Path, shop: Workshop, tmp_path: Path) -
     assert shop.call(*DESCRIBE).status == 0
 
 
-def test_a_cleared_cache_forgets_no_key(site: Path, shop: Workshop, tmp_path: Path) -> None:
+def test_clearing_the_cache_forgets_no_key(site: Path, shop: Workshop, tmp_path: Path) -> None:
     old = (site / "hate-site.json").read_bytes()
     publish(site, read_candidates([tiny(tmp_path / "late", name="late")]))
     assert shop.call(*DESCRIBE).status == 0
@@ -150,14 +150,14 @@ def test_signatures_over_http(site: Path, shop: Workshop, signer: Signer, monkey
         assert "its signature is missing" in refusal(shop)
 
 
-def test_a_signed_site_is_published_to_with_its_key_only(site: Path, shop: Workshop, tmp_path: Path) -> None:
+def test_publishing_to_a_signed_site_needs_its_key(site: Path, shop: Workshop, tmp_path: Path) -> None:
     done = shop.call("publish", "--new-key", tmp_path / "a.pem", "--title", "signed", "--to", site)
     assert done.status == 0
     folder = tiny(tmp_path / "v2", version="2.0.0")
     assert "give that key with --key FILE" in refusal(shop, "publish", str(folder), "--to", str(site))
     other = new_key(tmp_path / "b.pem")
     text = refusal(shop, "publish", str(folder), "--to", str(site), "--key", str(tmp_path / "b.pem"))
-    assert f"the key given is {other.key}" in text
+    assert f"the site is signed by {read_key(tmp_path / 'a.pem').key}, not by {other.key}; readers would refuse" in text
     assert shop.call("publish", folder, "--to", site, "--key", tmp_path / "a.pem").status == 0
     assert "never overwritten" in refusal(shop, "publish", "--new-key", str(tmp_path / "a.pem"))
     assert "not an Ed25519 key" in refusal(
@@ -167,7 +167,7 @@ def test_a_signed_site_is_published_to_with_its_key_only(site: Path, shop: Works
 
 
 def test_openssl_makes_and_checks_the_same_signatures(tmp_path: Path) -> None:
-    """RFC 8032 by another hand."""
+    """An independent implementation of RFC 8032."""
     if shutil.which("openssl") is None:
         pytest.skip("no openssl on this machine")
     subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", tmp_path / "k.pem"], check=True)
@@ -180,7 +180,7 @@ def test_openssl_makes_and_checks_the_same_signatures(tmp_path: Path) -> None:
     check_signature(b"an index\n", signer.sign(b"an index\n"), signer.key, "x")
 
 
-def test_without_the_library_a_hint_is_given(site: Path, shop: Workshop, signer: Signer,
+def test_a_missing_library_is_named(site: Path, shop: Workshop, signer: Signer,
                                              monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     sign(site, signer)
     monkeypatch.setitem(sys.modules, "cryptography", None)
@@ -212,7 +212,7 @@ def test_a_hostile_top_index_is_refused(site: Path, shop: Workshop, change: Chan
 
 @pytest.mark.parametrize("data", [b"", b"\xff", b"[" * 200_000, b"{" * 200_000, b"<html>", b"null", b" " * (2 << 20)],
                          ids=["empty", "binary", "deep", "deep objects", "page", "null", "large"])  # fmt: skip
-def test_a_top_index_that_is_none(site: Path, shop: Workshop, data: bytes) -> None:
+def test_a_bad_top_index(site: Path, shop: Workshop, data: bytes) -> None:
     (site / "hate-site.json").write_bytes(data)
     assert "not an index of a site" in (said := refusal(shop)) or "not the index of a site" in said
 
@@ -230,8 +230,8 @@ def replace_release(site: Path, change: Change) -> None:
     put_top(site, lambda top: top.update(tests=leaf | {"count": 1}, serial=top["serial"] + 1))
 
 
-def elsewhere(folder: Path) -> set[Path]:
-    """All but the cache and what is remembered of sites."""
+def files_outside_cache(folder: Path) -> set[Path]:
+    """All files except the cache and the records of sites."""
     return {path for path in folder.rglob("*") if not {"own-cache", "home"} & set(path.parts)}
 
 
@@ -239,18 +239,18 @@ def elsewhere(folder: Path) -> set[Path]:
     "../x", "a/../../x", "/tmp/x", "a//b", "a/", ".", "..", "a\\b", "C:x", "a\0b", "a\nb", "nul", "aux.txt", "x" * 300,
     "a/./b", " a", "a.", "",
 ])  # fmt: skip
-def test_no_file_of_a_release_lands_elsewhere(site: Path, shop: Workshop, path: str, tmp_path: Path) -> None:
+def test_no_file_of_a_release_is_written_elsewhere(site: Path, shop: Workshop, path: str, tmp_path: Path) -> None:
     replace_release(site, lambda release: release["files"][1].update(path=path))
-    before = elsewhere(tmp_path)
+    before = files_outside_cache(tmp_path)
     refusal(shop)
-    assert elsewhere(tmp_path) == before
+    assert files_outside_cache(tmp_path) == before
     with pytest.raises(DataError):
         check_inside(path, "x")
 
 
 @pytest.mark.parametrize(("change", "text"), [
-    (lambda r: r["files"].append(r["files"][0]), "two files in one place"),
-    (lambda r: r["files"].append(r["files"][0] | {"path": "cases.csv/x"}), "two files in one place"),
+    (lambda r: r["files"].append(r["files"][0]), "two files with the same path"),
+    (lambda r: r["files"].append(r["files"][0] | {"path": "cases.csv/x"}), "two files with the same path"),
     (lambda r: r.update(script="other.hate.toml"), "no script 'other.hate.toml'"),
     (lambda r: r.update(name="other"), "not the release of tiny 1.0.0"),
     (lambda r: r.update(files=r["files"] * 10_000), "not an index of a site"),
@@ -263,13 +263,13 @@ def test_a_hostile_release_is_refused(site: Path, shop: Workshop, change: Change
     assert text in refusal(shop)
 
 
-def test_a_release_is_a_release(site: Path) -> None:
+def test_a_valid_release_is_accepted(site: Path) -> None:
     with pytest.raises(DataError, match="not an index of a site"):
         decode_release(b'{"hate":"release"}', "x")
 
 
 def test_a_transcript_of_another_test_is_refused(site: Path, shop: Workshop) -> None:
-    """The index says what it likes; the transcript's own header must agree."""
+    """The index may claim anything; the transcript's header must agree."""
     found = open_folder(site)
     entry = next(found.tests())
     index = json.loads(encode(found.index_of(entry)))
@@ -283,7 +283,7 @@ def test_a_transcript_of_another_test_is_refused(site: Path, shop: Workshop) -> 
     assert "not what the index says; refused" in refusal(shop, "show", "tiny/poor")
 
 
-def test_text_from_a_site_cannot_act_on_the_terminal(site: Path, shop: Workshop) -> None:
+def test_text_from_a_site_cannot_control_the_terminal(site: Path, shop: Workshop) -> None:
     entry = json.loads(encode(next(open_folder(site).tests()))) | {"synopsis": "\x1b[2Jgone", "task": "\x1b]0;x\x07"}
     leaf = put_index(site, {"node": "leaf", "entries": [entry]})
     put_top(site, lambda top: top.update(tests=leaf | {"count": 1}, serial=2))
@@ -295,7 +295,7 @@ def test_text_from_a_site_cannot_act_on_the_terminal(site: Path, shop: Workshop)
 def test_a_hostile_archive_of_a_site_is_refused(
     site: Path, shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its author cannot publish it; a site that has it all the same cannot do harm with it."""
+    """`hate publish` would refuse it; a site that has it anyway does no harm."""
     folder = tiny(tmp_path / "bad", name="bad")
     with zipfile.ZipFile(folder / "evil.zip", "w") as archive:
         archive.writestr("../../../escaped", b"!")
@@ -305,9 +305,9 @@ def test_a_hostile_archive_of_a_site_is_refused(
     with monkeypatch.context() as patch:
         patch.setattr("harness.site.candidates.fetch_data", lambda script: {"images": script.folder / "images"})
         publish(site, read_candidates([folder]))
-    before = elsewhere(tmp_path)
+    before = files_outside_cache(tmp_path)
     assert "would be unpacked outside its folder" in refusal(shop, "describe", "bad")
-    assert elsewhere(tmp_path) == before
+    assert files_outside_cache(tmp_path) == before
     assert not list(tmp_path.rglob("escaped"))
 
 

@@ -1,4 +1,4 @@
-"""Archives, honest and hostile: nothing lands outside the folder, and every refusal names the archive."""
+"""Archives, honest and hostile: nothing is written outside the folder, and every error names the archive."""
 
 import io
 import lzma
@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import DataError
-from harness.site import data as unpacking
-from harness.site.data import unpack
+from harness.site import fetch as unpacking
+from harness.site.fetch import unpack
 
 FILES = {"a.txt": b"one", "sub/b.bin": b"\0\1" * 5000, "sub/deep/c.txt": b"", "ü.txt": b"x"}
 TARS = ["", ":gz", ":bz2", ":xz"]
@@ -114,16 +114,16 @@ def test_links_and_devices_in_a_zip_are_refused(tmp_path: Path, kind: int) -> No
 
 @pytest.mark.parametrize("pair", [("x", "x"), ("x", "./x"), ("a/x", "a//x"), ("x", "x/y"), ("x/y", "x")])
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_two_members_at_one_place_are_refused(tmp_path: Path, pair: tuple[str, str]) -> None:
+def test_two_members_with_the_same_path_are_refused(tmp_path: Path, pair: tuple[str, str]) -> None:
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for name in pair:
             archive.writestr(name, b"content")
-    assert f"member '{pair[1]}' is there twice" in refused(path, tmp_path)
+    assert f"member '{pair[1]}' appears twice" in refused(path, tmp_path)
 
 
-def test_a_bomb_is_refused_by_what_it_really_unpacks_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit is by ratio, above a floor that is lowered here; the sizes in the index are not believed."""
+def test_a_bomb_is_refused_by_its_actual_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is a ratio, above a minimum that is lowered here; the sizes in the index do not count."""
     monkeypatch.setattr(unpacking, "SMALLEST_LIMIT", 1000)
     monkeypatch.setattr(unpacking, "LARGEST_RATIO", 100)
     bomb = zipped(tmp_path, {f"{number}.txt": b"\0" * 1_000_000 for number in range(3)})
@@ -147,7 +147,7 @@ def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("pack", ["zip", *TARS])
 def test_a_torn_archive_is_refused_wherever_it_is_torn(tmp_path: Path, pack: str) -> None:
-    """Also at the end of a member, where a tar archive looks whole: fewer files would be fewer cases."""
+    """Also at the end of a member, where a tar archive looks complete: fewer files would be fewer cases."""
     files = {name: content + bytes(range(256)) * 8 for name, content in FILES.items()}
     whole = (zipped(tmp_path, files) if pack == "zip" else tarred(tmp_path, files, mode=pack)).read_bytes()
     needed = len(whole.rstrip(b"\0")) if pack == "" else len(whole)
@@ -160,7 +160,7 @@ def test_a_torn_archive_is_refused_wherever_it_is_torn(tmp_path: Path, pack: str
 
 @pytest.mark.parametrize("pack", ["zip", *TARS])
 def test_a_damaged_archive_is_unpacked_or_refused_and_nothing_else(tmp_path: Path, pack: str) -> None:
-    """Whatever byte is changed, there is no other end: no traceback, no message about the disk."""
+    """Whichever byte is changed, there is no traceback and no message about the disk."""
     whole = (zipped(tmp_path, FILES) if pack == "zip" else tarred(tmp_path, FILES, mode=pack)).read_bytes()
     refusals = 0
     for number in range(60):
@@ -178,7 +178,7 @@ def test_a_damaged_archive_is_unpacked_or_refused_and_nothing_else(tmp_path: Pat
 @pytest.mark.parametrize(
     "content", [b"", b"just text", b"PK\x03\x04 and nothing", lzma.compress(b"no tar"), b"\x1f\x8b"]
 )
-def test_what_is_no_archive_is_said_to_be_none(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_an_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(content)
     assert "not a zip or tar archive" in refused(path, tmp_path)
@@ -193,5 +193,5 @@ def test_an_encrypted_zip_is_refused(tmp_path: Path) -> None:
     assert "encrypted" in refused(path, tmp_path)
 
 
-def test_names_that_the_file_system_cannot_hold_are_no_matter_of_space(tmp_path: Path) -> None:
+def test_names_that_the_file_system_cannot_hold_are_not_a_full_disk(tmp_path: Path) -> None:
     assert "File name too long" in refused(zipped(tmp_path, {"x" * 300: b""}), tmp_path)

@@ -1,4 +1,4 @@
-"""The best of several: against all sign patterns, and its level under no difference at all."""
+"""The best of several: against all sign patterns, and its level without any difference."""
 
 from itertools import product
 
@@ -26,17 +26,17 @@ def exact(leads: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
 
 
 @given(LEADS)
-def test_it_comes_to_what_all_sign_patterns_come_to(leads: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> None:
-    found = best_of(leads, rng=np.random.default_rng(0), flips=4000)
-    # Four standard errors of a share of 4,000, and the one that is added above and below.
-    assert found.p_value == pytest.approx(exact(leads), abs=4 * np.sqrt(0.25 / 4000) + 1 / 4000)
+def test_p_value_agrees_with_all_sign_patterns(leads: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> None:
+    result = best_of(leads, rng=np.random.default_rng(0), flips=4000)
+    # Four standard errors of a share of 4,000, and the one added to numerator and denominator.
+    assert result.p_value == pytest.approx(exact(leads), abs=4 * np.sqrt(0.25 / 4000) + 1 / 4000)
 
 
 def test_one_candidate_is_the_sign_flip_test_which_is_the_sign_test_for_leads_of_one() -> None:
     # 9 of 10 discordant pairs in favour: P(X >= 9) = 11/1024, the one-sided exact McNemar.
     leads = np.array([[1.0]] * 9 + [[-1.0]] + [[0.0]] * 30)
-    found = best_of(leads, rng=np.random.default_rng(1), flips=200_000)
-    assert found.p_value == pytest.approx(11 / 1024, abs=4 * np.sqrt(0.0107 / 200_000))
+    result = best_of(leads, rng=np.random.default_rng(1), flips=200_000)
+    assert result.p_value == pytest.approx(11 / 1024, abs=4 * np.sqrt(0.0107 / 200_000))
 
 
 def test_the_best_of_many_that_are_no_better_is_seldom_found_better() -> None:
@@ -58,9 +58,9 @@ def test_a_candidate_that_is_better_is_found_among_many() -> None:
     rng = np.random.default_rng(3)
     leads = rng.normal(size=(200, 50))
     leads[:, 7] += 0.5
-    found = best_of(leads, rng=rng)
-    assert (found.best, found.candidates) == (7, 50)
-    assert found.p_value < 0.01
+    result = best_of(leads, rng=rng)
+    assert (result.best, result.candidates) == (7, 50)
+    assert result.p_value < 0.01
 
 
 @pytest.mark.parametrize("leads", [[], [1.0, 2.0], [[np.nan]], np.empty((0, 3))])

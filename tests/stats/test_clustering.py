@@ -26,19 +26,19 @@ REFERENCE = json.loads((Path(__file__).parents[1] / "data/paired/reference.json"
 
 @pytest.mark.parametrize("row", range(4))
 def test_matches_r(row: int) -> None:
-    data, wanted = REFERENCE["input"]["icc"][row], REFERENCE["icc"][row]
+    data, expected = REFERENCE["input"]["icc"][row], REFERENCE["icc"][row]
     got = intraclass_correlation(data["y"], data["cluster"])
-    assert (got.groups, got.cases) == (wanted["k"], wanted["N"])
-    assert got.mean_size == pytest.approx(wanted["n0"], rel=1e-12)
-    assert got.ms_between == pytest.approx(wanted["MSB"], rel=1e-12)
-    assert got.ms_within == pytest.approx(wanted["MSW"], rel=1e-12)
-    assert got.icc == pytest.approx(wanted["icc_anova"], rel=1e-12)
-    assert got.design_effect == pytest.approx(wanted["deff_kish"], rel=1e-12)
-    assert got.effective_size == pytest.approx(wanted["N"] / wanted["deff_kish"], rel=1e-12)
+    assert (got.groups, got.cases) == (expected["k"], expected["N"])
+    assert got.mean_size == pytest.approx(expected["n0"], rel=1e-12)
+    assert got.ms_between == pytest.approx(expected["MSB"], rel=1e-12)
+    assert got.ms_within == pytest.approx(expected["MSW"], rel=1e-12)
+    assert got.icc == pytest.approx(expected["icc_anova"], rel=1e-12)
+    assert got.design_effect == pytest.approx(expected["deff_kish"], rel=1e-12)
+    assert got.effective_size == pytest.approx(expected["N"] / expected["deff_kish"], rel=1e-12)
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 9), m=st.integers(2, 6))
-def test_icc_and_the_design_variances_are_one_thing(seed: int, n: int, m: int) -> None:
+def test_icc_follows_from_the_design_variances(seed: int, n: int, m: int) -> None:
     values = (np.random.default_rng(seed).random(n * m) < 0.6).astype(float)
     groups = np.repeat(np.arange(n), m)
     variances, got = design_variances(values, groups), intraclass_correlation(values, groups)
@@ -57,7 +57,7 @@ def test_icc_at_its_ends() -> None:
     assert intraclass_correlation([1, 0, 1, 0], [0, 0, 1, 1]).icc == -1.0
 
 
-def test_undefined_icc_is_not_a_number() -> None:
+def test_undefined_icc_is_nan() -> None:
     assert math.isnan(intraclass_correlation([1, 1, 1, 1], [0, 0, 1, 1]).icc)
     assert math.isnan(intraclass_correlation([1, 0, 1], [0, 0, 0]).icc)
     alone = intraclass_correlation([1, 0, 1], [0, 1, 2])
@@ -97,8 +97,8 @@ def test_pearson_is_the_chi_square_of_the_table(seed: int) -> None:
     if successes.sum() in (0, sizes.sum()):
         assert (got.chi2, got.p_value, got.z, got.p_clustered) == (0.0, 1.0, 0.0, 1.0)
         return
-    wanted = chi2_contingency(np.array([successes, sizes - successes]), correction=False)
-    assert (got.chi2, got.df, got.p_value) == pytest.approx((wanted.statistic, wanted.dof, wanted.pvalue))
+    expected = chi2_contingency(np.array([successes, sizes - successes]), correction=False)
+    assert (got.chi2, got.df, got.p_value) == pytest.approx((expected.statistic, expected.dof, expected.pvalue))
     assert got.dispersion == pytest.approx(got.chi2 / 7)
 
 
@@ -108,7 +108,7 @@ def test_tarone_with_equal_sizes_is_pearson_rescaled() -> None:
     assert got.z == pytest.approx((6 * got.chi2 - 30) / math.sqrt(2 * 30 * 5))
 
 
-def test_tarone_keeps_its_level_and_sees_clusters() -> None:
+def test_tarone_keeps_its_level_and_detects_clusters() -> None:
     # Standard error of a share of 5 % in 2,000 trials: 0.5 %.
     rng, trials = np.random.default_rng(12), 2_000
     sizes = rng.integers(2, 7, size=150)
@@ -123,10 +123,10 @@ def test_lone_cases_cannot_be_clustered() -> None:
     assert (got.z, got.p_clustered) == (0.0, 1.0)
 
 
-def test_refuses() -> None:
+def test_wrong_input_is_refused() -> None:
     with pytest.raises(ValueError, match="more successes than cases"):
         overdispersion([3], [2])
-    with pytest.raises(ValueError, match="every group"):
+    with pytest.raises(ValueError, match="per group"):
         overdispersion([1, 2], [2])
     with pytest.raises(ValueError, match="above 0"):
         kish_design_effect([0, 2], 0.1)

@@ -1,4 +1,4 @@
-"""Cumulative match curves and median ranks: against loops, replication at each rank, and resamples written out."""
+"""Cumulative match curves and median ranks: against loops, replication at each rank, and explicit resamples."""
 
 from typing import Any
 
@@ -36,13 +36,13 @@ def draw(seed: int, units: int = 2) -> tuple[FloatArray, Sample]:
 
 @given(RANKS.filter(lambda r: not np.isnan(r).all()))
 def test_rates_equal_a_count(values: list[float]) -> None:
-    # 002, equation 7: the share of probes within rank tau.
-    found = cmc(values)
+    # The human ID paper (2001), equation 7: the share of probes within rank tau.
+    result = cmc(values)
     known = [r for r in values if not np.isnan(r)]
-    assert found.probes == len(known)
-    for rank, got in zip(found.ranks, found.bands.rate, strict=True):
+    assert result.probes == len(known)
+    for rank, got in zip(result.ranks, result.bands.rate, strict=True):
         assert got == pytest.approx(sum(r <= rank for r in known) / len(known))
-    assert (np.diff(found.bands.rate) >= 0).all()
+    assert (np.diff(result.bands.rate) >= 0).all()
 
 
 def test_weights_are_repeated_probes_and_wilson_is_wilson() -> None:
@@ -50,23 +50,23 @@ def test_weights_are_repeated_probes_and_wilson_is_wilson() -> None:
     times = np.array([1, 2, 3, 1, 2, 1])
     np.testing.assert_allclose(cmc(rank, weights=times).bands.rate, cmc(np.repeat(rank, times)).bands.rate)
     np.testing.assert_allclose(cmc(rank, weights=0.3 * times).bands.low, cmc(rank, weights=times).bands.low)
-    found = cmc(rank, limit=2)
-    np.testing.assert_array_equal(found.ranks, [1, 2])
+    result = cmc(rank, limit=2)
+    np.testing.assert_array_equal(result.ranks, [1, 2])
     want = wilson(3, 6)
-    assert (found.bands.low[1], found.bands.high[1]) == pytest.approx((want.low, want.high))
+    assert (result.bands.low[1], result.bands.high[1]) == pytest.approx((want.low, want.high))
 
 
-def test_all_at_rank_one_is_no_certainty() -> None:
-    found = cmc(np.ones(20))
-    np.testing.assert_array_equal(found.ranks, [1])
-    assert found.bands.rate[0] == 1
-    assert found.bands.low[0] == pytest.approx(wilson(20, 20).low)
+def test_all_at_rank_one_is_not_certain() -> None:
+    result = cmc(np.ones(20))
+    np.testing.assert_array_equal(result.ranks, [1])
+    assert result.bands.rate[0] == 1
+    assert result.bands.low[0] == pytest.approx(wilson(20, 20).low)
     assert bootstrap_cmc(np.ones(20), rng=np.random.default_rng(0)).bands.low[0] == pytest.approx(wilson(20, 20).low)
 
 
 def test_nothing_found_within_the_limit() -> None:
-    found = cmc([np.inf, np.inf])
-    np.testing.assert_array_equal(found.bands.rate, [0.0])
+    result = cmc([np.inf, np.inf])
+    np.testing.assert_array_equal(result.bands.rate, [0.0])
     np.testing.assert_array_equal(cmc([7, 9], limit=3).bands.rate, [0, 0, 0])
 
 
@@ -75,32 +75,32 @@ def test_nothing_found_within_the_limit() -> None:
 def test_each_rank_equals_its_own_replication(units: int, method: str) -> None:
     rank, sample = draw(1, units)
     replication = Replication(method=method)
-    found = replicated_cmc(rank, sample, replication=replication)
+    result = replicated_cmc(rank, sample, replication=replication)
     known = ~np.isnan(rank)
     low, high = [], []
-    for r, value, se in zip(found.ranks, found.bands.rate, found.bands.se, strict=True):
+    for r, value, se in zip(result.ranks, result.bands.rate, result.bands.se, strict=True):
         want = make_estimate(sample, rate(rank <= r, within=known), replication)
         assert value == pytest.approx(want.value, abs=1e-12)
         assert se == pytest.approx(want.se, abs=1e-12)
         assert want.interval is not None
         low.append(want.interval.low)
         high.append(want.interval.high)
-    # A rate that rises with the rank is never below what it surely was at the rank before.
-    np.testing.assert_allclose(found.bands.low, np.maximum.accumulate(low), rtol=0, atol=1e-12)
-    np.testing.assert_allclose(found.bands.high, np.minimum.accumulate(high[::-1])[::-1], rtol=0, atol=1e-12)
-    assert (np.diff(found.bands.low) >= 0).all()
-    assert (np.diff(found.bands.high) >= 0).all()
-    assert found.bands.target == "these strata, new units"
+    # A rate that rises with the rank is never below its lower limit at an earlier rank.
+    np.testing.assert_allclose(result.bands.low, np.maximum.accumulate(low), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(result.bands.high, np.minimum.accumulate(high[::-1])[::-1], rtol=0, atol=1e-12)
+    assert (np.diff(result.bands.low) >= 0).all()
+    assert (np.diff(result.bands.high) >= 0).all()
+    assert result.bands.target == "these strata, new units"
 
 
 def test_bootstrap_has_the_binomial_error() -> None:
     # 20,000 resamples estimate a standard deviation to 0.5 %.
     rank, _ = draw(2)
-    found = bootstrap_cmc(rank, rng=np.random.default_rng(2), replicates=20_000)
-    p = found.bands.rate
-    np.testing.assert_allclose(found.bands.se, np.sqrt(p * (1 - p) / found.probes), rtol=0.03)
-    assert (found.bands.low <= p).all()
-    assert (found.bands.high >= p).all()
+    result = bootstrap_cmc(rank, rng=np.random.default_rng(2), replicates=20_000)
+    p = result.bands.rate
+    np.testing.assert_allclose(result.bands.se, np.sqrt(p * (1 - p) / result.probes), rtol=0.03)
+    assert (result.bands.low <= p).all()
+    assert (result.bands.high >= p).all()
 
 
 @given(st.integers(0, 1000))
@@ -114,28 +114,28 @@ def test_medians_of_counts_are_medians(seed: int) -> None:
 
 
 def test_median_rank_interval_equals_resampling() -> None:
-    # 20,000 resamples on either side: the limits of so coarse a statistic are the same.
+    # 20,000 resamples on either side: the limits of such a coarse statistic are the same.
     rank, _ = draw(3)
     known = np.minimum(rank[~np.isnan(rank)], 5)
-    found = bootstrap_median_rank(rank, limit=5, rng=np.random.default_rng(3), replicates=20_000)
+    result = bootstrap_median_rank(rank, limit=5, rng=np.random.default_rng(3), replicates=20_000)
     rng = np.random.default_rng(4)
     resampled = np.median(known[rng.integers(0, known.size, (20_000, known.size))], axis=1)
-    assert found.value == np.median(known)
-    assert found.interval is not None
-    assert (found.interval.low, found.interval.high) == tuple(np.quantile(resampled, [0.025, 0.975]))
-    assert found.se == pytest.approx(resampled.std(), rel=0.05, abs=1e-9)
-    assert (found.method, found.replicates, found.confidence) == ("bootstrap", 20_000, 0.95)
+    assert result.value == np.median(known)
+    assert result.interval is not None
+    assert (result.interval.low, result.interval.high) == tuple(np.quantile(resampled, [0.025, 0.975]))
+    assert result.se == pytest.approx(resampled.std(), rel=0.05, abs=1e-9)
+    assert (result.method, result.replicates, result.confidence) == ("bootstrap", 20_000, 0.95)
 
 
 def test_median_rank_is_replicated() -> None:
     rank, sample = draw(5)
-    found = make_estimate(sample, median_rank_statistic(rank, limit=10), Replication(method="brr"))
+    result = make_estimate(sample, median_rank_statistic(rank, limit=10), Replication(method="brr"))
     known = ~np.isnan(rank)
     order = np.argsort(rank[known])
     below = np.cumsum(sample.weights[known][order])
-    assert found.value == np.minimum(rank[known][order], 10)[np.searchsorted(below, below[-1] / 2)]
-    assert found.interval is not None
-    assert 1 <= found.interval.low <= found.value < found.interval.high <= 10
+    assert result.value == np.minimum(rank[known][order], 10)[np.searchsorted(below, below[-1] / 2)]
+    assert result.interval is not None
+    assert 1 <= result.interval.low <= result.value < result.interval.high <= 10
     with pytest.raises(ValueError, match="jackknife is wrong for median rank"):
         make_estimate(sample, median_rank_statistic(rank, limit=10), Replication(method="jackknife"))
 

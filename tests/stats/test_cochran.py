@@ -29,20 +29,20 @@ def covariance_of_rates(
 
 def test_matches_r() -> None:
     got = cochran_q(np.transpose(REFERENCE["input"]["cochran_q"]))
-    wanted = REFERENCE["cochran_q"]
-    assert (got.statistic, got.df, got.p_value) == pytest.approx((wanted["formula"], wanted["df"], wanted["p"]))
+    expected = REFERENCE["cochran_q"]
+    assert (got.statistic, got.df, got.p_value) == pytest.approx((expected["formula"], expected["df"], expected["p"]))
 
 
 @given(seed=st.integers(0, 10_000), m=st.integers(2, 6))
 def test_matches_statsmodels(seed: int, m: int) -> None:
     successes = np.random.default_rng(seed).random((m, 30)) < 0.6
-    wanted = cochrans_q(successes.T.astype(int))
+    expected = cochrans_q(successes.T.astype(int))
     got = cochran_q(successes)
-    assert (got.statistic, got.p_value) == pytest.approx((wanted.statistic, wanted.pvalue))
+    assert (got.statistic, got.p_value) == pytest.approx((expected.statistic, expected.pvalue))
 
 
 def test_mean_over_all_permutations_is_the_degrees_of_freedom() -> None:
-    # Under the hypothesis each case's outcomes may be dealt in any order, and then E[Q] = m - 1 exactly.
+    # Under the hypothesis each case's outcomes can be permuted, and then E[Q] = m - 1 exactly.
     successes = np.array([[1, 0, 1, 0], [0, 0, 1, 1], [0, 1, 1, 0]], dtype=bool)
     dealt = [np.stack(columns, axis=1) for columns in product(*(list(permutations(column)) for column in successes.T))]
     assert np.mean([cochran_q(d).statistic for d in dealt]) == pytest.approx(2, rel=1e-12)
@@ -61,7 +61,7 @@ def test_two_algorithms_are_mcnemar_uncorrected_and_its_wald_form(seed: int) -> 
     assert wald == pytest.approx((n - 1) * q / (n - q))
 
 
-def test_nothing_to_tell_apart() -> None:
+def test_algorithms_that_never_differ() -> None:
     same = np.tile([True, False, True], (4, 1))
     assert cochran_q(same) == CochranQ(0.0, 3, 1.0)
     assert cochran_q(np.zeros((3, 0), dtype=bool)) == CochranQ(0.0, 2, 1.0)
@@ -70,8 +70,8 @@ def test_nothing_to_tell_apart() -> None:
     assert (wald.statistic, wald.df, wald.p_value) == (0.0, 0, 1.0)
 
 
-def test_a_difference_without_variance_is_no_certainty() -> None:
-    # Ten units that all say the same: as unlikely as ten coins that fall alike.
+def test_a_difference_without_variance_is_not_certain() -> None:
+    # Ten units that all agree: as unlikely as ten coins that all land the same way.
     wald = equal_rates([1.0, 0.0], np.zeros((2, 2)), df=9)
     assert (wald.statistic, wald.f, wald.p_value) == (math.inf, math.inf, 2 * 0.5**10)
     assert math.isnan(equal_rates([1.0, 0.0], np.zeros((2, 2))).p_value)
@@ -79,7 +79,7 @@ def test_a_difference_without_variance_is_no_certainty() -> None:
 
 @pytest.mark.parametrize("strata", [[0, 0, 0, 0], [0, 0, 1, 1], [0, 0, 0, 1, 1, 1]])
 def test_without_variance_p_is_the_share_of_sign_flips_that_leave_none(strata: list[int]) -> None:
-    # Each unit's difference is that of its stratum, and 0.2 in all; every unit may be turned round.
+    # Each unit's difference is that of its stratum, 0.2 overall; the sign of every unit may be flipped.
     differences, codes = np.where(np.array(strata) == 0, 0.3, 0.1), np.array(strata)
     flipped = [differences * np.array(signs) for signs in product((1, -1), repeat=len(strata))]
     certain = [all(np.ptp(f[codes == h]) == 0 for h in set(strata)) for f in flipped]
@@ -93,10 +93,10 @@ def test_wald_is_the_textbook_contrast_form() -> None:
     rates, covariance = successes.mean(axis=1), covariance_of_rates(successes)
     contrasts = np.array([[1.0, -1, 0, 0], [0, 1, -1, 0], [1, 1, 1, -3]])
     c = contrasts @ rates
-    wanted = c @ np.linalg.solve(contrasts @ covariance @ contrasts.T, c)
+    expected = c @ np.linalg.solve(contrasts @ covariance @ contrasts.T, c)
     got = equal_rates(rates, covariance, df=59)
-    assert (got.statistic, got.df, got.df_error) == pytest.approx((wanted, 3, 57))
-    assert got.p_value == pytest.approx(fdtrc(3, 57, wanted * 57 / (59 * 3)))
+    assert (got.statistic, got.df, got.df_error) == pytest.approx((expected, 3, 57))
+    assert got.p_value == pytest.approx(fdtrc(3, 57, expected * 57 / (59 * 3)))
     assert got.p_chi2 < got.p_value
 
 
@@ -116,7 +116,7 @@ def test_a_copy_of_an_algorithm_adds_nothing() -> None:
     assert (there.statistic, there.df) == pytest.approx((here.statistic, here.df))
 
 
-def test_too_few_units_is_said() -> None:
+def test_too_few_units_give_no_p_value() -> None:
     got = equal_rates([0.1, 0.2, 0.3], np.diag([0.1, 0.1, 0.1]), df=1)
     assert math.isnan(got.p_value)
     assert 0 < got.p_chi2 < 1
@@ -136,9 +136,9 @@ def test_eta_by_loops() -> None:
     for a, b in permutations(range(4), 2):
         above += (d[:, a] ** 2 * d[:, b] ** 2).sum()
         below += spread[a, a] * spread[b, b] + 2 * spread[a, b] ** 2
-    wanted = 29 / 31 * 29 / 30 / ((own + above / below) / 2)
+    expected = 29 / 31 * 29 / 30 / ((own + above / below) / 2)
     got = equal_rates([0.6, 0.5, 0.4, 0.3], spread / 100, df=29, unit_values=d)
-    assert got.eta == pytest.approx(wanted, rel=1e-12)
+    assert got.eta == pytest.approx(expected, rel=1e-12)
     assert got.eta < 29
     assert got.df_error == pytest.approx(got.eta - 2)
     assert got.f == pytest.approx(got.statistic * got.df_error / (3 * got.eta))
@@ -146,7 +146,7 @@ def test_eta_by_loops() -> None:
 
 
 @given(seed=st.integers(0, 10_000))
-def test_eta_knows_neither_order_nor_scale(seed: int) -> None:
+def test_eta_does_not_depend_on_order_or_scale(seed: int) -> None:
     rng = np.random.default_rng(seed)
     d = unit_deviations(rng, rng.uniform(1, 5, 12), 3)
     rates, order = rng.random(3), rng.permutation(3)
@@ -167,7 +167,7 @@ def test_eta_of_unequal_units() -> None:
     assert equal_rates([0.1, 0.2, 0.3, 0.4], alone.T @ alone, df=40, unit_values=alone).eta == 3
 
 
-def test_many_alike_units_give_the_usual_f() -> None:
+def test_many_similar_units_give_the_usual_f() -> None:
     d = unit_deviations(np.random.default_rng(23), np.ones(5_000), 4)
     options = {"rates": [0.1, 0.2, 0.3, 0.4], "covariance": d.T @ d / 1e6, "df": 4_999}
     usual, got = equal_rates(**options), equal_rates(**options, unit_values=d)  # type: ignore[arg-type]
@@ -198,7 +198,7 @@ def test_size_with_unequal_units_and_with_rare_errors(sizes: tuple[int, ...], ra
     assert abs(corrected / runs - 0.047) < 0.04
 
 
-def test_clustered_cases_fool_q_and_not_the_wald_form() -> None:
+def test_clustered_cases_fool_q_but_not_the_wald_form() -> None:
     # 40 subjects of 8 cases; each algorithm is good or bad at a subject as a whole, and all are equally good overall.
     rng, runs = np.random.default_rng(6), 600
     false_q = false_wald = 0
@@ -214,7 +214,7 @@ def test_clustered_cases_fool_q_and_not_the_wald_form() -> None:
     assert false_q / runs > 0.25
 
 
-def test_refuses() -> None:
+def test_wrong_input_is_refused() -> None:
     with pytest.raises(ValueError, match="algorithms, cases"):
         cochran_q([1, 0])
     with pytest.raises(ValueError, match="other than 0 and 1"):

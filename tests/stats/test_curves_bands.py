@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.stats.arrays import BoolArray, FloatArray
@@ -16,7 +16,7 @@ from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import Sample, make_sample
 from harness.stats.replication.statistic import rate
-from tests.simulation import experiments, slack
+from tests.simulation import examples, experiments, slack
 
 
 def draw(seed: int, strata: int = 6, units: int = 2, cases: int = 5) -> tuple[FloatArray, BoolArray, Sample]:
@@ -58,7 +58,7 @@ def test_each_point_equals_its_own_replication(units: int, replication: Replicat
             assert want.interval is not None
             low.append(want.interval.low)
             high.append(want.interval.high)
-        # A rate that only rises along the curve is never below what it surely was before.
+        # A rate that only rises along the curve is never below an earlier lower limit.
         np.testing.assert_allclose(band.low, np.maximum.accumulate(low), rtol=0, atol=1e-9)
         np.testing.assert_allclose(band.high, np.minimum.accumulate(high[::-1])[::-1], rtol=0, atol=1e-9)
 
@@ -78,7 +78,7 @@ def test_bootstrap_replicates_equal_replication_and_limits_are_percentiles() -> 
 
 
 def test_balanced_bands_equal_all_half_samples() -> None:
-    # One positive and one negative a unit, so that the rate is linear: every one of the 2^5 half-samples counts.
+    # One positive and one negative per unit, so the rate is linear: all of the 2^5 half-samples count.
     rng = np.random.default_rng(3)
     unit = np.repeat(np.arange(10), 2)
     positive = np.arange(20) % 2 == 0
@@ -103,7 +103,7 @@ def test_blocks_of_points_change_nothing(monkeypatch: pytest.MonkeyPatch, method
     same_bands(whole, parts)
 
 
-def test_many_units_take_the_textbook_variance(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_units_use_the_textbook_variance(monkeypatch: pytest.MonkeyPatch) -> None:
     scores, positive, sample = draw(4)
     monkeypatch.setattr(cumulative, "_MANY", 10)
     same_bands(
@@ -145,7 +145,7 @@ def same_bands(a: CurveBands, b: CurveBands) -> None:
 
 
 @given(st.integers(0, 1000), st.floats(0.01, 100))
-@settings(max_examples=25)
+@examples(25)
 def test_invariances(seed: int, factor: float) -> None:
     scores, positive, sample = draw(seed)
     bands = replicated_bands(make_scored_cases(scores, positive), sample)
@@ -163,14 +163,14 @@ def test_invariances(seed: int, factor: float) -> None:
     same_bands(bands, replicated_bands(make_scored_cases(scores[order], positive[order]), moved))
 
 
-def test_a_band_never_is_certain() -> None:
+def test_a_band_is_never_certain() -> None:
     scores, positive, sample = draw(5)
     bands = replicated_bands(make_scored_cases(scores, positive), sample)
     assert bands.tpr.se[0] == 0
     assert (bands.tpr.low[0], bands.tpr.low[-1] < 1) == (0.0, True)
     assert 0 < bands.tpr.high[0] < 1
     assert bands.tpr.high[-1] == 1
-    # 12 units, the positives of each taken for one: Kish's number is at most 12.
+    # 12 units, the positives of each counted as one: Kish's number is at most 12.
     assert bands.tpr.low[-1] <= wilson(12, 12).low
     looser = replicated_bands(make_scored_cases(scores, positive), sample, replication=Replication(design_effect=2.0))
     assert looser.tpr.low[-1] < bands.tpr.low[-1]
@@ -194,7 +194,7 @@ def test_half_a_sample_without_positives_is_refused_with_the_remedy() -> None:
         (False, False, "new cases"),
     ],
 )
-def test_the_target_is_said(strata: bool, units: bool, target: str) -> None:
+def test_the_target_is_named(strata: bool, units: bool, target: str) -> None:
     scores, positive, sample = draw(7)
     group = sample.stratum_of_unit[sample.unit_of_case]
     other = make_sample(sample.cases, strata=group if strata else None, units=sample.unit_of_case if units else None)
@@ -228,7 +228,7 @@ def test_bootstrap_bands_have_binomial_quantiles() -> None:
     np.testing.assert_allclose(bands.tpr.se[inner], np.sqrt(p * (1 - p) / 50), rtol=0.02)
     np.testing.assert_allclose(bands.tpr.low[inner], bdtrik(0.025, 50, p) / 50, rtol=0, atol=1.01 / 50)
     np.testing.assert_allclose(bands.tpr.high[inner], bdtrik(0.975, 50, p) / 50, rtol=0, atol=1.01 / 50)
-    # The points of a curve move together, and the end stays: no certainty there either.
+    # The points of a curve move together, and the end stays, but its limits have a width too.
     assert bands.tpr.low[-1] == pytest.approx(wilson(50, 50).low)
 
 
@@ -263,7 +263,7 @@ def test_wrong_options_are_named() -> None:
         replicated_bands(make_scored_cases(scores, positive), sample, [10_000])
     with pytest.raises(ValueError, match="confidence 95"):
         replicated_bands(make_scored_cases(scores, positive), sample, replication=Replication(confidence=95))
-    with pytest.raises(ValueError, match="different weight"):
+    with pytest.raises(ValueError, match="unequal weights"):
         bootstrap_bands(counts, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="two or more"):
         bootstrap_bands(threshold_counts(scores, positive), rng=np.random.default_rng(0), replicates=1)

@@ -19,7 +19,7 @@ SETS = json.loads((Path(__file__).parents[1] / "data" / "curves" / "proc.json").
 
 
 def draw(seed: int, n: int = 200, *, levels: int = 12) -> tuple[FloatArray, BoolArray, FloatArray]:
-    """Scores with many ties, both classes, weights of which some are 0."""
+    """Scores with many ties, both classes, and weights, some of them 0."""
     rng = np.random.default_rng(seed)
     positive = rng.random(n) < 0.4
     positive[:2] = True, False
@@ -99,7 +99,7 @@ def test_partial_areas_equal_proc(stored: dict[str, Any], key: str, column: str,
         assert got.corrected == pytest.approx(want["auc_mcclish"], abs=1e-12)
 
 
-def test_parts_add_up_and_turn_into_each_other() -> None:
+def test_partial_areas_add_up_and_mirror_each_other() -> None:
     scores, positive, weights = draw(3)
     counts = threshold_counts(scores, positive, weights=weights)
     parts = [partial_auc(counts, a, b).area for a, b in ((0, 0.2), (0.2, 0.7), (0.7, 1))]
@@ -203,9 +203,9 @@ def test_effective_size_is_kish() -> None:
 def test_corners_lose_no_area_and_thinning_keeps_the_ends(seed: int) -> None:
     scores, positive, _ = draw(seed, 400, levels=200)
     counts = threshold_counts(scores, positive)
-    kept = corners(counts)
-    assert kept.size < counts.threshold.size
-    p = points(counts, kept)
+    places = corners(counts)
+    assert places.size < counts.threshold.size
+    p = points(counts, places)
     assert np.diff(p.fpr) @ (p.tpr[1:] + p.tpr[:-1]) / 2 == pytest.approx(auc(counts), abs=1e-12)
     few = thinned(counts, 20)
     assert few.size <= 20
@@ -225,7 +225,7 @@ def test_det_of_normal_scores_is_a_straight_line() -> None:
     slope, offset = np.polyfit(d.fpr_deviate[middle], d.fnr_deviate[middle], 1)
     assert slope == pytest.approx(-0.5, abs=0.01)
     assert offset == pytest.approx(-1.0, abs=0.01)
-    # On logarithmic axes, which 003 (section 3.2) has, it is not straight: its slope changes more than twofold.
+    # On logarithmic axes, as in the tutorial (section 3.2), it is not straight: its slope changes more than twofold.
     ends = (
         np.polyfit(np.log(d.fpr[middle][:200]), np.log(d.fnr[middle][:200]), 1)[0],
         np.polyfit(np.log(d.fpr[middle][-200:]), np.log(d.fnr[middle][-200:]), 1)[0],
@@ -240,9 +240,9 @@ def test_det_of_normal_scores_is_a_straight_line() -> None:
         ([1.0, 2.0], [1, 1], None, "no negative case"),
         ([1.0, 2.0], [1, 0], [0.0, 1.0], "no positive case"),
         ([1.0, 2.0], [1, 2], None, "positive 1 is"),
-        ([1.0, 2.0], [1], None, "expected one value a score"),
+        ([1.0, 2.0], [1], None, "expected one value per score"),
         ([1.0, 2.0], [1, 0], [1.0, -1.0], "weight 1 is -1.0"),
-        ([1.0, 2.0], [1, 0], [1.0], "expected one weight a score"),
+        ([1.0, 2.0], [1, 0], [1.0], "expected one weight per score"),
         ([[1.0, 2.0]], [1, 0], None, "dimensions"),
     ],
 )

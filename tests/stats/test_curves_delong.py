@@ -1,4 +1,4 @@
-"""DeLong's variance: against pROC's stored values, the kernel written out, and where the variance vanishes."""
+"""DeLong's variance: against pROC's stored values, the explicit kernel, and with a variance of 0."""
 
 import json
 from pathlib import Path
@@ -38,14 +38,14 @@ def areas_of(*columns: ScoredCases) -> Estimates:
 
 
 def area_of(cases: ScoredCases) -> Estimate:
-    found = summary_estimate(AREA, cases)
-    assert (found.method, found.df) == ("linearised", np.inf)
-    return found
+    result = summary_estimate(AREA, cases)
+    assert (result.method, result.df) == ("linearised", np.inf)
+    return result
 
 
-def interval_of(found: Estimate) -> Interval:
-    assert found.interval is not None
-    return found.interval
+def interval_of(result: Estimate) -> Interval:
+    assert result.interval is not None
+    return result.interval
 
 
 def brute_structure(scores: FloatArray, positive: BoolArray) -> tuple[float, FloatArray, FloatArray]:
@@ -68,14 +68,14 @@ def test_variances_and_test_equal_proc(stored: dict[str, Any]) -> None:
         got, half = area_of(column), normal_quantile(0.95) * area_of(column).se
         limits = [max(got.value - half, 0.0), got.value, min(got.value + half, 1.0)]
         np.testing.assert_allclose(limits, want[key], rtol=0, atol=1e-12)
-        # What is given out is the same interval on the logit scale: as long to first order, and within 0 and 1.
+        # The reported interval is the same on the logit scale: as long to first order, and within 0 and 1.
         low, high = logit(interval_of(got).low), logit(interval_of(got).high)
         centre, reach = logit(got.value), half / (got.value * (1 - got.value))
         assert (low, high) == pytest.approx((centre - reach, centre + reach), rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_covariance_equals_the_kernel_written_out(seed: int) -> None:
+def test_covariance_equals_the_explicit_kernel(seed: int) -> None:
     a, b, positive = draw(seed)
     (auc_a, p_a, n_a), (auc_b, p_b, n_b) = brute_structure(a, positive), brute_structure(b, positive)
     areas = areas_of(make_scored_cases(a, positive), make_scored_cases(b, positive))
@@ -102,15 +102,15 @@ def test_invariances(seed: int) -> None:
     assert (interval_of(test).low, interval_of(test).high) == pytest.approx(
         (-interval_of(back).high, -interval_of(back).low), abs=1e-9
     )
-    found = area_of(one)
-    assert area_of(make_scored_cases(np.exp(a), positive)).se == pytest.approx(found.se, abs=1e-12)
+    result = area_of(one)
+    assert area_of(make_scored_cases(np.exp(a), positive)).se == pytest.approx(result.se, abs=1e-12)
     swapped = area_of(make_scored_cases(a, ~positive, larger_is_better=False))
-    assert (swapped.value, swapped.se) == pytest.approx((found.value, found.se), abs=1e-12)
-    assert areas_of(one, other).values[0] == found.value
+    assert (swapped.value, swapped.se) == pytest.approx((result.value, result.se), abs=1e-12)
+    assert areas_of(one, other).values[0] == result.value
     equal = area_of(make_scored_cases(a, positive, weights=np.full(a.size, 3.5)))
-    assert equal.se == pytest.approx(found.se, abs=1e-12)
+    assert equal.se == pytest.approx(result.se, abs=1e-12)
     assert (interval_of(equal).low, interval_of(equal).high) == pytest.approx(
-        (interval_of(found).low, interval_of(found).high), abs=1e-9
+        (interval_of(result).low, interval_of(result).high), abs=1e-9
     )
 
 
@@ -122,20 +122,20 @@ def test_a_column_against_itself_or_its_transform_does_not_differ() -> None:
         assert interval_of(test).low < 0 < interval_of(test).high
 
 
-def test_perfect_separation_is_no_certainty() -> None:
-    found = area_of(make_scored_cases([5.0, 6.0, 7.0, 1.0, 2.0, 3.0, 4.0], [1, 1, 1, 0, 0, 0, 0]))
-    assert (found.value, found.se) == (1.0, 0.0)
+def test_perfect_separation_is_not_certain() -> None:
+    result = area_of(make_scored_cases([5.0, 6.0, 7.0, 1.0, 2.0, 3.0, 4.0], [1, 1, 1, 0, 0, 0, 0]))
+    assert (result.value, result.se) == (1.0, 0.0)
     # No overlap of 3 and 4: the lower limit that the sizes of the classes allow.
-    assert interval_of(found).low == pytest.approx(float(auc_end_limit(3, 4)))
-    assert 0.3 < interval_of(found).low < 0.9
-    assert interval_of(found).high == 1.0
+    assert interval_of(result).low == pytest.approx(float(auc_end_limit(3, 4)))
+    assert 0.3 < interval_of(result).low < 0.9
+    assert interval_of(result).high == 1.0
     # More of either class is more certain.
     more = area_of(make_scored_cases([5.0, 6.0, 7.0, 8.0, 1.0, 2.0, 3.0, 4.0], [1, 1, 1, 1, 0, 0, 0, 0]))
-    assert interval_of(more).low > interval_of(found).low
+    assert interval_of(more).low > interval_of(result).low
 
 
-def test_perfect_against_useless_is_no_certainty() -> None:
-    """Two areas without variance: their limits, squares added, and the p-value at which these leave out 0."""
+def test_perfect_against_useless_is_not_certain() -> None:
+    """Two areas without variance: their limits, added in quadrature, and the p-value at which these exclude 0."""
     one, other = make_scored_cases([5.0, 6.0, 1.0, 2.0], [1, 1, 0, 0]), make_scored_cases([0.0] * 4, [1, 1, 0, 0])
     test = summary_difference(AREA, one, other)
     assert (test.value, test.se) == (0.5, 0.0)
@@ -160,12 +160,12 @@ def test_coverage_for_independent_cases(experiments: int) -> None:
     truth = float(ndtr(1 / np.sqrt(2)))
     inside = 0
     for _ in range(experiments):
-        found = interval_of(area_of(make_scored_cases(rng.normal(size=120) + positive, positive)))
-        inside += found.low <= truth <= found.high
+        result = interval_of(area_of(make_scored_cases(rng.normal(size=120) + positive, positive)))
+        inside += result.low <= truth <= result.high
     assert abs(inside / experiments - 0.95) <= slack(0.025, full=1000, experiments=experiments)
 
 
-def test_cases_of_weight_0_have_no_say() -> None:
+def test_cases_of_weight_0_do_not_count() -> None:
     a, _, positive = draw(3)
     keep = np.arange(a.size) % 4 > 0
     weighted = summary_estimate(AREA, make_scored_cases(a, positive, weights=2.0 * keep))

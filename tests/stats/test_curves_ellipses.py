@@ -19,23 +19,23 @@ def test_scale_is_hotellings(r: int, confidence: float) -> None:
     assert ellipse_of_repeats(points, confidence=confidence).scale == pytest.approx(want, rel=1e-9)
 
 
-def test_known_covariance_takes_chi_square() -> None:
-    found = ellipse([0.1, 0.9], [[0.04, 0], [0, 0.01]])
-    assert found.scale == pytest.approx(stats.chi2.ppf(0.95, 2))
-    assert found.half_axes == pytest.approx((0.2 * np.sqrt(found.scale), 0.1 * np.sqrt(found.scale)))
-    assert found.angle == pytest.approx(0)
-    assert found.method == "chi-square"
+def test_a_known_covariance_uses_chi_square() -> None:
+    result = ellipse([0.1, 0.9], [[0.04, 0], [0, 0.01]])
+    assert result.scale == pytest.approx(stats.chi2.ppf(0.95, 2))
+    assert result.half_axes == pytest.approx((0.2 * np.sqrt(result.scale), 0.1 * np.sqrt(result.scale)))
+    assert result.angle == pytest.approx(0)
+    assert result.method == "chi-square"
 
 
 def test_path_has_the_same_distance_everywhere() -> None:
     rng = np.random.default_rng(0)
     points = rng.normal(size=(15, 2)) @ np.array([[2, 1], [0, 0.5]])
-    found = ellipse_of_repeats(points)
-    away = found.path(50) - points.mean(axis=0)
+    result = ellipse_of_repeats(points)
+    away = result.path(50) - points.mean(axis=0)
     inverse = np.linalg.inv(np.cov(points, rowvar=False) / 15)
-    np.testing.assert_allclose(np.einsum("ij,jk,ik->i", away, inverse, away), found.scale, rtol=1e-9)
-    assert found.contains(found.centre + 0.999 * away[7])
-    assert not found.contains(found.centre + 1.001 * away[7])
+    np.testing.assert_allclose(np.einsum("ij,jk,ik->i", away, inverse, away), result.scale, rtol=1e-9)
+    assert result.contains(result.centre + 0.999 * away[7])
+    assert not result.contains(result.centre + 1.001 * away[7])
 
 
 def test_the_mean_of_few_repeats_is_covered() -> None:
@@ -56,14 +56,14 @@ def test_the_next_repeat_is_covered() -> None:
 
 
 def test_points_on_a_line_give_a_flat_ellipse() -> None:
-    found = ellipse_of_repeats([[0.0, 0.5], [0.1, 0.5], [0.2, 0.5]])
-    assert found.half_axes[1] == pytest.approx(0, abs=1e-9)
-    assert found.contains([0.11, 0.5])
-    assert not found.contains([0.1, 0.6])
+    result = ellipse_of_repeats([[0.0, 0.5], [0.1, 0.5], [0.2, 0.5]])
+    assert result.half_axes[1] == pytest.approx(0, abs=1e-9)
+    assert result.contains([0.11, 0.5])
+    assert not result.contains([0.1, 0.6])
 
 
 @pytest.mark.parametrize("larger", [True, False])
-def test_ellipse_of_one_test_has_the_bands_errors(larger: bool) -> None:
+def test_ellipse_of_one_test_has_the_errors_of_the_bands(larger: bool) -> None:
     rng = np.random.default_rng(3)
     unit = np.repeat(np.arange(30), 6)
     positive = np.arange(180) % 2 == 0
@@ -72,21 +72,21 @@ def test_ellipse_of_one_test_has_the_bands_errors(larger: bool) -> None:
     cases = make_scored_cases(scores if larger else -scores, positive, larger_is_better=larger)
     bands = replicated_bands(cases, sample, replication=Replication("linearised"))
     j = int(np.argmin(np.abs(bands.tpr.rate - 0.7)))
-    found = ellipse_at(cases, sample, float(bands.threshold[j]))
-    np.testing.assert_allclose(found.centre, [bands.fpr.rate[j], bands.tpr.rate[j]], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(np.diag(found.covariance), [bands.fpr.se[j] ** 2, bands.tpr.se[j] ** 2], rtol=1e-9)
+    result = ellipse_at(cases, sample, float(bands.threshold[j]))
+    np.testing.assert_allclose(result.centre, [bands.fpr.rate[j], bands.tpr.rate[j]], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(np.diag(result.covariance), [bands.fpr.se[j] ** 2, bands.tpr.se[j] ** 2], rtol=1e-9)
     # A subject's level raises both rates.
-    assert found.covariance[0, 1] > 0
-    assert found.method == "hotelling"
+    assert result.covariance[0, 1] > 0
+    assert result.method == "hotelling"
 
 
 def test_ellipse_of_independent_cases_is_upright() -> None:
     rng = np.random.default_rng(4)
     positive = np.arange(100) < 40
     sample = make_sample(100, strata=positive)
-    found = ellipse_at(make_scored_cases(rng.normal(size=100) + positive, positive), sample, 0.5)
-    want = [p * (1 - p) / (n - 1) for p, n in zip(found.centre, (60, 40), strict=True)]
-    np.testing.assert_allclose(found.covariance, np.diag(want), rtol=1e-9, atol=1e-15)
+    result = ellipse_at(make_scored_cases(rng.normal(size=100) + positive, positive), sample, 0.5)
+    want = [p * (1 - p) / (n - 1) for p, n in zip(result.centre, (60, 40), strict=True)]
+    np.testing.assert_allclose(result.covariance, np.diag(want), rtol=1e-9, atol=1e-15)
 
 
 def test_wrong_input_is_named() -> None:

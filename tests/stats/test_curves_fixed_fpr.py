@@ -1,4 +1,4 @@
-"""Bands at a fixed false-positive rate, against a twin in plain steps, invariances, and coverage."""
+"""Bands at a fixed false-positive rate, against a step-by-step computation, invariances, and coverage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def drawn(seed: int, n: int = 60, shift: float = 1.5) -> ScoredCases:
     return make_scored_cases(rng.normal(size=2 * n) + shift * positive, positive)
 
 
-def test_squares_of_both_sources_are_added() -> None:
+def test_both_sources_are_added_in_quadrature() -> None:
     cases = drawn(1, n=100)
     positives, negatives = cases.better[cases.positive], np.sort(cases.better[~cases.positive])[::-1]
 
@@ -31,10 +31,10 @@ def test_squares_of_both_sources_are_added() -> None:
     own, exact = wilson(tpr * 100, 100), clopper_pearson(tpr * 100, 100)
     below = np.hypot(tpr - min(own.low, exact.low), tpr - curve(at.low))
     above = np.hypot(own.high - tpr, curve(at.high) - tpr)
-    found = fixed_fpr_bands(cases, None, 0.2)
+    result = fixed_fpr_bands(cases, None, 0.2)
     assert tpr > 0.5
-    assert (found.low[0], found.high[0]) == pytest.approx((tpr - below, tpr + above), abs=1e-9)
-    assert found.tpr[0] == pytest.approx((positives > negatives[20]).mean())
+    assert (result.low[0], result.high[0]) == pytest.approx((tpr - below, tpr + above), abs=1e-9)
+    assert result.tpr[0] == pytest.approx((positives > negatives[20]).mean())
 
 
 def test_only_the_order_of_scores_counts() -> None:
@@ -45,7 +45,7 @@ def test_only_the_order_of_scores_counts() -> None:
     assert one.high == pytest.approx(other.high)
 
 
-def test_cases_of_their_own_are_independent() -> None:
+def test_cases_as_units_are_independent() -> None:
     cases = drawn(3, n=2000)
     own = fixed_fpr_bands(cases, make_sample(4000), [0.05, 0.2])
     plain = fixed_fpr_bands(cases, None, [0.05, 0.2])
@@ -77,17 +77,17 @@ def test_limits_contain_the_rate_and_are_never_certain(units: int | None) -> Non
     for shift in (0.0, 1.5, 30.0):
         cases = drawn(6, shift=shift)
         sample = None if units is None else make_sample(120, units=np.arange(120) % units)
-        found = fixed_fpr_bands(cases, sample, GRID)
-        assert (found.low <= found.tpr).all()
-        assert (found.tpr <= found.high).all()
-        assert (found.high - found.low > 0.01).all()
+        result = fixed_fpr_bands(cases, sample, GRID)
+        assert (result.low <= result.tpr).all()
+        assert (result.tpr <= result.high).all()
+        assert (result.high - result.low > 0.01).all()
 
 
-def test_few_negatives_say_little_below_their_number() -> None:
+def test_few_negatives_say_little_below_one_over_their_number() -> None:
     cases = drawn(7, n=100, shift=2.0)
-    found = fixed_fpr_bands(cases, None, [0.002, 0.1])
-    assert found.low[0] < 0.5 * found.tpr[0]
-    assert found.low[1] > 0.7 * found.tpr[1]
+    result = fixed_fpr_bands(cases, None, [0.002, 0.1])
+    assert result.low[0] < 0.5 * result.tpr[0]
+    assert result.low[1] > 0.7 * result.tpr[1]
 
 
 @pytest.mark.parametrize("fpr", [0.01, 0.1])
@@ -98,6 +98,6 @@ def test_covers(fpr: float) -> None:
     assert 0.92 < inside < 0.99
 
 
-def test_refuses_what_is_no_rate() -> None:
+def test_anything_but_a_rate_is_refused() -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         fixed_fpr_bands(drawn(8), None, [0.1, 1.2])

@@ -42,7 +42,7 @@ def brute_eer(counts: ThresholdCounts) -> float:
 
 
 def brute_hull(counts: ThresholdCounts) -> set[int]:
-    """Points with no chord of two others at or above them."""
+    """Points that no chord of two others covers."""
     x, y = counts.fpr, counts.tpr
     keep = set()
     for i in range(x.size):
@@ -72,8 +72,8 @@ def test_eer_equals_a_walk_along_the_curve(seed: int) -> None:
 
 def test_eer_by_hand() -> None:
     # Positives 4, 2; negatives 3, 1. At 3: fnr 1/2, fpr 1/2.
-    found = equal_error(threshold_counts([4.0, 2.0, 3.0, 1.0], [1, 1, 0, 0]))
-    assert (found.rate, found.threshold, found.attained) == (0.5, 3.0, True)
+    result = equal_error(threshold_counts([4.0, 2.0, 3.0, 1.0], [1, 1, 0, 0]))
+    assert (result.rate, result.threshold, result.attained) == (0.5, 3.0, True)
     # Positives 4, 3, 3; negatives 3, 1: from (fpr 0, fnr 2/3) at 4 to (1/2, 0) at 3: equal after 4/7 of the way.
     tied = equal_error(threshold_counts([4.0, 3.0, 3.0, 3.0, 1.0], [1, 1, 1, 0, 0]))
     assert tied.rate == pytest.approx(2 / 7)
@@ -160,7 +160,7 @@ def test_detection_cost_equals_a_search_and_is_at_a_vertex_of_the_hull(seed: int
     assert got.cost == pytest.approx(on_hull.min(), abs=1e-12)
 
 
-def test_a_useless_test_costs_what_no_test_costs() -> None:
+def test_a_useless_test_costs_as_much_as_none() -> None:
     got = detection_cost(threshold_counts([1.0, 1.0], [1, 0]), prior=0.01, cost_miss=10)
     assert got.cost == pytest.approx(0.1)
     assert got.normalised == pytest.approx(1)
@@ -191,17 +191,17 @@ def test_curves_that_cross_once() -> None:
     # a: straight up to 1/2, then along; b: along to 1/4, then up: they meet at (1/4, 1/2).
     a = threshold_counts([9, 8, 1, 1, 5, 4, 3, 2.0], [1, 1, 1, 1, 0, 0, 0, 0])
     b = threshold_counts([8, 7, 6, 5, 9, 4, 3, 2.0], [1, 1, 1, 1, 0, 0, 0, 0])
-    (found,) = crossings(a, b)
-    assert (found.fpr, found.tpr) == pytest.approx((0.25, 0.5))
-    assert found.above_before == "a"
-    assert found.threshold_a == 5
-    assert found.threshold_b == 7
+    (result,) = crossings(a, b)
+    assert (result.fpr, result.tpr) == pytest.approx((0.25, 0.5))
+    assert result.above_before == "a"
+    assert result.threshold_a == 5
+    assert result.threshold_b == 7
     (back,) = crossings(b, a)
     assert back.fpr == pytest.approx(0.25)
     assert back.above_before == "b"
 
 
-def test_a_curve_does_not_cross_itself_nor_a_better_one() -> None:
+def test_a_curve_crosses_neither_itself_nor_a_better_one() -> None:
     counts = curve(1)
     assert crossings(counts, counts) == []
     best = threshold_counts([2.0, 1.0], [1, 0])
@@ -211,11 +211,11 @@ def test_a_curve_does_not_cross_itself_nor_a_better_one() -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_crossings_lie_on_both_curves_and_change_sides(seed: int) -> None:
     a, b = curve(seed, 60), curve(seed + 100, 60)
-    found = crossings(a, b)
-    assert len(found) > 0
-    sides = [c.above_before for c in found]
+    result = crossings(a, b)
+    assert len(result) > 0
+    sides = [c.above_before for c in result]
     assert all(x != y for x, y in pairwise(sides))
-    for c in found:
+    for c in result:
         for counts in (a, b):
             assert _distance(counts, c.fpr, c.tpr) < 1e-9
 

@@ -1,4 +1,4 @@
-"""Bands along a whole curve: identities with the pointwise confidence, and the whole curve inside, by simulation."""
+"""Bands along a whole curve: identities with the pointwise confidence, and coverage of whole curves by simulation."""
 
 import numpy as np
 import pytest
@@ -26,17 +26,17 @@ def confidence_of(cases: ScoredCases, points: int, confidence: float = 0.95, **d
 
 
 def test_one_place_has_two_rates_that_are_independent() -> None:
-    """Both of two independent normal deviations within c with 95 %: each within c with the root of it (Sidak)."""
+    """Two independent normal deviations are both within c with 95 %, each with the square root of that (Sidak)."""
     cases = draw(np.random.default_rng(1), 4000)
     assert confidence_of(cases, 3) == pytest.approx(np.sqrt(0.95), abs=0.004)
 
 
-def test_more_places_need_more_and_never_more_than_bonferroni() -> None:
+def test_more_places_need_more_but_never_more_than_bonferroni() -> None:
     cases = draw(np.random.default_rng(2))
-    found = [confidence_of(cases, points) for points in (3, 10, 60)]
-    assert found == sorted(found)
-    assert found[-1] < 1 - 0.05 / (2 * 58)
-    assert confidence_of(cases, 10, 0.8) < found[1]
+    result = [confidence_of(cases, points) for points in (3, 10, 60)]
+    assert result == sorted(result)
+    assert result[-1] < 1 - 0.05 / (2 * 58)
+    assert confidence_of(cases, 10, 0.8) < result[1]
 
 
 def test_units_of_one_case_are_cases() -> None:
@@ -69,6 +69,6 @@ def test_whole_curves_lie_inside(experiments: int, most: int, least: int) -> Non
     assert lost["pointwise"] >= least
 
 
-def test_what_is_no_confidence_is_refused() -> None:
+def test_a_confidence_above_1_is_refused() -> None:
     with pytest.raises(ValueError, match="confidence 95"):
         confidence_of(draw(np.random.default_rng(5), 20), 5, 95)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
@@ -26,7 +26,7 @@ from harness.stats.replication.estimates import make_estimate, make_estimates
 from harness.stats.replication.method import Replication, variance_method
 from harness.stats.replication.sample import Sample, make_sample, unit_sums
 from harness.stats.replication.statistic import WeightsStatistic
-from tests.simulation import experiments, slack
+from tests.simulation import examples, experiments, slack
 
 LINEAR = Replication(method="linearised")
 
@@ -41,9 +41,9 @@ def draw(seed: int, units: int = 2) -> tuple[FloatArray, FloatArray, BoolArray, 
     return a, b, positive, sample
 
 
-def interval_of(found: Estimate) -> Interval:
-    assert found.interval is not None
-    return found.interval
+def interval_of(result: Estimate) -> Interval:
+    assert result.interval is not None
+    return result.interval
 
 
 def direct(summary: str, scores: FloatArray, positive: BoolArray, weights: FloatArray) -> float:
@@ -72,15 +72,15 @@ def test_each_replicate_is_the_curve_with_its_weights(
         with pytest.raises(ValueError, match="jackknife is wrong"):
             summary_estimate(summary, make_scored_cases(scores, positive), sample, replication)
         return
-    found = summary_estimate(summary, make_scored_cases(scores, positive), sample, replication)
-    assert found.value == pytest.approx(direct(name, scores, positive, sample.weights), abs=1e-12)
+    result = summary_estimate(summary, make_scored_cases(scores, positive), sample, replication)
+    assert result.value == pytest.approx(direct(name, scores, positive, sample.weights), abs=1e-12)
     replicates = variance_method(sample, WeightsStatistic(lambda w: 0.0), replication).replicates
     assert replicates is not None
     factors = np.concatenate(list(replicates.weights()))
     values = np.array([direct(name, scores, positive, f[sample.unit_of_case] * sample.weights) for f in factors])
-    want = float(replicates.variance(values, found.value))
-    assert found.se**2 == pytest.approx(want, rel=1e-9)
-    assert (found.method, found.replicates, found.df) == (method, replicates.count, replicates.df)
+    want = float(replicates.variance(values, result.value))
+    assert result.se**2 == pytest.approx(want, rel=1e-9)
+    assert (result.method, result.replicates, result.df) == (method, replicates.count, replicates.df)
     assert sample.target == "these strata, new units"
 
 
@@ -101,8 +101,8 @@ def test_cells_are_single_summaries_of_their_cases(summary: CurveSummary, method
     gap = summary_difference(
         summary, make_scored_cases(a, positive), make_scored_cases(b, positive), sample, replication
     )
-    found = joint.difference(0, 1)
-    assert (found.value, found.se, found.p_value) == pytest.approx((gap.value, gap.se, gap.p_value), rel=1e-9)
+    result = joint.difference(0, 1)
+    assert (result.value, result.se, result.p_value) == pytest.approx((gap.value, gap.se, gap.p_value), rel=1e-9)
     replicates = variance_method(sample, summary_statistic(summary, [(one, None)]), replication).replicates
     if replicates is not None:
         factors = np.concatenate(list(replicates.weights()))
@@ -114,7 +114,7 @@ def test_cells_are_single_summaries_of_their_cases(summary: CurveSummary, method
 
 @pytest.mark.parametrize("seed", range(5))
 def test_jackknife_within_classes_is_delong(seed: int) -> None:
-    # Leaving out one case of a class moves the area by its placement: the two variances are the same formula.
+    # Leaving out one case of a class changes the area by its placement: the two variances are the same formula.
     a, b, positive, _ = draw(seed)
     one, other = make_scored_cases(a, positive), make_scored_cases(b, positive)
     sample = make_sample(a.size, strata=positive.astype(int))
@@ -142,7 +142,7 @@ def test_linearised_and_jackknifed_area_agree_for_many_units() -> None:
 
 
 def test_linearised_and_bootstrapped_equal_error_rate_agree() -> None:
-    # Smooth scores of many units; the slope of the curve is estimated, hence not closer.
+    # Smooth scores of many units; the slope of the curve is estimated, so they agree no better than this.
     rng = np.random.default_rng(8)
     unit = np.repeat(np.arange(300), 6)
     positive = np.arange(unit.size) % 3 == 0
@@ -158,7 +158,7 @@ def test_linearised_and_bootstrapped_equal_error_rate_agree() -> None:
     # 400 resamples: the bootstrap's standard error has a relative error of 4 %.
     assert (fast.method, slow.method, slow.replicates) == ("linearised", "bootstrap", 400)
     assert fast.se == pytest.approx(slow.se, rel=0.15)
-    # What has no linear form takes the bootstrap by itself.
+    # Without a linear form the bootstrap is the default.
     assert summary_estimate(fnr_at_fpr(0.2), one, sample, Replication(replicates=50)).method == "bootstrap"
     gap = summary_difference(EQUAL_ERROR, one, other, sample)
     assert gap.p_value is not None
@@ -166,7 +166,7 @@ def test_linearised_and_bootstrapped_equal_error_rate_agree() -> None:
 
 
 @given(st.integers(0, 500))
-@settings(max_examples=20)
+@examples(20)
 def test_invariances(seed: int) -> None:
     a, b, positive, sample = draw(seed)
     one, other = make_scored_cases(a, positive), make_scored_cases(b, positive)
@@ -190,8 +190,8 @@ def test_invariances(seed: int) -> None:
 
 @experiments(400, quick=100)
 def test_the_delete_one_jackknife_is_wrong_for_equal_error_rates(experiments: int) -> None:
-    # 400 draws estimate the true standard error to 3.5 %; the linear form is right, the jackknife a fifth too large
-    # at the least.
+    # 400 draws estimate the true standard error to 3.5 %; the linear form is right, the jackknife at least a fifth
+    # too large.
     rng = np.random.default_rng(9)
     unit = np.repeat(np.arange(100), 6)
     positive = np.arange(600) % 3 == 0
@@ -199,11 +199,11 @@ def test_the_delete_one_jackknife_is_wrong_for_equal_error_rates(experiments: in
     rates, linear, jackknifed = [], [], []
     for i in range(experiments):
         cases = make_scored_cases(0.5 * rng.normal(size=100)[unit] + 1.5 * positive + rng.normal(size=600), positive)
-        found = summary_estimate(EQUAL_ERROR, cases, sample, LINEAR)
-        rates.append(found.value)
-        linear.append(found.se)
+        result = summary_estimate(EQUAL_ERROR, cases, sample, LINEAR)
+        rates.append(result.value)
+        linear.append(result.se)
         if i < experiments * 0.15:
-            # The same function, which does not say that it is not smooth.
+            # The same function, without saying that it is not smooth.
             curve = summary_statistic(EQUAL_ERROR, [(cases, None)]).function
             jackknifed.append(make_estimate(sample, WeightsStatistic(curve), Replication("jackknife")).se)
     truth = np.std(rates)
@@ -224,29 +224,29 @@ def test_no_difference_has_p_1_and_fay_is_a_half() -> None:
 
 def test_difference_has_a_p_value() -> None:
     a, b, positive, sample = draw(4)
-    found = summary_difference(AREA, make_scored_cases(a, positive), make_scored_cases(b, positive), sample)
-    assert found.p_value is not None
-    assert found.p_value == pytest.approx(2 * student.sf(abs(found.value) / found.se, found.df))
-    assert (found.p_value < 0.05) == (not interval_of(found).low <= 0 <= interval_of(found).high)
+    result = summary_difference(AREA, make_scored_cases(a, positive), make_scored_cases(b, positive), sample)
+    assert result.p_value is not None
+    assert result.p_value == pytest.approx(2 * student.sf(abs(result.value) / result.se, result.df))
+    assert (result.p_value < 0.05) == (not interval_of(result).low <= 0 <= interval_of(result).high)
     assert summary_estimate(AREA, make_scored_cases(a, positive), sample, LINEAR).p_value is None
 
 
-def test_perfect_separation_is_no_certainty() -> None:
+def test_perfect_separation_is_not_certain() -> None:
     _, _, positive, sample = draw(5)
     perfect = make_scored_cases(positive.astype(float), positive)
-    found = summary_estimate(AREA, perfect, sample)
-    assert (found.value, interval_of(found).high) == (1.0, 1.0)
-    # Each class is worth what its cases in 10 units are, by Kish's numbers.
+    result = summary_estimate(AREA, perfect, sample)
+    assert (result.value, interval_of(result).high) == (1.0, 1.0)
+    # Each class has the effective size of its cases in 10 units, by Kish's numbers.
     sizes = []
     for of in (positive, ~positive):
         by_unit = unit_sums(sample, of)
         cases = sample.weights[of].sum() ** 2 / (sample.weights[of] ** 2).sum()
         sizes.append(float(cases_without_variance(cases, by_unit.sum() ** 2 / (by_unit**2).sum())))
-    assert interval_of(found).low == pytest.approx(float(auc_end_limit(*sizes)))
-    # A class of 20 and one of 40 independent cases would be worth more.
-    assert interval_of(found).low < float(auc_end_limit(20, 40))
+    assert interval_of(result).low == pytest.approx(float(auc_end_limit(*sizes)))
+    # Classes of 20 and 40 independent cases would have larger effective sizes.
+    assert interval_of(result).low < float(auc_end_limit(20, 40))
     fast = summary_estimate(AREA, perfect, sample, LINEAR)
-    assert (fast.se, fast.interval) == (0.0, found.interval)
+    assert (fast.se, fast.interval) == (0.0, result.interval)
     # Nearly perfect is no more certain than perfect.
     scores = positive.astype(float)
     scores[np.flatnonzero(~positive)[0]] = 2.0
@@ -257,7 +257,7 @@ def test_perfect_separation_is_no_certainty() -> None:
 
 @experiments(500, quick=100)
 def test_coverage_for_new_subjects(experiments: int) -> None:
-    # Each subject has its own level, for genuine scores only: DeLong's interval takes its 6 scores for independent.
+    # Each subject has its own level, for genuine scores only: DeLong's interval treats its 6 scores as independent.
     # 500 draws: a coverage of 95 % is estimated with a standard error of 1 %.
     from scipy.special import ndtr
 
@@ -269,8 +269,8 @@ def test_coverage_for_new_subjects(experiments: int) -> None:
     inside = naive = errors = 0
     for _ in range(experiments):
         scores = rng.normal(size=360) + np.where(positive, 1 + np.sqrt(0.5) * rng.normal(size=30)[unit], 0)
-        found = interval_of(summary_estimate(AREA, make_scored_cases(scores, positive), sample))
-        inside += found.low <= truth <= found.high
+        result = interval_of(summary_estimate(AREA, make_scored_cases(scores, positive), sample))
+        inside += result.low <= truth <= result.high
         error = interval_of(summary_estimate(EQUAL_ERROR, make_scored_cases(scores, positive), sample))
         errors += error.low <= eer <= error.high
         plain = interval_of(summary_estimate(AREA, make_scored_cases(scores, positive)))
@@ -290,9 +290,9 @@ def test_cases_that_do_not_belong_together_are_refused() -> None:
         summary_difference(AREA, cases, make_scored_cases(b, ~positive), sample, LINEAR)
     with pytest.raises(ValueError, match="different cases"):
         summary_difference(AREA, cases, make_scored_cases(b, ~positive), sample)
-    with pytest.raises(ValueError, match="other weights"):
+    with pytest.raises(ValueError, match="weights of the cases differ"):
         summary_estimate(AREA, make_scored_cases(a, positive, weights=np.ones(a.size)), sample, LINEAR)
-    with pytest.raises(ValueError, match="one score a case"):
+    with pytest.raises(ValueError, match="expected one per case"):
         summary_estimate(AREA, make_scored_cases(a[:-1], positive[:-1]), sample, LINEAR)
 
 

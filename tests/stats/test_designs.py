@@ -1,4 +1,4 @@
-"""Variances under three ways of sampling: exactly unbiased by enumeration, R, identities, and 001's inequality."""
+"""Variances under three sampling designs: exact bias by enumeration, R, identities, and the paper's inequality."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def samples(chances: Callable[[int, int, int], float]) -> Iterator[tuple[float, 
 def expectation_and_truth(
     chances: Callable[[int, int, int], float], estimate: Callable[[list[int], list[int]], tuple[float, float]]
 ) -> tuple[float, float]:
-    """Expected variance estimate, and the variance of the mean that it is an estimate of."""
+    """The expected variance estimate, and the true variance of the mean."""
     rows = np.array([(chance, *estimate(values, groups)) for chance, values, groups in samples(chances)])
     chance, mean, variance = rows.T
     return float(chance @ variance), float(chance @ mean**2 - (chance @ mean) ** 2)
@@ -121,7 +121,7 @@ def test_equation_17_lacks_a_factor_1_over_n() -> None:
 
 
 def test_equation_18_repaired() -> None:
-    # What 18 must have been: mean (1 - mean) / nm - sum (theta - mean)^2 / (n^2 m), equal to the mended 17.
+    # What 18 must have been: mean (1 - mean) / nm - sum (theta - mean)^2 / (n^2 m), equal to the corrected 17.
     theta, m = np.array([0.9, 0.3, 0.6, 0.75]), 3
     n, mean = len(theta), theta.mean()
     repaired = mean * (1 - mean) / (n * m) - ((theta - mean) ** 2).sum() / (n**2 * m)
@@ -161,7 +161,7 @@ def test_matches_r(row: int) -> None:
     linearised = linearised_cluster_variance(data["y"], data["cluster"])
     assert math.sqrt(linearised) == pytest.approx(wanted["se_cluster"], rel=1e-12)
     assert linearised / got.srs == pytest.approx(wanted["deff_replace"], rel=1e-12)
-    # Both are estimates of one thing, and agree exactly where sizes are equal.
+    # Both estimate the same thing, and agree exactly if sizes are equal.
     assert got.cl == pytest.approx(linearised, rel=1e-12 if wanted["name"].split("_")[1].startswith("eq") else 0.05)
 
 
@@ -181,7 +181,7 @@ def test_coverage_depends_on_what_a_repetition_repeats() -> None:
     new = rng.beta(2.8, 1.2, size=(n, 1, trials))
     got = coverage((rng.random((n, m, trials)) < new).reshape(n * m, trials), groups, 0.7)
     assert 0.93 < got["cl"] < 0.97
-    # The true variance is 1 + 3 * 0.2 times what `srs` expects, and that over 1 - 0.2 times what `st` does.
+    # The true variance is 1 + 3 * 0.2 times what `srs` predicts, and that over 1 - 0.2 times what `st` predicts.
     assert got["srs"] == pytest.approx(1 - real_error(1.6), abs=0.015)
     assert got["st"] == pytest.approx(1 - real_error(1.6 / 0.8), abs=0.015)
     same = rng.beta(2.8, 1.2, size=(n, 1, 1))
@@ -190,7 +190,7 @@ def test_coverage_depends_on_what_a_repetition_repeats() -> None:
     assert got["cl"] > 0.98
 
 
-def test_what_cannot_be_had_is_not_a_number() -> None:
+def test_variances_without_an_estimate_are_nan() -> None:
     lone = design_variances([1, 0, 1], ["a", "a", "b"])
     assert math.isnan(lone.st)
     assert lone.cl > 0
@@ -206,7 +206,7 @@ def test_no_variance() -> None:
     assert [float(v) for v in (got.mean, got.st, got.srs, got.cl)] == [1.0, 0.0, 0.0, 0.0]
 
 
-def test_every_case_its_own_group_is_simple_random_sampling() -> None:
+def test_groups_of_one_case_are_simple_random_sampling() -> None:
     values = np.random.default_rng(10).random(30)
     got = design_variances(values, np.arange(30))
     assert got.cl == pytest.approx(got.srs, rel=1e-12)
@@ -221,6 +221,6 @@ def test_a_group_of_half_the_cases_falls_back_to_the_survey_form() -> None:
     ("values", "groups", "message"),
     [([1, 0], [1], "shape"), ([], [], "no case"), ([1, math.nan], [1, 1], "finite")],
 )
-def test_refuses(values: list[float], groups: list[int], message: str) -> None:
+def test_wrong_input_is_refused(values: list[float], groups: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         design_variances(values, groups)

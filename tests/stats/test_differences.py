@@ -1,4 +1,4 @@
-"""Newcombe's paired interval and the odds ratio, against published examples and by coverage summed exactly."""
+"""Newcombe's paired interval and the odds ratio, against published examples, and their exact coverage."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_swapping_success_and_failure_mirrors(table: PairTable) -> None:
 
 
 @given(table=tables)
-def test_odds_ratio_swapped_is_turned_over(table: PairTable) -> None:
+def test_odds_ratio_swapped_is_inverted(table: PairTable) -> None:
     assume(table.n_sf > 0 and table.n_fs > 0)
     here, there = paired_odds_ratio(table), paired_odds_ratio(table.swapped())
     assert here.estimate * there.estimate == pytest.approx(1)
@@ -81,7 +81,7 @@ def test_odds_ratio_of_one_winner_and_of_none() -> None:
 
 
 def test_odds_ratio_excludes_1_with_the_exact_test() -> None:
-    # Clopper and Pearson's interval is the exact test turned round: p below 5 % and 1 outside go together.
+    # Clopper and Pearson's interval inverts the exact test: p is below 5 % exactly when it excludes 1.
     share = clopper_pearson(22, 30)
     got = paired_odds_ratio(PairTable(0, 22, 8, 0), exact=True).interval
     assert (got.low, got.high) == pytest.approx((share.low / (1 - share.low), share.high / (1 - share.high)))
@@ -92,8 +92,8 @@ def test_design_effect_is_a_smaller_sample() -> None:
     table = PairTable(n_ff=40, n_sf=24, n_fs=8, n_ss=60)
     quarter = PairTable(n_ff=10, n_sf=6, n_fs=2, n_ss=15)
     got = paired_difference(table, design_effect=4.0).interval
-    wanted = paired_difference(quarter).interval
-    assert (got.low, got.high) == pytest.approx((wanted.low, wanted.high), abs=1e-12)
+    expected = paired_difference(quarter).interval
+    assert (got.low, got.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
 def test_many_pairs_equal_one_by_one() -> None:
@@ -107,7 +107,7 @@ def test_many_pairs_equal_one_by_one() -> None:
         )
 
 
-def test_no_case() -> None:
+def test_no_cases() -> None:
     got = paired_difference(PairTable(0, 0, 0, 0))
     assert math.isnan(got.estimate)
     assert got.interval == Interval(-1.0, 1.0)

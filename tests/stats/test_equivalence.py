@@ -1,4 +1,4 @@
-"""Equivalence and non-inferiority: against statsmodels, a search for the best fit, and error rates summed exactly."""
+"""Equivalence and non-inferiority: against statsmodels, a search for the best fit, and exact error rates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ tables = st.builds(PairTable, *[st.integers(0, 25)] * 4)
 
 
 def fitted_z(table: PairTable, difference: float) -> float:
-    """Twin of `score_z`: the best-fitting discordance with this difference, by trying a fine grid of them."""
+    """Twin of `score_z`: the best-fitting discordance with this difference, by search on a fine grid."""
     q = np.linspace(max(0, -difference), (1 - difference) / 2, 400_001)[1:-1]
     cells = np.stack([1 - 2 * q - difference, q + difference, q])
     seen = np.array([table.n - table.discordant, table.n_sf, table.n_fs])
@@ -37,12 +37,12 @@ def test_score_z_fits_the_discordance_best(table: PairTable, difference: float) 
 
 @given(table=tables)
 def test_score_z_at_0_is_mcnemar_uncorrected(table: PairTable) -> None:
-    wanted = (table.n_sf - table.n_fs) / math.sqrt(table.discordant) if table.discordant else 0.0
-    assert score_z(table, 0.0) == pytest.approx(wanted)
+    expected = (table.n_sf - table.n_fs) / math.sqrt(table.discordant) if table.discordant else 0.0
+    assert score_z(table, 0.0) == pytest.approx(expected)
 
 
 @given(table=tables, difference=st.floats(-0.99, 0.99))
-def test_score_z_mirrors_and_vanishes_at_the_estimate(table: PairTable, difference: float) -> None:
+def test_score_z_is_antisymmetric_and_0_at_the_estimate(table: PairTable, difference: float) -> None:
     assume(table.n > 0)
     assert score_z(table, difference) == pytest.approx(-score_z(table.swapped(), -difference), abs=1e-9)
     assert score_z(table, table.difference) == pytest.approx(0, abs=1e-6)
@@ -111,7 +111,7 @@ def test_error_at_the_margin_summed_over_all_tables(p_sf: float, p_fs: float) ->
     assert 0.02 <= wrong <= 0.07
 
 
-def test_no_case() -> None:
+def test_no_cases() -> None:
     got = paired_equivalent(PairTable(0, 0, 0, 0), margin=0.1)
     assert got.interval == Interval(-1.0, 1.0)
     assert not got.not_inferior
@@ -126,13 +126,13 @@ def test_no_discordant_pair_can_be_equivalent() -> None:
     ("options", "message"),
     [({"margin": 0.0}, "margin"), ({"margin": 5.0}, "one in 100"), ({"margin": 0.1, "alpha": 0.5}, "alpha")],
 )
-def test_refuses(options: dict[str, float], message: str) -> None:
+def test_wrong_options_are_refused(options: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         equivalent(0.0, 0.1, **options)
     with pytest.raises(ValueError, match=message):
         paired_equivalent(PairTable(1, 1, 1, 1), **options)
 
 
-def test_refuses_a_negative_error() -> None:
+def test_a_negative_error_is_refused() -> None:
     with pytest.raises(ValueError, match="standard error"):
         equivalent(0.0, -0.1, margin=0.1)

@@ -1,4 +1,4 @@
-"""Letter displays against all largest sets found by trying every subset, and by what the letters must say."""
+"""Letter displays against all maximal sets, by trying every subset, and by what the letters must say."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from harness.stats.letters import LetterDisplay, distinct_matrix, letter_display
 def differences(draw: st.DrawFn) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
     m = draw(st.integers(1, 8))
     pairs = list(combinations(range(m), 2))
-    found = draw(st.lists(st.booleans(), min_size=len(pairs), max_size=len(pairs)))
-    return distinct_matrix(m, [i for i, _ in pairs], [j for _, j in pairs], found)
+    result = draw(st.lists(st.booleans(), min_size=len(pairs), max_size=len(pairs)))
+    return distinct_matrix(m, [i for i, _ in pairs], [j for _, j in pairs], result)
 
 
-def largest_sets(distinct: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> set[tuple[int, ...]]:
+def maximal_sets(distinct: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> set[tuple[int, ...]]:
     m = len(distinct)
     free = [
         set(s)
@@ -31,7 +31,7 @@ def largest_sets(distinct: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> s
     return {tuple(sorted(s)) for s in free if not any(s < other for other in free)}
 
 
-def says_the_truth(display: LetterDisplay, distinct: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> bool:
+def agrees_with(display: LetterDisplay, distinct: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> bool:
     """Two algorithms share a group exactly when they were not found to differ; all are in a group."""
     m = len(distinct)
     together = np.zeros((m, m), dtype=bool)
@@ -41,7 +41,7 @@ def says_the_truth(display: LetterDisplay, distinct: np.ndarray[tuple[int, int],
 
 
 def test_textbook_chain() -> None:
-    # a and b alike, b and c alike, a and c different: b carries both letters.
+    # a and b do not differ, nor do b and c, but a and c do: b has both letters.
     display = letter_display(distinct_matrix(3, [0], [2], [True]))
     assert display == LetterDisplay(groups=((0, 1), (1, 2)), letters=("a", "ab", "b"), complete=True)
 
@@ -55,11 +55,11 @@ def test_order_gives_the_best_the_first_letter() -> None:
 
 
 @given(distinct=differences())
-def test_groups_are_the_largest_sets(distinct: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> None:
+def test_groups_are_the_maximal_sets(distinct: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> None:
     display = letter_display(distinct)
-    assert {tuple(sorted(group)) for group in display.groups} == largest_sets(distinct)
+    assert {tuple(sorted(group)) for group in display.groups} == maximal_sets(distinct)
     assert len(display.groups) == len(set(display.groups))
-    assert says_the_truth(display, distinct)
+    assert agrees_with(display, distinct)
 
 
 @given(distinct=differences())
@@ -70,22 +70,22 @@ def test_letters_say_the_same_as_groups(distinct: np.ndarray[tuple[int, int], np
 
 
 @pytest.mark.parametrize("m", [60, 99])
-def test_the_worst_case_stays_small_and_true(m: int) -> None:
-    # Triples that differ inside and nowhere else have 3^(m/3) largest sets (Moon and Moser 1965).
+def test_the_worst_case_stays_small_and_correct(m: int) -> None:
+    # Triples that differ inside and nowhere else have 3^(m/3) maximal sets (Moon and Moser 1965).
     index = np.arange(m)
     distinct = (index[:, None] // 3 == index // 3) & (index[:, None] != index)
     display = letter_display(distinct)
     assert not display.complete
     assert len(display.groups) <= m * (m - 1) / 2
-    assert says_the_truth(display, distinct)
+    assert agrees_with(display, distinct)
 
 
 @given(distinct=differences())
-def test_the_short_way_is_true_too(distinct: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> None:
+def test_covering_groups_are_correct_too(distinct: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("harness.stats.letters._READABLE", 0)
         display = letter_display(distinct)
-    assert says_the_truth(display, distinct)
+    assert agrees_with(display, distinct)
 
 
 def test_more_groups_than_letters() -> None:
@@ -95,13 +95,13 @@ def test_more_groups_than_letters() -> None:
     assert len(set(display.letters)) == 60
 
 
-def test_all_alike_alone_and_none() -> None:
+def test_none_differ_all_differ_and_no_algorithms() -> None:
     assert letter_display(np.zeros((3, 3))).letters == ("a", "a", "a")
     assert letter_display(np.zeros((1, 1))).groups == ((0,),)
     assert letter_display(np.zeros((0, 0))).groups == ()
 
 
-def test_refuses() -> None:
+def test_wrong_input_is_refused() -> None:
     with pytest.raises(ValueError, match="symmetric"):
         letter_display([[0, 1], [0, 0]])
     with pytest.raises(ValueError, match="order"):

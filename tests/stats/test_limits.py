@@ -1,4 +1,4 @@
-"""Limits of intervals, against published tables, statsmodels, brute-force searches, and the rules they must keep."""
+"""Limits of intervals, against published tables, statsmodels, brute-force searches, and the rules they must obey."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def limits_of(errors: npt.ArrayLike, size: int) -> tuple[float, float]:
     value = float(outcomes.mean())
     variance = stratum_variances(sample, unit_sums(sample, outcomes - value) / outcomes.size).sum()
     se = float(np.sqrt(variance)) if variance > 1e-24 else 0.0
-    found = share_limits(value, se, wrong.size - 1, cases=outcomes.size, units=wrong.size)
-    return float(found.low), float(found.high)
+    result = share_limits(value, se, wrong.size - 1, cases=outcomes.size, units=wrong.size)
+    return float(result.low), float(result.high)
 
 
 patterns = st.integers(2, 12).flatmap(
@@ -55,45 +55,45 @@ def ends(limits: Intervals) -> tuple[float, float]:
 class TestShare:
     @pytest.mark.parametrize(("value", "se", "df"), [(0.9, 0.02, 39), (0.7, 0.1, 4), (0.42, 0.05, 120)])
     def test_inverts_the_score_test_with_students_t(self, value: float, se: float, df: float) -> None:
-        found = share_limits(value, se, df, cases=1e6, units=1e6)
+        result = share_limits(value, se, df, cases=1e6, units=1e6)
         size, t = value * (1 - value) / se**2, student.ppf(0.975, df)
 
         def excess(p: float) -> float:
             return float((value - p) ** 2 - t**2 * p * (1 - p) / size)
 
-        assert found.low == pytest.approx(brentq(excess, 1e-9, value), abs=1e-9)
-        assert found.high == pytest.approx(brentq(excess, value, 1 - 1e-9), abs=1e-9)
+        assert result.low == pytest.approx(brentq(excess, 1e-9, value), abs=1e-9)
+        assert result.high == pytest.approx(brentq(excess, value, 1 - 1e-9), abs=1e-9)
 
     @pytest.mark.parametrize(("x", "n"), [(58, 60), (45, 50), (300, 400), (399, 400)])
-    def test_independent_cases_have_wilsons_limits_no_further_in_than_exact_ones(self, x: int, n: int) -> None:
+    def test_independent_cases_have_wilsons_limits_or_wider_exact_ones(self, x: int, n: int) -> None:
         value = x / n
-        found = share_limits(value, np.sqrt(value * (1 - value) / n), np.inf, cases=n, units=n)
+        result = share_limits(value, np.sqrt(value * (1 - value) / n), np.inf, cases=n, units=n)
         wilson = proportion_confint(x, n, method="wilson")
         exact = proportion_confint(x, n, method="beta")
-        assert found.low == pytest.approx(min(wilson[0], exact[0]), abs=1e-9)
-        assert found.high == pytest.approx(wilson[1], abs=1e-9)
+        assert result.low == pytest.approx(min(wilson[0], exact[0]), abs=1e-9)
+        assert result.high == pytest.approx(wilson[1], abs=1e-9)
 
-    def test_all_right_is_worth_fewer_cases_than_there_are(self) -> None:
+    def test_all_right_has_fewer_effective_cases_than_cases(self) -> None:
         assert share_limits(1, 0, 9, cases=10, units=10).low == pytest.approx(0.6915, abs=5e-5)  # Clopper-Pearson
-        worth = 146 / (1 + 2**-0.25)
-        assert share_limits(1, 0, 72, cases=146, units=73).low == pytest.approx(0.025 ** (1 / worth))
+        effective = 146 / (1 + 2**-0.25)
+        assert share_limits(1, 0, 72, cases=146, units=73).low == pytest.approx(0.025 ** (1 / effective))
         assert share_limits(1, 0, 72, cases=146, units=73).low < 0.96
         known = share_limits(1, 0, 72, cases=146, units=73, design_effect=2)
         assert known.low == pytest.approx(clopper_pearson(73, 73).low)
 
-    def test_worth_lies_between_units_and_cases(self) -> None:
-        worth = cases_without_variance([10, 20, 100, 1e5], [10, 10, 10, 10])
-        assert worth[0] == 10
-        assert (np.diff(worth) > 0).all()
-        assert (worth[1:] > 10).all()
-        assert (worth[1:] < [20, 100, 1e5]).all()
+    def test_effective_size_lies_between_units_and_cases(self) -> None:
+        effective = cases_without_variance([10, 20, 100, 1e5], [10, 10, 10, 10])
+        assert effective[0] == 10
+        assert (np.diff(effective) > 0).all()
+        assert (effective[1:] > 10).all()
+        assert (effective[1:] < [20, 100, 1e5]).all()
 
     def test_first_errors_do_not_raise_the_lower_limit(self) -> None:
-        found = [limits_of([1] * wrong + [0] * (40 - wrong), 10) for wrong in range(40)]
-        assert all(after[0] <= before[0] for before, after in pairwise(found))
-        assert all(after[1] < before[1] for before, after in pairwise(found))
-        assert found[1][0] < 0.9886
-        assert found[0][1] == 1
+        result = [limits_of([1] * wrong + [0] * (40 - wrong), 10) for wrong in range(40)]
+        assert all(after[0] <= before[0] for before, after in pairwise(result))
+        assert all(after[1] < before[1] for before, after in pairwise(result))
+        assert result[1][0] < 0.9886
+        assert result[0][1] == 1
 
     @given(st.integers(2, 15), st.integers(1, 12), st.data())
     def test_an_error_in_another_unit_never_raises_a_limit(self, units: int, size: int, data: st.DataObject) -> None:
@@ -108,7 +108,7 @@ class TestShare:
         assert limits_of(errors, size)[0] <= limits_of([0] * len(errors), size)[0]
 
     @given(patterns)
-    def test_limits_mirror_contain_and_keep_off_certainty(self, pattern: tuple[list[int], int]) -> None:
+    def test_limits_mirror_contain_the_value_and_are_never_certain(self, pattern: tuple[list[int], int]) -> None:
         errors, size = pattern
         cases, wrong = len(errors) * size, sum(errors)
         low, high = limits_of(errors, size)
@@ -127,47 +127,50 @@ class TestShare:
     def test_always_two_numbers_around_the_value(
         self, value: float, se: float, df: float, cases: float, part: float
     ) -> None:
-        found = share_limits(value, se, df, cases=cases, units=cases * part)
-        assert 0 <= found.low <= value <= found.high <= 1
+        result = share_limits(value, se, df, cases=cases, units=cases * part)
+        assert 0 <= result.low <= value <= result.high <= 1
 
     def test_arrays_are_broadcast(self) -> None:
-        found = share_limits([0.5, 0.9, 1.0], [0.1, 0.05, 0.0], 9, cases=100, units=[10, 10, 10])
+        result = share_limits([0.5, 0.9, 1.0], [0.1, 0.05, 0.0], 9, cases=100, units=[10, 10, 10])
         one = share_limits(0.9, 0.05, 9, cases=100, units=10)
-        assert (found.low[1], found.high[1]) == (one.low, one.high)
+        assert (result.low[1], result.high[1]) == (one.low, one.high)
 
-    def test_refuses_what_is_no_confidence(self) -> None:
+    def test_a_confidence_above_1_is_refused(self) -> None:
         with pytest.raises(ValueError, match=r"confidence 95"):
             share_limits(0.9, 0.05, 9, cases=100, units=10, confidence=95)
 
 
 class TestBounded:
     def test_is_a_t_interval_of_the_logit(self) -> None:
-        found = bounded_limits(0.9, 0.02, 30, end=0.99)
+        result = bounded_limits(0.9, 0.02, 30, end=0.99)
         half = student.ppf(0.975, 30) * 0.02 / (0.9 * 0.1)
-        assert logit([found.low, found.high]) == pytest.approx(logit(0.9) + np.array([-half, half]))
+        assert logit([result.low, result.high]) == pytest.approx(logit(0.9) + np.array([-half, half]))
 
     def test_other_bounds_are_the_same_on_their_scale(self) -> None:
-        found, scaled = bounded_limits(0.8, 0.04, 30, end=0.99, bounds=(-1, 1)), bounded_limits(0.9, 0.02, 30, end=0.99)
-        assert (found.low + 1) / 2 == pytest.approx(scaled.low)
-        assert (found.high + 1) / 2 == pytest.approx(scaled.high)
+        result, scaled = (
+            bounded_limits(0.8, 0.04, 30, end=0.99, bounds=(-1, 1)),
+            bounded_limits(0.9, 0.02, 30, end=0.99),
+        )
+        assert (result.low + 1) / 2 == pytest.approx(scaled.low)
+        assert (result.high + 1) / 2 == pytest.approx(scaled.high)
 
     def test_an_end_without_variance(self) -> None:
-        found = bounded_limits([0.0, 1.0, 0.5], 0.0, 9, end=0.8)
-        assert found.low[:2].tolist() == pytest.approx([0, 0.8])
-        assert found.high[:2].tolist() == pytest.approx([0.2, 1])
-        assert found.low[2] < 0.4
-        assert found.high[2] > 0.6
+        result = bounded_limits([0.0, 1.0, 0.5], 0.0, 9, end=0.8)
+        assert result.low[:2].tolist() == pytest.approx([0, 0.8])
+        assert result.high[:2].tolist() == pytest.approx([0.2, 1])
+        assert result.low[2] < 0.4
+        assert result.high[2] > 0.6
 
     @given(st.floats(0, 1), st.floats(0, 0.5), st.floats(1, 100), st.floats(0.01, 0.999))
-    def test_no_lower_limit_passes_that_of_the_end(self, value: float, se: float, df: float, end: float) -> None:
-        found = bounded_limits(value, se, df, end=end)
-        assert 0 <= found.low <= min(end, value) + 1e-12
-        assert 1 >= found.high >= max(1 - end, value) - 1e-12
+    def test_no_lower_limit_exceeds_that_at_the_end(self, value: float, se: float, df: float, end: float) -> None:
+        result = bounded_limits(value, se, df, end=end)
+        assert 0 <= result.low <= min(end, value) + 1e-12
+        assert 1 >= result.high >= max(1 - end, value) - 1e-12
 
     def test_without_bounds_it_is_a_t_interval(self) -> None:
         free = (-np.inf, np.inf)
-        found = bounded_limits([3.0, 3.0], [0.5, 0.0], 7, end=0.5, bounds=free)
-        assert found.low.tolist() == pytest.approx([3 - 0.5 * stdtrit(7, 0.975), -np.inf])
+        result = bounded_limits([3.0, 3.0], [0.5, 0.0], 7, end=0.5, bounds=free)
+        assert result.low.tolist() == pytest.approx([3 - 0.5 * stdtrit(7, 0.975), -np.inf])
         assert bounded_limits(0.1, 1.0, 7, end=0.5, bounds=(0, np.inf)).low == 0
 
 
@@ -176,7 +179,7 @@ class TestAreaEnd:
     def test_an_area_of_one_is_two_standard_errors_away(self, m: float, n: float) -> None:
         area = float(auc_end_limit(m, n))
         q1, q2 = area / (2 - area), 2 * area**2 / (1 + area)
-        # Hanley and McNeil (1982), with the mean of both classes for each, as Newcombe has it.
+        # Hanley and McNeil (1982), with the mean of both class sizes for each, as in Newcombe.
         size = (m + n) / 2
         spread = area * (1 - area) + (size - 1) * (q1 + q2 - 2 * area**2)
         assert (1 - area) / np.sqrt(spread / (m * n)) == pytest.approx(1.959964, rel=1e-5)
@@ -191,8 +194,8 @@ class TestAreaEnd:
         assert 0.001 < (positives.min(axis=1) > negatives.max(axis=1)).mean() < 0.025
 
     def test_rises_with_either_class(self) -> None:
-        found = auc_end_limit([5, 10, 10, 100], [5, 5, 10, 100])
-        assert (np.diff(found) > 0).all()
+        result = auc_end_limit([5, 10, 10, 100], [5, 5, 10, 100])
+        assert (np.diff(result) > 0).all()
 
 
 # Newcombe (1998), Statistics in Medicine 17, 873-890, table II, method 10.
@@ -210,17 +213,17 @@ def wilson_of(x: float, n: float) -> tuple[float, Intervals]:
 
 
 class TestDifference:
-    @pytest.mark.parametrize(("a", "b", "wanted"), NEWCOMBE)
-    def test_matches_newcombe(self, a: tuple[int, int], b: tuple[int, int], wanted: tuple[float, float]) -> None:
-        found = difference_limits(*wilson_of(*a), *wilson_of(*b))
-        assert (found.low, found.high) == pytest.approx(wanted, abs=5.1e-5)
+    @pytest.mark.parametrize(("a", "b", "expected"), NEWCOMBE)
+    def test_matches_newcombe(self, a: tuple[int, int], b: tuple[int, int], expected: tuple[float, float]) -> None:
+        result = difference_limits(*wilson_of(*a), *wilson_of(*b))
+        assert (result.low, result.high) == pytest.approx(expected, abs=5.1e-5)
 
     def test_with_a_correlation_it_is_newcombes_paired_interval(self) -> None:
         table = PairTable(n_ff=9, n_sf=12, n_fs=2, n_ss=21)
-        phi = (21 * 9 - 12 * 2 - 22) / np.sqrt(33 * 11 * 23 * 21)  # continuity corrected, as his method 10 has it
-        found = difference_limits(*wilson_of(33, 44), *wilson_of(23, 44), correlation=phi)
-        wanted = paired_difference(table).interval
-        assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=1e-12)
+        phi = (21 * 9 - 12 * 2 - 22) / np.sqrt(33 * 11 * 23 * 21)  # continuity corrected, as in his method 10
+        result = difference_limits(*wilson_of(33, 44), *wilson_of(23, 44), correlation=phi)
+        expected = paired_difference(table).interval
+        assert (result.low, result.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
     def test_a_side_without_variance_is_not_certain(self) -> None:
         sure = share_limits(1, 0, 4, cases=20, units=5)
@@ -230,38 +233,38 @@ class TestDifference:
         assert both.low < -0.2
         assert both.high > 0.2
 
-    def test_turns_with_the_sides(self) -> None:
+    def test_swapping_the_sides_mirrors_the_limits(self) -> None:
         a, b = wilson_of(9, 10), wilson_of(3, 10)
         one, other = difference_limits(*a, *b, correlation=0.3), difference_limits(*b, *a, correlation=0.3)
         assert ends(one) == pytest.approx((-float(other.high), -float(other.low)))
 
 
 class TestPaired:
-    def test_independent_cases_put_wilsons_limits_together(self) -> None:
+    def test_independent_cases_combine_wilsons_limits(self) -> None:
         a, b, n = 0.2, 0.1, 100
-        found = paired_limits(a, b, np.sqrt((a + b - (a - b) ** 2) / n), np.inf, cases=n, units=n)
+        result = paired_limits(a, b, np.sqrt((a + b - (a - b) ** 2) / n), np.inf, cases=n, units=n)
         r = -np.sqrt(a * b / ((1 - a) * (1 - b)))
-        wanted = difference_limits(*wilson_of(20, n), *wilson_of(10, n), correlation=r)
-        assert ends(found) == pytest.approx(ends(wanted), abs=1e-9)
+        expected = difference_limits(*wilson_of(20, n), *wilson_of(10, n), correlation=r)
+        assert ends(result) == pytest.approx(ends(expected), abs=1e-9)
 
     def test_one_against_none_in_ten_units_is_a_difference(self) -> None:
-        found = paired_limits(1, 0, 0, 9, cases=10, units=10)
-        assert found.low > 0.5
-        assert found.high == 1
+        result = paired_limits(1, 0, 0, 9, cases=10, units=10)
+        assert result.low > 0.5
+        assert result.high == 1
 
     def test_two_that_never_differ_may_differ_elsewhere(self) -> None:
-        found = paired_limits(0, 0, 0, 9, cases=100, units=10)
-        assert found.low == pytest.approx(-found.high)
-        assert 0.1 < found.high < 0.5
+        result = paired_limits(0, 0, 0, 9, cases=100, units=10)
+        assert result.low == pytest.approx(-result.high)
+        assert 0.1 < result.high < 0.5
 
     @given(shares, shares, st.floats(0, 0.5), st.floats(1, 1e3), st.floats(2, 1e5))
-    def test_contains_and_turns_with_the_sides(self, a: float, b: float, se: float, df: float, cases: float) -> None:
+    def test_contains_the_value_and_mirrors(self, a: float, b: float, se: float, df: float, cases: float) -> None:
         a, b = a / max(a + b, 1), b / max(a + b, 1)
-        found = paired_limits(a, b, se, df, cases=cases, units=cases / 2)
+        result = paired_limits(a, b, se, df, cases=cases, units=cases / 2)
         turned = paired_limits(b, a, se, df, cases=cases, units=cases / 2)
-        assert -1 <= found.low <= a - b <= found.high <= 1
-        assert found.low < found.high
-        assert ends(found) == pytest.approx((-float(turned.high), -float(turned.low)))
+        assert -1 <= result.low <= a - b <= result.high <= 1
+        assert result.low < result.high
+        assert ends(result) == pytest.approx((-float(turned.high), -float(turned.low)))
 
 
 def test_end_limit_is_clopper_and_pearsons() -> None:

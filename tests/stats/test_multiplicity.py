@@ -24,13 +24,13 @@ p_lists = st.lists(st.floats(0, 1), min_size=1, max_size=7)
 
 @pytest.mark.parametrize("row", REFERENCE["p_adjust"], ids=lambda r: f"{len(r['p'])} tests")
 def test_matches_r(row: dict[str, list[float]]) -> None:
-    for method, wanted in [(holm, "holm"), (hochberg, "hochberg"), (benjamini_hochberg, "BH")]:
-        np.testing.assert_allclose(method(row["p"]), row[wanted], rtol=1e-12)
+    for method, expected in [(holm, "holm"), (hochberg, "hochberg"), (benjamini_hochberg, "BH")]:
+        np.testing.assert_allclose(method(row["p"]), row[expected], rtol=1e-12)
 
 
 @given(p=p_lists)
 def test_holm_is_the_closed_bonferroni_test(p: list[float]) -> None:
-    # Rejected when Bonferroni rejects every set of hypotheses that holds it: the definition by closure.
+    # Rejected if Bonferroni rejects every set of hypotheses that contains it: the definition by closure.
     everyone = range(len(p))
     subsets = [s for size in range(1, len(p) + 1) for s in combinations(everyone, size)]
     closed = [max(min(1.0, len(s) * min(p[k] for k in s)) for s in subsets if i in s) for i in everyone]
@@ -58,7 +58,7 @@ def test_unknown_p_is_left_out() -> None:
     assert holm([]).size == 0
 
 
-def test_refuses() -> None:
+def test_wrong_input_is_refused() -> None:
     with pytest.raises(ValueError, match=r"1.5 is not a p-value"):
         holm([0.1, 1.5])
     with pytest.raises(ValueError, match="shape"):
@@ -102,17 +102,17 @@ def test_max_t_needs_more_than_p_values() -> None:
 )
 def test_pairs_of_a_baseline_are_dunnetts_test(df: float, row: list[float]) -> None:
     got = [of_seed(np.eye(m), with_baseline(m), np.zeros(m - 1), df).critical for m in range(3, 7)]
-    # Half of the last digit, and the draws.
+    # Half of the last digit, plus the error of the draws.
     assert got == pytest.approx(row, abs=0.012)
 
 
 def test_p_values_of_scipys_dunnett() -> None:
     rng = np.random.default_rng(31)
     control, *others = (rng.normal(mean, 1, 12) for mean in (0.0, 0.4, 0.9, 1.2))
-    wanted = dunnett(*others, control=control, rng=np.random.default_rng(0))
-    got = of_seed(np.eye(4), with_baseline(4), wanted.statistic, 44)
-    # Both are drawn.
-    np.testing.assert_allclose(got.p_values, wanted.pvalue, atol=0.002)
+    expected = dunnett(*others, control=control, rng=np.random.default_rng(0))
+    got = of_seed(np.eye(4), with_baseline(4), expected.statistic, 44)
+    # Both are simulated.
+    np.testing.assert_allclose(got.p_values, expected.pvalue, atol=0.002)
 
 
 @pytest.mark.parametrize(("m", "df"), [(3, 5), (5, 10), (10, 30), (20, math.inf)])
@@ -134,7 +134,7 @@ def test_one_pair_is_the_plain_t_test(df: float) -> None:
 
 
 def test_perfectly_correlated_pairs_are_one() -> None:
-    # Run 1 moves, the others never do, or with it: all differences that vary are the same.
+    # Run 1 varies, and the others do not vary or vary with it: all differences that vary are the same.
     covariance = np.zeros((4, 4))
     covariance[1, 1] = 0.01
     got = of_seed(covariance, all_pairs(4), [1.0, np.nan, np.nan, 2.5, -2.5, np.nan], 9)
@@ -161,8 +161,8 @@ def test_bounds_and_order(seed: int, m: int, df: float) -> None:
     assert (np.diff(got.p_values[np.argsort(np.abs(t))]) <= 1e-12).all()
 
 
-def test_bounds_hold_without_being_forced() -> None:
-    # Far from the ends the drawn values themselves lie between Bonferroni's and the plain p, and below Sidak's.
+def test_bounds_hold_without_clipping() -> None:
+    # Far from the ends the simulated values lie between the plain p and Bonferroni's, and below Sidak's.
     covariance, pairs = random_covariance(3, 6), all_pairs(6)
     got = of_seed(covariance, pairs, np.full(15, 2.9), 20)
     plain = 2 * student.sf(2.9, 20)
@@ -184,7 +184,7 @@ def test_brute_force_twin(df: float) -> None:
     assert (largest > got.critical).mean() == pytest.approx(0.05, abs=0.002)
 
 
-def test_scale_and_what_all_runs_share_do_not_matter() -> None:
+def test_scale_and_common_variance_do_not_matter() -> None:
     covariance, pairs = random_covariance(5, 4), all_pairs(4)
     t = np.linspace(0.5, 3, 6)
     here = of_seed(covariance, pairs, t, 12)
@@ -195,7 +195,7 @@ def test_scale_and_what_all_runs_share_do_not_matter() -> None:
 
 
 def test_many_pairs_are_interpolated_and_agree() -> None:
-    # 435 p-values, and 9 of the same 435 pairs, which are few enough to be worked out one by one.
+    # 435 p-values, and 9 of the same 435 pairs, few enough to be computed one by one.
     pairs, t = all_pairs(30), np.linspace(0, 9, 435)
     few = np.where(np.arange(435) % 50 == 0, t, np.nan)
     many, exact = (of_seed(np.eye(30), pairs, values, 25).p_values for values in (t, few))
@@ -207,7 +207,7 @@ def test_many_pairs_are_interpolated_and_agree() -> None:
 
 @experiments(250, quick=60)
 def test_simultaneous_intervals_cover_together(experiments: int) -> None:
-    # 8 runs on 30 units, a covariance that is estimated: all 28 intervals hold in 95 %; 250 experiments, error 1.4 %.
+    # 8 runs on 30 units, an estimated covariance: all 28 intervals hold in 95 %; 250 experiments, error 1.4 %.
     rng, pairs = np.random.default_rng(33), np.array(all_pairs(8))
     root, held = rng.normal(size=(8, 8)), 0
     for _ in range(experiments):
@@ -228,7 +228,7 @@ def test_nothing_varies() -> None:
     assert of_seed(np.eye(2), [], [], 5).p_values.size == 0
 
 
-def test_max_t_refuses() -> None:
+def test_wrong_input_of_max_t_is_refused() -> None:
     for covariance, pairs, t, df, message in [
         (np.ones((2, 3)), [(0, 1)], [1.0], 5, "as many rows as columns"),
         (np.eye(2), [(0, 1)], [1.0, 2.0], 5, "one for each pair"),

@@ -1,4 +1,4 @@
-"""McNemar's test against R, against sums in whole numbers, and against the papers' printed figures."""
+"""McNemar's test against R, against exact sums of integers, and against the papers' printed figures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def coin(n: int, first: int, last: int) -> Fraction:
     ("n_sf", "n_fs", "z"),
     [(1254, 180, 28.335), (130, 0, 11.314), (1124, 180, 26.114), (27, 2, 4.457)],
 )
-def test_tutorial_and_table_3_of_002(n_sf: int, n_fs: int, z: float) -> None:
+def test_tutorial_and_table_3_of_human_id_paper(n_sf: int, n_fs: int, z: float) -> None:
     assert mcnemar(discordant(n_sf, n_fs)).z == pytest.approx(z, abs=0.0005)
 
 
@@ -43,7 +43,7 @@ def test_tutorial_and_table_3_of_002(n_sf: int, n_fs: int, z: float) -> None:
     ("n_sf", "n_fs", "p", "printed"),
     [(60, 38, 0.01668, 0.0164), (22, 8, 0.00806, 0.0080)],
 )
-def test_table_4_of_002_is_slightly_off(n_sf: int, n_fs: int, p: float, printed: float) -> None:
+def test_table_4_of_human_id_paper_is_slightly_off(n_sf: int, n_fs: int, p: float, printed: float) -> None:
     got = mcnemar(discordant(n_sf, n_fs)).p_one_sided
     assert got == pytest.approx(p, abs=0.000005)
     assert got == pytest.approx(float(coin(n_sf + n_fs, 0, n_fs)), rel=1e-13)
@@ -51,7 +51,7 @@ def test_table_4_of_002_is_slightly_off(n_sf: int, n_fs: int, p: float, printed:
 
 
 @pytest.mark.parametrize(("n_sf", "n_fs"), [(104, 40), (44, 1)])
-def test_table_4_of_002_small_p(n_sf: int, n_fs: int) -> None:
+def test_table_4_of_human_id_paper_small_p(n_sf: int, n_fs: int) -> None:
     assert mcnemar(discordant(n_sf, n_fs)).p_one_sided < 0.0001
 
 
@@ -69,7 +69,7 @@ def test_matches_r(row: dict[str, float]) -> None:
 
 
 @given(n_sf=counts, n_fs=counts)
-def test_matches_sums_of_whole_numbers(n_sf: int, n_fs: int) -> None:
+def test_matches_exact_sums_of_integers(n_sf: int, n_fs: int) -> None:
     got, n, m = mcnemar(discordant(n_sf, n_fs)), n_sf + n_fs, min(n_sf, n_fs)
     if n == 0:
         return
@@ -166,10 +166,10 @@ def test_all_pairs_equal_a_count_case_by_case() -> None:
     assert len(tables) == 15
     for pair in range(15):
         a, b = successes[tables.first[pair]], successes[tables.second[pair]]
-        wanted = PairTable(n_ff=sum(~a & ~b), n_sf=sum(a & ~b), n_fs=sum(~a & b), n_ss=sum(a & b))
-        assert tables.table(pair) == wanted == PairTable.of(a, b)
-        assert tables.better()[tables.first[pair], tables.second[pair]] == wanted.n_sf
-        assert tables.better()[tables.second[pair], tables.first[pair]] == wanted.n_fs
+        expected = PairTable(n_ff=sum(~a & ~b), n_sf=sum(a & ~b), n_fs=sum(~a & b), n_ss=sum(a & b))
+        assert tables.table(pair) == expected == PairTable.of(a, b)
+        assert tables.better()[tables.first[pair], tables.second[pair]] == expected.n_sf
+        assert tables.better()[tables.second[pair], tables.first[pair]] == expected.n_fs
     many = mcnemar_all(tables.n_sf, tables.n_fs)
     assert many.p_exact.tolist() == [mcnemar(tables.table(pair)).p_exact for pair in range(15)]
 
@@ -194,7 +194,7 @@ def test_variance_is_that_of_the_mean_of_the_differences() -> None:
     assert math.isnan(PairTable(1, 0, 0, 0).variance)
 
 
-def test_refuses_what_is_no_table() -> None:
+def test_wrong_input_is_refused() -> None:
     with pytest.raises(ValueError, match="n_fs is -1"):
         PairTable(0, 1, -1, 0)
     with pytest.raises(ValueError, match="A has 3 cases, B has 2"):
@@ -209,6 +209,6 @@ def test_refuses_what_is_no_table() -> None:
         mcnemar(discordant(1, 2), design_effect=0)
 
 
-def test_no_case_at_all() -> None:
+def test_no_cases() -> None:
     assert PairTable.of([], []) == PairTable(0, 0, 0, 0)
     assert math.isnan(PairTable(0, 0, 0, 0).difference)

@@ -28,12 +28,12 @@ discordances = st.floats(0.01, 1)
 
 
 def exact_power(n: int, d: float, psi: float) -> float:
-    """Twin: the chance that |n_sf - n_fs| / sqrt(n_sf + n_fs) passes 1.96 on A's side, summed over all outcomes."""
+    """Twin: the probability that (n_sf - n_fs) / sqrt(n_sf + n_fs) exceeds 1.96, summed over all outcomes."""
     total = 0.0
     for m in range(1, n + 1):
         won = np.arange(m + 1)
-        found = (2 * won - m) / math.sqrt(m) >= norm.ppf(0.975)
-        total += binom.pmf(m, n, psi) * binom.pmf(won, m, (psi + d) / (2 * psi))[found].sum()
+        significant = (2 * won - m) / math.sqrt(m) >= norm.ppf(0.975)
+        total += binom.pmf(m, n, psi) * binom.pmf(won, m, (psi + d) / (2 * psi))[significant].sum()
     return total
 
 
@@ -45,9 +45,9 @@ def test_published_sizes() -> None:
 
 def test_formula_of_the_design_page() -> None:
     z_a, z_b, psi, d = norm.ppf(0.975), norm.ppf(0.8), 0.12, 0.03
-    wanted = (z_a * math.sqrt(psi) + z_b * math.sqrt(psi - d**2)) ** 2 / d**2
-    assert cases_needed(d, psi) == math.ceil(wanted)
-    assert cases_needed(-d, psi, analysis=PowerAnalysis(design_effect=2.5)) == math.ceil(2.5 * wanted)
+    expected = (z_a * math.sqrt(psi) + z_b * math.sqrt(psi - d**2)) ** 2 / d**2
+    assert cases_needed(d, psi) == math.ceil(expected)
+    assert cases_needed(-d, psi, analysis=PowerAnalysis(design_effect=2.5)) == math.ceil(2.5 * expected)
 
 
 @pytest.mark.parametrize(("d", "psi"), [(0.1, 0.3), (0.04, 0.1), (0.05, 0.2)])
@@ -58,17 +58,17 @@ def test_power_summed_over_all_outcomes(d: float, psi: float) -> None:
     assert exact_power(n // 2, d, psi) == pytest.approx(paired_power(n // 2, d, psi), abs=0.025)
 
 
-def test_the_exact_test_has_a_little_less_power_and_the_mid_p_has_it_all() -> None:
+def test_the_exact_test_has_a_little_less_power_and_mid_p_the_full() -> None:
     n, d, psi = cases_needed(0.1, 0.3), 0.1, 0.3
-    found = {"p_exact": 0.0, "p_mid": 0.0}
+    result = {"p_exact": 0.0, "p_mid": 0.0}
     for m in range(1, n + 1):
         won = np.arange(m + 1)
         tests = mcnemar_all(won, m - won)
         chance = binom.pmf(m, n, psi) * binom.pmf(won, m, (psi + d) / (2 * psi))
-        for name in found:
-            found[name] += float(chance[(getattr(tests, name) <= 0.05) & (2 * won > m)].sum())
-    assert found["p_exact"] == pytest.approx(0.776, abs=0.001)
-    assert found["p_mid"] == pytest.approx(0.807, abs=0.001)
+        for name in result:
+            result[name] += float(chance[(getattr(tests, name) <= 0.05) & (2 * won > m)].sum())
+    assert result["p_exact"] == pytest.approx(0.776, abs=0.001)
+    assert result["p_mid"] == pytest.approx(0.807, abs=0.001)
 
 
 def test_power_with_a_design_effect_by_simulation() -> None:
@@ -82,7 +82,7 @@ def test_power_with_a_design_effect_by_simulation() -> None:
 
 
 @given(psi=discordances, share=st.floats(0.05, 1), power=st.floats(0.51, 0.99), deff=st.floats(0.5, 5))
-def test_size_gives_power_and_one_case_less_does_not(psi: float, share: float, power: float, deff: float) -> None:
+def test_cases_needed_are_the_fewest_with_the_power(psi: float, share: float, power: float, deff: float) -> None:
     d, analysis = share * psi, PowerAnalysis(power=power, design_effect=deff)
     n = cases_needed(d, psi, analysis=analysis)
     if d * d >= psi:
@@ -93,7 +93,7 @@ def test_size_gives_power_and_one_case_less_does_not(psi: float, share: float, p
 
 
 @given(psi=discordances, n=st.floats(20, 1e6), power=st.sampled_from([0.3, 0.5, 0.8, 0.95]), deff=st.floats(1, 4))
-def test_detectable_difference_turns_the_formula_round(psi: float, n: float, power: float, deff: float) -> None:
+def test_detectable_difference_inverts_the_formula(psi: float, n: float, power: float, deff: float) -> None:
     analysis = PowerAnalysis(power=power, design_effect=deff)
     d = detectable_difference(n, psi, analysis=analysis)
     if d == math.inf:
@@ -105,17 +105,17 @@ def test_detectable_difference_turns_the_formula_round(psi: float, n: float, pow
 
 
 def test_detectable_difference_at_small_discordance() -> None:
-    # 10 cases can show nothing with 1 % discordance; a sweep of 62 % of them they can.
+    # 10 cases can show nothing at 1 % discordance, but they can show 62 % won by one side.
     assert detectable_difference(10, 0.01) == detectable_difference(10, 0.1) == pytest.approx(0.6158, abs=0.0001)
     assert detectable_difference(3, 0.1) == math.inf
 
 
 @given(psi=discordances, n=st.floats(20, 1e5))
-def test_more_cases_show_less(psi: float, n: float) -> None:
+def test_more_cases_show_smaller_differences(psi: float, n: float) -> None:
     assert detectable_difference(2 * n, psi) < detectable_difference(n, psi)
 
 
-def test_a_sure_sweep() -> None:
+def test_a_certain_win_of_one_side() -> None:
     assert paired_power(5, 1.0, 1.0) == 1.0
     assert paired_power(2, 1.0, 1.0) == 0.0
 
@@ -133,12 +133,12 @@ def test_independent_discordance() -> None:
     ("d", "psi", "message"),
     [(0.0, 0.1, "equivalence"), (0.2, 0.1, "exceeds the discordance"), (0.1, 0.0, "a share")],
 )
-def test_refuses_differences(d: float, psi: float, message: str) -> None:
+def test_wrong_differences_are_refused(d: float, psi: float, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         cases_needed(d, psi)
 
 
-def test_refuses_plans_and_sizes() -> None:
+def test_wrong_options_are_refused() -> None:
     for options, message in [
         ({"alpha": 5.0}, "alpha"),
         ({"alpha": 0.5}, "alpha"),
@@ -155,7 +155,7 @@ def test_refuses_plans_and_sizes() -> None:
 
 
 def test_two_units_show_28_points_and_not_5() -> None:
-    # 2 units of 500 cases, of which 29 % tell the algorithms apart: as independent cases they would show 4.8 points,
+    # 2 units of 500 cases, 29 % of them discordant: as independent cases they would show 4.8 points,
     # but the error of a mean of two units has a single degree of freedom.
     n, psi = 1_000, 0.293
     assert detectable_difference(n, psi) == pytest.approx(0.048, abs=0.0005)
@@ -180,19 +180,19 @@ def test_published_power_of_a_paired_t_test() -> None:
 @pytest.mark.parametrize("power", [0.3, 0.8, 0.95])
 def test_detectable_matches_statsmodels(n: int, power: float) -> None:
     twin = TTestPower()
-    found = detectable(1 / math.sqrt(n), n - 1, power=power)
-    # Its solver stops a little early, its power does not.
-    assert found == pytest.approx(twin.solve_power(nobs=n, alpha=0.05, power=power, alternative="two-sided"), rel=1e-4)
-    assert twin.power(found, n, 0.05, alternative="two-sided") == pytest.approx(power, abs=1e-7)
+    result = detectable(1 / math.sqrt(n), n - 1, power=power)
+    # The solver of statsmodels stops a little early; its power is exact.
+    assert result == pytest.approx(twin.solve_power(nobs=n, alpha=0.05, power=power, alternative="two-sided"), rel=1e-4)
+    assert twin.power(result, n, 0.05, alternative="two-sided") == pytest.approx(power, abs=1e-7)
 
 
 @pytest.mark.parametrize("df", [1.0, 1.5, 2.0, 9.0, 29.9, 30.0, 400.0, 1e6])
 @pytest.mark.parametrize("nc", [0.0, 0.2, 1.5, 3.0, 9.0])
 def test_student_power_matches_scipy(df: float, nc: float) -> None:
     c = student.ppf(0.975, df)
-    # Below -c there is nothing left for nc = 9, and scipy has no number for it.
-    wanted = nct.sf(c, df, nc) + (nct.cdf(-c, df, nc) if nc < 6 else 0.0)
-    assert student_power(nc, df) == student_power(-nc, df) == pytest.approx(wanted, abs=1e-9)
+    # For nc = 9 the lower tail is 0, and scipy gives NaN for it.
+    expected = nct.sf(c, df, nc) + (nct.cdf(-c, df, nc) if nc < 6 else 0.0)
+    assert student_power(nc, df) == student_power(-nc, df) == pytest.approx(expected, abs=1e-9)
 
 
 def test_power_at_no_difference_is_alpha() -> None:
@@ -202,15 +202,15 @@ def test_power_at_no_difference_is_alpha() -> None:
 
 
 def test_infinite_degrees_of_freedom_are_the_normal_formula() -> None:
-    wanted = norm.ppf(0.975) + norm.ppf(0.8)
-    assert detectable(2.0, math.inf) == pytest.approx(2 * wanted, rel=1e-5)
+    expected = norm.ppf(0.975) + norm.ppf(0.8)
+    assert detectable(2.0, math.inf) == pytest.approx(2 * expected, rel=1e-5)
     assert detectable(2.0, 1e8) == pytest.approx(detectable(2.0, math.inf), rel=1e-6)
 
 
 @given(df=st.floats(1, 500), comparisons=st.integers(1, 5_000), power=st.floats(0.1, 0.99))
-def test_detectable_is_found_with_its_power(df: float, comparisons: int, power: float) -> None:
-    found = detectable(1.0, df, power=power, comparisons=comparisons)
-    assert student_power(found, df, alpha=0.05 / comparisons) == pytest.approx(power, abs=1e-6)
+def test_detectable_difference_has_the_power(df: float, comparisons: int, power: float) -> None:
+    result = detectable(1.0, df, power=power, comparisons=comparisons)
+    assert student_power(result, df, alpha=0.05 / comparisons) == pytest.approx(power, abs=1e-6)
 
 
 def test_detectable_grows_with_comparisons_and_falls_with_units() -> None:
@@ -223,7 +223,7 @@ def test_detectable_grows_with_comparisons_and_falls_with_units() -> None:
     assert detectable(0.03, 9) == pytest.approx(3 * detectable(0.01, 9))
 
 
-def test_nothing_can_be_seen_without_a_degree_of_freedom() -> None:
+def test_nothing_is_detectable_without_degrees_of_freedom() -> None:
     assert detectable(0.01, 0) == math.inf
     assert detectable(0.0, 3) == 0.0
     for options in ({"comparisons": 0}, {"se": -1.0}, {"se": math.nan}):

@@ -1,4 +1,4 @@
-"""Ranks: against a loop that follows the definition word by word."""
+"""Ranks: against a loop that follows the definition."""
 
 from typing import Any
 
@@ -34,10 +34,10 @@ def problems(draw: st.DrawFn) -> tuple[FloatArray, list[int], list[int]]:
 def test_ranks_equal_the_definition(problem: tuple[FloatArray, list[int], list[int]], block: int) -> None:
     scores, probes, gallery = problem
     want = [brute_rank(row, who, gallery) for row, who in zip(scores, probes, strict=True)]
-    found = rank_matrix(scores, probes, gallery, block=block)
-    np.testing.assert_array_equal(found.rank, want)
-    np.testing.assert_array_equal(found.enrolled, ~np.isnan(want))
-    assert found.gallery == len(set(gallery))
+    result = rank_matrix(scores, probes, gallery, block=block)
+    np.testing.assert_array_equal(result.rank, want)
+    np.testing.assert_array_equal(result.enrolled, ~np.isnan(want))
+    assert result.gallery == len(set(gallery))
     np.testing.assert_array_equal(rank_matrix(-scores, probes, gallery, larger_is_better=False).rank, want)
     np.testing.assert_array_equal(rank_matrix(np.exp(scores), probes, gallery).rank, want)
 
@@ -46,12 +46,12 @@ def test_ranks_equal_the_definition(problem: tuple[FloatArray, list[int], list[i
 def test_best_scores_equal_the_definition(problem: tuple[FloatArray, list[int], list[int]]) -> None:
     scores, probes, gallery = problem
     for sign, larger in ((1, True), (-1, False)):
-        found = rank_matrix(sign * scores, probes, gallery, larger_is_better=larger)
+        result = rank_matrix(sign * scores, probes, gallery, larger_is_better=larger)
         for i, who in enumerate(probes):
             right = [s for g, s in zip(gallery, scores[i], strict=True) if g == who]
             wrong = [s for g, s in zip(gallery, scores[i], strict=True) if g != who]
-            np.testing.assert_equal(found.best_right[i], sign * max(right) + 0.0 if right else np.nan)
-            np.testing.assert_equal(found.best_wrong[i], sign * max(wrong) + 0.0 if wrong else np.nan)
+            np.testing.assert_equal(result.best_right[i], sign * max(right) + 0.0 if right else np.nan)
+            np.testing.assert_equal(result.best_wrong[i], sign * max(wrong) + 0.0 if wrong else np.nan)
 
 
 @given(st.integers(0, 200), st.booleans())
@@ -62,8 +62,8 @@ def test_leaving_out_the_probe_itself(seed: int, larger: bool) -> None:
     people = rng.integers(0, 4, n).tolist()
     sign = 1 if larger else -1
     want = [brute_rank(scores[i], people[i], people, skip=i) for i in range(n)]
-    found = rank_matrix(sign * scores, people, people, larger_is_better=larger, exclude_diagonal=True, block=3)
-    np.testing.assert_array_equal(found.rank, want)
+    result = rank_matrix(sign * scores, people, people, larger_is_better=larger, exclude_diagonal=True, block=3)
+    np.testing.assert_array_equal(result.rank, want)
 
 
 def test_permuting_gallery_and_probes_changes_nothing() -> None:
@@ -80,31 +80,31 @@ def test_ties_count_against_the_algorithm() -> None:
     assert rank_matrix([[1.0, 2.0, 1.0]], ["b"], ["a", "b", "c"]).rank[0] == 1
 
 
-def test_an_error_is_the_last() -> None:
-    found = rank_matrix([[0.5, -np.inf, -np.inf]], ["b"], ["a", "b", "c"])
-    assert found.rank[0] == 3
-    assert found.relative[0] == 1.0
+def test_an_error_has_the_last_rank() -> None:
+    result = rank_matrix([[0.5, -np.inf, -np.inf]], ["b"], ["a", "b", "c"])
+    assert result.rank[0] == 3
+    assert result.relative[0] == 1.0
 
 
 def test_open_set_probe_has_no_rank_but_a_best_score() -> None:
-    found = rank_matrix([[0.5, 0.7], [0.9, 0.2]], ["x", "a"], ["a", "b"])
-    np.testing.assert_array_equal(found.enrolled, [False, True])
-    assert np.isnan(found.rank[0])
-    np.testing.assert_array_equal(found.best_wrong, [0.7, 0.2])
-    np.testing.assert_array_equal(found.relative, [np.nan, 0.5])
+    result = rank_matrix([[0.5, 0.7], [0.9, 0.2]], ["x", "a"], ["a", "b"])
+    np.testing.assert_array_equal(result.enrolled, [False, True])
+    assert np.isnan(result.rank[0])
+    np.testing.assert_array_equal(result.best_wrong, [0.7, 0.2])
+    np.testing.assert_array_equal(result.relative, [np.nan, 0.5])
 
 
-def test_input_is_left_as_it_was_and_single_precision_kept() -> None:
+def test_input_is_unchanged_and_stays_single_precision() -> None:
     scores = np.random.default_rng(1).normal(size=(5, 5)).astype(np.float32)
     before = scores.copy()
     rank_matrix(scores, range(5), range(5), exclude_diagonal=True)
-    found: Ranks = rank_matrix(scores, range(5), range(5))
+    result: Ranks = rank_matrix(scores, range(5), range(5))
     np.testing.assert_array_equal(scores, before)
-    np.testing.assert_array_equal(found.rank, rank_matrix(scores.astype(np.float64), range(5), range(5)).rank)
+    np.testing.assert_array_equal(result.rank, rank_matrix(scores.astype(np.float64), range(5), range(5)).rank)
 
 
 def test_censored_rank_and_its_median() -> None:
-    # 002, equations 9 and 10.
+    # The human ID paper (2001), equations 9 and 10.
     np.testing.assert_array_equal(censored([1, 4, 10, 30], 10), [1, 4, 10, 10])
     assert median_rank([1, 4, 10, 30]) == 7
     assert median_rank([1, 12, 30, 50], limit=10) == 10

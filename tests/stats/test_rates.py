@@ -1,4 +1,4 @@
-"""Intervals for a rate, against R, against a search for the limits that define them, and in the limit cases."""
+"""Intervals for a rate, against R, against a search for the defining limits, and in limiting cases."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ METHODS: list[Callable[..., Any]] = [wilson, clopper_pearson, jeffreys]
 @pytest.mark.parametrize("row", REFERENCE["prop"], ids=lambda r: f"{r['x']}/{r['n']}")
 def test_matches_r(row: dict[str, Any]) -> None:
     x, n = row["x"], row["n"]
-    for got, wanted in [
+    for got, expected in [
         (wilson(x, n), row["wilson95"]),
         (clopper_pearson(x, n), row["clopper_pearson95"]),
         (clopper_pearson(x, n, confidence=0.99), row["clopper_pearson99"]),
     ]:
-        assert [got.low, got.high] == pytest.approx(wanted, abs=1e-12)
+        assert [got.low, got.high] == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(("x", "n"), [(1, 10), (5, 10), (153, 366), (999, 1000)])
 def test_jeffreys_matches_statsmodels(x: int, n: int) -> None:
     got = jeffreys(x, n, confidence=0.9)
-    wanted = proportion_confint(x, n, alpha=0.1, method="jeffreys")
-    assert (got.low, got.high) == pytest.approx(wanted, abs=1e-12)
+    expected = proportion_confint(x, n, alpha=0.1, method="jeffreys")
+    assert (got.low, got.high) == pytest.approx(expected, abs=1e-12)
 
 
 @given(n=st.integers(1, 400), data=st.data())
@@ -93,7 +93,7 @@ def test_vectors_equal_scalars(interval: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("interval", METHODS)
-def test_ends_and_nothing_known(interval: Callable[..., Interval]) -> None:
+def test_limits_at_the_ends_and_without_cases(interval: Callable[..., Interval]) -> None:
     assert interval(0, 0) == Interval(0.0, 1.0)
     assert interval(0, 50).low == 0.0
     assert 0 < interval(0, 50).high < 0.1
@@ -119,7 +119,7 @@ def test_design_effect_divides_the_counts(interval: Callable[..., Interval]) -> 
         ((1, 2), {"design_effect": 0}, "design effect"),
     ],
 )
-def test_refuses(
+def test_wrong_input_is_refused(
     interval: Callable[..., object],
     as_array: bool,
     arguments: tuple[float, float],
@@ -131,7 +131,7 @@ def test_refuses(
         interval(*given, **options)
 
 
-def test_rounding_past_n_is_forgiven() -> None:
+def test_rounding_past_n_is_accepted() -> None:
     assert wilson(7.000000000000001, 7.0) == wilson(7.0, 7.0)
 
 

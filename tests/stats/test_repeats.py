@@ -63,7 +63,7 @@ def test_order_of_cases_and_runs_does_not_matter(seed: int) -> None:
 
 def test_a_seed_that_a_whole_run_shares_is_found() -> None:
     # Run effects of standard deviation 0.1 on 300 cases, 8 runs; 400 experiments. The estimates' means must lie within
-    # 4 of their standard errors of the truth, and the rates must vary as `se_new_runs` says, not as `se`.
+    # 4 standard errors of the truth, and the rates must vary as `se_new_runs` says, not as `se`.
     rng, n, k = np.random.default_rng(15), 300, 8
     got = []
     for _ in range(400):
@@ -105,14 +105,14 @@ def test_no_variance_at_all() -> None:
     assert math.isnan(got.share_cases)
 
 
-def test_refuses() -> None:
+def test_wrong_input_is_refused() -> None:
     with pytest.raises(ValueError, match=r"\(cases, runs\)"):
         repeats([1, 0])
-    with pytest.raises(ValueError, match="no answer"):
+    with pytest.raises(ValueError, match="no answers"):
         repeats(np.zeros((0, 3)))
     with pytest.raises(ValueError, match="other than 0 and 1"):
         repeats([[0.5, 1]])
-    with pytest.raises(ValueError, match="one label for each case"):
+    with pytest.raises(ValueError, match="one label per case"):
         repeats([[0, 1], [1, 1]], units=["a"])
 
 
@@ -152,9 +152,9 @@ def twin(y: npt.NDArray[np.float64], units: npt.NDArray[np.int64], strata: npt.N
         ms_within = within / (n - count)
         return (between / (count - len(shape)) - ms_within) / (size / (count - len(shape))), ms_within
 
-    left = sum(variance(column) for column in rest.T) / (k - 1)
+    residual = sum(variance(column) for column in rest.T) / (k - 1)
     unit_by_run = sum(components(column)[0] for column in rest.T) / (k - 1)
-    effect = y.mean(axis=0).var(ddof=1) - left
+    effect = y.mean(axis=0).var(ddof=1) - residual
     case_by_run = y.var(axis=1, ddof=1).mean() - effect
     unit, within = components(y.mean(axis=1))
     return {
@@ -172,8 +172,8 @@ def test_units_and_strata_by_loops(seed: int) -> None:
     units = rng.permutation(np.repeat(np.arange(9), [1, 2, 3, 4, 5, 6, 2, 1, 3]))
     strata, y = np.array([0, 0, 0, 0, 1, 1, 2, 2, 2])[units], rng.normal(size=(27, 4)) + units[:, None]
     got = crossed_variance(y, units=units, strata=strata)
-    for name, wanted in twin(y, units, strata).items():
-        assert getattr(got, name) == pytest.approx(wanted, rel=1e-9), name
+    for name, expected in twin(y, units, strata).items():
+        assert getattr(got, name) == pytest.approx(expected, rel=1e-9), name
     assert (got.units, got.strata, got.df) == (9, 3, 6)
 
 
@@ -187,7 +187,7 @@ def test_one_run_of_units_is_the_cluster_variance() -> None:
 
 
 def test_balanced_units_and_runs_are_the_anova_table() -> None:
-    # Six units of five cases, four runs; statsmodels parts the sum of squares.
+    # Six units of five cases, four runs; statsmodels splits the sum of squares.
     rng, b, k = np.random.default_rng(5), 5, 4
     units = np.repeat(np.arange(6), b)
     y = rng.normal(size=(6, 1, 1)) + 0.3 * rng.normal(size=(1, 1, k)) + rng.normal(size=(6, b, k))
@@ -197,8 +197,8 @@ def test_balanced_units_and_runs_are_the_anova_table() -> None:
     got = crossed_variance(y, units=units)
     assert got.of_mean == pytest.approx(table["C(unit)"] / (30 * k))
     assert got.of_run == pytest.approx(table["C(run)"] / 30)
-    assert got.left == pytest.approx(table["C(unit):C(run)"] / 30)
-    # Cases within units and what is left of them: the residual of units by runs, parted by hand.
+    assert got.residual == pytest.approx(table["C(unit):C(run)"] / 30)
+    # Cases within units: the rest of the sum of squares, split by hand.
     means = y.reshape(6, b, k).mean(axis=1, keepdims=True)
     inside = (y.reshape(6, b, k) - means).reshape(30, k)
     ms_case = k * (inside.mean(axis=1) ** 2).sum() / (30 - 6)
@@ -224,16 +224,16 @@ def test_components_of_units_are_unbiased() -> None:
     rng, sizes = np.random.default_rng(6), [2, 3, 6] * 8
     stratum = np.repeat([0.0, 1.0], 12)
     labels = np.repeat(np.arange(24), sizes)
-    found = [crossed_variance(drawn(rng, sizes, 3, stratum), units=labels, strata=stratum[labels]) for _ in range(400)]
+    result = [crossed_variance(drawn(rng, sizes, 3, stratum), units=labels, strata=stratum[labels]) for _ in range(400)]
     both = SD["unit_by_run"] ** 2 + SD["rest"] ** 2
     truths = {"unit": SD["unit"] ** 2, "case": SD["unit"] ** 2 + SD["case"] ** 2, "case_by_run": both}
     for name, truth in (truths | {"run_effect": SD["run"] ** 2}).items():
-        values = np.array([getattr(one, name) for one in found])
+        values = np.array([getattr(one, name) for one in result])
         assert abs(values.mean() - truth) < 4 * values.std(ddof=1) / 20, name
 
 
-def test_cases_taken_as_units_are_too_sure() -> None:
-    # Units of 8 alike cases, no dice: the rates vary as `se` of units says and not as that of cases.
+def test_cases_treated_as_units_give_too_small_an_error() -> None:
+    # Units of 8 identical cases, no random answers: the rates vary as `se` of units says, not that of cases.
     rng, units = np.random.default_rng(7), np.repeat(np.arange(30), 8)
     tables = [rng.random((240, 2)) < np.repeat(rng.beta(1, 1, 30), 8)[:, None] for _ in range(400)]
     spread = np.var([table.mean() for table in tables], ddof=1)
@@ -243,8 +243,8 @@ def test_cases_taken_as_units_are_too_sure() -> None:
 
 
 @experiments(1_500, quick=300)
-def test_few_runs_that_matter_need_the_t_of_few(experiments: int) -> None:
-    # Three runs whose own rates differ by 0.1: 95 % intervals for new cases and new runs, of 1,500 experiments.
+def test_few_runs_that_differ_need_students_t(experiments: int) -> None:
+    # Three runs whose rates differ by 0.1: 95 % intervals for new cases and new runs, of 1,500 experiments.
     rng, units = np.random.default_rng(8), np.repeat(np.arange(40), 5)
     held = normal = 0
     for _ in range(experiments):
@@ -261,13 +261,13 @@ def test_degrees_of_freedom_lie_between_units_and_runs() -> None:
     rng, units = np.random.default_rng(9), np.repeat(np.arange(50), 4)
     alike = repeats(np.repeat(rng.random((200, 1)) < 0.6, 4, axis=1), units=units)
     assert (alike.df, alike.df_new_runs) == (49, 49)
-    # One run that always fails beside three that never do.
+    # One run that always fails, and three that never do.
     seeds = repeats(np.tile([0, 1, 1, 1], (200, 1)), units=units)
     assert (seeds.se, seeds.df_new_runs) == (0.0, 3.0)
 
 
 def test_satterthwaite() -> None:
-    # Welch's degrees of freedom of two means (NIST handbook's formula), and a part that is subtracted.
+    # Welch's degrees of freedom of two means (NIST handbook's formula), and a subtracted part.
     assert satterthwaite((4.0, 9), (1.0, 4)) == pytest.approx(25 / (16 / 9 + 1 / 4))
     assert satterthwaite((4.0, 9), (2.0, 4), (-1.0, 36)) == pytest.approx(25 / (16 / 9 + 1 + 1 / 36))
     assert satterthwaite((1.0, 20), (1.0, 2), (-1.9, 40)) == 2

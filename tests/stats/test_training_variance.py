@@ -22,26 +22,26 @@ def made(rng: np.random.Generator, shape: tuple[int, int, int], **sd: float) -> 
 
 def test_components_are_unbiased() -> None:
     sd = {"case": 0.5, "fold": 0.2, "both": 0.3, "run": 0.4}
-    found = [training_variance(made(np.random.default_rng(seed), (60, 6, 3), **sd)) for seed in range(200)]
+    result = [training_variance(made(np.random.default_rng(seed), (60, 6, 3), **sd)) for seed in range(200)]
     for name, of in (("case", "case"), ("between_folds", "fold"), ("interaction", "both"), ("run", "run")):
-        values = np.array([getattr(one, name) for one in found])
+        values = np.array([getattr(one, name) for one in result])
         # Four standard errors of the mean of 200.
         assert abs(values.mean() - sd[of] ** 2) < 4 * values.std(ddof=1) / np.sqrt(200)
-    assert found[0].training == pytest.approx(found[0].between_folds * 25 / 6)
+    assert result[0].training == pytest.approx(result[0].between_folds * 25 / 6)
 
 
 def test_one_answer_is_the_delete_a_group_jackknife_of_the_rate() -> None:
     rng = np.random.default_rng(1)
     y = rng.random((50, 5, 1)) < 0.7
-    found = training_variance(y)
+    result = training_variance(y)
     rates = y.mean(axis=(0, 2))
-    assert found.se_training == pytest.approx(np.sqrt(4 / 5 * ((rates - rates.mean()) ** 2).sum()))
-    assert found.rates == pytest.approx(tuple(rates))
-    assert np.isnan(found.run)
+    assert result.se_training == pytest.approx(np.sqrt(4 / 5 * ((rates - rates.mean()) ** 2).sum()))
+    assert result.rates == pytest.approx(tuple(rates))
+    assert np.isnan(result.run)
 
 
-def test_the_jackknife_finds_what_another_training_sample_does() -> None:
-    """The "algorithm" answers each case by the mean of its training sample, which is smooth; 40 items in 10 folds."""
+def test_the_jackknife_estimates_the_effect_of_another_training_sample() -> None:
+    """The "algorithm" answers each case with the mean of its training sample, which is smooth; 40 items in 10 folds."""
     truth, guessed = [], []
     offsets = np.linspace(-0.5, 0.5, 101)
     for seed in range(300):
@@ -53,9 +53,9 @@ def test_the_jackknife_finds_what_another_training_sample_does() -> None:
     assert np.mean(guessed) == pytest.approx(np.var(truth), rel=0.25)
 
 
-def test_what_is_too_little_is_refused() -> None:
+def test_too_few_cases_trainings_runs_or_units_are_refused() -> None:
     for shape in ((1, 5, 1), (5, 1, 1), (5, 5, 0), (5, 5)):
-        with pytest.raises(ValueError, match="expected two cases"):
+        with pytest.raises(ValueError, match="expected at least two cases"):
             training_variance(np.zeros(shape))
     with pytest.raises(ValueError, match="one unit"):
         training_variance(np.zeros((5, 5, 1)), units=["a"] * 5)
@@ -73,7 +73,7 @@ def test_a_case_as_its_own_unit_changes_nothing(shape: tuple[int, int, int]) -> 
 
 
 def test_a_unit_of_copies_is_one_case() -> None:
-    # Every case three times: as units they say what the cases said by themselves; as cases they seem thrice as many.
+    # Every case three times: as units they give the result of single cases; as cases they seem three times as many.
     y = np.random.default_rng(3).random((20, 4, 2)) < 0.6
     alone, copies = training_variance(y), training_variance(np.repeat(y, 3, axis=0), units=np.repeat(np.arange(20), 3))
     names = ("rate", "se_cases", "between_folds", "training", "unit", "df_cases", "df_training")
@@ -82,32 +82,32 @@ def test_a_unit_of_copies_is_one_case() -> None:
 
 
 def test_components_of_units_in_strata_are_unbiased() -> None:
-    # 30 units of 4 cases in two strata; dice, trainings, cases, and what cases of a unit share.
+    # 30 units of 4 cases in two strata; random answers, trainings, cases, and what cases of a unit share.
     sd, units = {"case": 0.5, "fold": 0.2, "both": 0.3, "run": 0.4}, np.repeat(np.arange(30), 4)
-    rng, found = np.random.default_rng(4), []
+    rng, result = np.random.default_rng(4), []
     for _ in range(200):
         shared = 0.6 * rng.normal(size=30) + np.repeat([0.0, 2.0], 15)
         y = made(rng, (120, 5, 2), **sd) + shared[units][:, None, None]
-        found.append(training_variance(y, units=units, strata=units // 15))
+        result.append(training_variance(y, units=units, strata=units // 15))
     truths = {"unit": 0.36, "case": 0.36 + 0.25, "between_folds": 0.04, "interaction": 0.09, "run": 0.16}
     for name, truth in truths.items():
-        values = np.array([getattr(one, name) for one in found])
+        values = np.array([getattr(one, name) for one in result])
         # Four standard errors of the mean of 200.
         assert abs(values.mean() - truth) < 4 * values.std(ddof=1) / np.sqrt(200), name
-    spread = np.var([one.rate for one in found], ddof=1)
-    expected = np.mean([one.se_cases**2 + one.between_folds / 5 for one in found])
+    spread = np.var([one.rate for one in result], ddof=1)
+    expected = np.mean([one.se_cases**2 + one.between_folds / 5 for one in result])
     assert spread == pytest.approx(expected, rel=0.4)
 
 
 def test_few_trainings_have_few_degrees_of_freedom() -> None:
-    # Trainings that differ much: near K - 1; that do not: near units - strata. Intervals hold with t and not with z.
+    # Trainings that differ much: near K - 1; that do not: near units - strata. Intervals hold with t, not with z.
     rng, units = np.random.default_rng(5), np.repeat(np.arange(40), 3)
     sd = {"case": 0.3, "fold": 0.2, "both": 0.1, "run": 0.1}
     held = normal = 0
     for _ in range(1_000):
         y = made(rng, (120, 4, 1), **sd)
         got = training_variance(y, units=units)
-        # The jackknife takes trainings to share all but two folds, and makes their variance (K - 1)^2 times as large;
+        # The jackknife assumes that trainings share all but two folds, and multiplies their variance by (K - 1)^2;
         # these trainings are independent.
         off = abs(got.rate) * 3 / got.se
         held += off <= student.ppf(0.975, got.df)

@@ -1,4 +1,4 @@
-"""Rates of different cases: Fisher's test against scipy and in whole numbers, the interval against statsmodels."""
+"""Rates of different cases: Fisher's test against scipy and exact sums, the interval against statsmodels."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ def test_interval_matches_statsmodels(a: tuple[int, int], b: tuple[int, int]) ->
 
 
 @given(a=samples(), b=samples())
-def test_fisher_is_a_sum_of_whole_numbers(a: tuple[int, int], b: tuple[int, int]) -> None:
+def test_fisher_matches_an_exact_sum_of_integers(a: tuple[int, int], b: tuple[int, int]) -> None:
     (x, n), (y, k) = a, b
     tables = {i: math.comb(n, i) * math.comb(k, x + y - i) for i in range(max(0, x + y - k), min(n, x + y) + 1)}
-    wanted = Fraction(sum(ways for ways in tables.values() if ways <= tables[x]), sum(tables.values()))
-    assert fisher_exact(a, b) == pytest.approx(float(wanted), rel=1e-11)
+    expected = Fraction(sum(ways for ways in tables.values() if ways <= tables[x]), sum(tables.values()))
+    assert fisher_exact(a, b) == pytest.approx(float(expected), rel=1e-11)
 
 
 def test_fisher_matches_scipy_at_size() -> None:
     a, b = (900, 1000), (1700, 2000)
-    wanted = scipy_fisher(np.array([[900, 100], [1700, 300]])).pvalue
-    assert fisher_exact(a, b) == pytest.approx(wanted, rel=1e-9)
+    expected = scipy_fisher(np.array([[900, 100], [1700, 300]])).pvalue
+    assert fisher_exact(a, b) == pytest.approx(expected, rel=1e-9)
 
 
 def test_fisher_of_a_million() -> None:
-    # Far in the middle of the distribution Fisher's p is the normal one with a correction of half a case.
+    # Near the middle of the distribution Fisher's p is the normal one with a correction of half a case.
     got = unpaired_difference((500_700, 10**6), (500_000, 10**6))
     assert got.p_fisher == pytest.approx(got.p_z, rel=0.01)
 
@@ -74,9 +74,9 @@ def test_swapping_mirrors(a: tuple[int, int], b: tuple[int, int]) -> None:
 @given(a=samples(), b=samples())
 def test_z_matches_statsmodels(a: tuple[int, int], b: tuple[int, int]) -> None:
     assume(0 < a[0] + b[0] < a[1] + b[1])
-    wanted = proportions_ztest([a[0], b[0]], [a[1], b[1]])
+    expected = proportions_ztest([a[0], b[0]], [a[1], b[1]])
     got = unpaired_difference(a, b)
-    assert (got.z, got.p_z) == pytest.approx(wanted, abs=1e-12)
+    assert (got.z, got.p_z) == pytest.approx(expected, abs=1e-12)
 
 
 def test_design_effects_are_smaller_samples() -> None:
@@ -88,7 +88,7 @@ def test_design_effects_are_smaller_samples() -> None:
     assert abs(clustered.z) < abs(unpaired_difference((40, 80), (30, 90)).z)
 
 
-def test_nothing_known() -> None:
+def test_no_cases() -> None:
     got = unpaired_difference((0, 0), (3, 5))
     assert math.isnan(got.difference)
     assert got.interval == Interval(-1.0, 1.0)
@@ -101,6 +101,6 @@ def test_no_variance() -> None:
 
 
 @pytest.mark.parametrize("counts", [(3, 2), (-1, 2), (1.5, 2)])
-def test_refuses(counts: tuple[int, int]) -> None:
+def test_wrong_counts_are_refused(counts: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="whole numbers"):
         unpaired_difference(counts, (1, 2))

@@ -1,4 +1,4 @@
-"""The urn's verdicts by simulation: the true design is kept 95 % of the time, a wrong one found out."""
+"""The urn's verdicts by simulation: the true design is kept 95 % of the time, a wrong one is rejected."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ def test_right_design_is_kept_and_wrong_one_rejected(same_subjects: bool, right:
     )
 
 
-def test_well_mixed_cases_fit_everything() -> None:
+def test_well_mixed_cases_are_compatible_with_all_designs() -> None:
     values = np.random.default_rng(17).random((N * M, TRIALS)) < 0.7
     assert urn(values, GROUPS).compatible == ("st", "srs", "cl")
 
 
 @given(variance=st.floats(1e-6, 10), df=st.integers(1, 500))
-def test_variance_interval_is_made_of_chi_square_quantiles(variance: float, df: int) -> None:
+def test_variance_interval_has_chi_square_quantiles(variance: float, df: int) -> None:
     got = variance_interval(variance, df)
     assert chi2.sf(df * variance / got.low, df) == pytest.approx(0.025, rel=1e-6)
     assert chi2.cdf(df * variance / got.high, df) == pytest.approx(0.025, rel=1e-6)
 
 
-def test_refuses() -> None:
+def test_wrong_input_is_refused() -> None:
     with pytest.raises(ValueError, match="two trials"):
         urn([[1], [0]], [0, 1])
     with pytest.raises(ValueError, match="out of range"):

@@ -1,4 +1,4 @@
-"""Runs that are kept for later would be known to the next test."""
+"""A separate cache for each test: cached runs would otherwise be reused by the next one."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`hate sweep`: the rows are those of as many runs, and only what is new is run."""
+"""`hate sweep`: the rows are those of separate runs, and only what is new is run."""
 
 import csv
 import io
@@ -33,7 +33,7 @@ def counting(shop: Workshop) -> Workshop:
 
 
 def calls(shop: Workshop) -> int:
-    """Questions asked since the last time this was asked."""
+    """Questions answered since the last call."""
     log = shop.folder / "calls.log"
     found = log.stat().st_size if log.exists() else 0
     os.truncate(log, 0)
@@ -47,7 +47,7 @@ def sweep(shop: Workshop, *words: str) -> dict[str, Any]:
     return found
 
 
-def test_every_row_is_that_of_a_run(counting: Workshop) -> None:
+def test_every_row_is_that_of_a_separate_run(counting: Workshop) -> None:
     found = sweep(counting, "--param", "step=1,2", "--param", "threshold=-1,0,2.5,6,7")
     assert calls(counting) == 24
     assert len(found["transcripts"]) == 2
@@ -64,7 +64,7 @@ def test_every_row_is_that_of_a_run(counting: Workshop) -> None:
     ('stratum = "claim"', 1), ('psu = "claim"', 1), ('stratum = "expect"\nweights = "equal"', 1), ('weights = "w"', 1),
     ("", 3), ('psu = "claim"', 2),
 ])  # fmt: skip
-def test_every_row_has_the_error_of_a_run(shop: Workshop, design: str, repeat: int) -> None:
+def test_every_row_has_the_error_of_a_separate_run(shop: Workshop, design: str, repeat: int) -> None:
     """By the design, at every threshold and every setting; several answers to a case are one unit."""
     rows = [f"c{n},{n},l{n % 4},{'false' if n % 2 else 'true'},l{n % 4},{n % 3 + 1}" for n in range(24)]
     sections = f"[design]\n{design}\n" if design else ""
@@ -118,7 +118,7 @@ def test_another_interface_or_another_test_is_run_again(counting: Workshop) -> N
     assert calls(counting) == 13
 
 
-def test_settings_do_not_see_what_an_earlier_one_left_behind(shop: Workshop) -> None:
+def test_settings_do_not_see_the_state_of_earlier_ones(shop: Workshop) -> None:
     shop.script(4, rows="id,input,expect\na,1,1\nb,1,1\nc,1,1\nd,1,1\n")
     shop.interface(
         "PARAMS = {'says': 1}\nSAYS = []\ndef answer(case, params):\n"
@@ -129,7 +129,7 @@ def test_settings_do_not_see_what_an_earlier_one_left_behind(shop: Workshop) -> 
 
 
 def test_a_killed_sweep_carries_on(counting: Workshop) -> None:
-    counting.interface(COUNTING.replace("    number", "    import time\n    time.sleep(0.05)\n    number", 1))
+    counting.interface(COUNTING.replace("    number", "    import time\n    time.sleep(0.02)\n    number", 1))
     words = ("sweep", "toy", "--param", "step=1,2,3", "--format", "json")
     log = counting.folder / "calls.log"
     running = counting.start(*words)
@@ -142,14 +142,14 @@ def test_a_killed_sweep_carries_on(counting: Workshop) -> None:
     done = counting.hate(*words)
     assert done.status == 0, done.err
     after = calls(counting)
-    # What was in flight when it was killed is asked again: the worker takes a few questions ahead.
+    # Questions in flight when it was killed are asked again: the worker reads a few questions ahead.
     assert 36 <= before + after <= 36 + 3
     fresh = counting.hate(*words, "--fresh")
     assert fresh.json["rows"] == done.json["rows"]
 
 
 def test_two_sweeps_at_once_run_everything_once(counting: Workshop) -> None:
-    counting.interface(COUNTING.replace("    number", "    import time\n    time.sleep(0.05)\n    number", 1))
+    counting.interface(COUNTING.replace("    number", "    import time\n    time.sleep(0.02)\n    number", 1))
     both = [counting.start("sweep", "toy", "--param", "threshold=0,1,2") for _ in range(2)]
     outputs = [running.communicate() for running in both]
     assert [running.returncode for running in both] == [0, 0], outputs
@@ -166,7 +166,7 @@ def test_a_cache_that_cannot_be_written_is_named(counting: Workshop, cache: Path
 
 
 def test_an_interrupted_sweep_says_how_to_carry_on(counting: Workshop) -> None:
-    counting.interface(COUNTING.replace("    number", "    import time\n    time.sleep(0.05)\n    number", 1))
+    counting.interface(COUNTING.replace("    number", "    import time\n    time.sleep(0.02)\n    number", 1))
     log = counting.folder / "calls.log"
     running = counting.start("sweep", "toy", "--param", "step=1,2,3")
     wait_until("the second run", lambda: log.exists() and log.stat().st_size > 15)
@@ -224,7 +224,7 @@ def test_the_tutorials_command_prints_five_rows(counting: Workshop) -> None:
     assert [row[0] for row in rows] == ["0", "1", "2", "3", "4"]
 
 
-def test_samples_are_reproducible_and_said(counting: Workshop) -> None:
+def test_samples_are_reproducible_and_reported(counting: Workshop) -> None:
     for option in ("--sample", "--latin"):
         words = ["--param", "step=1:9:1", "--param", "threshold=0:6:1", option, "4", "--seed", "3"]
         first, second = sweep(counting, *words), sweep(counting, *words)
@@ -235,12 +235,12 @@ def test_samples_are_reproducible_and_said(counting: Workshop) -> None:
         assert "seed 3" in done.err
 
 
-def test_several_at_a_time_give_the_same(counting: Workshop) -> None:
+def test_parallel_runs_give_the_same(counting: Workshop) -> None:
     words = ("--param", "step=1,2", "--param", "threshold=0,3")
     assert sweep(counting, *words, "-j", "2") == sweep(counting, *words, "--fresh")
 
 
-def test_errors_are_counted_and_the_first_is_told(counting: Workshop) -> None:
+def test_errors_are_counted_and_the_first_is_shown(counting: Workshop) -> None:
     counting.interface(COUNTING.replace("    number =", "    assert case.id != 'c3', 'three'\n    number ="))
     done = counting.call("sweep", "toy", "--param", "threshold=-5,100", "--format", "json")
     assert [row["ER"] for row in done.json["rows"]] == [1, 1]
@@ -257,24 +257,24 @@ def test_a_program_that_does_not_start_ends_the_sweep_and_the_rest_is_kept(count
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (["--param", "stepp=1"], "did you mean 'step'?"),
         (["--param", "step=1", "--param", "step=2"], "given twice"),
         (["--param", "step=1", "--sample", "2", "--latin", "2"], "exclude one another"),
         ([], "--param"),
-        (["--param", "threshold=0:1:1e-9"], "take a larger step"),
+        (["--param", "threshold=0:1:1e-9"], "use a larger step"),
         (["--param", "threshold=0:1:0.001", "--param", "step=1:10000:1"], "--sample N or --latin N"),
     ],
 )
-def test_mistakes_are_told_in_a_line(counting: Workshop, words: list[str], says: str) -> None:
+def test_mistakes_are_one_line(counting: Workshop, words: list[str], message: str) -> None:
     done = counting.call("sweep", "toy", *words)
     assert done.status == 2
-    assert says in done.err
+    assert message in done.err
     assert done.out == ""
 
 
-def test_a_program_that_is_given_the_threshold_is_told_of(shop: Workshop) -> None:
+def test_a_program_that_gets_the_threshold_is_pointed_out(shop: Workshop) -> None:
     shop.script()
     shop.program("says.sh", "#!/bin/sh\necho $1\n")
     shop.toml('[command]\nargv = ["./says.sh", "{input}", "{threshold}"]\noutput = "label"\n')
@@ -293,7 +293,7 @@ def test_kept_runs_are_in_the_cache_that_a_user_can_clear(counting: Workshop) ->
 
 
 def test_values_that_change_nothing_are_pointed_out(shop: Workshop) -> None:
-    """An answer without a score passes every threshold: the rows are alike, and a newcomer wonders why."""
+    """An answer without a score passes every threshold: the rows are identical, which needs an explanation."""
     shop.script()
     shop.interface()
     alike = shop.call("sweep", "toy", "--param", "threshold=0,1,2")

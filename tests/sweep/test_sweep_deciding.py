@@ -1,11 +1,11 @@
-"""Deciding anew on recorded answers gives what running again would have given, exactly."""
+"""Deciding again on recorded answers gives exactly what running again would have given."""
 
 import itertools
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from harness.analysis.decisions import pool_answers, read_answers, write_decided
@@ -20,6 +20,7 @@ from harness.script.cases import load_cases
 from harness.script.load import load_script
 from harness.transcript.read import open_transcript
 from harness.transcript.write import TranscriptWriter
+from tests.simulation import examples
 
 THRESHOLD = '[params.threshold]\ntype = "float"\ndefault = 0.5\ndecision = true\n'
 TESTS = {
@@ -31,7 +32,7 @@ TESTS = {
     "value": ('task = "value"\ntolerance = {absolute = 0.25}', ""),
     "relative value": ('task = "value"\ntolerance = {relative = 0.1}\nerrors = "refuse"', ""),
 }
-# Few values, so that scores, thresholds and errors of values meet exactly; some that binary numbers do not have.
+# Few values, so that scores, thresholds and errors are often equal; some have no exact binary representation.
 NUMBER = st.sampled_from([-1.0, -0.1, 0.0, 0.1, 0.25, 0.3, 0.5, 1.0, 1.1, 2.0, 1e-300, 1e300, 0.1 + 0.2])
 LABEL = st.sampled_from(["a", "b", "c"])
 LABEL_ANSWER = st.one_of(
@@ -86,7 +87,7 @@ def write(path: Path, plan: Plan, records: list[Trial]) -> None:
 
 @pytest.mark.parametrize("name", TESTS)
 @given(data=st.data())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_new_decision_is_a_new_run(tmp_path: Path, name: str, data: st.DataObject) -> None:
     plan = make_plan(tmp_path / "t", name)
     task = plan.cases.script.task
@@ -103,8 +104,8 @@ def test_a_new_decision_is_a_new_run(tmp_path: Path, name: str, data: st.DataObj
 
 @pytest.mark.parametrize("name", TESTS)
 @given(data=st.data())
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_transcript_decided_on_anew_is_that_of_a_new_run(tmp_path: Path, name: str, data: st.DataObject) -> None:
+@examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_transcript_decided_again_is_that_of_a_new_run(tmp_path: Path, name: str, data: st.DataObject) -> None:
     plan = make_plan(tmp_path / "t", name)
     replies = data.draw(answered(plan.cases.script.task.name))
     (param,) = plan.cases.script.task.decisions

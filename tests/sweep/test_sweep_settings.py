@@ -31,7 +31,7 @@ def test_a_grid_has_every_combination_the_last_parameter_changing_fastest() -> N
 
 
 @given(SIZES)
-def test_numbers_and_places_are_the_same_thing(sizes: list[int]) -> None:
+def test_numbers_and_places_convert_to_each_other(sizes: list[int]) -> None:
     grid = grid_of(sizes)
     everything = [tuple(grid.at(number).values()) for number in all_combinations(grid)]
     assert everything == list(product(*(range(size) for size in sizes)))
@@ -51,14 +51,14 @@ def test_a_random_sample_has_different_combinations_in_order_and_is_the_same_aga
 
 
 @given(SIZES, st.integers(1, 40), st.integers(0, 3))
-def test_a_latin_hypercube_meets_all_values_equally_often(sizes: list[int], count: int, seed: int) -> None:
+def test_a_latin_hypercube_has_all_values_equally_often(sizes: list[int], count: int, seed: int) -> None:
     grid = grid_of(sizes)
     found = latin_hypercube(grid, count, seed)
     assert found == sorted(set(found))
     assert found == latin_hypercube(grid, count, seed)
     if count >= grid.size:
         assert found == all_combinations(grid)
-    elif len(found) == count:  # no two points fell together
+    elif len(found) == count:  # no two points coincide
         for axis in grid.axes:
             often = Counter(grid.at(number)[axis.name] for number in found)
             low, high = count // len(axis.values), -(-count // len(axis.values))
@@ -80,7 +80,7 @@ def test_a_grid_larger_than_any_list_can_be_sampled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("assignments", "says"),
+    ("assignments", "message"),
     [
         (["c=1"], "no parameter 'c'"),
         (["a=1", "a=2"], "given twice"),
@@ -89,6 +89,6 @@ def test_a_grid_larger_than_any_list_can_be_sampled() -> None:
         (["threshold=1:0:0.1"], "never gets from"),
     ],
 )
-def test_mistakes_are_named(assignments: list[str], says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_mistakes_are_named(assignments: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         make_grid(DECLARED, assignments)

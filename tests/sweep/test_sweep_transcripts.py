@@ -32,7 +32,7 @@ def test_there_is_one_for_each_algorithm_setting(stepping: Workshop) -> None:
         assert stepping.lines(f"out/n,step={step}.jsonl")[0]["params"]["step"] == step
 
 
-def test_a_decision_parameter_of_one_value_has_decided_in_them(stepping: Workshop) -> None:
+def test_a_decision_parameter_with_one_value_has_been_applied(stepping: Workshop) -> None:
     stepping.call("sweep", "toy", "--param", "step=1,2", "--param", "threshold=3", "-o", "out")
     again = stepping.run("--param", "step=2", "--param", "threshold=3")
     assert stepping.records("out/n,step=2.jsonl") == again
@@ -40,7 +40,7 @@ def test_a_decision_parameter_of_one_value_has_decided_in_them(stepping: Worksho
     assert stepping.call("compare", "out/n,step=1.jsonl", "out/n,step=2.jsonl").status == 0
 
 
-def test_what_is_of_another_run_is_not_overwritten(stepping: Workshop) -> None:
+def test_transcripts_of_other_runs_are_not_overwritten(stepping: Workshop) -> None:
     words = ("sweep", "toy", "--param", "step=1,2", "-o", "out")
     assert stepping.call(*words).status == 0
     assert stepping.call(*words).status == 0

@@ -1,4 +1,4 @@
-"""Plug-ins: the example package, installed and used; what a broken one is told; and that nothing loads without need."""
+"""Plug-ins: the example package, installed and used; the errors of broken ones; nothing is loaded unless needed."""
 
 import json
 import os
@@ -37,7 +37,7 @@ utt3 #csid 2 0 1 0
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example, installed as a user would, into a folder of its own."""
+    """The example package, installed into a separate folder as a user would."""
     target = tmp_path_factory.mktemp("installed")
     options = ["--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
     subprocess.run([sys.executable, "-m", "pip", "install", *options, "--target", target, EXAMPLE], check=True)
@@ -56,7 +56,7 @@ RUN = ("run", "dictation", "--interface", "dictation/interface.py", "--format", 
 
 
 def test_the_example_is_installed_and_used(shop: Workshop, installed: Path) -> None:
-    """With `hate` in processes of its own, as users have it."""
+    """With `hate` in separate processes, as users run it."""
     shop.env["PYTHONPATH"] = os.pathsep.join([str(installed), *filter(None, [shop.env.get("PYTHONPATH")])])
     dictation(shop).write("per_utt", PER_UTT)
     listed = shop.hate("list", "--plugins", "--format", "json").json["plugins"]
@@ -66,8 +66,8 @@ def test_the_example_is_installed_and_used(shop: Workshop, installed: Path) -> N
     assert {(one["package"], one["version"]) for one in listed} == {("hate-words", "0.1.0")}
     row = shop.hate(*RUN, "-o", "a.jsonl").row
     assert (row["tests"], row["TP"], row["FN"], row["ER"]) == (8, 4, 4, 0)
-    found = shop.hate("compare", "a.jsonl", "a.jsonl", "--statistic", "wer", "--format", "json").json
-    assert found["pairs"][0]["replication"]["estimate"] == 0
+    result = shop.hate("compare", "a.jsonl", "a.jsonl", "--statistic", "wer", "--format", "json").json
+    assert result["pairs"][0]["replication"]["estimate"] == 0
     assert shop.hate("import", "per_utt", "-o", "tri3.jsonl").status == 0
     rated = shop.hate("rate", "tri3.jsonl", "--statistic", "wer", "--format", "json").json["transcripts"][0]
     assert rated["value"] == pytest.approx(2 / 7)
@@ -94,7 +94,7 @@ def test_a_task_of_a_plugin_is_run_rated_and_swept(words: Workshop) -> None:
     assert records[2]["values"] == {"errors": 2.0, "words": 4.0}
     assert records[2]["score"] == 0.5
     rated = words.call("rate", "out.jsonl", "--statistic", "wer", "--format", "json").json["transcripts"][0]
-    # All wrong words over all words, not the mean of the sentences' rates.
+    # All wrong words over all words, not the mean of the rates of the sentences.
     errors, expected = (sum(record["values"][name] for record in records) for name in ("errors", "words"))
     assert rated["value"] == pytest.approx(errors / expected) == pytest.approx(7 / 24)
     assert "word error rate (wer)" in words.call("rate", "out.jsonl").out
@@ -108,8 +108,8 @@ def test_runs_are_compared_by_a_measure_of_a_plugin(words: Workshop) -> None:
     better = (words.folder / "dictation/interface.py").read_text(encoding="utf-8").replace('"hear"', '"here"')
     words.write("dictation/interface.py", better)
     assert words.call(*RUN, "-o", "b.jsonl").status == 0
-    found = words.call("compare", "a.jsonl", "b.jsonl", "--statistic", "wer", "--format", "json")
-    assert found.json["pairs"][0]["replication"]["estimate"] == pytest.approx(1 / 24)
+    result = words.call("compare", "a.jsonl", "b.jsonl", "--statistic", "wer", "--format", "json")
+    assert result.json["pairs"][0]["replication"]["estimate"] == pytest.approx(1 / 24)
     misspelt = words.call("compare", "a.jsonl", "b.jsonl", "--statistic", "werr")
     assert (misspelt.status, misspelt.err) == (2, "hate: --statistic werr: no such measure; did you mean 'wer'?\n")
 
@@ -169,31 +169,31 @@ def test_the_settings_of_a_task_are_those_of_its_folds(words: Workshop) -> None:
     assert sum(len(load_cases(fold, {})) for fold in folds) == 8
 
 
-def twin(expected: tuple[str, ...], said: tuple[str, ...]) -> int:
-    """The definition of Levenshtein's distance, word for word."""
-    if not expected or not said:
-        return len(expected) + len(said)
-    rest = twin(expected[1:], said[1:])
-    if expected[0] == said[0]:
+def twin(expected: tuple[str, ...], message: tuple[str, ...]) -> int:
+    """Levenshtein's distance by its definition."""
+    if not expected or not message:
+        return len(expected) + len(message)
+    rest = twin(expected[1:], message[1:])
+    if expected[0] == message[0]:
         return rest
-    return 1 + min(rest, twin(expected[1:], said), twin(expected, said[1:]))
+    return 1 + min(rest, twin(expected[1:], message), twin(expected, message[1:]))
 
 
 SENTENCES = st.lists(st.sampled_from("abc"), max_size=5).map(tuple)
 
 
 @given(SENTENCES, SENTENCES)
-def test_words_are_counted_as_by_the_definition(expected: tuple[str, ...], said: tuple[str, ...]) -> None:
+def test_word_errors_match_the_definition(expected: tuple[str, ...], message: tuple[str, ...]) -> None:
     sys.path.insert(0, str(EXAMPLE))
     try:
         from hate_words.task import word_errors  # type: ignore[import-not-found]
     finally:
         sys.path.remove(str(EXAMPLE))
-    assert word_errors(expected, said) == twin(expected, said)
+    assert word_errors(expected, message) == twin(expected, message)
 
 
 class Packages:
-    """Packages with entry points, as an installer would leave them, in a folder that Python looks into."""
+    """Packages with entry points, as an installer would write them, in a folder on Python's path."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -240,15 +240,17 @@ BROKEN_TASKS = [
     ("odd = odd_abstract:ODD", TASK.replace("def limits", "def others"), "abstract method"),
     ("odd = odd_bare:ODD", TASK.replace("    decisions =", "    others ="), "decisions is missing"),
     ("odd = odd_params:ODD", TASK.replace("0.0, True,", "0.0, False,"), "with decision=True"),
-    ("odd = odd_name:ODD", TASK.replace('"odd"', '"even"'), "its name is 'even', and the entry's 'odd'"),
+    ("odd = odd_name:ODD", TASK.replace('"odd"', '"even"'), "its name is 'even', but the entry's is 'odd'"),
     ("odd = odd_none:ODD", TASK.replace('name = "odd"', ""), "name is missing"),
     ("odd = odd_silent:ODD", TASK.replace("summary =", "others ="), "summary is missing"),
     ("odd = odd_exit:ODD", "raise SystemExit('bye\\nbye')", "cannot be loaded: SystemExit: bye bye"),
 ]
 
 
-@pytest.mark.parametrize(("entry", "source", "said"), BROKEN_TASKS, ids=[entry for entry, *_ in BROKEN_TASKS])
-def test_a_broken_task_is_a_line(shop: Workshop, packages: Packages, entry: str, source: str, said: str) -> None:
+@pytest.mark.parametrize(("entry", "source", "message"), BROKEN_TASKS, ids=[entry for entry, *_ in BROKEN_TASKS])
+def test_a_broken_task_is_an_error_of_one_line(
+    shop: Workshop, packages: Packages, entry: str, source: str, message: str
+) -> None:
     packages.add("strange", "hate.tasks", entry, source)
     if "nowhere" in entry:
         (packages.folder / "nowhere_at_all.py").unlink()
@@ -257,20 +259,20 @@ def test_a_broken_task_is_a_line(shop: Workshop, packages: Packages, entry: str,
     done = shop.call("run", "toy")
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
     assert done.err.startswith("hate: plug-in strange 1.0, entry hate.tasks: odd: ")
-    assert said in done.err
+    assert message in done.err
     listed = shop.call("list", "--plugins", "--format", "json")
     assert listed.status == 0
-    assert said in listed.json["plugins"][0]["problem"]
+    assert message in listed.json["plugins"][0]["problem"]
 
 
-def test_a_sound_task_of_that_kind_runs(shop: Workshop, packages: Packages) -> None:
+def test_the_same_task_without_a_mistake_runs(shop: Workshop, packages: Packages) -> None:
     packages.add("strange", "hate.tasks", "odd = odd_sound:ODD", TASK)
     shop.script(task="odd")
     shop.interface()
     assert [record["outcome"] for record in shop.run()] == ["TP", "FP"] * 3
 
 
-def test_names_of_ours_and_of_two_packages_are_refused(shop: Workshop, packages: Packages) -> None:
+def test_built_in_names_and_names_of_two_packages_are_refused(shop: Workshop, packages: Packages) -> None:
     packages.add("usurper", "hate.tasks", "label = odd_label:ODD", TASK.replace('"odd"', '"label"'))
     packages.add("one", "hate.tasks", "odd = odd_one:ODD", TASK)
     packages.add("two", "hate.tasks", "odd = odd_two:ODD", TASK)
@@ -279,12 +281,12 @@ def test_names_of_ours_and_of_two_packages_are_refused(shop: Workshop, packages:
     assert {record["outcome"] for record in shop.run()} == {"TP", "TN"}  # the real label
     listed = shop.call("list", "--plugins", "--format", "json").json["plugins"]
     problems = {one["package"]: one["problem"] for one in listed}
-    assert "the name is built in" in problems["usurper"]
-    assert "in two packages, one 1.0 and two 1.0; uninstall one of them" in problems["one"]
+    assert "this name is built in" in problems["usurper"]
+    assert "provided by two packages, one 1.0 and two 1.0; uninstall one of them" in problems["one"]
     shop.script(task="odd")
     told = shop.call("run", "toy")
     assert (told.status, told.err) == (
-        2, "hate: hate.tasks: odd: in two packages, one 1.0 and two 1.0; uninstall one of them\n",
+        2, "hate: hate.tasks: odd: provided by two packages, one 1.0 and two 1.0; uninstall one of them\n",
     )  # fmt: skip
 
 
@@ -298,8 +300,10 @@ BROKEN_MEASURES = [
 ]
 
 
-@pytest.mark.parametrize(("number", "source", "said"), [(n, *case) for n, case in enumerate(BROKEN_MEASURES)])
-def test_a_broken_measure_is_a_line(shop: Workshop, packages: Packages, number: int, source: str, said: str) -> None:
+@pytest.mark.parametrize(("number", "source", "message"), [(n, *case) for n, case in enumerate(BROKEN_MEASURES)])
+def test_a_broken_measure_is_an_error_of_one_line(
+    shop: Workshop, packages: Packages, number: int, source: str, message: str
+) -> None:
     packages.add("strange", "hate.measures", f"odd = odd_measure_{number}:ODD", source)
     shop.script()
     shop.interface()
@@ -307,16 +311,16 @@ def test_a_broken_measure_is_a_line(shop: Workshop, packages: Packages, number: 
     done = shop.call("rate", "out.jsonl", "--statistic", "odd")
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert done.err.startswith("hate: plug-in strange 1.0, entry hate.measures: odd: ")
-    assert said in done.err
+    assert message in done.err
 
 
-def test_names_that_are_measures_already_are_refused(shop: Workshop, packages: Packages) -> None:
+def test_names_of_existing_measures_are_refused(shop: Workshop, packages: Packages) -> None:
     for name in ("rate", "rank7", "cost"):
         source = MEASURE.format("print").replace("'odd'", f"'{name}'")
         packages.add(f"strange-{name}", "hate.measures", f"{name} = odd_measure_{name}:ODD", source)
     listed = shop.call("list", "--plugins", "--format", "json").json["plugins"]
     assert len(listed) == 3
-    assert all("the name is built in" in one["problem"] for one in listed)
+    assert all("this name is built in" in one["problem"] for one in listed)
 
 
 READER = "from harness.transcript.importing import Reader\nODD = Reader('odd', {})\n"
@@ -325,19 +329,24 @@ BROKEN_READERS = [
     (READER.format("'', bool, bool"), "what is missing"),
     (READER.format("'an odd file', lambda file: 1 / 0, bool"), "ZeroDivisionError"),
     (READER.format("'an odd file', lambda file: True, lambda file, options: 1 / 0"), "ZeroDivisionError"),
-    (READER.format("'an odd file', lambda file: True, lambda file, options: [3]"), "read returns something else"),
+    (
+        READER.format("'an odd file', lambda file: True, lambda file, options: [3]"),
+        "read returns something other than ImportedRun",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("number", "source", "said"), [(n, *case) for n, case in enumerate(BROKEN_READERS)])
-def test_a_broken_importer_is_a_line(shop: Workshop, packages: Packages, number: int, source: str, said: str) -> None:
+@pytest.mark.parametrize(("number", "source", "message"), [(n, *case) for n, case in enumerate(BROKEN_READERS)])
+def test_a_broken_importer_is_an_error_of_one_line(
+    shop: Workshop, packages: Packages, number: int, source: str, message: str
+) -> None:
     packages.add("strange", "hate.importers", f"odd = odd_reader_{number}:ODD", source)
     shop.write("t.csv", "y_true,y_pred\na,a\nb,a\n")
     done = shop.call("import", "t.csv")
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert "plug-in strange 1.0, entry hate.importers: odd: " in done.err
-    assert said in done.err
-    # Whoever says what it is needs no plug-in.
+    assert message in done.err
+    # With the importer named, no plug-in is needed.
     assert shop.call("import", "t.csv", "--from", "table").status == 0
 
 

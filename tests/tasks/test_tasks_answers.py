@@ -1,4 +1,4 @@
-"""Every shape of an answer in every task, against the rules of the design page."""
+"""Every form of an answer in every task, against the rules of the task."""
 
 import math
 import sys
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.interface.wire import plain
@@ -16,8 +16,9 @@ from harness.tasks import TASKS
 from harness.tasks.answers import shown
 from harness.tasks.label import best_and_lead
 from harness.tasks.task import AnswerError, TaskRules
+from tests.simulation import examples
 
-quickly = settings(deadline=None, derandomize=True, max_examples=150)
+quickly = examples(150)
 POSITIVE = Case("1", "in", "3")
 NEGATIVE = Case("2", "in", "3", positive=False, truth="5")
 BLANK = Case("3", "in", "", positive=False)
@@ -84,7 +85,7 @@ def test_answers_of_a_label_test(raw: object, expected: Answer) -> None:
         ["\udcff", 1], {"a\ud800": 1}, b"3", object(), {"3": 10**400},
     ],
 )  # fmt: skip
-def test_what_is_no_answer_of_a_label_test(raw: object) -> None:
+def test_what_is_not_an_answer_of_a_label_test(raw: object) -> None:
     with pytest.raises(AnswerError) as caught:
         answer("label", raw)
     assert "\n" not in str(caught.value)
@@ -112,7 +113,7 @@ def test_answers_of_a_value_test(raw: object, expected: float) -> None:
 
 @pytest.mark.parametrize("task", ["score", "value"])
 @pytest.mark.parametrize("raw", [None, "", {"score": None, "value": None}, {"score": "", "value": ""}])
-def test_nothing_is_a_refusal(task: str, raw: object) -> None:
+def test_an_empty_answer_is_a_refusal(task: str, raw: object) -> None:
     assert answer(task, raw) == REFUSAL
 
 
@@ -125,7 +126,7 @@ def test_nothing_is_a_refusal(task: str, raw: object) -> None:
         b"1", 1j, 10**400, object(),
     ],
 )  # fmt: skip
-def test_what_is_no_number(task: str, raw: object) -> None:
+def test_what_is_not_a_number(task: str, raw: object) -> None:
     with pytest.raises(AnswerError, match="number"):
         answer(task, raw)
 
@@ -147,7 +148,7 @@ def test_what_is_no_number(task: str, raw: object) -> None:
         ("value", np.float64(3.5), Answer(3.5, 0.5)),
     ],
 )
-def test_numpy_answers_are_those_of_python(task: str, raw: Any, expected: Answer) -> None:
+def test_numpy_answers_equal_those_of_python(task: str, raw: Any, expected: Answer) -> None:
     assert answer(task, plain(raw)) == expected
 
 
@@ -158,12 +159,12 @@ def test_best_and_lead_equal_a_brute_force_twin(scores: Mapping[str, int]) -> No
     best = max(scores.values())
     name = next(label for label, score in scores.items() if score == best)
     second = max(score for label, score in scores.items() if label != name)
-    found = best_and_lead(dict[object, object](scores.items()))
-    assert found == Answer(name, float(best - second))
+    result = best_and_lead(dict[object, object](scores.items()))
+    assert result == Answer(name, float(best - second))
 
 
 def test_a_lead_or_an_error_is_never_infinite() -> None:
-    """JSON has no infinity: an infinite score would be recorded as none, which passes every threshold."""
+    """JSON has no infinity: an infinite score would be recorded as missing, which passes every threshold."""
     assert answer("label", {"a": 1e308, "b": -1e308}) == Answer("a", sys.float_info.max)
     far = Case("1", "in", "-1e308")
     assert answer("value", 1e308, far) == Answer(1e308, sys.float_info.max)
@@ -205,7 +206,7 @@ def test_a_tie_leads_by_nothing_and_passes_the_default_threshold() -> None:
     ("rules", "accepted", "refused"),
     [(SIMILARITY, (0.5, 0.6, 9), (0.4999, -1)), (DISTANCE, (0.5, 0.4, -9), (0.5001, 2))],
 )
-def test_a_score_is_accepted_from_the_threshold_on(
+def test_a_score_at_the_threshold_is_accepted(
     rules: TaskRules, accepted: tuple[float, ...], refused: tuple[float, ...]
 ) -> None:
     for score in accepted:
@@ -258,28 +259,28 @@ def test_a_negative_value_case_without_a_claim_accepts_any_number() -> None:
     assert answer("value", 17, BLANK) == Answer(17.0)
 
 
-@pytest.mark.parametrize(("expect", "relative", "said"), [
+@pytest.mark.parametrize(("expect", "relative", "message"), [
     ("three", False, "expect 'three' is not a number"), ("nan", False, "not a finite number"),
     ("0", True, "expect is 0"), ("-0.0", True, "expect is 0"),
 ])  # fmt: skip
-def test_value_cases_need_a_number_to_be_compared_with(expect: str, relative: bool, said: str) -> None:
+def test_value_cases_need_a_number_to_compare_with(expect: str, relative: bool, message: str) -> None:
     mistake = TASKS["value"].case_mistake(Case("1", "in", expect), TaskRules(relative_tolerance=relative))
     assert mistake is not None
-    assert said in mistake
+    assert message in mistake
 
 
 @quickly
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(), lambda inner: st.lists(inner)
        | st.dictionaries(st.text(), inner), max_leaves=8))  # fmt: skip
 def test_any_json_is_an_answer_or_an_answer_error(raw: Any) -> None:
-    """Whatever a program says, a trial can be recorded as JSON that reads back."""
+    """Whatever a program answers, the trial can be recorded as JSON and read back."""
     for name, task in TASKS.items():
         try:
-            found = task.answer(raw, POSITIVE, SIMILARITY)
+            result = task.answer(raw, POSITIVE, SIMILARITY)
         except AnswerError:
             continue
-        assert found.score is None or math.isfinite(found.score), name
-        assert str(found.actual).encode()
+        assert result.score is None or math.isfinite(result.score), name
+        assert str(result.actual).encode()
 
 
 def test_long_answers_are_shown_shortened() -> None:
@@ -290,6 +291,6 @@ def test_long_answers_are_shown_shortened() -> None:
 @pytest.mark.parametrize("positive", [True, False])
 @pytest.mark.parametrize("accepted", [True, False])
 def test_the_table_of_outcomes(positive: bool, accepted: bool) -> None:
-    found = Outcome.of(positive=positive, accepted=accepted)
-    assert found.positive is positive
-    assert found.success is (positive == accepted)
+    result = Outcome.of(positive=positive, accepted=accepted)
+    assert result.positive is positive
+    assert result.success is (positive == accepted)

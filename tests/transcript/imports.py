@@ -1,4 +1,4 @@
-"""Logs that other tools wrote, and what importing one leaves behind."""
+"""Logs of other tools, and helpers to import them."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ PROMPTFOO = DATA / "promptfoo"
 
 
 def import_one(shop: Workshop, *words: str | Path) -> tuple[Record, dict[str, Record]]:
-    """The header and the records by id of the one transcript that an import leaves; it must be valid."""
+    """The header and the records by id of the one transcript that an import writes; it must be valid."""
     done = shop.call("import", *words, "-o", "out.jsonl", "--force")
     assert done.status == 0, done.err
     assert shop.call("check", "out.jsonl").out.startswith("out.jsonl: a valid transcript")
@@ -27,7 +27,7 @@ def outcomes(records: dict[str, Record]) -> dict[str, str]:
 
 
 def refused(shop: Workshop, *words: str | Path) -> str:
-    """The one line that an import ends with; nothing is left of it."""
+    """The one line that a failing import prints; it leaves nothing behind."""
     before = sorted(shop.folder.rglob("*"))
     done: Done = shop.call("import", *words)
     assert done.status == 2, done

@@ -1,4 +1,4 @@
-"""Files that were cut short, made to harm, or are something else: a line each, and nothing left behind."""
+"""Truncated, hostile and foreign files: each is one line, and nothing is left behind."""
 
 import json
 import struct
@@ -47,10 +47,10 @@ def sample(**more: object) -> str:
         (b'{"a":' * DEEP, "not JSON"),
         (b'{"a": NaN}', "not JSON|neither a finite number"),
         (b'{"a": 1e999}', "Number out of range"),
-        (b'{"a": true, "a": false}', "'a' is there twice"),
+        (b'{"a": true, "a": false}', "'a' appears twice"),
         (b'{"x": "\\ud800", "y": NaN}', "not JSON"),
         (b"id,y_true,y_pred\n1,a\n", "2 fields, the header has 3"),
-        (b"id,y_true,y_pred\n1,a,b\n1,b,b\n", "id '1' is there twice"),
+        (b"id,y_true,y_pred\n1,a,b\n1,b,b\n", "id '1' appears twice"),
         (b"id,y_true,y_pred\n,a,b\n", "no id; every case needs one"),
         (b"id,y_true,y_pred\n1,,b\n", "no true label"),
         (b"id,y_true,y_pred\n", "no rows"),
@@ -60,8 +60,8 @@ def sample(**more: object) -> str:
         (b"id,success\n1,maybe\n", "'maybe' is neither a finite number nor true or false"),
         (b'{"id": 1, "success": true}\n{"id": 2', ":2: not JSON"),
         (b'{"id": 1, "success": true}\n[]\n', ":2: not as expected"),
-        (b'{"hate": "transcript", "format": 1}\n{}\n', "a transcript already"),
-        (b'{"doc_id": 1, "resps": [], "acc": 1.0}\n{"doc_id": 1, "resps": [], "acc": 0.0}\n', "there twice"),
+        (b'{"hate": "transcript", "format": 1}\n{}\n', "already a transcript"),
+        (b'{"doc_id": 1, "resps": [], "acc": 1.0}\n{"doc_id": 1, "resps": [], "acc": 0.0}\n', "appears twice"),
         (b'{"doc_id": 1, "resps": [], "acc": NaN}\n', "neither a finite number"),
         (b'{"doc_id": 1, "resps": []}\n', "no answer has a mark"),
         (b'{"status": "success", "eval": 3}', "not as expected"),
@@ -82,9 +82,9 @@ def test_a_file_that_is_not_there(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize("kept", [10, 1000, 5000, -30])
-def test_an_archive_that_was_cut_short(shop: Workshop, kept: int) -> None:
+def test_a_truncated_archive(shop: Workshop, kept: int) -> None:
     shop.write("cut.eval", (INSPECT / "capitals_zstd.eval").read_bytes()[:kept])
-    assert "cut.eval: damaged or cut short" in refused(shop, "cut.eval", "--metric", "match")
+    assert "cut.eval: damaged or incomplete" in refused(shop, "cut.eval", "--metric", "match")
 
 
 @pytest.mark.parametrize("name", ["capitals_zstd.eval", "capitals_deflate.eval"])
@@ -112,10 +112,10 @@ def test_a_member_that_unpacks_to_far_too_much(shop: Workshop) -> None:
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, inspect_ai.ZSTANDARD])
 def test_a_member_that_lies_about_its_size(shop: Workshop, method: int) -> None:
-    """The index promises ten bytes; what is packed would be 64 MiB."""
+    """The index claims ten bytes; the member unpacks to 64 MiB."""
     path = shop.write("liar.eval", crafted_archive(b" " * (64 << 20), method, 10))
     line = refused(shop, path)
-    # The standard library stops after ten bytes and is content with them; they are not JSON.
+    # The standard library stops after ten bytes without an error; they are not JSON.
     assert "header.json: damaged" in line or "header.json: not JSON" in line
 
 
@@ -130,7 +130,7 @@ def test_a_member_of_several_frames(shop: Workshop) -> None:
 
 
 def crafted_archive(content: bytes, method: int, claimed: int) -> bytes:
-    """A zip with one member, header.json, said to be of so many bytes."""
+    """A zip with one member, header.json, that claims this size."""
     if method == zipfile.ZIP_DEFLATED:
         squeeze = zlib.compressobj(wbits=-15)
         return one_member(squeeze.compress(content) + squeeze.flush(), method, content[:claimed])
@@ -148,7 +148,7 @@ def zstd(content: bytes) -> bytes:
 
 
 def one_member(packed: bytes, method: int, claimed: bytes) -> bytes:
-    """A zip whose header.json is said to unpack to these bytes; fields as in APPNOTE.TXT of PKWARE."""
+    """A zip whose header.json claims to unpack to these bytes; fields as in APPNOTE.TXT of PKWARE."""
     name = b"header.json"
     fields = (20, 0, method, 0, 33, zlib.crc32(claimed), len(packed), len(claimed), len(name), 0)
     local = struct.pack("<4s5H3L2H", b"PK\x03\x04", *fields) + name
@@ -174,10 +174,10 @@ def test_members_that_cannot_be_used(shop: Workshop, content: str | bytes, said:
 
 
 def test_the_same_sample_twice(shop: Workshop) -> None:
-    assert "id '1' is there twice" in refused(shop, archive(shop, a=sample(), b=sample()))
+    assert "id '1' appears twice" in refused(shop, archive(shop, a=sample(), b=sample()))
 
 
-def test_samples_of_which_some_lack_an_epoch(shop: Workshop) -> None:
+def test_samples_with_missing_epochs(shop: Workshop) -> None:
     path = archive(shop, a=sample(), b=sample(epoch=2), c=sample(id=2))
     assert "3 answers to 2 cases" in refused(shop, path)
     _, records = import_one(shop, path, "--partial")
@@ -185,7 +185,9 @@ def test_samples_of_which_some_lack_an_epoch(shop: Workshop) -> None:
 
 
 def test_repeats_that_disagree_about_the_truth(shop: Workshop) -> None:
-    assert "has another ground truth" in refused(shop, archive(shop, a=sample(), b=sample(epoch=2, target="y")))
+    assert "has a different ground truth than before" in refused(
+        shop, archive(shop, a=sample(), b=sample(epoch=2, target="y"))
+    )
 
 
 def test_names_cannot_lead_out_of_the_folder(shop: Workshop) -> None:
@@ -203,13 +205,13 @@ def test_names_cannot_lead_out_of_the_folder(shop: Workshop) -> None:
 def test_logs_of_inspect_ai_need_no_extra(shop: Workshop) -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert any(name.startswith("zstandard") for name in project["dependencies"])
-    # Old commands name it.
+    # Old commands still name it.
     assert project["optional-dependencies"]["import"] == []
     for kind in ("zstd", "deflate"):
         assert import_one(shop, INSPECT / f"capitals_{kind}.eval", "--metric", "match")
 
 
-def test_the_extra_all_has_every_extra_but_that_of_the_tests() -> None:
+def test_the_extra_all_has_every_extra_but_test() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     named = set(extras["all"][0].partition("[")[2].rstrip("]").split(","))
@@ -240,7 +242,7 @@ def test_a_full_disk_leaves_nothing(shop: Workshop) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, handler)
-    assert "File too large; make room, or choose another place with -o" in line
+    assert "File too large; free some space, or choose another place with -o" in line
 
 
 def refused_keeping_folders(shop: Workshop) -> str:

@@ -1,4 +1,4 @@
-"""Whatever stands in a file, a user is told in words; and what is taken can be written."""
+"""Any content of a file is imported or leads to a message; what is imported can be written."""
 
 import json
 import tempfile
@@ -43,7 +43,7 @@ WISHES = [
 
 
 def outcome(text: str, options: ImportOptions) -> str | Sequence[Trial]:
-    """What an import says or takes; any other exception is a failure of the test."""
+    """The message or the records of an import; any other exception fails the test."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file"
         path.write_text(text, encoding="utf-8")
@@ -60,13 +60,13 @@ def test_any_document_is_a_transcript_or_an_error(documents: list[object], alone
     for trial in [] if isinstance(found, str) else found:
         again = msgspec.json.decode(msgspec.json.encode(trial), type=Trial)
         assert again.id == trial.id
-        # No number was lost on the way, as one that is not finite would be.
+        # No number was lost, as one that is not finite would be.
         assert again.values == trial.values
         assert again.values is UNSET or None not in again.values.values()
 
 
 @given(st.data())
-def test_any_change_to_a_real_log_is_told_in_words(data: st.DataObject) -> None:
+def test_any_change_to_a_real_log_is_imported_or_an_error(data: st.DataObject) -> None:
     log = document(INSPECT / "graded.json")
     place, key = data.draw(st.sampled_from(list(places(log))))
     place[key] = data.draw(DOCUMENTS)
@@ -74,7 +74,7 @@ def test_any_change_to_a_real_log_is_told_in_words(data: st.DataObject) -> None:
 
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every place in a document where something else could stand."""
+    """Every place in a document that could hold something else."""
     for key in value if isinstance(value, dict) else range(len(value)):
         yield value, key
         if isinstance(value[key], dict | list):

@@ -1,4 +1,4 @@
-"""Tables of predictions, tables with columns of one's own, and mappings of ids to results."""
+"""Tables of predictions, tables with any columns, and mappings of ids to results."""
 
 import csv
 import io
@@ -66,7 +66,7 @@ def test_detections_agree_with_scikit_learn(shop: Workshop) -> None:
         ("True Label", "pred"),
     ],
 )
-def test_usual_names_of_columns_are_known(shop: Workshop, true: str, predicted: str) -> None:
+def test_usual_column_names_are_recognised(shop: Workshop, true: str, predicted: str) -> None:
     rows: list[dict[str, object]] = [{"Unnamed: 0": "a", true: "cat", predicted: "cat"}]
     rows.append({"Unnamed: 0": "b", true: "dog", predicted: "cat"})
     shop.write("p.csv", table(rows))
@@ -77,8 +77,8 @@ def test_usual_names_of_columns_are_known(shop: Workshop, true: str, predicted: 
     }
 
 
-def test_a_label_has_its_lead_as_score(shop: Workshop) -> None:
-    """Also where the answer is not the likeliest class: then it lags behind."""
+def test_the_score_of_a_label_is_its_lead(shop: Workshop) -> None:
+    """Also if the answer is not the likeliest class: then it is negative."""
     shop.write("p.csv", "y_true;y_pred;proba_a;proba_b;proba_c\na;a;0.5;0.25;0.25\nb;c;0.5;0.25;0.25\nc;;1;0;0\n")
     header, records = import_one(shop, "p.csv")
     assert [record.get("score") for record in records.values()] == [0.25, -0.25, None]
@@ -87,20 +87,20 @@ def test_a_label_has_its_lead_as_score(shop: Workshop) -> None:
     assert list(records) == ["1", "2", "3"]
 
 
-def test_rows_without_ids_are_said_to_be_matched_by_number(shop: Workshop) -> None:
+def test_a_note_says_that_rows_without_ids_are_matched_by_number(shop: Workshop) -> None:
     shop.write("p.csv", "y_true,y_pred\na,a\n")
     assert "rows are matched by their number" in shop.call("import", "p.csv").err
 
 
 def test_the_positive_class_can_be_named(shop: Workshop) -> None:
     shop.write("p.csv", "id,y_true,y_pred,y_score\n1,ham,spam,0.7\n2,spam,spam,0.9\n3,ham,ham,0.1\n")
-    assert "--positive-label names the class" in refused(shop, "p.csv")
+    assert "which class is the score for? name it with --positive-label" in refused(shop, "p.csv")
     assert "not among the labels ham, spam" in refused(shop, "p.csv", "--positive-label", "eggs")
     _, records = import_one(shop, "p.csv", "--positive-label", "spam")
     assert outcomes(records) == {"1": "FP", "2": "TP", "3": "TN"}
 
 
-def test_scores_without_predictions_need_a_bar(shop: Workshop) -> None:
+def test_scores_without_predictions_need_a_threshold(shop: Workshop) -> None:
     text = "\n".join(",".join(row.split(",")[:2] + row.split(",")[3:4]) for row in DETECTION.splitlines()[:-1])
     shop.write("p.csv", text)
     assert "a score alone needs --success-at X" in refused(shop, "p.csv")
@@ -109,7 +109,7 @@ def test_scores_without_predictions_need_a_bar(shop: Workshop) -> None:
     assert header["params"] == {"metric": "correct", "threshold": 0.4}
 
 
-def test_a_bar_overrules_predictions(shop: Workshop) -> None:
+def test_a_threshold_overrides_predictions(shop: Workshop) -> None:
     shop.write("p.csv", DETECTION)
     _, records = import_one(shop, "p.csv", "--success-at", "0.3")
     assert outcomes(records) == {"r1": "TP", "r2": "FP", "r3": "TN", "r4": "TP", "r5": "FN"}
@@ -124,8 +124,8 @@ def test_probabilities_of_two_classes_are_scores(shop: Workshop) -> None:
     assert header["test"]["task"] == "score"
 
 
-def test_other_truths_are_another_test(shop: Workshop) -> None:
-    """Rows that are matched by number alone must not be compared when they are of other data."""
+def test_different_truths_are_a_different_test(shop: Workshop) -> None:
+    """Rows that are matched by number alone must not be compared if they are of different data."""
     shop.write("a.csv", "y_true,y_pred\n1,1\n0,0\n")
     shop.write("b.csv", "y_true,y_pred\n0,1\n1,0\n")
     digests = {import_one(shop, name)[0]["test"]["digest"] for name in ("a.csv", "b.csv")}
@@ -167,7 +167,7 @@ def test_negative_cases_of_a_table(shop: Workshop) -> None:
     assert outcomes(records) == {"1": "TP", "2": "FN", "3": "TN", "4": "FP"}
 
 
-def test_a_score_alone_needs_a_bar(shop: Workshop) -> None:
+def test_a_score_alone_needs_a_threshold(shop: Workshop) -> None:
     shop.write("t.tsv", "id\tmatch\tsame\n1\t0.5\ttrue\n2\t0.9\tfalse\n3\t0.4\tfalse\n4\t\ttrue\n")
     assert "--success-at" in refused(shop, "t.tsv", "--score", "match", "--positive", "same")
     header, records = import_one(shop, "t.tsv", "--score", "match", "--positive", "same", "--success-at", "0.5")
@@ -190,11 +190,11 @@ def test_strata_crossed_and_contradicted(shop: Workshop) -> None:
     assert header["design"] == {"stratum": ["day", "place"]}
     assert [record["stratum"] for record in records.values()] == ["mon/x\\/y", "tue/z", "tue/z"]
     line = refused(shop, "t.csv", "--success", "ok", "--stratum", "day", "--psu", "subject")
-    assert "PSU 's1' lies in two strata, 'mon' and 'tue'" in line
+    assert "PSU 's1' is in two strata, 'mon' and 'tue'" in line
     assert "did you mean 'subject'?" in refused(shop, "t.csv", "--success", "ok", "--psu", "subjct")
 
 
-def test_long_texts_are_no_columns_unless_asked_for(shop: Workshop) -> None:
+def test_long_texts_are_columns_only_if_the_design_names_them(shop: Workshop) -> None:
     document = "word " * 100
     shop.write("t.csv", f"id,ok,text\n1,1,{document}\n2,0,short\n")
     _, records = import_one(shop, "t.csv", "--success", "ok")
@@ -221,7 +221,7 @@ def test_lines_may_lack_an_answer(shop: Workshop) -> None:
     )
 
 
-def test_columns_that_nobody_named(shop: Workshop) -> None:
+def test_unnamed_columns_are_an_error(shop: Workshop) -> None:
     shop.write("t.csv", "a,b\n1,2\n")
     assert refused(shop, "t.csv").endswith("or --expect and --actual; columns: a, b")
     assert "no column 'x'" in refused(shop, "t.csv", "--success", "x")
@@ -248,9 +248,9 @@ def test_swe_bench_lists(shop: Workshop) -> None:
     _, records = import_one(shop, "m.json")
     assert outcomes(records) == {"a__b-1": "TP", "a__b-2": "FN", "a__b-3": "FN", "a__b-4": "FN"}
     assert [name for name, record in records.items() if "error" in record] == ["a__b-3"]
-    # As the leaderboard's archive has it: what was tried in vain is not listed.
+    # As in the leaderboard's archive, which does not list what was tried and failed.
     shop.write("only.json", json.dumps({"resolved": ["a", "b"], "no_generation": ["c"], "no_logs": []}))
-    assert "which ids were tried and not resolved?" in refused(shop, "only.json")
+    assert "no list says which ids were tried and not resolved; list all under" in refused(shop, "only.json")
 
 
 def test_plain_mappings(shop: Workshop) -> None:

@@ -36,9 +36,7 @@ def totals(folder: Path, task: str) -> dict[str, float]:
         ("sums", "exact_match,flexible-extract", "exact_match,flexible-extract"),
     ],
 )
-def test_lm_eval_has_the_rate_that_lm_eval_says(
-    shop: Workshop, folder: Path, task: str, metric: str, total: str
-) -> None:
+def test_lm_eval_rates_agree_with_lm_eval(shop: Workshop, folder: Path, task: str, metric: str, total: str) -> None:
     header, records = import_one(shop, sample_file(folder, task), "--metric", metric)
     right = sum(outcome == "TP" for outcome in outcomes(records).values())
     assert right / len(records) == pytest.approx(totals(folder, task)[total])
@@ -70,13 +68,13 @@ def test_lm_eval_reads_the_answer_of_the_chosen_filter(shop: Workshop) -> None:
     assert [flexible["3"][key] for key in ("outcome", "actual")] == ["TP", "42"]
 
 
-def test_lm_eval_asks_which_metric_counts(shop: Workshop) -> None:
+def test_lm_eval_with_several_metrics_needs_a_choice(shop: Workshop) -> None:
     line = refused(shop, sample_file(TOY, "colours"))
-    assert line.endswith("has the metrics 'acc', 'acc_norm'; choose one with --metric (all are kept as values)")
+    assert line.endswith("several metrics: 'acc', 'acc_norm'; choose one with --metric (all are kept as values)")
     assert "did you mean 'acc_norm'?" in refused(shop, sample_file(TOY, "colours"), "--metric", "acc_nrm")
 
 
-def test_lm_eval_without_its_summary_goes_by_the_names(shop: Workshop) -> None:
+def test_lm_eval_without_its_summary_uses_file_names(shop: Workshop) -> None:
     text = sample_file(TOY, "colours").read_text(encoding="utf-8")
     shop.write("some-model/samples_leaderboard_mmlu_2026-11-16T03-19-18.439648.jsonl", text)
     folder = shop.folder / "some-model"
@@ -155,7 +153,7 @@ def test_all_three_logs_of_one_dataset_are_one_test(shop: Workshop) -> None:
 
 def test_inspect_partial_credit_is_never_rounded(shop: Workshop) -> None:
     graded = INSPECT / "graded.json"
-    assert "has the metrics 'overlap', 'parts.length', 'parts.known', 'unsure'" in refused(shop, graded)
+    assert "several metrics: 'overlap', 'parts.length', 'parts.known', 'unsure'" in refused(shop, graded)
     line = refused(shop, graded, "--metric", "overlap")
     assert "overlap is 0.666667, neither 0 nor 1; --success-at X" in line
     assert "parts.known" in line
@@ -163,19 +161,19 @@ def test_inspect_partial_credit_is_never_rounded(shop: Workshop) -> None:
     assert {name: (r["outcome"], round(r["score"], 3)) for name, r in records.items()} == {
         "1": ("TP", 0.667), "2": ("TP", 1.0), "3": ("FN", 0.5),
     }  # fmt: skip
-    # The mark is a score and the bar a threshold, so that other bars cost nothing.
+    # The mark is a score with a threshold, so that other thresholds cost nothing.
     assert header["test"]["task"] == "score"
     assert header["params"] == {"metric": "overlap", "threshold": 0.6}
 
 
-def test_inspect_gives_nan_to_what_it_did_not_score(shop: Workshop) -> None:
+def test_inspect_nan_means_not_scored(shop: Workshop) -> None:
     assert b"NaN" in (INSPECT / "graded.json").read_bytes()
     _, records = import_one(shop, INSPECT / "graded.json", "--metric", "unsure")
     assert outcomes(records) == {"1": "TP", "2": "FN", "3": "TP"}
     assert (records["2"]["error"], records["2"]["message"]) == ("answer", "no mark by unsure")
 
 
-def test_a_log_without_its_end_is_refused_unless_partial(shop: Workshop) -> None:
+def test_an_unfinished_log_is_refused_unless_partial(shop: Workshop) -> None:
     target = shop.folder / "killed.eval"
     with zipfile.ZipFile(INSPECT / "capitals_deflate.eval") as whole, zipfile.ZipFile(target, "w") as killed:
         for name in ("_journal/start.json", "samples/peru_epoch_1.json", "samples/france_epoch_1.json"):
@@ -195,8 +193,8 @@ def test_a_log_with_samples_missing_is_refused(shop: Workshop) -> None:
     assert "it has 2 of 6 samples; --partial" in refused(shop, "short.json", "--metric", "match")
 
 
-def test_inspect_logs_of_one_score_and_of_limits(shop: Workshop) -> None:
-    """`score` instead of `scores` is how logs of 2024 were; a limit may leave a sample without any."""
+def test_inspect_logs_with_one_score_and_with_limits(shop: Workshop) -> None:
+    """Logs of 2024 have `score` instead of `scores`; a limit may leave a sample without any."""
     samples = [
         {"id": 1, "epoch": 1, "target": ["yes", "y"], "score": {"value": "C", "answer": "y"}},
         {"id": 2, "epoch": 1, "target": "no", "scores": {}, "limit": {"type": "time", "limit": 5}},
@@ -212,7 +210,7 @@ def test_inspect_logs_of_one_score_and_of_limits(shop: Workshop) -> None:
     assert records["3"]["actual"] == "?"
 
 
-def test_promptfoo_has_the_totals_that_promptfoo_says(shop: Workshop) -> None:
+def test_promptfoo_totals_agree_with_promptfoo(shop: Workshop) -> None:
     done = shop.call("import", PROMPTFOO / "capitals.json", "--format", "json")
     rows = done.json["rows"]
     stats = document(PROMPTFOO / "capitals.json")["results"]["stats"]

@@ -1,4 +1,4 @@
-"""Marks of other tools as values of records; truth are the means that the tools themselves give beside the samples."""
+"""Marks of other tools as values of records, checked against the means that the tools report."""
 
 import json
 import math
@@ -24,7 +24,7 @@ def mean(records: dict[str, Record], name: str) -> float:
 
 
 def lm_eval_samples(shop: Workshop, *metrics: dict[str, Any], name: str = "samples_qa.jsonl") -> Path:
-    """A document each: graded metrics beside one of zeros and ones, as tasks of questions and answers have them."""
+    """One document for each mapping of metrics, graded or of zeros and ones, as in question answering."""
     lines = [
         {"doc_id": n, "doc": {"question": f"q{n}"}, "target": "a", "arguments": {}, "resps": [["a b"]],
          "filtered_resps": ["a b"], "filter": "none", "metrics": list(marks), **marks}
@@ -34,7 +34,7 @@ def lm_eval_samples(shop: Workshop, *metrics: dict[str, Any], name: str = "sampl
 
 
 @pytest.mark.parametrize("folder", ["toy__longest-word", "dummy"])
-def test_lm_eval_means_are_those_of_lm_eval(shop: Workshop, folder: str) -> None:
+def test_lm_eval_means_agree_with_lm_eval(shop: Workshop, folder: str) -> None:
     totals = document(next((LM_EVAL / folder).glob("results_*.json")))["results"]
     _, records = import_one(shop, next((LM_EVAL / folder).glob("samples_colours_*")), "--metric", "acc_norm")
     for metric in ("acc", "acc_norm"):
@@ -46,7 +46,7 @@ def test_lm_eval_means_are_those_of_lm_eval(shop: Workshop, folder: str) -> None
         assert mean(records, f"exact_match_{name}") == pytest.approx(totals["sums"][f"exact_match,{name}"])
 
 
-def test_inspect_means_are_those_of_inspect(shop: Workshop) -> None:
+def test_inspect_means_agree_with_inspect(shop: Workshop) -> None:
     _, records = import_one(shop, INSPECT / "graded.json", "--metric", "parts.known")
     names = {"overlap": "overlap", "length": "parts.length", "known": "parts.known", "unsure": "unsure"}
     for score in document(INSPECT / "graded.json")["results"]["scores"]:
@@ -61,7 +61,7 @@ def test_inspect_samples_in_error_have_no_values(shop: Workshop) -> None:
     assert records["japan"]["values"] == {"includes": 0.0, "match": 0.0}
 
 
-def test_promptfoo_sums_are_those_of_promptfoo(shop: Workshop) -> None:
+def test_promptfoo_sums_agree_with_promptfoo(shop: Workshop) -> None:
     assert shop.call("import", PROMPTFOO / "capitals.json").status == 0
     for prompt in document(PROMPTFOO / "capitals.json")["results"]["prompts"]:
         records = shop.records(f"transcripts/capitals/{prompt['provider'].replace(' ', '_')}.jsonl")
@@ -73,7 +73,7 @@ def test_promptfoo_sums_are_those_of_promptfoo(shop: Workshop) -> None:
             assert math.fsum(one.get(name, 0.0) for one in values) == pytest.approx(total)
 
 
-def test_tables_keep_the_mark_that_decides_and_the_columns_that_are_named(shop: Workshop) -> None:
+def test_tables_keep_the_deciding_mark_and_the_named_columns(shop: Workshop) -> None:
     shop.write("t.csv", "id,grade,f1,note,n\na,7,0.5,x,1\nb,3,,y,2\nc,9,nan,z,3\nd,2, 1e-3,z,4\n")
     words = ("t.csv", "--success", "grade", "--success-at", "5", "--value", "f1,n")
     _, records = import_one(shop, *words)
@@ -82,16 +82,16 @@ def test_tables_keep_the_mark_that_decides_and_the_columns_that_are_named(shop: 
         {"grade": 7.0, "f1": 0.5, "n": 1.0}, {"grade": 3.0, "n": 2.0}, {"grade": 9.0, "n": 3.0},
         {"grade": 2.0, "f1": 0.001, "n": 4.0},
     ]  # fmt: skip
-    # What is a number of the answer is no column of the case, unless the design says so.
+    # A number of the answer is not a column of the case, unless the design names it.
     assert records["a"]["columns"] == {"note": "x"}
     assert import_one(shop, *words, "--psu", "n")[1]["a"]["columns"] == {"note": "x", "n": "1"}
-    # One at a time is the same.
+    # One option each is the same.
     again = import_one(shop, *words[:-1], "f1", "--value", "n")[1]
     assert again == records
 
 
-def test_predictions_keep_the_columns_that_are_named_and_their_scores(shop: Workshop) -> None:
-    """The comparison of truth and prediction is the outcome itself, and no metric of another tool."""
+def test_predictions_keep_the_named_columns_and_their_scores(shop: Workshop) -> None:
+    """The comparison of truth and prediction is the outcome itself, not a metric of another tool."""
     shop.write("p.csv", "y_true,y_pred,proba_a,proba_b,cost\na,a,0.75,0.25,3\nb,a,0.5,0.5,1\n")
     _, records = import_one(shop, "p.csv")
     assert [record.get("values") for record in records.values()] == [None, None]
@@ -103,7 +103,7 @@ def test_predictions_keep_the_columns_that_are_named_and_their_scores(shop: Work
     assert [record["score"] for record in kept.values()] == [record["score"] for record in records.values()]
 
 
-def test_lines_have_values_by_dotted_names_and_need_not_all_have_them(shop: Workshop) -> None:
+def test_json_lines_have_values_by_dotted_names_and_may_lack_them(shop: Workshop) -> None:
     rows = [
         {"id": 1, "ok": True, "judge": {"f1": 0.5}},
         {"id": 2, "ok": False},
@@ -114,7 +114,7 @@ def test_lines_have_values_by_dotted_names_and_need_not_all_have_them(shop: Work
     assert [record["values"] for record in records.values()] == [{"judge.f1": 0.5, "ok": 1.0}, {"ok": 0.0}, {"ok": 1.0}]
 
 
-def test_swe_bench_reports_keep_all_that_they_say(shop: Workshop) -> None:
+def test_swe_bench_reports_keep_all_marks(shop: Workshop) -> None:
     report = {f"django__django-{n}": {"resolved": n > 1, "patch_exists": True, "steps": 10 * n} for n in range(3)}
     shop.write("gpt.json", json.dumps(report))
     _, records = import_one(shop, "gpt.json", "--psu", "repo")
@@ -138,7 +138,7 @@ def test_one_metric_of_zeros_and_ones_decides_beside_graded_ones(shop: Workshop)
     assert header["test"]["task"] == "label"
     assert outcomes(records) == {"0": "FN", "1": "TP", "2": "FN"}
     assert records["0"]["values"] == {"em": 0.0, "f1": 0.5, "rouge": 0.25}
-    assert "em decides, the only metric of zeros and ones; --metric takes another" in shop.call("import", path).err
+    assert "em decides, the only metric of zeros and ones; --metric chooses another" in shop.call("import", path).err
 
 
 @pytest.mark.parametrize(
@@ -147,14 +147,14 @@ def test_one_metric_of_zeros_and_ones_decides_beside_graded_ones(shop: Workshop)
         # All graded: nothing says what was right.
         ([{"f1": 0.5}], (), "f1 is 0.5, neither 0 nor 1; --success-at X says from which mark an answer is right "
                             "(the marks are kept as values, for hate compare --statistic)"),
-        ([{"f1": 0.5, "rouge": 7}], (), "has the metrics 'f1', 'rouge'; choose one with --metric, and --success-at X"),
+        ([{"f1": 0.5, "rouge": 7}], (), "several metrics: 'f1', 'rouge'; choose one with --metric, and --success-at X"),
         ([{"f1": 0.5, "em": 1}], ("--metric", "f1"), "f1 is 0.5, neither 0 nor 1; --success-at X"),
         # Two of zeros and ones.
         ([{"acc": 1, "em": 0, "f1": 0.5}], (), "choose one with --metric (all are kept as values)"),
-        # A bar says that a graded one is meant.
-        ([{"f1": 0.5, "em": 1}], ("--success-at", "0.5"), "has the metrics 'f1', 'em'; choose one"),
-        # Answers that the only one of zeros and ones does not speak of would all be errors.
-        ([{"f1": 0.5, "flag": 1}, {"f1": 0.5}], (), "has the metrics 'f1', 'flag'; choose one"),
+        # --success-at means a graded metric.
+        ([{"f1": 0.5, "em": 1}], ("--success-at", "0.5"), "several metrics: 'f1', 'em'; choose one"),
+        # Answers without the only metric of zeros and ones would all be errors.
+        ([{"f1": 0.5, "flag": 1}, {"f1": 0.5}], (), "several metrics: 'f1', 'flag'; choose one"),
         ([{"f1": 0.5, "em": math.nan}], ("--metric", "em"), "em: nan is neither a finite number nor true or false"),
         ([{"f1": 0.5, "em": math.inf}], ("--metric", "em", "--success-at", "1"), "em: inf is neither a finite number"),
     ],
@@ -166,7 +166,7 @@ def test_an_outcome_is_never_invented(
     assert said in line
 
 
-def test_marks_that_are_not_finite_are_left_out_where_they_do_not_decide(shop: Workshop) -> None:
+def test_marks_that_are_not_finite_are_left_out_unless_they_decide(shop: Workshop) -> None:
     path = lm_eval_samples(shop, {"em": 1, "ppl": math.inf, "f1": math.nan}, {"em": 0, "ppl": 12.5, "f1": 0.5})
     _, records = import_one(shop, path)
     assert [record["values"] for record in records.values()] == [{"em": 1.0}, {"em": 0.0, "f1": 0.5, "ppl": 12.5}]
@@ -189,13 +189,13 @@ def test_what_was_imported_is_read_again(shop: Workshop) -> None:
         assert columns.values[name].tolist() == [mark[name] for mark in marks]
 
 
-def test_the_identity_of_a_test_knows_nothing_of_values(shop: Workshop) -> None:
+def test_the_digest_does_not_depend_on_values(shop: Workshop) -> None:
     one, _ = import_one(shop, lm_eval_samples(shop, {"em": 1, "f1": 0.5}))
     other, _ = import_one(shop, lm_eval_samples(shop, {"em": 1}))
     assert one["test"] == other["test"]
 
 
-def test_the_values_are_told_in_a_line(shop: Workshop) -> None:
+def test_a_note_lists_the_values(shop: Workshop) -> None:
     err = shop.call("import", lm_eval_samples(shop, {"em": 1, "f1": 0.5}, {"em": 0, "f1": math.nan})).err
     assert "values kept: em, f1 (1 of 2); hate compare --statistic NAME compares them\n" in err
     # One line for all files.
@@ -225,7 +225,7 @@ def test_a_cell_that_is_not_a_number_is_named(shop: Workshop, cell: str, said: s
     assert line.startswith(f"hate: t.csv:3: f1: {said}")
 
 
-def test_values_that_are_not_there(shop: Workshop) -> None:
+def test_missing_values(shop: Workshop) -> None:
     shop.write("t.csv", "id,ok,rouge\na,1,0.5\n")
     line = refused(shop, "t.csv", "--success", "ok", "--value", "rogue")
     assert line == "hate: t.csv: no column 'rogue'; did you mean 'rouge'?"
@@ -235,10 +235,10 @@ def test_values_that_are_not_there(shop: Workshop) -> None:
     assert "n.jsonl:1: f1: {'deep': [1]} is neither" in refused(shop, "n.jsonl", "--success", "ok", "--value", "f1")
 
 
-def test_of_very_many_metrics_some_must_be_chosen(shop: Workshop) -> None:
+def test_too_many_metrics_need_a_choice(shop: Workshop) -> None:
     marks = {"em": 1, **{f"m{n}": 0.5 for n in range(100)}}
     path = lm_eval_samples(shop, marks)
-    assert "101 metrics, and a transcript keeps at most 100 as values; --value NAME says which" in refused(shop, path)
+    assert "101 metrics, but a transcript holds at most 100 values; choose with --value NAME" in refused(shop, path)
     _, records = import_one(shop, path, "--value", "m3,m4", "--value", "m5")
     assert records["0"]["values"] == {"em": 1.0, "m3": 0.5, "m4": 0.5, "m5": 0.5}
     del marks["m99"]
@@ -264,18 +264,18 @@ def test_names_can_be_typed(shop: Workshop) -> None:
 
 
 @given(st.lists(st.text(max_size=6) | st.text("a _-2", max_size=4), unique=True, max_size=20), st.randoms())
-def test_names_are_told_apart_whatever_their_order(names: list[str], rng: Any) -> None:
+def test_plain_names_are_unique_in_any_order(names: list[str], rng: Any) -> None:
     found = plain_names(names)
     assert len(set(found.values())) == len(names)
     assert all(plain and "," not in plain and not any(map(str.isspace, plain)) for plain in found.values())
-    # What can be typed already keeps its name.
+    # A plain name stays as it is.
     again = plain_names(found.values())
     assert again == {plain: plain for plain in found.values()}
     rng.shuffle(names)
     assert plain_names(names) == found
 
 
-def test_a_name_with_a_comma_is_one_name_where_there_is_such_a_one() -> None:
+def test_a_known_name_with_a_comma_is_one_name() -> None:
     assert split_names(["a,b", " c , a,b"], {"a,b", "c", "a", "b"}.__contains__) == ["a,b", "c", "a", "b"]
 
 

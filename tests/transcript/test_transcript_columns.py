@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
 from harness.model import ErrorKind, Outcome, Trial, plain_text
 from harness.transcript.columns import OUTCOMES, Coded, read_columns
+from tests.simulation import examples
 from tests.transcript.transcript_files import FIRST_LINE, trials, write
 
-quickly = settings(deadline=None, derandomize=True, max_examples=80)
+quickly = examples(80)
 TEXTS = ("expect", "truth", "actual", "error", "stratum", "psu")
 
 
@@ -70,7 +71,7 @@ def test_a_label_has_one_code(tmp_path_factory: pytest.TempPathFactory, given_tr
 
 
 def test_columns_that_come_and_go_between_blocks(tmp_path: Path) -> None:
-    """Blocks are some megabytes: a column may begin in a later one, or be missing there."""
+    """Blocks have several megabytes: a column may begin in a later one, or be missing there."""
     long = "x" * 100_000
     given_trials = [
         Trial(
@@ -93,7 +94,7 @@ def test_columns_that_come_and_go_between_blocks(tmp_path: Path) -> None:
     np.testing.assert_array_equal(columns.values["rouge"], rouge)
 
 
-def test_errors_of_the_program_are_told_by_name(tmp_path: Path) -> None:
+def test_errors_are_read_by_name(tmp_path: Path) -> None:
     given_trials = [Trial("1", Outcome.FN, error=ErrorKind.TIMEOUT), Trial("2", Outcome.TP)]
     assert texts(read_columns(write(tmp_path / "t.jsonl", given_trials)).error) == ["timeout", None]
 

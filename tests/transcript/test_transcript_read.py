@@ -1,4 +1,4 @@
-"""Reading transcripts, also damaged and foreign ones: file and line are named for what cannot be used."""
+"""Reading transcripts, also damaged and foreign ones: errors name file and line."""
 
 import gzip
 import hashlib
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import TranscriptError
@@ -14,9 +14,10 @@ from harness.model import Counts, Outcome, Trial
 from harness.transcript.format import AlgorithmInfo, Header, differences
 from harness.transcript.format import TestInfo as Info
 from harness.transcript.read import BLOCK, open_transcript, summarise
+from tests.simulation import examples
 from tests.transcript.transcript_files import FIRST_LINE, HEADER, read, read_by_line, write
 
-quickly = settings(deadline=None, derandomize=True, max_examples=100)
+quickly = examples(100)
 RECORD = b'{"id":"1","outcome":"TP"}\n'
 TRIALS = [Trial(f"case {i}", list(Outcome)[i % 4], expect="ü", score=i / 3) for i in range(40)]
 
@@ -59,7 +60,7 @@ def mistake(path: Path) -> str:
         (b'{"id":"2","outcome":"TP","actual":' + b"[" * 5000 + b"]" * 5000 + b"}\n", "recursion"),
     ],
 )
-def test_what_cannot_be_used_is_named_with_file_and_line(tmp_path: Path, bad: bytes, said: str) -> None:
+def test_a_bad_line_is_named_with_file_and_line(tmp_path: Path, bad: bytes, said: str) -> None:
     path = file(tmp_path, FIRST_LINE, RECORD, RECORD, b"\n", bad, RECORD)
     message = mistake(path)
     assert message.startswith(f"{path}:5: ")
@@ -87,14 +88,14 @@ def test_the_line_is_right_far_into_a_file_of_many_blocks(tmp_path: Path) -> Non
         (b"\x89PNG\r\n\x1a\n", "not a transcript"),
     ],
 )
-def test_what_is_no_transcript(tmp_path: Path, content: bytes, said: str) -> None:
+def test_files_that_are_not_transcripts(tmp_path: Path, content: bytes, said: str) -> None:
     path = file(tmp_path, content)
     message = mistake(path)
     assert message.startswith(f"{path}:1: ")
     assert said in message
 
 
-def test_missing_files_and_folders_are_said(tmp_path: Path) -> None:
+def test_missing_files_and_folders_are_errors(tmp_path: Path) -> None:
     assert mistake(tmp_path / "none.jsonl") == f"{tmp_path / 'none.jsonl'}: No such file or directory"
     assert mistake(tmp_path) == f"{tmp_path}: Is a directory"
 
@@ -121,7 +122,7 @@ def test_keys_come_in_any_order_in_the_last_line_too(tmp_path: Path) -> None:
         assert summarise(path).complete
 
 
-def test_a_record_that_speaks_of_the_end_is_a_record(tmp_path: Path) -> None:
+def test_a_record_that_mentions_the_end_is_a_record(tmp_path: Path) -> None:
     record = b'{"id":"1","outcome":"TP","actual":"end","columns":{"end":true}}\n'
     path = file(tmp_path, FIRST_LINE, record)
     assert [trial.id for trial in read(path)] == ["1"]
@@ -129,10 +130,8 @@ def test_a_record_that_speaks_of_the_end_is_a_record(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.gz"])
-def test_every_tail_that_a_killed_run_can_leave_is_incomplete_and_loses_only_its_last_record(
-    tmp_path: Path, name: str
-) -> None:
-    """Cut at every byte after the header: the whole records are there, and nothing is called complete."""
+def test_a_killed_run_is_incomplete_and_loses_only_its_last_record(tmp_path: Path, name: str) -> None:
+    """Truncated at every byte after the header: the complete records are read, and no file counts as complete."""
     content = write(tmp_path / "whole.jsonl", TRIALS[:3]).read_bytes()
     head = content.index(b"\n") + 1
     for cut in range(head, len(content) - 1):
@@ -144,14 +143,14 @@ def test_every_tail_that_a_killed_run_can_leave_is_incomplete_and_loses_only_its
     assert summarise(file(tmp_path, content[:-1])).complete
 
 
-def test_a_torn_compressed_file_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_torn_compressed_file_is_an_error(tmp_path: Path) -> None:
     packed = write(tmp_path / "t.jsonl.gz", TRIALS).read_bytes()
     for cut in (12, len(packed) // 2, len(packed) - 1):
         path = file(tmp_path, packed[:cut], name="torn.jsonl.gz")
         assert mistake(path).startswith(f"{path}: cannot be read: ")
 
 
-def test_compressed_or_not_is_told_by_the_content_not_by_the_name(tmp_path: Path) -> None:
+def test_compression_is_recognised_by_content_not_by_name(tmp_path: Path) -> None:
     packed = write(tmp_path / "t.jsonl.gz", TRIALS).read_bytes()
     assert read(file(tmp_path, packed, name="wrong.jsonl")) == TRIALS
 
@@ -169,13 +168,13 @@ def test_a_damaged_byte_is_detected(tmp_path_factory: pytest.TempPathFactory, da
         summarise(file(folder, bytes(content)))
 
 
-def test_damage_that_reads_well_is_found_by_the_digest_and_the_counts(tmp_path: Path) -> None:
+def test_damage_in_valid_records_is_found_by_digest_and_counts(tmp_path: Path) -> None:
     content = write(tmp_path / "t.jsonl", TRIALS).read_bytes()
     changed = file(tmp_path, content.replace(b'"outcome":"FN"', b'"outcome":"TP"', 1))
-    assert "its sha256 is not that of its content" in mistake(changed)
+    assert "its content does not have its sha256" in mistake(changed)
     body = content[: content.rstrip(b"\n").rfind(b"\n") + 1]
     lies = {"end": True, "tests": 40, "TP": 40, "sha256": hashlib.sha256(body).hexdigest()}
-    with pytest.raises(TranscriptError, match="its last line counts"):
+    with pytest.raises(TranscriptError, match="its last line says"):
         summarise(file(tmp_path, body, json.dumps(lies).encode(), b"\n"))
 
 
@@ -186,12 +185,12 @@ def test_nothing_may_follow_the_last_line(tmp_path: Path, more: bytes) -> None:
     assert mistake(path) == f"{path}:{len(TRIALS) + 3}: there is more after the end line"
 
 
-def test_blank_lines_and_other_line_ends_do_no_harm(tmp_path: Path) -> None:
+def test_blank_lines_and_other_line_endings_are_accepted(tmp_path: Path) -> None:
     path = file(tmp_path, FIRST_LINE.replace(b"\n", b"\r\n"), b"\n", RECORD.replace(b"\n", b"\r\n"), b"  \n", RECORD)
     assert [t.id for t in read(path)] == [t.id for t in read_by_line(path)] == ["1", "1"]
 
 
-def test_lines_know_where_they_stand(tmp_path: Path) -> None:
+def test_lines_have_their_offsets(tmp_path: Path) -> None:
     path = write(tmp_path / "t.jsonl", TRIALS)
     content = path.read_bytes()
     with open_transcript(path) as reader:
@@ -216,7 +215,7 @@ def test_two_hundred_thousand_records_are_read(tmp_path: Path) -> None:
     assert summary.counts == Counts(50_000, 50_000, 50_000, 50_000)
 
 
-def test_headers_differ_in_what_a_run_is_and_not_in_when_and_where() -> None:
+def test_headers_of_the_same_run_may_differ_in_time_and_place() -> None:
     other = Header("transcript", 1, HEADER.test, HEADER.algorithm, harness="9", python="4", platform="x", started="y")
     assert differences(HEADER, other) == []
     changed = Header(

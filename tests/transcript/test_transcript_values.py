@@ -1,4 +1,4 @@
-"""Values, the further numbers of a record: what a reader takes, and what it says of the rest."""
+"""Values, the further numbers of a record: what is read, and the errors for the rest."""
 
 import json
 import math
@@ -35,15 +35,15 @@ def with_values(folder: Path, values: bytes) -> Path:
         (b'{"f1":1' + b"0" * 400 + b"}", "values: 'f1' is 1000000000"),
         (b'{"f1":{"deep":[1]}}', "values: 'f1' is {\"deep\":[1]}, not a finite number"),
         ('{"schärfe":[1]}'.encode(), "values: 'schärfe' is [1], not a finite number"),
-        (b"[0.5]", "values [0.5] is not a mapping of names to numbers; leave it out where there are none"),
+        (b"[0.5]", "values [0.5] is not a mapping of names to numbers; leave it out if there are none"),
         (b"null", "values null is not a mapping"),
         (b'{"f1":NaN}', "malformed"),
-        # What follows is no better: the first mistake is told, if not by its name.
+        # More than one mistake: the first is reported, if not by its name.
         (b'{"f1":"x"},,', "$.values"),
         (b'{"f1":"x"},"values":{"f1":1}', "$.values"),
     ],
 )
-def test_what_is_not_a_number_is_named_with_file_line_and_key(tmp_path: Path, values: bytes, said: str) -> None:
+def test_a_bad_value_is_named_with_file_line_and_key(tmp_path: Path, values: bytes, said: str) -> None:
     path = with_values(tmp_path, values)
     with pytest.raises(TranscriptError) as caught:
         read(path)
@@ -53,11 +53,11 @@ def test_what_is_not_a_number_is_named_with_file_line_and_key(tmp_path: Path, va
     assert len(message) < len(str(path)) + 200
 
 
-def test_a_bad_value_is_a_line_and_status_2(shop: Workshop) -> None:
+def test_a_bad_value_is_one_line_and_status_2(shop: Workshop) -> None:
     with_values(shop.folder, b'{"f1":"x"}')
     done = shop.call("show", "t.jsonl")
     assert (done.status, done.out) == (2, "")
-    assert done.err == "hate: t.jsonl:3: values: 'f1' is \"x\", not a finite number; leave it out where there is none\n"
+    assert done.err == "hate: t.jsonl:3: values: 'f1' is \"x\", not a finite number; leave it out if there is none\n"
 
 
 JSON_VALUES = st.dictionaries(
@@ -69,7 +69,7 @@ JSON_VALUES = st.dictionaries(
 
 
 def usable(value: Any) -> bool:
-    """A number that a double can hold, or nothing."""
+    """Whether it is a number that a double can hold, or null."""
     try:
         return value is None or (type(value) in (int, float) and math.isfinite(float(value)))
     except OverflowError:
@@ -90,8 +90,8 @@ def test_values_are_read_exactly_or_the_first_bad_one_is_named(
         assert read(path)[1].values == {name: None if v is None else float(v) for name, v in values.items()}
 
 
-def test_a_number_that_is_none_is_written_as_nothing(tmp_path: Path) -> None:
-    """JSON has no NaN: an engine that wrote one has left a gap, not a file that nobody can read."""
+def test_nan_is_written_as_null(tmp_path: Path) -> None:
+    """JSON has no NaN: a record with one has a gap, and the file stays readable."""
     path = write(tmp_path / "t.jsonl", [Trial("1", Outcome.TP, values={"f1": math.nan, "em": 1.0})])
     assert read(path)[0].values == {"f1": None, "em": 1.0}
     columns = read_columns(path)
@@ -107,19 +107,19 @@ def test_without_values_there_are_no_columns_of_them_and_lean_reads_none(tmp_pat
 
 
 @pytest.mark.parametrize("spread", [True, False])
-def test_there_are_not_too_many_names(tmp_path: Path, spread: bool) -> None:
-    """In one record, or a name each: arrays of the square of the records would fill any memory."""
+def test_too_many_names_are_refused(tmp_path: Path, spread: bool) -> None:
+    """In one record, or one name per record: the arrays would fill any memory."""
     names = [f"m{n}" for n in range(MOST_VALUES + 1)]
     records = [{name: 1.0} for name in names] if spread else [dict.fromkeys(names, 1.0)]
     trials = [Trial(str(n), Outcome.TP, values={**values}) for n, values in enumerate(records)]
     path = write(tmp_path / "t.jsonl", trials)
-    with pytest.raises(TranscriptError, match=r"t\.jsonl: values by more than 100 names; leave some out"):
+    with pytest.raises(TranscriptError, match=r"t\.jsonl: values with more than 100 names; leave some out"):
         read_columns(path)
     fewer = [Trial(t.id, t.outcome, values=dict(list((t.values or {}).items())[:100])) for t in trials[:100]]
     assert len(read_columns(write(tmp_path / "u.jsonl", fewer)).values) == MOST_VALUES
 
 
-def test_a_resumed_run_keeps_the_values_of_what_was_done(shop: Workshop) -> None:
+def test_a_resumed_run_keeps_its_values(shop: Workshop) -> None:
     shop.script(6)
     shop.interface()
     shop.run()
@@ -131,7 +131,7 @@ def test_a_resumed_run_keeps_the_values_of_what_was_done(shop: Workshop) -> None
     assert shop.call("check", "out.jsonl").status == 0
 
 
-def test_values_are_shown_and_can_be_asked_for(shop: Workshop) -> None:
+def test_values_are_shown_and_can_be_selected(shop: Workshop) -> None:
     values = ({"f1": 0.5, "score": 3.0}, {"f1": 0.25}, {"score": 1.0})
     trials = [Trial(str(n), Outcome.TP, values={**given}) for n, given in enumerate(values)]
     write(shop.folder / "t.jsonl", trials)
@@ -149,7 +149,7 @@ def test_values_are_shown_and_can_be_asked_for(shop: Workshop) -> None:
     assert "did you mean 'f1'?" in shop.call("show", "t.jsonl", "--sort", "f11").err
 
 
-def test_a_column_of_the_case_comes_before_a_value_of_its_name(shop: Workshop) -> None:
+def test_a_column_comes_before_a_value_with_the_same_name(shop: Workshop) -> None:
     write(shop.folder / "t.jsonl", [Trial("1", Outcome.TP, columns={"size": "big"}, values={"size": 2.0})])
     assert shop.call("show", "t.jsonl", "--where", "size=big", "--format", "json").json["matching"] == 1
     assert shop.call("show", "t.jsonl", "--where", "values.size=2", "--format", "json").json["matching"] == 1

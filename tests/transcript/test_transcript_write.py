@@ -11,16 +11,17 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import OutputError
 from harness.model import Counts, ErrorKind, Outcome, Trial
 from harness.transcript.read import open_transcript, summarise
 from harness.transcript.write import TranscriptWriter, working_path
+from tests.simulation import examples
 from tests.transcript.transcript_files import HEADER, read, read_by_line, trials, write
 
-quickly = settings(deadline=None, derandomize=True, max_examples=60)
+quickly = examples(60)
 ONE, TWO, THREE = (Trial(name, Outcome.TP) for name in ("one", "two", "three"))
 
 
@@ -40,7 +41,7 @@ def test_what_is_written_is_read(
 def test_records_appended_in_any_order_are_in_case_order_when_finished(
     tmp_path_factory: pytest.TempPathFactory, given_trials: list[Trial], random: object
 ) -> None:
-    """Also the bytes: nothing tells that they came in another order, but the times in header and last line."""
+    """The bytes are the same, too, except for the times in header and last line."""
     folder = tmp_path_factory.mktemp("t")
     order = list(range(len(given_trials)))
     random.shuffle(order)  # type: ignore[attr-defined]
@@ -60,7 +61,7 @@ def _before_last_line(path: Path) -> bytes:
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.gz"])
 def test_the_last_line_counts_and_has_the_sha256_of_every_byte_before_it(tmp_path: Path, name: str) -> None:
-    """The digest as the design page says, computed by hand from the uncompressed bytes."""
+    """The digest of the design page, computed by hand from the uncompressed bytes."""
     given_trials = [Trial(str(i), list(Outcome)[i % 4], error=ErrorKind.CRASH if i < 3 else None) for i in range(10)]
     path = write(tmp_path / name, given_trials)
     content = gzip.decompress(path.read_bytes()) if name.endswith(".gz") else path.read_bytes()
@@ -98,7 +99,7 @@ def test_the_same_transcript_compresses_to_the_same_bytes(tmp_path: Path) -> Non
     assert first.read_bytes()[:10] == second.read_bytes()[:10]
 
 
-def test_a_torn_record_is_cut_off_when_a_run_carries_on(tmp_path: Path) -> None:
+def test_a_torn_record_is_removed_when_a_run_is_resumed(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     writer = TranscriptWriter.create(path, HEADER)
     writer.append(0, ONE)
@@ -116,7 +117,7 @@ def test_a_torn_record_is_cut_off_when_a_run_carries_on(tmp_path: Path) -> None:
     assert summarise(path).counts == Counts(TP=2)
 
 
-def test_a_resumed_record_of_a_later_case_is_put_behind_the_earlier_one(tmp_path: Path) -> None:
+def test_records_of_a_resumed_run_are_put_in_case_order(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     writer = TranscriptWriter.create(path, HEADER)
     writer.append(5, THREE)
@@ -142,7 +143,7 @@ def test_what_a_killed_run_left_behind_does_not_stop_the_next(tmp_path: Path) ->
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.jsonl", "u.jsonl.gz"]
 
 
-def test_an_existing_transcript_is_not_overwritten_unless_told(tmp_path: Path) -> None:
+def test_an_existing_transcript_is_overwritten_only_with_force(tmp_path: Path) -> None:
     path = write(tmp_path / "t.jsonl", [ONE])
     packed = write(tmp_path / "t.jsonl.gz", [ONE])
     before = path.read_bytes(), packed.read_bytes()
@@ -167,8 +168,8 @@ def test_a_second_writer_is_refused_and_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["file/t.jsonl", "file/deeper/t.jsonl", "folder.jsonl"])
-def test_a_place_that_cannot_be_written_is_said_with_the_remedy(tmp_path: Path, place: str) -> None:
-    """A file where a folder should be is not 'exists': --force would not help."""
+def test_an_unwritable_place_is_an_error_with_a_remedy(tmp_path: Path, place: str) -> None:
+    """A file in the place of a folder does not count as 'exists': --force would not help."""
     (tmp_path / "file").write_text("")
     (tmp_path / "folder.jsonl").mkdir()
     with pytest.raises(OutputError, match="choose another place with -o"):
@@ -176,7 +177,7 @@ def test_a_place_that_cannot_be_written_is_said_with_the_remedy(tmp_path: Path, 
 
 
 def test_text_that_is_not_unicode_does_not_end_a_run(tmp_path: Path) -> None:
-    """A message may come from anywhere: lone surrogates are what Python makes of bytes that are not UTF-8."""
+    """Messages may contain lone surrogates, which Python uses for bytes that are not UTF-8."""
     odd = Trial("1", Outcome.FN, error=ErrorKind.CRASH, message="no file caf\udce9.png", columns={"a": ["\ud800"]})
     (found,) = read(write(tmp_path / "t.jsonl", [odd]))
     assert found.message == "no file caf\ufffd.png"
@@ -209,16 +210,16 @@ writer.finish()
 """
 
 
-def test_a_full_disk_leaves_whole_records_and_no_hole(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_only_complete_records(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     done = subprocess.run([sys.executable, "-c", FILL, path], capture_output=True, text=True, check=True)
     said, written = done.stdout.splitlines()
-    assert said == f"{path}: File too large; make room, then carry on with --resume"
+    assert said == f"{path}: File too large; free some space, then carry on with --resume"
     assert [trial.id for trial in read(path)] == [*(f"case {i}" for i in range(int(written))), "after"]
 
 
 def test_a_refused_write_keeps_the_records_before_it(tmp_path: Path) -> None:
-    """Inside this process, with the limit put back at once."""
+    """In this process, with the limit restored at once."""
     writer = TranscriptWriter.create(tmp_path / "t.jsonl", HEADER)
     writer.append(0, ONE)
     size = (tmp_path / "t.jsonl").stat().st_size
@@ -226,7 +227,7 @@ def test_a_refused_write_keeps_the_records_before_it(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size + 5, hard))
     try:
-        with pytest.raises(OutputError, match="make room"):
+        with pytest.raises(OutputError, match="free some space"):
             writer.append(1, TWO)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -237,7 +238,7 @@ def test_a_refused_write_keeps_the_records_before_it(tmp_path: Path) -> None:
 
 
 def test_a_header_that_cannot_be_written_leaves_the_file_free(tmp_path: Path) -> None:
-    """The full disk that stopped the first try may have room for the second; the lock must not."""
+    """There may be space again for a second try, so the lock must be released."""
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("no /dev/full on this machine")

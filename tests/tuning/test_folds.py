@@ -1,11 +1,11 @@
-"""Folds of the training part: every case is held out once, units stay together, classes are shared out."""
+"""Folds of the training data: every case is held out once, units stay together, classes are divided equally."""
 
 from collections import Counter
 from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from harness.errors import ScriptError
@@ -13,6 +13,7 @@ from harness.model import Case
 from harness.script.cases import CaseSet, load_cases, training_cases
 from harness.script.folds import TrainingMaterial, deal_folds, fold_scripts, training_material, write_folds
 from harness.script.load import load_script
+from tests.simulation import examples
 
 SCRIPT = """\
 format = 1
@@ -64,7 +65,7 @@ def test_every_fold_has_its_share_of_each_class(tmp_path: Path) -> None:
         assert all(2 <= often[label] <= 3 for label in "012")
 
 
-def test_a_false_claim_stands_beside_every_true_one(tmp_path: Path) -> None:
+def test_every_true_claim_gets_a_false_one(tmp_path: Path) -> None:
     found = folds_of(training_material(make(tmp_path, LABELLED)), tmp_path, 4)
     for fold in found:
         true = {case.id: case for case in fold if case.positive}
@@ -78,14 +79,14 @@ def test_a_false_claim_stands_beside_every_true_one(tmp_path: Path) -> None:
         assert fold.psu is not None
 
 
-def test_claims_of_the_training_table_are_taken_as_they_are(tmp_path: Path) -> None:
+def test_claims_of_the_training_table_are_used_unchanged(tmp_path: Path) -> None:
     rows = "id,input,expect,positive,truth\n" + "".join(f"t{n},i{n},{n % 3},{n % 2},{n % 5}\n" for n in range(20))
     found = folds_of(training_material(make(tmp_path, rows)), tmp_path, 2)
     held = {case.id: (case.expect, case.positive, case.truth) for fold in found for case in fold}
     assert held == {f"t{n}": (str(n % 3), n % 2 == 1, str(n % 5)) for n in range(20)}
 
 
-def test_the_numbers_of_a_value_test_are_claimed_as_they_are(tmp_path: Path) -> None:
+def test_the_numbers_of_a_value_test_are_the_claims(tmp_path: Path) -> None:
     rows = "id,input,expect\n" + "".join(f"t{n},i{n},{n / 8}\n" for n in range(10))
     cases = make(tmp_path, rows, task="value", keys="tolerance = {relative = 0.5}", cases="id,input,expect\n1,x,1\n")
     held = []
@@ -94,7 +95,7 @@ def test_the_numbers_of_a_value_test_are_claimed_as_they_are(tmp_path: Path) -> 
         held += [case.id for case in fold]
         assert fold.script.params["tolerance"].default == 0.5
         assert fold.script.rules == cases.script.rules
-    # No error is relative to 0, so that case can only be learned from.
+    # An error cannot be relative to 0, so that case is only used for training.
     assert sorted(held) == [f"t{n}" for n in range(1, 10)]
 
 
@@ -106,7 +107,7 @@ def test_a_program_sees_of_a_held_out_case_only_what_test_cases_have(tmp_path: P
 
 
 @given(sizes=st.lists(st.integers(1, 6), min_size=5, max_size=20), folds=st.integers(2, 5), seed=st.integers(0, 5))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@examples(50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_units_stay_together(tmp_path: Path, sizes: list[int], folds: int, seed: int) -> None:
     writers = [f"w{unit}" for unit, size in enumerate(sizes) for _ in range(size)]
     rows = "id,input,expect,writer\n" + "".join(f"t{n},i{n},{n % 3},{w}\n" for n, w in enumerate(writers))
@@ -118,7 +119,7 @@ def test_units_stay_together(tmp_path: Path, sizes: list[int], folds: int, seed:
     assert fold_of == deal_folds(material, folds, seed)
 
 
-def test_the_design_is_that_of_the_test_where_the_training_part_has_it(tmp_path: Path) -> None:
+def test_the_design_is_that_of_the_test_if_the_training_table_has_its_columns(tmp_path: Path) -> None:
     rows = "id,input,expect,writer\n" + "".join(f"t{n},i{n},{n % 3},w{n % 6}\n" for n in range(12))
     design = '[design]\nstratum = "truth"\npsu = "writer"'
     material = training_material(make(tmp_path, rows, sections=design))
@@ -130,7 +131,7 @@ def test_the_design_is_that_of_the_test_where_the_training_part_has_it(tmp_path:
     assert (material.stratum, material.psu) == (["truth"], [])
 
 
-def test_what_decides_is_that_of_the_test(tmp_path: Path) -> None:
+def test_the_decision_rules_are_those_of_the_test(tmp_path: Path) -> None:
     sections = '[params.threshold]\ntype = "float"\ndefault = -1e-05\ndecision = true\nhelp = "\\"quoted\\" \\u007f"\n'
     sections += '[params.word]\ntype = "string"\ndefault = "a\\\\b\\n"\n'
     cases = make(
@@ -142,7 +143,7 @@ def test_what_decides_is_that_of_the_test(tmp_path: Path) -> None:
         assert fold.script.file.test.errors == "refuse"
 
 
-def test_other_data_behind_the_same_names_is_another_fold(tmp_path: Path) -> None:
+def test_different_data_with_the_same_names_is_another_fold(tmp_path: Path) -> None:
     digests = []
     for content in ("one", "two"):
         (tmp_path / "data.txt").write_text(content)
@@ -153,7 +154,7 @@ def test_other_data_behind_the_same_names_is_another_fold(tmp_path: Path) -> Non
     assert digests[0] != digests[1]
 
 
-def test_cases_without_a_label_are_only_learned_from(tmp_path: Path) -> None:
+def test_cases_without_a_label_are_only_used_for_training(tmp_path: Path) -> None:
     found = folds_of(training_material(make(tmp_path, LABELLED + "u,i,\n")), tmp_path, 2)
     assert all(case.id != "u" for fold in found for case in fold)
     assert any(case.id == "u" for fold in found for case in training_cases(fold.script, {}))
@@ -165,16 +166,16 @@ def test_ids_may_repeat_in_a_training_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("train", "folds", "says"),
+    ("train", "folds", "message"),
     [
         ("id,input,expect\n", 2, "no training part to tune on; --on-test"),
-        ("id,input,expect\na,i,\n", 2, "nothing to tune by"),
+        ("id,input,expect\na,i,\n", 2, "nothing to tune on"),
         ("id,input,expect\na,i,1\nb,i,2\n", 3, "2 units .* are too few for 3 folds"),
     ],
 )
-def test_what_cannot_be_divided_is_said(tmp_path: Path, train: str, folds: int, says: str) -> None:
+def test_what_cannot_be_divided_is_an_error(tmp_path: Path, train: str, folds: int, message: str) -> None:
     cases = make(tmp_path, train)
-    with pytest.raises(ScriptError, match=says):
+    with pytest.raises(ScriptError, match=message):
         deal_folds(training_material(cases), folds, 0)
 
 

@@ -1,4 +1,4 @@
-"""Goals and leads, against scikit-learn, replication and the curves' own statistics."""
+"""Goals and leads, against scikit-learn, replication and the statistics of curves."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -60,7 +60,7 @@ def columns(one: Candidate) -> Any:
     return np.stack([accepted & positive, ~accepted & positive, accepted & ~positive], axis=1).astype(float)
 
 
-def test_goals_are_what_others_compute() -> None:
+def test_goals_agree_with_scikit_learn() -> None:
     one = answers(3)
     (counts,) = one.counts([0.6])
     positive, accepted = np.array(one.positive), np.array(one.limit) >= 0.6
@@ -78,7 +78,7 @@ def test_goals_are_what_others_compute() -> None:
     assert (parse_goal("mcc").maximised, parse_goal("fnr").maximised) == (True, False)
 
 
-def test_distances_have_the_same_curve_turned_round() -> None:
+def test_distances_have_the_same_curve_reversed() -> None:
     for name in ("auc", "eer"):
         goal = parse_goal(name)
         assert goal.of_scores(answers(4)) == goal.of_scores(answers(4, falling=False))
@@ -127,7 +127,7 @@ def test_a_cost_of_one_each_is_the_rate_of_failure(sample: Sample, pair: tuple[C
     assert (by_cost.estimate.se, by_cost.p_chosen) == pytest.approx((by_rate.estimate.se, by_rate.p_chosen), abs=1e-12)
 
 
-def test_a_real_lead_is_more_than_noise_and_the_best_of_many_alike_is_not(sample: Sample) -> None:
+def test_a_real_lead_is_more_than_noise_and_the_best_of_many_equals_is_not(sample: Sample) -> None:
     rng = np.random.default_rng(0)
     positive = np.arange(300) % 2 == 0
 
@@ -145,7 +145,7 @@ def test_a_real_lead_is_more_than_noise_and_the_best_of_many_alike_is_not(sample
     assert not lead("rate", better, 40, 0, sample).within_noise
 
 
-def test_nothing_is_sure_where_nothing_varies() -> None:
+def test_nothing_is_certain_if_nothing_varies() -> None:
     sample = make_sample(8)
     always = Candidate(recorded(np.ones(8), np.ones(8, bool)), 0.0)
     found = figure("rate", always, sample)
@@ -159,13 +159,13 @@ def test_nothing_is_sure_where_nothing_varies() -> None:
 @pytest.mark.parametrize(
     "text", ["", "speed", "seconds", "rank1", "rate:fp=1", "cost:fp=x", "cost:tp=1", "cost:fp=-1", "cost:fp=0,fn=0"]
 )
-def test_what_is_no_goal_is_refused(text: str) -> None:
+def test_what_is_not_a_goal_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--goal"):
         parse_goal(text)
 
 
 @pytest.mark.parametrize("text", ["rate", "f1", "mcc", "auc", "eer", "cost:fp=10,fn=1", "cost:fp=0.5,fn=2"])
-def test_goals_are_written_as_they_are_read(text: str) -> None:
+def test_the_name_of_a_goal_is_the_text_it_was_parsed_from(text: str) -> None:
     assert parse_goal(text).name == text
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.workshop import Workshop
 
-# Learns the mean of each class and answers the nearest, by a scale and with a bias that are its parameters.
+# Learns the mean of each class and answers with the nearest; its parameters are a scale and a bias.
 NEAREST = """\
 import os
 NAME = "nearest"
@@ -42,7 +42,7 @@ def nearest(shop: Workshop) -> Workshop:
 
 
 def tune(shop: Workshop, *words: str) -> dict[str, Any]:
-    """With two folds unless told otherwise: every fold of every setting starts a program."""
+    """Tune with two folds by default: every fold of every setting starts a program."""
     if not {"--folds", "--on-test"} & set(words):
         words += ("--folds", "2")
     done = shop.call("tune", "toy", "--format", "json", *words)
@@ -51,7 +51,7 @@ def tune(shop: Workshop, *words: str) -> dict[str, Any]:
     return found
 
 
-def asked(shop: Workshop) -> list[list[str]]:
+def read_questions(shop: Workshop) -> list[list[str]]:
     lines = (shop.folder / "asked.log").read_text().splitlines()
     (shop.folder / "asked.log").unlink()
     return [line.split(" ", 3) for line in lines]
@@ -59,11 +59,11 @@ def asked(shop: Workshop) -> list[list[str]]:
 
 def test_test_cases_are_never_asked_and_labels_never_shown(nearest: Workshop) -> None:
     found = tune(nearest, "--param", "bias=-6,0,6", "--folds", "3")
-    questions = asked(nearest)
+    questions = read_questions(nearest)
     assert len(questions) == 3 * 120
     inputs = {line.split(",")[1] for line in TRAIN.splitlines()[1:]}
     assert {question[0] for question in questions} == inputs
-    assert {question[1] for question in questions} == {"False"}  # none was learned from by the program that is asked
+    assert {question[1] for question in questions} == {"False"}  # the program was not trained on any of them
     assert {question[2] for question in questions} == {""}
     assert {question[3] for question in questions} == {"['training_case']"}
     assert found["on"] == "folds"
@@ -85,7 +85,7 @@ def test_the_best_setting_wins_and_its_command_line_runs(nearest: Workshop) -> N
     assert nearest.call(*words[1:], "--format", "json").row["rate"] == 1.0
 
 
-def test_the_words_say_what_was_done(nearest: Workshop) -> None:
+def test_the_output_says_what_was_done(nearest: Workshop) -> None:
     nearest.interface(NEAREST.replace('"bias": 0', '"bias": 6'))
     done = nearest.call("tune", "toy", "--param", "bias=0,6", "--format", "table")
     assert "5 folds of the 60 training cases of toy" in done.out
@@ -94,8 +94,8 @@ def test_the_words_say_what_was_done(nearest: Workshop) -> None:
     assert "Run it: hate run toy --param bias=0" in done.out
 
 
-def test_a_lead_within_the_noise_is_warned_of(nearest: Workshop) -> None:
-    # One of the 60 lies so that a bias of 1 gets it right, and none is lost by it.
+def test_a_lead_within_the_noise_gives_a_warning(nearest: Workshop) -> None:
+    # A bias of 1 gets one more of the 60 cases right, and loses none.
     nearest.write("toy/train.csv", TRAIN.replace("t1,10.01,b", "t1,4.5,b"))
     done = nearest.call("tune", "toy", "--param", "bias=0,1", "--folds", "2", "--format", "table")
     assert "Warning: the lead is within the noise" in done.out
@@ -105,7 +105,7 @@ def test_a_lead_within_the_noise_is_warned_of(nearest: Workshop) -> None:
     assert found["lead"]["within_noise"] is True
 
 
-def test_where_nothing_is_better_the_default_stays(nearest: Workshop) -> None:
+def test_if_nothing_is_better_the_default_stays(nearest: Workshop) -> None:
     found = tune(nearest, "--param", "bias=0,1,2")
     assert found["winner"] == found["default"]
     assert found["lead"] is None
@@ -113,7 +113,7 @@ def test_where_nothing_is_better_the_default_stays(nearest: Workshop) -> None:
     assert "That is the default: nothing that was tried is better." in done.out
 
 
-def test_the_default_is_tried_although_it_is_not_on_the_grid(nearest: Workshop) -> None:
+def test_the_default_is_tried_even_if_it_is_not_on_the_grid(nearest: Workshop) -> None:
     found = tune(nearest, "--param", "bias=4,6", "--param", "threshold=1,2")
     assert found["default"]["params"] == {"threshold": 0.0, "bias": 0, "noise": False}
     assert found["winner"] == found["default"]
@@ -121,13 +121,13 @@ def test_the_default_is_tried_although_it_is_not_on_the_grid(nearest: Workshop) 
 
 def test_thresholds_cost_nothing(nearest: Workshop) -> None:
     found = tune(nearest, "--param", "threshold=-1:30:0.1", "--goal", "cost:fp=100,fn=1")
-    assert len(asked(nearest)) == 120
+    assert len(read_questions(nearest)) == 120
     assert len(found["rows"]) == 311
     assert found["winner"] == found["default"]  # it makes no mistake
 
 
-def test_of_equal_thresholds_the_one_in_the_middle_is_taken(nearest: Workshop) -> None:
-    # A b that looks like an a: the claim that it is one is false, and only a threshold can refuse it.
+def test_among_equal_thresholds_the_middle_one_wins(nearest: Workshop) -> None:
+    # A b that looks like an a: the claim that it is an a is false, and only a threshold can refuse it.
     claims = TRAIN.replace("expect\n", "expect,positive,truth\n", 1).replace("a\n", "a,true,\n")
     claims = claims.replace("b\n", "b,true,\n").replace("c\n", "c,true,\n") + "x,1.5,a,false,b\n"
     nearest.write("toy/train.csv", claims)
@@ -152,7 +152,7 @@ def test_every_goal_finds_the_setting_that_makes_no_mistake(nearest: Workshop, g
 
 
 @pytest.mark.parametrize("method", ["random", "optimise"])
-def test_other_searches_try_as_many_as_they_may(nearest: Workshop, method: str) -> None:
+def test_other_searches_use_all_their_trials(nearest: Workshop, method: str) -> None:
     nearest.interface(NEAREST.replace('"bias": 0', '"bias": 9'))
     words = ["--param", "bias=-9:9:1", "--param", "noise=true,false", "--folds", "2", "--method", method]
     found = tune(nearest, *words, "--trials", "6", "--seed", "1")
@@ -162,14 +162,14 @@ def test_other_searches_try_as_many_as_they_may(nearest: Workshop, method: str) 
     assert found["winner"]["value"] == max(row["value"] for row in found["rows"])
 
 
-def test_an_optimiser_finds_what_is_good(nearest: Workshop) -> None:
+def test_an_optimiser_finds_a_good_setting(nearest: Workshop) -> None:
     nearest.interface(NEAREST.replace('"bias": 0', '"bias": 40'))
     words = ["--param", "bias=-50:50:1", "--folds", "2", "--method", "optimise", "--trials", "15"]
     found = tune(nearest, *words)
     assert abs(found["winner"]["params"]["bias"]) <= 8
 
 
-def test_without_the_library_an_optimiser_is_one_line(nearest: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_optuna_the_error_is_one_line(nearest: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     done = nearest.call("tune", "toy", "--param", "bias=0:9:1", "--method", "optimise", "--trials", "2")
     assert done.status == 2
@@ -177,44 +177,44 @@ def test_without_the_library_an_optimiser_is_one_line(nearest: Workshop, monkeyp
     assert nearest.call("tune", "toy", "--param", "bias=0,1", "--method", "random", "--trials", "1").status == 0
 
 
-def test_the_test_cases_are_used_only_when_told(nearest: Workshop) -> None:
+def test_the_test_cases_are_used_only_with_on_test(nearest: Workshop) -> None:
     found = tune(nearest, "--param", "bias=0,6", "--on-test")
     assert (found["on"], found["folds"]) == ("test", None)
     assert {row["tests"] for row in found["rows"]} == {9}
     done = nearest.call("tune", "toy", "--param", "bias=0,6", "--on-test", "--format", "table")
-    assert "no evidence" in " ".join(done.out.split())
+    assert "they are no longer evidence for the winner" in " ".join(done.out.split())
     nearest.script(rows=CASES)
     done = nearest.call("tune", "toy", "--param", "bias=0,6")
     assert done.status == 2
     assert "no training part to tune on; --on-test tunes on the test's own cases" in done.err
 
 
-def test_runs_are_kept(nearest: Workshop) -> None:
+def test_runs_are_cached(nearest: Workshop) -> None:
     first = tune(nearest, "--param", "bias=0,6", "--folds", "2")
-    assert len(asked(nearest)) == 240
+    assert len(read_questions(nearest)) == 240
     done = nearest.call("tune", "toy", "--param", "bias=0,6", "--folds", "2", "--format", "json")
     assert done.json == first
     assert "4 of 4 runs" in done.err
     assert not (nearest.folder / "asked.log").exists()
     tune(nearest, "--param", "bias=0,6", "--folds", "2", "--seed", "1")  # other folds
-    assert len(asked(nearest)) == 240
+    assert len(read_questions(nearest)) == 240
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (["--param", "threshold=0,1", "--goal", "auc"], "leave out --param threshold"),
         (["--param", "bias=0", "--goal", "speed"], "--goal speed: no such measure; known: auc, balanced,"),
-        (["--param", "bias=0", "--goal", "seconds"], "--goal seconds: not a goal; say rate, tpr,"),
+        (["--param", "bias=0", "--goal", "seconds"], "--goal seconds: not a goal; choose from rate, tpr,"),
         (["--param", "bios=0"], "did you mean 'bias'?"),
         (["--param", "bias=0", "--folds", "1"], "--folds"),
         (["--param", "bias=0", "--folds", "61"], "too few for 61 folds"),
     ],
 )
-def test_mistakes_are_told_in_a_line(nearest: Workshop, words: list[str], says: str) -> None:
+def test_mistakes_are_one_line(nearest: Workshop, words: list[str], message: str) -> None:
     done = nearest.call("tune", "toy", *words)
     assert done.status == 2
-    assert says in done.err
+    assert message in done.err
 
 
 @pytest.mark.parametrize("style", ["table", "plain", "csv", "tex", "md"])
@@ -224,7 +224,7 @@ def test_every_format_has_the_winner(nearest: Workshop, style: str) -> None:
     assert "1.0" in done.out
 
 
-def test_a_test_with_a_gallery_is_tuned_on_its_own_cases_only(shop: Workshop) -> None:
+def test_a_test_with_a_gallery_can_only_be_tuned_on_its_own_cases(shop: Workshop) -> None:
     gallery = "id,input,expect\ng1,a,ann\ng2,b,bob\ng3,c,cat\n"
     probes = "id,input,expect,positive\nq1,0.9 0.3 0.1,ann,true\nq2,0.8 0.7 0.2,bob,true\nq3,0.6 0.5 0.4,dan,false\n"
     sections = '[params.threshold]\ntype = "float"\ndefault = 0.5\ndecision = true\n[train]\ntable = "train.csv"\n'

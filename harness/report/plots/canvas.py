@@ -1,4 +1,4 @@
-"""The sheet that pictures are drawn on: column width, colours that everyone can tell apart, reproducible files."""
+"""The canvas of all pictures: column width, colours that the colour-blind can distinguish, reproducible files."""
 
 import io
 import warnings
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 SUFFIXES = (".svg", ".png", ".pdf")
 # A journal's column, in inches.
 WIDTH = 3.5
-# Okabe and Ito (2008), the light yellow left out: told apart by everyone, on white paper.
+# Okabe and Ito (2008) without the light yellow: everyone can distinguish them, on white paper.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-# So that lines can be told apart in black and white too.
+# These distinguish lines in black and white.
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (8, 2, 1, 2, 1, 2)))
 GREY = "#999999"
 # Rates that are marked on normal-deviate axes.
@@ -53,9 +53,9 @@ STYLE = {
 
 
 def check_picture(path: Path) -> None:
-    """Refuse what cannot be drawn before anything is run."""
+    """Raise an error before anything is run if the picture cannot be drawn."""
     if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"--plot {path}: a picture is a file that ends in .svg, .png or .pdf")
+        raise UsageError(f"--plot {path}: the name of a picture must end in .svg, .png or .pdf")
     if not path.parent.is_dir():
         raise OutputError(f"--plot {path}: no folder {path.parent}; create it first")
     library()
@@ -76,7 +76,7 @@ def picture(path: Path, *, width: float = WIDTH, height: float = 3.3) -> "Iterat
     matplotlib = library()
     from matplotlib.figure import Figure
 
-    # A figure of its own, never pyplot: no window, no state, whatever backend a user has set.
+    # Not pyplot: no window and no global state, whatever backend the user has set.
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(width, height), layout="constrained")
         axes = figure.add_subplot()
@@ -89,7 +89,7 @@ def _save(figure: "Figure", path: Path) -> None:
     dates: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[kind]
     page = io.BytesIO()
     with warnings.catch_warnings():
-        # A name in a script that the font does not have is drawn as boxes.
+        # Characters that the font lacks are drawn as boxes.
         warnings.simplefilter("ignore", UserWarning)
         figure.savefig(page, format=kind, dpi=300, metadata=dates)
     try:
@@ -99,12 +99,12 @@ def _save(figure: "Figure", path: Path) -> None:
 
 
 def line(number: int) -> dict[str, Any]:
-    """How the line of a curve looks."""
+    """The style of a curve's line."""
     return {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
 
 
 def logarithmic(sheet: "Axes", which: str, *, dense: bool = False) -> None:
-    """Logarithmic axes, labelled 0.01 and not by powers, which would be formulas; `dense` has 1, 2, 5, 10."""
+    """Logarithmic axes, labelled 0.01 rather than with powers, which need formulas; `dense` has 1, 2, 5, 10."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     for name in which:
@@ -117,7 +117,7 @@ def logarithmic(sheet: "Axes", which: str, *, dense: bool = False) -> None:
 
 
 def smallest_rate(curves: "Sequence[Curve]") -> float:
-    """Half of the smallest rate above 0: where an axis without a 0 begins."""
+    """Half of the smallest rate above 0: where an axis without 0 starts."""
     smallest = min(1 / (2 * max(curve.positives, curve.negatives)) for curve in curves)
     return max(smallest, 1e-6)
 
@@ -128,7 +128,7 @@ def largest_rate(curves: "Sequence[Curve]") -> float:
 
 
 def reached(curve: "Curve") -> tuple[int, int]:
-    """The first point that a threshold reaches, and the first beyond them; in a sweep all are reached."""
+    """The first point that a threshold reaches, and the first after those; a sweep reaches all."""
     size = int(curve.points.tpr.size)
     if curve.param is not None:
         return 0, size

@@ -36,7 +36,7 @@ def deviate(rate: float) -> float:
 
 
 def deviates(rates: Sequence[float], floor: float) -> list[float]:
-    """Of many rates; 0 and 1, which are infinitely far away, are drawn at the end of the axis."""
+    """The deviates of rates; 0 and 1, which are infinitely far away, are drawn at the ends of the axis."""
     return [deviate(min(max(rate, floor), 1 - floor)) for rate in rates]
 
 
@@ -48,7 +48,7 @@ def set_deviate_axes(axes: "Axes", low: float, high: float) -> None:
         limits(deviate(low), deviate(high))
 
 
-# Where rates stand on an axis.
+# From rates to positions on an axis.
 AxisTransform = Callable[[Sequence[float]], list[float]]
 SEGMENTS = 100
 MOST_BENT = 500
@@ -67,7 +67,7 @@ def draw_line(sheet: "Axes", number: int, curve: Curve, place: tuple[AxisTransfo
 
 
 def _swept(sheet: "Axes", number: int, curve: Curve, place: tuple[AxisTransform, AxisTransform], label: str) -> None:
-    """The line that bounds the area; a setting that another one beats is a hollow mark."""
+    """The line that bounds the area; a setting beaten by another is a hollow mark."""
     x, y = curve.points.fpr.tolist(), curve.points.tpr.tolist()
     sheet.plot(place[0](x), place[1](y), marker="o", markersize=3.2, **(dot(number) | HOLLOW))
     x, y = curve.counts.fpr.tolist(), curve.counts.tpr.tolist()
@@ -91,7 +91,7 @@ def _ends(
 
 
 def _between(start: float, stop: float) -> list[float]:
-    """Points along a straight line, which is bent on axes that are not linear; denser at its start."""
+    """Points along a straight line, which other axes than linear ones bend; denser at its start."""
     return [start + (stop - start) * (i / SEGMENTS) ** 2 for i in range(SEGMENTS + 1)]
 
 
@@ -104,12 +104,12 @@ def _bent(values: Sequence[float]) -> list[float]:
 
 
 def thin(number: int) -> dict[str, Any]:
-    """The look of a line that no threshold reaches."""
+    """The style of a line that no threshold reaches."""
     return {"color": line(number)["color"], "linewidth": 0.7, "linestyle": (0, (1, 2))}
 
 
 def dot(number: int) -> dict[str, Any]:
-    """How a mark on a curve looks."""
+    """The style of a mark on a curve."""
     return {"color": line(number)["color"], "markeredgecolor": "white", "markeredgewidth": 0.5, "linestyle": "none"}
 
 
@@ -118,21 +118,21 @@ def draw_band(
 ) -> None:
     """The pointwise band; settings of a sweep have bars."""
     if curve.bands and curve.param is not None:
-        # Settings are points of their own, with nothing known between them.
+        # Settings are separate points: nothing is known between them.
         sheet.vlines(x, low, high, color=line(number)["color"], linewidth=0.8, alpha=0.6)
         return
-    # Where there are ellipses, they say it better.
+    # Ellipses, if there are any, replace the band.
     if curve.bands and not any(mean.ellipse for mean in curve.means):
         part = slice(*reached(curve))
         sheet.fill_between(x[part], low[part], high[part], color=line(number)["color"], alpha=0.13, linewidth=0)
 
 
 def draw_marks(sheet: "Axes", number: int, curve: Curve, place: tuple[AxisTransform, AxisTransform]) -> None:
-    """Operating points that were asked for and can be reached, and ellipses of repeated tests."""
+    """Requested operating points that can be reached, and ellipses of repeated tests."""
     colour = line(number)["color"]
-    for asked in curve.requested:
-        if asked.point.attained:
-            x, y = place[0]([asked.point.fmr]), place[1]([1 - asked.point.fnmr])
+    for requested in curve.requested:
+        if requested.point.attained:
+            x, y = place[0]([requested.point.fmr]), place[1]([1 - requested.point.fnmr])
             sheet.plot(x, y, marker="D", markersize=3.6, zorder=6, **dot(number))
     for mean in curve.means:
         sheet.plot(place[0]([mean.fpr]), place[1]([mean.tpr]), marker=".", markersize=3.5, color=colour, zorder=4)
@@ -143,7 +143,7 @@ def draw_marks(sheet: "Axes", number: int, curve: Curve, place: tuple[AxisTransf
             sheet.plot(x, y, color=colour, linewidth=0.6)
 
 
-# A legend of more lines stands below the curves, not on them; on other axes than plain ones they take more room.
+# A legend with more lines goes below the plot; axes that are not linear have less room inside.
 MOST_INSIDE = {"linear": 6, "normal": 3, "log": 3}
 
 
@@ -187,7 +187,7 @@ def plot_det(curves: Sequence[Curve], path: Path, *, axes: str = "normal") -> No
 
 
 def plot_pr(curves: Sequence[Curve], path: Path, *, axes: str = "linear") -> None:
-    """Precision over recall, in steps: straight lines would promise what no threshold gives."""
+    """Precision over recall, in steps: straight lines would show points that no threshold gives."""
     with _sheet(curves, path, axes) as (_, sheet):
         for number, curve in enumerate(curves):
             recall, precision = curve.points.tpr.tolist(), curve.points.precision.tolist()

@@ -1,4 +1,4 @@
-"""Runs by groups: how each run fares as a property of the inputs changes, with error bars."""
+"""Runs by group: how each run does as a property of the inputs changes, with error bars."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# They say without colour what the colours say.
+# Markers distinguish runs without colour.
 MARKERS = ("o", "s", "^", "D", "v", "P", "h")
 BLACK = COLOURS.index("#000000")
-# Differences of more pairs would hide one another.
+# Differences of more pairs would overlap.
 MOST_PAIRS = 6
 # Letters in a row of the legend.
 ROW = 56
-# Inches that a group needs, and what is beside them.
-GROUP, BESIDE = 0.26, 0.8
+# Inches that a group needs, and the margins.
+GROUP, MARGINS = 0.26, 0.8
 
 
 def plot_groups(
@@ -34,9 +34,9 @@ def plot_groups(
     confidence: float,
     path: Path,
 ) -> None:
-    """Above the values of all runs, below the differences if there are any and they are few."""
+    """The values of all runs above; the differences below, if there are a few."""
     few = 0 < len(pairs) <= MOST_PAIRS
-    width = max(WIDTH, BESIDE + GROUP * len(by.groups))
+    width = max(WIDTH, MARGINS + GROUP * len(by.groups))
     with picture(path, width=width, height=4.4 if few else 2.8) as (figure, whole):
         whole.remove()
         sheets = figure.subplots(2 if few else 1, 1, sharex=True, squeeze=False)[:, 0]
@@ -49,7 +49,7 @@ def plot_groups(
 def _groups(by: Breakdown, sheet: "Axes", width: float) -> None:
     labels = [shortened(group.label) for group in by.groups]
     # Seven letters of a label fit into a third of an inch.
-    slanted = max(map(len, labels)) * len(labels) > 14 * (width - BESIDE)
+    slanted = max(map(len, labels)) * len(labels) > 14 * (width - MARGINS)
     sheet.set_xticks(range(len(labels)), labels, rotation=40 if slanted else 0, ha="right" if slanted else "center",
                      rotation_mode="anchor")  # fmt: skip
     sheet.set_xlabel(safe(by.column))
@@ -70,7 +70,7 @@ def _gaps(
     sheet.axhline(0, color=GREY, linewidth=0.8)
     for number, (a, b) in enumerate(pairs):
         column = [group.pairs[number] for group in by.groups]
-        # A pair is neither of its two runs, and has a look of its own.
+        # A pair does not share the style of either run.
         look = BLACK if len(pairs) == 1 else len(names) + number
         _series(sheet, column, _offset(number, len(pairs)), look, f"{shortened(names[a])} − {shortened(names[b])}")
     sheet.set_ylabel(f"difference, {percent(confidence)} interval")
@@ -78,7 +78,7 @@ def _gaps(
 
 
 def _offset(number: int, count: int) -> float:
-    """Side by side, so that error bars do not hide one another."""
+    """Side by side, so that error bars do not overlap."""
     return (number - (count - 1) / 2) * min(0.2, 0.75 / count)
 
 
@@ -96,7 +96,7 @@ def _series(sheet: "Axes", column: Sequence[Estimate | None], offset: float, loo
 
 
 def _legend(sheet: "Axes") -> None:
-    """Above the axes, where it hides nothing; in as many columns as the names leave room for."""
+    """Above the axes, where it hides nothing; in as many columns as fit."""
     labels = sheet.get_legend_handles_labels()[1]
     longest = max((len(label) for label in labels), default=1)
     sheet.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=max(1, min(4, ROW // (longest + 4))),

@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# Beyond so many classes there is no room for a number in a cell.
+# With more classes, a cell has no room for a number.
 MOST_CLASSES = 15
 LONGEST_LABEL = 12
 REFUSED = "refused"
 
 
 def plot_confusion(labels: Sequence[str], matrix: Sequence[Sequence[int]], path: Path, *, title: str = "") -> None:
-    """Shades are shares of a row, so that rare classes are seen too; numbers are counts."""
+    """Shades are shares of a row, so that rare classes are visible too; numbers are counts."""
     sums = [sum(row) or 1 for row in matrix]
     shares = [[count / total for count in row] for row, total in zip(matrix, sums, strict=True)]
     _plot_matrix(labels, matrix, shares, path, title, signed=False)
 
 
 def plot_difference(labels: Sequence[str], matrix: Sequence[Sequence[int]], path: Path, *, title: str = "") -> None:
-    """More of an answer in blue, fewer in red, which everyone can tell apart; the numbers have signs too."""
+    """Blue for more of an answer, red for fewer, which the colour-blind can distinguish; the numbers are signed."""
     largest = max((abs(count) for row in matrix for count in row), default=0) or 1
     _plot_matrix(labels, matrix, [[count / largest for count in row] for row in matrix], path, title, signed=True)
 
@@ -48,7 +48,7 @@ def _plot_matrix(
         _label_classes(sheet, labels)
         if len(labels) <= MOST_CLASSES:
             _write_counts(sheet, matrix, shades, signed=signed)
-        # Refusals are not a class: a line parts them from the answers.
+        # Refusals are not a class: a line separates them from the answers.
         sheet.axvline(len(labels) - 0.5, color="black", linewidth=0.6)
         if title:
             sheet.set_title(safe(title), fontsize=8)
@@ -84,7 +84,7 @@ MOST_TICKS = 12
 
 
 def plot_sweep(rows: Sequence[Mapping[str, Any]], x: str, y: str, path: Path, *, value: str = "rate") -> None:
-    """Draw the rows of a sweep, as its JSON has them, over two of its parameters; the best cell has a frame."""
+    """Draw the rows of a sweep's JSON over two of its parameters; the best cell has a frame."""
     cells = _cells(rows, x, y, value)
     across, down = _ordered(key[0] for key in cells), _ordered(key[1] for key in cells)
     grid = [[cells.get((a, b), float("nan")) for a in across] for b in down]
@@ -104,7 +104,7 @@ def plot_sweep(rows: Sequence[Mapping[str, Any]], x: str, y: str, path: Path, *,
 
 
 def _cells(rows: Sequence[Mapping[str, Any]], x: str, y: str, value: str) -> dict[tuple[Any, Any], float]:
-    """One number for each pair of values; of several rows the best, whatever their other parameters."""
+    """One number for each pair of values: the best of the rows that have them."""
     cells: dict[tuple[Any, Any], float] = {}
     for row in rows:
         params = row["params"]
@@ -119,7 +119,7 @@ def _cells(rows: Sequence[Mapping[str, Any]], x: str, y: str, value: str) -> dic
 
 
 def _ordered(values: Any) -> list[Any]:
-    """Numbers by size, texts by name, truth values false first."""
+    """Numbers by size, texts by name, false before true."""
     return sorted(set(values), key=lambda one: (isinstance(one, str), one))
 
 

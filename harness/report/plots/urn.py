@@ -1,4 +1,4 @@
-"""The paper's figures 1 to 4: the sample variance beside what each design predicts."""
+"""The paper's figures 1 to 4: the sample variance and what each design predicts."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,10 +17,14 @@ SAMPLE = COLOURS[1]
 MOST_TICKS = 8
 
 
-def plot_urn(found: UrnExperiment, path: Path) -> None:
-    """Over the runs where there are several, else over the thresholds."""
-    by_run = found.request.runs > 1
-    rows = [row for row in found.rows if row.threshold == found.rows[0].threshold] if by_run else list(found.rows)
+def plot_urn(experiment: UrnExperiment, path: Path) -> None:
+    """Over the runs if there are several, else over the thresholds."""
+    by_run = experiment.request.runs > 1
+    rows = (
+        [row for row in experiment.rows if row.threshold == experiment.rows[0].threshold]
+        if by_run
+        else list(experiment.rows)
+    )
     x = [float(row.run) if by_run else _place(row, number) for number, row in enumerate(rows)]
     with picture(path, height=2.8) as (_, sheet):
         marker = "o" if len(rows) < 4 else None
@@ -32,8 +36,8 @@ def plot_urn(found: UrnExperiment, path: Path) -> None:
         logarithmic(sheet, "y", dense=True)
         if by_run or rows[0].threshold is None:
             sheet.set_xticks([] if not by_run else [one for one in x if len(x) <= MOST_TICKS or one % 5 == 0])
-        sheet.set(xlabel=_what(found, by_run), ylabel="variance of the rate")
-        sheet.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, title=safe(_title(found)), alignment="left",
+        sheet.set(xlabel=_what(experiment, by_run), ylabel="variance of the rate")
+        sheet.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, title=safe(_title(experiment)), alignment="left",
                      title_fontsize=7)  # fmt: skip
 
 
@@ -42,21 +46,21 @@ def _place(row: UrnRow, number: int) -> float:
 
 
 def _above(values: Sequence[float]) -> list[float]:
-    """A logarithmic axis has no place for 0."""
+    """Without 0, which a logarithmic axis cannot show."""
     return [value if value > 0 else float("nan") for value in values]
 
 
-def _what(found: UrnExperiment, by_run: bool) -> str:
+def _what(experiment: UrnExperiment, by_run: bool) -> str:
     if by_run:
         return "run"
-    return "threshold" if found.rows[0].threshold is not None else ""
+    return "threshold" if experiment.rows[0].threshold is not None else ""
 
 
-def _title(found: UrnExperiment) -> str:
-    request = found.request
+def _title(experiment: UrnExperiment) -> str:
+    request = experiment.request
     parts = [f"groups by {request.group}"]
     if request.resample is not None:
-        parts.append("others in every trial")
+        parts.append("different ones in every trial")
     if request.shuffle:
         parts.append(f"{', '.join(request.shuffle)} shuffled")
     return "; ".join(parts)

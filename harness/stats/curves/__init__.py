@@ -1,1 +1,1 @@
-"""Curves over a threshold: counts, ROC, DET, precision-recall, their summaries and how sure one can be of them."""
+"""Curves over a threshold: counts, ROC, DET, precision-recall, their summaries, and the uncertainty of all of them."""

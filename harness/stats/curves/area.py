@@ -1,4 +1,4 @@
-"""Area under a ROC curve, whole or in part, and what each case adds to it (DeLong's placements).
+"""Area under a ROC curve, whole or partial, and what each case adds to it (DeLong's placements).
 
 Placements are those of DeLong, DeLong and Clarke-Pearson (1988), from one sort as in Sun and Xu (2014): O(n log n).
 """
@@ -18,12 +18,12 @@ __all__ = ["PartialArea", "Placements", "area", "auc", "partial_auc", "placement
 
 
 def auc(counts: ThresholdCounts) -> float:
-    """Chance that a positive case scores above a negative one, a tie counting half (Mann and Whitney's U / mn)."""
+    """Probability that a positive case scores above a negative one, ties counting half (Mann and Whitney's U / mn)."""
     return float(area(counts.tp, counts.fp)) / float(counts.tp[-1] * counts.fp[-1])
 
 
 def area(tp: FloatArray, fp: FloatArray) -> FloatArray:
-    """Trapezoids under counts or rates along the last axis; a sloped segment is a group of ties."""
+    """Area by trapezoids under counts or rates along the last axis; a sloped segment is a group of ties."""
     return np.asarray(((tp[..., 1:] + tp[..., :-1]) * np.diff(fp)).sum(axis=-1) / 2)
 
 
@@ -51,7 +51,7 @@ def partial_auc(
     if over == "fpr":
         value = _clipped_area(counts.fpr, counts.tpr, low, high)
     else:
-        # Turned by the anti-diagonal, the area right of the curve is an area under one again.
+        # Mirrored at the anti-diagonal, the area right of the curve is an area under a curve again.
         value = _clipped_area(counts.tpr, 1 - counts.fpr, low, high)
     worthless = (high**2 - low**2) / 2 if over == "fpr" else (high - low) - (high**2 - low**2) / 2
     corrected = (1 + (value - worthless) / (high - low - worthless)) / 2
@@ -69,7 +69,7 @@ def _clipped_area(x: FloatArray, y: FloatArray, low: float, high: float) -> floa
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placements:
-    """For each positive the share of negatives below it, for each negative the share of positives above it.
+    """For each positive, the share of negatives below it; for each negative, the share of positives above it.
 
     Ties count half; shares are by weight. The weighted mean over either class is the area.
     """
@@ -79,7 +79,7 @@ class Placements:
 
 
 def placements(cases: ScoredCases, order: Order | None = None) -> Placements:
-    """Placement of every case in the other class, from one sort, which may be at hand already."""
+    """Placement of every case in the other class, from one sort; `order` if that has been done already."""
     require_both(cases)
     order = order or Order.of(cases.better)
     w = cases.weight
@@ -95,6 +95,6 @@ def placements(cases: ScoredCases, order: Order | None = None) -> Placements:
 
 
 def _midway(weights: FloatArray, ends: npt.NDArray[np.intp]) -> FloatArray:
-    """Weight above each group of ties, and half of the group's own."""
+    """Weight above each group of ties, plus half of the group's own."""
     totals = np.cumsum(weights)[ends]
     return (totals + np.concatenate(([0.0], totals[:-1]))) / 2

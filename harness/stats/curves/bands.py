@@ -2,8 +2,8 @@
 
 Bands are pointwise. `simultaneous_confidence` is the confidence that each point needs for the band to hold along the
 whole curve at once. The largest standardised deviation along the curve is drawn with random multipliers of the units
-(the multiplier bootstrap: Gine and Zinn 1984; for bands, Montiel Olea and Plagborg-Moller 2019). No resample is formed,
-and the limits themselves are those of every other band, only with a higher confidence.
+(the multiplier bootstrap: Gine and Zinn 1984; for bands, Montiel Olea and Plagborg-Moller 2019). No resamples are
+formed, and the limits are those of any other band, only at a higher confidence.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ __all__ = [
 
 DEFAULT_POINTS = 1000
 DRAWS = 2000
-# Cases times draws: beyond it fewer draws are made, at least a few hundred.
-_MOST = 1 << 28
-_FEWEST = 300
+# Cases times draws are at most _MAX_WORK, but there are at least _MIN_DRAWS.
+_MAX_WORK = 1 << 28
+_MIN_DRAWS = 300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurveBands:
-    """Bands of the true- and the false-positive rate at some places of a curve."""
+    """Bands of the true- and false-positive rates at some places of a curve."""
 
     at: IntArray
     threshold: FloatArray
@@ -53,7 +53,7 @@ class CurveBands:
 
 def wilson_bands(counts: ThresholdCounts, at: npt.ArrayLike | None = None, *, confidence: float = 0.95) -> CurveBands:
     """Bands for independent cases, at all thresholds or at some places of the curve."""
-    places = np.arange(counts.threshold.size) if at is None else _checked(counts, at)
+    places = np.arange(counts.threshold.size) if at is None else _check_places(counts, at)
     tpr = wilson_rates(counts.tpr[places], counts.positives.effective, confidence=confidence)
     fpr = wilson_rates(counts.fpr[places], counts.negatives.effective, confidence=confidence)
     return CurveBands(places, counts.threshold[places], tpr, fpr)
@@ -73,8 +73,8 @@ def bootstrap_bands(
     """
     for size in (counts.positives, counts.negatives):
         if size.effective < size.cases * (1 - 1e-9):
-            raise ValueError("cases of different weights: this bootstrap needs equal ones; replicate the sample")
-    places = thinned(counts, DEFAULT_POINTS) if at is None else _checked(counts, at)
+            raise ValueError("cases have unequal weights: this bootstrap needs equal ones; use replicated bands")
+    places = thinned(counts, DEFAULT_POINTS) if at is None else _check_places(counts, at)
     tpr, fpr = (
         bootstrap_rates(rates[places], size.cases, rng=rng, replicates=replicates, confidence=confidence)
         for rates, size in ((counts.tpr, counts.positives), (counts.fpr, counts.negatives))
@@ -85,13 +85,13 @@ def bootstrap_bands(
 def replicated_bands(
     cases: ScoredCases, sample: Sample, at: npt.ArrayLike | None = None, *, replication: Replication | None = None
 ) -> CurveBands:
-    """Bands that know strata and clusters, with the sample's weights.
+    """Bands that allow for strata and clusters, with the sample's weights.
 
-    `at`: places of the curve that `counts_of` gives with the same weights; 1,000 of them by default.
+    `at`: places of the curve that `counts_of` gives with the same weights; up to 1,000 of them by default.
     """
     weighted = with_weights_of(cases, sample)
     counts = counts_of(weighted)
-    places = thinned(counts, DEFAULT_POINTS) if at is None else _checked(counts, at)
+    places = thinned(counts, DEFAULT_POINTS) if at is None else _check_places(counts, at)
     entered = places_of(weighted, counts, places)
     tpr, fpr = (
         replicated_rates(Entries(entered, within, places.size), sample, replication)
@@ -101,7 +101,7 @@ def replicated_bands(
 
 
 def places_of(cases: ScoredCases, counts: ThresholdCounts, at: IntArray) -> IntArray:
-    """The first of the places at which each case is accepted; the number of places where none does."""
+    """The first of the places at which each case is accepted; the number of places if there is none."""
     sign = 1.0 if counts.larger_is_better else -1.0
     better = sign * counts.threshold[at]
     # Place 0 accepts nothing, not even a score of plus infinity.
@@ -109,7 +109,7 @@ def places_of(cases: ScoredCases, counts: ThresholdCounts, at: IntArray) -> IntA
     return np.searchsorted(-better[nothing:], -cases.better, side="left") + nothing
 
 
-def _checked(counts: ThresholdCounts, at: npt.ArrayLike) -> IntArray:
+def _check_places(counts: ThresholdCounts, at: npt.ArrayLike) -> IntArray:
     places = np.asarray(at, dtype=np.intp)
     inside = places.ndim == 1 and places.size > 0 and places[0] >= 0 and places[-1] < counts.threshold.size
     if not inside or (np.diff(places) <= 0).any():
@@ -125,27 +125,27 @@ def simultaneous_confidence(
     rng: np.random.Generator,
     confidence: float = 0.95,
 ) -> float:
-    """The pointwise confidence at which both rates are within their limits at all of these places of the curve."""
-    normal_quantile(confidence)  # refuses what is no confidence
+    """The pointwise confidence at which both rates are within their limits at all of these places at once."""
+    normal_quantile(confidence)  # checks the confidence
     known = make_sample(cases.better.size, weights=cases.weights) if sample is None else sample
     places = np.asarray(at, dtype=np.intp)
     weighted = ScoredCases(cases.better, cases.positive, known.weights, cases.larger_is_better)
     entered = places_of(weighted, counts_of(weighted), places)
-    draws = max(_FEWEST, min(DRAWS, _MOST // max(known.cases, 1)))
+    draws = max(_MIN_DRAWS, min(DRAWS, _MAX_WORK // max(known.cases, 1)))
     classes = (cases.positive, ~cases.positive)
-    moved = np.empty((draws, 2, places.size))
+    shifts = np.empty((draws, 2, places.size))
     for draw in range(draws):
-        pulled = known.weights * _multipliers(known, rng)[known.unit_of_case]
-        moved[draw] = [_moved(known, entered, of, pulled, places.size) for of in classes]
-    spread = moved.std(axis=0)
-    standardised = np.abs(moved) / np.where(spread > 1e-12, spread, np.inf)
+        perturbed = known.weights * _multipliers(known, rng)[known.unit_of_case]
+        shifts[draw] = [_rate_shift(known, entered, of, perturbed, places.size) for of in classes]
+    spread = shifts.std(axis=0)
+    standardised = np.abs(shifts) / np.where(spread > 1e-12, spread, np.inf)
     from scipy.special import ndtr
 
     return float(2 * ndtr(np.quantile(standardised.max(axis=(1, 2)), confidence)) - 1)
 
 
 def _multipliers(sample: Sample, rng: np.random.Generator) -> FloatArray:
-    """A normal number a unit, centred within strata, so that the variance is that of the textbook."""
+    """A normal number per unit, centred within strata, so that the variance is the textbook one."""
     sizes = sample.stratum_sizes
     drawn = rng.standard_normal(sample.units)
     means = np.bincount(sample.stratum_of_unit, weights=drawn, minlength=sample.strata) / sizes
@@ -153,9 +153,9 @@ def _multipliers(sample: Sample, rng: np.random.Generator) -> FloatArray:
     return np.asarray((drawn - means[sample.stratum_of_unit]) * scale[sample.stratum_of_unit])
 
 
-def _moved(sample: Sample, entered: IntArray, of: BoolArray, pulled: FloatArray, points: int) -> FloatArray:
-    """How far the weights' multipliers move the rate of a class at every place."""
-    weights, moved = np.where(of, sample.weights, 0.0), np.where(of, pulled, 0.0)
-    whole, shift = (np.cumsum(np.bincount(entered, weights=w, minlength=points + 1)) for w in (weights, moved))
+def _rate_shift(sample: Sample, entered: IntArray, of: BoolArray, perturbed: FloatArray, points: int) -> FloatArray:
+    """How far perturbed weights shift the rate of a class at every place."""
+    weights, change = np.where(of, sample.weights, 0.0), np.where(of, perturbed, 0.0)
+    whole, shift = (np.cumsum(np.bincount(entered, weights=w, minlength=points + 1)) for w in (weights, change))
     total = weights.sum()
-    return np.asarray((shift[:-1] - whole[:-1] / total * moved.sum()) / total)
+    return np.asarray((shift[:-1] - whole[:-1] / total * change.sum()) / total)

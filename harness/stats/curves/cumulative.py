@@ -1,4 +1,4 @@
-"""Rates that accumulate along a curve, with pointwise bands: the part that ROC and cumulative match curves share."""
+"""Rates that accumulate along a curve, with pointwise bands: shared by ROC and cumulative match curves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["RateBands", "bootstrap_rates", "replicated_rates", "wilson_rates"]
 
 
 INDEPENDENT = "new independent cases"
-# Units times points beyond which no replicates are formed without being asked for.
+# With more units times points than this, replicates are formed only on request.
 _MANY = 1 << 27
 # Variances below the square of this are rounding errors of the transforms.
 _ROUNDING = 1e-12
@@ -27,9 +27,9 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RateBands:
-    """Rates with pointwise limits, how they were found and what they speak of.
+    """Rates with pointwise limits, how these were obtained and what they generalise to.
 
-    Pointwise: each point alone is covered with this confidence, not all of them at once.
+    Pointwise: each point by itself is covered with this confidence, not all of them at once.
     """
 
     rate: FloatArray
@@ -57,7 +57,7 @@ def bootstrap_rates(
 ) -> RateBands:
     """Percentile limits over resamples of independent, equally weighted cases.
 
-    Resampling cases is drawing how many of them enter at each point, so no resample is ever formed.
+    Resampling cases amounts to drawing how many of them enter at each point, so no resamples are formed.
     """
     if replicates < 2:
         raise ValueError(f"replicates {replicates!r}: expected two or more")
@@ -65,27 +65,27 @@ def bootstrap_rates(
     shares = np.maximum(steps, 0.0) / np.maximum(steps, 0.0).sum()
     drawn = np.cumsum(rng.multinomial(cases, shares, size=replicates)[:, :-1], axis=1) / cases
     se = drawn.std(axis=0)
-    without = wilson(rates * cases, cases, confidence=confidence)
+    fallback = wilson(rates * cases, cases, confidence=confidence)
     end = wilson(cases, cases, confidence=confidence).low
-    limits = _never_certain(_percentiles(drawn, confidence), without, se, end)
+    limits = _never_certain(_percentiles(drawn, confidence), fallback, se, end)
     return RateBands(rates, se, limits.low, limits.high, confidence, "bootstrap", INDEPENDENT, replicates=replicates)
 
 
 def replicated_rates(entries: Entries, sample: Sample, replication: Replication | None = None) -> RateBands:
-    """Limits that know strata and clusters: balanced replicates, jackknife, bootstrap, as the replication says.
+    """Limits that allow for strata and clusters: balanced replicates, jackknife, bootstrap, as the replication says.
 
-    Fay's 0.5 by default, since half of a sample may hold no case of a class. Strata without balanced replicates take
-    the textbook variance, which is what replication gives on average over all groupings. So does a sample of so many
-    units that units times points pass 2^27, unless the replication names a method.
+    Fay's 0.5 by default, since half of a sample may hold no case of a class. Strata without balanced replicates use the
+    textbook variance, which is what replication gives on average over all groupings. So do samples with more than 2^27
+    units times points, unless the replication names a method.
     """
     replication = replication or Replication()
-    normal_quantile(replication.confidence)  # refuses what is no confidence
+    normal_quantile(replication.confidence)  # checks the confidence
     weights = np.where(entries.within, sample.weights, 0.0)
     by_unit = np.bincount(sample.unit_of_case, weights=weights, minlength=sample.units).astype(np.float64)
     if not by_unit.any():
-        raise ValueError("no case with a weight above 0 to take a rate over")
+        raise ValueError("no case has a weight above 0: a rate needs at least one")
     choice = _choose(entries, sample, replication)
-    # Sums of the same weights in another order may pass the total by a rounding error.
+    # Sums of the same weights in another order may exceed the total by a rounding error.
     entered = binned(np.zeros_like(entries.place), 1, entries.place, weights, (0, entries.points))[0]
     rates = np.minimum(entered / weights.sum(), 1.0)
     design_df = float(sample.units - sample.strata) if choice.replicates is None else choice.replicates.df
@@ -96,7 +96,7 @@ def replicated_rates(entries: Entries, sample: Sample, replication: Replication 
         limits = _limits(rates, se, size, replication.confidence)
     else:
         se, limits = _by_replicates(entries, sample, rates, by_unit, choice.replicates, replication, size)
-    return _wrap(rates, se, _rising(limits), sample, choice, replication, df)
+    return _wrap(rates, se, _monotone(limits), sample, choice, replication, df)
 
 
 def _choose(entries: Entries, sample: Sample, replication: Replication) -> VarianceMethod:
@@ -120,7 +120,7 @@ def _by_replicates(
     totals = replicates.totals(by_unit)
     if (totals <= 0).any():
         raise ValueError(
-            f"replicate {int((totals <= 0).argmax())} of {replicates.count} holds no case of this class; "
+            f"replicate {int((totals <= 0).argmax())} of {replicates.count} holds no case of this class: "
             "use Fay's rho of 0.5, or the jackknife"
         )
     se, low, high = np.empty((3, rates.size))
@@ -164,7 +164,7 @@ def _wrap(
 
 @dataclass(frozen=True, slots=True)
 class _EffectiveSize:
-    """How many cases, and how many units, equal weights would be worth, and the degrees of freedom among them."""
+    """Kish's effective numbers of cases and of units, and the degrees of freedom of the design."""
 
     cases: float
     units: float
@@ -189,15 +189,15 @@ def _percentiles(drawn: FloatArray, confidence: float) -> Intervals:
     return Intervals(low, high)
 
 
-def _never_certain(limits: Intervals, otherwise: Intervals, se: FloatArray, end: float) -> Intervals:
-    """Where the variance is 0, other limits.
+def _never_certain(limits: Intervals, fallback: Intervals, se: FloatArray, end: float) -> Intervals:
+    """Limits with a fallback where the variance is 0.
 
-    The first error does not narrow them: no lower limit passes `end`, that of cases all of which are right.
+    The first error does not narrow them: no lower limit exceeds `end`, the one when all cases are right.
     """
-    low, high = np.where(se == 0, otherwise.low, limits.low), np.where(se == 0, otherwise.high, limits.high)
+    low, high = np.where(se == 0, fallback.low, limits.low), np.where(se == 0, fallback.high, limits.high)
     return Intervals(np.minimum(low, end), np.maximum(high, 1 - end))
 
 
-def _rising(limits: Intervals) -> Intervals:
-    """A rate that only rises along a curve is never below what it surely was before, nor above what it will be."""
+def _monotone(limits: Intervals) -> Intervals:
+    """A rate that only rises along a curve is not below an earlier lower limit, nor above a later upper limit."""
     return Intervals(np.maximum.accumulate(limits.low), np.minimum.accumulate(limits.high[::-1])[::-1])

@@ -1,4 +1,4 @@
-"""Error ellipses: how sure one can be of a point such as (fpr, tpr), from repeated tests or from one."""
+"""Error ellipses: the uncertainty of a point such as (fpr, tpr), from repeated tests or from one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Ellipse", "ellipse", "ellipse_at", "ellipse_of_repeats"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ellipse:
-    """Region around a point: half axes (long, short), the long one's angle to the x axis, for drawing and testing."""
+    """Region around a point: half axes (long, short) and the angle of the long one to the x axis."""
 
     centre: FloatArray
     covariance: FloatArray
@@ -31,20 +31,22 @@ class Ellipse:
 
     def path(self, points: int = 100) -> FloatArray:
         """A closed line along the ellipse, (points, 2)."""
-        turn = np.linspace(0, 2 * np.pi, points)
-        on_axes = np.stack([self.half_axes[0] * np.cos(turn), self.half_axes[1] * np.sin(turn)], axis=1)
+        phase = np.linspace(0, 2 * np.pi, points)
+        on_axes = np.stack([self.half_axes[0] * np.cos(phase), self.half_axes[1] * np.sin(phase)], axis=1)
         c, s = np.cos(self.angle), np.sin(self.angle)
         return np.asarray(self.centre + on_axes @ np.array([[c, s], [-s, c]]))
 
     def contains(self, point: npt.ArrayLike) -> bool:
-        """Whether a point lies within; a covariance without spread in some direction leaves no room there."""
+        """Whether a point lies within; an axis of length 0 leaves no room in its direction."""
         c, s = np.cos(self.angle), np.sin(self.angle)
-        away = np.array([[c, s], [-s, c]]) @ (np.asarray(point, dtype=np.float64) - self.centre)
+        offsets = np.array([[c, s], [-s, c]]) @ (np.asarray(point, dtype=np.float64) - self.centre)
         flat = [axis <= 1e-12 for axis in self.half_axes]
-        if any(none and abs(d) > 1e-12 for none, d in zip(flat, away, strict=True)):
+        if any(is_flat and abs(d) > 1e-12 for is_flat, d in zip(flat, offsets, strict=True)):
             return False
-        inside = [(d / axis) ** 2 for d, axis, none in zip(away, self.half_axes, flat, strict=True) if not none]
-        return float(sum(inside)) <= 1
+        squares = [
+            (d / axis) ** 2 for d, axis, is_flat in zip(offsets, self.half_axes, flat, strict=True) if not is_flat
+        ]
+        return float(sum(squares)) <= 1
 
 
 def ellipse_of_repeats(
@@ -67,7 +69,7 @@ def ellipse_of_repeats(
 def ellipse_at(cases: ScoredCases, sample: Sample, threshold: float, *, confidence: float = 0.95) -> Ellipse:
     """Ellipse of (fpr, tpr) at a threshold, from one test: the covariance over the sample's units, linearised.
 
-    A subject whose scores are all high raises both rates: the ellipse leans.
+    A subject whose scores are all high raises both rates, which tilts the ellipse.
     """
     weighted = with_weights_of(cases, sample)
     require_both(weighted)
@@ -86,7 +88,7 @@ def ellipse(
 ) -> Ellipse:
     """Ellipse of a point estimate with a covariance matrix, such as one from replication.
 
-    `df`: degrees of freedom of the covariance (Hotelling); None when it is known (chi-square).
+    `df`: degrees of freedom of the covariance (Hotelling); None if the covariance is known (chi-square).
     """
     point, matrix = np.asarray(centre, dtype=np.float64), np.asarray(covariance, dtype=np.float64)
     if point.shape != (2,) or matrix.shape != (2, 2):

@@ -1,12 +1,12 @@
 """Where cases enter a curve, sums over groups of them by point, and the textbook variance from such sums.
 
 A case enters at one place of the curve and stays: it is accepted at the first threshold that its score passes, or
-found at its rank. So one number a case, its place, says all, and sums by group and place, accumulated, give every
-group's total at every point without an array of cases by points.
+found at its rank. So one number per case, its place, is enough: cumulated sums by group and place give every group's
+total at every point without an array of cases by points.
 
-With A a unit's weight that has entered by a point, B its weight and p the rate there, the linearised values are
-(A - p B) / sum B. Their variance within strata needs sums of A, B, A^2, A B and B^2 over units only, and those of A^2
-grow by `square_steps`: memory is in proportion to strata times points, whatever the number of units.
+With A a unit's weight that has entered by a point, B its whole weight and p the rate there, the linearised values are
+(A - p B) / sum B. Their variance within strata needs only sums of A, B, A^2, A B and B^2 over units, and those of A^2
+grow by `square_steps`: memory is proportional to strata times points, whatever the number of units.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ __all__ = ["Entries", "binned", "column_blocks", "square_steps", "textbook_varia
 
 
 _BLOCK_ELEMENTS = 1 << 22
-# A variance is a difference of sums of squares here: below this share of them it is a rounding error. A single case
-# of a thousand million that differs is above it.
+# A variance is a difference of sums of squares here: below this share of them it is a rounding error. A single
+# different case in a thousand million is above it.
 _ROUNDING = 1e-10
 
 
@@ -40,7 +40,7 @@ class Entries:
 
 
 def column_blocks(groups: int, points: int) -> Iterator[tuple[int, int]]:
-    """Ranges of points such that groups times points stays of a size."""
+    """Ranges of points such that groups times points stays within a block's size."""
     width = max(1, _BLOCK_ELEMENTS // max(1, groups))
     for start in range(0, points, width):
         yield start, min(start + width, points)
@@ -60,8 +60,8 @@ def binned(
 def square_steps(group: npt.NDArray[np.integer], place: IntArray, weights: FloatArray) -> FloatArray:
     """By how much each case raises the square of its group's total when it enters.
 
-    Summed over all that has entered, they are the sum of squared group totals, and no array of groups by points is
-    needed to have it at every point.
+    Summed over all cases that have entered, the steps give the sum of squared group totals at every point, without an
+    array of groups by points.
     """
     order = np.lexsort((place, group))
     w, g = weights[order], group[order]
@@ -112,7 +112,7 @@ def _from_sums(
 
 
 def _unit_by_unit(entries: Entries, sample: Sample, weights: FloatArray, rates: FloatArray) -> FloatArray:
-    """Lone strata that were left as they are have rules of their own, which `stratum_variances` knows."""
+    """For lone strata that were left as they are: `stratum_variances` has the rules for them."""
     whole = _by_unit(sample, weights)
     variance = np.empty(rates.size)
     for columns in column_blocks(sample.units, rates.size):

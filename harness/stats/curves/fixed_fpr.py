@@ -1,8 +1,8 @@
-"""The true-positive rate at a fixed false-positive rate, with a band that knows that the threshold is estimated too.
+"""The true-positive rate at a fixed false-positive rate, with a band that allows for the threshold being estimated too.
 
-A band at a threshold takes the threshold for given; read at a false-positive rate it covers far too little. Here the
-limits come from two sources, squares added: those of the true-positive rate at the threshold, and where the curve is
-at the false-positive rates that the negatives allow there (Woodruff 1952, who had quantiles). No slope is estimated.
+A band at a threshold treats the threshold as given; read at a false-positive rate it covers far too little. Here the
+limits combine two sources in quadrature: the limits of the true-positive rate at the threshold, and the curve at the
+false-positive rates that the negatives allow there (Woodruff 1952, for quantiles). No slope is estimated.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ __all__ = ["FixedFprBands", "along_curve", "fixed_fpr_bands"]
 
 
 _ROUNDING = 1e-12
-# Curves steepen towards no false positives; their power there is taken for this times that of the first few, at most 1.
+# Curves steepen towards an fpr of 0; their exponent there is assumed to be this times that of the first few, at most 1.
 _STEEPER, _FIRST = 1.5, 4
-_LEAST_POWER = 0.05
+_MIN_POWER = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixedFprBands:
     """True-positive rates at given false-positive rates, with pointwise limits.
 
-    `tpr` is that of the laxest threshold whose false-positive rate is within the given one, as `fnmr_at_fmr` has it:
-    the next negative is just below it, so that it flatters a little. The limits are those of the strictest threshold
-    with the same rate, whose false-positive rate is right on average, and contain both.
+    `tpr` is that of the laxest threshold whose false-positive rate is within the given one, as in `fnmr_at_fmr`: the
+    next negative is just below it, so it is slightly optimistic. The limits are those of the strictest threshold with
+    the same rate, whose false-positive rate is right on average; they contain both.
     """
 
     fpr: FloatArray
@@ -59,7 +59,7 @@ class _Errors:
 
 
 @dataclass(frozen=True, slots=True)
-class _ClassWorth:
+class _ClassSize:
     """Kish's numbers of cases and of units in a class."""
 
     cases: float
@@ -69,59 +69,58 @@ class _ClassWorth:
 def fixed_fpr_bands(
     cases: ScoredCases, sample: Sample | None, fpr: npt.ArrayLike, *, confidence: float = 0.95
 ) -> FixedFprBands:
-    """Bands at some false-positive rates, under a design, or for independent cases where there is no sample."""
-    wanted = _checked(fpr)
-    normal_quantile(confidence)  # refuses what is no confidence
+    """Bands at some false-positive rates, under a design, or for independent cases without a sample."""
+    targets = _check_rates(fpr)
+    normal_quantile(confidence)  # checks the confidence
     weighted = cases if sample is None else with_weights_of(cases, sample)
     counts = counts_of(weighted)
-    laxest = np.searchsorted(counts.fpr, wanted + _ROUNDING, side="right") - 1
+    laxest = np.searchsorted(counts.fpr, targets + _ROUNDING, side="right") - 1
     at = _strictest(counts)[_fpr_rank(counts, laxest)]
     errors = _independent(counts, at) if sample is None else _by_design(weighted, counts, sample, at)
     positives, negatives = (_size(weighted, of, sample) for of in (cases.positive, ~cases.positive))
     rates = share_limits(
         counts.tpr[at], errors.tpr, errors.df, cases=positives.cases, units=positives.units, confidence=confidence
     )
-    moved = _at_moved_thresholds(counts, wanted, at, errors, negatives, confidence)
-    limits = _put_together(np.minimum(counts.tpr[at], 1.0), rates, moved, errors.correlation)
+    moved = _at_moved_thresholds(counts, targets, at, errors, negatives, confidence)
+    limits = _combine(np.minimum(counts.tpr[at], 1.0), rates, moved, errors.correlation)
     tpr = np.minimum(counts.tpr[laxest], 1.0)
-    return FixedFprBands(wanted, tpr, limits.low, np.maximum(limits.high, tpr), confidence, errors.df)
+    return FixedFprBands(targets, tpr, limits.low, np.maximum(limits.high, tpr), confidence, errors.df)
 
 
 def along_curve(bands: FixedFprBands) -> FixedFprBands:
-    """Bands at the rates of a whole curve, whose ends take what the rest of it says.
+    """Bands at the rates of a whole curve, with limits at its ends taken from the rest of it.
 
     By themselves the ends have the widest limits of all, since no error shows how far a threshold may move. But a
-    curve rises: without false positives it is not above what it may be later, and where all is accepted not below what
-    it was.
+    curve rises: at the start it is not above its later upper limits, and at the end not below its earlier lower limits.
     """
     start, end = bands.fpr <= _ROUNDING, bands.fpr >= 1 - _ROUNDING
     low, high = np.where(end, bands.low.max(), bands.low), np.where(start, bands.high.min(), bands.high)
     return replace(bands, low=low, high=high)
 
 
-def _put_together(tpr: FloatArray, rates: Intervals, moved: Intervals, correlation: FloatArray) -> Intervals:
-    """The rate at the fixed fpr is that at the threshold less what a move of the threshold takes away."""
-    taken = Intervals(np.minimum(tpr - moved.high, 0.0), np.maximum(tpr - moved.low, 0.0))
-    return difference_limits(tpr, rates, 0.0, taken, correlation=correlation, bounds=(0.0, 1.0))
+def _combine(tpr: FloatArray, rates: Intervals, moved: Intervals, correlation: FloatArray) -> Intervals:
+    """The rate at the fixed fpr is the rate at the threshold minus what a move of the threshold removes."""
+    removed = Intervals(np.minimum(tpr - moved.high, 0.0), np.maximum(tpr - moved.low, 0.0))
+    return difference_limits(tpr, rates, 0.0, removed, correlation=correlation, bounds=(0.0, 1.0))
 
 
 def _strictest(counts: ThresholdCounts) -> IntArray:
-    """The first place of the curve with each false-positive rate; with none, the last."""
+    """The first place of the curve with each false-positive rate; for a rate of 0, the last."""
     rises = np.flatnonzero(np.diff(counts.fpr) > 0)
     return np.append(rises[:1], rises + 1)
 
 
 def _fpr_rank(counts: ThresholdCounts, at: IntArray) -> IntArray:
-    """How many other false-positive rates come before that of a place."""
+    """How many different false-positive rates come before that of a place."""
     rank = np.concatenate(([0], np.cumsum(np.diff(counts.fpr) > 0)))
     return np.asarray(rank[at])
 
 
-def _checked(fpr: npt.ArrayLike) -> FloatArray:
-    wanted = np.atleast_1d(np.asarray(fpr, dtype=np.float64))
-    if wanted.ndim != 1 or not ((wanted >= 0) & (wanted <= 1)).all():
+def _check_rates(fpr: npt.ArrayLike) -> FloatArray:
+    targets = np.atleast_1d(np.asarray(fpr, dtype=np.float64))
+    if targets.ndim != 1 or not ((targets >= 0) & (targets <= 1)).all():
         raise ValueError(f"false-positive rates {fpr!r}: expected rates between 0 and 1")
-    return wanted
+    return targets
 
 
 def _independent(counts: ThresholdCounts, at: IntArray) -> _Errors:
@@ -133,7 +132,7 @@ def _independent(counts: ThresholdCounts, at: IntArray) -> _Errors:
 
 
 def _by_design(cases: ScoredCases, counts: ThresholdCounts, sample: Sample, at: IntArray) -> _Errors:
-    """Linearised over units, at each place once."""
+    """Linearised over units, once for each place."""
     places, back = np.unique(at, return_inverse=True)
     entered = places_of(cases, counts, places)
     tpr, fpr, both = np.empty((3, places.size))
@@ -154,34 +153,34 @@ def _linear(sample: Sample, entered: IntArray, of: BoolArray, columns: tuple[int
     return np.asarray((sums - whole[:, None] * (sums.sum(axis=0) / whole.sum())) / whole.sum())
 
 
-def _size(cases: ScoredCases, of: BoolArray, sample: Sample | None) -> _ClassWorth:
+def _size(cases: ScoredCases, of: BoolArray, sample: Sample | None) -> _ClassSize:
     effective = cases.size(of).effective
-    return _ClassWorth(effective, effective if sample is None else float(kish(unit_sums(sample, of))))
+    return _ClassSize(effective, effective if sample is None else float(kish(unit_sums(sample, of))))
 
 
 def _at_moved_thresholds(
-    counts: ThresholdCounts, fpr: FloatArray, at: IntArray, errors: _Errors, negatives: _ClassWorth, confidence: float
+    counts: ThresholdCounts, fpr: FloatArray, at: IntArray, errors: _Errors, negatives: _ClassSize, confidence: float
 ) -> Intervals:
     """The curve at the false-positive rates that the threshold may have."""
-    seen = counts.fpr[at]
-    without = float(cases_without_variance(negatives.cases, negatives.units))
-    moves = errors.fpr > _ROUNDING
-    effective = np.where(moves, seen * (1 - seen) / np.where(moves, errors.fpr, 1.0) ** 2, without)
+    observed = counts.fpr[at]
+    fallback = float(cases_without_variance(negatives.cases, negatives.units))
+    varies = errors.fpr > _ROUNDING
+    effective = np.where(varies, observed * (1 - observed) / np.where(varies, errors.fpr, 1.0) ** 2, fallback)
     limits = stretched_wilson(fpr, np.minimum(effective, negatives.cases), errors.df, confidence=confidence)
     low = _curve_at(counts, np.clip(limits.low, 0.0, 1.0), negatives.cases)
     return Intervals(low, _curve_at(counts, np.clip(limits.high, 0.0, 1.0), negatives.cases))
 
 
 def _curve_at(counts: ThresholdCounts, fpr: FloatArray, negatives: float) -> FloatArray:
-    """The curve, straight between its points; before the first negative, where it says nothing, a power of the fpr.
+    """The curve, linear between its points; before the first negative, where it is unknown, a power of the fpr.
 
-    No threshold above all negatives is known to have a false-positive rate: the highest negative has 1 / n on
-    average, and a curve goes to 0 from there, as the power of its first few negatives says, made somewhat steeper.
+    The false-positive rate of a threshold above all negatives is unknown: at the highest negative it is 1 / n on
+    average, and from there the curve falls to 0 with the exponent of its first few negatives, made somewhat steeper.
     """
     places, first = _strictest(counts), 1 / negatives
     x, y = counts.fpr[places], counts.tpr[places]
     curve = np.interp(fpr, x, y)
     one, few = np.interp([first, min(_FIRST * first, 1.0)], x, y)
     half = 0.5 / counts.positives.effective
-    power = np.clip(_STEEPER * np.log(max(few, half) / max(one, half)) / np.log(_FIRST), _LEAST_POWER, 1.0)
+    power = np.clip(_STEEPER * np.log(max(few, half) / max(one, half)) / np.log(_FIRST), _MIN_POWER, 1.0)
     return np.asarray(np.where(fpr < first, np.minimum(curve, one * (fpr / first) ** power), curve))

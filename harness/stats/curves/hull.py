@@ -18,9 +18,9 @@ __all__ = ["Crossing", "Hull", "convex_hull", "crossings"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hull:
-    """Vertices of the hull, and which points of the curve they are; area and equal error rate of the hull.
+    """Vertices of the hull as places of the curve, and the hull's area and equal error rate.
 
-    `slope` is that of the segment after each vertex: the likelihood ratio at which the next threshold pays.
+    `slope` is that of the segment after each vertex: the likelihood ratio at which the next threshold pays off.
     """
 
     vertices: IntArray
@@ -50,30 +50,30 @@ def convex_hull(counts: ThresholdCounts) -> Hull:
 
 
 def _upper_hull(x: FloatArray, y: FloatArray) -> IntArray:
-    """Andrew's monotone chain (1979); counts are whole numbers as a rule, and then the turns are exact."""
-    kept = _drop_dented(x, y)
-    px, py = x[kept].tolist(), y[kept].tolist()
+    """Andrew's monotone chain (1979); counts are usually whole numbers, and then the turns are exact."""
+    places = _drop_dented(x, y)
+    px, py = x[places].tolist(), y[places].tolist()
     chain: list[int] = []
-    for i in range(kept.size):
+    for i in range(places.size):
         while len(chain) > 1 and _turn(px, py, chain[-2], chain[-1], i) >= 0:
             chain.pop()
         chain.append(i)
-    return kept[chain]
+    return places[chain]
 
 
 def _drop_dented(x: FloatArray, y: FloatArray) -> IntArray:
-    """Leave out points on or below the chord of their neighbours, all at once, as long as that takes many.
+    """Drop points on or below the chord of their neighbours, all at once, for as long as that drops many.
 
-    None of them can be a vertex, and it leaves few of a million for the loop.
+    None of them can be a vertex, and few of a million are left for the loop.
     """
-    kept = np.arange(x.size)
-    while kept.size > 2:
-        a, b, c = kept[:-2], kept[1:-1], kept[2:]
+    places = np.arange(x.size)
+    while places.size > 2:
+        a, b, c = places[:-2], places[1:-1], places[2:]
         dented = (x[b] - x[a]) * (y[c] - y[a]) - (y[b] - y[a]) * (x[c] - x[a]) >= 0
-        kept = kept[np.concatenate(([True], ~dented, [True]))]
+        places = places[np.concatenate(([True], ~dented, [True]))]
         if np.count_nonzero(dented) < 0.05 * dented.size:
             break
-    return kept
+    return places
 
 
 def _turn(x: list[float], y: list[float], a: int, b: int, c: int) -> float:
@@ -82,9 +82,9 @@ def _turn(x: list[float], y: list[float], a: int, b: int, c: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """A point that both curves share, and the curve that is above at smaller false-positive rates.
+    """A point that both curves share, and the curve that is higher at smaller false-positive rates.
 
-    The thresholds are the last ones at or before the point; between two thresholds a curve is a straight line.
+    The thresholds are the last ones at or before the point; between thresholds a curve is a straight line.
     """
 
     fpr: float
@@ -95,21 +95,21 @@ class Crossing:
 
 
 def crossings(a: ThresholdCounts, b: ThresholdCounts) -> list[Crossing]:
-    """All crossings of two curves, from left to right; points where they only touch are none.
+    """All crossings of two curves, from left to right; points where they only touch do not count.
 
-    Where the curves run together for a while before they part, the crossing is where the common stretch begins.
+    If the curves coincide for a stretch before they separate, the crossing is where that stretch begins.
     """
-    # tpr + fpr grows along every curve, vertical and level stretches included, so that tpr - fpr is a function of it.
+    # tpr + fpr grows along every curve, on vertical and horizontal stretches too, so tpr - fpr is a function of it.
     along = np.union1d(a.tpr + a.fpr, b.tpr + b.fpr)
     height_a, height_b = _height(a, along), _height(b, along)
     gap = height_a - height_b
     gap[np.abs(gap) < 1e-12] = 0.0
     signed = np.flatnonzero(gap)
-    found = []
-    for left, right in pairwise(signed.tolist()):
-        if gap[left] * gap[right] < 0:
-            found.append(_crossing(a, b, along, gap, height_a, left))
-    return found
+    return [
+        _crossing(a, b, along, gap, height_a, left)
+        for left, right in pairwise(signed.tolist())
+        if gap[left] * gap[right] < 0
+    ]
 
 
 def _height(counts: ThresholdCounts, along: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Points of a curve: for tables and plots, where both errors are equal, and at operating points.
+"""Points of a curve: for tables and plots, at the equal error rate, and at operating points.
 
 ROC, DET and precision-recall are views of the same counts.
 """
@@ -66,7 +66,7 @@ def points(counts: ThresholdCounts, at: npt.ArrayLike | None = None) -> Points:
 
 
 def corners(counts: ThresholdCounts) -> IntArray:
-    """Places where the ROC curve bends: the others lie on straight lines between them."""
+    """Places where the ROC curve bends: all others lie on straight lines between them."""
     rise, run = np.diff(counts.tp), np.diff(counts.fp)
     bends = rise[1:] * run[:-1] != rise[:-1] * run[1:]
     return np.flatnonzero(np.concatenate(([True], bends, [True])))
@@ -95,19 +95,20 @@ def det(counts: ThresholdCounts) -> Det:
 def average_precision(counts: ThresholdCounts) -> float:
     """Precision averaged over recall, as a step function.
 
-    Straight lines between precision-recall points would promise what no threshold gives (Davis and Goadrich 2006).
+    Straight lines between precision-recall points would show precisions that no threshold gives (Davis and Goadrich
+    2006).
     """
     return float(np.diff(counts.tpr) @ counts.precision[1:])
 
 
 @dataclass(frozen=True, slots=True)
 class EqualError:
-    """The rate, and the threshold there: interpolated as the rate is, between two finite ones."""
+    """The rate and its threshold, interpolated like the rate between two finite thresholds."""
 
     rate: float
     threshold: float
     attained: bool
-    """Whether a threshold has exactly this rate of both errors, or the rate lies between two thresholds."""
+    """Whether a threshold has exactly this rate of both errors; if not, the rate lies between two thresholds."""
 
 
 def equal_error(counts: ThresholdCounts) -> EqualError:
@@ -123,7 +124,7 @@ def equal_error(counts: ThresholdCounts) -> EqualError:
 
 
 def equal_error_rates(tpr: FloatArray, fpr: FloatArray) -> FloatArray:
-    """Equal error rate of many curves, one a row, along the last axis; each from (0, 0) to (1, 1)."""
+    """Equal error rates of many curves, one per row, along the last axis; each from (0, 0) to (1, 1)."""
     excess = 1 - tpr - fpr
     after = np.expand_dims(np.argmax(excess <= 0, axis=-1), -1)
     high, low = np.take_along_axis(excess, after - 1, -1), np.take_along_axis(excess, after, -1)
@@ -155,7 +156,7 @@ class OperatingPoint:
 
 @dataclass(frozen=True, slots=True)
 class DetectionCost:
-    """Expected cost of a decision, and the same over that of the better of accepting all and accepting nothing."""
+    """Expected cost of a decision, and its ratio to the cost of accepting all or nothing, whichever is cheaper."""
 
     cost: float
     normalised: float
@@ -168,7 +169,8 @@ class DetectionCost:
 def fnmr_at_fmr(counts: ThresholdCounts, fmr: float, *, interpolate: bool = False) -> OperatingPoint:
     """Smallest false-non-match rate at a threshold whose false-match rate is at most `fmr` (ISO/IEC 19795-1).
 
-    With `interpolate`, the point of the curve's straight segments at exactly `fmr`, upper end of a vertical one.
+    With `interpolate`, the point of the curve at exactly `fmr`, by linear interpolation; the upper end of a vertical
+    segment.
     """
     _check_rate("fmr", fmr)
     last = int(np.searchsorted(counts.fpr, fmr, side="right")) - 1
@@ -182,7 +184,7 @@ def fnmr_at_fmr(counts: ThresholdCounts, fmr: float, *, interpolate: bool = Fals
 def fmr_at_fnmr(counts: ThresholdCounts, fnmr: float, *, interpolate: bool = False) -> OperatingPoint:
     """Smallest false-match rate at a threshold whose false-non-match rate is at most `fnmr`."""
     _check_rate("fnmr", fnmr)
-    # fnr falls along the curve: the first point at or below is the strictest threshold that will do.
+    # fnr falls along the curve: the first point at or below `fnmr` is the strictest threshold that qualifies.
     first = int(np.searchsorted(-counts.fnr, -fnmr, side="left"))
     if not interpolate or first == 0 or counts.fnr[first] == fnmr:
         return _point(counts, first)
@@ -192,14 +194,14 @@ def fmr_at_fnmr(counts: ThresholdCounts, fnmr: float, *, interpolate: bool = Fal
 
 
 def at_threshold(counts: ThresholdCounts, threshold: float) -> OperatingPoint:
-    """Error rates when scores of at least the threshold (distances of at most it) are accepted."""
+    """Error rates when scores of at least the threshold are accepted (for distances: at most)."""
     if np.isnan(threshold):
         raise ValueError("threshold is not a number: expected a number, or infinity")
     sign = 1.0 if counts.larger_is_better else -1.0
-    # A score of plus infinity passes every threshold, the infinite one too; only the first point accepts nothing.
+    # A score of plus infinity passes every threshold, even an infinite one; only the first point accepts nothing.
     place = int(np.searchsorted(-sign * counts.threshold[1:], -sign * threshold, side="right"))
-    found = _point(counts, place)
-    return OperatingPoint(threshold, found.fmr, found.fnmr, attained=bool(np.isfinite(threshold)))
+    point = _point(counts, place)
+    return OperatingPoint(threshold, point.fmr, point.fnmr, attained=bool(np.isfinite(threshold)))
 
 
 def detection_cost(
@@ -207,7 +209,7 @@ def detection_cost(
 ) -> DetectionCost:
     """Smallest detection cost over all thresholds: C_miss prior fnr + C_fa (1 - prior) fpr (NIST's minDCF).
 
-    `prior` is the chance of a positive in use, not its share in the test.
+    `prior` is the probability of a positive in use, not its share in the test.
     """
     if not 0 < prior < 1:
         raise ValueError(f"prior {prior!r}: expected a probability between 0 and 1")

@@ -1,9 +1,9 @@
-"""Scores of cases, and the weighted counts at every threshold, in one sort: what all curves are made of.
+"""Scores of cases, and the weighted counts at every threshold, from one sort: the basis of all curves.
 
-A case is accepted when its score is at least the threshold (for distances: at most). Scores may be infinite: one of
-minus infinity (plus, for distances) is accepted by no finite threshold, one of plus infinity by all of them. They are
-ordinary ties at the ends of the order, which is the same as closing a curve that stops short of (1, 1) by a straight
-line; `closed` and `opened` say that it was done.
+A case is accepted if its score is at least the threshold (for distances: at most). Scores may be infinite: minus
+infinity (plus, for distances) is accepted by no finite threshold, plus infinity by all of them. They are ordinary ties
+at the ends of the order, which amounts to extending a curve that stops short of (1, 1) by a straight line; `closed` and
+`opened` say if that was done.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ClassSize:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredCases:
-    """Scores turned so that larger is better, the class and the weight of each case; `make_cases` builds them."""
+    """Scores, negated if needed so that larger is better, and each case's class and weight: see `make_scored_cases`."""
 
     better: FloatArray
     positive: BoolArray
@@ -54,11 +54,11 @@ class ScoredCases:
 
     @property
     def weight(self) -> FloatArray:
-        """The weight of each case, 1 where none were given."""
+        """The weight of each case, 1 if none were given."""
         return np.ones(self.better.size) if self.weights is None else self.weights
 
     def counting(self) -> ScoredCases:
-        """The cases of a weight above 0: the others have no say."""
+        """The cases with a weight above 0: the others do not count."""
         if self.weights is None or self.weights.all():
             return self
         keep = self.weights > 0
@@ -74,7 +74,7 @@ class ScoredCases:
         return ClassSize(n, total, total * total / squares if squares > 0 else 0.0)
 
     def threshold(self, better: FloatArray) -> FloatArray:
-        """Thresholds in the user's direction; adding 0 turns the -0.0 of a negated distance into 0."""
+        """Thresholds in the original direction; adding 0 turns the -0.0 of a negated distance into 0."""
         return better if self.larger_is_better else -better + 0.0
 
 
@@ -87,12 +87,12 @@ class Order:
     better: FloatArray
 
     def at_ends(self, along: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
-        """Values along the order, where groups of ties end; without ties all of them, at no cost."""
+        """The values at which groups of ties end; without ties all of them, without a copy."""
         return along if self.ends.size == along.size else along[self.ends]
 
     @classmethod
     def of(cls, better: FloatArray) -> Order:
-        """Sort scores of which larger is better."""
+        """Sort scores; larger is better."""
         cases = np.argsort(better)[::-1]
         ranked = better[cases]
         changes = np.flatnonzero(ranked[1:] != ranked[:-1])
@@ -107,10 +107,10 @@ def make_scored_cases(
     weights: npt.ArrayLike | None = None,
     larger_is_better: bool = True,
 ) -> ScoredCases:
-    """Check scores, classes and weights, and refuse what no curve can be made of."""
+    """Check scores, classes and weights; raises a ValueError if no curve can be made of them."""
     s = np.asarray(scores, dtype=np.float64)
     if s.ndim != 1:
-        raise ValueError(f"scores have {s.ndim} dimensions: expected one score a case")
+        raise ValueError(f"scores have {s.ndim} dimensions: expected one score per case")
     if np.isnan(s).any():
         place = int(np.isnan(s).argmax())
         raise ValueError(f"score {place} is not a number: give an error -inf (positive case) or inf (negative case)")
@@ -119,7 +119,7 @@ def make_scored_cases(
 
 
 def require_both(cases: ScoredCases) -> None:
-    """A curve needs a positive and a negative case that count."""
+    """Raise a ValueError unless there are a positive and a negative case that count."""
     counting = True if cases.weights is None else cases.weights > 0
     for name, of in (("positive", cases.positive), ("negative", ~cases.positive)):
         if not (of & counting).any():
@@ -127,7 +127,7 @@ def require_both(cases: ScoredCases) -> None:
 
 
 def require_same_cases(*columns: ScoredCases) -> None:
-    """A paired comparison needs the same cases, with the same classes and weights."""
+    """Raise a ValueError unless all have the same cases, with the same classes and weights."""
     first = columns[0]
     for other in columns[1:]:
         if not (np.array_equal(first.positive, other.positive) and np.array_equal(first.weight, other.weight)):
@@ -137,7 +137,7 @@ def require_same_cases(*columns: ScoredCases) -> None:
 def _as_classes(positive: npt.ArrayLike, n: int) -> BoolArray:
     p = np.asarray(positive)
     if p.shape != (n,):
-        raise ValueError(f"positive has shape {p.shape} for {n} scores: expected one value a score")
+        raise ValueError(f"positive has shape {p.shape} for {n} scores: expected one value per score")
     if p.dtype != np.bool_:
         wrong = (p != 0) & (p != 1)
         if wrong.any():
@@ -147,12 +147,12 @@ def _as_classes(positive: npt.ArrayLike, n: int) -> BoolArray:
 
 
 def as_weights(weights: npt.ArrayLike | None, n: int) -> FloatArray | None:
-    """Weights as an array, one a score, none below 0."""
+    """Weights as an array, one per score, none below 0."""
     if weights is None:
         return None
     w = np.asarray(weights, dtype=np.float64)
     if w.shape != (n,):
-        raise ValueError(f"weights have shape {w.shape} for {n} scores: expected one weight a score")
+        raise ValueError(f"weights have shape {w.shape} for {n} scores: expected one weight per score")
     wrong = ~(np.isfinite(w) & (w >= 0))
     if wrong.any():
         place = int(wrong.argmax())
@@ -164,7 +164,7 @@ def as_weights(weights: npt.ArrayLike | None, n: int) -> FloatArray | None:
 class ThresholdCounts:
     """Accepted positives and negatives at every threshold, from the strictest to the laxest.
 
-    The first point accepts nothing; each further one is the score of a case, ties together, the last accepts all.
+    The first point accepts nothing; each further one is a distinct score; the last accepts all.
     `opened`: some scores are accepted by every finite threshold, so the first segment is a convention.
     `closed`: some are accepted by none, so the last segment is the straight line to (1, 1).
     """
@@ -195,7 +195,7 @@ class ThresholdCounts:
 
     @cached_property
     def precision(self) -> FloatArray:
-        """Share of positives among the accepted, by weight; 1 where nothing is accepted."""
+        """Share of positives among the accepted cases, by weight; 1 if nothing is accepted."""
         accepted = self.tp + self.fp
         return np.divide(self.tp, accepted, out=np.ones_like(accepted), where=accepted > 0)
 
@@ -207,20 +207,20 @@ def threshold_counts(
     weights: npt.ArrayLike | None = None,
     larger_is_better: bool = True,
 ) -> ThresholdCounts:
-    """Counts at every distinct score; cases of weight 0 have no say, nor a threshold of their own."""
+    """Counts at every distinct score; cases of weight 0 neither count nor give a threshold."""
     return counts_of(make_scored_cases(scores, positive, weights=weights, larger_is_better=larger_is_better))
 
 
 def counts_of(cases: ScoredCases) -> ThresholdCounts:
-    """`threshold_counts` of cases that are checked already."""
+    """`threshold_counts` of cases that have been checked."""
     cases = cases.counting()
     require_both(cases)
     order = Order.of(cases.better)
     tp, fp = _cumulate(cases, order)
     return ThresholdCounts(
-        threshold=cases.threshold(_after(np.inf, order.better)),
-        tp=_after(0.0, tp),
-        fp=_after(0.0, fp),
+        threshold=cases.threshold(_prepend(np.inf, order.better)),
+        tp=_prepend(0.0, tp),
+        fp=_prepend(0.0, fp),
         positives=cases.size(cases.positive),
         negatives=cases.size(~cases.positive),
         larger_is_better=cases.larger_is_better,
@@ -239,7 +239,7 @@ def _cumulate(cases: ScoredCases, order: Order) -> tuple[FloatArray, FloatArray]
     return order.at_ends(np.cumsum(hits)), order.at_ends(np.cumsum(ranked - hits))
 
 
-def _after(first: float, values: FloatArray) -> FloatArray:
+def _prepend(first: float, values: FloatArray) -> FloatArray:
     out = np.empty(values.size + 1)
     out[0] = first
     out[1:] = values

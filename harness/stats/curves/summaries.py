@@ -1,8 +1,8 @@
-"""Summaries of a curve as statistics of a sample: area, equal error rate, error rate at a limit of the other one.
+"""Summaries of a curve as statistics of a sample: area, equal error rate, one error rate at a limit of the other.
 
-Each is a function of the case weights, evaluated anew in every replicate from one sort. Area and equal error rate have
-a linear form too: what each case adds to first order, by DeLong's placements for the area, as Obuchowski (1997) has it
-for clusters, here with strata and weights. It costs one sort, however many units there are.
+Each is a function of the case weights, evaluated in every replicate from one sort. Area and equal error rate also have
+a linear form: what each case adds to first order, by DeLong's placements for the area, as in Obuchowski (1997) for
+clusters, here with strata and weights. It costs one sort, whatever the number of units.
 
 The deviations of the cases of a class have the weighted mean 0. If their weights change, the summary changes by the
 sum over both classes of the weighted means of the deviations, up to second order.
@@ -59,7 +59,7 @@ class Influence:
 
 
 def influence(of: LinearSummary | str, cases: ScoredCases, order: Order | None = None) -> Influence:
-    """Of a summary by name; `order` is the sort of the cases where it is at hand already."""
+    """The influence of a summary given by name; `order` is the sort of the cases, if that has been done already."""
     if of not in list(LinearSummary):
         raise ValueError(f"summary {of!r}: expected one of {', '.join(LinearSummary)}")
     return _of_area(cases, order) if of == LinearSummary.AUC else _of_equal_error(cases)
@@ -74,16 +74,16 @@ def _of_area(cases: ScoredCases, order: Order | None) -> Influence:
 def _of_equal_error(cases: ScoredCases) -> Influence:
     """Error rates at the equal-error threshold.
 
-    When both of them are moved, the equal error rate moves by their mean, weighted by the score densities there:
+    If both move, the equal error rate moves by their mean, weighted by the score densities there:
     l x fpr + (1 - l) x fnr, l = slope / (1 + slope). The slope is that of the convex hull.
     """
     counts = counts_of(cases)
     eer = equal_error(counts).rate
-    lean, accepted = _lean(counts), _accepted_at_eer(cases, counts)
-    return Influence(eer, np.where(cases.positive, (1 - lean) * (1 - accepted - eer), lean * (accepted - eer)))
+    weight, accepted = _fpr_weight(counts), _accepted_at_eer(cases, counts)
+    return Influence(eer, np.where(cases.positive, (1 - weight) * (1 - accepted - eer), weight * (accepted - eer)))
 
 
-def _lean(counts: ThresholdCounts) -> float:
+def _fpr_weight(counts: ThresholdCounts) -> float:
     hull = convex_hull(counts)
     after = int(np.argmax(hull.tpr + hull.fpr >= 1))
     slope = float(hull.slope[after - 1])
@@ -91,7 +91,7 @@ def _lean(counts: ThresholdCounts) -> float:
 
 
 def _accepted_at_eer(cases: ScoredCases, counts: ThresholdCounts) -> FloatArray:
-    """Whether a case is accepted at the equal-error threshold; between two thresholds, by how much."""
+    """Whether a case is accepted at the equal-error threshold (0 or 1), or a fraction between two thresholds."""
     excess = counts.fnr - counts.fpr
     after = int(np.searchsorted(-excess, 0.0))
     share = excess[after - 1] / (excess[after - 1] - excess[after])
@@ -100,17 +100,17 @@ def _accepted_at_eer(cases: ScoredCases, counts: ThresholdCounts) -> FloatArray:
     return np.where(cases.better > edge, 1.0, np.where(cases.better == edge, share, 0.0))
 
 
-# The scores of a run, and which of the cases count; all of them where nothing is said.
+# The scores of a run, and which of the cases count; None if all do.
 Cell = tuple[ScoredCases, BoolArray | None]
 
 
 @dataclass(frozen=True, slots=True)
 class CurveSummary:
-    """A number that sums up a curve, from its true- and false-positive rates, (0, 0) and (1, 1) included.
+    """A number that summarises a curve, from its true- and false-positive rates, (0, 0) and (1, 1) included.
 
-    `smooth`: it changes little when one case goes. Where a curve meets a line is not smooth, as a median is not, and
-    the delete-one jackknife is wrong for it: by 35 % for equal error rates of 100 subjects. `linear`: the name of its
-    linear form, where there is one.
+    `smooth`: it changes little if one case is left out. The point where a curve meets a line is not smooth, just like a
+    median, and the delete-one jackknife is wrong for it: by 35 % for equal error rates of 100 subjects. `linear`: the
+    name of its linear form, if there is one.
     """
 
     name: str
@@ -184,11 +184,11 @@ def summary_difference(
 
 
 def with_weights_of(cases: ScoredCases, sample: Sample) -> ScoredCases:
-    """The cases with the sample's weights, which they must not contradict."""
+    """The cases with the sample's weights, which must agree with their own."""
     if cases.better.size != sample.cases:
-        raise ValueError(f"{cases.better.size} scores for a sample of {sample.cases} cases: expected one score a case")
+        raise ValueError(f"{cases.better.size} scores for a sample of {sample.cases} cases: expected one per case")
     if cases.weights is not None and not np.array_equal(cases.weights, sample.weights):
-        raise ValueError("the cases have other weights than the sample: give them to the sample alone")
+        raise ValueError("the weights of the cases differ from the sample's: give weights to the sample only")
     return replace(cases, weights=sample.weights)
 
 
@@ -215,11 +215,11 @@ def _curve(
 
 
 def _linear(summary: CurveSummary, cells: Sequence[Cell], orders: Sequence[Order], weights: FloatArray) -> FloatArray:
-    """What each case adds to the summary of each cell to first order (cases, m), its weight left out."""
+    """What each case adds per unit of weight to the summary of each cell, to first order (cases, m)."""
     columns = []
     for (cases, inside), order in zip(cells, orders, strict=True):
         counted = weights if inside is None else weights * inside
-        found = influence(summary.linear or "", replace(cases, weights=counted), order)
+        deviations = influence(summary.linear or "", replace(cases, weights=counted), order).deviations
         totals = np.where(cases.positive, counted @ cases.positive, counted @ ~cases.positive)
-        columns.append((found.deviations if inside is None else found.deviations * inside) / totals)
+        columns.append((deviations if inside is None else deviations * inside) / totals)
     return np.stack(columns, axis=1)

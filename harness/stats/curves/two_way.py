@@ -1,13 +1,13 @@
 """Rates, areas, equal error rates and bands of scores that depend on two subjects each, as in a similarity matrix.
 
-The usual interval takes the impostor scores for independent. It covers 87 % and less where it says 95 %, since each
-subject has a part in many of them.
+The usual interval treats impostor scores as independent. At a nominal 95 % it covers 87 % or less, since each subject
+contributes to many of them.
 
-Two scores are dependent when they share a subject, on whichever side. The variance of a mean is then a sum over all
-pairs of scores that share one. Here it is taken by leaving out each subject with all of its scores in turn, which
-counts a pair of scores with both subjects in common twice, so that these are taken off once: the two-way formula
-(rows + columns - cells) of Cameron, Gelbach and Miller (2011), and for one set of subjects on both sides that of
-Aronow, Samii and Assenova (2015), with the jackknife's correction for few subjects.
+Two scores are dependent if they share a subject, on either side. The variance of a mean is then a sum over all pairs of
+scores that share one. Here it is computed by leaving out each subject with all of its scores in turn. This counts a
+pair of scores with both subjects in common twice, so these are subtracted once: the two-way formula (rows + columns -
+cells) of Cameron, Gelbach and Miller (2011), and for one set of subjects on both sides that of Aronow, Samii and
+Assenova (2015), with the jackknife's correction for few subjects.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ TARGET = "new subjects on both sides"
 class Subjects:
     """The two subjects of each case, numbered; `shares` is (n - 1) / n with n the subjects on the same side.
 
-    Labels name subjects: a label that appears on both sides is one subject, and then there is one set of subjects.
-    Otherwise rows and columns are two sets, each drawn on its own.
+    If any label appears on both sides, it is the same subject, and there is one set of subjects. Otherwise rows and
+    columns are two sets, drawn independently.
     """
 
     first: IntArray
@@ -60,10 +60,10 @@ class Subjects:
 
     @classmethod
     def of(cls, first: npt.ArrayLike, second: npt.ArrayLike) -> Subjects:
-        """From one label a case on each side."""
+        """From one label per case on each side."""
         a, b = np.asarray(first), np.asarray(second)
         if a.ndim != 1 or a.shape != b.shape:
-            raise ValueError(f"subjects have shapes {a.shape} and {b.shape}: expected one of each a case")
+            raise ValueError(f"subjects have shapes {a.shape} and {b.shape}: expected one of each per case")
         names, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
         one, other = codes[: a.size], codes[a.size :]
         rows, columns = (np.bincount(side, minlength=names.size) > 0 for side in (one, other))
@@ -76,11 +76,11 @@ class Subjects:
 
     @property
     def same(self) -> BoolArray:
-        """Whether both subjects of a case are one (a genuine comparison)."""
+        """Whether both subjects of a case are the same (a genuine comparison)."""
         return np.asarray(self.first == self.second)
 
     def sums(self, values: FloatArray) -> FloatArray:
-        """Sum over all cases that a subject has a part in, once each."""
+        """Sum over all cases that involve a subject, each counted once."""
         once = np.where(self.same, 0.0, values)
         first = np.bincount(self.first, weights=values, minlength=self.count)
         return np.asarray(first + np.bincount(self.second, weights=once, minlength=self.count), dtype=np.float64)
@@ -89,47 +89,47 @@ class Subjects:
         """Sum over the cases of the same two subjects."""
         return np.bincount(self.cell, weights=values, minlength=self.cells).astype(np.float64)
 
-    def cell_is_twofold(self) -> BoolArray:
-        """Whether a cell's subjects are two."""
-        twofold = np.zeros(self.cells, dtype=np.bool_)
-        twofold[self.cell] = ~self.same
-        return twofold
+    def cell_has_two_subjects(self) -> BoolArray:
+        """Whether a cell's subjects are different."""
+        different = np.zeros(self.cells, dtype=np.bool_)
+        different[self.cell] = ~self.same
+        return different
 
 
 def two_way_variance(
     subjects: Subjects, weights: FloatArray, deviations: FloatArray, classes: tuple[BoolArray, ...]
 ) -> float:
-    """Variance of a sum of weighted means, one a class, from each case's deviation from its class's mean.
+    """Variance of a sum of weighted means, one per class, from each case's deviation from its class's mean.
 
-    Leaving out a subject moves a weighted mean by minus its summed deviations over the weight that is left.
+    Leaving out a subject changes a weighted mean by minus the sum of its deviations over the remaining weight.
     """
     moved = np.zeros(subjects.count)
     within = np.zeros(weights.size)
     for of in classes:
         w = np.where(of, weights, 0.0)
-        left = w.sum() - subjects.sums(w)
-        require_rest(left, w.sum())
-        moved -= subjects.sums(w * deviations) / left
+        remaining = w.sum() - subjects.sums(w)
+        require_rest(remaining, w.sum())
+        moved -= subjects.sums(w * deviations) / remaining
         within += w * deviations / w.sum()
     cells = subjects.cell_sums(within) ** 2
-    twice = cells[subjects.cell_is_twofold()].sum()
+    twice = cells[subjects.cell_has_two_subjects()].sum()
     return float(without_twice(subjects.shares @ moved**2, twice))
 
 
 def without_twice(by_subject: FloatArray, twice: FloatArray) -> FloatArray:
-    """Take off what was counted twice, but no more than half.
+    """Subtract what was counted twice, but no more than half.
 
-    Half is what independent scores come to. Less may be by chance, and a difference of two variances may even be
-    negative; scores of a subject that speak against each other (genuine and impostor ones) need less than
-    independent ones, so that these are no lower limit.
+    Half is the result for independent scores. By chance it may be less, and a difference of two variances may even be
+    negative. Negatively related scores of a subject (genuine and impostor ones) give less than independent ones, so
+    the variance of independent scores is not a lower limit.
     """
     return np.maximum(by_subject - twice, by_subject / 2)
 
 
-def require_rest(left: FloatArray, total: float) -> None:
-    """Leaving out a subject must leave something of the class."""
-    if (left <= 1e-12 * total).any():
-        raise ValueError("a subject has a part in all cases of a class: there is nothing left without it")
+def require_rest(remaining: FloatArray, total: float) -> None:
+    """Raise a ValueError if leaving out a subject leaves nothing of the class."""
+    if (remaining <= 1e-12 * total).any():
+        raise ValueError("a subject is in all cases of a class: nothing is left without it")
 
 
 def _side_sizes(rows: BoolArray, columns: BoolArray) -> IntArray:
@@ -145,14 +145,14 @@ def two_way_rate(
     weights: npt.ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
-    """A weighted rate, such as a false-match rate: one outcome, 0 or 1, for each comparison of two subjects."""
+    """A weighted rate, such as a false-match rate: one outcome, 0 or 1, per comparison of two subjects."""
     y = np.asarray(accepted, dtype=np.float64)
     if y.shape != subjects.first.shape or not ((y >= 0) & (y <= 1)).all():
         raise ValueError(f"outcomes {y.shape} for {subjects.first.size} comparisons: expected a 0 or 1 for each")
-    given = as_weights(weights, y.size)
-    w = np.ones(y.size) if given is None else given
+    checked = as_weights(weights, y.size)
+    w = np.ones(y.size) if checked is None else checked
     if not w.any():
-        raise ValueError("weights are all 0: at least one comparison must weigh something")
+        raise ValueError("weights are all 0: at least one comparison needs a weight above 0")
     mean = float(w @ y / w.sum())
     everything = (np.ones(y.size, dtype=np.bool_),)
     return _wrap(mean, y - mean, subjects, w, everything, IntervalKind.SHARE, confidence)
@@ -163,24 +163,24 @@ def two_way_summary(
 ) -> Estimate:
     """Area ("auc") or equal error rate ("eer") by its linear form.
 
-    The dependence between the genuine and the impostor scores of a subject is counted too.
+    This includes the dependence between the genuine and the impostor scores of a subject.
     """
-    found, classes = influence(of, cases), (cases.positive, ~cases.positive)
-    return _wrap(found.estimate, found.deviations, subjects, cases.weight, classes, IntervalKind.BOUNDED, confidence)
+    linear, classes = influence(of, cases), (cases.positive, ~cases.positive)
+    return _wrap(linear.estimate, linear.deviations, subjects, cases.weight, classes, IntervalKind.BOUNDED, confidence)
 
 
 def limits_of(rates: FloatArray, se: FloatArray, subjects: Subjects, cases: float, confidence: float) -> RateBands:
     """Limits of rates with their standard errors."""
     spread = np.where(se < 1e-12, 0.0, se)
     scale = _scale(subjects, IntervalKind.SHARE, np.full(rates.size, cases), spread)
-    limits = scale_limits(scale, rates, spread, subjects.df, _checked(confidence))
+    limits = scale_limits(scale, rates, spread, subjects.df, _check_confidence(confidence))
     return RateBands(rates, spread, limits.low, limits.high, confidence, "two-way", TARGET, df=subjects.df)
 
 
 def _scale(subjects: Subjects, kind: IntervalKind, cases: FloatArray, se: FloatArray) -> Scale:
-    """Where nothing varies, the subjects of the smaller side are all the independent evidence there is.
+    """If nothing varies, the subjects of the smaller side are all the independent evidence there is.
 
-    A false match that was seen says more: a subject has a part in many comparisons, most of which are independent.
+    Observed false matches say more: a subject is in many comparisons, most of which are independent.
     """
     size = np.maximum(cases, subjects.df + 1)
     return Scale(kind, (0.0, 1.0), size, np.where(se > 0, size, subjects.df + 1))
@@ -196,14 +196,14 @@ def _wrap(
     confidence: float,
 ) -> Estimate:
     if deviations.shape != subjects.first.shape:
-        raise ValueError(f"{deviations.size} cases and subjects of {subjects.first.size}: expected both for the same")
+        raise ValueError(f"{deviations.size} cases, but subjects of {subjects.first.size}: expected the same cases")
     variance = two_way_variance(subjects, weights, deviations, classes)
     shares = sum(np.where(of, weights, 0.0) / weights[of].sum() for of in classes)
     independent = float(((shares * deviations) ** 2).sum())
     se = float(np.sqrt(variance)) if variance > 1e-24 else 0.0
     cases = float(kish(weights))
     scale = _scale(subjects, kind, np.array([cases]), np.array([se])).of(0)
-    limits = scale_limits(scale, value, se, subjects.df, _checked(confidence))
+    limits = scale_limits(scale, value, se, subjects.df, _check_confidence(confidence))
     return Estimate(
         value=value,
         se=se,
@@ -218,7 +218,7 @@ def _wrap(
     )
 
 
-def _checked(confidence: float) -> float:
+def _check_confidence(confidence: float) -> float:
     if not 0 < confidence < 1:
         raise ValueError(f"confidence {confidence!r}: expected a number between 0 and 1")
     return confidence
@@ -241,13 +241,13 @@ def _class_bands(
 ) -> RateBands:
     """`two_way_variance` at all points at once, from sums by subject and point."""
     total = weights.sum()
-    touched = subjects.sums(weights)
-    require_rest(total - touched, total)
+    involved = subjects.sums(weights)
+    require_rest(total - involved, total)
     variance = np.empty(rates.size)
     for columns in column_blocks(subjects.count, rates.size):
         part = slice(*columns)
         entered = _entered_by_subject(place, weights, subjects, columns)
-        moved = (entered - touched[:, None] * rates[part]) / (total - touched)[:, None]
+        moved = (entered - involved[:, None] * rates[part]) / (total - involved)[:, None]
         variance[part] = subjects.shares @ moved**2
     twice = _cell_squares(rates, place, np.where(subjects.same, 0.0, weights), subjects) / total**2
     cases = total**2 / float(weights @ weights)
@@ -263,7 +263,7 @@ def _entered_by_subject(
 
 
 def _cell_squares(rates: FloatArray, place: IntArray, weights: FloatArray, subjects: Subjects) -> FloatArray:
-    """Sum over cells of (A - rate W)^2 at every point, A being a cell's weight that has entered and W all of it."""
+    """Sum over cells of (A - rate W)^2 at every point; A is a cell's weight that has entered, W its whole weight."""
     whole = subjects.cell_sums(weights)
     squares, products = (
         binned(np.zeros_like(place), 1, place, step, (0, rates.size))[0]

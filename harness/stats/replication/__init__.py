@@ -1,1 +1,1 @@
-"""Variance by replication: a sample of strata and units, replicate designs, and estimates with intervals that hold."""
+"""Variance by replication: a sample of strata and units, replicate designs, and estimates with valid intervals."""

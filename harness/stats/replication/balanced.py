@@ -1,4 +1,4 @@
-"""Balanced repeated replication: Hadamard matrices for two units a stratum, orthogonal arrays for p units,
+"""Balanced repeated replication: Hadamard matrices for two units per stratum, orthogonal arrays for p units,
 and half-samples by random grouping for any number of units.
 """
 
@@ -20,10 +20,10 @@ GROUPINGS = 20
 
 @dataclass(frozen=True, eq=False)
 class HalfSamples(ScaledReplicates):
-    """Two units a stratum: a replicate takes one of each, with weight 2 - fay, and leaves the other fay.
+    """Two units per stratum: a replicate gives one of them weight 2 - fay and the other fay.
 
-    With `complements`, every half-sample is followed by what it leaves out, after all the others: a statistic that is
-    not linear then has an error that does not depend on which unit of a stratum is called the first.
+    With `complements`, all half-samples are followed by their complements: the error of a nonlinear statistic then
+    does not depend on which unit of a stratum comes first.
     """
 
     matrix: Hadamard
@@ -38,7 +38,7 @@ class HalfSamples(ScaledReplicates):
 
     @property
     def df(self) -> float:
-        """One degree of freedom a stratum."""
+        """One degree of freedom per stratum."""
         return float(self.strata)
 
     @property
@@ -51,10 +51,10 @@ class HalfSamples(ScaledReplicates):
         columns, single = columns_of(unit_values)
         pairs = columns.reshape(self.strata, 2, -1)
         steps = np.zeros((self.strata + 1, columns.shape[1]))
-        # The matrix's first column, of ones, serves no stratum.
+        # The first column of the matrix, all ones, belongs to no stratum.
         steps[1:] = (1 - self.fay) * (pairs[:, 0] - pairs[:, 1])
-        moved, whole = self.matrix.transform(steps), columns.sum(axis=0)
-        totals = np.concatenate([whole + moved, whole - moved]) if self.complements else whole + moved
+        shift, whole = self.matrix.transform(steps), columns.sum(axis=0)
+        totals = np.concatenate([whole + shift, whole - shift]) if self.complements else whole + shift
         return totals[:, 0] if single else totals
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
@@ -67,7 +67,7 @@ class HalfSamples(ScaledReplicates):
 
 @dataclass(frozen=True, eq=False)
 class OneOfSeveral(ScaledReplicates):
-    """p units a stratum: a replicate takes one of each, with weight p - (p - 1) fay, and leaves the others fay."""
+    """p units per stratum: a replicate gives one of them weight p - (p - 1) fay and the others fay."""
 
     array: OrthogonalArray
     strata: int
@@ -80,7 +80,7 @@ class OneOfSeveral(ScaledReplicates):
 
     @property
     def df(self) -> float:
-        """Units less strata."""
+        """Units minus strata."""
         return float(self.strata * (self.array.levels - 1))
 
     @property
@@ -98,19 +98,19 @@ class OneOfSeveral(ScaledReplicates):
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
         """The factors in blocks (r, units)."""
         for start, stop in blocks(self.count, block):
-            taken = self.array.rows(start, stop, self.strata)[:, :, None] == np.arange(self.array.levels)
-            factors = self.fay + self.array.levels * (1 - self.fay) * taken.astype(np.float64)
+            chosen = self.array.rows(start, stop, self.strata)[:, :, None] == np.arange(self.array.levels)
+            factors = self.fay + self.array.levels * (1 - self.fay) * chosen.astype(np.float64)
             yield factors.reshape(stop - start, -1)
 
 
 def balanced(sample: Sample, *, fay: float = 0.0, complements: bool = False) -> ScaledReplicates:
-    """The balanced replicates of a sample whose strata all have the same number of units, a prime power to 13."""
+    """The balanced replicates of a sample whose strata all have the same number of units, a prime power up to 13."""
     check_fay(fay)
-    return around_lone(sample, lambda kept: _balanced(kept, fay, complements=complements))
+    return around_lone(sample, lambda part: _balanced(part, fay, complements=complements))
 
 
 def balanced_size(sample: Sample) -> int | None:
-    """The common number of units a stratum, lone ones aside, if balanced replicates exist for it."""
+    """The common number of units per stratum, lone strata aside, if balanced replicates exist for it."""
     sizes = sample.stratum_sizes
     size = int(sizes.max())
     if ((sizes != size) & (sizes > 1)).any() or size > LARGEST_BALANCED or prime_power(size) is None:
@@ -134,20 +134,20 @@ def _balanced(sample: Sample, fay: float, *, complements: bool) -> HalfSamples |
 class GroupedHalves(ScaledReplicates):
     """Replicates of R groupings, one after another.
 
-    A stratum in halves of m1 and m2 units has the factors 1 + sqrt(m2 / m1) and 1 - sqrt(m1 / m2), or both signs
-    turned: its square is then unbiased for halves of any size. `leans` (R, units) holds the signed roots, and
-    `spread` is what Fay's method left of them, 1 - rho.
+    A stratum split into m1 and m2 units has the factors 1 + sqrt(m2 / m1) and 1 - sqrt(m1 / m2), or both signs
+    reversed: the squared deviation is then unbiased for halves of any size. `offsets` (R, units) holds the signed
+    roots, scaled by `spread`, which is 1 - rho with Fay's method.
     """
 
     matrix: Hadamard
     sizes: IntArray
-    leans: FloatArray
+    offsets: FloatArray
     spread: float
 
     @property
     def groupings(self) -> int:
         """Number of groupings."""
-        return len(self.leans)
+        return len(self.offsets)
 
     @property
     def count(self) -> int:
@@ -156,7 +156,7 @@ class GroupedHalves(ScaledReplicates):
 
     @property
     def df(self) -> float:
-        """A half-sample variance has a degree of freedom a stratum; its mean over groupings nears units - strata."""
+        """A half-sample variance has one per stratum; its mean over groupings approaches units - strata."""
         strata, within = len(self.sizes), int(self.sizes.sum()) - len(self.sizes)
         return float(1 / (1 / within + (1 / strata - 1 / within) / self.groupings))
 
@@ -171,28 +171,28 @@ class GroupedHalves(ScaledReplicates):
         starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
         width = columns.shape[1]
         steps = np.zeros((len(self.sizes) + 1, self.groupings, width))
-        for grouping, lean in enumerate(self.leans):
-            steps[1:, grouping] = np.add.reduceat(columns * lean[:, None], starts, axis=0)
-        moved = self.matrix.transform(steps.reshape(len(steps), -1)).reshape(-1, self.groupings, width)
-        totals = columns.sum(axis=0) + moved.transpose(1, 0, 2).reshape(self.count, width)
+        for grouping, offset in enumerate(self.offsets):
+            steps[1:, grouping] = np.add.reduceat(columns * offset[:, None], starts, axis=0)
+        shift = self.matrix.transform(steps.reshape(len(steps), -1)).reshape(-1, self.groupings, width)
+        totals = columns.sum(axis=0) + shift.transpose(1, 0, 2).reshape(self.count, width)
         return np.asarray(totals[:, 0] if single else totals)
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
         """The factors in blocks (r, units)."""
         stratum = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        for lean in self.leans:
+        for offset in self.offsets:
             for start, stop in blocks(self.matrix.order, block):
-                yield 1 + self.matrix.rows(start, stop)[:, 1 + stratum] * lean
+                yield 1 + self.matrix.rows(start, stop)[:, 1 + stratum] * offset
 
 
 def grouped_halves(
     sample: Sample, *, rng: np.random.Generator, groupings: int = GROUPINGS, fay: float = 0.0
 ) -> ScaledReplicates:
-    """Half-samples of a sample by random grouping; use `balanced` where it exists."""
+    """Half-samples of a sample by random grouping; prefer `balanced` if it exists."""
     check_fay(fay)
     if groupings < 1:
         raise ValueError(f"{groupings} groupings: expected at least one")
-    return around_lone(sample, lambda kept: _grouped(kept, rng, groupings, fay))
+    return around_lone(sample, lambda part: _grouped(part, rng, groupings, fay))
 
 
 def _grouped(sample: Sample, rng: np.random.Generator, groupings: int, fay: float) -> GroupedHalves:
@@ -200,9 +200,9 @@ def _grouped(sample: Sample, rng: np.random.Generator, groupings: int, fay: floa
     first = (sizes // 2)[stratum]
     second = sizes[stratum] - first
     place = np.arange(sample.units) - (np.cumsum(sizes) - sizes)[stratum]
-    leans = np.empty((groupings, sample.units))
+    offsets = np.empty((groupings, sample.units))
     for grouping in range(groupings):
         shuffled = np.lexsort((rng.random(sample.units), stratum))
-        leans[grouping, shuffled] = np.where(place < first, np.sqrt(second / first), -np.sqrt(first / second))
+        offsets[grouping, shuffled] = np.where(place < first, np.sqrt(second / first), -np.sqrt(first / second))
     matrix = hadamard(smallest_order(sample.strata))
-    return GroupedHalves(matrix, sizes, (1 - fay) * leans, 1 - fay)
+    return GroupedHalves(matrix, sizes, (1 - fay) * offsets, 1 - fay)

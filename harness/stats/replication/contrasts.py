@@ -1,4 +1,4 @@
-"""Differences between members of a statistic, pair by pair: their errors, limits and tests, alone or all at once."""
+"""Differences between members of a statistic, pair by pair: errors, limits and tests, single or simultaneous."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from harness.stats.replication.evidence import ROUNDING
 if TYPE_CHECKING:
     from harness.stats.replication.estimates import Estimates
 
-__all__ = ["Contrasts", "SimultaneousTest", "known"]
+__all__ = ["Contrasts", "SimultaneousTest", "none_if_nan"]
 
-# Pairs beyond which nobody reads exact tests of each.
-_MOST_FLIPPED = 66
+# With more pairs than this, exact tests of each are left out: nobody reads so many.
+_MAX_FLIPPED_PAIRS = 66
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimultaneousTest:
-    """For each of several pairs the p-value, and the confidence that its interval needs, so that all hold at once."""
+    """The p-value of each pair, and the confidence that its interval needs for all intervals to hold at once."""
 
     p_values: FloatArray
     confidence: FloatArray
@@ -37,63 +37,63 @@ class SimultaneousTest:
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """Pairs (k,) of members i and j, by their numbers; a contrast is the value of i less that of j."""
+    """Pairs (k,) of members i and j, by number; a contrast is the value of i minus that of j."""
 
     of: Estimates
     i: IntArray
     j: IntArray
 
     def estimates(self, adjust: Callable[[FloatArray], FloatArray] | None = None) -> list[Estimate]:
-        """The contrasts with their errors; `adjust` corrects p-values for many."""
+        """The contrasts with their errors; `adjust` corrects p-values for multiple tests."""
         limits, evidence = self._limits(self.of, self._se, self._df), self.of.evidence
-        # One unit says nothing of an error: no interval then, and no p-value.
+        # A single unit says nothing about an error: then there is no interval and no p-value.
         p_values = np.where(self._df >= 1, self._p_values(), np.nan)
-        corrected = np.full(len(self.i), np.nan) if adjust is None else adjust(p_values)
+        adjusted = np.full(len(self.i), np.nan) if adjust is None else adjust(p_values)
         effects, iccs = evidence.design_effects(self._variances, self.i, self.j), evidence.intraclass(self.i, self.j)
-        columns = (self._gaps, self._se, self._df, limits.low, limits.high, p_values, corrected, effects, iccs)
+        columns = (self._gaps, self._se, self._df, limits.low, limits.high, p_values, adjusted, effects, iccs)
         rows = zip(*(column.tolist() for column in columns), self._sign_flips, strict=True)
         shared = self.of.shared(Scale(IntervalKind.PLAIN, self._width))
         return [
             Estimate(
                 value, error, freedom, Interval(low, high) if freedom >= 1 else None,
-                p_value=known(p), p_adjusted=known(q), p_sign_flip=flip, design_effect=known(effect),
-                icc=known(icc), limits=partial(self._limits_at, k), **shared,
+                p_value=none_if_nan(p), p_adjusted=none_if_nan(q), p_sign_flip=flip, design_effect=none_if_nan(effect),
+                icc=none_if_nan(icc), limits=partial(self._limits_at, k), **shared,
             )
             for k, (value, error, freedom, low, high, p, q, effect, icc, flip) in enumerate(rows)
         ]  # fmt: skip
 
     def simultaneous(self) -> list[Estimate]:
         """The contrasts with adjusted p-values and intervals that hold for all of them at once."""
-        found, test = self.estimates(), self.max_t()
+        estimates, test = self.estimates(), self.max_t()
         for level in np.unique(test.confidence):
             at = np.flatnonzero(test.confidence == level)
             wider = self._limits(self.of.at(float(level)), self._se, self._df)
             for k in at.tolist():
-                p_value, interval = found[k].p_value, found[k].interval
-                # Bonferroni's correction where there is no t.
-                bonferroni = np.nan if p_value is None else min(1.0, len(found) * p_value)
+                p_value, interval = estimates[k].p_value, estimates[k].interval
+                # Bonferroni's correction if there is no t.
+                bonferroni = np.nan if p_value is None else min(1.0, len(estimates) * p_value)
                 p = bonferroni if np.isnan(test.p_values[k]) else float(test.p_values[k])
                 if interval is not None:
                     interval = Interval(float(wider.low[k]), float(wider.high[k]))
-                found[k] = replace(found[k], p_adjusted=known(p), interval=interval)
-        return found
+                estimates[k] = replace(estimates[k], p_adjusted=none_if_nan(p), interval=interval)
+        return estimates
 
     def max_t(self, df: float | None = None) -> SimultaneousTest:
         """P-values and confidences by the largest t of all pairs: see `Estimates.max_t`."""
-        wanted, pairs = self.of.replication.confidence, len(self.i)
-        p_values, confidence = np.full(pairs, np.nan), np.full(pairs, 1 - (1 - wanted) / max(pairs, 1))
+        level, pairs = self.of.replication.confidence, len(self.i)
+        p_values, confidence = np.full(pairs, np.nan), np.full(pairs, 1 - (1 - level) / max(pairs, 1))
         varying = np.flatnonzero((self._se > 0) & (self._df >= 1))
         if varying.size:
             shared = float(self._df[varying].min()) if df is None else df
             pairs_of, t = np.stack([self.i, self.j], axis=1)[varying], self._gaps[varying] / self._se[varying]
             rng = np.random.default_rng(self.of.replication.seed)
-            largest = max_t(self.of.covariance, pairs_of, t, df=shared, confidence=wanted, rng=rng)
+            largest = max_t(self.of.covariance, pairs_of, t, df=shared, confidence=level, rng=rng)
             p_values[varying] = largest.p_values
             confidence[varying] = 1 - float(t_p_values(largest.critical, 1.0, shared))
         return SimultaneousTest(p_values, confidence)
 
     def p_by_limits(self, k: int) -> float:
-        """The p-value of a contrast that goes with its limits: of members of which one or both do not vary."""
+        """The p-value that matches a contrast's limits, for members of which one or both do not vary."""
         if self.of.evidence.statistic.kind is IntervalKind.PLAIN:
             return np.nan
         se, df = np.zeros(1), self.of.df()[self.i[[k]]]
@@ -120,7 +120,7 @@ class Contrasts:
     @cached_property
     def _sign_flips(self) -> list[float | None]:
         """Exact p-values over units, for differences of shares of the same cases."""
-        if len(self.i) > _MOST_FLIPPED:
+        if len(self.i) > _MAX_FLIPPED_PAIRS:
             return [None] * len(self.i)
         return [self._sign_flip(k) for k in range(len(self.i))]
 
@@ -128,19 +128,19 @@ class Contrasts:
         return self.of.evidence.sign_flip(int(self.i[k]), int(self.j[k]))
 
     def _p_values(self) -> FloatArray:
-        """Student's t; where nothing varies, 1 of no difference, else the sign-flip test, else what the limits say."""
+        """Student's t; if nothing varies, 1 for no difference, else by sign flips, else derived from the limits."""
         evidence, flips = self.of.evidence, self._sign_flips
         if evidence.scale.kind is IntervalKind.INDEPENDENT and evidence.discordant is not None:
             _, only_i, only_j, _ = evidence.pair_counts(self.i, self.j)
             return mcnemar_all(only_i, only_j).p_exact
-        found = np.where(self._se > 0, t_p_values(self._gaps, self._se, self._df), 1.0)
+        p_values = np.where(self._se > 0, t_p_values(self._gaps, self._se, self._df), 1.0)
         for k in np.flatnonzero((self._se == 0) & (np.abs(self._gaps) > ROUNDING)).tolist():
             flip = self._sign_flip(k) if flips[k] is None else flips[k]
-            found[k] = self.p_by_limits(k) if flip is None else flip
-        return found
+            p_values[k] = self.p_by_limits(k) if flip is None else flip
+        return p_values
 
     def _limits(self, at: Estimates, se: FloatArray, df: FloatArray) -> Intervals:
-        """At the confidence of estimates, which may be another than that of `of`."""
+        """Limits at the confidence of the estimates `at`, which may differ from that of `of`."""
         evidence, confidence, i, j = at.evidence, at.replication.confidence, self.i, self.j
         if evidence.statistic.kind is IntervalKind.PLAIN:
             return scale_limits(Scale(IntervalKind.PLAIN, self._width), self._gaps, se, df, confidence)
@@ -172,10 +172,10 @@ class Contrasts:
         return one._interval(one._se, one._df, confidence)
 
     def _interval(self, se: FloatArray, df: FloatArray, confidence: float) -> Interval:
-        found = self._limits(self.of.at(confidence), se, df)
-        return Interval(float(found.low[0]), float(found.high[0]))
+        limits = self._limits(self.of.at(confidence), se, df)
+        return Interval(float(limits.low[0]), float(limits.high[0]))
 
 
-def known(value: float) -> float | None:
-    """None for what is not a number."""
+def none_if_nan(value: float) -> float | None:
+    """The value, or None if it is NaN."""
     return None if value != value else value

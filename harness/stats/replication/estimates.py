@@ -1,4 +1,4 @@
-"""Estimates of the members of a statistic, and of contrasts between them: the one place where they are made."""
+"""Estimates of the members of a statistic, and of contrasts between them: the only place where they are made."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.stats.arrays import FloatArray, IntArray
 from harness.stats.cochran import WaldTest, equal_rates
 from harness.stats.estimate import Estimate, IntervalKind, Scale, scale_limits, t_p_values
 from harness.stats.rates import Interval, Intervals
-from harness.stats.replication.contrasts import Contrasts, SimultaneousTest, known
+from harness.stats.replication.contrasts import Contrasts, SimultaneousTest, none_if_nan
 from harness.stats.replication.evidence import ROUNDING, Evidence
 from harness.stats.replication.linearised import satterthwaite_df, textbook_covariance
 from harness.stats.replication.method import TEXTBOOK, Method, Replication, VarianceMethod, variance_method
@@ -23,14 +23,14 @@ from harness.stats.replication.statistic import (
     Statistic,
     TotalsStatistic,
     WeightsStatistic,
-    checked,
     full_values,
     replicate_estimates,
+    require_values,
 )
 
 __all__ = ["Estimates", "make_estimate", "make_estimates"]
 
-# Members by their numbers.
+# Members by number.
 Numbers = Sequence[int] | IntArray
 
 
@@ -51,19 +51,20 @@ def make_estimate(
 
 
 def make_estimates(sample: Sample, statistic: Statistic, replication: Replication | None = None) -> Estimates:
-    """Estimate all members of a statistic together; a ValueError where one has no value."""
+    """Estimate all members of a statistic together; raises a ValueError if one has no value."""
     replication = replication or Replication()
     if not 0 < replication.confidence < 1:
-        raise ValueError(f"confidence {replication.confidence}: give a number between 0 and 1, such as 0.95")
+        raise ValueError(f"confidence {replication.confidence}: expected a number between 0 and 1, such as 0.95")
     with np.errstate(over="ignore", invalid="ignore"):
-        evidence = Evidence(sample, statistic, checked(full_values(sample, statistic)), replication.design_effect)
+        values = require_values(full_values(sample, statistic))
+        evidence = Evidence(sample, statistic, values, replication.design_effect)
         if replication.df == "satterthwaite":
             _check_linear(evidence)
         method = variance_method(sample, statistic, replication)
         try:
             return _estimates(evidence, replication, method)
         except ValueError:
-            # Where a part of the sample has no value, such as half of few positives, the linear form is left.
+            # If part of the sample has no value, such as half of few positives, fall back to the linear form.
             has_linear = isinstance(statistic, TotalsStatistic) or statistic.linear is not None
             if replication.method != Method.AUTO or method.replicates is None or not has_linear:
                 raise
@@ -77,7 +78,7 @@ def _estimates(evidence: Evidence, replication: Replication, method: VarianceMet
         df = method.replicates.df
     else:
         covariance, df = textbook_covariance(evidence.sample, evidence.statistic)
-    # Products of long sums differ in their last digits from their mirror images.
+    # Mirrored products of long sums differ in their last digits.
     return Estimates(evidence, replication, method, (covariance + covariance.T) / 2, df)
 
 
@@ -85,7 +86,7 @@ def _check_linear(evidence: Evidence) -> None:
     if evidence.influences is None:
         statistic = evidence.statistic
         words = statistic.words if isinstance(statistic, WeightsStatistic) else "this statistic"
-        raise ValueError(f"df satterthwaite: {words} has no linear form, and so no such degrees of freedom; use design")
+        raise ValueError(f"df satterthwaite: {words} has no linear form, which such a df needs; use design")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,35 +120,33 @@ class Estimates:
         return replace(self, replication=replace(self.replication, confidence=confidence))
 
     def difference(self, first: int, second: int) -> Estimate:
-        """One member less another."""
+        """One member minus another."""
         return self.differences([first], [second])[0]
 
     def differences(
         self, first: Numbers, second: Numbers, adjust: Callable[[FloatArray], FloatArray] | None = None
     ) -> list[Estimate]:
-        """Members less others, pair by pair; one covariance serves them all. `adjust` corrects p-values for many."""
+        """Differences between members, pair by pair, from one covariance; `adjust` corrects p-values for many."""
         return self._pairs(first, second).estimates(adjust)
 
     def simultaneous_differences(self, first: Numbers, second: Numbers) -> list[Estimate]:
         """Differences whose adjusted p-values and intervals hold for all pairs at once, by `max_t`."""
         return self._pairs(first, second).simultaneous()
 
-    def max_t(
-        self, first: Sequence[int] | IntArray, second: Sequence[int] | IntArray, *, df: float | None = None
-    ) -> SimultaneousTest:
+    def max_t(self, first: Numbers, second: Numbers, *, df: float | None = None) -> SimultaneousTest:
         """P-values and confidences by the largest t of all pairs; with one member in all of them, Dunnett's test.
 
-        Each pair's interval is made at its confidence as any other is. A pair without variance has no t, hence no
-        p-value here, and the confidence that Bonferroni's correction gives. `df`: the fewest of the pairs by default.
+        Each pair's interval is computed as usual, at its confidence. A pair without variance has no t, hence no
+        p-value here, and the confidence of Bonferroni's correction. `df`: by default the smallest of the pairs.
         """
         return self._pairs(first, second).max_t(df)
 
     def p_by_limits(self, first: int, second: int) -> float:
-        """The p-value of a difference that goes with its limits: of members of which one or both do not vary."""
+        """The p-value that matches a difference's limits, for members of which one or both do not vary."""
         return self._pairs([first], [second]).p_by_limits(0)
 
     def ratio(self, first: int, second: int) -> Estimate | None:
-        """One member over another, both above 0, by the logarithm: twice and half as much are equally far away."""
+        """One member over another, both above 0, on the log scale: twice and half as much are equally far from 1."""
         one, other = float(self.values[first]), float(self.values[second])
         if not (one > 0 and other > 0):
             return None
@@ -166,12 +165,10 @@ class Estimates:
         return Estimate(one / other, one / other * se, df, interval, p_value=p_value, limits=limits_at, **shared)
 
     def equality(self, contrasts: FloatArray | None = None, *, shared: bool = True) -> WaldTest:
-        """Whether all members, or all of some contrasts (r, m) between them, could be equal.
+        """Test whether all members, or all of some contrasts (r, m) between them, are equal.
 
-        `shared`: they are of the same cases, so that the units tell how far the covariance itself may be off; groups of
-        cases lie in units of their own.
-
-        Not a number where one of them lies in a single unit, which says nothing of its error.
+        `shared`: they are of the same cases, so that the units show how uncertain the covariance is; groups of cases
+        have separate units. NaN if one of them lies in a single unit, which says nothing about its error.
         """
         weights = np.eye(len(self)) if contrasts is None else contrasts
         df = float(self.df()[(weights != 0).any(axis=0)].min())
@@ -187,7 +184,7 @@ class Estimates:
 
     @cached_property
     def limits(self) -> Intervals:
-        """Of every member."""
+        """The limits of every member."""
         return scale_limits(self.evidence.scale, self.values, self.se, self.df(), self.replication.confidence)
 
     @cached_property
@@ -212,16 +209,16 @@ class Estimates:
         return np.minimum(self.domain_df[i], self.domain_df[j])
 
     def without_rounding(self, variances: FloatArray, scale: FloatArray) -> FloatArray:
-        """What is left of rounding is no variance."""
+        """The variances, with rounding errors set to 0."""
         bounded = np.isfinite(self.evidence.statistic.bounds).all()
         size = 1.0 if bounded else np.maximum(np.abs(self.values).max(initial=0.0), 1e-300)
         with np.errstate(over="ignore"):
             floor = np.maximum(np.square(ROUNDING * size), ROUNDING * scale)
-        # A variance beyond all numbers is no certainty.
+        # A variance that overflows is infinite, not 0.
         return np.where(np.isfinite(variances), np.where(variances > floor, variances, 0.0), np.inf)
 
     def shared(self, scale: Scale) -> dict[str, Any]:
-        """What all estimates of one making have in common."""
+        """The fields that all estimates of this statistic have in common."""
         sample, replication, method = self.evidence.sample, self.replication, self.method
         return {
             "confidence": replication.confidence,
@@ -250,7 +247,7 @@ class Estimates:
             Estimate(
                 float(self.values[k]), float(self.se[k]), float(df[k]),
                 Interval(float(limits.low[k]), float(limits.high[k])) if df[k] >= 1 else None,
-                design_effect=known(float(effect)), icc=known(float(icc)),
+                design_effect=none_if_nan(float(effect)), icc=none_if_nan(float(icc)),
                 **self.shared(self.evidence.scale.of(int(k))),
             )
             for k, effect, icc in zip(i, effects, iccs, strict=True)
@@ -265,6 +262,6 @@ def _centred(sample: Sample, units: FloatArray) -> FloatArray:
 
 
 def _ratio_limits(log: float, se: float, df: float, confidence: float) -> Interval:
-    found = scale_limits(Scale(IntervalKind.PLAIN), log, se, df, confidence)
+    limits = scale_limits(Scale(IntervalKind.PLAIN), log, se, df, confidence)
     with np.errstate(over="ignore"):
-        return Interval(float(np.exp(found.low)), float(np.exp(found.high)))
+        return Interval(float(np.exp(limits.low)), float(np.exp(limits.high)))

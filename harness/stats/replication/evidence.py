@@ -1,6 +1,6 @@
-"""What a sample knows of the members of a statistic beside their values and covariance.
+"""What a sample says about the members of a statistic besides their values and covariance.
 
-How many independent cases and units each member rests on, what its error would be if all cases were independent, and,
+How many effective cases and units each member rests on, what its error would be if all cases were independent, and,
 for shares of the same cases, on which cases two members differ. None of it depends on the confidence of an interval.
 """
 
@@ -28,9 +28,9 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """A sample, a statistic of it with the values (m,) of its members, and what follows from these alone.
+    """A sample, a statistic with the values (m,) of its members, and what follows from these alone.
 
-    `design_effect` is what to assume where nothing varies.
+    `design_effect` is what to assume if nothing varies.
     """
 
     sample: Sample
@@ -40,15 +40,18 @@ class Evidence:
 
     @cached_property
     def scale(self) -> Scale:
-        """What intervals of the members are made on: bounds, and how many independent cases and units count."""
+        """What intervals of the members are based on: bounds, and effective numbers of cases and units."""
         statistic = self.statistic
-        classes = statistic.classes if isinstance(statistic, WeightsStatistic) else None
-        both = None
-        if classes is not None:
-            both = (self._worth(self._counted * classes[:, None]), self._worth(self._counted * ~classes[:, None]))
+        positive = statistic.classes if isinstance(statistic, WeightsStatistic) else None
+        classes = None
+        if positive is not None:
+            classes = (
+                self._size_without_variance(self._counted * positive[:, None]),
+                self._size_without_variance(self._counted * ~positive[:, None]),
+            )
         cases, units = self._kish_cases(self._counted), kish(self.counted_by_unit)
         kind = IntervalKind.INDEPENDENT if self._independent_cases else statistic.kind
-        return Scale(kind, statistic.bounds, self.wide(cases), self.wide(units), both, self.design_effect)
+        return Scale(kind, statistic.bounds, self.wide(cases), self.wide(units), classes, self.design_effect)
 
     @cached_property
     def counted_by_unit(self) -> FloatArray:
@@ -57,16 +60,16 @@ class Evidence:
 
     @cached_property
     def influences(self) -> FloatArray | None:
-        """What each unit (units, m) adds to the members to first order; None where there is no linear form."""
+        """What each unit (units, m) adds to the members to first order; None if there is no linear form."""
         return influences(self.sample, self.statistic)
 
     @cached_property
     def independent_covariance(self) -> FloatArray | None:
-        """The covariance (m, m) of the members if all cases were independent; None where it is not known."""
+        """The covariance (m, m) of the members if all cases were independent; None if it is unknown."""
         if not isinstance(self.statistic, TotalsStatistic):
             return None
         if self.discordant is not None and self.statistic.counted is None and self._binary_shares:
-            # What the long way comes to for shares of all cases, each of weight one.
+            # The same in closed form, for shares of all cases with equal weights.
             both, n = self.values[:, None] - self.discordant, self.sample.cases
             return (both - np.outer(self.values, self.values)) / (n - 1) if n > 1 else np.zeros_like(both)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -81,43 +84,43 @@ class Evidence:
             return None
         hits, weights = paired.columns[:, : paired.members], self.sample.weights
         both = hits.T @ (hits * weights[:, None])
-        below = float(weights @ paired.columns[:, -1])
-        return np.maximum((weights @ hits)[:, None] - both, 0.0) / below
+        denominator = float(weights @ paired.columns[:, -1])
+        return np.maximum((weights @ hits)[:, None] - both, 0.0) / denominator
 
     def pair_counts(self, i: IntArray, j: IntArray) -> list[FloatArray]:
-        """Cases by who gets them right: neither, only i, only j, both."""
+        """Numbers of cases that neither, only i, only j, and both get right."""
         cases = np.asarray(self.scale.cases)[i]
         differing = np.zeros((len(self.values),) * 2) if self.discordant is None else self.discordant
         only_i, only_j = differing[i, j] * cases, differing[j, i] * cases
         both = self.values[i] * cases - only_i
-        # Counts, but for the rounding of shares.
+        # Counts, up to the rounding of shares.
         return [np.maximum(np.round(c, 6), 0.0) for c in (cases - only_i - only_j - both, only_i, only_j, both)]
 
     def intraclass(self, i: IntArray, j: IntArray | None = None) -> FloatArray:
-        """Intraclass correlations of members, or of differences between them; not a number where unknown."""
+        """Intraclass correlations of members, or of differences between them; NaN if unknown."""
         if self._intraclass is None:
             return np.full(len(i), np.nan)
         return np.asarray(self._intraclass[i, -1 if j is None else j])
 
     def design_effects(self, variances: FloatArray, i: IntArray, j: IntArray | None = None) -> FloatArray:
-        """Variances of members, or of differences, over those of independent cases; nan where these have none."""
+        """Variances of members, or of differences, over those of independent cases; NaN if these are 0."""
         own = self.independent_covariance
         if own is None:
             return np.full(len(variances), np.nan)
-        alone = np.diag(own)
-        independent = alone[i] if j is None else alone[i] + alone[j] - 2 * own[i, j]
+        single = np.diag(own)
+        independent = single[i] if j is None else single[i] + single[j] - 2 * own[i, j]
         known = (independent > ROUNDING**2) & np.isfinite(variances) & np.isfinite(independent)
         return np.where(known, variances / np.where(known, independent, 1.0), np.nan)
 
     def sign_flip(self, i: int, j: int) -> float | None:
-        """The exact p-value over units of a difference between shares of the same cases, where there is one."""
+        """The exact p-value over units of a difference between shares of the same cases, if there is one."""
         if self._unit_hits is None:
             return None
         test = sign_flip(self._unit_hits[:, i] - self._unit_hits[:, j])
         return None if test is None else test.p_value
 
     def wide(self, numbers: FloatArray) -> FloatArray:
-        """A number for each member, where one may stand for all."""
+        """A number for each member, from one for each or one for all."""
         return np.broadcast_to(numbers, (len(self.values),))
 
     @property
@@ -126,8 +129,8 @@ class Evidence:
         counted = self.statistic.counted
         return np.ones((self.sample.cases, 1)) if counted is None else np.asarray(counted, dtype=np.float64)
 
-    def _worth(self, counted: FloatArray) -> FloatArray:
-        """What cases of a class are worth where they show no variance."""
+    def _size_without_variance(self, counted: FloatArray) -> FloatArray:
+        """The effective number of cases of a class that show no variance."""
         by_unit = unit_sums(self.sample, counted)
         return self.wide(cases_without_variance(self._kish_cases(counted), kish(by_unit)))
 
@@ -136,14 +139,14 @@ class Evidence:
 
     @property
     def _independent_cases(self) -> bool:
-        """Whether these are shares of cases that have nothing in common and weigh the same."""
+        """Whether these are shares of independent cases with equal weights."""
         if self.sample.stratified or self.sample.clustered or self.design_effect is not None:
             return False
         return self._binary_shares
 
     @cached_property
     def _binary_shares(self) -> bool:
-        """Whether these are shares of cases that are either right or wrong, and weigh the same."""
+        """Whether these are shares of cases that are either right or wrong and have equal weights."""
         sample, statistic = self.sample, self.statistic
         if not (isinstance(statistic, Ratio) and statistic.share):
             return False
@@ -152,7 +155,7 @@ class Evidence:
 
     @property
     def _paired(self) -> Ratio | None:
-        """The statistic, where its members are shares of the same cases, so that they differ case by case."""
+        """The statistic if its members are shares of the same cases, so that they can be compared case by case."""
         statistic = self.statistic
         if not (isinstance(statistic, Ratio) and statistic.share):
             return None
@@ -160,7 +163,7 @@ class Evidence:
 
     @cached_property
     def _intraclass(self) -> FloatArray | None:
-        """Intraclass correlations of differences, the last row and column of the members themselves."""
+        """Intraclass correlations of differences between members; the last row and column are the members' own."""
         paired = self._paired
         if paired is None or not self.sample.clustered:
             return None
@@ -170,6 +173,6 @@ class Evidence:
 
     @cached_property
     def _unit_hits(self) -> FloatArray | None:
-        """What each unit adds above (units, m), where the members are shares of the same cases."""
+        """What each unit adds to the numerators (units, m), if the members are shares of the same cases."""
         paired = self._paired
         return None if paired is None else unit_sums(self.sample, paired.columns[:, : paired.members])

@@ -1,7 +1,7 @@
 """Finite fields GF(r^n), and orthogonal arrays over them: which of p units each replicate takes from each stratum.
 
-The papers say that p^b replicates serve p^b - 1 strata. They serve (p^b - 1) / (p - 1): columns that far apart are
-multiples of one another in GF(p), so that the choice in one stratum decides the choice in the other.
+The papers say that p^b replicates are enough for p^b - 1 strata. They are enough for (p^b - 1) / (p - 1): columns that
+far apart are multiples of each other in GF(p), so the choice in one stratum determines the choice in the other.
 """
 
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from harness.stats.arrays import FloatArray, IntArray
 
 def prime_factors(number: int) -> tuple[int, ...]:
     """The distinct primes that divide a number, by trial division."""
-    found, divisor = [], 2
+    primes, divisor = [], 2
     while divisor * divisor <= number:
         if number % divisor == 0:
-            found.append(divisor)
+            primes.append(divisor)
             while number % divisor == 0:
                 number //= divisor
         divisor += 1
-    return (*found, number) if number > 1 else tuple(found)
+    return (*primes, number) if number > 1 else tuple(primes)
 
 
 def is_prime(number: int) -> bool:
@@ -32,7 +32,7 @@ def is_prime(number: int) -> bool:
 
 
 def prime_power(number: int) -> tuple[int, int] | None:
-    """The prime r and exponent n with r^n = number, or nothing if there are none."""
+    """The prime r and exponent n with r^n = number, or None if there are none."""
     primes = prime_factors(number)
     if len(primes) != 1:
         return None
@@ -44,7 +44,7 @@ def prime_power(number: int) -> tuple[int, int] | None:
 
 @dataclass(frozen=True)
 class FiniteField:
-    """GF(r^n) by the powers of the root of a primitive polynomial, coefficients of x^0 to x^(n-1) without the x^n."""
+    """GF(r^n) by the powers of the root of a primitive polynomial, given by its coefficients of x^0 to x^(n-1)."""
 
     prime: int
     degree: int
@@ -62,7 +62,7 @@ class FiniteField:
         table[0, 0] = 1
         step, filled = companion(self.prime, self.polynomial), 1
         while filled < len(table):
-            # Rows double: root^(t + m) is root^t times root^m, a linear map.
+            # Double the rows: root^(t + m) is root^t times root^m, a linear map.
             more = min(filled, len(table) - filled)
             table[filled : filled + more] = self.multiply(table[:more], step)
             step, filled = step @ step % self.prime, filled + more
@@ -70,7 +70,7 @@ class FiniteField:
 
     @cached_property
     def codes(self) -> IntArray:
-        """(size - 1,): root^t as one number, its coefficients being digits in base `prime`."""
+        """(size - 1,): root^t as one number, with its coefficients as digits in base `prime`."""
         return self.encode(self.powers)
 
     @cached_property
@@ -82,7 +82,7 @@ class FiniteField:
 
     def multiply(self, rows: IntArray, matrix: IntArray) -> IntArray:
         """Rows of coefficients times a matrix over GF(prime)."""
-        # In floating point, where the numbers are still exact and the product is a fast one.
+        # In floating point: the numbers are still exact, and the product is fast.
         return (rows.astype(np.float64) @ matrix.astype(np.float64)).astype(np.int64) % self.prime
 
     def encode(self, coefficients: IntArray) -> IntArray:
@@ -105,9 +105,9 @@ def companion(prime: int, polynomial: tuple[int, ...]) -> IntArray:
 
 
 def primitive_polynomial(prime: int, degree: int) -> tuple[int, ...]:
-    """The first monic polynomial whose root has the order prime^degree - 1, hence generates the whole field."""
+    """The first monic polynomial whose root has order prime^degree - 1 and so generates the whole field."""
     if not is_prime(prime) or degree < 1:
-        raise ValueError(f"no field of {prime}^{degree} elements: give a prime and a degree of at least 1")
+        raise ValueError(f"no field of {prime}^{degree} elements: expected a prime and a degree of at least 1")
     order = prime**degree - 1
     for coefficients in product(range(prime), repeat=degree):
         polynomial = coefficients[::-1]
@@ -136,7 +136,7 @@ def _is_one(prime: int, polynomial: tuple[int, ...], exponent: int) -> bool:
 
 @dataclass(frozen=True)
 class OrthogonalArray:
-    """p^b rows of `columns` symbols 0 to p - 1, every pair of symbols equally often in every pair of columns.
+    """p^b rows of `columns` symbols 0 to p - 1; every pair of symbols is equally frequent in every pair of columns.
 
     Row x and column h hold the trace of x root^h from GF(p^b) to GF(p), for p a prime or a power of one; along the
     powers of the root all rows are rotations of one sequence, and the last row, of x = 0, is zero.
@@ -157,10 +157,10 @@ class OrthogonalArray:
 
     @cached_property
     def sequence(self) -> IntArray:
-        """(p^b - 1,): 0 where the trace of root^t is zero, and j where it is the (j - 1)th power of GF(p)'s root."""
+        """(p^b - 1,): 0 if the trace of root^t is zero, j if it is the (j - 1)th power of GF(p)'s root."""
         prime, degree = _levels(self.levels)
         whole = field(prime, degree * self.exponent)
-        # The trace is linear: those of the first powers, the basis, give all others.
+        # The trace is linear: the traces of the first powers, the basis, give all others.
         basis = np.arange(whole.degree)[:, None] * self.levels ** np.arange(self.exponent)
         traces = whole.powers[basis % (self.count - 1)].sum(axis=1) % prime
         logs = whole.logarithms[whole.encode(whole.multiply(whole.powers, traces))]
@@ -171,14 +171,14 @@ class OrthogonalArray:
         return np.fft.rfft((self.sequence == 1).astype(np.float64))
 
     def selected(self, values: FloatArray) -> FloatArray:
-        """(strata, p, m) values to (p^b, m): for each row the sum over strata of the value that it takes.
+        """(strata, p, m) values to (p^b, m): for each row, the sum over strata of the value that it selects.
 
-        Symbol j stands `columns` places after symbol j - 1, so one transform of the values laid end to end does for
-        all p symbols.
+        Symbol j stands `columns` places after symbol j - 1, so one transform of the values laid end to end covers all
+        p symbols.
         """
         strata, _, width = values.shape
         if strata > self.columns:
-            raise ValueError(f"{strata} strata: {self.count} replicates serve {self.columns} strata in balance")
+            raise ValueError(f"{strata} strata: {self.count} replicates can balance at most {self.columns}")
         period, base = self.count - 1, values[:, :1]
         laid = np.zeros((period, width))
         starts = self.columns * np.arange(self.levels - 1)
@@ -202,7 +202,7 @@ class OrthogonalArray:
 
 @lru_cache(maxsize=16)
 def orthogonal_array(levels: int, strata: int) -> OrthogonalArray:
-    """The smallest array over powers of `levels` that serves so many strata."""
+    """The smallest array over powers of `levels` for this many strata."""
     _levels(levels)
     exponent = 1
     while OrthogonalArray(levels, exponent).columns < strata:
@@ -213,5 +213,5 @@ def orthogonal_array(levels: int, strata: int) -> OrthogonalArray:
 def _levels(levels: int) -> tuple[int, int]:
     power = prime_power(levels)
     if power is None:
-        raise ValueError(f"{levels} units a stratum: balance needs a prime or a power of one; group the units instead")
+        raise ValueError(f"{levels} units per stratum: balance needs a prime power; group the units instead")
     return power

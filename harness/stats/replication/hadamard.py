@@ -1,6 +1,6 @@
-"""Hadamard matrices by Sylvester, Paley I, Paley II and products, with fast transforms where there are any.
+"""Hadamard matrices by Sylvester, Paley I, Paley II and products, with fast transforms if available.
 
-Every matrix has a first column of ones; the others therefore sum to zero and serve strata in full balance.
+Every matrix has a first column of ones; the other columns therefore sum to zero and balance strata fully.
 """
 
 from collections.abc import Callable
@@ -15,12 +15,12 @@ from harness.stats.arrays import FloatArray
 from harness.stats.replication.galois import field, is_prime, prime_power
 
 Signs = npt.NDArray[np.int8]
-# Up to here the smallest order is taken, whatever its construction; beyond, the smallest with a fast transform.
+# Up to this many strata the smallest order of any construction is used; beyond, the smallest with a fast transform.
 DENSE_LIMIT = 2000
 
 
 def quadratic_character(size: int) -> Signs:
-    """+1 for squares, -1 for others, 0 for zero, of the elements of GF(size) by their codes."""
+    """For the elements of GF(size) by code: +1 for squares, 0 for zero, -1 for others."""
     power = _prime_power(size)
     character = np.zeros(size, dtype=np.int8)
     if power[1] == 1:
@@ -50,7 +50,7 @@ def paley_one(size: int) -> Signs:
 
 
 def paley_two(size: int) -> Signs:
-    """Order 2 (size + 1), for a prime power size = 1 mod 4; rows turned so that the first column is ones."""
+    """Order 2 (size + 1), for a prime power size = 1 mod 4; rows are negated to make the first column ones."""
     conference = np.ones((size + 1, size + 1), dtype=np.int8)
     conference[0, 0] = 0
     conference[1:, 1:] = jacobsthal(size)
@@ -75,17 +75,17 @@ class Hadamard(Protocol):
         ...
 
     def transform(self, values: FloatArray) -> FloatArray:
-        """H times (order, m) values; fewer rows are taken as padded with zeros."""
+        """H times (order, m) values; missing rows count as zeros."""
         ...
 
     def rows(self, start: int, stop: int) -> Signs:
-        """The rows from start to stop, as they are."""
+        """The rows from start to stop."""
         ...
 
 
 @dataclass(frozen=True)
 class Sylvester:
-    """Order 2^s: entry (i, j) is -1 to the number of bits that i and j share."""
+    """Order 2^s: entry (i, j) is (-1)^b, with b the number of bits that i and j share."""
 
     order: int
 
@@ -113,7 +113,7 @@ class Sylvester:
 
 @dataclass(frozen=True)
 class PaleyOne:
-    """Order q + 1 for a prime q = 3 mod 4: ones, and the circulant of the quadratic character less the identity."""
+    """Order q + 1 for a prime q = 3 mod 4: ones, and the circulant of the quadratic character minus the identity."""
 
     prime: int
 
@@ -158,7 +158,7 @@ class PaleyOne:
 
 @dataclass(frozen=True)
 class StoredHadamard:
-    """A matrix kept as it is, for orders without a fast transform."""
+    """A stored matrix, for orders without a fast transform."""
 
     matrix: Signs
 
@@ -207,7 +207,7 @@ class HadamardProduct:
 
 @lru_cache(maxsize=16)
 def hadamard(order: int) -> Hadamard:
-    """The matrix of this order, by the fastest construction that reaches it."""
+    """The matrix of this order, by the fastest construction that gives it."""
     make = _construction(order)
     if make is None:
         raise ValueError(f"no Hadamard matrix of order {order} by Sylvester, Paley or products; try smallest_order")
@@ -217,10 +217,10 @@ def hadamard(order: int) -> Hadamard:
 def smallest_order(strata: int) -> int:
     """The smallest order above the number of strata: any construction up to 2,000 strata, a fast one beyond."""
     if strata < 1:
-        raise ValueError(f"{strata} strata: give at least one")
+        raise ValueError(f"{strata} strata: expected at least one")
     order = strata + 1
-    reached = _construction if strata <= DENSE_LIMIT else _fast
-    while reached(order) is None:
+    construction = _construction if strata <= DENSE_LIMIT else _fast
+    while construction(order) is None:
         order += 1
     return order
 

@@ -1,4 +1,4 @@
-"""Linear forms of statistics, and the textbook variance over the units of each stratum that follows from them."""
+"""Linear forms of statistics, and the textbook variance from them, over the units of each stratum."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ _NO_LINEAR_FORM = "no linear form, and so no textbook variance; use the bootstra
 
 
 def case_scores(sample: Sample, statistic: Statistic) -> FloatArray | None:
-    """The linearised value (cases, m) of each case, weight left out; None where there is no linear form."""
+    """The linearised value (cases, m) of each case per unit of weight; None if there is no linear form."""
     if isinstance(statistic, WeightsStatistic):
         return None if statistic.linear is None else statistic.linear(sample.weights)
     return statistic.derivative(full_totals(sample, statistic), statistic.columns)
@@ -19,7 +19,7 @@ def case_scores(sample: Sample, statistic: Statistic) -> FloatArray | None:
 def influences(sample: Sample, statistic: Statistic) -> FloatArray | None:
     """What each unit (units, m) adds to the members to first order: weighted sums of its linearised cases."""
     if isinstance(statistic, TotalsStatistic):
-        # Linear in the columns, so that unit sums can be taken first: there are fewer units than cases.
+        # Linear in the columns, so sum by unit first: there are fewer units than cases.
         return statistic.derivative(full_totals(sample, statistic), unit_sums(sample, statistic.columns))
     scores = case_scores(sample, statistic)
     return None if scores is None else unit_sums(sample, scores)
@@ -28,8 +28,8 @@ def influences(sample: Sample, statistic: Statistic) -> FloatArray | None:
 def textbook_covariance(sample: Sample, statistic: Statistic) -> tuple[FloatArray, float]:
     """The covariance (m, m) over units of linearised values, and its degrees of freedom.
 
-    Of independent cases of two classes the number of each is taken as given and the reference is normal, as DeLong,
-    DeLong and Clarke-Pearson (1988) have it.
+    For independent cases of two classes, the number of each is treated as fixed and the reference is normal, as in
+    DeLong, DeLong and Clarke-Pearson (1988).
     """
     classes = statistic.classes if isinstance(statistic, WeightsStatistic) else None
     if classes is None or sample.stratified or sample.clustered:
@@ -59,28 +59,28 @@ def _class_covariance(sample: Sample, scores: FloatArray, of: BoolArray, name: s
 def stratum_variances(sample: Sample, unit_values: FloatArray) -> FloatArray:
     """n / (n - 1) times the squared deviations of the units from their stratum's mean, for each stratum.
 
-    (units,) gives (strata,), (units, m) gives (strata, m). It is what balanced replication gives on average over all
-    ways to group a stratum's units in two halves. Lone strata: zero for `remove` and `certainty`, the square about zero
-    for `adjust`, the others' mean for `average`.
+    (units,) gives (strata,), (units, m) gives (strata, m). This is what balanced replication gives on average over all
+    ways to split a stratum's units into two halves. Lone strata: zero for `remove` and `certainty`, the square about
+    zero for `adjust`, the mean of the others for `average`.
     """
     columns, single = columns_of(unit_values)
     variances = _by_stratum(sample, _deviations(sample, columns) ** 2)
     if sample.lone is LoneStrata.AVERAGE:
-        alone = sample.stratum_sizes == 1
-        variances[alone] = variances[~alone].mean(axis=0)
+        lone = sample.stratum_sizes == 1
+        variances[lone] = variances[~lone].mean(axis=0)
     return variances[:, 0] if single else variances
 
 
 def linearised_covariance(sample: Sample, unit_values: FloatArray) -> FloatArray:
     """The covariance matrix (m, m) of several statistics from their influences (units, m)."""
     deviations = _deviations(sample, unit_values)
-    alone = int((sample.stratum_sizes == 1).sum())
-    scale = sample.strata / (sample.strata - alone) if sample.lone is LoneStrata.AVERAGE else 1.0
+    lone = int((sample.stratum_sizes == 1).sum())
+    scale = sample.strata / (sample.strata - lone) if sample.lone is LoneStrata.AVERAGE else 1.0
     return np.asarray(scale * deviations.T @ deviations)
 
 
 def satterthwaite_df(sample: Sample, unit_values: FloatArray) -> float:
-    """Satterthwaite's degrees of freedom: fewer than units - strata where strata differ in variance."""
+    """Satterthwaite's degrees of freedom: fewer than units - strata if strata differ in variance."""
     sizes = sample.stratum_sizes
     variances = stratum_variances(sample, unit_values)[sizes > 1]
     if not variances.any():
@@ -91,16 +91,16 @@ def satterthwaite_df(sample: Sample, unit_values: FloatArray) -> float:
 def independent_covariance(sample: Sample, scores: FloatArray) -> FloatArray:
     """The covariance matrix (m, m) that statistics would have if all cases were independent, from linear case scores.
 
-    For a rate p of n cases of one weight that is p (1 - p) / (n - 1), for a paired difference D
+    For a rate p of n cases with equal weights it is p (1 - p) / (n - 1); for a paired difference D it is
     [(n_sf + n_fs) / n - D^2] / (n - 1).
     """
     weights = sample.weights
     cases = int((weights > 0).sum())
     if cases < 2:
         return np.zeros((scores.shape[1], scores.shape[1]))
-    weighed = weights.sum()
-    centred = scores - weights @ scores / weighed
-    return np.asarray(centred.T @ (centred * weights[:, None]) * (weighed / (cases - 1)))
+    total = weights.sum()
+    centred = scores - weights @ scores / total
+    return np.asarray(centred.T @ (centred * weights[:, None]) * (total / (cases - 1)))
 
 
 def _deviations(sample: Sample, columns: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""How errors are to be found, and the variance method that suits a sample and a statistic."""
+"""The options of variance estimation, and the method that suits a sample and a statistic."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,17 +12,17 @@ from harness.stats.replication.resampling import delete_group, delete_one, resca
 from harness.stats.replication.sample import Sample, unit_sums
 from harness.stats.replication.statistic import Ratio, Statistic, Total, TotalsStatistic, WeightsStatistic
 
-# Fay's rho for statistics that half a sample may not have.
+# Fay's rho for statistics that may not exist for half a sample.
 FRAGILE_FAY = 0.5
-# With more units a stratum than this, one of several with Fay's rho makes errors of ratios 8 to 15 % too small.
+# With more units per stratum, replicates of one of several with Fay's rho make errors of ratios 8 to 15 % too small.
 LARGEST_FRAGILE = 3
-# Case weights in all replicates together beyond which a function of them takes a shorter way: some seconds.
+# With more case weights than this in all replicates together (some seconds), a faster method is used.
 MOST_WEIGHTS = 1 << 26
 BOOTSTRAP = 1000
 
 
 class Method(StrEnum):
-    """How the variance is found; `AUTO` takes what the sample calls for."""
+    """How the variance is estimated; `AUTO` chooses what suits the sample."""
 
     AUTO = "auto"
     BRR = "brr"
@@ -34,13 +34,13 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Replication:
-    """The choices of an analysis, all with defaults.
+    """The options of an analysis, all with defaults.
 
-    `fay` is 0 where not given, and 0.5 for statistics that half a sample may not have. `groupings`: random groupings
-    where strata have no balanced replicates; not given, rates and other functions of totals take all groupings at once
+    `fay` is 0 by default, and 0.5 for statistics that may not exist for half a sample. `groupings`: random groupings
+    for strata without balanced replicates; by default, rates and other functions of totals use all groupings at once
     (the textbook variance) and other statistics 20. `replicates`: of the bootstrap (1,000 by default), or the groups
-    of the delete-a-group jackknife (30). `complements`: half-samples of what is not linear come with their complements,
-    so that it matters little which unit is the first. `design_effect`: what to assume where the variance is zero.
+    of the delete-a-group jackknife (30). `complements`: half-samples of nonlinear statistics come with their
+    complements, so that it matters little which unit comes first. `design_effect`: what to assume if the variance is 0.
     """
 
     method: Method | str = Method.AUTO
@@ -57,7 +57,7 @@ class Replication:
 
 @dataclass(frozen=True, slots=True)
 class VarianceMethod:
-    """What a replication comes to for a sample and a statistic; no replicates means the textbook variance."""
+    """The method chosen for a sample and a statistic; no replicates means the textbook variance."""
 
     method: Method
     replicates: Replicates | None = None
@@ -69,10 +69,10 @@ TEXTBOOK = VarianceMethod(Method.LINEARISED)
 
 
 def variance_method(sample: Sample, statistic: Statistic, replication: Replication) -> VarianceMethod:
-    """The method that suits the statistic and can be afforded, and its replicates.
+    """The method that suits the statistic and is affordable, and its replicates.
 
-    Balanced replicates where there are strata, the jackknife without, for functions of totals; other statistics take
-    their linear form or the bootstrap where the jackknife is wrong or replicates would take too long.
+    For functions of totals, balanced replicates with strata and the jackknife without; other statistics use their
+    linear form or the bootstrap if the jackknife is wrong or replicates would take too long.
     """
     method = _method(replication.method)
     if method is Method.AUTO:
@@ -84,9 +84,9 @@ def variance_method(sample: Sample, statistic: Statistic, replication: Replicati
     if method is Method.JACKKNIFE:
         return VarianceMethod(method, delete_one(sample))
     if method is Method.GROUP_JACKKNIFE:
-        return VarianceMethod(method, delete_group(sample, rng=rng, groups=_given(replication.replicates, 30)))
+        return VarianceMethod(method, delete_group(sample, rng=rng, groups=_or_default(replication.replicates, 30)))
     if method is Method.BOOTSTRAP:
-        draws = _given(replication.replicates, _draws(sample, statistic))
+        draws = _or_default(replication.replicates, _draws(sample, statistic))
         return VarianceMethod(method, rescaled_bootstrap(sample, rng=rng, replicates=draws))
     return TEXTBOOK
 
@@ -106,17 +106,17 @@ def _check_suitable(statistic: Statistic, method: Method) -> None:
     if isinstance(statistic, TotalsStatistic):
         return
     if method is Method.JACKKNIFE and not statistic.smooth:
-        raise ValueError(f"the delete-one jackknife is wrong for {statistic.words}; leave it out, or use the bootstrap")
+        raise ValueError(f"the delete-one jackknife is wrong for {statistic.words}: use the default, or the bootstrap")
     if method is Method.LINEARISED and statistic.linear is None:
-        raise ValueError(f"{statistic.words} has no linear form; leave the method out, or use the bootstrap")
+        raise ValueError(f"{statistic.words} has no linear form: use the default method, or the bootstrap")
 
 
 def _replicates(sample: Sample, replication: Replication) -> int:
-    """About how many there would be, without forming them."""
+    """About how many replicates there would be, without forming them."""
     if not sample.stratified:
         return sample.units
-    balanced_already = (balanced_size(sample) or sample.units) <= LARGEST_FRAGILE
-    return (sample.strata + 1) * (1 if balanced_already else _given(replication.groupings, GROUPINGS))
+    is_balanced = (balanced_size(sample) or sample.units) <= LARGEST_FRAGILE
+    return (sample.strata + 1) * (1 if is_balanced else _or_default(replication.groupings, GROUPINGS))
 
 
 def _draws(sample: Sample, statistic: Statistic) -> int:
@@ -128,20 +128,20 @@ def _draws(sample: Sample, statistic: Statistic) -> int:
 def _brr(sample: Sample, statistic: Statistic, replication: Replication, rng: np.random.Generator) -> VarianceMethod:
     fay = replication.fay if replication.fay is not None else FRAGILE_FAY if statistic.fragile else 0.0
     units, linear = balanced_size(sample), _is_linear(sample, statistic)
-    if units is not None and _is_balanced(statistic, replication, units, linear=linear):
-        found = balanced(sample, fay=fay, complements=replication.complements and not linear)
-        return VarianceMethod(Method.BRR, found, None, fay)
+    if units is not None and _use_balanced(statistic, replication, units, linear=linear):
+        replicates = balanced(sample, fay=fay, complements=replication.complements and not linear)
+        return VarianceMethod(Method.BRR, replicates, None, fay)
     if isinstance(statistic, TotalsStatistic) and replication.groupings is None:
         return VarianceMethod(Method.BRR, None, "all")
-    groupings = _given(replication.groupings, GROUPINGS)
+    groupings = _or_default(replication.groupings, GROUPINGS)
     return VarianceMethod(Method.BRR, grouped_halves(sample, rng=rng, groupings=groupings, fay=fay), groupings, fay)
 
 
-def _is_balanced(statistic: Statistic, replication: Replication, units: int, *, linear: bool) -> bool:
-    """Whether to take balanced replicates where they exist.
+def _use_balanced(statistic: Statistic, replication: Replication, units: int, *, linear: bool) -> bool:
+    """Whether to use balanced replicates if they exist.
 
-    What is not linear depends on which unit of a stratum meets which, unless there are two of them: the textbook
-    variance, the mean over all groupings, does not.
+    With more than two units per stratum, the replicates of a nonlinear statistic depend on which units are combined.
+    The textbook variance, the mean over all groupings, does not.
     """
     if units == 2 or linear or replication.fay is not None:
         return True
@@ -154,17 +154,17 @@ def _is_linear(sample: Sample, statistic: Statistic) -> bool:
         return True
     if not isinstance(statistic, Ratio):
         return False
-    below = unit_sums(sample, statistic.columns[:, statistic.members :])
+    denominators = unit_sums(sample, statistic.columns[:, statistic.members :])
     first = np.cumsum(sample.stratum_sizes) - sample.stratum_sizes
-    apart = np.abs(below - below[first][sample.stratum_of_unit])
-    return bool((apart <= 1e-9 * np.abs(below).max(initial=0.0)).all())
+    change = np.abs(denominators - denominators[first][sample.stratum_of_unit])
+    return bool((change <= 1e-9 * np.abs(denominators).max(initial=0.0)).all())
 
 
-def _given(number: int | None, default: int) -> int:
+def _or_default(number: int | None, default: int) -> int:
     return default if number is None else number
 
 
 def _method(name: Method | str) -> Method:
     if name not in list(Method):
-        raise ValueError(f"method {name!r}: choose one of {', '.join(Method)}")
+        raise ValueError(f"method {name!r}: expected one of {', '.join(Method)}")
     return Method(name)

@@ -1,4 +1,4 @@
-"""What every replicate design offers, the variance that all of them share, and how they treat lone strata."""
+"""The interface of replicate designs, the variance formula they share, and their treatment of lone strata."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -28,11 +28,11 @@ class Replicates(Protocol):
         ...
 
     def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
-        """For each replicate the sum over units of factor times value: (units,) or (units, m) to (k,) or (k, m)."""
+        """For each replicate, the sum over units of factor times value: (units,) or (units, m) to (k,) or (k, m)."""
         ...
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
-        """The factors themselves in blocks (r, units), for statistics that are not functions of totals."""
+        """The factors in blocks (r, units), for statistics that are not functions of totals."""
         ...
 
     def variance(self, estimates: FloatArray, full: FloatArray | float, *, centre: Centre = "full") -> FloatArray:
@@ -45,7 +45,7 @@ class Replicates(Protocol):
 
 
 class ScaledReplicates(ABC):
-    """Replicates whose variance is a sum of squared deviations, each times its coefficient."""
+    """Replicates whose variance is a weighted sum of squared deviations."""
 
     @property
     @abstractmethod
@@ -60,11 +60,11 @@ class ScaledReplicates(ABC):
     @property
     @abstractmethod
     def coefficients(self) -> FloatArray:
-        """One coefficient for all replicates, or (k,) of them."""
+        """One coefficient for all replicates, or one for each (k,)."""
 
     @abstractmethod
     def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
-        """For each replicate the sum over units of factor times value."""
+        """For each replicate, the sum over units of factor times value."""
 
     @abstractmethod
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
@@ -74,27 +74,27 @@ class ScaledReplicates(ABC):
         """Variance of the replicate estimates about the full sample's estimate, or about their mean as R does."""
         deviations = self._deviations(estimates, full, centre)
         squares = deviations**2
-        return np.asarray(np.tensordot(self._spread(), squares, axes=1))
+        return np.asarray(np.tensordot(self._all_coefficients(), squares, axes=1))
 
     def covariance(self, estimates: FloatArray, full: FloatArray, *, centre: Centre = "full") -> FloatArray:
         """Covariance matrix of several estimates at once."""
         deviations = self._deviations(estimates, full, centre)
-        return np.asarray(deviations.T @ (deviations * self._spread()[:, None]))
+        return np.asarray(deviations.T @ (deviations * self._all_coefficients()[:, None]))
 
-    def _spread(self) -> FloatArray:
+    def _all_coefficients(self) -> FloatArray:
         return np.broadcast_to(self.coefficients, (self.count,))
 
     def _deviations(self, estimates: FloatArray, full: FloatArray | float, centre: Centre) -> FloatArray:
         if len(estimates) != self.count:
-            raise ValueError(f"{len(estimates)} estimates for {self.count} replicates; give one for each replicate")
+            raise ValueError(f"{len(estimates)} estimates for {self.count} replicates: expected one for each replicate")
         middle = full if centre == "full" else estimates.mean(axis=0)
         return np.asarray(estimates - middle)
 
 
 def check_fay(fay: float) -> None:
-    """Fay's rho is a share of the weight that stays: at least 0 and below 1."""
+    """Fay's rho is the share of the weight that units keep: at least 0 and below 1."""
     if not 0 <= fay < 1:
-        raise ValueError(f"Fay's rho of {fay}: expected at least 0 and below 1")
+        raise ValueError(f"Fay's rho {fay}: expected at least 0 and below 1")
 
 
 def blocks(count: int, block: int) -> Iterator[tuple[int, int]]:
@@ -109,24 +109,24 @@ def blocks(count: int, block: int) -> Iterator[tuple[int, int]]:
 class LoneStrataReplicates(ScaledReplicates):
     """The replicates of the other strata, with the lone units in all of them.
 
-    `average` has lone strata contribute what the others do on average. `adjust` adds a replicate for each lone unit,
-    without that unit and with the rest raised to make up, as R's survey does for its jackknife.
+    With `average`, lone strata contribute as much as the others on average. `adjust` adds a replicate for each lone
+    unit, without that unit and with the rest scaled up, as R's survey package does for its jackknife.
     """
 
     inner: ScaledReplicates
-    kept: BoolArray
+    replicated: BoolArray
     strata: int
     lone: LoneStrata
 
     @property
-    def alone(self) -> int:
+    def lone_units(self) -> int:
         """Number of lone units."""
-        return int((~self.kept).sum())
+        return int((~self.replicated).sum())
 
     @property
     def added(self) -> int:
         """Number of replicates that lone units add."""
-        return self.alone if self.lone is LoneStrata.ADJUST else 0
+        return self.lone_units if self.lone is LoneStrata.ADJUST else 0
 
     @property
     def count(self) -> int:
@@ -140,16 +140,16 @@ class LoneStrataReplicates(ScaledReplicates):
 
     @property
     def coefficients(self) -> FloatArray:
-        """Those of the other strata, scaled or with the added ones."""
-        scale = self.strata / (self.strata - self.alone) if self.lone is LoneStrata.AVERAGE else 1.0
+        """Those of the other strata, scaled, or followed by the added ones."""
+        scale = self.strata / (self.strata - self.lone_units) if self.lone is LoneStrata.AVERAGE else 1.0
         inner = np.broadcast_to(scale * self.inner.coefficients, (self.inner.count,))
         return np.concatenate([inner, np.full(self.added, (self.strata - 1) / self.strata)])
 
     def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
-        """Those of the other units and the lone ones as they are."""
+        """Those of the other units, plus the lone units unchanged."""
         columns, single = columns_of(unit_values)
-        alone = columns[~self.kept]
-        totals = self.inner.totals(columns[self.kept]) + alone.sum(axis=0)
+        alone = columns[~self.replicated]
+        totals = self.inner.totals(columns[self.replicated]) + alone.sum(axis=0)
         if self.added:
             raised = (columns.sum(axis=0) - alone) * self.strata / (self.strata - 1)
             totals = np.concatenate([totals, raised])
@@ -158,27 +158,27 @@ class LoneStrataReplicates(ScaledReplicates):
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
         """The factors in blocks (r, units)."""
         for inner in self.inner.weights(block):
-            factors = np.ones((len(inner), len(self.kept)))
-            factors[:, self.kept] = inner
+            factors = np.ones((len(inner), len(self.replicated)))
+            factors[:, self.replicated] = inner
             yield factors
-        for unit in np.flatnonzero(~self.kept)[: self.added]:
-            raised = np.full((1, len(self.kept)), self.strata / (self.strata - 1))
+        for unit in np.flatnonzero(~self.replicated)[: self.added]:
+            raised = np.full((1, len(self.replicated)), self.strata / (self.strata - 1))
             raised[0, unit] = 0.0
             yield raised
 
 
 def around_lone(sample: Sample, build: Callable[[Sample], ScaledReplicates]) -> ScaledReplicates:
-    """Build replicates for the strata of two and more units, and carry the lone units along."""
-    kept = sample.stratum_sizes[sample.stratum_of_unit] > 1
-    if kept.all():
+    """Build replicates for the strata of two or more units; lone units are in every replicate."""
+    replicated = sample.stratum_sizes[sample.stratum_of_unit] > 1
+    if replicated.all():
         return build(sample)
-    return LoneStrataReplicates(build(_only(sample, kept)), kept, sample.strata, sample.lone)
+    return LoneStrataReplicates(build(_subsample(sample, replicated)), replicated, sample.strata, sample.lone)
 
 
-def _only(sample: Sample, kept: BoolArray) -> Sample:
-    cases = kept[sample.unit_of_case]
-    unit = np.cumsum(kept) - 1
-    strata, stratum_of_unit = np.unique(sample.stratum_of_unit[kept], return_inverse=True)
+def _subsample(sample: Sample, replicated: BoolArray) -> Sample:
+    cases = replicated[sample.unit_of_case]
+    unit = np.cumsum(replicated) - 1
+    strata, stratum_of_unit = np.unique(sample.stratum_of_unit[replicated], return_inverse=True)
     return replace(
         sample,
         weights=sample.weights[cases],

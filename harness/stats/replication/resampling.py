@@ -1,5 +1,5 @@
-"""Jackknives and the bootstrap: delete one unit at a time (JKn), or a group of units from all strata at a time,
-or draw units anew (the rescaled bootstrap of Rao and Wu 1988, within strata and by whole units).
+"""Jackknives and the bootstrap: delete one unit at a time (JKn), delete a group of units from all strata at a time,
+or resample units (the rescaled bootstrap of Rao and Wu 1988, within strata and by whole units).
 """
 
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ from harness.stats.replication.replicates import ScaledReplicates, around_lone, 
 from harness.stats.replication.sample import Sample
 
 _BLOCK = 64
-# Factors, of units times replicates, that are held at once.
-_HELD = 1 << 22
+# Factors (units times replicates) in memory at once.
+_MAX_FACTORS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
 class DeleteOne(ScaledReplicates):
-    """One replicate a unit: it is left out, and the others of its stratum are raised by n / (n - 1)."""
+    """One replicate per unit: it is left out, and the others of its stratum are multiplied by n / (n - 1)."""
 
     stratum: IntArray
     sizes: IntArray
@@ -31,7 +31,7 @@ class DeleteOne(ScaledReplicates):
 
     @property
     def df(self) -> float:
-        """Units less strata."""
+        """Units minus strata."""
         return float(len(self.stratum) - len(self.sizes))
 
     @property
@@ -40,7 +40,7 @@ class DeleteOne(ScaledReplicates):
         return np.asarray((1 - 1 / self.sizes)[self.stratum])
 
     def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
-        """In closed form: no replicate is formed."""
+        """In closed form, without forming replicates."""
         columns, single = columns_of(unit_values)
         starts = np.cumsum(self.sizes) - self.sizes
         sums, sizes = np.add.reduceat(columns, starts, axis=0)[self.stratum], self.sizes[self.stratum, None]
@@ -59,11 +59,11 @@ class DeleteOne(ScaledReplicates):
 
 @dataclass(frozen=True, eq=False)
 class DeleteGroup(ScaledReplicates):
-    """One replicate a group, with factors that make every stratum's share unbiased, few units or many.
+    """One replicate per group, with factors that make every stratum's share unbiased for any number of units.
 
-    Of n units in a stratum, m in the group: the group's factors are 1 - c (n - m), the others' 1 + c m, with
-    c^2 = G / ((G - 1) g m (n - m)) and g the groups that the stratum has. For m = n / G that is the plain deletion; for
-    m = 1 Kott's extension (Journal of Official Statistics 17, 2001) to strata of fewer units than groups.
+    With m of a stratum's n units in the group, their factors are 1 - c (n - m), those of the others 1 + c m, with
+    c^2 = G / ((G - 1) g m (n - m)) and g the number of groups in the stratum. For m = n / G that is plain deletion; for
+    m = 1, Kott's extension (Journal of Official Statistics 17, 2001) to strata with fewer units than groups.
     """
 
     stratum: IntArray
@@ -78,7 +78,7 @@ class DeleteGroup(ScaledReplicates):
 
     @property
     def df(self) -> float:
-        """Groups less one, and never more than units less strata."""
+        """Groups minus one, but at most units minus strata."""
         return float(min(self.groups - 1, len(self.stratum) - len(self.sizes)))
 
     @property
@@ -87,14 +87,14 @@ class DeleteGroup(ScaledReplicates):
         return np.array(1 - 1 / self.groups)
 
     def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
-        """Sums by stratum and group; factors are not formed."""
+        """From sums by stratum and group, without forming factors."""
         columns, single = columns_of(unit_values)
         members, steps = self._steps()
         totals = np.empty((self.groups, columns.shape[1]))
         for column, values in enumerate(columns.T):
             within = self._by_group(values)
-            moved = steps * (members * within.sum(axis=1, keepdims=True) - self.sizes[:, None] * within)
-            totals[:, column] = values.sum() + moved.sum(axis=0)
+            shift = steps * (members * within.sum(axis=1, keepdims=True) - self.sizes[:, None] * within)
+            totals[:, column] = values.sum() + shift.sum(axis=0)
         return totals[:, 0] if single else totals
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
@@ -118,31 +118,31 @@ class DeleteGroup(ScaledReplicates):
 
 
 def delete_one(sample: Sample) -> ScaledReplicates:
-    """The delete-one jackknife, within strata where there are any (JKn)."""
-    return around_lone(sample, lambda kept: DeleteOne(kept.stratum_of_unit, kept.stratum_sizes))
+    """The delete-one jackknife, within strata if there are any (JKn)."""
+    return around_lone(sample, lambda part: DeleteOne(part.stratum_of_unit, part.stratum_sizes))
 
 
 def delete_group(sample: Sample, *, rng: np.random.Generator, groups: int = 30) -> ScaledReplicates:
     """The delete-a-group jackknife: units of every stratum are spread over the groups at random."""
     if groups < 2:
         raise ValueError(f"{groups} groups: the delete-a-group jackknife needs at least two")
-    return around_lone(sample, lambda kept: _delete_group(kept, rng, groups))
+    return around_lone(sample, lambda part: _delete_group(part, rng, groups))
 
 
 def _delete_group(sample: Sample, rng: np.random.Generator, groups: int) -> DeleteGroup:
     shuffled = np.lexsort((rng.random(sample.units), sample.stratum_of_unit))
     group = np.empty(sample.units, dtype=np.int64)
-    # Dealt in turn, going on from stratum to stratum: no group gets more than one unit above another of its stratum.
+    # Dealt in turn, continuing from stratum to stratum: within a stratum, group sizes differ by at most one unit.
     group[shuffled] = np.arange(sample.units) % groups
     return DeleteGroup(sample.stratum_of_unit, sample.stratum_sizes, group, groups)
 
 
 @dataclass(frozen=True, eq=False)
 class RescaledBootstrap(ScaledReplicates):
-    """In each replicate n - 1 of a stratum's n units are drawn with replacement; r draws give r n / (n - 1).
+    """Each replicate draws n - 1 of a stratum's n units with replacement; r draws give the factor r n / (n - 1).
 
-    Drawing n - 1 keeps weights non-negative and the variance unbiased; n of them would be short by (n - 1) / n, a half
-    for strata of two.
+    Drawing n - 1 keeps weights non-negative and the variance unbiased; with n draws it would be too small by
+    (n - 1) / n, a half for strata of two.
     """
 
     draws: npt.NDArray[np.uint16]
@@ -155,7 +155,7 @@ class RescaledBootstrap(ScaledReplicates):
 
     @property
     def df(self) -> float:
-        """Units less strata; the replicates are taken to be many."""
+        """Units minus strata, assuming many replicates."""
         return float(self.sizes.sum() - len(self.sizes))
 
     @property
@@ -180,12 +180,12 @@ def rescaled_bootstrap(sample: Sample, *, rng: np.random.Generator, replicates: 
     """Rao and Wu's bootstrap of the units of each stratum."""
     if replicates < 2:
         raise ValueError(f"{replicates} replicates: the bootstrap needs at least two")
-    return around_lone(sample, lambda kept: RescaledBootstrap(_draws(kept, rng, replicates), kept.stratum_sizes))
+    return around_lone(sample, lambda part: RescaledBootstrap(_draws(part, rng, replicates), part.stratum_sizes))
 
 
 def _block(units: int) -> int:
-    """How many replicates to have in hand: millions of units leave room for few."""
-    return min(_BLOCK, max(1, _HELD // units))
+    """How many replicates to hold in memory: few for millions of units."""
+    return min(_BLOCK, max(1, _MAX_FACTORS // units))
 
 
 def _draws(sample: Sample, rng: np.random.Generator, replicates: int) -> npt.NDArray[np.uint16]:
@@ -198,8 +198,8 @@ def _draws(sample: Sample, rng: np.random.Generator, replicates: int) -> npt.NDA
         cells = []
         for size in np.unique(sizes):
             first = starts[sizes == size]
-            taken = rng.integers(size, size=(stop - start, len(first), size - 1))
-            cells.append((rows + first[:, None] + taken).ravel())
+            drawn = rng.integers(size, size=(stop - start, len(first), size - 1))
+            cells.append((rows + first[:, None] + drawn).ravel())
         counts = np.bincount(np.concatenate(cells), minlength=(stop - start) * sample.units)
         draws[start:stop] = counts.reshape(stop - start, sample.units)
     return draws

@@ -1,4 +1,4 @@
-"""The sample: which case belongs to which unit, which unit to which stratum, and what each case weighs."""
+"""The sample: which unit each case belongs to, which stratum each unit belongs to, and the weight of each case."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _WHOLE = "all cases"
 
 
 class LoneStrata(StrEnum):
-    """What happens to strata of one unit; all but the first are the choices of R's survey.lonely.psu."""
+    """How to treat strata of one unit; all but the first are the choices of R's survey.lonely.psu."""
 
     COLLAPSE = "collapse"
     FAIL = "fail"
@@ -27,8 +27,8 @@ class LoneStrata(StrEnum):
 class Sample:
     """A validated sample; `make_sample` builds it.
 
-    Units are numbered stratum by stratum, so that the units of a stratum are neighbours. Strata are those that the
-    variance is taken over: lone ones are joined already where `lone` says so, and `collapsed` names them.
+    Units are numbered stratum by stratum, so the units of a stratum are consecutive. Strata are those used for the
+    variance: lone ones have been joined if `lone` says so, and `collapsed` names them.
     """
 
     weights: FloatArray
@@ -39,7 +39,7 @@ class Sample:
     lone: LoneStrata = LoneStrata.COLLAPSE
     stratified: bool = True
     clustered: bool = True
-    # How many of the cases are answers to one and the same question: more answers are not more cases.
+    # How many answers each case of the test has: more answers are not more cases.
     answers: int = 1
 
     @property
@@ -54,12 +54,12 @@ class Sample:
 
     @property
     def strata(self) -> int:
-        """Number of strata that the variance is taken over."""
+        """Number of strata used for the variance."""
         return len(self.stratum_names)
 
     @property
     def target(self) -> str:
-        """What an interval speaks of: groups that stay, and groups that would be drawn anew."""
+        """What an interval generalises to: fixed groups, and groups that would be drawn anew."""
         new = "new units" if self.clustered else "new cases"
         return f"these strata, {new}" if self.stratified else new
 
@@ -70,12 +70,12 @@ class Sample:
 
 
 class UnitInTwoStrata(ValueError):
-    """A unit whose cases lie in two strata, by their labels: they are not independent across them."""
+    """A unit has cases in two strata, which are then not independent; unit and strata are given by label."""
 
     def __init__(self, unit: str, strata: tuple[str, str]) -> None:
         super().__init__(
             f"unit {unit} lies in strata {strata[0]} and {strata[1]}: its cases are not independent; use the unit's "
-            "own column as stratum, drop the stratum, or say that units are nested (their labels start afresh in every "
+            "own column as stratum, drop the stratum, or say that units are nested (labels are reused in every "
             "stratum)"
         )
         self.unit, self.strata = unit, strata
@@ -91,11 +91,11 @@ def make_sample(
     nested: bool = False,
     lone: LoneStrata | str = LoneStrata.COLLAPSE,
 ) -> Sample:
-    """Build a sample from one label, weight and so on for each case.
+    """Build a sample from labels and weights, one for each case.
 
-    Without `units` every case is a unit of its own; without `strata` all units form one stratum. `nested` says that
-    unit labels start afresh in every stratum; otherwise a unit that lies in two strata is an error. `order` is a
-    column, constant within a stratum, by which lone strata are joined (otherwise by name).
+    Without `units` every case is a unit; without `strata` all units form one stratum. `nested` says that unit labels
+    are reused in every stratum; otherwise a unit that lies in two strata is an error. Lone strata are joined with
+    neighbours in the order of the column `order`, which is constant within a stratum (by default, by name).
     """
     if cases < 1:
         raise ValueError("a sample needs at least one case")
@@ -108,7 +108,7 @@ def make_sample(
         weights=_weights(weights, cases),
         unit_of_case=unit_of_case,
         stratum_of_unit=stratum_of_unit,
-        stratum_names=_titles(names, joins),
+        stratum_names=_joined_names(names, joins),
         collapsed=tuple(tuple(names[i] for i in join) for join in joins),
         lone=treatment,
         stratified=strata is not None,
@@ -120,11 +120,11 @@ def unit_sums(sample: Sample, values: npt.ArrayLike) -> FloatArray:
     """Weighted sums over the cases of each unit: (cases,) gives (units,), (cases, m) gives (units, m)."""
     columns, single = columns_of(values)
     if len(columns) != sample.cases:
-        raise ValueError(f"{len(columns)} values for {sample.cases} cases; give one value for each case")
+        raise ValueError(f"{len(columns)} values for {sample.cases} cases: expected one value per case")
     if not (sample.stratified or sample.clustered):
-        # Every case is a unit of its own, in the order of the cases.
-        weighed = columns * sample.weights[:, None]
-        return weighed[:, 0] if single else weighed
+        # Every case is a unit, in the order of the cases.
+        weighted = columns * sample.weights[:, None]
+        return weighted[:, 0] if single else weighted
     sums = np.empty((sample.units, columns.shape[1]))
     for column in range(columns.shape[1]):
         sums[:, column] = np.bincount(
@@ -134,30 +134,30 @@ def unit_sums(sample: Sample, values: npt.ArrayLike) -> FloatArray:
 
 
 def domain_df(sample: Sample, by_unit: FloatArray, design_df: float) -> FloatArray:
-    """Degrees of freedom (m,) of parts of a sample, from what counts of each unit (units, m).
+    """Degrees of freedom (m,) of parts of a sample, from how much of each unit (units, m) is in the part.
 
-    Units that have anything in the part, less the strata that these are in, as R's survey package counts them; never
-    more than the design has.
+    The number of units in the part minus the number of their strata, as R's survey package counts them; never more
+    than the design has.
     """
-    having = by_unit > 0
-    if having.all() or np.isinf(design_df):
+    in_part = by_unit > 0
+    if in_part.all() or np.isinf(design_df):
         return np.full(by_unit.shape[1], design_df)
     starts = np.cumsum(sample.stratum_sizes) - sample.stratum_sizes
-    strata = np.logical_or.reduceat(having, starts, axis=0).sum(axis=0)
-    found = np.where(having.all(axis=0), design_df, having.sum(axis=0) - strata)
-    return np.asarray(np.minimum(found, design_df), dtype=np.float64)
+    strata = np.logical_or.reduceat(in_part, starts, axis=0).sum(axis=0)
+    df = np.where(in_part.all(axis=0), design_df, in_part.sum(axis=0) - strata)
+    return np.asarray(np.minimum(df, design_df), dtype=np.float64)
 
 
 def _labels(values: npt.ArrayLike, cases: int, what: str) -> Labels:
     array = np.asarray(values)
     if array.shape != (cases,):
-        raise ValueError(f"{what}: shape {array.shape} for {cases} cases; give one label for each case")
+        raise ValueError(f"{what}: shape {array.shape} for {cases} cases; expected one label per case")
     return array.astype(str) if array.dtype == object else array
 
 
 def _lone(name: LoneStrata | str) -> LoneStrata:
     if name not in list(LoneStrata):
-        raise ValueError(f"treatment {name!r} of lone strata: choose one of {', '.join(LoneStrata)}")
+        raise ValueError(f"treatment {name!r} of lone strata: expected one of {', '.join(LoneStrata)}")
     return LoneStrata(name)
 
 
@@ -166,12 +166,12 @@ def _weights(weights: npt.ArrayLike | None, cases: int) -> FloatArray:
         return np.ones(cases)
     array = np.asarray(weights, dtype=np.float64)
     if array.shape != (cases,):
-        raise ValueError(f"weights: shape {array.shape} for {cases} cases; give one weight for each case")
+        raise ValueError(f"weights: shape {array.shape} for {cases} cases; expected one weight per case")
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size:
-        raise ValueError(f"weights: case {bad[0]} weighs {array[bad[0]]}; weights are finite and not negative")
+        raise ValueError(f"weights: case {bad[0]} has weight {array[bad[0]]}; expected finite numbers of 0 or more")
     if not array.any():
-        raise ValueError("weights: all are zero; at least one case must weigh something")
+        raise ValueError("weights: all are zero; expected at least one above 0")
     return array
 
 
@@ -186,19 +186,19 @@ def _numbered_units(units: npt.ArrayLike, stratum: IntArray, names: list[str], *
 def _sorted_units(stratum: IntArray, unit: IntArray | None, joined: IntArray) -> tuple[IntArray, IntArray]:
     """The unit of each case and the stratum of each unit; units are sorted by joined stratum.
 
-    Within a joined stratum they are sorted by the stratum that they came from.
+    Within a joined stratum they are sorted by their original stratum.
     """
-    came_from = np.argsort(joined, kind="stable")
-    place = np.argsort(came_from)[stratum]
+    original = np.argsort(joined, kind="stable")
+    place = np.argsort(original)[stratum]
     if unit is None:
-        # Every case is a unit: one sort of strata, which are small numbers, and no search for equal labels.
+        # Every case is a unit: sorting by stratum, a small number, is enough.
         order = np.argsort(place, kind="stable")
         unit_of_case = np.empty(len(stratum), dtype=np.int64)
         unit_of_case[order] = np.arange(len(stratum))
-        return unit_of_case, joined[came_from[place[order]]]
+        return unit_of_case, joined[original[place[order]]]
     span = int(unit.max()) + 1
     keys, unit_of_case = np.unique(place * span + unit, return_inverse=True)
-    return unit_of_case, joined[came_from[keys // span]]
+    return unit_of_case, joined[original[keys // span]]
 
 
 def _check_units_in_one_stratum(stratum: IntArray, unit: IntArray, names: list[str], unit_labels: Labels) -> None:
@@ -213,7 +213,7 @@ def _check_units_in_one_stratum(stratum: IntArray, unit: IntArray, names: list[s
 def _ordered_strata(
     strata: npt.ArrayLike | None, order: npt.ArrayLike | None, cases: int
 ) -> tuple[list[str], IntArray]:
-    """The strata's names in the declared order, else sorted, and each case's position among them."""
+    """The names of the strata in the given order, or sorted, and each case's position among them."""
     if strata is None:
         return [_WHOLE], np.zeros(cases, dtype=np.int64)
     values, stratum = np.unique(_labels(strata, cases, "strata"), return_inverse=True)
@@ -226,7 +226,7 @@ def _ordered_strata(
 
 
 def _places(order: Labels, stratum: IntArray, names: list[str]) -> IntArray:
-    """The permutation that sorts strata by the order column, by name where it ties."""
+    """The permutation that sorts strata by the order column, ties by name."""
     values, code = np.unique(order, return_inverse=True)
     first = np.zeros(len(names), dtype=np.int64)
     first[stratum[::-1]] = code[::-1]
@@ -243,7 +243,7 @@ def _places(order: Labels, stratum: IntArray, names: list[str]) -> IntArray:
 def _join(
     stratum: IntArray, unit: IntArray | None, names: list[str], lone: LoneStrata
 ) -> tuple[list[tuple[int, ...]], IntArray]:
-    """The joins of lone strata, and the number of each stratum after them."""
+    """The joins of lone strata, and each stratum's number after joining."""
     if unit is None:
         sizes = np.bincount(stratum, minlength=len(names))
     else:
@@ -257,33 +257,33 @@ def _join(
 
 
 def joins_of_strata(sizes: IntArray, names: Sequence[str], lone: LoneStrata) -> list[tuple[int, ...]]:
-    """Which strata are to be joined, as positions in the order given; outcomes never decide it."""
-    alone = np.flatnonzero(sizes == 1).tolist()
-    if len(alone) == len(sizes) and (len(sizes) == 1 or lone is not LoneStrata.COLLAPSE):
+    """Which strata to join, as positions in the given order; this never depends on outcomes."""
+    lone_strata = np.flatnonzero(sizes == 1).tolist()
+    if len(lone_strata) == len(sizes) and (len(sizes) == 1 or lone is not LoneStrata.COLLAPSE):
         raise ValueError(
-            f"no stratum has two units (the first is {names[0]}); a variance needs at least one such stratum: "
-            "drop the stratum, or let lone strata be joined (collapse)"
+            f"no stratum has two units (the first is {names[0]}), but a variance needs at least one that has: "
+            "drop the stratum, or join lone strata (collapse)"
         )
-    if alone and lone is LoneStrata.FAIL:
+    if lone_strata and lone is LoneStrata.FAIL:
         raise ValueError(
-            f"stratum {names[alone[0]]} has a single unit ({len(alone)} such strata): choose another treatment of lone "
-            "strata, such as collapse"
+            f"stratum {names[lone_strata[0]]} has a single unit ({len(lone_strata)} such strata): choose another "
+            "treatment of lone strata, such as collapse"
         )
-    return _joins(alone, len(sizes)) if lone is LoneStrata.COLLAPSE else []
+    return _joins(lone_strata, len(sizes)) if lone is LoneStrata.COLLAPSE else []
 
 
-def _joins(alone: list[int], strata: int) -> list[tuple[int, ...]]:
-    """Pairs, a triple if they are odd in number, and a single one with its neighbour."""
-    if len(alone) == 1:
-        neighbour = alone[0] + 1 if alone[0] + 1 < strata else alone[0] - 1
-        return [(min(alone[0], neighbour), max(alone[0], neighbour))]
-    pairs = [tuple(alone[i : i + 2]) for i in range(0, len(alone) - 1, 2)]
-    if len(alone) % 2 and pairs:
-        pairs[-1] = (*pairs[-1], alone[-1])
+def _joins(lone_strata: list[int], strata: int) -> list[tuple[int, ...]]:
+    """Pairs, with a triple if the number is odd; a single one is joined with its neighbour."""
+    if len(lone_strata) == 1:
+        neighbour = lone_strata[0] + 1 if lone_strata[0] + 1 < strata else lone_strata[0] - 1
+        return [(min(lone_strata[0], neighbour), max(lone_strata[0], neighbour))]
+    pairs = [tuple(lone_strata[i : i + 2]) for i in range(0, len(lone_strata) - 1, 2)]
+    if len(lone_strata) % 2 and pairs:
+        pairs[-1] = (*pairs[-1], lone_strata[-1])
     return pairs
 
 
-def _titles(names: list[str], joins: list[tuple[int, ...]]) -> tuple[str, ...]:
+def _joined_names(names: list[str], joins: list[tuple[int, ...]]) -> tuple[str, ...]:
     joined = {join[0]: "+".join(names[i] for i in join) for join in joins}
     absorbed = {i for join in joins for i in join[1:]}
     return tuple(joined.get(i, name) for i, name in enumerate(names) if i not in absorbed)

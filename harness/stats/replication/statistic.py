@@ -1,8 +1,8 @@
 """Statistics of a weighted sample, several of one kind at a time.
 
 A statistic here has `size` members: the rates of m algorithms on the same cases, say, or one rate in m groups of
-them. All members go through the same replicates, so that every contrast between them has its error. There are two
-kinds: functions of weighted totals, which take the short way, and any function of the case weights.
+cases. All members go through the same replicates, so that every contrast between them has an error. There are two
+kinds: functions of weighted totals, which are fast, and any function of the case weights.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from harness.stats.estimate import UNBOUNDED, Bounds, IntervalKind
 from harness.stats.replication.replicates import Replicates
 from harness.stats.replication.sample import Sample, unit_sums
 
-# Real or complex: what a formula is made of.
+# Real or complex numbers, for formulas.
 Numbers = npt.NDArray[Any]
 Formula = Callable[[Numbers], Numbers]
-# So small that its square is lost against 1, and yet no digit of the derivative is.
+# So small that its square vanishes beside 1; the derivative still keeps all digits.
 _STEP = 1e-40
 
 
@@ -31,8 +31,8 @@ _STEP = 1e-40
 class TotalsStatistic(ABC):
     """A smooth function of weighted totals of case columns (cases, c).
 
-    `counted` (cases, 1 or m): how much of a case counts for a member, such as whether it is in a group; all of it where
-    not given. `fragile`: part of a sample may not have it (a true positive rate where positives are few).
+    `counted` (cases, 1 or m): how much of a case counts for a member, such as whether it is in a group; by default all
+    of it. `fragile`: it may not exist for part of a sample (such as a true positive rate with few positives).
     """
 
     columns: FloatArray
@@ -47,7 +47,7 @@ class TotalsStatistic(ABC):
 
     @property
     def kind(self) -> IntervalKind:
-        """What limits it has."""
+        """Which limits it gets."""
         return IntervalKind.BOUNDED if np.isfinite(self.bounds).all() else IntervalKind.PLAIN
 
     @abstractmethod
@@ -65,7 +65,7 @@ class Total(TotalsStatistic):
 
     @property
     def size(self) -> int:
-        """One a column."""
+        """One per column."""
         return int(self.columns.shape[1])
 
     def combine(self, totals: FloatArray) -> FloatArray:
@@ -81,7 +81,7 @@ class Total(TotalsStatistic):
 class Ratio(TotalsStatistic):
     """Ratios of totals: the columns are m numerators, then one denominator for all of them or one for each.
 
-    A `share` has cases below and some of them above.
+    A `share` has cases in the denominator and some of them in the numerator.
     """
 
     members: int = 1
@@ -94,59 +94,59 @@ class Ratio(TotalsStatistic):
 
     @property
     def kind(self) -> IntervalKind:
-        """Shares have limits of their own."""
+        """Shares get their own limits."""
         return IntervalKind.SHARE if self.share else super().kind
 
     def combine(self, totals: FloatArray) -> FloatArray:
-        """Not a number where a denominator is zero."""
+        """NaN if a denominator is zero."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(totals[..., : self.members] / totals[..., self.members :])
 
     def derivative(self, totals: FloatArray, values: FloatArray) -> FloatArray:
-        """Of x / y: (dx - dy x / y) / y."""
-        rates, below = self.combine(totals), totals[self.members :]
-        return np.asarray((values[..., : self.members] - rates * values[..., self.members :]) / below)
+        """The derivative of x / y: (dx - dy x / y) / y."""
+        rates, denominators = self.combine(totals), totals[self.members :]
+        return np.asarray((values[..., : self.members] - rates * values[..., self.members :]) / denominators)
 
 
 @dataclass(frozen=True, eq=False)
 class SmoothFormula(TotalsStatistic):
-    """A formula of arithmetic, roots and logarithms over `parts` totals, for each member its own: (..., parts) in."""
+    """A formula of arithmetic, roots and logarithms over `parts` totals per member: it takes (..., parts)."""
 
     formula: Formula = lambda totals: totals[..., 0]
     parts: int = 1
 
     @property
     def size(self) -> int:
-        """Columns over parts."""
+        """Number of columns over `parts`."""
         return int(self.columns.shape[1]) // self.parts
 
     def combine(self, totals: FloatArray) -> FloatArray:
-        """Not a number where the formula has no value."""
+        """NaN if the formula has no value."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(self.formula(self._parted(totals)), dtype=np.float64)
+            return np.asarray(self.formula(self._by_member(totals)), dtype=np.float64)
 
     def derivative(self, totals: FloatArray, values: FloatArray) -> FloatArray:
         """By a complex step, exact to rounding: Squire and Trapp (1998)."""
-        own = self._parted(totals)
+        own = self._by_member(totals)
         scale = max(float(np.abs(own).max()), 1.0)
-        # One more axis in front: a step along each part.
+        # A leading axis is added: one step along each part.
         steps = own + 1j * _STEP * scale * np.eye(self.parts)[:, None, :]
         with np.errstate(divide="ignore", invalid="ignore"):
             gradient = np.asarray(self.formula(steps).imag / (_STEP * scale)).T
-        return np.asarray((self._parted(values) * gradient).sum(axis=-1))
+        return np.asarray((self._by_member(values) * gradient).sum(axis=-1))
 
-    def _parted(self, totals: FloatArray) -> FloatArray:
+    def _by_member(self, totals: FloatArray) -> FloatArray:
         return totals.reshape(*totals.shape[:-1], self.size, self.parts)
 
 
 @dataclass(frozen=True, eq=False)
 class WeightsStatistic:
-    """Any function of the case weights (cases,) to a number or to m of them, evaluated once a replicate.
+    """Any function of the case weights (cases,) to a number or to m numbers, evaluated once per replicate.
 
-    `linear` gives what each case adds to the members to first order (cases, m), its weight left out, for some weights;
-    `linear_first` where that is better than replicates even with strata. `smooth`: it changes little when one case
-    goes; where a curve meets a line it does not, as a median does not, and the delete-one jackknife is wrong.
-    `classes`: which cases are positive, for what needs both classes.
+    `linear` gives what each case adds per unit of weight to the members, to first order (cases, m), for given weights;
+    `linear_first` if that is better than replicates even with strata. `smooth`: it changes little if one case is left
+    out; the point where a curve meets a line is not smooth, nor is a median, and the delete-one jackknife is wrong for
+    them. `classes`: which cases are positive, for statistics of both classes.
     """
 
     function: Callable[[FloatArray], float | FloatArray]
@@ -157,21 +157,21 @@ class WeightsStatistic:
     smooth: bool = True
     counted: FloatArray | None = None
     classes: BoolArray | None = None
-    # What it is in words, for messages.
+    # Its name in messages.
     words: str = "this statistic"
 
     @property
     def kind(self) -> IntervalKind:
-        """What limits it has."""
+        """Which limits it gets."""
         return IntervalKind.BOUNDED if np.isfinite(self.bounds).all() else IntervalKind.PLAIN
 
     @property
     def fragile(self) -> bool:
-        """Half a sample may not have it."""
+        """It may not exist for half a sample."""
         return True
 
     def members(self, weights: FloatArray) -> FloatArray:
-        """The members (m,) for some weights."""
+        """The members (m,) for these weights."""
         return np.atleast_1d(np.asarray(self.function(weights), dtype=np.float64))
 
 
@@ -180,13 +180,13 @@ Statistic = TotalsStatistic | WeightsStatistic
 
 @dataclass(frozen=True, eq=False)
 class MemberDifference:
-    """The first of two members less the second."""
+    """The first of two members minus the second."""
 
     of: Statistic
 
 
 def rate(successes: npt.ArrayLike, *, within: npt.ArrayLike | None = None) -> Ratio:
-    """Weighted rates of success, (cases,) or (cases, m), among the cases that `within` says (all by default)."""
+    """Weighted rates of success, (cases,) or (cases, m), among the cases in `within` (all by default)."""
     values = _values(successes, "successes", (0.0, 1.0))
     if within is None:
         columns = np.column_stack([values, np.ones(len(values))])
@@ -198,18 +198,18 @@ def rate(successes: npt.ArrayLike, *, within: npt.ArrayLike | None = None) -> Ra
 
 
 def shares(hits: Sequence[npt.ArrayLike], counted: Sequence[npt.ArrayLike]) -> Ratio:
-    """Shares of hits among the cases that count, for each member its own; where all count the same cases, once."""
-    above = np.stack([np.asarray(of, dtype=np.float64) for of in hits], axis=1)
+    """Shares of hits among the cases that count for each member; one denominator if the same cases count for all."""
+    numerators = np.stack([np.asarray(of, dtype=np.float64) for of in hits], axis=1)
     first = np.asarray(counted[0])
     if all(of is counted[0] or np.array_equal(first, of) for of in counted[1:]):
-        return rate(above) if first.all() else rate(above, within=first)
-    below = np.stack([np.asarray(of, dtype=np.float64) for of in counted], axis=1)
-    columns = np.hstack([above * below, below])
-    return Ratio(columns, (0.0, 1.0), fragile=True, counted=below, members=above.shape[1], share=True)
+        return rate(numerators) if first.all() else rate(numerators, within=first)
+    inside = np.stack([np.asarray(of, dtype=np.float64) for of in counted], axis=1)
+    columns = np.hstack([numerators * inside, inside])
+    return Ratio(columns, (0.0, 1.0), fragile=True, counted=inside, members=numerators.shape[1], share=True)
 
 
 def difference(successes_a: npt.ArrayLike, successes_b: npt.ArrayLike) -> MemberDifference:
-    """The weighted rate of A less that of B, on the same cases."""
+    """The weighted rate of A minus that of B, on the same cases."""
     a, b = _values(successes_a, "successes_a", (0.0, 1.0)), _values(successes_b, "successes_b", (0.0, 1.0))
     _same_length(a, b)
     return MemberDifference(rate(np.hstack([a, b])))
@@ -223,9 +223,9 @@ def ratio(
     counted: FloatArray | None = None,
 ) -> Ratio:
     """Ratios of weighted totals: numerators (cases,) or (cases, m), a denominator for all or one for each."""
-    above, below = _values(numerator, "numerator"), _values(denominator, "denominator")
-    _same_length(above, below)
-    return Ratio(np.hstack([above, below]), bounds=bounds, fragile=True, counted=counted, members=above.shape[1])
+    x, y = _values(numerator, "numerator"), _values(denominator, "denominator")
+    _same_length(x, y)
+    return Ratio(np.hstack([x, y]), bounds=bounds, fragile=True, counted=counted, members=x.shape[1])
 
 
 def total(values: npt.ArrayLike, *, bounds: Bounds = UNBOUNDED) -> Total:
@@ -234,29 +234,29 @@ def total(values: npt.ArrayLike, *, bounds: Bounds = UNBOUNDED) -> Total:
 
 
 def full_values(sample: Sample, statistic: Statistic) -> FloatArray:
-    """The members (m,) for the whole sample; not a number where one has no value."""
+    """The members (m,) for the whole sample; NaN if one has no value."""
     if isinstance(statistic, WeightsStatistic):
         return statistic.members(sample.weights)
     return np.atleast_1d(statistic.combine(full_totals(sample, statistic)))
 
 
-def checked(values: FloatArray) -> FloatArray:
-    """The members, all of which must have a value."""
+def require_values(values: FloatArray) -> FloatArray:
+    """The members; raises a ValueError if one has no value."""
     missing = values[~np.isfinite(values)]
     if missing.size:
-        raise ValueError(f"the whole sample's estimate is {missing[0]}: no case with weight counts in its denominator")
+        raise ValueError(f"the whole sample's estimate is {missing[0]}: no case with weight is in its denominator")
     return values
 
 
 def full_totals(sample: Sample, statistic: TotalsStatistic) -> FloatArray:
     """The weighted totals (c,) of the statistic's columns."""
     if len(statistic.columns) != sample.cases:
-        raise ValueError(f"the statistic has {len(statistic.columns)} cases and the sample {sample.cases}")
+        raise ValueError(f"the statistic has {len(statistic.columns)} cases, but the sample has {sample.cases}")
     return np.asarray(sample.weights @ statistic.columns)
 
 
 def replicate_values(replicates: Replicates, sample: Sample, statistic: Statistic) -> FloatArray:
-    """The members (k, m) of every replicate; not a number where one has no value."""
+    """The members (k, m) of every replicate; NaN if one has no value."""
     if isinstance(statistic, WeightsStatistic):
         rows = [
             statistic.members(factors[sample.unit_of_case] * sample.weights)
@@ -268,14 +268,14 @@ def replicate_values(replicates: Replicates, sample: Sample, statistic: Statisti
 
 
 def replicate_estimates(replicates: Replicates, sample: Sample, statistic: Statistic) -> FloatArray:
-    """The members (k, m), or (k,) of a single one, which every replicate must have."""
+    """The members (k, m) of every replicate; raises a ValueError if one has no value."""
     estimates = replicate_values(replicates, sample, statistic)
     missing = np.argwhere(~np.isfinite(estimates))
     if missing.size:
         row, column = missing[0].tolist()
         raise ValueError(
-            f"replicate {row} of {replicates.count} has no estimate ({estimates[row, column]}): part of this "
-            "sample is too little for the statistic; use Fay's rho of 0.5, or the jackknife"
+            f"replicate {row} of {replicates.count} has no estimate ({estimates[row, column]}): this part of the "
+            "sample is too small for the statistic; use Fay's rho of 0.5, or the jackknife"
         )
     return estimates
 
@@ -283,15 +283,15 @@ def replicate_estimates(replicates: Replicates, sample: Sample, statistic: Stati
 def _values(values: npt.ArrayLike, what: str, bounds: Bounds = UNBOUNDED) -> FloatArray:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim not in (1, 2):
-        raise ValueError(f"{what}: {array.ndim} dimensions; give one value for each case")
-    fine = np.isfinite(array) & (array >= bounds[0]) & (array <= bounds[1])
-    if not fine.all():
-        case = np.argwhere(~fine)[0]
+        raise ValueError(f"{what}: {array.ndim} dimensions; expected one value per case")
+    valid = np.isfinite(array) & (array >= bounds[0]) & (array <= bounds[1])
+    if not valid.all():
+        case = np.argwhere(~valid)[0]
         limits = "" if bounds == UNBOUNDED else f" from {bounds[0]:g} to {bounds[1]:g}"
-        raise ValueError(f"{what}: case {case[0]} has {array[tuple(case)]}; give finite values{limits}")
+        raise ValueError(f"{what}: case {case[0]} has {array[tuple(case)]}; expected finite values{limits}")
     return array[:, None] if array.ndim == 1 else array
 
 
 def _same_length(first: FloatArray, second: FloatArray) -> None:
     if len(first) != len(second):
-        raise ValueError(f"{len(first)} and {len(second)} values: give both for the same cases")
+        raise ValueError(f"{len(first)} and {len(second)} values: expected both for the same cases")

@@ -1,4 +1,4 @@
-"""Results of other tools as transcripts: a registry of readers, one file for each tool, recognised by content."""
+"""Import the results of other tools as transcripts: one file for each tool, which recognises its files by content."""
 
 from harness.transcript.importing.file import ForeignFile
 from harness.transcript.importing.results import ImportedAnswer, ImportedRun, ImportOptions, Reader

@@ -1,4 +1,4 @@
-"""Imported results as a transcript: checked, judged, with a header, and written whole or not at all."""
+"""Turn imported results into a transcript: checked, judged, with a header, and written completely or not at all."""
 
 import re
 from collections import Counter
@@ -24,7 +24,7 @@ from harness.transcript.write import TranscriptWriter
 
 @dataclass(frozen=True)
 class ImportedTranscript:
-    """A transcript that only has to be written."""
+    """A transcript that is ready to be written."""
 
     header: Header
     trials: Sequence[Trial]
@@ -32,8 +32,8 @@ class ImportedTranscript:
 
 
 def convert(imported: ImportedRun, options: ImportOptions) -> ImportedTranscript:
-    """Check everything, then decide every outcome; a ForeignError says what is in the way."""
-    results = _keyed(imported, options.columns.id)
+    """Check everything, then decide every outcome; a ForeignError says what is wrong."""
+    results = _with_ids(imported, options.columns.id)
     _check(imported, results, partial=options.partial)
     rule = find_success_rule(imported, options)
     values = KeptValues.of(imported, options, rule)
@@ -47,8 +47,8 @@ def convert(imported: ImportedRun, options: ImportOptions) -> ImportedTranscript
     return ImportedTranscript(header, trials, notes)
 
 
-def _keyed(imported: ImportedRun, column: str | None) -> Sequence[ImportedAnswer]:
-    """By another column, where a tool's own ids are only positions; a table has chosen already."""
+def _with_ids(imported: ImportedRun, column: str | None) -> Sequence[ImportedAnswer]:
+    """The answers with ids from this column; for a table, --id has been applied already."""
     if column is None or imported.keyed:
         return imported.results
     return [
@@ -60,7 +60,7 @@ def _keyed(imported: ImportedRun, column: str | None) -> Sequence[ImportedAnswer
 def _check(imported: ImportedRun, results: Sequence[ImportedAnswer], *, partial: bool) -> None:
     mistakes = Mistakes(imported.source)
     if not results:
-        raise ForeignError(f"{imported.source}: no results in it")
+        raise ForeignError(f"{imported.source}: no results")
     if imported.missing and not partial:
         mistakes.add(f"{imported.missing}; --partial imports what is there")
     seen: dict[tuple[str, int], ImportedAnswer] = {}
@@ -70,9 +70,9 @@ def _check(imported: ImportedRun, results: Sequence[ImportedAnswer], *, partial:
         if not result.id:
             mistakes.add("no id; every case needs one", place=place)
         elif (result.id, result.repeat) in seen:
-            mistakes.add(f"id '{result.id}' is there twice; ids must differ, or --repeat names a column", place=place)
+            mistakes.add(f"id '{result.id}' appears twice; ids must differ, or --repeat names a column", place=place)
         elif cases.setdefault(result.id, result).expect != result.expect:
-            mistakes.add(f"id '{result.id}' has another ground truth here than before", place=place)
+            mistakes.add(f"id '{result.id}' has a different ground truth than before", place=place)
         seen[result.id, result.repeat] = result
     if not partial and not mistakes.count and len(seen) % len(cases):
         mistakes.add(f"{len(seen):,} answers to {len(cases):,} cases: some lack a repeat; --partial imports them")
@@ -81,13 +81,13 @@ def _check(imported: ImportedRun, results: Sequence[ImportedAnswer], *, partial:
 
 
 def _within(result: ImportedAnswer, source: str) -> str:
-    """The place in a file that the report names already."""
+    """The place without the name of the file, which the report has already."""
     place = result.place.removeprefix(source)
     return f"line {place[1:]}" if place[1:].isdecimal() else place.lstrip(": ")
 
 
 def _ordered(results: Sequence[ImportedAnswer]) -> list[ImportedAnswer]:
-    """In the order of the cases, the repeats of each together."""
+    """Sorted by case, the repeats of each together."""
     rank: dict[str, int] = {}
     for result in results:
         rank.setdefault(result.id, len(rank))
@@ -102,7 +102,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 def transcript_header(
     imported: ImportedRun, options: ImportOptions, rule: SuccessRule, design: ImportedDesign, repeats: int
 ) -> Header:
-    """Test, algorithm, metric and design, and that it was imported."""
+    """Test, algorithm, metric and design, and the tool that it was imported from."""
     cases = {result.id: result.expect for result in imported.results}
     threshold = {} if rule.at is None else {"threshold": rule.at}
     task = find_task(imported.task)
@@ -124,17 +124,19 @@ def transcript_header(
 
 
 def _test_name(imported: ImportedRun, options: ImportOptions) -> str:
-    """A name that a script could have; it is a folder's name too."""
+    """A valid name for a script and for a folder."""
     if options.test is not None:
         if not _NAME.fullmatch(options.test) or len(options.test) > LONGEST_NAME:
-            raise UsageError(f"--test {options.test}: a name has lower-case letters, digits, dots, dashes, underscores")
+            raise UsageError(
+                f"--test {options.test}: a name may have lower-case letters, digits, dots, dashes and underscores"
+            )
         return options.test
     name = re.sub(r"[^a-z0-9._-]+", "-", imported.test.lower()).strip("._-")[:LONGEST_NAME]
     return name or "imported"
 
 
 def store(writer: TranscriptWriter, trials: Sequence[Trial]) -> Path:
-    """All records and the last line; a file that cannot be finished is removed."""
+    """Write all records and the last line; a file that cannot be finished is removed."""
     try:
         for index, trial in enumerate(trials):
             writer.append(index, trial)
@@ -143,6 +145,8 @@ def store(writer: TranscriptWriter, trials: Sequence[Trial]) -> Path:
         writer.close()
         writer.path.unlink(missing_ok=True)
         if isinstance(error, OutputError):
-            # What the writer advises is for runs, which can be resumed.
-            raise OutputError(f"{str(error).partition(';')[0]}; make room, or choose another place with -o") from None
+            # The writer's advice is for runs, which can be resumed.
+            raise OutputError(
+                f"{str(error).partition(';')[0]}; free some space, or choose another place with -o"
+            ) from None
         raise

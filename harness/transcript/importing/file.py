@@ -1,4 +1,4 @@
-"""A file that another tool wrote: bounded in size, decoded tolerantly, flattened into columns."""
+"""A file of another tool: limited in size, decoded tolerantly, flattened into columns."""
 
 import json
 import math
@@ -15,7 +15,7 @@ from harness.model import plain_text
 from harness.params import nearest
 
 LARGEST_FILE = 2 << 30
-# Columns are what cases are grouped by; deeper or wider documents are not.
+# Columns serve to group cases; nothing deep or wide in a document does.
 DEEPEST_COLUMN = 4
 MOST_COLUMNS = 200
 NOWHERE = object()
@@ -31,7 +31,7 @@ class ForeignFile:
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """The name for messages."""
         return str(self.path)
 
     @property
@@ -41,7 +41,7 @@ class ForeignFile:
 
     @cached_property
     def start(self) -> bytes:
-        """Enough of it to tell archives from text."""
+        """Enough of the content to distinguish archives from text."""
         try:
             with self.path.open("rb") as file:
                 return file.read(4096)
@@ -50,7 +50,7 @@ class ForeignFile:
 
     @cached_property
     def data(self) -> bytes:
-        """All of it."""
+        """The whole content."""
         try:
             if self.path.stat().st_size > LARGEST_FILE:
                 raise ForeignError(f"{self.name}: larger than {LARGEST_FILE >> 30} GiB; split it")
@@ -65,7 +65,7 @@ class ForeignFile:
 
     @cached_property
     def first_object(self) -> Mapping[str, Any] | None:
-        """The JSON object on the first line; None where there is none."""
+        """The JSON object on the first line; None if there is none."""
         if self.begin[:1] != b"{":
             return None
         line = self.data.lstrip().partition(b"\n")[0]
@@ -85,7 +85,7 @@ class ForeignFile:
 
     @cached_property
     def document(self) -> Mapping[str, Any] | None:
-        """The JSON object that the whole file is; None where it is something else."""
+        """The JSON object, if the whole file is one."""
         if self.begin[:1] != b"{" or self.is_lines:
             return None
         return decode(self.data, dict[str, Any], self.name)
@@ -98,21 +98,21 @@ class ForeignFile:
 
 
 def decode(data: bytes, kind: type[T], place: str) -> T:
-    """JSON as a type. Python writes NaN and Infinity, which JSON has not: they are read all the same."""
+    """JSON as a type. NaN and Infinity, which Python writes although JSON has neither, are accepted."""
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
         raise ForeignError(f"{place}: not as expected: {error}") from None
     except BAD_JSON as error:
-        return _patiently(data, kind, place, error)
+        return _decode_nan(data, kind, place, error)
 
 
-def _patiently(data: bytes, kind: type[T], place: str, first: Exception) -> T:
+def _decode_nan(data: bytes, kind: type[T], place: str, first: Exception) -> T:
     if not any(word in data for word in (b"NaN", b"Infinity")):
         raise ForeignError(f"{place}: not JSON: {first}") from None
     try:
         parsed = json.loads(data)
-        # A lone surrogate could not be written again.
+        # Fails for a lone surrogate, which could not be written.
         msgspec.json.encode(parsed)
         return msgspec.convert(parsed, type=kind)
     except msgspec.ValidationError as error:
@@ -158,12 +158,12 @@ def find(row: Mapping[str, Any], name: str) -> Any:
 
 
 def is_nan(value: object) -> bool:
-    """Not a number, or infinite: JSON has neither."""
+    """Whether a number is NaN or infinite, which JSON does not allow."""
     return isinstance(value, float) and not math.isfinite(value)
 
 
 def as_text(value: object) -> str:
-    """Any JSON value as the text of a case: scalars as a table has them, the rest as JSON."""
+    """Any JSON value as the text of a case: scalars as in a table, the rest as JSON."""
     if isinstance(value, str):
         return value
     if value is None or isinstance(value, int | float):
@@ -178,7 +178,7 @@ _MARKS = {
 
 
 def as_mark(value: object, place: str) -> float | None:
-    """A mark as a number; None where there is none, an error for what is neither a number nor yes or no."""
+    """A mark as a number; None if there is none. An error unless it is a number, or yes or no."""
     if value is None or value == "":
         return None
     if isinstance(value, str) and value.strip().lower() in _MARKS:
@@ -193,12 +193,12 @@ def as_mark(value: object, place: str) -> float | None:
 
 
 def as_metric(value: object, place: str) -> float | None:
-    """One of several marks, of which perhaps another decides: one that is not finite is not yet a mistake."""
+    """One of several marks; as another may decide, one that is not finite is not a mistake yet."""
     return value if isinstance(value, float) else as_mark(value, place)
 
 
 def as_value(value: object, place: str) -> float | None:
-    """A cell as a number to keep; None where there is none, which libraries write in several ways."""
+    """A cell as a number to keep; None if it is empty or NaN, which libraries write in several ways."""
     empty = isinstance(value, str) and value.strip().lower() in ("", "nan")
     return (
         None if empty or value is NOWHERE or (isinstance(value, float) and math.isnan(value)) else as_mark(value, place)
@@ -206,7 +206,7 @@ def as_value(value: object, place: str) -> float | None:
 
 
 def is_mark(value: object) -> bool:
-    """Whether a JSON value can be a mark as it is: a number or a truth value."""
+    """Whether a JSON value can be a mark: a number or a Boolean."""
     return isinstance(value, bool | int | float)
 
 

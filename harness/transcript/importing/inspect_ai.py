@@ -1,6 +1,7 @@
 """inspect_ai: a log as one JSON file, or as a zip with a member for each sample.
 
-Members of the zip are compressed with zstd (method 93), in older logs with deflate."""
+Members of the zip are compressed with zstd (method 93), in older logs with deflate.
+"""
 
 import io
 import struct
@@ -20,7 +21,7 @@ from harness.transcript.importing.results import ImportedAnswer, ImportedRun, Im
 
 ZSTANDARD = 93
 LARGEST_MEMBER = 1 << 30
-# Logs shrink to a tenth or a fiftieth; what shrinks more than this was made to.
+# Logs shrink to a tenth or a fiftieth; anything that shrinks more than this is hostile.
 LARGEST_RATIO = 1000
 ALWAYS_ALLOWED = 16 << 20
 MOST_MEMBERS = 1_000_000
@@ -31,15 +32,15 @@ _BROKEN = (
 
 
 class _Archive:
-    """A zip for reading, with bounds on what a member may unpack to."""
+    """A zip for reading, with limits on the unpacked size of its members."""
 
     def __init__(self, path: Path) -> None:
         self._name = str(path)
         try:
             self._zip = zipfile.ZipFile(path)
         except _BROKEN as error:
-            raise ForeignError(f"{path}: damaged or cut short: {error}") from None
-        # Of members with the same name the last one counts, as everywhere.
+            raise ForeignError(f"{path}: damaged or incomplete: {error}") from None
+        # If several members have the same name, the last one counts, as in other tools.
         self._members = {info.filename: info for info in self._zip.infolist()}
         if len(self._members) > MOST_MEMBERS:
             self._zip.close()
@@ -60,7 +61,7 @@ class _Archive:
         return list(self._members)
 
     def read(self, name: str) -> bytes:
-        """A member, whole; an error for one that is damaged, or too large to be meant."""
+        """The content of a member; an error if it is damaged or suspiciously large."""
         info = self._members[name]
         place = f"{self._name}: {name}"
         allowed = min(LARGEST_MEMBER, ALWAYS_ALLOWED + LARGEST_RATIO * info.compress_size)
@@ -68,9 +69,9 @@ class _Archive:
             raise ForeignError(f"{place}: would unpack to {info.file_size:,} bytes; refused")
         try:
             with self._open(info) as content:
-                # What is really there, not what the index says.
+                # The actual content, whatever size the index claims.
                 data = content.read(info.file_size + 1)
-        except Exception as error:  # of zipfile, zlib or zstandard, which are not all imported here
+        except Exception as error:  # from zipfile, zlib or zstandard, which are not all imported here
             raise ForeignError(f"{place}: damaged: {error}") from None
         if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
             raise ForeignError(f"{place}: damaged: its size or checksum is not what the archive says")
@@ -80,7 +81,7 @@ class _Archive:
         return _unpacked(self._raw(info)) if info.compress_type == ZSTANDARD else self._zip.open(info)
 
     def _raw(self, info: zipfile.ZipInfo) -> bytes:
-        """The compressed bytes of a member: behind a header of its own, whose name and extra field vary in length."""
+        """The compressed bytes of a member, after its local header, whose name and extra field vary in length."""
         file: Any = self._zip.fp
         file.seek(info.header_offset)
         header = _LOCAL.unpack(file.read(_LOCAL.size))
@@ -92,7 +93,7 @@ class _Archive:
 
 
 def _unpacked(packed: bytes) -> IO[bytes]:
-    """A stream that decompresses as it is read, across the frames that long members have."""
+    """A stream that decompresses as it is read; long members have several frames."""
     if sys.version_info >= (3, 14):
         from compression.zstd import ZstdFile
 
@@ -104,20 +105,20 @@ def _unpacked(packed: bytes) -> IO[bytes]:
     return opened
 
 
-# Of https://inspect.aisi.org.uk/scorers.html: correct, incorrect, partial, no answer.
+# From https://inspect.aisi.org.uk/scorers.html: correct, incorrect, partial, no answer.
 _LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _TIME_LIMITS = ("time", "working")
 
 
 class _Dataset(Struct, frozen=True):
-    """What was asked."""
+    """The dataset."""
 
     samples: int | None = None
     sample_ids: list[str | int] | None = None
 
 
 class _Config(Struct, frozen=True):
-    """How it was asked."""
+    """The settings of the evaluation."""
 
     epochs: int | None = None
     limit: Any = None
@@ -125,7 +126,7 @@ class _Config(Struct, frozen=True):
 
 
 class _Eval(Struct, frozen=True):
-    """Which task, which model."""
+    """Task and model."""
 
     task: str
     model: str
@@ -141,14 +142,14 @@ class _Failure(Struct, frozen=True):
 
 
 class _Score(Struct, frozen=True):
-    """What a scorer said."""
+    """The result of a scorer."""
 
     value: Any = None
     answer: Any = None
 
 
 class _Output(Struct, frozen=True):
-    """What the model said."""
+    """The output of the model."""
 
     completion: str = ""
 
@@ -167,7 +168,7 @@ class _Sample(Struct, frozen=True):
     target: str | list[str] = ""
     output: _Output = _Output()
     scores: dict[str, _Score] | None = None
-    # Of logs from before there could be several.
+    # In old logs, which have only one.
     score: _Score | None = None
     metadata: dict[str, Any] | None = None
     error: _Failure | None = None
@@ -185,7 +186,7 @@ class _Log(Struct, frozen=True):
 
 
 class _Start(Struct, frozen=True):
-    """What an archive says before the first sample is done."""
+    """What an archive holds before the first sample is finished."""
 
     eval: _Eval
 
@@ -218,7 +219,7 @@ def read_archive(source: ForeignFile, _options: ImportOptions) -> list[ImportedR
             start = decode(archive.read("_journal/start.json"), _Start, f"{source.name}: _journal/start.json")
             log = _Log(eval=start.eval)
         else:
-            raise ForeignError(f"{source.name}: a zip, but not a log of inspect_ai: no header.json in it")
+            raise ForeignError(f"{source.name}: a zip, but not a log of inspect_ai: it has no header.json")
         samples = list(_members(archive, source))
     if not samples:
         raise ForeignError(f"{source.name}: an inspect_ai log without samples; run it without --no-log-samples")
@@ -245,18 +246,18 @@ def _imported(source: ForeignFile, log: _Log, samples: list[_Sample]) -> Importe
 
 
 def _in_order(samples: list[_Sample], ids: Iterable[str | int]) -> list[_Sample]:
-    """In the order of the dataset: logs have them by name or as they were done."""
+    """In the order of the dataset; logs have them by name or in the order of completion."""
     rank = {str(name): number for number, name in enumerate(ids)}
     return sorted(samples, key=lambda sample: (rank.get(str(sample.id), len(rank)), sample.epoch))
 
 
 def _missing(log: _Log, samples: list[_Sample]) -> str:
     if log.status != "success":
-        return f"its status is '{log.status}': the evaluation did not run to its end"
+        return f"its status is '{log.status}': the evaluation did not finish"
     ids = log.eval.dataset.sample_ids
-    wanted = len(ids) * (log.eval.config.epochs or 1) if ids else 0
-    if len(samples) < wanted:
-        return f"it has {len(samples):,} of {wanted:,} samples"
+    expected = len(ids) * (log.eval.config.epochs or 1) if ids else 0
+    if len(samples) < expected:
+        return f"it has {len(samples):,} of {expected:,} samples"
     return ""
 
 
@@ -275,9 +276,7 @@ def _result(source: ForeignFile, sample: _Sample) -> ImportedAnswer:
         place=place,
         marks=marks,
         answers={} if error else answers,
-        expect=as_text(
-            sample.target if isinstance(sample.target, str) or len(sample.target) != 1 else sample.target[0]
-        ),
+        expect=_expected(sample.target),
         error=error,
         message=_message(sample) if error else "",
         seconds=sample.working_time if sample.working_time is not None else sample.total_time,
@@ -287,12 +286,12 @@ def _result(source: ForeignFile, sample: _Sample) -> ImportedAnswer:
 
 
 def _expected(target: str | list[str]) -> str:
-    """The target; of several that would all do, the list."""
+    """The target; if several are acceptable, the list."""
     return as_text(target[0] if isinstance(target, list) and len(target) == 1 else target)
 
 
 def _values(scorer: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """A scorer gives one value, or several by name or number."""
+    """The values of a scorer: one, or several by name or number."""
     if isinstance(value, dict):
         yield from ((f"{scorer}.{key}", part) for key, part in value.items())
     elif isinstance(value, list):
@@ -302,7 +301,7 @@ def _values(scorer: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _mark(value: Any, place: str) -> Mark:
-    """Letters are marks; a NaN is what a scorer gives for a sample that it did not score."""
+    """A letter or number as a mark; a NaN means that the sample was not scored."""
     if isinstance(value, str) and value in _LETTERS:
         return _LETTERS[value]
     return None if is_nan(value) else as_mark(value, place)

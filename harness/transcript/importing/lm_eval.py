@@ -1,6 +1,6 @@
 """lm-evaluation-harness: `samples_TASK_DATE.jsonl`, a line for each document and filter.
 
-The names of model and task stand in `results_DATE.json` beside it, and in the names of file and folder.
+The names of model and task are in `results_DATE.json` beside it, and in the names of file and folder.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from harness.transcript.importing.file import ForeignFile, as_metric, as_text, d
 from harness.transcript.importing.results import ImportedAnswer, ImportedRun, ImportOptions, Mark, Reader
 
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.:+-]+))?")
-# What a line has beside its metrics.
+# The keys of a line that are not metrics.
 _FIXED = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
 _NO_FILTER = "none"
 
@@ -39,10 +39,10 @@ def refuse_summary(file: ForeignFile, _options: ImportOptions) -> list[ImportedR
 
 
 def read(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
-    """One task, as one file has it."""
-    named = _NAME.fullmatch(source.stem)
-    task = named["task"] if named else source.stem
-    summary = _summary(source, named["date"] if named else None)
+    """The results in a file, which are of one task."""
+    match = _NAME.fullmatch(source.stem)
+    task = match["task"] if match else source.stem
+    summary = _summary(source, match["date"] if match else None)
     versions = summary.get("versions")
     config = summary.get("config")
     model = summary.get("model_name") or (config.get("model") if isinstance(config, dict) else None)
@@ -58,7 +58,7 @@ def read(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
 
 
 def _summary(source: ForeignFile, date: str | None) -> dict[str, Any]:
-    """The summary that was written at the same time; nothing where it is not there."""
+    """The summary that was written at the same time; empty if there is none."""
     path = source.path.with_name(f"results_{date}.json")
     if date is not None and path.is_file():
         with contextlib.suppress(ForeignError):
@@ -83,7 +83,7 @@ def _filter(line: Mapping[str, Any]) -> str:
 def _result(
     source: ForeignFile, doc_id: str, lines: list[tuple[int, dict[str, Any]]], filters: set[str]
 ) -> ImportedAnswer:
-    """A document; each filter that its answer went through gives metrics of its own."""
+    """One document; each filter of its answer has metrics of its own."""
     marks: dict[str, Mark] = {}
     answers: dict[str, Any] = {}
     for number, line in lines:
@@ -91,7 +91,7 @@ def _result(
         for metric, value in _metrics(line):
             name = metric if len(filters) == 1 else f"{metric},{_filter(line)}"
             if name in marks:
-                raise ForeignError(f"{place}: doc_id {doc_id} is there twice; a file holds one run of one task")
+                raise ForeignError(f"{place}: doc_id {doc_id} appears twice; a file holds one run of one task")
             marks[name] = as_metric(value, f"{place}: {metric}")
             answers[name] = _answer(line.get("filtered_resps", line.get("resps")), metric)
     number, line = lines[0]
@@ -107,15 +107,15 @@ def _result(
 
 
 def _metrics(line: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """Metrics that are numbers; others (pairs of texts for BLEU, say) speak only of the whole task."""
-    named = line.get("metrics")
-    for key in named if isinstance(named, list) else line:
+    """Metrics that are numbers; others (such as pairs of texts for BLEU) are only about the whole task."""
+    names = line.get("metrics")
+    for key in names if isinstance(names, list) else line:
         if isinstance(key, str) and key not in _FIXED and is_mark(line.get(key)):
             yield key, line[key]
 
 
 def _answer(responses: object, metric: str) -> object:
-    """The text that was generated; of several choices, the likeliest one's number, which is what `acc` judges."""
+    """The generated text; or the number of the likeliest choice, which is what `acc` judges."""
     while isinstance(responses, list) and len(responses) == 1 and not _is_likelihood(responses[0]):
         responses = responses[0]
     if isinstance(responses, list) and all(map(_is_likelihood, responses)):
@@ -127,7 +127,7 @@ def _answer(responses: object, metric: str) -> object:
 
 
 def _is_likelihood(value: object) -> bool:
-    """A log likelihood and whether it was the greedy choice; newer versions write both as texts."""
+    """Whether it is a log likelihood with a flag for the greedy choice; newer versions write both as texts."""
     if not (isinstance(value, list) and len(value) == 2 and str(value[1]) in ("True", "False")):
         return False
     try:

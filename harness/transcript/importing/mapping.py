@@ -1,4 +1,4 @@
-"""A mapping of ids to results, or lists of ids: what SWE-bench and its kin write.
+"""A mapping of ids to results, or lists of ids, as SWE-bench and similar tools write them.
 
 `{"django__django-11099": {"resolved": true}}`, `{"a": true, "b": false}`,
 `{"resolved_ids": [...], "submitted_ids": [...], "error_ids": [...]}`.
@@ -16,10 +16,10 @@ from harness.transcript.importing.results import ImportedAnswer, ImportedRun, Im
 
 UNNAMED = "imported"
 RESOLVED = "resolved"
-# A mapping that says one of these means it as its verdict.
+# Keys that are the verdict of a mapping.
 _VERDICTS = (RESOLVED, "success", "correct", "passed", "pass", "is_correct")
 _LISTS = ("resolved_ids", "resolved")
-# One of these must be there: of what was resolved alone nobody can tell what else was tried.
+# One of these must be present: the resolved ids alone do not show what else was tried.
 _ALL = {
     "total_ids",
     "all_ids",
@@ -37,7 +37,7 @@ _INSTANCE = re.compile(r"(?P<owner>.+)__(?P<name>.+)-\d+")
 
 
 def is_lists(file: ForeignFile) -> bool:
-    """Whether a JSON object lists ids by what became of them."""
+    """Whether a JSON object lists ids by their result."""
     return file.document is not None and any(_is_ids(file.document.get(key)) for key in _LISTS)
 
 
@@ -55,19 +55,19 @@ def _is_entry(value: object) -> bool:
 
 
 def read_lists(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
-    """Ids that were resolved, among all that any list names."""
+    """The ids in any of the lists, and which of them were resolved."""
     document = decode(source.data, dict[str, Any], source.name)
     key = next(name for name in _LISTS if _is_ids(document.get(name)))
     lists = {name: ids for name, ids in document.items() if name != key and _OTHERS.fullmatch(name) and _is_ids(ids)}
     if not _ALL & set(lists):
         raise ForeignError(
-            f"{source.name}: which ids were tried and not resolved? list all of them under 'total_ids' as well"
+            f"{source.name}: no list says which ids were tried and not resolved; list all under 'total_ids' as well"
         )
     resolved = set(document[key])
     errors = {name for key in _ERRORS for name in lists.get(key, ())}
-    every = sorted(resolved.union(*lists.values()))
-    results = [_listed(source, name, name in resolved, name in errors) for name in every]
-    return [_imported(source, results, RESOLVED, _note(document, len(every)))]
+    ids = sorted(resolved.union(*lists.values()))
+    results = [_listed(source, name, name in resolved, name in errors) for name in ids]
+    return [_imported(source, results, RESOLVED, _note(document, len(ids)))]
 
 
 def _listed(source: ForeignFile, name: str, resolved: bool, error: bool) -> ImportedAnswer:
@@ -77,7 +77,7 @@ def _listed(source: ForeignFile, name: str, resolved: bool, error: bool) -> Impo
         place=f"{source.name}: {name}",
         marks={RESOLVED: float(resolved)},
         error=kind,
-        message="an error, says its report" if kind else "",
+        message="an error according to its report" if kind else "",
         columns=_repository(name),
     )
 
@@ -85,36 +85,36 @@ def _listed(source: ForeignFile, name: str, resolved: bool, error: bool) -> Impo
 def _note(document: Mapping[str, Any], listed: int) -> list[str]:
     total = document.get("total_instances")
     if isinstance(total, int) and total > listed:
-        return [f"{total:,} instances in all, of which {listed:,} are listed; only these are imported"]
+        return [f"only {listed:,} of {total:,} instances are listed; only these are imported"]
     return []
 
 
 def read_mapping(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
     """A result for each id."""
     document = decode(source.data, dict[str, Any], source.name)
-    _check_once(source)
+    _check_keys_differ(source)
     results = []
     for name, value in document.items():
         place = f"{source.name}: {name}"
         columns = flat(value) if isinstance(value, Mapping) else {}
-        given = {key: part for key, part in columns.items() if is_mark(part)} or {RESOLVED: value}
-        marks: dict[str, Mark] = {key: as_metric(part, f"{place}: {key}") for key, part in given.items()}
+        parts = {key: part for key, part in columns.items() if is_mark(part)} or {RESOLVED: value}
+        marks: dict[str, Mark] = {key: as_metric(part, f"{place}: {key}") for key, part in parts.items()}
         results.append(ImportedAnswer(name, place, marks, columns=columns | _repository(name)))
     names = {key for result in results for key in result.marks}
     return [_imported(source, results, next((key for key in _VERDICTS if key in names), None), [])]
 
 
-def _check_once(source: ForeignFile) -> None:
-    """JSON allows the same key twice, and readers take the last one in silence."""
+def _check_keys_differ(source: ForeignFile) -> None:
+    """JSON allows the same key twice, and parsers silently use the last one."""
 
-    def once(pairs: Sequence[tuple[str, Any]]) -> None:
+    def check_keys(pairs: Sequence[tuple[str, Any]]) -> None:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise ForeignError(f"{source.name}: '{key}' is there twice; ids must differ")
+                raise ForeignError(f"{source.name}: '{key}' appears twice; ids must differ")
             seen.add(key)
 
-    json.loads(source.data, object_pairs_hook=once)
+    json.loads(source.data, object_pairs_hook=check_keys)
 
 
 def _imported(source: ForeignFile, results: list[ImportedAnswer], verdict: str | None, notes: list[str]) -> ImportedRun:
@@ -124,8 +124,8 @@ def _imported(source: ForeignFile, results: list[ImportedAnswer], verdict: str |
 
 
 def _repository(name: str) -> dict[str, str]:
-    found = _INSTANCE.fullmatch(name)
-    return {"repo": f"{found['owner']}/{found['name']}"} if found else {}
+    match = _INSTANCE.fullmatch(name)
+    return {"repo": f"{match['owner']}/{match['name']}"} if match else {}
 
 
 READERS = (

@@ -1,4 +1,4 @@
-"""The marks that another tool gave: which of them decides, and which are kept as values."""
+"""The metrics of another tool: which of them decides, and which are kept as values."""
 
 import math
 import unicodedata
@@ -17,11 +17,11 @@ from harness.transcript.importing.results import ImportedAnswer, ImportedRun, Im
 
 @dataclass(frozen=True)
 class SuccessRule:
-    """The metric that decides, and the mark from which an answer is right; no mark: it says 0 or 1 itself."""
+    """The metric that decides, and the mark from which an answer is right; None if the metric is 0 or 1."""
 
     metric: str
     at: float | None = None
-    # What a user should know about the choice.
+    # A note for the user about the choice.
     note: str = ""
 
     def success(self, result: ImportedAnswer) -> bool:
@@ -31,11 +31,11 @@ class SuccessRule:
 
 
 def find_success_rule(imported: ImportedRun, options: ImportOptions) -> SuccessRule:
-    """The metric that was asked for, or that the tool calls its verdict, or the only one that can decide."""
+    """The metric that --metric names, or the tool's verdict, or the only metric that can decide."""
     judged = [result for result in imported.results if result.error is None]
     names = list(dict.fromkeys(name for result in judged for name in result.marks))
     if not names:
-        raise ForeignError(f"{imported.source}: no answer has a mark: nothing says what was right")
+        raise ForeignError(f"{imported.source}: no answer has a mark, so nothing says what was right")
     if options.metric is not None and options.metric not in names:
         raise ForeignError(f"{imported.source}: no metric '{options.metric}'; {nearest(options.metric, names)}")
     metric = imported.verdict if options.metric is None else options.metric
@@ -50,7 +50,7 @@ def find_success_rule(imported: ImportedRun, options: ImportOptions) -> SuccessR
 def _only_binary(
     source: str, judged: Sequence[ImportedAnswer], names: list[str], options: ImportOptions
 ) -> SuccessRule:
-    """Of several metrics the only one of zeros and ones, if every answer has its mark; else the user must say."""
+    """The only metric of zeros and ones, if every answer has its mark; otherwise the user must choose."""
     binary = [name for name in names if all(result.marks.get(name) in (None, 0.0, 1.0) for result in judged)]
     if (
         len(binary) == 1
@@ -58,11 +58,11 @@ def _only_binary(
         and all(result.marks.get(binary[0]) is not None for result in judged)
     ):
         return SuccessRule(
-            binary[0], note=f"{binary[0]} decides, the only metric of zeros and ones; --metric takes another"
+            binary[0], note=f"{binary[0]} decides, the only metric of zeros and ones; --metric chooses another"
         )
-    bar = "" if binary else ", and --success-at X says from which mark an answer is right"
+    threshold = "" if binary else ", and --success-at X says from which mark an answer is right"
     raise ForeignError(
-        f"{source}: has the metrics {_listed(names)}; choose one with --metric{bar} (all are kept as values)"
+        f"{source}: several metrics: {_listed(names)}; choose one with --metric{threshold} (all are kept as values)"
     )
 
 
@@ -80,7 +80,7 @@ def _check_marks(judged: Sequence[ImportedAnswer], names: list[str], metric: str
 
 def _others(names: list[str], metric: str) -> str:
     rest = [name for name in names if name != metric]
-    return f", --metric takes another ({_listed(rest)})" if rest else ""
+    return f", --metric chooses another ({_listed(rest)})" if rest else ""
 
 
 def _listed(names: list[str]) -> str:
@@ -95,28 +95,28 @@ MOST_NAMED = 20
 
 @dataclass(frozen=True)
 class KeptValues:
-    """Which numbers are kept: the names that the tool has for them, and those that they get."""
+    """Which numbers are kept: the tool's names for them, and the names in the transcript."""
 
     names: Mapping[str, str]
 
     @staticmethod
     def of(imported: ImportedRun, options: ImportOptions, rule: SuccessRule) -> "KeptValues":
-        """All marks, or those that --value names beside the one that decides; and the columns that it names."""
-        # Where the harness itself compared answer and truth, the mark is the outcome over again.
+        """All marks, or the one that decides and those that --value names; and the columns that it names."""
+        # If the harness itself compared answer and truth, the mark only repeats the outcome.
         marks = [name for result in imported.results for name in result.marks] if imported.graded else []
         known = dict.fromkeys([*marks, *(name for result in imported.results for name in result.values)])
         names = _chosen(imported, options, known, rule) if options.values else list(known)
         if len(names) > MOST_VALUES:
             raise ForeignError(
-                f"{imported.source}: {len(names):,} metrics, and a transcript keeps at most {MOST_VALUES} as values; "
-                "--value NAME says which"
+                f"{imported.source}: {len(names):,} metrics, but a transcript holds at most {MOST_VALUES} values; "
+                "choose with --value NAME"
             )
         return KeptValues(plain_names(names))
 
     def of_result(self, result: ImportedAnswer) -> dict[str, float | None]:
-        """Those that a result has; nothing for what is not a number."""
-        given = {**result.marks, **result.values}
-        marks = ((name, given.get(raw)) for raw, name in self.names.items())
+        """The values of a result, without those that are not finite."""
+        numbers = {**result.marks, **result.values}
+        marks = ((name, numbers.get(raw)) for raw, name in self.names.items())
         return {name: mark for name, mark in marks if mark is not None and math.isfinite(mark)}
 
 
@@ -128,19 +128,19 @@ def _chosen(imported: ImportedRun, options: ImportOptions, known: Mapping[str, N
     return list(dict.fromkeys([*([rule.metric] if rule.metric in known else []), *names]))
 
 
-def split_names(given: Sequence[str], is_known: Callable[[str], bool]) -> list[str]:
-    """Names one by one; a text with commas may be one name or several."""
-    parts = ([text] if is_known(text) else [part.strip() for part in text.split(",")] for text in given)
+def split_names(texts: Sequence[str], is_known: Callable[[str], bool]) -> list[str]:
+    """The names in some texts; a text with commas may be one name or several."""
+    parts = ([text] if is_known(text) else [part.strip() for part in text.split(",")] for text in texts)
     return list(dict.fromkeys(name for names in parts for name in names))
 
 
 def plain_names(names: Iterable[str]) -> dict[str, str]:
-    """Names that can be typed after --statistic, where commas part them; two that would be one get a number.
+    """Names that can be typed after --statistic, which separates them by commas; equal ones get a number.
 
-    What is plain already keeps its name, and the rest go by the alphabet: the order in a file decides nothing, so that
-    two files of one tool agree.
+    Names that are plain already stay as they are; the others follow in alphabetical order, not in that of the file, so
+    that two files of one tool agree.
     """
-    found: dict[str, str] = {}
+    renamed: dict[str, str] = {}
     taken: set[str] = set()
     for name in sorted(names, key=lambda name: (_plain(name) != name, name)):
         plain, number = _plain(name), 1
@@ -148,24 +148,24 @@ def plain_names(names: Iterable[str]) -> dict[str, str]:
             number += 1
             plain = f"{_plain(name)}-{number}"
         taken.add(plain)
-        found[name] = plain
-    return found
+        renamed[name] = plain
+    return renamed
 
 
 def _plain(name: str) -> str:
     """Letters of any script with their accents, digits and . _ - / @; anything else becomes an underscore."""
     text = unicodedata.normalize("NFC", name.strip())[:LONGEST_NAME]
-    kept = (one if one in "._-/@" or unicodedata.category(one)[0] in "LMN" else "_" for one in text)
-    return "".join(kept) or UNNAMED
+    characters = (c if c in "._-/@" or unicodedata.category(c)[0] in "LMN" else "_" for c in text)
+    return "".join(characters) or UNNAMED
 
 
 def values_note(trials: Iterable[Trial]) -> str:
-    """Which values were kept, and what they are for; empty where there are none."""
-    total, found = 0, Counter[str]()
+    """Which values were kept, and what they are for; empty if there are none."""
+    total, counts = 0, Counter[str]()
     for trial in trials:
         total += 1
-        found.update([] if trial.values is UNSET else list(trial.values))
-    names = [name if count == total else f"{name} ({count:,} of {total:,})" for name, count in found.items()]
+        counts.update([] if trial.values is UNSET else list(trial.values))
+    names = [name if count == total else f"{name} ({count:,} of {total:,})" for name, count in counts.items()]
     more = [f"and {len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
     listed = ", ".join([*names[:MOST_NAMED], *more])
     return f"values kept: {listed}; hate compare --statistic NAME compares them" if names else ""

@@ -1,4 +1,4 @@
-"""Predictions as scikit-learn users keep them: y_true and y_pred, and y_score or proba_CLASS where there are scores."""
+"""Predictions as scikit-learn users save them: y_true and y_pred, and y_score or proba_CLASS if there are scores."""
 
 import dataclasses
 import re
@@ -14,15 +14,15 @@ from harness.transcript.importing.file import as_mark, as_text
 from harness.transcript.importing.results import ImportedAnswer, ImportedRun, ImportOptions
 
 CORRECT = "correct"
-# Labels whose positive one is known: scikit-learn's own rule for `pos_label=None`.
+# Pairs of labels, and which is positive: scikit-learn's rule for `pos_label=None`.
 _BINARY = (({"0", "1"}, "1"), ({"-1", "1"}, "1"), ({"false", "true"}, "true"))
-# A table that passed through pandas with a gap in it has 1.0 for 1.
+# pandas turns 1 into 1.0 in a column with a missing value.
 _WHOLE = re.compile(r"(-?\d+)\.0+")
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """Results with truth and prediction, before it is known what they claim."""
+    """Results with truth and prediction, before it is known whether it is a detection."""
 
     imported: ImportedRun
     options: ImportOptions
@@ -30,7 +30,7 @@ class Predictions:
     classes: Mapping[str, str]
 
     def judged(self) -> ImportedRun:
-        """Of two classes of which one is the positive: a detection, with TN and FP; else every label counts alike."""
+        """A detection, with TN and FP, if one of two classes is the positive one; otherwise a label test."""
         results = [self._plain(result) for result in self.imported.results]
         label = self._positive_label(results)
         if label is None:
@@ -44,8 +44,8 @@ class Predictions:
         return dataclasses.replace(
             self.imported,
             results=[self._without_probabilities(result) for result in judged],
-            # In a score test `positive` is the ground truth and `expect` judges nothing: it keeps the true label, so
-            # that the digest tells two tables apart that agree only in their ids.
+            # In a score test `positive` is the ground truth, and `expect` is not judged: it keeps the true label, so
+            # that two tables which agree only in their ids have different digests.
             task=LABEL.name if label is None else SCORE.name,
             params={} if at is None else {"threshold": at},
             verdict=CORRECT,
@@ -53,13 +53,13 @@ class Predictions:
         )
 
     def _check_labels(self, results: list[ImportedAnswer]) -> None:
-        """Several classes: a single score belongs to one of them, and cannot say which was chosen."""
+        """With several classes, a single score is ambiguous: it belongs to one of them."""
         if any(result.score is not None for result in results) and not self.classes:
             source = self.imported.source
-            raise ForeignError(f"{source}: whose score is it? --positive-label names the class that it speaks for")
+            raise ForeignError(f"{source}: which class is the score for? name it with --positive-label")
 
     def _without_probabilities(self, result: ImportedAnswer) -> ImportedAnswer:
-        """They were columns of the answer, not of the case."""
+        """The result without the probabilities, which are columns of the answer, not of the case."""
         if not self.classes:
             return result
         used = set(self.classes.values())
@@ -74,18 +74,18 @@ class Predictions:
         return replace(result, expect=expect, actual=actual, marks=marks)
 
     def _positive_label(self, results: list[ImportedAnswer]) -> str | None:
-        given = self.options.positive_label
+        label = self.options.positive_label
         labels = {result.expect for result in results}
-        if given is not None:
-            if given not in labels:
+        if label is not None:
+            if label not in labels:
                 shown = ", ".join(sorted(labels)[:20])
-                raise ForeignError(f"{self.imported.source}: --positive-label {given}: not among the labels {shown}")
-            return given
+                raise ForeignError(f"{self.imported.source}: --positive-label {label}: not among the labels {shown}")
+            return label
         seen = labels | {result.actual for result in results if result.actual is not None}
         return next((positive for pair, positive in _BINARY if seen <= pair), None)
 
     def _detection(self, result: ImportedAnswer, label: str) -> ImportedAnswer:
-        """Accepted is what was predicted to be of the class, or has the score that --success-at asks for."""
+        """Accepted if it was predicted to be of the class, or if its score reaches --success-at."""
         positive = result.expect == label
         score = self._probability(result, label) if result.score is None else result.score
         at = self.options.success_at
@@ -99,7 +99,7 @@ class Predictions:
         )
 
     def _label(self, result: ImportedAnswer) -> ImportedAnswer:
-        """The score of a label is its lead over the best of the others."""
+        """The score of a label is its lead over the best of the other labels."""
         known = {name: self._probability(result, name) for name in map(label_text, self.classes)}
         own = known.pop(result.actual, None)
         others = [value for value in known.values() if value is not None]
@@ -114,7 +114,7 @@ class Predictions:
 
 
 def label_text(text: str) -> str:
-    """A label as one would say it: 1.0 is 1, True is true."""
+    """A label in plain form: 1.0 is 1, True is true."""
     text = text.strip()
     whole = _WHOLE.fullmatch(text)
     return whole[1] if whole else text.lower() if text.lower() in ("true", "false") else text

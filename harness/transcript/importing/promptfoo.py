@@ -1,4 +1,4 @@
-"""promptfoo: `-o FILE.json` (all results of an evaluation) and `-o FILE.jsonl` (a result a line)."""
+"""promptfoo: `-o FILE.json` (all results of an evaluation) and `-o FILE.jsonl` (one result per line)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -45,7 +45,7 @@ class _Row(Struct, frozen=True, rename="camel"):
 
     @property
     def test(self) -> _Test:
-        """The test case; empty where an old version left it out."""
+        """The test case; empty if an old version left it out."""
         return self.test_case or _Test(vars=self.vars)
 
 
@@ -88,12 +88,12 @@ def is_row(line: Mapping[str, Any]) -> bool:
 
 
 def begins_with_row(file: ForeignFile) -> bool:
-    """Whether a file is a result of promptfoo a line."""
+    """Whether a file has one result of promptfoo per line."""
     return file.first_object is not None and is_row(file.first_object)
 
 
 def read_json(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
-    """All of an evaluation."""
+    """A file with a whole evaluation."""
     whole = decode(source.data, _Evaluation, source.name)
     rows = whole.results.results if isinstance(whole.results, _Results) else whole.results
     repeat = (whole.runtime_options or _Runtime()).repeat or 1
@@ -102,7 +102,7 @@ def read_json(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]
 
 
 def read_lines(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
-    """A result a line; the name of the evaluation is not in it."""
+    """A file with one result per line; it does not name the evaluation."""
     rows = []
     for number, line in source.lines():
         try:
@@ -113,7 +113,7 @@ def read_lines(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun
 
 
 def _runs(source: ForeignFile, rows: Sequence[_Row], name: str, repeat: int) -> Iterator[ImportedRun]:
-    """A transcript for each provider with each prompt: on the same tests, so they can be compared."""
+    """A run for each provider with each prompt; they have the same tests, so they can be compared."""
     runs: dict[tuple[int | None, str, str], list[_Row]] = {}
     for row in rows:
         runs.setdefault((row.prompt_idx, _provider(row), _prompt(row)), []).append(row)
@@ -124,7 +124,7 @@ def _runs(source: ForeignFile, rows: Sequence[_Row], name: str, repeat: int) -> 
         taken[algorithm] = taken.get(algorithm, 0) + 1
         if taken[algorithm] > 1:
             algorithm = f"{algorithm} {taken[algorithm]}"
-        results = [_result(source, row, case, turn) for row, case, turn in _turns(members, repeat)]
+        results = [_result(source, row, case, repeat_number) for row, case, repeat_number in _in_order(members, repeat)]
         yield ImportedRun(source.name, name, algorithm, results, tool="promptfoo", verdict=PASS)
 
 
@@ -135,12 +135,12 @@ def _provider(row: _Row) -> str:
 
 
 def _prompt(row: _Row) -> str:
-    """The prompt's template: its label, unless it was given another."""
+    """The label of the prompt, by default its template."""
     return as_text(row.prompt.get("label") or row.prompt.get("raw")) if isinstance(row.prompt, Mapping) else ""
 
 
-def _turns(rows: Sequence[_Row], repeat: int) -> Iterator[tuple[_Row, int, int]]:
-    """Rows in the order of the tests, each with its test and repeat: `--repeat K` counts every test K times."""
+def _in_order(rows: Sequence[_Row], repeat: int) -> Iterator[tuple[_Row, int, int]]:
+    """Rows in the order of the tests, each with its test and repeat; `--repeat K` numbers every test K times."""
     numbered = [(number if row.test_idx is None else row.test_idx, row) for number, row in enumerate(rows)]
     numbered.sort(key=lambda pair: pair[0])
     first = {index: row for index, row in numbered if index % repeat == 0}
@@ -153,11 +153,11 @@ def _same(first: _Row | None, other: _Row) -> bool:
     return first is not None and first.test == other.test
 
 
-def _result(source: ForeignFile, row: _Row, case: int, turn: int) -> ImportedAnswer:
+def _result(source: ForeignFile, row: _Row, case: int, repeat_number: int) -> ImportedAnswer:
     place = f"{source.name}: test {case} of {_provider(row)}"
     failed = row.failure_reason == _BY_ERROR or (row.failure_reason is None and row.error and not row.grading_result)
     test = row.test
-    given: dict[str, Any] = {"description": test.description} if test.description else {}
+    description: dict[str, Any] = {"description": test.description} if test.description else {}
     return ImportedAnswer(
         id=str(case),
         place=place,
@@ -167,8 +167,8 @@ def _result(source: ForeignFile, row: _Row, case: int, turn: int) -> ImportedAns
         error=ErrorKind.CRASH if failed else None,
         message=(row.error or "") if failed else "",
         seconds=None if row.latency_ms is None else row.latency_ms / 1000,
-        repeat=turn,
-        columns=given | flat(row.vars or test.vars or {}) | flat(test.metadata or {}),
+        repeat=repeat_number,
+        columns=description | flat(row.vars or test.vars or {}) | flat(test.metadata or {}),
     )
 
 
@@ -180,11 +180,11 @@ def _marks(row: _Row, place: str) -> dict[str, Mark]:
 
 
 def _expected(test: _Test) -> str:
-    """What the assertions ask for: the value of the only one, or all of them."""
-    asked = test.assertions or []
-    if len(asked) == 1 and isinstance(asked[0].get("value"), str):
-        return as_text(asked[0]["value"])
-    return as_text([{key: item.get(key) for key in ("type", "value")} for item in asked]) if asked else ""
+    """What the assertions require: the value of the only one, or all of them."""
+    assertions = test.assertions or []
+    if len(assertions) == 1 and isinstance(assertions[0].get("value"), str):
+        return as_text(assertions[0]["value"])
+    return as_text([{key: item.get(key) for key in ("type", "value")} for item in assertions]) if assertions else ""
 
 
 def _output(response: object) -> Any:

@@ -15,19 +15,19 @@ FIXED = ("id", "expect", "truth")
 
 
 class GroupColumns:
-    """Columns that group cases, as one name or several with commas between them, crossed."""
+    """Columns that group cases: one, or several separated by commas, crossed."""
 
-    def __init__(self, option: str, given: str, columns: Mapping[str, object]) -> None:
+    def __init__(self, option: str, text: str, columns: Mapping[str, object]) -> None:
         self.option = option
         known = [*FIXED, *columns]
-        self.names = [given] if given in known else [name.strip() for name in given.split(",")]
+        self.names = [text] if text in known else [name.strip() for name in text.split(",")]
         for name in self.names:
             if name not in known:
-                raise ForeignError(f"--{option} {given}: no column '{name}'; {nearest(name, known)}")
+                raise ForeignError(f"--{option} {text}: no column '{name}'; {nearest(name, known)}")
 
     @property
     def declared(self) -> str | list[str]:
-        """As the header of a transcript has it."""
+        """The value for the header of a transcript."""
         return self.names[0] if len(self.names) == 1 else self.names
 
     def of(self, result: ImportedAnswer) -> str:
@@ -49,14 +49,14 @@ class GroupColumns:
 
 @dataclass(frozen=True)
 class ImportedDesign:
-    """What was said about how the cases were drawn."""
+    """What the options say about how the cases were drawn."""
 
     stratum: GroupColumns | None
     psu: GroupColumns | None
 
     @staticmethod
     def of(results: Sequence[ImportedAnswer], options: ImportOptions) -> "ImportedDesign":
-        """The columns that were named, which must be there."""
+        """The columns that the options name, which must exist."""
         columns = dict.fromkeys(name for result in results for name in result.columns)
         stratum, psu = options.stratum, options.psu
         return ImportedDesign(
@@ -66,17 +66,17 @@ class ImportedDesign:
 
     @property
     def names(self) -> set[str]:
-        """All columns that it rests on."""
+        """All columns that it uses."""
         return {name for part in (self.stratum, self.psu) if part is not None for name in part.names}
 
     @property
     def declared(self) -> dict[str, Any]:
-        """As the header of a transcript has it."""
+        """The entries for the header of a transcript."""
         parts = {"stratum": self.stratum, "psu": self.psu}
         return {key: part.declared for key, part in parts.items() if part is not None}
 
 
-# A text this long is a document, not a group; kept only where it was asked for.
+# A longer text is a document, not a group; it is kept only if the design uses it.
 LONGEST_COLUMN = 200
 
 
@@ -88,22 +88,22 @@ class RecordMaker:
         self._values = values
         self._design = design
         self._repeated = repeated
-        self._kept = design.names
+        self._design_columns = design.names
 
     def trials(self, results: Sequence[ImportedAnswer]) -> Iterator[Trial]:
-        """A record for each result; repeats of a case stand together and are numbered from 1."""
+        """A record for each result; repeats of a case are consecutive and numbered from 1."""
         strata = PsuStrata()
         stratum, psu = self._design.stratum, self._design.psu
-        turn, last = 0, ""
+        repeat, last = 0, ""
         for result in results:
-            turn, last = (turn + 1 if result.id == last else 1), result.id
+            repeat, last = (repeat + 1 if result.id == last else 1), result.id
             groups = (stratum.of(result) if stratum else None, psu.of(result) if psu else None)
             if clash := strata.clash(result.id if groups[1] is None else groups[1], groups[0] or "", option="--"):
                 raise ForeignError(f"{result.place}: {clash}")
-            yield self._trial(result, turn if self._repeated else None, *groups)
+            yield self._trial(result, repeat if self._repeated else None, *groups)
 
     def _trial(self, result: ImportedAnswer, repeat: int | None, stratum: str | None, psu: str | None) -> Trial:
-        """The other tool said what is right; all else is as in a run."""
+        """The other tool decided what is right; everything else is as in a run."""
         case = Case(result.id, None, result.expect, result.positive, result.truth, self._columns(result))
         error, message = self._error(result)
         values = self._values.of_result(result)
@@ -122,14 +122,14 @@ class RecordMaker:
         return result.error, result.message
 
     def _score(self, result: ImportedAnswer) -> float | None:
-        """The mark itself where --success-at was applied to it, as a threshold is to a score."""
+        """The score; with --success-at, the mark itself, because it was compared with a threshold."""
         return result.score if self._rule.at is None else result.marks.get(self._rule.metric)
 
     def _columns(self, result: ImportedAnswer) -> dict[str, Any]:
-        """Those of the case, not of the answer; texts that are not too long."""
+        """The columns of the case, not of the answer, without long texts."""
         return {
             name: value
             for name, value in result.columns.items()
-            if name in self._kept
+            if name in self._design_columns
             or (name not in result.values and (not isinstance(value, str) or len(value) <= LONGEST_COLUMN))
         }

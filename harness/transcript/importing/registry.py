@@ -1,6 +1,6 @@
-"""The registry of importers: which tools' files can be read, and which of them wrote a file, told by its content.
+"""The registry of importers: which tools' files can be read, and which tool wrote a file, judging by its content.
 
-A new format is a file here with its readers, and its line in `TOOLS`; or a plug-in (entry point `hate.importers`).
+To add a format, add a file with its readers to `TOOLS`, or write a plug-in (entry point `hate.importers`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,27 +15,27 @@ from harness.transcript.importing.file import ForeignFile
 from harness.transcript.importing.results import ImportedRun, ImportOptions, Reader
 
 T = TypeVar("T")
-# Asked in this order. Files of a tool cannot be mistaken for another's.
+# Tried in this order. No tool's file can be mistaken for another's.
 TOOLS: Sequence[Reader] = (*inspect_ai.READERS, *lm_eval.READERS, *promptfoo.READERS)
-# Asked last, after the plug-ins: nearly any file could be one of these.
+# Tried last, after the plug-ins: nearly any file could be one of these.
 GENERAL: Sequence[Reader] = (*mapping.READERS, *table.READERS)
 READERS: Sequence[Reader] = (*TOOLS, *GENERAL)
 
 
 def read(file: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
-    """The results in a file, whichever tool wrote it; one for each algorithm in it."""
+    """The results in a file, whichever tool wrote it; one run for each algorithm in it."""
     reader = find_reader(file, options)
     plugin = PLUGINS.plugin(reader.name)
     runs = list(_call(reader, file, lambda: reader.read(file, options)))
     if plugin is None:
         return runs
     if not all(isinstance(run, ImportedRun) for run in runs):
-        raise UsageError(f"{plugin}: read returns something else than ImportedRun")
+        raise UsageError(f"{plugin}: read returns something other than ImportedRun")
     return [replace(run, plugin=plugin) for run in runs]
 
 
 def _call(reader: Reader, file: ForeignFile, function: Callable[[], T]) -> T:
-    """What a reader makes of a file; whatever goes wrong in a plug-in is told in a line that names it."""
+    """Call a reader's function; an error in a plug-in becomes a message that names the plug-in."""
     try:
         return function()
     except HateError:
@@ -49,17 +49,17 @@ def _call(reader: Reader, file: ForeignFile, function: Callable[[], T]) -> T:
 
 
 def find_reader(file: ForeignFile, options: ImportOptions) -> Reader:
-    """The reader of a file: the first that recognises it, among those of the name that was asked for."""
+    """The reader of a file: the first that recognises it, or that has the name that --from gives."""
     _check_begin(file, options)
     columns = options.judging
     reader = _recognise(file, options)
     if columns and not reader.takes_columns:
-        raise UsageError(f"{file.name}: --{columns[0]} names a column of a table, and this is {reader.what}")
+        raise UsageError(f"{file.name}: --{columns[0]} names a column of a table, but this is {reader.what}")
     return reader
 
 
 def formats() -> dict[str, str]:
-    """What can be read, in words, by the names of the readers; plug-ins are not among them."""
+    """Descriptions of the files that can be read, by the name of the reader, without plug-ins."""
     words: dict[str, list[str]] = {}
     for reader in READERS:
         words.setdefault(reader.name, []).append(reader.what)
@@ -71,19 +71,21 @@ def _check_begin(file: ForeignFile, options: ImportOptions) -> None:
         raise ForeignError(f"{file.name}: an empty file")
     first = file.first_object
     if first is not None and first.get("hate") == "transcript" and (file.is_lines or options.judging):
-        raise ForeignError(f"{file.name}: a transcript already; there is nothing to import")
+        raise ForeignError(f"{file.name}: already a transcript; there is nothing to import")
 
 
 def _recognise(file: ForeignFile, options: ImportOptions) -> Reader:
-    # With columns named by the user, JSON lines are a table, whoever wrote them.
+    # If the user names columns, JSON lines are a table, whichever tool wrote them.
     if options.judging and options.reader is None and file.first_object is not None:
         return table.LINES
     for reader in _candidates(options.reader):
         if _call(reader, file, lambda reader=reader: reader.sniff(file)):  # type: ignore[misc]
             return reader
     kind = "JSON, but " if file.begin[:1] == b"{" else ""
-    wanted = list(formats().values()) if options.reader is None else [reader.what for reader in _named(options.reader)]
-    raise ForeignError(f"{file.name}: {kind}not recognised; it should be {'; '.join(dict.fromkeys(wanted))}")
+    expected = (
+        list(formats().values()) if options.reader is None else [reader.what for reader in _named(options.reader)]
+    )
+    raise ForeignError(f"{file.name}: {kind}not recognised; it should be {'; '.join(dict.fromkeys(expected))}")
 
 
 def _candidates(name: str | None) -> Iterator[Reader]:
@@ -91,7 +93,7 @@ def _candidates(name: str | None) -> Iterator[Reader]:
         yield from _named(name)
         return
     yield from TOOLS
-    # One that cannot be loaded is an error, and not passed over: its files would be taken for tables.
+    # A plug-in that cannot be loaded is an error; if it were skipped, its files would be read as tables.
     yield from (PLUGINS.load(plugin) for plugin in installed(PLUGINS.group))
     yield from GENERAL
 
@@ -110,7 +112,7 @@ def _mistakes(reader: Reader) -> Iterator[str]:
         if not callable(getattr(reader, name)):
             yield f"{name} is not a function"
     if not isinstance(reader.what, str) or not reader.what:
-        yield "what is missing: what a file of it is called, as in 'a log of inspect_ai'"
+        yield "what is missing: a description of its files, such as 'a log of inspect_ai'"
 
 
 PLUGINS = PluginGroup("hate.importers", Reader, _mistakes, {reader.name for reader in READERS}.__contains__)

@@ -1,4 +1,4 @@
-"""What an importer is, what it is told, and what it makes of a file: answers, with the marks that a tool gave them."""
+"""The types of an import: a reader, its options, and its results, which are answers with the marks that a tool gave."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -13,23 +13,23 @@ from harness.plugins import Plugin
 from harness.tasks.label import LABEL
 from harness.transcript.importing.file import ForeignFile
 
-# A mark is a number (true is 1, false is 0); None where the tool gave none for an answer. It may be infinite or not a
-# number, for not every mark counts: what decides is checked, and what is kept has only finite ones.
+# A mark is a number (true is 1, false is 0); None if the tool gave none for an answer. It may be infinite or NaN: only
+# the metric that decides is checked, and only finite values are kept.
 Mark = float | None
 
 
 class ImportedAnswer(Struct, frozen=True):
-    """One answer, as another tool judged it. A struct, as there may be a million."""
+    """One answer, as another tool judged it. A struct, because there may be a million."""
 
     id: str
-    # Where it stands in its file, for messages.
+    # Where it is in its file, for messages.
     place: str
     marks: Mapping[str, Mark] = {}
-    # Further numbers that were asked for, which never decide.
+    # Further numbers that the user asked for, which never decide.
     values: Mapping[str, Mark] = {}
     expect: str = ""
     actual: Any = None
-    # Where the answer was read differently for each metric (filters, scorers).
+    # By metric, if the answer was extracted differently for each (filters, scorers).
     answers: Mapping[str, Any] = {}
     positive: bool = True
     truth: str = ""
@@ -53,25 +53,25 @@ class ImportedRun:
     # The tool, for the header.
     tool: str
     version: str = ""
-    # The metric that the tool itself takes for its verdict; None where it leaves that open.
+    # The metric that the tool uses as its verdict; None if it has none.
     verdict: str | None = None
-    # Whether --success-at is a bar for its marks; else it was one for the scores, or has nothing to say.
+    # Whether --success-at is a threshold for the marks; otherwise it was one for the scores, or does not apply.
     graded: bool = True
     task: str = LABEL.name
     params: Mapping[str, Any] = field(default_factory=dict)
-    # What is not there although it should be; refused by default.
+    # What is missing from the results; refused by default.
     missing: str = ""
-    # Whether the ids are those that --id asks for already.
+    # Whether --id has been applied to the ids already.
     keyed: bool = False
-    # What a user should know.
+    # Notes for the user.
     notes: Sequence[str] = ()
-    # Where the reader came from, if it is not built in.
+    # The plug-in that the reader came from, if any.
     plugin: Plugin | None = None
 
 
 @dataclass(frozen=True)
 class TableColumns:
-    """Which columns of a table say what."""
+    """Which column of a table holds what."""
 
     id: str | None = None
     expect: str | None = None
@@ -100,20 +100,20 @@ class ImportOptions(OptionSet):
     """What the user says about an import."""
 
     reader: str | None = option(
-        "--from", default=None, metavar="NAME", help="The tool that wrote it, where that cannot be told by the content."
+        "--from", default=None, metavar="NAME", help="The tool that wrote it, if the content does not show it."
     )
     metric: str | None = option("--metric", default=None, metavar="NAME", help="Which of several metrics decides.")
     success_at: float | None = option(
         "--success-at", default=None, parse=_finite, metavar="X",
-        help="Partial credit: an answer is right from X on.",
+        help="Partial credit: an answer is right if its mark is at least X.",
     )  # fmt: skip
-    id: str | None = _column("--id", "The case; also for other tools, whose own ids are positions.")
+    id: str | None = _column("--id", "The case; also for tools whose own ids are only positions.")
     expect: str | None = _column("--expect", "Tables: the right answer.")
     actual: str | None = _column("--actual", "Tables: the answer given.")
     score: str | None = _column("--score", "Tables: its score.")
     success: str | None = _column("--success", "Tables: whether it was right.")
     positive: str | None = _column(
-        "--positive", "Tables: whether the claim is true and should be accepted (true where not named)."
+        "--positive", "Tables: whether the claim is true and should be accepted (true by default)."
     )
     repeat: str | None = _column("--repeat", "Tables: which of several answers to the same case.")
     values: tuple[str, ...] = option(
@@ -124,14 +124,12 @@ class ImportOptions(OptionSet):
         "--positive-label", default=None, metavar="LABEL",
         help="Predictions: the class to detect; all others are negative.",
     )  # fmt: skip
-    stratum: str | None = _column("--stratum", "Groups that are fixed; several with commas between them.")
+    stratum: str | None = _column("--stratum", "Groups that are fixed; separate several with commas.")
     psu: str | None = _column("--psu", "Groups that were drawn: subjects, documents, repositories.")
-    test: str | None = option(
-        "--test", default=None, metavar="NAME", help="Name of the test; by default that of the task."
-    )
+    test: str | None = option("--test", default=None, metavar="NAME", help="Name of the test; by default, of the task.")
     version: str | None = option("--test-version", default=None, metavar="TEXT", help="Its version.")
     algorithm: str | None = option(
-        "--algorithm", default=None, metavar="NAME", help="Name of the algorithm; by default that of the model."
+        "--algorithm", default=None, metavar="NAME", help="Name of the algorithm; by default, of the model."
     )
     partial: bool = option("--partial", default=False, help="Import a log that is incomplete.")
 
@@ -142,24 +140,24 @@ class ImportOptions(OptionSet):
 
     @property
     def judging(self) -> list[str]:
-        """Options that make any file a table of one's own."""
+        """The options that make any file a table, by naming its columns."""
         names = ("expect", "actual", "score", "success", "positive", "repeat")
         return [name for name in names if getattr(self, name) is not None]
 
     @property
     def groups(self) -> list[str]:
-        """Columns that the design may mean; a name with a comma in it may be one or several."""
-        given = [name for name in (self.stratum, self.psu) if name is not None]
-        return [*given, *(part.strip() for name in given if "," in name for part in name.split(","))]
+        """Columns that the design may mean; a name with a comma may be one column or several."""
+        names = [name for name in (self.stratum, self.psu) if name is not None]
+        return [*names, *(part.strip() for name in names if "," in name for part in name.split(","))]
 
 
 @dataclass(frozen=True)
 class Reader:
     """An importer: it reads the files of one tool.
 
-    `what` is what such a file is called in messages, as in "a log of inspect_ai"; `sniff` looks at the content of a
-    file, never at its name. `takes_columns`: whether users may say which columns hold what. A tool that writes several
-    kinds of files has a reader of the same name for each.
+    `what` describes such a file in messages, such as "a log of inspect_ai"; `sniff` recognises it by its content, never
+    by its name. `takes_columns`: whether users may say which column holds what. A tool that writes several kinds of
+    files has a reader with the same name for each.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Any table, CSV or JSON lines: a row for each answer, columns named by the user or known by their usual names."""
+"""Any table, CSV or JSON lines: one row per answer, columns named by the user or recognised by their usual names."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ def is_list(file: ForeignFile) -> bool:
 
 
 def read_delimited(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
-    """A table with commas, tabs, semicolons or bars, whichever its header has most of."""
+    """A table with commas, tabs, semicolons or bars, whichever is most frequent in its header."""
     line = source.start.split(b"\n")[0]
     delimiter = max(_DELIMITERS, key=lambda mark: line.count(mark.encode()))
     try:
@@ -82,14 +82,16 @@ def _table(source: ForeignFile, rows: _Rows, options: ImportOptions) -> Imported
     fields = guess_columns(options.columns, header)
     if fields.success is None and fields.actual is None and fields.score is None:
         raise ForeignError(
-            f"{source.name}: cannot tell which column says what; name them with --success, "
+            f"{source.name}: cannot tell which column holds what; name them with --success, "
             f"or --expect and --actual; columns: {', '.join(flat(rows[0][1])) or 'none'}"
         )
     values = split_names(options.values, lambda name: _is_column(rows, name))
     _check_columns(source, rows, [fields.actual, fields.score, *values])
     reader = _RowReader(source, fields, options, values)
     results = list(reader.results(rows))
-    notes = [] if fields.id is not None else ["no column of ids: rows are matched by their number; --id names one"]
+    notes = (
+        [] if fields.id is not None else ["no column of ids, so rows are matched by their number; name one with --id"]
+    )
     imported = ImportedRun(source.name, UNNAMED, source.stem, results, tool="a table", keyed=True, notes=notes)
     if fields.success is None and fields.positive is None and fields.expect is not None:
         return Predictions(imported, options, probabilities(header)).judged()
@@ -101,7 +103,7 @@ def _is_column(rows: _Rows, name: str) -> bool:
 
 
 def _check_columns(source: ForeignFile, rows: _Rows, names: Sequence[str | None]) -> None:
-    """A row may lack its answer or its score, a refusal, or a value; not all of them."""
+    """A row may lack its answer, its score (a refusal) or a value, but not all rows may."""
     for name in names:
         if name is not None and not _is_column(rows, name):
             raise ForeignError(f"{source.name}: no column '{name}'; {nearest(name, flat(rows[0][1]))}")
@@ -109,7 +111,7 @@ def _check_columns(source: ForeignFile, rows: _Rows, names: Sequence[str | None]
 
 @dataclass(frozen=True)
 class _RowReader:
-    """Reads rows by the columns that were settled on."""
+    """Reads rows, given which column holds what."""
 
     source: ForeignFile
     fields: TableColumns
@@ -118,12 +120,12 @@ class _RowReader:
     values: Sequence[str]
 
     def results(self, rows: _Rows) -> Iterator[ImportedAnswer]:
-        """A result a row."""
+        """One result per row."""
         for number, (place, row) in enumerate(rows, 1):
             yield self._result(place, row, number)
 
     def finish(self, imported: ImportedRun) -> ImportedRun:
-        """With the verdict, and the threshold where it was the score that decided."""
+        """The run with its verdict, and with the threshold if the score decided."""
         if self.fields.success is not None:
             return replace(imported, verdict=self.fields.success)
         if self.fields.actual is not None:
@@ -155,22 +157,24 @@ class _RowReader:
         return None if value is NOWHERE else value
 
     def _columns(self, row: _Row) -> _Row:
-        """What is of the case, and what the design asks for, whatever it is and however many there are."""
+        """The columns of the case, and all that the design needs."""
         used = set(vars(self.fields).values())
         columns = {name: value for name, value in flat(row).items() if name not in used}
         named = ((name, find(row, name)) for name in self.options.groups)
         return columns | {name: value for name, value in named if isinstance(value, str | int | float)}
 
     def _marks(self, values: Mapping[str, Any], positive: bool, place: str) -> dict[str, float | None]:
-        """The verdict of the table; else whether what was accepted should have been."""
+        """The verdict of the table, or else whether the answer was accepted if and only if it should be."""
         if self.fields.success is not None:
             return {self.fields.success: as_mark(values["success"], f"{place}: {self.fields.success}")}
         if self.fields.actual is not None:
             if self.fields.expect is None:
-                raise ForeignError(f"{self.source.name}: --actual needs --expect, or --success says what was right")
+                raise ForeignError(f"{self.source.name}: --actual needs --expect or --success")
             return {CORRECT: float((as_text(values["actual"]) == as_text(values["expect"])) == positive)}
         if self.options.success_at is None:
-            raise ForeignError(f"{self.source.name}: a score alone needs --success-at X, the score that is accepted")
+            raise ForeignError(
+                f"{self.source.name}: a score alone needs --success-at X, the lowest score that is accepted"
+            )
         score = as_mark(values["score"], f"{place}: {self.fields.score}")
         return {CORRECT: float((score is not None and score >= self.options.success_at) == positive)}
 
@@ -187,19 +191,19 @@ class _RowReader:
         return int(mark)
 
 
-# The first that a table has is taken. Compared in lower case, blanks and dashes as underscores.
+# The first that a table has counts. Compared in lower case, with blanks and dashes as underscores.
 _IDS = ("id", "case_id", "sample_id", "instance_id", "doc_id", "idx", "index", "unnamed:_0", "")
 _TRUE = ("y_true", "true_label", "ground_truth", "expect", "expected", "true", "truth", "gold", "target", "label")
 _PREDICTED = ("y_pred", "predicted_label", "pred_label", "predicted", "prediction", "pred")
 _SCORES = ("y_score", "y_prob", "y_proba", "score", "probability", "decision_function")
 _SUCCESSES = ("success", "correct", "is_correct", "passed", "resolved")
-# In tutorials the truth ("actual and predicted"), elsewhere the answer ("expected and actual").
+# In tutorials it is the truth ("actual and predicted"), elsewhere the answer ("expected and actual").
 _EITHER = "actual"
 PROBABILITIES = ("proba_", "prob_")
 
 
 def guess_columns(named: TableColumns, header: Iterable[str]) -> TableColumns:
-    """The named columns, and for the rest the usual ones; nothing is guess_columns beside columns that decide."""
+    """The named columns, and the usual ones for the rest; nothing is guessed if a column that decides is named."""
     names = {_plain(name): name for name in reversed(list(header))}
     fields = replace(named, id=named.id or _first(_IDS, names))
     if any((named.expect, named.actual, named.score, named.success)):
@@ -219,12 +223,12 @@ def _plain(name: str) -> str:
     return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
-def _first(wanted: Iterable[str], names: Mapping[str, str]) -> str | None:
-    return next((names[name] for name in wanted if name in names), None)
+def _first(candidates: Iterable[str], names: Mapping[str, str]) -> str | None:
+    return next((names[name] for name in candidates if name in names), None)
 
 
 def probabilities(header: Iterable[str]) -> dict[str, str]:
-    """Columns with a probability a class, by class."""
+    """The columns with the probability of each class, by class."""
     return {
         name[len(prefix) :]: name
         for name in header

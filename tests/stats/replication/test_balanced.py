@@ -1,4 +1,4 @@
-"""Balanced replicates against the textbook variance, which they must equal exactly, and against their own factors."""
+"""Balanced replicates against the textbook variance, which they must equal exactly, and against their factors."""
 
 import numpy as np
 import pytest

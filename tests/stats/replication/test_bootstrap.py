@@ -23,7 +23,7 @@ def test_all_resamples_give_the_textbook_variance() -> None:
     assert bootstrap.df == 4
 
 
-def test_draws_are_units_of_their_stratum_one_fewer_than_there_are() -> None:
+def test_each_stratum_draws_one_unit_fewer_than_it_has() -> None:
     sample = make_sample(20, strata=np.repeat([1, 2, 3, 4], [2, 3, 3, 12]))
     bootstrap = rescaled_bootstrap(sample, rng=np.random.default_rng(1), replicates=150)
     factors = np.concatenate(list(bootstrap.weights()))
@@ -35,7 +35,7 @@ def test_draws_are_units_of_their_stratum_one_fewer_than_there_are() -> None:
 
 
 def test_whole_units_are_drawn_and_the_variance_is_right() -> None:
-    """20,000 replicates: the variance's own error is sqrt(2 / 20,000) = 1 %; 4 % allowed."""
+    """20,000 replicates: the error of the variance is sqrt(2 / 20,000) = 1 %; 4 % allowed."""
     rng = np.random.default_rng(3)
     sample = make_sample(60, strata=np.repeat([0, 1, 2], 20), units=np.repeat(np.arange(15), 4))
     assert (sample.units, sample.strata) == (15, 3)

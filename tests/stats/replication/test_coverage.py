@@ -1,7 +1,7 @@
 """Coverage with 100 subjects of four cases and an intraclass correlation of 0.2, for new subjects and for the same.
 
-Each subject has a rate of its own, beta-distributed about the mean; each case is a toss with the subject's rate. Of
-4,000 experiments a coverage of 95 % has a standard error of 0.35 %.
+Each subject has its own rate, beta-distributed about the mean; each case is a toss with the subject's rate. In 4,000
+experiments a coverage of 95 % has a standard error of 0.35 %.
 """
 
 import numpy as np
@@ -35,15 +35,15 @@ def tosses(rates: FloatArray, rng: np.random.Generator) -> FloatArray:
 
 
 def covered(replicates: Replicates, unit_values: FloatArray, truth: float) -> BoolArray:
-    """Whether the t interval of each experiment holds the truth; a rate of cases in equal numbers is linear."""
+    """Whether the t interval of each experiment contains the truth; with equally many cases a rate is linear."""
     n = SUBJECTS * CASES
     full = unit_values.sum(axis=0) / n
     se = np.sqrt(replicates.variance(replicates.totals(unit_values) / n, full))
     return np.asarray(np.abs(full - truth) <= student.ppf(0.975, replicates.df) * se)
 
 
-def given_out(sample: Sample, successes: FloatArray, truth: float) -> float:
-    """How often the limits that a user gets hold the truth: 2,000 experiments, as members of one statistic."""
+def reported_coverage(sample: Sample, successes: FloatArray, truth: float) -> float:
+    """How often the reported limits contain the truth: 2,000 experiments, as members of one statistic."""
     limits = make_estimates(sample, rate(successes[:, :2000])).limits
     return float(((limits.low <= truth) & (truth <= limits.high)).mean())
 
@@ -60,7 +60,7 @@ def test_for_new_subjects_only_the_cluster_interval_holds() -> None:
     limits = wilson(successes.sum(axis=0), np.full(EXPERIMENTS, SUBJECTS * CASES))
     binomial = ((limits.low <= MEAN) & (limits.high >= MEAN)).mean()
     assert 0.93 < cluster < 0.97
-    assert 0.93 < given_out(NEW_SUBJECTS, successes, MEAN) < 0.97
+    assert 0.93 < reported_coverage(NEW_SUBJECTS, successes, MEAN) < 0.97
     assert 0.80 < stratified < 0.85
     assert 0.84 < binomial < 0.90
 
@@ -72,17 +72,17 @@ def test_for_the_same_subjects_again_the_stratified_interval_holds() -> None:
     stratified = covered(balanced(THESE_SUBJECTS), successes, float(rates.mean())).mean()
     cluster = covered(delete_one(NEW_SUBJECTS), by_subject(successes), float(rates.mean())).mean()
     assert 0.93 < stratified < 0.97
-    assert 0.93 < given_out(THESE_SUBJECTS, successes, float(rates.mean())) < 0.97
+    assert 0.93 < reported_coverage(THESE_SUBJECTS, successes, float(rates.mean())) < 0.97
     assert cluster > 0.98
 
 
 @pytest.mark.parametrize("sample", [NEW_SUBJECTS, THESE_SUBJECTS], ids=["new", "same"])
-def test_the_estimate_as_a_user_gets_it_is_the_one_simulated(sample: Sample) -> None:
+def test_the_reported_estimate_is_the_simulated_one(sample: Sample) -> None:
     rng = np.random.default_rng(3)
     successes = tosses(subject_rates(rng, EXPERIMENTS), rng)[:, :1]
-    found = make_estimate(sample, rate(successes[:, 0]))
+    result = make_estimate(sample, rate(successes[:, 0]))
     values = by_subject(successes) if sample is NEW_SUBJECTS else successes
     design = delete_one(sample) if sample is NEW_SUBJECTS else balanced(sample)
     expected = np.sqrt(design.variance(design.totals(values) / 400, values.sum(axis=0) / 400))
-    assert found.se == pytest.approx(expected[0], rel=1e-10)
-    assert found.df == design.df
+    assert result.se == pytest.approx(expected[0], rel=1e-10)
+    assert result.df == design.df

@@ -1,11 +1,11 @@
-"""Several estimates at once: members and contrasts must be those of single estimates, by every method."""
+"""Several estimates at once: members and contrasts must equal those of single estimates, by every method."""
 
 from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from scipy.stats import t as student
@@ -33,6 +33,7 @@ from harness.stats.replication.statistic import (
     shares,
     total,
 )
+from tests.simulation import examples
 
 METHODS = ["auto", "brr", "jackknife", "group-jackknife", "bootstrap", "linearised"]
 
@@ -52,7 +53,7 @@ def quadratic(totals: npt.NDArray[np.complex128]) -> npt.NDArray[np.complex128]:
 
 
 def of_columns(kind: str, successes: FloatArray) -> Callable[[list[int]], Statistic]:
-    """A statistic of each kind, of the algorithms asked for."""
+    """A statistic of each kind, for the chosen algorithms."""
     inside = successes[:, :1]
 
     def members(chosen: list[int]) -> Statistic:
@@ -73,23 +74,23 @@ def of_columns(kind: str, successes: FloatArray) -> Callable[[list[int]], Statis
     return members
 
 
-def same_choice(found: Estimate, single: Estimate) -> None:
+def same_choice(result: Estimate, single: Estimate) -> None:
     for name in ("method", "replicates", "groupings", "fay", "units", "strata", "cases", "confidence", "seed"):
-        assert getattr(found, name) == getattr(single, name)
+        assert getattr(result, name) == getattr(single, name)
 
 
-def same_estimate(found: Estimate, single: Estimate) -> None:
-    same_choice(found, single)
-    assert found.value == pytest.approx(single.value, rel=1e-12, abs=1e-15)
-    assert (found.se, found.df) == pytest.approx((single.se, single.df), rel=1e-9)
-    assert found.interval is not None
+def same_estimate(result: Estimate, single: Estimate) -> None:
+    same_choice(result, single)
+    assert result.value == pytest.approx(single.value, rel=1e-12, abs=1e-15)
+    assert (result.se, result.df) == pytest.approx((single.se, single.df), rel=1e-9)
+    assert result.interval is not None
     assert single.interval is not None
-    assert (found.interval.low, found.interval.high) == pytest.approx(
+    assert (result.interval.low, result.interval.high) == pytest.approx(
         (single.interval.low, single.interval.high), rel=1e-9, abs=1e-12
     )
-    assert found.design_effect == (None if single.design_effect is None else pytest.approx(single.design_effect))
-    assert found.icc == (None if single.icc is None else pytest.approx(single.icc))
-    assert found.p_value == (None if single.p_value is None else pytest.approx(single.p_value, rel=1e-6))
+    assert result.design_effect == (None if single.design_effect is None else pytest.approx(single.design_effect))
+    assert result.icc == (None if single.icc is None else pytest.approx(single.icc))
+    assert result.p_value == (None if single.p_value is None else pytest.approx(single.p_value, rel=1e-6))
 
 
 @pytest.mark.parametrize("units", [2, 3, 6])
@@ -105,13 +106,13 @@ def test_members_and_differences_are_those_of_single_estimates(units: int, metho
     joint = make_estimates(sample, of([0, 1, 2]), replication)
     assert len(joint) == 3
     np.testing.assert_array_equal(joint.covariance, joint.covariance.T)
-    for member, found in enumerate(joint.all()):
+    for member, result in enumerate(joint.all()):
         single = make_estimate(sample, of([member]), replication)
         assert joint.values[member] == pytest.approx(single.value, rel=1e-12)
         assert joint.covariance[member, member] == pytest.approx(single.se**2, rel=1e-10)
         assert joint.se[member] == pytest.approx(single.se, rel=1e-10)
         assert single.p_value is None
-        same_estimate(found, single)
+        same_estimate(result, single)
         same_estimate(joint.one(member), single)
     pair = make_estimates(sample, of([0, 2]), replication).difference(0, 1)
     same_estimate(joint.difference(0, 2), pair)
@@ -122,7 +123,7 @@ def test_members_and_differences_are_those_of_single_estimates(units: int, metho
 @pytest.mark.parametrize("units", [2, 3, 6])
 @pytest.mark.parametrize("method", METHODS)
 def test_covariance_is_that_of_the_replicates(units: int, method: str) -> None:
-    """Members of every replicate, one by one, through the choice's own factors."""
+    """Members of every replicate, one by one, with the method's factors."""
     sample, successes = drawn(units)
     replication = Replication(method=method, replicates=60)
     joint = make_estimates(sample, rate(successes), replication)
@@ -143,7 +144,7 @@ def test_covariance_is_that_of_the_replicates(units: int, method: str) -> None:
     np.testing.assert_allclose(joint.covariance, want, rtol=1e-9, atol=1e-15)
 
 
-def test_a_difference_is_that_of_two_members() -> None:
+def test_a_difference_equals_that_of_two_members() -> None:
     sample, successes = drawn(2)
     joint = make_estimates(sample, rate(successes))
     same_estimate(joint.difference(0, 1), make_estimate(sample, difference(successes[:, 0], successes[:, 1])))
@@ -155,18 +156,18 @@ def test_differences_pair_by_pair() -> None:
     sample, successes = drawn(3)
     joint = make_estimates(sample, rate(successes))
     first, second = [0, 0, 1, 2], [1, 2, 2, 0]
-    for found, i, j in zip(joint.differences(first, second), first, second, strict=True):
-        assert found == joint.difference(i, j)
-        assert found.value == pytest.approx(joint.values[i] - joint.values[j], abs=1e-15)
+    for result, i, j in zip(joint.differences(first, second), first, second, strict=True):
+        assert result == joint.difference(i, j)
+        assert result.value == pytest.approx(joint.values[i] - joint.values[j], abs=1e-15)
 
 
 def test_p_of_a_difference_is_students() -> None:
     sample, successes = drawn(2)
-    found = make_estimate(sample, difference(successes[:, 0], successes[:, 1]))
-    assert found.p_value == pytest.approx(2 * student.sf(abs(found.value) / found.se, found.df), rel=1e-9)
+    result = make_estimate(sample, difference(successes[:, 0], successes[:, 1]))
+    assert result.p_value == pytest.approx(2 * student.sf(abs(result.value) / result.se, result.df), rel=1e-9)
 
 
-def test_limits_of_a_difference_hold_it_and_turn_over() -> None:
+def test_limits_of_a_difference_contain_it_and_mirror() -> None:
     sample, successes = drawn(6)
     joint = make_estimates(sample, rate(successes))
     one, other = joint.difference(0, 1).interval, joint.difference(1, 0).interval
@@ -178,18 +179,18 @@ def test_limits_of_a_difference_hold_it_and_turn_over() -> None:
 
 @pytest.mark.parametrize("units", [np.repeat(np.arange(20), 3), None], ids=["units", "independent"])
 @pytest.mark.parametrize("graded", [[0.5, 0.25], [0.9, 0.1], [0.75, 0.7]])
-def test_limits_of_a_difference_of_graded_marks_hold_it(
+def test_limits_of_a_difference_of_graded_marks_contain_it(
     graded: list[float], units: npt.NDArray[np.int64] | None
 ) -> None:
-    """Successes may be shares, such as of answers given several times."""
+    """Successes may be shares, such as shares of repeated answers."""
     rng = np.random.default_rng(2)
     marks = np.clip(np.array(graded) + rng.normal(0, 0.05, size=(60, 2)), 0, 1)
-    found = make_estimate(make_sample(60, units=units), difference(marks[:, 0], marks[:, 1]))
-    assert found.interval is not None
-    assert found.interval.low < found.value < found.interval.high
-    # 60 marks that vary by a twentieth, about means a twentieth apart and more, differ beyond doubt.
-    assert found.p_value is not None
-    assert found.p_value < 0.001
+    result = make_estimate(make_sample(60, units=units), difference(marks[:, 0], marks[:, 1]))
+    assert result.interval is not None
+    assert result.interval.low < result.value < result.interval.high
+    # 60 marks that vary by a twentieth, with means at least a twentieth apart, clearly differ.
+    assert result.p_value is not None
+    assert result.p_value < 0.001
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -197,53 +198,53 @@ def test_limits_of_a_difference_of_graded_marks_hold_it(
 def test_a_ratio_has_the_delta_methods_error(units: int, method: str) -> None:
     sample, successes = drawn(units)
     joint = make_estimates(sample, rate(successes), Replication(method=method, replicates=60))
-    found = joint.ratio(0, 1)
-    assert found is not None
+    result = joint.ratio(0, 1)
+    assert result is not None
     (x, y), c = joint.values[:2], joint.covariance
     log_variance = c[0, 0] / x**2 + c[1, 1] / y**2 - 2 * c[0, 1] / (x * y)
-    assert found.value == pytest.approx(x / y, rel=1e-12)
-    assert found.se == pytest.approx(x / y * np.sqrt(log_variance), rel=1e-9)
-    t = student.ppf(0.975, found.df)
-    assert found.interval is not None
-    assert found.interval.low == pytest.approx(x / y * np.exp(-t * np.sqrt(log_variance)), rel=1e-9)
-    assert found.interval.high == pytest.approx(x / y * np.exp(t * np.sqrt(log_variance)), rel=1e-9)
-    assert found.p_value == pytest.approx(2 * student.sf(abs(np.log(x / y)) / np.sqrt(log_variance), found.df))
-    same_choice(found, joint.one(0))
+    assert result.value == pytest.approx(x / y, rel=1e-12)
+    assert result.se == pytest.approx(x / y * np.sqrt(log_variance), rel=1e-9)
+    t = student.ppf(0.975, result.df)
+    assert result.interval is not None
+    assert result.interval.low == pytest.approx(x / y * np.exp(-t * np.sqrt(log_variance)), rel=1e-9)
+    assert result.interval.high == pytest.approx(x / y * np.exp(t * np.sqrt(log_variance)), rel=1e-9)
+    assert result.p_value == pytest.approx(2 * student.sf(abs(np.log(x / y)) / np.sqrt(log_variance), result.df))
+    same_choice(result, joint.one(0))
     turned = joint.ratio(1, 0)
     assert turned is not None
     assert turned.interval is not None
-    assert turned.p_value == pytest.approx(found.p_value)
+    assert turned.p_value == pytest.approx(result.p_value)
     assert (turned.interval.low, turned.interval.high) == pytest.approx(
-        (1 / found.interval.high, 1 / found.interval.low), rel=1e-9
+        (1 / result.interval.high, 1 / result.interval.low), rel=1e-9
     )
 
 
 def test_a_ratio_is_that_of_the_two_totals() -> None:
-    """The twin without a delta method: the quotient of the two rates as a statistic of its own, linearised.
+    """The twin without a delta method: the quotient of the two rates as a separate statistic, linearised.
 
     Their common denominator cancels, so that it is the ratio of two totals, which R's svyratio has.
     """
     sample, successes = drawn(6)
     replication = Replication(method="linearised")
-    found = make_estimates(sample, rate(successes), replication).ratio(0, 1)
+    result = make_estimates(sample, rate(successes), replication).ratio(0, 1)
     twin = make_estimate(sample, ratio(successes[:, 0], successes[:, 1]), replication)
-    assert found is not None
-    assert (found.value, found.se) == pytest.approx((twin.value, twin.se), rel=1e-9)
+    assert result is not None
+    assert (result.value, result.se) == pytest.approx((twin.value, twin.se), rel=1e-9)
 
 
-def test_a_ratio_by_replication_comes_near_the_quotient_of_each_replicate() -> None:
+def test_a_ratio_by_replication_is_near_the_quotient_of_each_replicate() -> None:
     """They differ to second order in 1 / units, of which there are 300."""
     rng = np.random.default_rng(4)
     successes = rng.binomial(1, [0.8, 0.6], size=(600, 2)).astype(float)
     sample = make_sample(600, strata=np.repeat(np.arange(150), 4), units=np.repeat(np.arange(300), 2))
-    found = make_estimates(sample, rate(successes)).ratio(0, 1)
-    assert found is not None
+    result = make_estimates(sample, rate(successes)).ratio(0, 1)
+    assert result is not None
     halves = balanced(sample, complements=True)
     quotients = replicate_estimates(halves, sample, ratio(successes[:, 0], successes[:, 1]))
-    assert found.se**2 == pytest.approx(float(halves.variance(quotients[:, 0], found.value)), rel=0.03)
+    assert result.se**2 == pytest.approx(float(halves.variance(quotients[:, 0], result.value)), rel=0.03)
 
 
-def test_a_ratio_to_nothing_is_none_and_one_without_variance_has_no_interval() -> None:
+def test_a_ratio_to_0_is_none_and_one_without_variance_has_no_interval() -> None:
     sample, successes = drawn(2)
     joint = make_estimates(sample, rate(np.stack([successes[:, 0], 0 * successes[:, 0], successes[:, 0]], axis=1)))
     assert joint.ratio(0, 1) is None
@@ -256,13 +257,13 @@ def test_a_ratio_to_nothing_is_none_and_one_without_variance_has_no_interval() -
 def test_equality_is_the_wald_test_of_values_and_covariance() -> None:
     sample, successes = drawn(6)
     joint = make_estimates(sample, rate(successes), Replication("jackknife"))
-    found = joint.equality()
+    result = joint.equality()
     want = equal_rates(joint.values, joint.covariance, df=joint.design_df)
-    assert (found.statistic, found.df, found.p_chi2) == pytest.approx((want.statistic, want.df, want.p_chi2))
+    assert (result.statistic, result.df, result.p_chi2) == pytest.approx((want.statistic, want.df, want.p_chi2))
     pair = joint.difference(1, 2)
     two = joint.equality(np.eye(3)[[1, 2]])
     assert (two.statistic, two.df, two.p_value) == pytest.approx(((pair.value / pair.se) ** 2, 1, pair.p_value))
-    # Contrasts in place of members: are two gaps the same.
+    # Contrasts in place of members: whether two gaps are equal.
     gaps = np.array([[1.0, -1, 0], [0, 1, -1]])
     both = joint.equality(gaps)
     curve = np.array([1.0, -2, 1])
@@ -279,7 +280,7 @@ def test_covariance_has_the_variances_on_its_diagonal(lone: str) -> None:
 
 
 def swapped(sample: Sample, flips: npt.NDArray[np.int64]) -> Sample:
-    """The same sample, its two units a stratum called the other way round in some strata."""
+    """The same sample, with the order of the two units swapped in some strata."""
     unit = sample.unit_of_case
     names = unit ^ flips[sample.stratum_of_unit[unit]]
     return make_sample(sample.cases, strata=sample.stratum_of_unit[unit], units=names, weights=sample.weights)
@@ -293,9 +294,9 @@ def of_two_units(strata: int, seed: int) -> tuple[Sample, FloatArray]:
 
 
 @given(strata=st.integers(1, 40), seed=st.integers(0, 1000))
-@settings(max_examples=40)
+@examples(40)
 def test_swapping_the_units_of_all_strata_changes_nothing(strata: int, seed: int) -> None:
-    """Which units are called the first does not matter to a rate of units of unequal size: complements are there."""
+    """With complements, the order of units does not matter to a rate of units of unequal size."""
     sample, successes = of_two_units(strata, seed)
     moved = swapped(sample, np.ones(strata, dtype=np.int64))
     for statistic in (rate(successes), rate(successes, within=(1 + successes[:, 1]) / 2)):
@@ -305,9 +306,9 @@ def test_swapping_the_units_of_all_strata_changes_nothing(strata: int, seed: int
 
 
 @given(strata=st.integers(1, 3), seed=st.integers(0, 1000), flips=st.integers(0, 7))
-@settings(max_examples=40)
+@examples(40)
 def test_up_to_three_strata_any_swap_changes_nothing(strata: int, seed: int, flips: int) -> None:
-    """Half-samples with their complements are then all there are."""
+    """Half-samples with their complements are then all half-samples."""
     sample, successes = of_two_units(strata, seed)
     moved = swapped(sample, (flips >> np.arange(strata)) & 1)
     one, other = make_estimates(sample, rate(successes)), make_estimates(moved, rate(successes))
@@ -317,23 +318,23 @@ def test_up_to_three_strata_any_swap_changes_nothing(strata: int, seed: int, fli
 
 @pytest.mark.parametrize("strata", [5, 7, 10, 20])
 def test_names_of_units_matter_little(strata: int) -> None:
-    """Without complements the error of a ratio goes up and down by several percent with the names of its units."""
+    """Without complements the error of a ratio changes by several percent with the names of its units."""
     rng, spread = np.random.default_rng(strata), []
     for complements in (True, False):
-        found = []
+        result = []
         for seed in range(10):
             sample, successes = of_two_units(strata, seed)
             errors = [
                 make_estimate(swapped(sample, rng.integers(0, 2, strata)), rate(successes[:, 0]), replication).se
                 for replication in [Replication(complements=complements)] * 8
             ]
-            found.append(np.std(errors) / np.mean(errors))
-        spread.append(float(np.mean(found)))
+            result.append(np.std(errors) / np.mean(errors))
+        spread.append(float(np.mean(result)))
     assert spread[0] < spread[1] / 3
     assert spread[0] < 0.015
 
 
-def test_complements_leave_what_is_linear_alone() -> None:
+def test_complements_do_not_change_linear_statistics() -> None:
     sample, successes = of_two_units(6, 1)
     plain, both = (make_estimate(sample, total(successes[:, 0]), Replication(complements=c)) for c in (False, True))
     assert (plain.se, plain.replicates) == (both.se, both.replicates)
@@ -350,24 +351,24 @@ def test_complements_leave_what_is_linear_alone() -> None:
 
 
 @pytest.mark.parametrize("units", [3, 4, 5, 7, 13])
-def test_a_ratio_of_more_than_two_units_takes_the_textbook_variance(units: int) -> None:
+def test_a_ratio_of_more_than_two_units_uses_the_textbook_variance(units: int) -> None:
     """Balanced replicates with Fay's 0.5 make such errors too small, and depend on the names of units."""
     sample, successes = drawn(units)
     inside = successes[:, 1]
     for statistic in (rate(successes[:, 0], within=inside), ratio(successes[:, 0], inside), rate(successes[:, 0])):
-        found = make_estimate(sample, statistic)
+        result = make_estimate(sample, statistic)
         linear = make_estimate(sample, statistic, Replication("linearised"))
-        assert (found.method, found.groupings, found.replicates, found.fay) == ("brr", "all", None, 0.0)
-        assert (found.se, found.df) == pytest.approx((linear.se, linear.df), rel=1e-12)
-    # Asked for Fay's rho, or linear, balanced replicates serve.
+        assert (result.method, result.groupings, result.replicates, result.fay) == ("brr", "all", None, 0.0)
+        assert (result.se, result.df) == pytest.approx((linear.se, linear.df), rel=1e-12)
+    # With Fay's rho given, or for linear statistics, balanced replicates are used.
     assert make_estimate(sample, rate(successes[:, 0], within=inside), Replication(fay=0.5)).groupings is None
     assert make_estimate(sample, total(successes[:, 0])).groupings is None
     assert make_estimate(sample, total(successes[:, 0])).replicates is not None
 
 
 @pytest.mark.parametrize("method", ["linearised", "jackknife", "bootstrap"])
-def test_df_of_a_domain_are_its_units_less_their_strata(method: str) -> None:
-    """As R's survey has it for a subset: strata and units without a case of it do not count."""
+def test_df_of_a_domain_are_its_units_minus_their_strata(method: str) -> None:
+    """As in R's survey for a subset: strata and units without any of its cases do not count."""
     strata = np.repeat([0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3], 2)
     unit = np.repeat(np.arange(12), 2)
     sample = make_sample(24, strata=strata, units=unit)
@@ -382,7 +383,7 @@ def test_df_of_a_domain_are_its_units_less_their_strata(method: str) -> None:
     assert [one.df for one in joint.all()] == [3, 8]
     assert joint.difference(0, 1).df == 3
     assert make_estimate(sample, rate(successes, within=domain), replication).df == 3
-    # A unit with one case of the domain is in it; one whose cases weigh nothing is not.
+    # A unit with one case of the domain is in it; one whose cases have weight 0 is not.
     half = domain * (np.arange(24) % 2)
     assert make_estimate(sample, rate(successes, within=half), replication).df == 3
     light = make_sample(24, strata=strata, units=unit, weights=np.where(unit == 1, 0.0, 1.0))
@@ -409,36 +410,36 @@ def test_shares_of_the_same_cases_are_a_rate() -> None:
     sample, successes = drawn(3)
     inside = successes[:, 2]
     for counted in (np.ones(len(inside)), inside):
-        found = shares([successes[:, 0], successes[:, 1]], [counted, counted.copy()])
+        result = shares([successes[:, 0], successes[:, 1]], [counted, counted.copy()])
         want = rate(successes[:, :2]) if counted.all() else rate(successes[:, :2], within=counted)
-        np.testing.assert_array_equal(found.columns, want.columns)
-        np.testing.assert_array_equal(full_values(sample, found), full_values(sample, want))
+        np.testing.assert_array_equal(result.columns, want.columns)
+        np.testing.assert_array_equal(full_values(sample, result), full_values(sample, want))
 
 
 @pytest.mark.parametrize("units", [2, 3, 6])
 def test_shares_of_different_cases_are_single_rates(units: int) -> None:
-    """Groups of cases, say: each with its own denominator, and a covariance between them."""
+    """Such as groups of cases: each has its own denominator, and they have a covariance."""
     sample, successes = drawn(units)
     group = np.arange(sample.cases) % 2 == 0
-    found = make_estimates(
+    result = make_estimates(
         sample, shares([successes[:, 0] * group, successes[:, 0] * ~group], [group, ~group]), Replication("linearised")
     )
     for member, inside in enumerate((group, ~group)):
         single = make_estimate(sample, rate(successes[:, 0], within=inside), Replication("linearised"))
-        assert (found.values[member], found.se[member]) == pytest.approx((single.value, single.se), rel=1e-10)
-        assert found.one(member).df == single.df
+        assert (result.values[member], result.se[member]) == pytest.approx((single.value, single.se), rel=1e-10)
+        assert result.one(member).df == single.df
     w, y = sample.weights, successes[:, 0]
     scores = [
         np.where(inside, w * (y - v), 0) / w[inside].sum()
-        for inside, v in ((group, found.values[0]), (~group, found.values[1]))
+        for inside, v in ((group, result.values[0]), (~group, result.values[1]))
     ]
     by_unit = np.stack([np.bincount(sample.unit_of_case, weights=score) for score in scores], axis=1)
     want = sum(units * np.cov(by_unit[sample.stratum_of_unit == h], rowvar=False) for h in range(6))
-    np.testing.assert_allclose(found.covariance, want, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(result.covariance, want, rtol=1e-9, atol=1e-15)
 
 
 def test_formulas_are_the_same_by_members_and_one_by_one() -> None:
-    """The complex step against the derivative on paper: of x^2 / (x + y), (x^2 + 2 x y, -x^2) / (x + y)^2."""
+    """The complex step against the analytic derivative of x^2 / (x + y): (x^2 + 2 x y, -x^2) / (x + y)^2."""
     sample, successes = drawn(6)
     columns = np.stack(
         [successes[:, 0] + 0.5, np.ones(sample.cases), successes[:, 1] + 0.5, np.ones(sample.cases)], axis=1
@@ -457,19 +458,19 @@ def test_independent_cases_have_the_textbook_covariance() -> None:
     successes = np.random.default_rng(5).binomial(1, [0.8, 0.6, 0.3], size=(50, 3)).astype(float)
     joint = make_estimates(make_sample(50), rate(successes))
     np.testing.assert_allclose(joint.covariance, np.cov(successes, rowvar=False) / 50, rtol=1e-10)
-    assert [found.design_effect for found in [*joint.all(), joint.difference(0, 2)]] == pytest.approx([1] * 4)
-    assert [found.icc for found in joint.all()] == [None] * 3
+    assert [result.design_effect for result in [*joint.all(), joint.difference(0, 2)]] == pytest.approx([1] * 4)
+    assert [result.icc for result in joint.all()] == [None] * 3
 
 
-def test_sign_flips_stand_beside_the_t_test() -> None:
-    """Five units that all say the same have p = 1/16, whatever Student's t makes of them."""
+def test_sign_flips_complement_the_t_test() -> None:
+    """Five units that all agree have p = 1/16, whatever Student's t gives."""
     a = np.concatenate([np.ones(20), [1, 0, 0, 0]])
     b = np.concatenate([np.tile([1, 1, 0, 0], 4), [1, 0, 0, 0], [0, 0, 0, 0]])
     joint = make_estimates(make_sample(24, units=np.repeat(np.arange(6), 4)), rate(np.stack([a, b], axis=1)))
-    found = joint.difference(0, 1)
+    result = joint.difference(0, 1)
     # Units differ by 2, 2, 2, 2, 3 and 1 cases: all on one side.
-    assert found.p_sign_flip == pytest.approx(2 / 2**6)
-    assert found.p_value == pytest.approx(2 * student.sf(found.value / found.se, 5))
+    assert result.p_sign_flip == pytest.approx(2 / 2**6)
+    assert result.p_value == pytest.approx(2 * student.sf(result.value / result.se, 5))
     assert joint.one(0).p_sign_flip is None
 
 
@@ -494,30 +495,30 @@ def joint_of(kind: str, confidence: float) -> Estimates:
 
 @pytest.mark.parametrize("confidence", [0.8, 0.9, 0.99])
 @pytest.mark.parametrize("kind", ["rate", "within", "ratio", "total", "smooth", "weights"])
-def test_limits_at_another_confidence_are_those_made_at_it(kind: str, confidence: float) -> None:
-    for found, want in zip(joint_of(kind, 0.95).all(), joint_of(kind, confidence).all(), strict=True):
-        assert found.at(0.95) == found.interval
-        assert found.at(confidence) == want.interval
+def test_limits_at_another_confidence_equal_those_computed_at_it(kind: str, confidence: float) -> None:
+    for result, want in zip(joint_of(kind, 0.95).all(), joint_of(kind, confidence).all(), strict=True):
+        assert result.at(0.95) == result.interval
+        assert result.at(confidence) == want.interval
     assert joint_of(kind, 0.95).at(confidence).difference(0, 2) == joint_of(kind, confidence).difference(0, 2)
     assert joint_of(kind, 0.95).at(confidence).ratio(0, 1) == joint_of(kind, confidence).ratio(0, 1)
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
 @pytest.mark.parametrize("kind", ["rate", "within", "ratio", "total", "smooth", "weights"])
-def test_limits_of_a_difference_at_another_confidence_are_those_made_at_it(kind: str, confidence: float) -> None:
-    found, want = joint_of(kind, 0.95).difference(0, 1), joint_of(kind, confidence).difference(0, 1)
-    other = found.at(confidence)
+def test_limits_of_a_difference_at_another_confidence_equal_those_computed_at_it(kind: str, confidence: float) -> None:
+    result, want = joint_of(kind, 0.95).difference(0, 1), joint_of(kind, confidence).difference(0, 1)
+    other = result.at(confidence)
     assert other is not None
     assert want.interval is not None
     assert (other.low, other.high) == pytest.approx((want.interval.low, want.interval.high), rel=1e-9)
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
-def test_limits_of_a_ratio_at_another_confidence_are_those_made_at_it(confidence: float) -> None:
-    found, want = joint_of("rate", 0.95).ratio(0, 1), joint_of("rate", confidence).ratio(0, 1)
-    assert found is not None
+def test_limits_of_a_ratio_at_another_confidence_equal_those_computed_at_it(confidence: float) -> None:
+    result, want = joint_of("rate", 0.95).ratio(0, 1), joint_of("rate", confidence).ratio(0, 1)
+    assert result is not None
     assert want is not None
-    other = found.at(confidence)
+    other = result.at(confidence)
     assert other is not None
     assert want.interval is not None
     assert (other.low, other.high) == pytest.approx((want.interval.low, want.interval.high), rel=1e-9)
@@ -527,18 +528,18 @@ def test_satterthwaite_of_a_difference_counts_the_strata_where_it_varies() -> No
     sample = make_sample(6, strata=np.repeat([1, 2], 3))
     columns = np.array([[0, 1, 5, 2, 2, 2], [0, 1, 5, 1, 2, 6], [0, 0, 0, 4, 0, 0]], dtype=float).T
     joint = make_estimates(sample, total(columns), Replication(df="satterthwaite"))
-    assert [found.df for found in joint.all()] == pytest.approx([2, 4, 2])
+    assert [result.df for result in joint.all()] == pytest.approx([2, 4, 2])
     # The first two differ in the second stratum only.
     assert joint.difference(0, 1).df == pytest.approx(2)
 
 
 def test_shapes_and_values_that_are_refused() -> None:
     sample = make_sample(4, strata=[1, 1, 2, 2])
-    with pytest.raises(ValueError, match="3 dimensions; give one value for each case"):
+    with pytest.raises(ValueError, match="3 dimensions; expected one value per case"):
         rate(np.ones((4, 2, 2)))
     with pytest.raises(ValueError, match="case 2 has 3"):
         rate([[1, 0], [1, 1], [0, 3], [1, 1]])
-    with pytest.raises(ValueError, match="has 5 cases and the sample 4"):
+    with pytest.raises(ValueError, match="has 5 cases, but the sample has 4"):
         make_estimates(sample, rate(np.ones((5, 2))))
     # A single column of successes is one member.
     assert len(make_estimates(sample, rate([1, 0, 1, 1]))) == 1
@@ -547,7 +548,7 @@ def test_shapes_and_values_that_are_refused() -> None:
 
 
 def test_independent_cases_of_one_weight_have_wilsons_newcombes_and_mcnemars() -> None:
-    """What everybody knows for the same cases: statsmodels has the first, scipy the sign test behind the last."""
+    """The well-known methods for the same cases: statsmodels has the first, scipy the sign test behind the last."""
     rng = np.random.default_rng(6)
     a, b = (rng.random(200) < 0.82).astype(float), (rng.random(200) < 0.74).astype(float)
     joint = make_estimates(make_sample(200), rate(np.stack([a, b], axis=1)))
@@ -559,7 +560,7 @@ def test_independent_cases_of_one_weight_have_wilsons_newcombes_and_mcnemars() -
     assert gap.p_value == pytest.approx(binomtest(only_a, only_a + only_b).pvalue)
     newcombe = paired_difference(PairTable.of(a, b)).interval
     assert (gap.interval.low, gap.interval.high) == pytest.approx((newcombe.low, newcombe.high))
-    # Weights that are all the same are no weights.
+    # Equal weights are the same as none.
     heavy = make_estimates(make_sample(200, weights=np.full(200, 0.1)), rate(np.stack([a, b], axis=1)))
     assert heavy.difference(0, 1).p_value == pytest.approx(gap.p_value)
     assert heavy.limits.low[0] == pytest.approx(own.interval.low, rel=1e-12)

@@ -1,4 +1,4 @@
-"""Finite fields and orthogonal arrays: the field axioms, full balance, and the bound that the papers state wrongly."""
+"""Finite fields and orthogonal arrays: the field axioms, full balance, and the papers' wrong bound."""
 
 import itertools
 
@@ -63,7 +63,7 @@ def test_every_pair_of_symbols_equally_often(levels: int, exponent: int) -> None
 
 
 @pytest.mark.parametrize(("levels", "exponent"), ARRAYS)
-def test_selected_is_what_the_rows_take(levels: int, exponent: int) -> None:
+def test_selected_sums_the_values_that_rows_select(levels: int, exponent: int) -> None:
     array = OrthogonalArray(levels, exponent)
     strata = array.columns - 1 or 1
     values = np.random.default_rng(7).normal(size=(strata, levels, 2))
@@ -78,7 +78,7 @@ def test_smallest_array() -> None:
 
 
 def textbook_share(levels: int, exponent: int, strata: int, rng: np.random.Generator) -> float:
-    """The replicate variance over the textbook variance, when so many strata are hung on the array's rotations."""
+    """The replicate variance over the textbook variance, with this many strata on the array's rotations."""
     array = OrthogonalArray(levels, exponent)
     values = rng.normal(size=(strata, levels))
     rows = array.rows(0, array.count, strata)
@@ -97,10 +97,10 @@ def test_the_papers_bound_is_too_high(levels: int, exponent: int) -> None:
 
 
 def test_too_many_strata_are_refused() -> None:
-    with pytest.raises(ValueError, match="serve 4 strata"):
+    with pytest.raises(ValueError, match="can balance at most 4"):
         OrthogonalArray(3, 2).selected(np.zeros((5, 3, 1)))
 
 
-def test_levels_that_are_no_prime_power() -> None:
-    with pytest.raises(ValueError, match="6 units a stratum"):
+def test_levels_that_are_not_a_prime_power() -> None:
+    with pytest.raises(ValueError, match="6 units per stratum"):
         orthogonal_array(6, 3)

@@ -1,4 +1,4 @@
-"""Half-samples by random grouping: unbiased for unequal halves, with the degrees of freedom that they claim."""
+"""Half-samples by random grouping: unbiased for unequal halves, with the stated degrees of freedom."""
 
 from itertools import combinations
 
@@ -25,12 +25,12 @@ def test_mean_over_all_groupings_is_the_textbook_variance(size: int) -> None:
     """Brute force: every way to choose the first half of one stratum."""
     values = np.random.default_rng(size).normal(size=size)
     first = size // 2
-    leans = []
+    offsets = []
     for chosen in combinations(range(size), first):
-        lean = np.full(size, -np.sqrt(first / (size - first)))
-        lean[list(chosen)] = np.sqrt((size - first) / first)
-        leans.append(lean)
-    halves = GroupedHalves(hadamard(2), np.array([size]), np.array(leans), 1.0)
+        offset = np.full(size, -np.sqrt(first / (size - first)))
+        offset[list(chosen)] = np.sqrt((size - first) / first)
+        offsets.append(offset)
+    halves = GroupedHalves(hadamard(2), np.array([size]), np.array(offsets), 1.0)
     variance = halves.variance(halves.totals(values), float(values.sum()))
     assert variance == pytest.approx(size * values.var(ddof=1), rel=1e-12)
 
@@ -50,8 +50,8 @@ def test_random_grouping_is_unbiased(size: int, fay: float) -> None:
 
 
 @pytest.mark.parametrize(("size", "plain"), [(3, 5 / 4), (4, 1), (5, 13 / 12)])
-def test_plain_factors_of_two_and_nothing_are_biased(size: int, plain: float) -> None:
-    """A half's mean in place of the roots is off by (m1^2 + m2^2) / (2 m1 m2): 25 % for halves of one and two."""
+def test_plain_factors_of_2_and_0_are_biased(size: int, plain: float) -> None:
+    """Factors of 2 and 0 in place of the roots are off by (m1^2 + m2^2) / (2 m1 m2): 25 % for halves of one and two."""
     values = np.random.default_rng(2).normal(size=size)
     squares = []
     for chosen in combinations(range(size), size // 2):
@@ -85,15 +85,15 @@ def test_totals_are_the_factors_times_the_values(fay: float) -> None:
 
 @pytest.mark.parametrize(("groupings", "size", "df"), [(1, 3, 8.0), (2, 3, 32 / 3), (2, 5, 12.8), (20, 5, 27.826)])
 def test_degrees_of_freedom(groupings: int, size: int, df: float) -> None:
-    """Of normal data 2 E[V]^2 / Var[V] is the df. 20,000 samples, 100 for each design: 1.3 % error."""
+    """For normal data the df is 2 E[V]^2 / Var[V]. 20,000 samples, 100 for each design: 1.3 % error."""
     sample, rng = strata_of(*[size] * 8), np.random.default_rng(13)
-    found = []
+    result = []
     for _ in range(200):
         halves = grouped_halves(sample, rng=rng, groupings=groupings)
         values = rng.normal(size=(sample.units, 100))
-        found.append(halves.variance(halves.totals(values), values.sum(axis=0)))
+        result.append(halves.variance(halves.totals(values), values.sum(axis=0)))
     assert halves.df == pytest.approx(df, rel=1e-3)
-    variances = np.concatenate(found)
+    variances = np.concatenate(result)
     assert variances.mean() == pytest.approx(sample.units, rel=0.03)
     assert 2 * variances.mean() ** 2 / variances.var() == pytest.approx(df, rel=0.06)
 

@@ -1,12 +1,12 @@
-"""Hadamard matrices: orthogonality, the column of ones, transforms against their rows, and which orders are reached."""
+"""Hadamard matrices: orthogonality, the column of ones, transforms against their rows, and the available orders."""
 
 import numpy as np
 import pytest
 
 from harness.stats.replication.hadamard import StoredHadamard, fast_length, hadamard, smallest_order
 
-# Orders below 1,000 that no Paley matrix nor its doubling reaches (OEIS A046116); products add none of them.
-OUT_OF_REACH = """
+# Orders below 1,000 without a Paley matrix or its doubling (OEIS A046116); products add none of them.
+UNAVAILABLE = """
 92 116 156 172 184 188 232 236 260 268 292 324 356 372 376 404 412 428 436 452 472 476 508 520 532 536 584 596 604 612
 652 668 712 716 732 756 764 772 808 836 852 856 872 876 892 904 932 940 944 952 956 964 980 988 996
 """
@@ -20,10 +20,10 @@ def orders_up_to(limit: int) -> list[int]:
     return orders
 
 
-def test_orders_that_are_reached() -> None:
+def test_available_orders() -> None:
     reached = orders_up_to(1000)
     assert reached[:2] == [2, 4]
-    assert [order for order in range(4, 1000, 4) if order not in reached] == [int(n) for n in OUT_OF_REACH.split()]
+    assert [order for order in range(4, 1000, 4) if order not in reached] == [int(n) for n in UNAVAILABLE.split()]
 
 
 @pytest.mark.parametrize("order", orders_up_to(260))
@@ -44,7 +44,7 @@ def test_transform_is_the_product_with_the_rows(order: int) -> None:
 
 @pytest.mark.parametrize("order", [order for order in orders_up_to(2001) if order > 260])
 def test_larger_orders_keep_lengths_and_sums(order: int) -> None:
-    """H^T H = n I if and only if |H x|^2 = n |x|^2 for all x; a random x would show the contrary."""
+    """H^T H = n I if and only if |H x|^2 = n |x|^2 for all x; a random x would reveal a violation."""
     values = np.random.default_rng(order).normal(size=(order, 2))
     moved = hadamard(order).transform(values)
     np.testing.assert_allclose((moved**2).sum(axis=0), order * (values**2).sum(axis=0), rtol=1e-12)
@@ -66,7 +66,7 @@ def test_beyond_two_thousand_strata_the_transform_is_fast(strata: int, order: in
     assert not isinstance(hadamard(order), StoredHadamard)
 
 
-def test_unreachable_order_says_so() -> None:
+def test_an_unavailable_order_is_refused() -> None:
     with pytest.raises(ValueError, match="order 92"):
         hadamard(92)
 

@@ -38,11 +38,11 @@ def test_delete_one_of_a_total_is_the_textbook_variance() -> None:
 @pytest.mark.parametrize("centre", ["full", "mean"])
 def test_units_without_strata_as_in_r(centre: Centre) -> None:
     cases = {key: np.array(values) for key, values in REFERENCE["input"].items()}
-    kept = ~np.isin(cases["stratum"], [2, 5, 8])
-    sample = make_sample(int(kept.sum()), units=cases["psu"][kept], weights=cases["w"][kept])
+    selected = ~np.isin(cases["stratum"], [2, 5, 8])
+    sample = make_sample(int(selected.sum()), units=cases["psu"][selected], weights=cases["w"][selected])
     expected = REFERENCE["one_stratum"][centre]
-    mean = make_estimate(sample, rate(cases["a"][kept]), Replication(centre=centre))
-    quotient = make_estimate(sample, ratio(cases["a"][kept], cases["b"][kept]), Replication(centre=centre))
+    mean = make_estimate(sample, rate(cases["a"][selected]), Replication(centre=centre))
+    quotient = make_estimate(sample, ratio(cases["a"][selected], cases["b"][selected]), Replication(centre=centre))
     assert (mean.method, mean.df) == ("jackknife", expected["df"])
     assert mean.se**2 == pytest.approx(expected["mean_variance"], rel=1e-10)
     assert quotient.se**2 == pytest.approx(expected["ratio_variance"], rel=1e-10)
@@ -71,24 +71,24 @@ def test_a_group_for_each_unit_is_delete_one() -> None:
 
 @pytest.mark.parametrize(("size", "groups"), [(3, 4), (4, 4), (5, 2), (5, 3), (6, 4)])
 def test_mean_over_all_deals_is_the_textbook_variance(size: int, groups: int) -> None:
-    """Brute force: every order in which one stratum can be dealt to the groups, more groups than units included."""
+    """Brute force: every way to deal one stratum to the groups, including more groups than units."""
     values = np.random.default_rng(size).normal(size=size)
-    found = []
+    result = []
     for order in permutations(range(size)):
         design = DeleteGroup(np.zeros(size, dtype=np.int64), np.array([size]), np.array(order) % groups, groups)
-        found.append(float(design.variance(design.totals(values), float(values.sum()))))
-    assert np.mean(found) == pytest.approx(size * values.var(ddof=1), rel=1e-12)
+        result.append(float(design.variance(design.totals(values), float(values.sum()))))
+    assert np.mean(result) == pytest.approx(size * values.var(ddof=1), rel=1e-12)
 
 
 def test_groups_are_unbiased_over_strata() -> None:
     """Cross terms of strata vanish on average: 4,000 deals, within 4 standard errors."""
     sample, rng = strata_of(2, 3, 7, 4), np.random.default_rng(3)
     values = rng.normal(size=16)
-    found = []
+    result = []
     for _ in range(4000):
         design = delete_group(sample, rng=rng, groups=4)
-        found.append(float(design.variance(design.totals(values), float(values.sum()))))
-    assert abs(np.mean(found) - textbook(sample, values)) < 4 * np.std(found) / np.sqrt(4000)
+        result.append(float(design.variance(design.totals(values), float(values.sum()))))
+    assert abs(np.mean(result) - textbook(sample, values)) < 4 * np.std(result) / np.sqrt(4000)
     assert design.df == 3
 
 

@@ -1,4 +1,4 @@
-"""Lone units: joins in a declared order, and R's other choices against R (tests/data/replication/lone_reference.R)."""
+"""Lone units: joins in a given order, and R's other choices against R (tests/data/replication/lone_reference.R)."""
 
 import json
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_jackknife_is_that_of_r(lone: str, centre: Centre) -> None:
     assert quotient.se**2 == pytest.approx(expected["ratio_variance"], rel=1e-10)
 
 
-def test_average_raises_the_others_share() -> None:
+def test_average_scales_up_the_other_strata() -> None:
     removed, averaged = (
         make_estimate(sample_of(lone), rate(CASES["a"]), Replication("jackknife")) for lone in ("remove", "average")
     )
@@ -64,16 +64,16 @@ def test_totals_are_the_factors_times_the_values(lone: str) -> None:
     np.testing.assert_allclose(replicates.totals(values), factors @ values, atol=1e-12)
 
 
-def test_balanced_replicates_carry_lone_units_along() -> None:
+def test_balanced_replicates_include_lone_units() -> None:
     strata = [1, 1, 2, 2, 3, 4, 4]
     sample = make_sample(7, strata=strata, lone="certainty")
     successes = np.array([1, 0, 1, 1, 1, 0, 1.0])
-    found = make_estimate(sample, rate(successes))
+    result = make_estimate(sample, rate(successes))
     # Each of the three pairs adds (difference / 7)^2; the lone unit adds nothing.
-    assert (found.method, found.replicates, found.df) == ("brr", 4, 3)
-    assert found.se**2 == pytest.approx(2 / 49, rel=1e-12)
+    assert (result.method, result.replicates, result.df) == ("brr", 4, 3)
+    assert result.se**2 == pytest.approx(2 / 49, rel=1e-12)
     by_weights = make_estimate(sample, WeightsStatistic(lambda w: float(w @ successes / w.sum())), Replication(fay=0.0))
-    assert by_weights.se == pytest.approx(found.se, rel=1e-12)
+    assert by_weights.se == pytest.approx(result.se, rel=1e-12)
 
 
 def test_pairs_a_triple_and_a_neighbour() -> None:
@@ -88,19 +88,19 @@ def test_pairs_a_triple_and_a_neighbour() -> None:
     assert joins(2, 2, 1) == [(1, 2)]
 
 
-def test_one_case_a_stratum_is_paired_by_name_and_named() -> None:
+def test_strata_of_one_case_are_joined_by_name_and_named() -> None:
     names = ["d", "a", "c", "b", "e"]
     sample = make_sample(5, strata=names)
     assert sample.collapsed == (("a", "b"), ("c", "d", "e"))
     assert sample.stratum_names == ("a+b", "c+d+e")
     successes = np.array([1, 1, 0, 0, 1.0])
-    found = make_estimate(sample, rate(successes))
+    result = make_estimate(sample, rate(successes))
     textbook = 2 * np.var([1, 0], ddof=1) + 3 * np.var([0, 1, 1], ddof=1)
-    assert found.se**2 == pytest.approx(textbook / 25, rel=1e-12)
-    assert (found.df, found.groupings, found.collapsed) == (3, "all", sample.collapsed)
+    assert result.se**2 == pytest.approx(textbook / 25, rel=1e-12)
+    assert (result.df, result.groupings, result.collapsed) == (3, "all", sample.collapsed)
 
 
-def test_a_declared_order_decides_the_pairs() -> None:
+def test_a_given_order_determines_the_pairs() -> None:
     sample = make_sample(4, strata=["a", "b", "c", "d"], order=[1, 3, 2, 4])
     assert sample.collapsed == (("a", "c"), ("b", "d"))
 
@@ -123,11 +123,11 @@ def test_a_single_unit_has_no_variance() -> None:
 
 
 def test_unknown_treatment() -> None:
-    with pytest.raises(ValueError, match="choose one of collapse, fail"):
+    with pytest.raises(ValueError, match="expected one of collapse, fail"):
         make_sample(2, lone="ignore")
 
 
-def test_joins_of_strata_that_are_not_neighbours() -> None:
+def test_joins_of_strata_that_are_not_adjacent() -> None:
     sample = make_sample(6, strata=["a", "b", "b", "c", "d", "d"])
     assert sample.collapsed == (("a", "c"),)
     assert sample.stratum_names == ("a+c", "b", "d")

@@ -1,4 +1,4 @@
-"""The sample: numbering by stratum, weighted sums, and the mistakes that it refuses."""
+"""The sample: numbering by stratum, weighted sums, and wrong input."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def test_units_are_numbered_stratum_by_stratum() -> None:
     np.testing.assert_array_equal(sample.stratum_sizes, [2, 2])
 
 
-def test_labels_that_start_afresh_in_every_stratum() -> None:
+def test_labels_that_are_reused_in_every_stratum() -> None:
     sample = make_sample(4, strata=[1, 1, 2, 2], units=[1, 2, 1, 2], nested=True)
     assert sample.units == 4
 
@@ -36,7 +36,12 @@ def test_weighted_sums_against_a_loop() -> None:
 
 @pytest.mark.parametrize(
     ("weights", "message"),
-    [([1, -1], "case 1 weighs -1"), ([np.nan, 1], "case 0 weighs nan"), ([0, 0], "all are zero"), ([1], "one weight")],
+    [
+        ([1, -1], "case 1 has weight -1"),
+        ([np.nan, 1], "case 0 has weight nan"),
+        ([0, 0], "all are zero"),
+        ([1], "one weight"),
+    ],
 )
 def test_weights_that_are_refused(weights: list[float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -54,6 +59,6 @@ def test_shapes_that_are_refused() -> None:
         unit_sums(make_sample(2), np.zeros((2, 1, 1)))
 
 
-def test_mixed_labels_are_taken_as_text() -> None:
+def test_mixed_labels_are_treated_as_text() -> None:
     sample = make_sample(4, strata=np.array(["a", 1, "a", 1], dtype=object))
     assert sample.stratum_names == ("1", "a")

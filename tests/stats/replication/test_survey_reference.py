@@ -1,4 +1,4 @@
-"""BRR, Fay, Taylor and cluster figures against R's survey package: tests/data/replication has them and the scripts."""
+"""BRR, Fay, Taylor and cluster figures against R's survey package; data and scripts are in tests/data/replication."""
 
 import json
 from pathlib import Path
@@ -54,7 +54,7 @@ def t_limits(value: float, se: float, df: float) -> list[float]:
 
 
 def halves_of(reference: dict[str, Any], fay: float) -> HalfSamples:
-    """R's own half-samples: a ratio's variance depends on which are taken."""
+    """R's half-samples: a ratio's variance depends on which are used."""
     chosen = np.array([[int(digit) for digit in row] for row in reference["psu1_selected"]]).T
     signs = np.concatenate([np.ones((len(chosen), 1)), 2 * chosen - 1], axis=1)
     return HalfSamples(StoredHadamard(signs.astype(np.int8)), chosen.shape[1], fay)
@@ -69,7 +69,7 @@ def test_brr_and_fay(design: dict[str, Any], fay: float, mse: bool) -> None:
     sample, halves = sample_of(design), halves_of(reference, fay)
     assert halves.df == expected["df"]
     for name, statistic in statistics_of(design).items():
-        # A contrast is the first member less the second, in the whole sample and in every half of it.
+        # A contrast is the first member minus the second, in the whole sample and in every half-sample.
         of, weights = (statistic.of, [1.0, -1.0]) if isinstance(statistic, MemberDifference) else (statistic, [1.0])
         estimate = float(full_values(sample, of) @ weights)
         estimates = replicate_estimates(halves, sample, of) @ weights
@@ -93,23 +93,23 @@ def test_covariance_of_two_means(design: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design["name"])
-def test_own_half_samples_agree_where_the_choice_does_not_matter(design: dict[str, Any]) -> None:
+def test_our_half_samples_agree_if_the_choice_does_not_matter(design: dict[str, Any]) -> None:
     """A total is linear: any set of half-samples in full balance gives the same variance."""
-    found = make_estimate(sample_of(design), total(design["a"]))
+    result = make_estimate(sample_of(design), total(design["a"]))
     expected = REFERENCE[design["name"]]["rho0_mseTRUE"]["total_a"]
-    assert found.method == "brr"
-    assert found.se**2 == pytest.approx(expected["variance"], rel=1e-10)
+    assert result.method == "brr"
+    assert result.se**2 == pytest.approx(expected["variance"], rel=1e-10)
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design["name"])
 def test_taylor(design: dict[str, Any]) -> None:
     reference = REFERENCE[design["name"]]
     for name, statistic in statistics_of(design).items():
-        found = make_estimate(sample_of(design), statistic, Replication(method="linearised"))
-        assert found.value == pytest.approx(reference["taylor"][name]["estimate"], rel=1e-10, abs=1e-10)
-        assert found.se == pytest.approx(reference["taylor"][name]["se"], rel=1e-10)
-        assert found.df == reference["df_linearised"]
-        assert (found.p_value is None) == isinstance(statistic, TotalsStatistic)
+        result = make_estimate(sample_of(design), statistic, Replication(method="linearised"))
+        assert result.value == pytest.approx(reference["taylor"][name]["estimate"], rel=1e-10, abs=1e-10)
+        assert result.se == pytest.approx(reference["taylor"][name]["se"], rel=1e-10)
+        assert result.df == reference["df_linearised"]
+        assert (result.p_value is None) == isinstance(statistic, TotalsStatistic)
     mean = make_estimate(sample_of(design), rate(design["a"]), Replication(method="linearised"))
     assert mean.design_effect == pytest.approx(reference["deff_a_replace"], rel=1e-10)
 
@@ -117,20 +117,20 @@ def test_taylor(design: dict[str, Any]) -> None:
 @pytest.mark.parametrize("cluster", CLUSTERS, ids=lambda cluster: cluster["name"])
 def test_cluster_standard_error_of_a_rate(cluster: dict[str, Any]) -> None:
     sample = make_sample(len(cluster["y"]), units=cluster["cluster"])
-    found = make_estimate(sample, rate(cluster["y"]), Replication(method="linearised"))
-    assert found.units == cluster["k"]
-    assert found.value == pytest.approx(cluster["p"], rel=1e-10)
-    assert found.se == pytest.approx(cluster["se_cluster"], rel=1e-10)
-    assert found.df == cluster["df_cluster"]
-    assert t_limits(found.value, found.se, found.df) == pytest.approx(cluster["ci95_t"], rel=1e-10)
-    assert found.interval is not None
-    assert found.interval.low < found.value < found.interval.high
-    assert found.design_effect == pytest.approx(cluster["deff_replace"], rel=1e-10)
+    result = make_estimate(sample, rate(cluster["y"]), Replication(method="linearised"))
+    assert result.units == cluster["k"]
+    assert result.value == pytest.approx(cluster["p"], rel=1e-10)
+    assert result.se == pytest.approx(cluster["se_cluster"], rel=1e-10)
+    assert result.df == cluster["df_cluster"]
+    assert t_limits(result.value, result.se, result.df) == pytest.approx(cluster["ci95_t"], rel=1e-10)
+    assert result.interval is not None
+    assert result.interval.low < result.value < result.interval.high
+    assert result.design_effect == pytest.approx(cluster["deff_replace"], rel=1e-10)
 
 
 def test_equal_clusters_jackknife_as_r_linearises() -> None:
     """With clusters of one size the rate is a plain mean of cluster means: the jackknife is exact."""
     cluster = CLUSTERS[0]
-    found = make_estimate(make_sample(len(cluster["y"]), units=cluster["cluster"]), rate(cluster["y"]))
-    assert (found.method, found.df, found.replicates) == ("jackknife", 19, 20)
-    assert found.se == pytest.approx(cluster["se_cluster"], rel=1e-10)
+    result = make_estimate(make_sample(len(cluster["y"]), units=cluster["cluster"]), rate(cluster["y"]))
+    assert (result.method, result.df, result.replicates) == ("jackknife", 19, 20)
+    assert result.se == pytest.approx(cluster["se_cluster"], rel=1e-10)

@@ -14,7 +14,7 @@ from harness.analysis.sampling import take_sample
 from harness.options import DesignOptions
 from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.replication.method import Replication
-from tests.comparing.made import aligned, transcript
+from tests.comparing.transcripts import aligned, transcript
 
 SCORE_TEST = {"task": "score"}
 
@@ -69,9 +69,9 @@ class World:
 
 
 def compare_files(
-    *paths: Path, design: DesignOptions | None = None, plan: Replication | None = None, **asked: Any
+    *paths: Path, design: DesignOptions | None = None, plan: Replication | None = None, **options: Any
 ) -> Comparison:
-    """The runs compared, with defaults for what is not said."""
-    request = CompareRequest(design=design or DesignOptions(), replication=plan or Replication(), **asked)
+    """Compare transcripts, with default options."""
+    request = CompareRequest(design=design or DesignOptions(), replication=plan or Replication(), **options)
     runs = aligned(*paths)
     return compare_aligned(runs, take_sample(runs, request.design), request)

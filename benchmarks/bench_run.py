@@ -1,6 +1,6 @@
-"""What the harness costs a case, beside bare loops that do the same work: `python -m benchmarks.bench_spine`.
+"""What the harness costs per case, against bare loops that do the same work: `python -m benchmarks.bench_run`.
 
-Each figure is the best of several turns, the two sides taking turns in one run, so that a noisy machine hits both.
+Wall time, the best of three turns.
 """
 
 import json
@@ -52,9 +52,9 @@ def main() -> None:
         million_cases()
 
 
-def report(what: str, harness: float, bare: float, mark: str) -> None:
+def report(what: str, harness: float, bare: float, goal: str) -> None:
     against = f"{bare * 1e6:.2f} us by the bare loop"
-    print_timings([Timing(what, harness, bare, against, mark)], unit="us")
+    print_timings([Timing(what, harness, bare, against, goal)], unit="us")
 
 
 def write_test(count: int, design: str = "") -> Path:
@@ -68,7 +68,7 @@ def write_test(count: int, design: str = "") -> Path:
 
 
 def hate(*args: str) -> None:
-    """In a process of its own, as users run it."""
+    """Run it in a new process, as users do."""
     command = [sys.executable, "-m", "harness.cli.main", "run", "many", "-o", "out.jsonl", "--force", *args]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -86,7 +86,7 @@ def python_function(count: int) -> None:
 
 
 def design_of_a_run(count: int) -> None:
-    """The interval by design, sums by unit while recording and one estimate at the end, beside a run without."""
+    """The interval by design (sums by unit while recording, one estimate at the end) against a run without."""
     Path("interface.py").write_text("def answer(case, params):\n    return '3'\n")
     figures = []
     for design in ('psu = "expect"\n', ""):
@@ -95,13 +95,13 @@ def design_of_a_run(count: int) -> None:
         write_test(20, design)
         (start,) = best(hate, clock=perf_counter)
         figures.append(((whole - start) / count, start))
-    (designed, late), (plain, early) = figures
-    report("with a PSU, beside a run without", designed, plain, "nothing a case")
-    print(f"  and {late - early:.2f} s once, at the end, for what makes the estimate")
+    (with_psu, start_with_psu), (plain, start_plain) = figures
+    report("with a PSU, against a run without", with_psu, plain, "the same")
+    print(f"  and {start_with_psu - start_plain:.2f} s once, at the end, for the estimate")
 
 
 def bare_python() -> None:
-    """Classify and write a JSON line a case."""
+    """Classify, and write a JSON line for each case."""
     with Path("bare.jsonl").open("w") as file:
         for row in Path("many/cases.csv").read_text().splitlines()[1:]:
             case, _, expect, _ = row.split(",")
@@ -131,7 +131,7 @@ def stream_program(count: int) -> None:
     Path("interface.toml").unlink()
     Path("interface.py").write_text("def answer(case, params):\n    return '3'\n")
     (function,) = best(hate, clock=perf_counter)
-    # The pipes' own share: what a stream costs beyond a function that does nothing.
+    # The share of the pipes: what a stream costs beyond a function that does nothing.
     report("  beyond the python function", (whole - function) / count, bare / count, "at most 1.5")
 
 
@@ -186,7 +186,7 @@ def million_cases() -> None:
     Path("interface.py").write_text("def answer(case, params):\n    return '3'\n")
     spent = seconds(hate, clock=perf_counter)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(f"1,000,000 cases: {spent:.1f} s, {peak:.0f} MB at most (mark: under 300 MB)")
+    print(f"1,000,000 cases: {spent:.1f} s, {peak:.0f} MB at most (goal: under 300 MB)")
     read = "from pathlib import Path; from harness.transcript.columns import read_columns as r; r(Path('out.jsonl'))"
     spent = seconds(lambda: subprocess.run([sys.executable, "-c", read], check=True), clock=perf_counter)
     print(f"1,000,000 records read into columns: {spent:.1f} s")

@@ -1,6 +1,7 @@
-"""The data of a script: checked, downloaded and safely unpacked, once."""
+"""Fetch a script and its data: downloaded, checked and safely unpacked, once."""
 
 import errno
+import hashlib
 import lzma
 import stat
 import struct
@@ -11,13 +12,67 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from harness.errors import DataError
+from harness.errors import DataError, ScriptError
 from harness.files.digest import file_sha256, path_sha256
-from harness.script.load import Script
-from harness.script.schema import DataSection
-from harness.site.cache import cached, cached_content
-from harness.site.request import content_request
+from harness.files.mistakes import Mistakes
+from harness.files.toml import read_toml, validate
+from harness.script.load import SUFFIX, Script, load_script
+from harness.script.schema import FORMAT, DataSection, ScriptFile
+from harness.site.cache import cached, link_or_copy
+from harness.site.layout import check_inside
+from harness.site.remote import ANY_FILE, cached_content, remote_file
+from harness.site.request import DownloadLimits, content_request
+from harness.site.urls import is_url, masked
+
+SCRIPTS = "scripts"
+
+
+def is_script_address(text: str) -> bool:
+    """Whether a text is the address of a script."""
+    return is_url(text) and urlsplit(text).path.endswith(SUFFIX)
+
+
+def fetch_script(url: str) -> tuple[Script, str]:
+    """The script at any address, in the cache with the files that it names, and a note about it for the user."""
+    name = unquote(urlsplit(url).path.rpartition("/")[2])
+    check_inside(name, masked(url))
+    script = remote_file(url, DownloadLimits(), ANY_FILE)
+    files, notes = {name: script.path}, [script.note]
+    for path in _files_named(script.path, masked(url)):
+        check_inside(path, masked(url))
+        file = remote_file(urljoin(url, quote(path)), DownloadLimits(), ANY_FILE)
+        files[path] = file.path
+        notes.append(file.note)
+    folder = cached(SCRIPTS, _script_key(files), lambda folder: _fill_script(folder, files))
+    return load_script(folder / name), next(filter(None, notes), "")
+
+
+def _files_named(path: Path, name: str) -> Iterator[str]:
+    """The files that a script names; checks first that it is a script."""
+    try:
+        parsed, text = read_toml(path)
+    except ScriptError as error:
+        raise ScriptError(str(error).replace(str(path), name)) from None
+    if parsed.get("format", FORMAT) != FORMAT:
+        raise DataError(
+            f"{name}: format {parsed['format']!r} is not known here, only {FORMAT}; a newer hate may read it"
+        )
+    file = validate(ScriptFile, parsed, text, Mistakes(name))
+    yield from Script(path, file).tables
+    yield from (data.path for data in file.data.values() if data.path is not None)
+
+
+def _script_key(files: dict[str, Path]) -> str:
+    """The hash of all names and contents; the folder of each file is named after its content."""
+    lines = sorted(f"{name}\0{path.parent.name}\n" for name, path in files.items())
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _fill_script(folder: Path, files: dict[str, Path]) -> None:
+    for name, path in files.items():
+        link_or_copy(path, folder / name)
 
 
 def fetch_data(script: Script) -> dict[str, Path]:
@@ -30,7 +85,7 @@ def _fetch_one(script: Script, name: str, data: DataSection) -> Path:
         source = _downloaded(data) if data.url is not None else _local(script, name, data)
         if not data.unpack:
             return source
-        # Content-addressed, so that a changed archive is a new entry; what is unpacked already is not checked again.
+        # Content-addressed, so a changed archive is a new entry; unpacked files are not checked again.
         return cached("unpacked", data.sha256 or file_sha256(source), lambda folder: unpack(source, folder))
     except DataError as error:
         raise DataError(f"{script.path}: data.{name}: {error}") from None
@@ -64,7 +119,7 @@ SMALLEST_LIMIT = 1 << 30
 MOST_MEMBERS = 5_000_000
 # Tar archives are padded with zeros to whole blocks, which are never larger than this.
 LARGEST_PADDING = 64 << 20
-# Everything that the libraries raise for damaged archives; ValueError stands for bad names and numbers in them.
+# Everything that the libraries raise for damaged archives; ValueError for bad names and numbers in them.
 _DAMAGE = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error, EOFError, ValueError, IndexError,
     OverflowError, NotImplementedError, RuntimeError,
@@ -106,7 +161,7 @@ def _members(archive: Path) -> Iterator[ArchiveMember]:
     elif tarfile.is_tarfile(archive):
         yield from _tar_members(archive)
     else:
-        raise DataError(f"{archive.name}: incomplete, or not a zip or tar archive, which unpack = true needs")
+        raise DataError(f"{archive.name}: incomplete, or not a zip or tar archive; unpack = true needs one")
 
 
 def _zip_members(archive: Path) -> Iterator[ArchiveMember]:
@@ -131,27 +186,27 @@ def _tar_members(archive: Path) -> Iterator[ArchiveMember]:
 
 
 def _check_end(file: tarfile.TarFile) -> None:
-    """A tar archive ends with zeros; the library accepts any other end, even that of an incomplete file."""
+    """A tar archive must end with zeros; the library accepts any end, even of an incomplete file."""
     source = file.fileobj
     if source is None:
         raise tarfile.ReadError("nothing to read")
     source.seek(file.offset)
     if source.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
         raise tarfile.ReadError("it is incomplete, or a member's header is damaged")
-    left = LARGEST_PADDING
+    remaining = LARGEST_PADDING
     # Read on, so that the checksum of a compressed file is checked.
-    while left > 0 and (block := source.read(1 << 20)):
-        left -= len(block)
+    while remaining > 0 and (block := source.read(1 << 20)):
+        remaining -= len(block)
 
 
 def _target(archive: Path, folder: Path, name: str) -> Path:
     path = PurePosixPath(name)
-    bad = not path.parts or path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name
-    if bad or any(":" in part for part in path.parts):
+    unsafe = not path.parts or path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name
+    if unsafe or any(":" in part for part in path.parts):
         raise DataError(f"{archive.name}: member {name!r} would be unpacked outside its folder; use relative names")
     target = folder.joinpath(*path.parts)
     if target.exists() or not _has_folder(target):
-        raise DataError(f"{archive.name}: member {name!r} is there twice")
+        raise DataError(f"{archive.name}: member {name!r} appears twice")
     return target
 
 
@@ -164,7 +219,7 @@ def _has_folder(target: Path) -> bool:
 
 
 def _copy(member: ArchiveMember, target: Path, limit: int, archive: Path) -> int:
-    """Copy what is really there, whatever the archive's index claims, up to the limit."""
+    """Copy the actual content, whatever size the archive claims, up to the limit."""
     with target.open("xb") as out:
         done = 0
         while block := member.content.read(1 << 20):

@@ -1,4 +1,4 @@
-"""`hate compare` with statistics, operating points, margins, groups, items: as users meet them, and what is refused."""
+"""`hate compare` with statistics, operating points, margins, groups, items: the output, and what is refused."""
 
 import json
 import sys
@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.comparing.made import figure_5, transcript
-from tests.comparing.scored import World
+from tests.comparing.score_runs import World
+from tests.comparing.transcripts import figure_5, transcript
 from tests.workshop import Workshop
 
 
@@ -31,7 +31,7 @@ def test_json_names_the_statistic_and_has_its_replication(shop: Workshop) -> Non
     assert shop.call("compare", *runs(shop), "--format", "json").json["statistic"] == "rate"
 
 
-def test_json_has_times_and_memory_where_they_were_recorded(shop: Workshop) -> None:
+def test_json_has_times_and_memory_if_they_were_recorded(shop: Workshop) -> None:
     found = shop.call("compare", *runs(shop), "--format", "json").json
     one = found["transcripts"][0]
     assert set(one["seconds"]) == set(one["memory"]) == {"cases", "mean", "se", "df", "interval"}
@@ -58,7 +58,7 @@ def test_an_operating_point_is_shown_with_its_thresholds(shop: Workshop) -> None
         assert one["value"] == pytest.approx(one["TP"] / (one["TP"] + one["FN"])) == pytest.approx(1 - one["fnr"])
     text = shop.call("compare", *runs(shop), "--at", "eer").out
     assert "Thresholds set at eer" in text
-    assert "intervals by design allow for their having been set on the same cases" in " ".join(text.split())
+    assert "intervals by design allow for thresholds that were set on the same cases" in " ".join(text.split())
 
 
 def test_a_margin_gives_p_values_and_a_verdict(shop: Workshop) -> None:
@@ -67,7 +67,7 @@ def test_a_margin_gives_p_values_and_a_verdict(shop: Workshop) -> None:
     assert found["margin"] == 0.3
     assert found["alpha"] == 0.05
     assert found["equivalent"] is (found["p_equivalent_adjusted"] <= 0.05)
-    assert "As good as, within 0.3" in shop.call("compare", *paths, "--margin", "0.3").out
+    assert "Equivalence within 0.3" in shop.call("compare", *paths, "--margin", "0.3").out
 
 
 def test_groups_in_every_format(shop: Workshop) -> None:
@@ -119,7 +119,7 @@ def test_runs_on_different_inputs(shop: Workshop) -> None:
     assert "for these strata (s) and new us" in done.out
 
 
-def test_a_build_fails_by_the_statistic_that_was_asked_for(shop: Workshop) -> None:
+def test_fail_if_worse_is_about_the_chosen_statistic(shop: Workshop) -> None:
     """b accepts everything: its rate is worse than a's and its true positive rate better."""
     made = World(strata=30, seed=3)
     a = made.write(shop.folder / "a.jsonl", made.scores(0, 1.5))
@@ -141,7 +141,7 @@ def test_plots_are_written_and_the_same_every_time(shop: Workshop, name: str) ->
     assert drawn[0] == drawn[1]
 
 
-def test_names_cannot_act_in_a_plot(shop: Workshop) -> None:
+def test_names_are_harmless_in_a_plot(shop: Workshop) -> None:
     made, nasty = World(), "$\\frac{1}{0}$<script>"
     columns = [{nasty: nasty if i % 2 else "b"} for i in range(made.n)]
     for k in "ab":
@@ -157,8 +157,8 @@ def test_a_missing_library_is_a_hint(shop: Workshop, monkeypatch: pytest.MonkeyP
     assert "pip install 'hate-harness[plots]'" in done.err
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["--statistic", "auc", "--at", "eer"], "is not of the outcomes at a threshold"),
+@pytest.mark.parametrize(("words", "message"), [
+    (["--statistic", "auc", "--at", "eer"], "is not computed from the outcomes at a threshold"),
     (["--at", "fpr=2"], "--at fpr=2: write eer, or fpr=0.01"),
     (["--statistic", "accuracy"], "--statistic accuracy: no such measure; known: auc, balanced,"),
     (["--statistic", "presicion"], "--statistic presicion: no such measure; did you mean 'precision'?"),
@@ -168,10 +168,10 @@ def test_a_missing_library_is_a_hint(shop: Workshop, monkeypatch: pytest.MonkeyP
     (["--margin", "2"], "--margin"),
     (["--margin", "0"], "--margin"),
     (["--by", "moon"], "--by moon: no such column"),
-    (["--by", "noise"], "too many to look at; numbers can be put into bins, noise:5"),
-    (["--by", "positive", "--statistic", "auc"], "no group by itself has a value of area under the ROC curve"),
+    (["--by", "noise"], "too many to show; put the numbers into bins, noise:5"),
+    (["--by", "positive", "--statistic", "auc"], "no group by itself has a value for area under the ROC curve"),
     (["--plot", "p.png"], "--plot draws what --by shows"),
-    (["--by", "noise:3", "--plot", "p.bmp"], "ends in .svg, .png or .pdf"),
+    (["--by", "noise:3", "--plot", "p.bmp"], "must end in .svg, .png or .pdf"),
     (["--by", "noise:3", "--plot", "no/such/p.png"], "no folder"),
     (["--unpaired", "--by", "noise:3"], "--by noise:3: bins of different inputs must have the same edges"),
     (["--unpaired", "--multiplicity", "max-t"], "--multiplicity max-t needs runs on the same cases"),
@@ -179,18 +179,18 @@ def test_a_missing_library_is_a_hint(shop: Workshop, monkeypatch: pytest.MonkeyP
     (["--unpaired", "--items"], "--unpaired matches no cases, so --items"),
     (["--unpaired", "--baseline", "a"], "--unpaired matches no cases, so --baseline"),
 ])  # fmt: skip
-def test_wrong_wishes_are_one_line(shop: Workshop, words: list[str], said: str) -> None:
+def test_wrong_options_are_one_line(shop: Workshop, words: list[str], message: str) -> None:
     done = shop.call("compare", *runs(shop), *words)
     assert done.status == 2
-    assert said in done.err
+    assert message in done.err
     assert len(done.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("wish", [["--statistic", "auc"], ["--statistic", "eer"], ["--at", "eer"]])
-def test_what_needs_scores_says_so(shop: Workshop, wish: list[str]) -> None:
+@pytest.mark.parametrize("options", [["--statistic", "auc"], ["--statistic", "eer"], ["--at", "eer"]])
+def test_what_needs_scores_says_so(shop: Workshop, options: list[str]) -> None:
     sign = [i % 2 == 0 for i in range(8)]
     paths = [transcript(shop.folder / f"{k}.jsonl", [True] * 8, positive=sign) for k in "ab"]
-    done = shop.call("compare", *paths, *wish)
+    done = shop.call("compare", *paths, *options)
     assert done.status == 2
     assert "a: 4 accepted cases have no score ('c00000' is the first)" in done.err
     assert len(done.err.splitlines()) == 1
@@ -205,11 +205,13 @@ def test_a_hundred_runs_ask_for_a_baseline_by_groups(shop: Workshop) -> None:
 
 
 def test_json_is_json(shop: Workshop) -> None:
-    """No NaN and no infinity, whatever has no value."""
+    """No NaN and no infinity, even for missing values."""
     made = World()
     paths = [*made.runs(shop.folder, (1.0,)), made.write(shop.folder / "mute.jsonl", np.full(made.n, -9.0))]
-    for wish in (["--statistic", "precision"], ["--at", "fpr=0"], ["--statistic", "mcc"]):
-        done = shop.call("compare", *paths, *wish, "--by", "noise:2", "--items", "--margin", "0.1", "--format", "json")
+    for options in (["--statistic", "precision"], ["--at", "fpr=0"], ["--statistic", "mcc"]):
+        done = shop.call(
+            "compare", *paths, *options, "--by", "noise:2", "--items", "--margin", "0.1", "--format", "json"
+        )
         assert done.status == 0, done.err
         json.loads(done.out, parse_constant=pytest.fail)
 
@@ -231,7 +233,7 @@ def test_runs_that_all_lack_the_statistic_are_shown_without_it(shop: Workshop, s
 
 
 def test_a_sample_in_which_half_weighs_nothing_has_values_and_no_errors(shop: Workshop) -> None:
-    """One unit of a stratum is left: nothing says how much it varies. Half a sample may have no case with a weight."""
+    """One unit per stratum is left, which has no variance. Half a sample may have no case with a weight."""
     strata, weights = ["s", "s", "t", "t"], [{"w": w} for w in (1, 0, 1, 0)]
     paths = [
         transcript(shop.folder / f"{k}.jsonl", [True, k == "a", k != "c", False], stratum=strata, columns=weights)
@@ -248,7 +250,7 @@ def test_a_sample_in_which_half_weighs_nothing_has_values_and_no_errors(shop: Wo
     assert "a and c cannot be told apart for these strata (stratum) and new cases: 4 units do not show how" in text
     done = shop.call("compare", *paths, "--weights", "w", "--method", "brr")
     assert done.status == 2
-    message = "has no estimate (nan): part of this sample is too little for the statistic; use Fay's rho of 0.5"
+    message = "has no estimate (nan): this part of the sample is too small for the statistic; use Fay's rho of 0.5"
     assert message in done.err
     assert len(done.err.splitlines()) == 1
     assert shop.call("compare", *paths, "--weights", "w", "--method", "fay").status == 0

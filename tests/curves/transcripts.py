@@ -1,4 +1,4 @@
-"""Transcripts of scores, answers and counts, written down for the tests of curves."""
+"""Transcripts of scores, answers and counts for the tests of curves."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ Record = dict[str, Any]
 TEST = {"name": "toy", "version": "1.0", "digest": "1:" + "ab" * 32, "task": "score"}
 
 
-def written(
+def write_transcript(
     path: Path,
     records: Iterable[Record],
     *,
@@ -23,7 +23,7 @@ def written(
     complete: bool = True,
     **test: Any,
 ) -> Path:
-    """A transcript of these records; its last line is right."""
+    """Write a transcript of these records, with a valid last line."""
     first = {
         "hate": "transcript", "format": 1, "test": TEST | test, "algorithm": {"name": algorithm},
         "params": params or {}, "design": design or {},
@@ -48,7 +48,7 @@ def scores(
     positive: Sequence[bool] | npt.NDArray[np.bool_],
     **columns: Sequence[Any],
 ) -> list[Record]:
-    """Records of a score test; None is a refusal. `stratum` and `psu` stand in the record, others in its columns."""
+    """Records of a score test; None is a refusal. `stratum` and `psu` go into the record, others into its columns."""
     made = []
     for number, (value, true) in enumerate(zip(values, positive, strict=True)):
         record: Record = {"id": f"c{number}", "positive": bool(true)}
@@ -69,7 +69,9 @@ def counts(accepted: Sequence[bool] | npt.NDArray[np.bool_], positive: npt.NDArr
     ]
 
 
-def drawn(seed: int, n: int = 300, *, decimals: int = 1) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+def random_scores(
+    seed: int, n: int = 300, *, decimals: int = 1
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Scores with many ties, and their classes."""
     rng = np.random.default_rng(seed)
     positive = rng.random(n) < 0.4

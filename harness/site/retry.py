@@ -1,4 +1,4 @@
-"""How long a download may take, when it is tried again, and why an attempt failed."""
+"""When to retry a download, how long it may take, and why an attempt failed."""
 
 import re
 import threading
@@ -11,7 +11,7 @@ from urllib3.exceptions import InvalidHeader, MaxRetryError
 
 from harness.site.request import DownloadLimits
 
-# Nobody waits longer than this at a prompt; the user is told instead.
+# Rather than wait longer than this, the command fails and says why.
 LONGEST_PAUSE = 60.0
 # Request timeout, too many requests, and all server errors.
 RETRY_STATUSES = frozenset({408, 429, *range(500, 600)})
@@ -28,8 +28,8 @@ class TryAgain(Exception):
 
 
 def retry_policy(limits: DownloadLimits) -> Retry:
-    """How often to try, with which pauses, and after which statuses."""
-    # urllib3 tries once more without a pause and then waits factor * 2, factor * 4 and so on.
+    """How many attempts to make, with which pauses, and after which statuses."""
+    # urllib3 retries once without a pause and then waits factor * 2, factor * 4 and so on.
     return Retry(
         total=limits.attempts - 1,
         backoff_factor=limits.pause / 2,
@@ -59,15 +59,15 @@ def retry_after(text: str) -> float | None:
 
 
 class Abandoned(Exception):
-    """Nobody waits for this work any more."""
+    """The caller has stopped waiting for the result."""
 
 
 def run_within(seconds: float, work: Callable[[threading.Event], T]) -> T:
-    """What `work` returns, or TimeoutError after so many seconds.
+    """What `work` returns, or TimeoutError after `seconds`.
 
-    Work may block anywhere: in a name server, a handshake, a trickle of bytes; and the time limit of a socket starts
-    again with every byte. So it runs in a thread of its own, which is left behind when time is up. The event that it
-    is given is then set: it should end soon, and nobody will see what it still does.
+    Work may block anywhere (in a DNS lookup, a handshake, a trickle of bytes), and the timeout of a socket starts
+    again with every byte. So it runs in a thread of its own, which is abandoned when time is up. The event that is
+    passed to `work` is then set, and it should end soon; its result is ignored.
     """
     abandoned, results, errors = threading.Event(), list[T](), list[BaseException]()
 
@@ -91,7 +91,7 @@ def run_within(seconds: float, work: Callable[[threading.Event], T]) -> T:
 
 
 def connection_reason(error: requests.ConnectionError) -> str:
-    """Why there is no connection, in the system's own words where it gives some."""
+    """Why there is no connection, in the words of the operating system if it gives a reason."""
     cause: BaseException | None = error
     seen: list[BaseException] = []
     while cause is not None and cause not in seen:
@@ -103,7 +103,7 @@ def connection_reason(error: requests.ConnectionError) -> str:
 
 
 def _inner_cause(error: BaseException) -> BaseException | None:
-    """urllib3 passes the cause on as an attribute or as an argument."""
+    """The cause of an error; urllib3 stores it as an attribute or as an argument."""
     inner = getattr(error, "reason", None)
     if isinstance(inner, BaseException):
         return inner
@@ -112,14 +112,14 @@ def _inner_cause(error: BaseException) -> BaseException | None:
 
 
 def encryption_reason(error: requests.exceptions.SSLError) -> str:
-    """Why no encrypted connection could be made."""
-    found = re.search(r"CERTIFICATE_VERIFY_FAILED\] (.*?) \(_ssl", str(error), re.DOTALL)
-    if found:
-        return f"the server's certificate is not valid: {found[1].removeprefix('certificate verify failed: ')}"
-    found = re.search(r"\[SSL: \w+\] (.*?) \(_ssl", str(error), re.DOTALL)
-    return f"no encrypted connection: {found[1] if found else first_line(error)}"
+    """Why there is no encrypted connection."""
+    match = re.search(r"CERTIFICATE_VERIFY_FAILED\] (.*?) \(_ssl", str(error), re.DOTALL)
+    if match:
+        return f"the server's certificate is not valid: {match[1].removeprefix('certificate verify failed: ')}"
+    match = re.search(r"\[SSL: \w+\] (.*?) \(_ssl", str(error), re.DOTALL)
+    return f"no encrypted connection: {match[1] if match else first_line(error)}"
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's text; the libraries' own texts run over several."""
+    """The first line of an error's text, which may have several."""
     return (str(error).splitlines() or [type(error).__name__])[0][:200]

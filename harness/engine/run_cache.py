@@ -1,4 +1,4 @@
-"""Runs that are kept in the cache, one for each algorithm setting: only what is new is run."""
+"""Runs in the cache, one for each setting of an algorithm: only new ones are run."""
 
 import contextlib
 import hashlib
@@ -24,7 +24,7 @@ SCHEME = 1
 
 @dataclass(frozen=True)
 class RunStore:
-    """A folder of complete transcripts, named by what was run; those that are still being written end in .part.jsonl.
+    """A folder of complete transcripts, named by what was run; unfinished ones end in .part.jsonl.
 
     With `fresh`, everything is run again.
     """
@@ -37,28 +37,28 @@ class RunStore:
         return self.folder / f"{run_key(run_header(plan), plan.options.timeout)}.jsonl"
 
     def has(self, plan: Plan) -> bool:
-        """Whether nothing needs to be run."""
-        return self._reuses(plan) and self.path(plan).is_file()
+        """Whether the run is in the cache."""
+        return self._can_reuse(plan) and self.path(plan).is_file()
 
-    def _reuses(self, plan: Plan) -> bool:
-        """Whether an earlier run will do: not if the digest of the interface does not identify it."""
+    def _can_reuse(self, plan: Plan) -> bool:
+        """Whether an earlier run may be used: only if the interface's digest identifies the algorithm."""
         return not self.fresh and not is_in_memory(plan.interface)
 
     def make(self, plan: Plan, progress: Progress) -> FinishedRun:
-        """Run, or carry on with a run that was killed; if another process is making the same run, wait for it."""
+        """Run, or resume a run that was killed; if another process is making the same run, wait for it."""
         path = self.path(plan)
         part = path.with_suffix(".part.jsonl")
-        with _in_cache(path):
+        with _cache_errors(path):
             self.folder.mkdir(parents=True, exist_ok=True)
             lock = FileLock(path.with_name(f"{path.name}.lock"))
             lock.acquire()
         try:
-            if not self._reuses(plan):
+            if not self._can_reuse(plan):
                 part.unlink(missing_ok=True)
             elif path.is_file():  # another sweep has made it since
                 return run(plan, Target(path, resume=True), progress)
-            result = _carried_on(plan, part, progress)
-            with _in_cache(path):
+            result = _run_or_resume(plan, part, progress)
+            with _cache_errors(path):
                 part.replace(path)
         finally:
             lock.release()
@@ -66,7 +66,7 @@ class RunStore:
 
 
 @contextlib.contextmanager
-def _in_cache(path: Path) -> Iterator[None]:
+def _cache_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -74,24 +74,24 @@ def _in_cache(path: Path) -> Iterator[None]:
         raise OutputError(text) from None
 
 
-def _carried_on(plan: Plan, part: Path, progress: Progress) -> FinishedRun:
+def _run_or_resume(plan: Plan, part: Path, progress: Progress) -> FinishedRun:
     try:
         return run(plan, Target(part, resume=True), progress)
-    except TranscriptError:  # damaged beyond its last line; it is our own file, and can be made again
+    except TranscriptError:  # damaged beyond its last line; start again
         return run(plan, Target(part, force=True), progress)
 
 
 def run_key(header: Header, timeout: float | None) -> str:
     """A name for a run, from what its answers depend on: test, algorithm, interface, parameters, extent, timeout."""
-    named = [header.test, header.algorithm, header.interface, header.params, header.repeat, header.limit]
-    plain = [None if value is msgspec.UNSET else msgspec.to_builtins(value) for value in named]
+    parts = [header.test, header.algorithm, header.interface, header.params, header.repeat, header.limit]
+    plain = [None if part is msgspec.UNSET else msgspec.to_builtins(part) for part in parts]
     text = msgspec.json.encode([SCHEME, header.harness, timeout, *plain], order="sorted")
     return hashlib.sha256(text).hexdigest()
 
 
 @dataclass(frozen=True)
-class KeptRun:
-    """The transcript of one run; `asked` is 0 where it was in the cache."""
+class CachedRun:
+    """The transcript of one run; `asked` is 0 if it was in the cache."""
 
     path: Path
     asked: int
@@ -108,22 +108,22 @@ class RunBatch:
         self._total = 0
         self._done = 0
         self._errors = 0
-        # Runs that were announced, made and found.
+        # How many runs were announced, made, and found in the cache.
         self.runs = self.made = self.found = 0
 
     def announce(self, runs: int, trials: int) -> None:
-        """Tell the progress bar how much there is to do, at most."""
+        """Add to the most that there may be to do."""
         self.runs += runs
         self._total += trials
 
-    def take(self, plan: Plan) -> KeptRun:
+    def take(self, plan: Plan) -> CachedRun:
         """The transcript of a run: from the cache, or made now."""
         if self.store.has(plan):
             self.found += 1
             self._done += plan.total
-            return KeptRun(self.store.path(plan), 0)
+            return CachedRun(self.store.path(plan), 0)
         try:
-            result = self.store.make(plan, _PartProgress(self))
+            result = self.store.make(plan, _RunProgress(self))
         except (HateError, Interrupted) as error:
             error.note = (
                 f"{self.made + self.found:,} of {self.runs:,} runs are finished and kept; the same command carries on"
@@ -132,10 +132,10 @@ class RunBatch:
         self.made += 1
         self._done += plan.total
         self._errors += result.counts.ER
-        return KeptRun(self.store.path(plan), result.asked, result.first_error)
+        return CachedRun(self.store.path(plan), result.asked, result.first_error)
 
     def show(self, done: int, errors: int) -> None:
-        """This much of the current run is done."""
+        """Show that this much of the current run is done."""
         if not self._begun:
             self._begun = True
             self._bar.begin(self._total, self._done + done)
@@ -147,17 +147,17 @@ class RunBatch:
             self._bar.end()
 
 
-class _PartProgress:
-    """The part of the progress bar that one run has."""
+class _RunProgress:
+    """The progress of one run, shown as a part of the whole bar."""
 
-    def __init__(self, whole: RunBatch) -> None:
-        self._whole = whole
+    def __init__(self, batch: RunBatch) -> None:
+        self._batch = batch
 
     def begin(self, total: int, done: int) -> None:
-        self._whole.show(done, 0)
+        self._batch.show(done, 0)
 
     def advance(self, done: int, errors: int) -> None:
-        self._whole.show(done, errors)
+        self._batch.show(done, errors)
 
     def end(self) -> None:
         """More runs may follow."""
@@ -165,10 +165,10 @@ class _PartProgress:
 
 @contextlib.contextmanager
 def run_batch(store: RunStore, bar: Progress) -> Iterator[RunBatch]:
-    """Several runs; a signal between two of them works like one in the middle of a run."""
-    found = RunBatch(store, bar)
+    """Several runs; a signal between two of them has the same effect as one during a run."""
+    batch = RunBatch(store, bar)
     with interruptible():
         try:
-            yield found
+            yield batch
         finally:
-            found.end()
+            batch.end()

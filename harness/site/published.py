@@ -1,6 +1,7 @@
-"""Published transcripts: those that ship with the harness, then those of the sites."""
+"""Published tests and transcripts: those that ship with the harness, then those at sites, brought into the cache."""
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,25 +9,128 @@ from pathlib import Path
 
 from harness.bundled import bundled
 from harness.errors import DataError, HateError, TranscriptError, UsageError
-from harness.site.catalogue import Catalogue
-from harness.site.config import configured_sites
-from harness.site.layout import TestIndex, TranscriptEntry
+from harness.script.load import Script, load_script
+from harness.site.cache import MANIFEST, RELEASE_FOLDER, RELEASES, cached, discard_entry, link_or_copy
+from harness.site.catalogue import Catalogue, find_version
+from harness.site.config import configured_sites, site_config
+from harness.site.layout import Release, TestIndex, TranscriptEntry, VersionEntry, encode
 from harness.site.local_runs import SUFFIXES, LocalRun, read_run, transcript_files
-from harness.site.sites import Sites, sites
+from harness.site.sites import Sites, open_site, sites
+from harness.site.urls import is_url, masked
 from harness.transcript.format import Header
 from harness.transcript.read import open_transcript
 
+# The address of a test is that of its page.
+_ADDRESS = re.compile(r"(?P<site>.+?)/tests/(?P<name>[a-z0-9][a-z0-9._-]*)(@(?P<version>[A-Za-z0-9._+-]+))?/?")
 MOST_HINTS = 10
 
 
 @dataclass(frozen=True)
+class SiteTest:
+    """A version of a test at a site."""
+
+    catalogue: Catalogue
+    index: TestIndex
+    version: VersionEntry
+
+    @property
+    def name(self) -> str:
+        """The name of the test."""
+        return self.index.name
+
+    @property
+    def full_name(self) -> str:
+        """NAME@VERSION, as in commands and addresses."""
+        return f"{self.index.name}@{self.version.version}"
+
+    @property
+    def label(self) -> str:
+        """Its name for messages."""
+        return f"{self.catalogue.store.name}: {self.index.name} {self.version.version}"
+
+    @property
+    def release(self) -> Release:
+        """Its files."""
+        return self.catalogue.release(self.index, self.version)
+
+    def script(self) -> Script:
+        """Its script, in the cache with all other files; a DataError unless they have the digest of the test."""
+        release = self.release
+        # The copy in the cache may be damaged; if a new one is too, the site is at fault.
+        for _ in range(2):
+            script = self._load(release)
+            if script is not None and script.digest == release.digest:
+                return script
+            discard_entry(RELEASES, self.version.release.sha256)
+        raise DataError(f"{self.label}: its files do not have the digest in its index; refused")
+
+    def _load(self, release: Release) -> Script | None:
+        folder = cached(RELEASES, self.version.release.sha256, lambda folder: self._fill(folder, release))
+        try:
+            script = load_script(folder / RELEASE_FOLDER / release.script)
+        except HateError:
+            return None
+        return script if (script.name, script.version) == (release.name, release.version) else None
+
+    def _fill(self, folder: Path, release: Release) -> None:
+        for file in release.files:
+            link_or_copy(self.catalogue.store.file(file.ref, file.path), folder / RELEASE_FOLDER / file.path)
+        (folder / MANIFEST).write_bytes(encode(release))
+
+
+def find_release(text: str, searched: Sites) -> SiteTest | None:
+    """The test NAME or NAME@VERSION at the first site that has it; None if none does."""
+    name, _, version = text.partition("@")
+    others: list[str] = []
+    for _, catalogue in searched:
+        try:
+            index = catalogue.test(name)
+        except HateError as error:
+            searched.refuse(error)
+            continue
+        if index is None:
+            continue
+        found = find_version(index, version)
+        if found is not None:
+            return SiteTest(catalogue, index, found)
+        others += [entry.version for entry in index.versions]
+    if others:
+        raise UsageError(f"test '{name}' has no version {version}, only {', '.join(dict.fromkeys(others))}")
+    searched.raise_refusal()
+    return None
+
+
+def find_release_at(url: str) -> tuple[SiteTest, str]:
+    """The test at an address, SITE/tests/NAME or SITE/tests/NAME@VERSION, and a note about it for the user."""
+    found = _ADDRESS.fullmatch(url.partition("?")[0].partition("#")[0])
+    if found is None:
+        raise UsageError(
+            f"{masked(url)}: not the address of a test, such as SITE/tests/NAME or SITE/tests/NAME@VERSION"
+        )
+    catalogue, note = open_site(site_config(found["site"]))
+    index = catalogue.test(found["name"])
+    if index is None:
+        raise UsageError(f"{masked(url)}: no test '{found['name']}' at {catalogue.store.name}")
+    version = find_version(index, found["version"] or "")
+    if version is None:
+        known = ", ".join(entry.version for entry in index.versions)
+        raise UsageError(f"{masked(url)}: no version {found['version']}, only {known}")
+    return SiteTest(catalogue, index, version), note
+
+
+def is_test_address(text: str) -> bool:
+    """Whether a text is the address of a test's page."""
+    return is_url(text) and _ADDRESS.fullmatch(text.partition("?")[0].partition("#")[0]) is not None
+
+
+@dataclass(frozen=True)
 class PublishedTranscript:
-    """A transcript that has a name among those of its test."""
+    """A transcript that can be named by its test and its own name."""
 
     test: str
     name: str
     path: Path
-    # Where it is, for messages, and what a user should know about that.
+    # Where it is, for messages, and a note about that for the user.
     location: str = ""
     note: str = ""
 
@@ -37,7 +141,7 @@ class PublishedTranscript:
 
     @cached_property
     def run(self) -> LocalRun | None:
-        """The file with its header; None if it cannot be read, of which whoever opens it will be told."""
+        """The file with its header; None if it cannot be read, which raises an error when it is opened."""
         try:
             return read_run(self.path)
         except TranscriptError:
@@ -51,8 +155,8 @@ class PublishedTranscript:
     def has_name(self, text: str) -> bool:
         """Whether this is its name, with or without the test and the test's version."""
         test, slash, name = text.rpartition("/")
-        called, at, version = test.partition("@")
-        if name != self.name or (slash and called != self.test):
+        test_name, at, version = test.partition("@")
+        if name != self.name or (slash and test_name != self.test):
             return False
         return not at or (self.header is not None and self.header.test.version == version)
 
@@ -74,16 +178,16 @@ def _in_folder(folder: Path) -> Iterator[PublishedTranscript]:
 
 def published_header(header: Header, known: Iterable[PublishedTranscript]) -> Header | None:
     """The header of the published run of the same algorithm on the same test, if there is one."""
-    wanted = (header.test.name, header.algorithm.name)
+    names = (header.test.name, header.algorithm.name)
     for entry in known:
-        found = entry.header
-        if found is not None and (found.test.name, found.algorithm.name) == wanted:
-            return found
+        other = entry.header
+        if other is not None and (other.test.name, other.algorithm.name) == names:
+            return other
     return None
 
 
 def find_published(text: str) -> PublishedTranscript:
-    """The transcript that is meant, downloaded if it is at a site; a UsageError says which there are."""
+    """The transcript with this name, downloaded if it is at a site; a UsageError lists what exists."""
     known = bundled_transcripts()
     matches = [entry for entry in known if entry.has_name(text)]
     found = only_match(text, matches) if matches else find_at_sites(text)
@@ -113,7 +217,7 @@ def find_at_sites(text: str) -> PublishedTranscript | None:
 
 
 def name_hint(text: str, known: Sequence[PublishedTranscript], others: Iterable[str] = ()) -> str:
-    """What an unknown name may have meant."""
+    """Names that the user may have meant by an unknown one."""
     full = [entry.full_name for entry in known]
     names = sorted({entry.name for entry in known} | set(full) | set(others))
     near = difflib.get_close_matches(text, names, n=3, cutoff=0.6)
@@ -121,7 +225,7 @@ def name_hint(text: str, known: Sequence[PublishedTranscript], others: Iterable[
         return f"did you mean {' or '.join(near)}?"
     listed = [*dict.fromkeys(others), *full]
     more = f" and {len(listed) - MOST_HINTS:,} more" if len(listed) > MOST_HINTS else ""
-    return f"known: {', '.join(listed[:MOST_HINTS])}{more}" if listed else "none is published here"
+    return f"known: {', '.join(listed[:MOST_HINTS])}{more}" if listed else "nothing is published here"
 
 
 @dataclass(frozen=True)
@@ -138,7 +242,7 @@ class SiteTranscript:
         return f"{self.catalogue.store.name}: {self.index.name}/{self.entry.name}"
 
     def path(self) -> Path:
-        """The file in the cache; a DataError if it belongs to another test than the index says."""
+        """The file in the cache; a DataError if it does not belong to the test that the index says."""
         path = self.catalogue.store.file(self.entry.file, self.entry.name)
         with open_transcript(path, name=self.label) as reader:
             test = reader.header.test
@@ -150,7 +254,7 @@ class SiteTranscript:
 
 
 def find_site_transcript(text: str, searched: Sites) -> SiteTranscript | None:
-    """The transcript that is meant, at the first site that has it; None if none does."""
+    """The transcript with this name at the first site that has it; None if none does."""
     test, slash, name = text.rpartition("/")
     for _, catalogue in searched:
         try:
@@ -167,8 +271,8 @@ def find_site_transcript(text: str, searched: Sites) -> SiteTranscript | None:
 
 
 def _by_full_name(catalogue: Catalogue, test: str, name: str) -> SiteTranscript | None:
-    called, _, version = test.partition("@")
-    index = catalogue.test(called)
+    test_name, _, version = test.partition("@")
+    index = catalogue.test(test_name)
     entry = catalogue.transcript(index, name, version) if index is not None else None
     return SiteTranscript(catalogue, index, entry) if index is not None and entry is not None else None
 

@@ -1,4 +1,4 @@
-"""What is kept while there is room, and made once for all who ask."""
+"""The cache in memory: limited in size, and every value is made only once."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -9,11 +9,11 @@ import pytest
 from harness.server.state import MemoryCache
 from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.publish import publish
-from tests.serving.looked import Page
 from tests.serving.served import serve_here, toy_script, toy_transcript
+from tests.serving.strict_page import Page
 
 
-def test_what_was_not_asked_for_the_longest_goes_first() -> None:
+def test_the_least_recently_used_is_dropped_first() -> None:
     stock = MemoryCache(10_000)
     for name in "abcde":
         stock.put(name, b"x" * 1500)
@@ -23,20 +23,20 @@ def test_what_was_not_asked_for_the_longest_goes_first() -> None:
     assert [name for name in "abcdefg" if stock.get(name) is not None] == ["a", "d", "e", "f", "g"]
 
 
-def test_nothing_alone_takes_all_the_room() -> None:
+def test_no_single_value_fills_the_cache() -> None:
     stock = MemoryCache(1000)
     stock.put("large", b"x" * 300)
     assert stock.get("large") is None
 
 
-def test_empty_values_take_room_too() -> None:
+def test_empty_values_take_space_too() -> None:
     stock = MemoryCache(10_000)
     for number in range(1000):
         stock.put(number, b"")
     assert sum(stock.get(number) is not None for number in range(1000)) == 20
 
 
-def test_ten_who_ask_at_once_make_it_once() -> None:
+def test_ten_threads_make_a_value_once() -> None:
     stock, made, gate = MemoryCache(10_000), [], threading.Barrier(10)
 
     def make() -> bytes:
@@ -52,7 +52,7 @@ def test_ten_who_ask_at_once_make_it_once() -> None:
     assert len(made) == 1
 
 
-def test_who_fails_to_make_it_lets_the_next_one_try() -> None:
+def test_after_a_failure_the_next_thread_tries() -> None:
     stock = MemoryCache(10_000)
 
     def fail() -> bytes:

@@ -1,4 +1,4 @@
-"""Transcripts for the tests of comparisons, written down record by record."""
+"""Transcripts for the tests of comparisons, written record by record."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ def transcript(
     params: Record | None = None,
     **fields: Sequence[Any],
 ) -> Path:
-    """Each of `fields` gives a key of the records its values, one a case."""
+    """Write a transcript; each of `fields` is a key of the records, with one value per case."""
     header = {
         "hate": "transcript",
         "format": 1,
@@ -65,7 +65,7 @@ def figure_5(folder: Path) -> list[Path]:
 
 
 def clustered(folder: Path, seed: int, *, strata: int, units: int, size: int, spread: float = 1.0) -> list[Path]:
-    """Two algorithms on units of alike cases, the units in strata."""
+    """Two algorithms on units of similar cases, with the units in strata."""
     rng = np.random.default_rng(seed)
     n = strata * units * size
     unit = np.repeat(np.arange(strata * units), size)

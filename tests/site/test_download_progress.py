@@ -1,4 +1,4 @@
-"""The bar of a download, on a real terminal."""
+"""The progress bar of a download, on a real terminal."""
 
 import os
 import pty
@@ -46,7 +46,7 @@ def on_terminal(shop: Workshop, *words: str) -> str:
     return shown.decode()
 
 
-def test_nothing_is_drawn_for_what_is_quick_or_nobody_waits_for() -> None:
+def test_no_bar_for_quick_or_abandoned_downloads() -> None:
     bar = DownloadBar()
     bar.begin("a", 10, 0)
     bar.advance("a", 10)

@@ -1,4 +1,4 @@
-"""Pages as a strict reader sees them."""
+"""A strict parser of pages."""
 
 from html.parser import HTMLParser
 from urllib.parse import urlsplit
@@ -17,7 +17,7 @@ ATTRIBUTES = {
 
 
 class Page(HTMLParser):
-    """Elements that are ours, properly nested, with attributes that are ours, and nothing that could act."""
+    """Only known elements, properly nested, with known attributes, and nothing active."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

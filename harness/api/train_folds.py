@@ -1,0 +1,94 @@
+"""Training several times, each time without another fold of the training part: how much the training matters."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.analysis.run_rates import transcripts_training, variance_json
+from harness.api.result import Result
+from harness.api.runs import RunResult, design_rate, design_remarks, unit_words
+from harness.engine.plan import Plan
+from harness.engine.run import NoProgress, Progress
+from harness.engine.target import Target
+from harness.engine.train_folds import run_folds
+from harness.errors import UsageError
+from harness.report.blocks import Block
+from harness.report.counts import count_table
+from harness.report.formats import Format
+from harness.report.run_rates import training_sentences
+from harness.script.folds import held_out_folds
+from harness.stats.training_variance import TrainingVariance
+from harness.transcript.columns import read_columns
+
+# How an interface of a kind learns; the other kinds are never given anything to learn from.
+_LEARNING = {
+    "python": "write a function train(cases, params) into its interface",
+    "command": "give its [command] a train command, or {train} among its arguments",
+}
+
+
+@dataclass(frozen=True)
+class TrainFoldsResult(Result):
+    """Runs of the same algorithm, each trained without another fold of the training part."""
+
+    runs: Sequence[RunResult]
+    training: TrainingVariance
+    remarks: Sequence[str] = ()
+
+    @property
+    def paths(self) -> list[Path]:
+        """The transcripts."""
+        return [run.path for run in self.runs if run.path is not None]
+
+    def payload(self) -> dict[str, Any]:
+        """The command's JSON."""
+        return {
+            "rows": [run.row() | {"fold": number} for number, run in enumerate(self.runs, 1)],
+            "transcripts": [str(path) for path in self.paths],
+            "training": variance_json(self.training),
+        }
+
+    def blocks(self) -> Sequence[Block]:
+        """A row for each fold."""
+        rows = [({"fold": number, **run.params}, run.counts) for number, run in enumerate(self.runs, 1)]
+        return [count_table(rows, ["fold"], [run.design for run in self.runs])]
+
+    def remarks_in(self, style: Format) -> Sequence[str]:
+        """The remarks beside a format."""
+        return [*design_remarks(style, [run.design for run in self.runs]), *self.remarks]
+
+
+def run_train_folds(
+    plan: Plan, target: Target, *, folds: int, seed: int = 0, progress: Callable[[], Progress] = NoProgress
+) -> TrainFoldsResult:
+    """A run without each fold of the training part in turn, and the variance of training, case and run."""
+    parts = held_out_folds(plan.cases, folds, seed)
+    _check_learns(plan, folds)
+    finished = run_folds(plan, parts, target, progress)
+    paths = [one.path for one in finished if one.path is not None]
+    training = transcripts_training(paths, plan.options.repeat)
+    remarks = training_sentences(training, unit_words(finished[0].header))
+    if all(one.counts == finished[0].counts for one in finished) and _same_outcomes(paths):
+        name = plan.interface.name
+        remarks.append(f"all trainings have the same outcome in every case; does {name} learn what it is given?")
+    remarks += [] if any(one.asked for one in finished) else ["nothing was left to run"]
+    remarks += [f"transcript: {path}" for path in paths]
+    runs = [RunResult(plan.params, one.counts, one.path, design_rate(one)) for one in finished]
+    return TrainFoldsResult(runs, training, remarks)
+
+
+def _check_learns(plan: Plan, folds: int) -> None:
+    interface = plan.interface
+    if interface.learns:
+        return
+    remedy = "".join(f"{text}, or " for kind, text in _LEARNING.items() if kind == interface.kind)
+    raise UsageError(
+        f"--train-folds {folds}: {interface.name} ({interface.kind}) does not learn, so every fold would give the same "
+        f"answers; {remedy}leave --train-folds out"
+    )
+
+
+def _same_outcomes(paths: Sequence[Path]) -> bool:
+    """A stream program is told of the training part, and need not say whether it reads it."""
+    return len({read_columns(path).outcome.tobytes() for path in paths}) == 1

@@ -1,0 +1,53 @@
+"""Options: `declaration` says how they are declared, `shared` has the sets that several commands share."""
+
+from harness.options.declaration import (
+    DeclaredOption,
+    OptionSet,
+    OptionSpec,
+    Range,
+    declared_options,
+    option,
+)
+from harness.options.shared import (
+    LONE_UNITS,
+    REPLICATION_METHODS,
+    SECONDS,
+    ConfidenceOptions,
+    DesignOptions,
+    DownloadOptions,
+    ExecutionOptions,
+    GalleryOptions,
+    InterfaceOptions,
+    LibraryOptions,
+    OfflineOptions,
+    PartialOptions,
+    ReplicationOptions,
+    SeedOptions,
+    byte_count,
+    seconds,
+)
+
+__all__ = [
+    "LONE_UNITS",
+    "REPLICATION_METHODS",
+    "SECONDS",
+    "ConfidenceOptions",
+    "DeclaredOption",
+    "DesignOptions",
+    "DownloadOptions",
+    "ExecutionOptions",
+    "GalleryOptions",
+    "InterfaceOptions",
+    "LibraryOptions",
+    "OfflineOptions",
+    "OptionSet",
+    "OptionSpec",
+    "PartialOptions",
+    "Range",
+    "ReplicationOptions",
+    "SeedOptions",
+    "byte_count",
+    "declared_options",
+    "option",
+    "seconds",
+]

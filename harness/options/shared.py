@@ -1,0 +1,156 @@
+"""Sets of options that several commands share."""
+
+from harness.options.declaration import OptionSet, Range, option
+
+LONE_UNITS = ("collapse", "fail", "remove", "certainty", "adjust", "average")
+REPLICATION_METHODS = ("auto", "brr", "fay", "jackknife", "bootstrap", "linear")
+
+
+class SeedOptions(OptionSet):
+    """Randomness."""
+
+    seed: int = option(
+        "--seed", default=0, within=Range(0), metavar="N", help="Seed of the random numbers, where any are drawn."
+    )
+
+
+class ConfidenceOptions(OptionSet):
+    """How sure an interval is."""
+
+    # Beyond it quantiles are lost in rounding.
+    confidence: float = option(
+        "--confidence", default=0.95, within=Range(0.5, 0.999999, low_open=True), metavar="C",
+        help="Confidence of the intervals.",
+    )  # fmt: skip
+
+
+class DesignOptions(OptionSet):
+    """How the cases were sampled, instead of what the test says."""
+
+    stratum: tuple[str, ...] | None = option(
+        "--stratum", default=None, separator=",", metavar="COLUMN,...",
+        help="Columns that make the strata: groups that a repetition of the test would have again; 'none' for none.",
+    )  # fmt: skip
+    psu: tuple[str, ...] | None = option(
+        "--psu", default=None, separator=",", metavar="COLUMN,...",
+        help="Columns that make the sampling units: groups that were drawn, and would be others in a repetition; "
+        "'none' for none.",
+    )  # fmt: skip
+    weights: str | None = option(
+        "--weights", default=None, metavar="cases|equal|COLUMN|FILE", help="How much each case or stratum counts."
+    )
+    lone: str = option(
+        "--lone", default="collapse", choices=LONE_UNITS, help="What to do with strata that have a single unit."
+    )
+
+
+class ReplicationOptions(ConfidenceOptions, SeedOptions):
+    """How errors are estimated."""
+
+    method: str = option(
+        "--method", default="auto", choices=REPLICATION_METHODS, help="How to estimate the errors from the design."
+    )
+    fay: float | None = option(
+        "--fay", default=None, within=Range(0, 1, high_open=True), metavar="RHO",
+        help="Fay's factor for BRR; 0.5 with --method fay.",
+    )  # fmt: skip
+    df: str = option(
+        "--df", default="design", choices=("design", "satterthwaite"),
+        help="Degrees of freedom: of the design, or by Satterthwaite's approximation.",
+    )  # fmt: skip
+
+
+def byte_count(text: str) -> int:
+    """A size as people write it, 1000000, 500M or 2G, in bytes."""
+    digits = text.strip().upper().removesuffix("B").removesuffix("I")
+    unit = {"K": 10, "M": 20, "G": 30, "T": 40}.get(digits[-1:], 0)
+    number = digits[:-1].rstrip() if unit else digits
+    if not (number.isascii() and number.isdigit() and len(number) <= 15 and int(number)):
+        raise ValueError(f"'{text}' is not a size; write bytes, or 500M, or 2G")
+    return int(number) << unit
+
+
+# More seconds than anyone waits.
+SECONDS = Range(0, 1e9, low_open=True, high_open=True)
+
+
+def seconds(text: str) -> float:
+    """A time above 0."""
+    try:
+        found = float(text)
+    except ValueError:
+        raise ValueError(f"'{text}' is not a number of seconds") from None
+    if found not in SECONDS:
+        raise ValueError(f"{found:g} is not a number of seconds above 0")
+    return found
+
+
+class OfflineOptions(OptionSet):
+    """Whether the network may be used."""
+
+    offline: bool = option(
+        "--offline", default=False, help="Do not use the network: only what is here or in the cache."
+    )
+
+
+class DownloadOptions(OfflineOptions):
+    """How long and how large a download may be."""
+
+    http_timeout: float = option(
+        "--http-timeout", default=600.0, within=SECONDS, parse=seconds, metavar="SECONDS",
+        help="Give up on a download that takes longer.",
+    )  # fmt: skip
+    http_limit: int = option(
+        "--http-limit", default=4 << 30, parse=byte_count, metavar="SIZE", shown="4G",
+        help="Refuse a download that is larger, or unpacks to more: 500M, 2G.",
+    )  # fmt: skip
+
+
+class LibraryOptions(OfflineOptions):
+    """Where tests are found."""
+
+    libraries: tuple[str, ...] = option(
+        "--library", default=(), metavar="FOLDER", help="Another folder to find tests in; may be repeated."
+    )
+
+
+class InterfaceOptions(OptionSet):
+    """Which program is run."""
+
+    interface: str | None = option(
+        "--interface", default=None, metavar="NAME|PATH", completion="interface",
+        help="A bundled interface, a file or a folder, or matrix:FILE; by default interface.py or interface.toml here.",
+    )  # fmt: skip
+
+
+class ExecutionOptions(OptionSet):
+    """How cases are run."""
+
+    jobs: int = option(
+        "-j", "--jobs", default=1, within=Range(1, 1000), metavar="N",
+        help="Run N cases at a time, each in a process of its own.",
+    )  # fmt: skip
+    timeout: float | None = option(
+        "--timeout", default=None, within=SECONDS, parse=seconds, metavar="SECONDS",
+        help="Give up on a case after this long; its program is killed and started again.",
+    )  # fmt: skip
+    limit: int | None = option("--limit", default=None, within=Range(1), metavar="N", help="Only the first N cases.")
+
+
+class GalleryOptions(OptionSet):
+    """Virtual experiments of a rank test."""
+
+    gallery: tuple[str, ...] = option(
+        "--gallery", default=(), metavar="CONDITION",
+        help="Rank tests: only gallery images for which this holds, such as session=1; may be repeated.",
+    )  # fmt: skip
+    probe: tuple[str, ...] = option(
+        "--probe", default=(), metavar="CONDITION",
+        help="Rank tests: only probes for which this holds, such as session=2; may be repeated.",
+    )  # fmt: skip
+
+
+class PartialOptions(OptionSet):
+    """Whether incomplete transcripts are accepted."""
+
+    partial: bool = option("--partial", default=False, help="Accept incomplete transcripts.")
