@@ -6,6 +6,7 @@ import re
 import socket
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
 from time import perf_counter
@@ -17,6 +18,7 @@ import requests
 
 from harness.errors import InterfaceError
 from harness.interface.contract import Interface, Session, Setup
+from harness.interface.process import SIGNAL_SECONDS
 from harness.model import ErrorKind, Question, Reply
 from harness.params import Param
 
@@ -92,11 +94,12 @@ class HttpSession:
                 session.close()
 
         threading.Thread(target=ask, daemon=True).start()
-        try:
-            return replies.get(timeout=limit)
-        except queue.Empty:
-            self._session = self._connect()
-            return None, ErrorKind.TIMEOUT, f"no answer in {limit:g} s"
+        deadline = perf_counter() + limit
+        while (left := deadline - perf_counter()) > 0:
+            with suppress(queue.Empty):
+                return replies.get(timeout=min(left, SIGNAL_SECONDS))
+        self._session = self._connect()
+        return None, ErrorKind.TIMEOUT, f"no answer in {limit:g} s"
 
     def _ask(self, session: requests.Session, question: Question) -> HttpReply:
         body = {"id": question.id, "input": question.input, "params": dict(self._setup.params)}
