@@ -10,7 +10,21 @@ Each name is imported when it is first used, so that `import harness` is quick.
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness.api.comparisons import compare as compare
+    from harness.api.comparisons import confusion as confusion
+    from harness.api.comparisons import rate as rate
+    from harness.api.curves import cmc as cmc
+    from harness.api.curves import det as det
+    from harness.api.curves import pr as pr
+    from harness.api.curves import roc as roc
+    from harness.api.runs import load_test as load_test
+    from harness.api.runs import run as run
+    from harness.api.sweeps import sweep as sweep
+    from harness.api.transcripts import read as read
+    from harness.api.tuning import tune as tune
 
 __version__ = "0.1.0"
 

@@ -18,7 +18,7 @@ from harness.site.locate import Source
 from harness.transcript.format import Header
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CasesResult(Result):
     """Cases of a transcript."""
 
@@ -44,7 +44,7 @@ class CasesResult(Result):
         return [view_table(self.view)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DifferencesResult(Result):
     """The cases on which two runs differ."""
 

@@ -20,6 +20,7 @@ from harness.measures import MEASURES, Reads
 from harness.options import ReplicationOptions
 from harness.report.blocks import Block, Table
 from harness.report.comparison import comparison_blocks, metric_remark
+from harness.report.comparison import tidy_table as comparison_table
 from harness.report.confusion import confusion_blocks
 from harness.report.confusion import tidy_table as confusion_table
 from harness.report.formats import Format
@@ -28,6 +29,7 @@ from harness.report.plots.groups import plot_groups
 from harness.report.plots.heat_maps import plot_confusion, plot_difference
 from harness.report.rates import rate_blocks
 from harness.report.rates import tidy_table as rate_table
+from harness.report.unpaired import tidy_table as unpaired_table
 from harness.report.unpaired import unpaired_blocks
 from harness.report.verdicts import pair_verdict
 from harness.stats.estimate import Estimate
@@ -36,7 +38,7 @@ from harness.stats.replication.method import Replication
 from harness.transcript.read import open_transcript
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CompareResult(Result):
     """A comparison on the same cases: every algorithm by itself, every pair, and the verdicts."""
 
@@ -80,12 +82,16 @@ class CompareResult(Result):
         """The whole report."""
         return comparison_blocks(self.found)
 
+    def table(self) -> Table:
+        """A row for each pair."""
+        return comparison_table(self.found)
+
     def plot(self, path: str | Path) -> None:
         """Draw the groups of `by` into a file: .svg, .png or .pdf."""
         _plot_groups(self.found, Path(path))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UnpairedResult(Result):
     """A comparison on other inputs in the same strata."""
 
@@ -114,6 +120,10 @@ class UnpairedResult(Result):
     def blocks(self) -> Sequence[Block]:
         """The whole report."""
         return unpaired_blocks(self.found)
+
+    def table(self) -> Table:
+        """A row for each pair."""
+        return unpaired_table(self.found)
 
     def plot(self, path: str | Path) -> None:
         """Draw the groups of `by` into a file: .svg, .png or .pdf."""
@@ -207,7 +217,7 @@ def _unused_remark(found: Comparison, options: CompareOptions) -> str:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RateResult(Result):
     """Every transcript by itself: its measures, its groups, and what explains its failures."""
 
@@ -268,7 +278,7 @@ def _measure_names(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ConfusionResult(Result):
     """Confusion matrices: rows the truth, columns the answer."""
 

@@ -41,7 +41,7 @@ AXES = {"roc": ("linear", "log"), "det": ("normal", "log", "linear"), "pr": ("li
 _PLOTS: dict[str, Callable[..., None]] = {"roc": plot_roc, "det": plot_det, "pr": plot_pr}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _PointsResult(Result):
     """Curves whose points are data: text and spreadsheets have the points, people see a summary."""
 
@@ -58,7 +58,7 @@ class _PointsResult(Result):
         return plain_data(self.data())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CurveResult(_PointsResult):
     """Curves over a threshold: each with its areas, bands, operating points; and where two of them cross."""
 
@@ -147,7 +147,7 @@ def _curve_request(options: CurveOptions) -> CurveRequest:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CmcResult(_PointsResult):
     """Cumulative match curves."""
 
@@ -177,7 +177,7 @@ class CmcResult(_PointsResult):
         return match_script(self.curves, path)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GalleriesResult(Result):
     """The experiment with each set of images as the gallery, and a test of whether they differ."""
 
@@ -207,7 +207,7 @@ class GalleriesResult(Result):
         plot_cmc(self.curves, Path(path))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MethodsResult(Result):
     """Standard errors of recognition rates by several methods."""
 

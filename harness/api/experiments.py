@@ -23,7 +23,7 @@ from harness.report.urn import tidy_table, urn_blocks
 from harness.stats.urn import permutations_needed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PermutationResult(Result):
     """Recognition rates of the same people with other choices of image; `other` is with the other way of sampling."""
 
@@ -48,7 +48,7 @@ class PermutationResult(Result):
         plot_permutation(self.found, Path(path), self.other)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UrnResult(Result):
     """Which way of sampling explains how a rate varies from trial to trial."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from harness.errors import MissingExtra
-from harness.report.blocks import Block, Table
+from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.formats import Format, encode_json, notebook_html, render, render_data, render_document
 
 if TYPE_CHECKING:
@@ -78,5 +78,9 @@ class Result(ABC):
     def __str__(self) -> str:
         return self.render(Format.PLAIN)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: print() shows it; .to_dict() and .to_frame() have the numbers>"
+
     def _repr_html_(self) -> str:
-        return notebook_html(self.blocks())
+        remarks = self.remarks_in(Format.TABLE)
+        return notebook_html([*self.blocks(), *([Paragraphs(remarks)] if remarks else [])])

@@ -18,8 +18,8 @@ from harness.errors import UsageError
 from harness.model import Counts, Trial, plural
 from harness.options import GalleryOptions, LibraryOptions, OfflineOptions, OptionSet, option
 from harness.params import Value
-from harness.report.blocks import Block
-from harness.report.counts import count_row, count_table, design_words
+from harness.report.blocks import Block, Table
+from harness.report.counts import count_row, count_table, design_words, tidy_table
 from harness.report.formats import Format
 from harness.report.text import safe
 from harness.script.cases import CaseSet
@@ -147,7 +147,7 @@ def _value_text(name: str, value: Any) -> str:
     return ",".join(texts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunResult(Result):
     """What a run came to: its counts, its rate, and where the transcript is. It can be given to `compare` as it is."""
 
@@ -200,6 +200,10 @@ class RunResult(Result):
     def blocks(self) -> Sequence[Block]:
         """The table of counts."""
         return [count_table([(self.params, self.counts)], designs=[self.design])]
+
+    def table(self) -> Table:
+        """One row: the counts, and the rate with its limits."""
+        return tidy_table([(self.params, self.counts)], designs=[self.design])
 
     def remarks_in(self, style: Format) -> Sequence[str]:
         """The remarks beside a format; most of them need to be told what the interval is."""

@@ -31,8 +31,8 @@ from harness.errors import HateError, OutputError, TranscriptError, UsageError
 from harness.model import Counts
 from harness.options import GalleryOptions, LibraryOptions, OptionSet, Range, SeedOptions, option
 from harness.params import Value
-from harness.report.blocks import Block
-from harness.report.counts import count_row, count_table
+from harness.report.blocks import Block, Table
+from harness.report.counts import CountRow, count_row, count_table, tidy_table
 from harness.report.formats import Format
 from harness.site.cache import cache_folder
 from harness.transcript.format import Header, differences
@@ -145,7 +145,7 @@ class SweepResultRow:
     design: "DesignRate | None" = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SweepResult(Result):
     """What a sweep came to: a row for each combination, and the transcripts of its runs."""
 
@@ -164,8 +164,14 @@ class SweepResult(Result):
 
     def blocks(self) -> Sequence[Block]:
         """The table of counts."""
-        rows = [(row.params, row.counts) for row in self.rows]
-        return [count_table(rows, self.swept, [row.design for row in self.rows])]
+        return [count_table(*self._rows())]
+
+    def table(self) -> Table:
+        """A row for each combination."""
+        return tidy_table(*self._rows())
+
+    def _rows(self) -> "tuple[list[CountRow], Sequence[str], list[DesignRate | None]]":
+        return [(row.params, row.counts) for row in self.rows], self.swept, [row.design for row in self.rows]
 
     def remarks_in(self, style: Format) -> Sequence[str]:
         """The remarks beside a format."""

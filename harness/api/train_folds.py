@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.run_rates import transcripts_training, variance_json
+from harness.analysis.run_rates import DesignRate, transcripts_training, variance_json
 from harness.api.result import Result
 from harness.api.runs import RunResult, design_rate, design_remarks, unit_words
 from harness.engine.plan import Plan
@@ -13,8 +13,8 @@ from harness.engine.run import NoProgress, Progress
 from harness.engine.target import Target
 from harness.engine.train_folds import run_folds
 from harness.errors import UsageError
-from harness.report.blocks import Block
-from harness.report.counts import count_table
+from harness.report.blocks import Block, Table
+from harness.report.counts import CountRow, count_table, tidy_table
 from harness.report.formats import Format
 from harness.report.run_rates import training_sentences
 from harness.script.folds import held_out_folds
@@ -28,7 +28,7 @@ _LEARNING = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainFoldsResult(Result):
     """Runs of the same algorithm, each trained without another fold of the training part."""
 
@@ -51,8 +51,15 @@ class TrainFoldsResult(Result):
 
     def blocks(self) -> Sequence[Block]:
         """A row for each fold."""
-        rows = [({"fold": number, **run.params}, run.counts) for number, run in enumerate(self.runs, 1)]
-        return [count_table(rows, ["fold"], [run.design for run in self.runs])]
+        return [count_table(*self._rows())]
+
+    def table(self) -> Table:
+        """A row for each fold."""
+        return tidy_table(*self._rows())
+
+    def _rows(self) -> tuple[list[CountRow], list[str], list[DesignRate | None]]:
+        rows: list[CountRow] = [({"fold": number, **run.params}, run.counts) for number, run in enumerate(self.runs, 1)]
+        return rows, ["fold"], [run.design for run in self.runs]
 
     def remarks_in(self, style: Format) -> Sequence[str]:
         """The remarks beside a format."""

@@ -16,8 +16,8 @@ from harness.engine.sweep import Grid, ParamValues, all_combinations, make_grid,
 from harness.errors import UsageError
 from harness.options import LibraryOptions, Range, SeedOptions, option
 from harness.params import ParamType, Value
-from harness.report.blocks import Block, Paragraphs
-from harness.report.counts import count_row
+from harness.report.blocks import Block, Paragraphs, Table
+from harness.report.counts import COUNTS, count_cells, count_row, parameter_cell
 from harness.script.cases import CaseSet, load_cases
 from harness.script.load import load_script
 
@@ -150,7 +150,7 @@ def _run_command(test: AnyTest, interface: object, params: dict[str, Value]) -> 
     return shlex.join(words)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TuneResult(Result):
     """What tuning found: the best setting, the default, and whether the lead is more than noise."""
 
@@ -190,6 +190,14 @@ class TuneResult(Result):
 
         command = [f"Run it: {self.command}"] if self.command is not None else []
         return [*tuning_blocks(self.found, self.swept, self.options.top), Paragraphs([self.tried_on, *command])]
+
+    def table(self) -> Table:
+        """A row for each setting that was tried, the best first."""
+        rows = [
+            [*(parameter_cell(one.params[name]) for name in self.swept), one.value, *count_cells(one.counts)]
+            for one in (self.found.settings[place] for place in self.found.ranking)
+        ]
+        return Table([*self.swept, "value", *COUNTS], rows)
 
 
 @dataclass

@@ -8,7 +8,17 @@ from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.comparison_details import detail_blocks, margin_blocks, operating_blocks
-from harness.report.numbers import correction_name, estimate_cells, interval_text, join_names, p_is, p_text, percent
+from harness.report.numbers import (
+    DIFFERENCE,
+    correction_name,
+    difference_cells,
+    estimate_cells,
+    interval_text,
+    join_names,
+    p_is,
+    p_text,
+    percent,
+)
 from harness.report.sampling import sampling_lines
 from harness.report.verdicts import pair_verdict, tutorial_lines
 from harness.stats.multiplicity import Multiplicity
@@ -69,6 +79,19 @@ def comparison_blocks(comparison: Comparison) -> list[Block]:
             )
         )
     return blocks
+
+
+def tidy_table(comparison: Comparison) -> Table:
+    """The pairs for programs: the counts of McNemar's test, and the difference by design, or else Newcombe's."""
+    names, rows = comparison.names, list[list[Cell]]()
+    for pair in comparison.pairs:
+        if comparison.values is None:
+            independent = pair.difference, None, pair.interval.low, pair.interval.high, pair.p_exact, pair.p_adjusted
+            cells: list[Cell] = [*independent, "independent"]
+        else:
+            cells = [*difference_cells(pair.estimate)]
+        rows.append([names[pair.a], names[pair.b], pair.n_ff, pair.n_sf, pair.n_fs, pair.n_ss, *cells])
+    return Table(["a", "b", "n_ff", "n_sf", "n_fs", "n_ss", *DIFFERENCE], rows)
 
 
 def better_table(comparison: Comparison) -> Table:

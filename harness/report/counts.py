@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 CountRow = tuple[Mapping[str, Value], Counts]
+# The tutorial's columns, and the rate.
+COUNTS = ("tests", "TP", "TN", "FP", "FN", "ER", "rate")
 
 
 def count_row(params: Mapping[str, Value], counts: Counts, design: DesignRate | None = None) -> dict[str, Any]:
@@ -51,12 +53,12 @@ def count_table(
     """Swept parameters first, then the tutorial's columns, then the rate with its interval, by design if known."""
     known = designs or [None] * len(rows)
     weighted = any(_weighs(design) for design in known)
-    columns = [*swept, "tests", "TP", "TN", "FP", "FN", "ER", "rate", *(["weighted"] * weighted)]
+    columns = [*swept, *COUNTS, *(["weighted"] * weighted)]
     columns += ["95 % interval"] * interval
     lines: list[list[Cell]] = []
     for (params, counts), design in zip(rows, known, strict=True):
         cells: list[Cell] = [parameter_cell(params[name]) for name in swept]
-        cells += [counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, counts.rate]
+        cells += count_cells(counts)
         cells += [design.estimate.value if design and design.estimate else None] * weighted
         lines.append([*cells, *([interval_cell(counts, design)] * interval)])
     return Table(columns, lines, wide=frozenset({"rate", "weighted", "95 % interval"}))
@@ -73,10 +75,16 @@ def tidy_table(
         estimate = counts.rate if design is None or design.estimate is None else design.estimate.value
         lines.append([
             *(parameter_cell(params[name]) for name in swept),
-            counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, counts.rate, estimate,
+            *count_cells(counts),
+            estimate,
             *((None, None) if interval is None else (interval.low, interval.high)),
         ])  # fmt: skip
-    return Table([*swept, "tests", "TP", "TN", "FP", "FN", "ER", "rate", "estimate", "low", "high"], lines)
+    return Table([*swept, *COUNTS, "estimate", "low", "high"], lines)
+
+
+def count_cells(counts: Counts) -> list[Cell]:
+    """The cells of the columns `COUNTS`."""
+    return [counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, counts.rate]
 
 
 def _weighs(design: DesignRate | None) -> bool:

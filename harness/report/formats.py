@@ -201,7 +201,7 @@ def _html(table: Table, _width: int) -> str:
 
 def _notebook_table(table: Table, _width: int) -> str:
     kinds = [f' style="text-align: {"right" if table.rows and right else "left"}"' for right in table.numeric()]
-    return f'<div style="overflow-x: auto">{_html_table(table, kinds)}</div>\n'
+    return f'<div style="overflow-x: auto; margin-bottom: 0.8em">{_html_table(table, kinds)}</div>\n'
 
 
 def _html_table(table: Table, attributes: Sequence[str]) -> str:

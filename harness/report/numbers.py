@@ -33,6 +33,18 @@ def estimate_cells(estimate: Estimate | None) -> tuple[float | None, str]:
     return (None, NONE) if estimate is None else (estimate.value, interval_text(estimate.interval))
 
 
+# The columns that `difference_cells` fills.
+DIFFERENCE = ("difference", "se", "low", "high", "p_value", "p_adjusted", "method")
+
+
+def difference_cells(estimate: Estimate | None) -> list[float | str | None]:
+    """A difference by design for programs: numbers only, the interval as two of them."""
+    if estimate is None:
+        return [None] * len(DIFFERENCE)
+    limits = (None, None) if estimate.interval is None else (estimate.interval.low, estimate.interval.high)
+    return [estimate.value, estimate.se, *limits, estimate.p_value, estimate.p_adjusted, estimate.method]
+
+
 def p_text(value: float | None) -> str:
     """A p-value; a dash if there is none."""
     if value is None or value != value:

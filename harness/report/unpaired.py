@@ -3,7 +3,15 @@
 from harness.analysis.unpaired import UnpairedComparison, UnpairedPair
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.groups import group_blocks
-from harness.report.numbers import correction_name, estimate_cells, interval_text, p_text, percent
+from harness.report.numbers import (
+    DIFFERENCE,
+    correction_name,
+    difference_cells,
+    estimate_cells,
+    interval_text,
+    p_text,
+    percent,
+)
 from harness.report.sampling import target_words
 from harness.report.verdicts import margin_sentence, unpaired_verdict
 
@@ -64,6 +72,17 @@ def _sides(comparison: UnpairedComparison) -> Table:
         row += [] if side.threshold is None else [f"{side.threshold:.6g}"]
         rows.append(row)
     return Table(columns, rows)
+
+
+def tidy_table(comparison: UnpairedComparison) -> Table:
+    """The pairs for programs: the difference by design, or else Newcombe's with Fisher's exact p-value."""
+    names, rows = comparison.names, list[list[Cell]]()
+    for pair in comparison.pairs:
+        alone = pair.independent
+        independent = alone.difference, None, alone.interval.low, alone.interval.high, alone.p_fisher, pair.p_adjusted
+        cells = [*independent, "independent"] if comparison.plain else difference_cells(pair.estimate)
+        rows.append([names[pair.a], names[pair.b], *cells])
+    return Table(["a", "b", *DIFFERENCE], rows)
 
 
 def _pairs(comparison: UnpairedComparison) -> Table:

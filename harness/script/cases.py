@@ -53,6 +53,10 @@ class CaseSet:
         """The test's name."""
         return self.script.name
 
+    def input_of(self, case: Case) -> Any:
+        """What a program is given as the input of a case: the path of a file if the input is one of the test's data."""
+        return self.references.resolve(case.input)
+
     @property
     def stratum(self) -> GroupKey | None:
         """The stratum of a case; None if the design has none."""
