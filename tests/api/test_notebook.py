@@ -36,6 +36,7 @@ def test_the_notebook_is_stored_without_outputs() -> None:
     assert EXAMPLE.read_text(encoding="utf-8") == nbformat.writes(book) + "\n"  # type: ignore[no-untyped-call]
 
 
+@pytest.mark.slow
 def test_the_notebook_can_be_followed(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     book = nbformat.read(EXAMPLE, as_version=4)  # type: ignore[no-untyped-call]

@@ -130,7 +130,9 @@ def test_fail_if_worse_is_about_the_chosen_statistic(shop: Workshop) -> None:
     assert shop.call("compare", b, a, "--fail-if-worse", "--statistic", "fpr").status == 1
 
 
-@pytest.mark.parametrize("name", ["p.png", "p.svg", "p.pdf"])
+@pytest.mark.parametrize(
+    "name", ["p.svg", *(pytest.param(name, marks=pytest.mark.slow) for name in ("p.png", "p.pdf"))]
+)
 def test_plots_are_written_and_the_same_every_time(shop: Workshop, name: str) -> None:
     paths, starts = runs(shop), {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
     drawn = []

@@ -228,7 +228,9 @@ def test_false_claims_about_unknown_classes_do_not_count(shop: Workshop) -> None
     assert sum(map(sum, found["matrix"])) == 2
 
 
-@pytest.mark.parametrize("count", [3, 12, 40])
+@pytest.mark.parametrize(
+    "count", [3, pytest.param(12, marks=pytest.mark.slow), pytest.param(40, marks=pytest.mark.slow)]
+)
 def test_pictures_are_the_same_every_time(shop: Workshop, count: int) -> None:
     records = [claim(i, f"class{i % count}", f"class{(i * 7 + i // 9) % count}") for i in range(200)]
     paths = [file(shop, records, "one"), file(shop, records[::-1], "two")]

@@ -55,6 +55,7 @@ def dictation(shop: Workshop) -> Workshop:
 RUN = ("run", "dictation", "--interface", "dictation/interface.py", "--format", "json")
 
 
+@pytest.mark.slow
 def test_the_example_is_installed_and_used(shop: Workshop, installed: Path) -> None:
     """With `hate` in separate processes, as users run it."""
     shop.env["PYTHONPATH"] = os.pathsep.join([str(installed), *filter(None, [shop.env.get("PYTHONPATH")])])

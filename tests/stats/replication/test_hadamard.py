@@ -42,7 +42,12 @@ def test_transform_is_the_product_with_the_rows(order: int) -> None:
     np.testing.assert_allclose(hadamard(order).transform(values), rows @ values, atol=1e-10)
 
 
-@pytest.mark.parametrize("order", [order for order in orders_up_to(2001) if order > 260])
+LARGE = [order for order in orders_up_to(2001) if order > 260]
+
+
+@pytest.mark.parametrize(
+    "order", [*LARGE[::6], *(pytest.param(n, marks=pytest.mark.slow) for n in LARGE if n not in LARGE[::6])]
+)
 def test_larger_orders_keep_lengths_and_sums(order: int) -> None:
     """H^T H = n I if and only if |H x|^2 = n |x|^2 for all x; a random x would reveal a violation."""
     values = np.random.default_rng(order).normal(size=(order, 2))
