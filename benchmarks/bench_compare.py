@@ -66,7 +66,7 @@ def read(paths: list[Path]) -> AlignedRuns:
 
 def compare(paths: list[Path]) -> None:
     aligned = read(paths)
-    comparison_json(compare_aligned(aligned, take_sample(aligned, DesignOptions()), CompareRequest(costs=False)))
+    comparison_json(compare_aligned(aligned, take_sample(aligned, DesignOptions()), CompareRequest(resources=False)))
 
 
 def million() -> None:

@@ -24,7 +24,7 @@ ALSO_ALLOWED = {
     "measures": {"stats"},  # a measure names its statistic
     "script": {"tasks"},
     "transcript": {"tasks"},
-    "interface": {"matrices", "tasks", "script"},
+    "interface": {"matrices", "tasks"},
     "matrices": {"stats"},
     "files": {"params", "errors", "model"},
     "params": {"errors"},

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.analysis.curve_scores import curve_scores
-from harness.analysis.runs import check_same_test, run_names
+from harness.analysis.run_names import check_same_test, run_names
 from harness.errors import TranscriptError
 from harness.model import Counts
 from harness.stats.arrays import BoolArray, FloatArray, IntArray

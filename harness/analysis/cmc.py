@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from harness.analysis.align import Run, align
 from harness.analysis.curve import numbers
-from harness.analysis.curve_options import BandMethod
+from harness.analysis.curve_request import BandMethod
 from harness.analysis.sampling import Sampling, interval_json, take_sample
 from harness.errors import DataError, TranscriptError, UsageError
 from harness.matrices.labels import Labels

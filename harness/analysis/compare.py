@@ -8,7 +8,7 @@ import numpy as np
 from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.breakdown import break_down
 from harness.analysis.cells import Cells, Measurement
-from harness.analysis.comparison import Comparison, CostEstimates, RunSummary, best_first
+from harness.analysis.comparison import Comparison, ResourceEstimates, RunSummary, best_first
 from harness.analysis.items import analyse_items
 from harness.analysis.operating_point import OperatingCriterion, chosen_measure, set_thresholds
 from harness.analysis.pairs import Margin, Pair, PairedValues, make_pairs
@@ -37,7 +37,7 @@ class CompareRequest:
     # A column to break the comparison down by.
     by: str | None = None
     items: bool = False
-    costs: bool = True
+    resources: bool = True
     # The name of the run that all others are compared with.
     baseline: str | None = None
     multiplicity: Multiplicity = Multiplicity.HOLM
@@ -70,12 +70,12 @@ def compare_aligned(aligned: AlignedRuns, sampling: Sampling, request: CompareRe
         # The statistics reject the sample, for example because half of the units have no weight.
         raise TranscriptError(f"{aligned.headers[0].test.name}: {error}") from None
     comparison = _with_details(replace(comparison, operating=operating), study, request)
-    if not request.costs:
+    if not request.resources:
         return comparison
     return replace(
         comparison,
-        seconds=costs("seconds", recorded, comparison.places),
-        memory=costs("memory", recorded, comparison.places),
+        seconds=resources("seconds", recorded, comparison.places),
+        memory=resources("memory", recorded, comparison.places),
     )
 
 
@@ -160,8 +160,8 @@ def _with_details(comparison: Comparison, study: Measurement, request: CompareRe
     return replace(comparison, margins=margins, by=by, items=items)
 
 
-def costs(name: str, study: Measurement, places: Sequence[tuple[int, int]]) -> CostEstimates | None:
-    """Seconds or memory. If the design gives no error for a mean, only the costs are left out."""
+def resources(name: str, study: Measurement, places: Sequence[tuple[int, int]]) -> ResourceEstimates | None:
+    """Seconds or memory. If the design gives no error for a mean, only the resources are left out."""
     try:
         cells = replace(study, measure=MEASURES[name]).runs()
     except (UsageError, ValueError):
@@ -169,4 +169,4 @@ def costs(name: str, study: Measurement, places: Sequence[tuple[int, int]]) -> C
     if not cells.place:
         return None
     runs = [cells.one(run) for run in range(len(study.aligned.names))]
-    return CostEstimates(runs, [cells.ratio(a, b) for a, b in places])
+    return ResourceEstimates(runs, [cells.ratio(a, b) for a, b in places])

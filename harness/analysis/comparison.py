@@ -14,7 +14,7 @@ from harness.analysis.cells import Cells
 from harness.analysis.items import ItemAnalysis, items_json
 from harness.analysis.operating_point import OperatingResult
 from harness.analysis.pairs import MarginTest, Pair, margin_json
-from harness.analysis.runs import identity_json
+from harness.analysis.run_names import identity_json
 from harness.analysis.sampling import Sampling, estimate_json, finite, interval_json, replication_json
 from harness.measures import MEASURES, Measure
 from harness.stats.cochran import CochranQ, WaldTest
@@ -38,7 +38,7 @@ class RunSummary:
 
 
 @dataclass(frozen=True)
-class CostEstimates:
+class ResourceEstimates:
     """Seconds, or bytes of memory, of every run that has them, and the ratios of the pairs."""
 
     runs: list[Estimate | None]
@@ -74,8 +74,8 @@ class Comparison:
     margins: list[MarginTest | None] | None = None
     by: Breakdown | None = None
     items: ItemAnalysis | None = None
-    seconds: CostEstimates | None = None
-    memory: CostEstimates | None = None
+    seconds: ResourceEstimates | None = None
+    memory: ResourceEstimates | None = None
 
     @property
     def names(self) -> list[str]:
@@ -183,16 +183,19 @@ def _run_json(comparison: Comparison, number: int) -> dict[str, Any]:
         "letters": comparison.letters[number],
         "replication": replication_json(run.estimate, comparison.sampling),
         **thresholds,
-        **{name: _cost_json(comparison, name, costs.runs[number], number) for name, costs in _costs(comparison)},
+        **{
+            name: _resource_json(comparison, name, resources.runs[number], number)
+            for name, resources in _resources(comparison)
+        },
     }
 
 
-def _costs(comparison: Comparison) -> list[tuple[str, CostEstimates]]:
+def _resources(comparison: Comparison) -> list[tuple[str, ResourceEstimates]]:
     both = (("seconds", comparison.seconds), ("memory", comparison.memory))
-    return [(name, costs) for name, costs in both if costs is not None]
+    return [(name, resources) for name, resources in both if resources is not None]
 
 
-def _cost_json(comparison: Comparison, name: str, one: Estimate | None, number: int) -> dict[str, Any] | None:
+def _resource_json(comparison: Comparison, name: str, one: Estimate | None, number: int) -> dict[str, Any] | None:
     """The mean cost of an answer."""
     if one is None:
         return None
@@ -219,7 +222,7 @@ def _pair_json(comparison: Comparison, number: int) -> dict[str, Any]:
         "interval": interval_json(pair.interval),
         "replication": replication_json(pair.estimate, comparison.sampling),
         **margin,
-        **{name: _ratio_json(costs.pairs[number]) for name, costs in _costs(comparison)},
+        **{name: _ratio_json(resources.pairs[number]) for name, resources in _resources(comparison)},
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.analysis.curve_options import PointRequest
+from harness.analysis.curve_request import PointRequest
 from harness.analysis.sampling import finite, interval_json
 from harness.stats.arrays import FloatArray
 from harness.stats.curves.ellipses import Ellipse

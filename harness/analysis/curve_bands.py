@@ -7,7 +7,7 @@ import numpy as np
 
 from harness.analysis.align import AlignedRuns
 from harness.analysis.curve import RequestedPoint
-from harness.analysis.curve_options import BandMethod, CurveRequest, ErrorCosts, PointRequest
+from harness.analysis.curve_request import BandMethod, CurveRequest, ErrorCosts, PointRequest
 from harness.analysis.sampling import Sampling
 from harness.errors import UsageError
 from harness.params import nearest

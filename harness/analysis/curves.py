@@ -7,9 +7,9 @@ import msgspec
 
 from harness.analysis.align import Run, names_of
 from harness.analysis.curve import Curve
-from harness.analysis.curve_options import CurveRequest
+from harness.analysis.curve_request import CurveRequest
 from harness.analysis.mean_curve import curve_of_repeats
-from harness.analysis.runs import run_names
+from harness.analysis.run_names import run_names
 from harness.analysis.score_curve import curve_of_scores
 from harness.analysis.sweep_curve import curve_of_sweep
 from harness.errors import TranscriptError, UsageError

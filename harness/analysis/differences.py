@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from msgspec import UNSET
 
 from harness.analysis.look import FIELDS, CaseQuery, TranscriptOverview, field_value
-from harness.analysis.runs import check_same_test
+from harness.analysis.run_names import check_same_test
 from harness.errors import TranscriptError
 from harness.model import Trial
 from harness.transcript.read import open_transcript

@@ -8,7 +8,7 @@ import numpy as np
 from harness.analysis.align import Run
 from harness.analysis.curve import Curve, CurvePoints, MeanPoint, RequestedPoint
 from harness.analysis.curve_bands import least_cost, operating_point
-from harness.analysis.curve_options import BandMethod, CurveRequest
+from harness.analysis.curve_request import BandMethod, CurveRequest
 from harness.analysis.score_curve import THINNED, ScoredRun, score_run
 from harness.errors import TranscriptError
 from harness.stats.arrays import FloatArray

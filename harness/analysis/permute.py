@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.analysis.runs import run_names
+from harness.analysis.run_names import run_names
 from harness.errors import DataError, UsageError
 from harness.matrices.labels import Labels
 from harness.matrices.matrix import SUBJECT, Matrix, align_matrices, scores_of

@@ -11,7 +11,7 @@ from harness.analysis.align import AlignedRuns, Run, align, names_of
 from harness.analysis.breakdown import Breakdown, Group, break_down, breakdown_json, equal_groups
 from harness.analysis.cells import Measurement
 from harness.analysis.groups import CaseGroups, groups_of
-from harness.analysis.runs import check_same_version, identity_json
+from harness.analysis.run_names import check_same_version, identity_json
 from harness.analysis.sampling import Sampling, interval_json, replication_json, take_sample
 from harness.errors import HateError, UsageError
 from harness.measures import MEASURES, Measure, find_measure

@@ -17,7 +17,7 @@ from harness.analysis.curve_bands import (
     least_cost,
     requested_point,
 )
-from harness.analysis.curve_options import BandMethod, CurveRequest
+from harness.analysis.curve_request import BandMethod, CurveRequest
 from harness.analysis.curve_scores import CurveScores, curve_scores
 from harness.analysis.sampling import take_sample
 from harness.errors import TranscriptError

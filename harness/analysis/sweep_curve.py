@@ -9,7 +9,7 @@ import numpy as np
 from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.curve import Curve, CurvePoints, RequestedPoint
 from harness.analysis.curve_bands import INDEPENDENT, CurveBasis, curve_bands, least_cost, operating_point
-from harness.analysis.curve_options import BandMethod, CurveRequest, PointRequest
+from harness.analysis.curve_request import BandMethod, CurveRequest, PointRequest
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import TranscriptError, UsageError
 from harness.model import plain_text

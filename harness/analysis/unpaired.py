@@ -18,7 +18,7 @@ from harness.analysis.compare import CompareRequest
 from harness.analysis.groups import BINS, groups_of
 from harness.analysis.operating_point import OperatingCriterion, chosen_measure, set_thresholds
 from harness.analysis.pairs import MarginTest, correct_margins, margin_json
-from harness.analysis.runs import check_same_version, identity_json
+from harness.analysis.run_names import check_same_version, identity_json
 from harness.analysis.sampling import Sampling, finite, interval_json, replication_json, take_sample
 from harness.errors import UsageError
 from harness.measures import Measure

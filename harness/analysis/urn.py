@@ -10,7 +10,8 @@ from harness.analysis.sampling import finite
 from harness.analysis.urn_elements import UrnElements
 from harness.errors import UsageError
 from harness.stats.arrays import BoolArray, IntArray
-from harness.stats.trials import (
+from harness.stats.urn import DESIGNS, MOST_THRESHOLDS, Mixing, mixing
+from harness.stats.urn_trials import (
     Trials,
     added_between_trials,
     fresh_trials,
@@ -18,7 +19,6 @@ from harness.stats.trials import (
     share_within_groups,
     shuffle_within,
 )
-from harness.stats.urn import DESIGNS, MOST_THRESHOLDS, Mixing, mixing
 
 # A column that explains less is not suggested.
 LEAST = 0.1

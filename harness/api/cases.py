@@ -8,7 +8,7 @@ import msgspec
 
 from harness.analysis.differences import Differences, find_differences
 from harness.analysis.look import CaseQuery, TranscriptOverview, View, look
-from harness.analysis.runs import run_names
+from harness.analysis.run_names import run_names
 from harness.api.options import CaseOptions, DiffOptions
 from harness.api.result import Result
 from harness.files.conditions import parse_condition

@@ -27,8 +27,8 @@ from harness.report.formats import Format
 from harness.report.plots.canvas import check_picture
 from harness.report.plots.groups import plot_groups
 from harness.report.plots.heat_maps import plot_confusion, plot_difference
-from harness.report.rates import rate_blocks
-from harness.report.rates import tidy_table as rate_table
+from harness.report.rate import rate_blocks
+from harness.report.rate import tidy_table as rate_table
 from harness.report.unpaired import tidy_table as unpaired_table
 from harness.report.unpaired import unpaired_blocks
 from harness.report.verdicts import pair_verdict
@@ -200,7 +200,7 @@ def _is_lean(opened: OpenedTranscripts, options: CompareOptions) -> bool:
     measure = MEASURES.get(options.statistic)
     if any(getattr(options, name) for name in _NEED_COLUMNS) or measure is None:
         return False
-    if measure.reads not in (Reads.OUTCOME, Reads.COST):
+    if measure.reads not in (Reads.OUTCOME, Reads.RESOURCES):
         return False
     with open_transcript(opened.paths[0]) as reader:
         return not reader.header.weighs_cases

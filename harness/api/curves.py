@@ -15,11 +15,11 @@ from harness.analysis.cmc import (
     ranks_of_run,
 )
 from harness.analysis.curve import Curve, CurveCrossings, curves_json, find_crossings
-from harness.analysis.curve_options import BandMethod, CurveRequest, parse_at, parse_cost, parse_subjects
+from harness.analysis.curve_request import BandMethod, CurveRequest, parse_at, parse_cost, parse_subjects
 from harness.analysis.curves import make_curves
 from harness.analysis.galleries import GalleryComparison, compare_galleries, galleries_json
 from harness.analysis.replication_methods import MethodComparison, compare_methods, methods_json
-from harness.analysis.runs import run_names
+from harness.analysis.run_names import run_names
 from harness.api.matrices import is_matrix, read_matrices
 from harness.api.options import CmcOptions, CurveOptions
 from harness.api.result import Result

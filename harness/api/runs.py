@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.api.result import Result
-from harness.engine.judge import has_design
 from harness.engine.plan import Plan, RunOptions, find_parts
 from harness.engine.plan import load_test as load_named_test
 from harness.engine.run import FinishedRun, NoProgress, Progress, watch
 from harness.engine.run import run as run_plan
 from harness.engine.target import Target
+from harness.engine.unit_tally import has_design
 from harness.errors import UsageError
 from harness.model import Counts, Trial, plural
 from harness.options import GalleryOptions, LibraryOptions, OfflineOptions, OptionSet, option
 from harness.params import Value
 from harness.report.blocks import Block, Table
-from harness.report.counts import count_row, count_table, design_words, tidy_table
+from harness.report.counts import count_row, count_table, design_words, rate_interval, tidy_table
 from harness.report.formats import Format
 from harness.report.text import safe
 from harness.script.cases import CaseSet
-from harness.stats.rates import Interval, wilson
+from harness.stats.rates import Interval
 
 if TYPE_CHECKING:
     from harness.analysis.identification import Identification
@@ -171,9 +171,7 @@ class RunResult(Result):
     @property
     def interval(self) -> Interval | None:
         """The 95 % interval of the rate: by the design of the test where it has one, else Wilson's."""
-        if self.design is None:
-            return wilson(self.counts.successes, self.counts.tests)
-        return None if self.design.estimate is None else self.design.estimate.interval
+        return rate_interval(self.counts, self.design)
 
     def __fspath__(self) -> str:
         if self.path is None:
@@ -216,13 +214,13 @@ def finish_run(plan: Plan, finished: FinishedRun) -> RunResult:
     repeats = identification = None
     if plan.options.repeat > 1 and finished.path is not None:
         from harness.analysis.run_rates import transcript_repeats
-        from harness.report.run_rates import repeats_sentence
+        from harness.report.run_sentences import repeats_sentence
 
         repeats = transcript_repeats(finished.path, plan.options.repeat)
         remarks.append(repeats_sentence(repeats, unit_words(finished.header)))
     if plan.cases.gallery is not None and finished.path is not None:
         from harness.analysis.identification import identification as identify
-        from harness.report.run_rates import identification_sentences
+        from harness.report.run_sentences import identification_sentences
 
         identification = identify(finished.path)
         remarks += identification_sentences(identification)

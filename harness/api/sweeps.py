@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from harness.api.result import Result
 from harness.api.runs import AnyTest, design_remarks, network, note, with_assignments
 from harness.engine.header import run_header
-from harness.engine.judge import has_design
 from harness.engine.plan import Plan, RunOptions, find_parts
 from harness.engine.run import NoProgress, Progress
 from harness.engine.run_cache import CachedRun, RunBatch, RunStore, run_batch
@@ -27,6 +26,7 @@ from harness.engine.sweep import (
     plan_sweep,
     random_combinations,
 )
+from harness.engine.unit_tally import has_design
 from harness.errors import HateError, OutputError, TranscriptError, UsageError
 from harness.model import Counts
 from harness.options import GalleryOptions, LibraryOptions, OptionSet, Range, SeedOptions, option

@@ -16,7 +16,7 @@ from harness.errors import UsageError
 from harness.report.blocks import Block, Table
 from harness.report.counts import CountRow, count_table, tidy_table
 from harness.report.formats import Format
-from harness.report.run_rates import training_sentences
+from harness.report.run_sentences import training_sentences
 from harness.script.folds import held_out_folds
 from harness.stats.training_variance import TrainingVariance
 from harness.transcript.columns import read_columns

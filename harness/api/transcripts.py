@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from harness.analysis.look import CaseQuery, View, look
-from harness.analysis.runs import run_names
+from harness.analysis.run_names import run_names
 from harness.api.cases import CasesResult, show_cases
 from harness.api.options import CaseOptions
 from harness.api.result import Result

@@ -9,20 +9,20 @@ import click
 from harness.api.runs import design_remarks
 from harness.cli.options import PATH, FormatOptions, command_options
 from harness.cli.output import emit, output_format, remark
-from harness.engine.judge import UnitTally, has_design
 from harness.engine.session import interruptible
 from harness.engine.target import create, has_begun
+from harness.engine.unit_tally import UnitTally, has_design
 from harness.errors import OutputError, UsageError
 from harness.model import Counts
 from harness.options import option
 from harness.report.blocks import Table
 from harness.report.counts import count_row, interval_cell
 from harness.report.formats import Format
+from harness.transcript.importing.contract import ImportOptions
 from harness.transcript.importing.convert import ImportedTranscript, convert, store
 from harness.transcript.importing.file import ForeignFile
 from harness.transcript.importing.metrics import values_note
 from harness.transcript.importing.registry import formats, read
-from harness.transcript.importing.results import ImportOptions
 from harness.transcript.write import TranscriptWriter
 
 if TYPE_CHECKING:

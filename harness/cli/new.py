@@ -10,7 +10,7 @@ from harness.cli.options import PATH, command_options
 from harness.cli.output import remark
 from harness.errors import OutputError, UsageError
 from harness.interface.load import FILES
-from harness.options import Range, SeedOptions, option
+from harness.options import OptionSet, Range, SeedOptions, option
 from harness.params import nearest
 from harness.tasks import TASKS, find_task, task_names
 
@@ -150,11 +150,28 @@ def new_command() -> None:
 new_command.add_command(new_matrix_command)
 
 
+class NewInterfaceOptions(OptionSet):
+    """Options of `hate new interface`."""
+
+    kind: str = option(
+        "--kind", default="python", choices=("python", "command", "stream"), help="How the program is reached."
+    )
+
+
+class NewScriptOptions(OptionSet):
+    """Options of `hate new script`."""
+
+    task: str = option(
+        "--task", default="label", metavar="TASK", help=f"What is asked: {', '.join(TASKS)}, or a plug-in's."
+    )
+
+
 @new_command.command("interface")
 @click.argument("name", required=False)
-@click.option("--kind", type=click.Choice(["python", "command", "stream"]), default="python", show_default=True)
-def new_interface_command(name: str | None, kind: str) -> None:
+@command_options(NewInterfaceOptions)
+def new_interface_command(name: str | None, options: NewInterfaceOptions) -> None:
     """Write interface.py (or interface.toml) into the working folder; NAME is the algorithm's."""
+    kind = options.kind
     template = {"python": PYTHON_INTERFACE, "command": COMMAND_INTERFACE, "stream": STREAM_INTERFACE}[kind]
     path = Path("interface.py" if kind == "python" else "interface.toml")
     for other in FILES:
@@ -166,15 +183,10 @@ def new_interface_command(name: str | None, kind: str) -> None:
 
 @new_command.command("script")
 @click.argument("name")
-@click.option(
-    "--task",
-    default="label",
-    show_default=True,
-    metavar="TASK",
-    help=f"What is asked: {', '.join(TASKS)}, or a plug-in's.",
-)
-def new_script_command(name: str, task: str) -> None:
+@command_options(NewScriptOptions)
+def new_script_command(name: str, options: NewScriptOptions) -> None:
     """Write NAME/NAME.hate.toml and a table of cases."""
+    task = options.task
     import re
 
     from harness.script.schema import NAME_PATTERN

@@ -9,13 +9,16 @@ from time import perf_counter
 from typing import Protocol
 
 from harness.engine.header import run_header
-from harness.engine.judge import UnitTally, make_judge
 from harness.engine.plan import Plan
 from harness.engine.session import Latch, interruptible, open_session
 from harness.engine.target import FinishedTranscript, Target, prepare
+from harness.engine.unit_tally import UnitTally
 from harness.errors import HateError, Interrupted, RunAborted
 from harness.interface.contract import Session
 from harness.model import Case, Counts, ErrorRule, Question, Reply, Trial
+from harness.params import Value
+from harness.script.cases import CaseSet
+from harness.tasks.judge import Judge
 from harness.transcript.format import Header
 from harness.transcript.write import TranscriptWriter
 
@@ -157,6 +160,20 @@ class Feed:
                 if type(value) is not str or value.startswith("{"):
                     value = resolve(value)
                 yield Question(index, case.id, value, case.expect if shows_claim else "", case.columns, turn)
+
+
+def make_judge(cases: CaseSet, params: Mapping[str, Value], *, repeated: bool) -> Judge:
+    """The judge of the answers to a test's cases."""
+    script = cases.script
+    return Judge(
+        script.task,
+        cases.rules,
+        params,
+        errors=script.file.test.errors,
+        stratum=cases.stratum,
+        psu=cases.psu,
+        repeated=repeated,
+    )
 
 
 class Loop:

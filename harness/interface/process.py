@@ -17,8 +17,8 @@ LARGEST_OUTPUT = 16 << 20
 STDERR_KEPT = 8 << 10
 # How long the children of a program that has ended may hold its pipes open.
 GRACE_SECONDS = 0.2
-# The longest that a thread with others beside it waits for a queue: the main thread handles signals, but is not woken
-# by one that another thread received, or that came just before it began to wait.
+# The longest wait on a queue. Signals are handled by the main thread, but do not end its wait if another thread
+# received the signal, or if it came just before the wait began.
 SIGNAL_SECONDS = 0.5
 
 # The running programs, so that an interrupt can end them from another thread.

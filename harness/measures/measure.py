@@ -25,7 +25,7 @@ class Reads(Flag):
     OUTCOME = auto()
     SCORE = auto()
     RANK = auto()
-    COST = auto()
+    RESOURCES = auto()
     VALUES = auto()
 
 

@@ -44,11 +44,11 @@ def _ratio(
     return statistic
 
 
-_COST = (0.0, math.inf)
+_ANY = (0.0, math.inf)
 MEASURES = (
-    Measure("seconds", "seconds per case", _ratio(lambda runs: runs.seconds, None, _COST), False, _COST, Reads.COST,
+    Measure("seconds", "seconds per case", _ratio(lambda runs: runs.seconds, None, _ANY), False, _ANY, Reads.RESOURCES,
             needs="recorded times", unit="s"),
-    Measure("memory", "memory per case", _ratio(lambda runs: runs.memory, None, _COST), False, _COST, Reads.COST,
+    Measure("memory", "memory per case", _ratio(lambda runs: runs.memory, None, _ANY), False, _ANY, Reads.RESOURCES,
             needs="programs in processes of their own", unit="B"),
 )  # fmt: skip
 

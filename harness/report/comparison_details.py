@@ -1,8 +1,8 @@
-"""The other parts of a comparison for people: operating points, costs, margins, groups, items."""
+"""The other parts of a comparison for people: operating points, resources, margins, groups, items."""
 
 import math
 
-from harness.analysis.comparison import Comparison, CostEstimates
+from harness.analysis.comparison import Comparison, ResourceEstimates
 from harness.analysis.curve_bands import few_errors
 from harness.analysis.items import ItemAnalysis, ItemStatistics
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
@@ -19,7 +19,7 @@ _MEGABYTE = 1e6
 
 def detail_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
     """Costs, groups and items."""
-    blocks = cost_blocks(comparison, pairs=pairs)
+    blocks = resource_blocks(comparison, pairs=pairs)
     if comparison.by is not None:
         blocks += group_blocks(
             comparison.by, comparison.names, comparison.places, comparison.measure, comparison.replication
@@ -58,15 +58,15 @@ def _threshold(value: float) -> str:
     return f"{value:.6g}" if math.isfinite(value) else "none"
 
 
-def cost_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
+def resource_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
     """Time and memory per case, where they were recorded."""
     recorded = [
-        (what, unit, scale, costs)
-        for what, unit, scale, costs in (
+        (what, unit, scale, resources)
+        for what, unit, scale, resources in (
             ("seconds", "seconds", 1.0, comparison.seconds),
             ("memory", "MB", _MEGABYTE, comparison.memory),
         )
-        if costs is not None
+        if resources is not None
     ]
     if not recorded:
         return []
@@ -74,25 +74,36 @@ def cost_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
     columns = ["name"] + [column for _, unit, _, _ in recorded for column in (f"{unit} per case", f"{unit} {level}")]
     rows: list[list[Cell]] = []
     for number, name in enumerate(comparison.aligned.names):
-        rows.append([name, *(cell for _, _, scale, costs in recorded for cell in _cost(costs.runs[number], scale))])
+        rows.append(
+            [
+                name,
+                *(
+                    cell
+                    for _, _, scale, resources in recorded
+                    for cell in _resource_cells(resources.runs[number], scale)
+                ),
+            ]
+        )
     blocks: list[Block] = [Heading("Time and memory per case"), Table(columns, rows)]
-    return [*blocks, _ratios(comparison, [(what, costs) for what, _, _, costs in recorded])] if pairs else blocks
+    return (
+        [*blocks, _ratios(comparison, [(what, resources) for what, _, _, resources in recorded])] if pairs else blocks
+    )
 
 
-def _cost(cost: Estimate | None, scale: float) -> tuple[Cell, Cell]:
-    if cost is None:
+def _resource_cells(estimate: Estimate | None, scale: float) -> tuple[Cell, Cell]:
+    if estimate is None:
         return "-", "-"
-    return f"{cost.value / scale:.4g}", interval_text(cost.interval if cost.se > 0 else None, ".4g", scale)
+    return f"{estimate.value / scale:.4g}", interval_text(estimate.interval if estimate.se > 0 else None, ".4g", scale)
 
 
-def _ratios(comparison: Comparison, recorded: list[tuple[str, CostEstimates]]) -> Table:
+def _ratios(comparison: Comparison, recorded: list[tuple[str, ResourceEstimates]]) -> Table:
     level = percent(comparison.confidence)
     columns = ["pair"] + [c for what, _ in recorded for c in (f"ratio of {what}", f"{what} {level}", f"p {what}")]
     rows: list[list[Cell]] = []
     for number, pair in enumerate(comparison.pairs):
         row: list[Cell] = [f"{comparison.aligned.names[pair.a]} / {comparison.aligned.names[pair.b]}"]
-        for _, costs in recorded:
-            one = costs.pairs[number]
+        for _, resources in recorded:
+            one = resources.pairs[number]
             value = "-" if one is None else f"{one.value:.3f}"
             interval, p_value = (None, None) if one is None else (one.interval, one.p_value)
             row += [value, interval_text(interval, ".3f"), p_text(p_value)]

@@ -71,7 +71,7 @@ def tidy_table(
     known = designs or [None] * len(rows)
     lines: list[list[Cell]] = []
     for (params, counts), design in zip(rows, known, strict=True):
-        interval = _interval(counts, design)
+        interval = rate_interval(counts, design)
         estimate = counts.rate if design is None or design.estimate is None else design.estimate.value
         lines.append([
             *(parameter_cell(params[name]) for name in swept),
@@ -93,10 +93,10 @@ def _weighs(design: DesignRate | None) -> bool:
 
 def interval_cell(counts: Counts, design: DesignRate | None) -> str:
     """The interval that people are shown."""
-    return interval_text(_interval(counts, design))
+    return interval_text(rate_interval(counts, design))
 
 
-def _interval(counts: Counts, design: DesignRate | None) -> Interval | None:
+def rate_interval(counts: Counts, design: DesignRate | None) -> Interval | None:
     """The design's interval; without a design Wilson's, which does not need numpy."""
     if design is None:
         return wilson(counts.successes, counts.tests)

@@ -60,7 +60,7 @@ def _check_content(request: DownloadRequest, result: Download) -> None:
         text = f"{result.size:,} bytes, {request.stated_by} says {request.size:,}; try again"
         raise DataError(f"{request.name}: {text}")
     if result.sha256 != request.sha256:
-        text = f"sha256 is {result.sha256}, {request.stated_by} says {request.sha256}; not the data of this test"
+        text = f"sha256 is {result.sha256}, {request.stated_by} says {request.sha256}; not the expected content"
         raise DataError(f"{request.name}: {text}")
 
 

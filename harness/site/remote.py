@@ -147,10 +147,10 @@ def _downloaded(request: DownloadRequest, expected: FileFormat) -> Download:
 
 def _transcript_blocks(name: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
     """The content, decompressed; a web page is recognised by its first byte, not after gigabytes."""
-    partial_size = False
+    begun = False
     for block in gunzip_if_packed(blocks):
-        start = b"" if partial_size else block.lstrip(_SPACE)[:1]
-        partial_size = partial_size or bool(start)
+        start = b"" if begun else block.lstrip(_SPACE)[:1]
+        begun = begun or bool(start)
         if start and start != b"{":
             what = "a web page" if start == b"<" else "something else"
             raise TranscriptError(f"{name}: {what}, not a transcript; give the address of the file itself")

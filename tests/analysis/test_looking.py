@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.analysis.differences import Pairing, key_of
 from harness.analysis.look import CaseQuery, look, sort_by
-from harness.analysis.runs import check_same_test, run_names
+from harness.analysis.run_names import check_same_test, run_names
 from harness.errors import HateError, TranscriptError, UsageError
 from harness.files.conditions import parse_condition
 from harness.model import Outcome, Trial

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from harness.analysis.cells import Measurement
-from harness.analysis.compare import costs
-from harness.analysis.comparison import CostEstimates, comparison_json
+from harness.analysis.compare import resources
+from harness.analysis.comparison import ResourceEstimates, comparison_json
 from harness.analysis.sampling import take_sample
 from harness.measures import MEASURES
 from harness.options import DesignOptions
@@ -104,15 +104,15 @@ def test_margins_in_words(tmp_path: Path, margin: float, message: str) -> None:
 
 def costs_of(
     folder: Path, values: FloatArray, pairs: list[tuple[int, int]], units: npt.NDArray[np.intp] | None = None
-) -> CostEstimates | None:
-    """The costs of runs that took these seconds."""
+) -> ResourceEstimates | None:
+    """The resources of runs that took these seconds."""
     more: dict[str, Any] = {} if units is None else {"psu": [str(unit) for unit in units]}
     paths = []
     for k, own in enumerate(values):
         seconds = [None if math.isnan(value) else value for value in own.tolist()]
         paths.append(transcript(folder / f"{k}.jsonl", [True] * len(own), seconds=seconds, **more))
     runs = aligned(*paths)
-    return costs(
+    return resources(
         "seconds", Measurement(MEASURES["rate"], runs, take_sample(runs, DesignOptions()), Replication()), pairs
     )
 

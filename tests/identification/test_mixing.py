@@ -10,7 +10,8 @@ import pytest
 
 from harness.stats.arrays import IntArray
 from harness.stats.designs import design_variances
-from harness.stats.trials import (
+from harness.stats.urn import DESIGNS, Mixing, mixing, permutations_needed
+from harness.stats.urn_trials import (
     Trials,
     added_between_trials,
     fresh_trials,
@@ -18,7 +19,6 @@ from harness.stats.trials import (
     share_within_groups,
     shuffle_within,
 )
-from harness.stats.urn import DESIGNS, Mixing, mixing, permutations_needed
 from tests.identification.weather import Weather
 from tests.simulation import experiments
 

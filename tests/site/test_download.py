@@ -259,7 +259,7 @@ def test_data_is_what_the_script_says(tmp_path: Path) -> None:
     for page, size, expected in (
         (body(CONTENT), len(CONTENT) - 1, "the script says so; refused"),
         (body(CONTENT), len(CONTENT) + 1, "the script says"),
-        (body(zlib.compress(CONTENT)), None, "not the data of this test"),
+        (body(zlib.compress(CONTENT)), None, "not the expected content"),
     ):
         with pytest.raises(DataError, match=expected):
             known_download(page, tmp_path, size)()

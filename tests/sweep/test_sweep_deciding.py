@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from harness.analysis.decisions import pool_answers, read_answers, write_decided
 from harness.analysis.lead import Candidate
 from harness.engine.header import run_header
-from harness.engine.judge import make_judge
 from harness.engine.plan import Plan
+from harness.engine.run import make_judge
 from harness.errors import TranscriptError
 from harness.interface.load import load_interface
 from harness.model import Case, Counts, ErrorKind, Question, Reply, Trial

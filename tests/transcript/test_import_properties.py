@@ -13,10 +13,10 @@ from msgspec import UNSET
 
 from harness.errors import HateError
 from harness.model import Trial
+from harness.transcript.importing.contract import ImportOptions
 from harness.transcript.importing.convert import convert
 from harness.transcript.importing.file import ForeignFile
 from harness.transcript.importing.registry import read
-from harness.transcript.importing.results import ImportOptions
 from tests.transcript.imports import INSPECT, document
 
 KEYS = [

@@ -15,10 +15,10 @@ from harness.model import Trial
 from harness.tasks import find_task, plugin_of
 from harness.tasks.score import SCORE
 from harness.transcript.format import AlgorithmInfo, Header, InterfaceInfo, TestInfo, new_header
+from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions
 from harness.transcript.importing.file import as_text, look_up
 from harness.transcript.importing.metrics import KeptValues, SuccessRule, find_success_rule
 from harness.transcript.importing.records import ImportedDesign, RecordMaker
-from harness.transcript.importing.results import ImportedAnswer, ImportedRun, ImportOptions
 from harness.transcript.write import TranscriptWriter
 
 

@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from harness.errors import ForeignError
 from harness.model import ErrorKind
+from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Mark, Reader
 from harness.transcript.importing.file import ForeignFile, as_mark, as_text, decode, flat, is_nan
-from harness.transcript.importing.results import ImportedAnswer, ImportedRun, ImportOptions, Mark, Reader
 
 ZSTANDARD = 93
 LARGEST_MEMBER = 1 << 30

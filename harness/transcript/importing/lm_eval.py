@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.errors import ForeignError
+from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Mark, Reader
 from harness.transcript.importing.file import ForeignFile, as_metric, as_text, decode, flat, is_mark
-from harness.transcript.importing.results import ImportedAnswer, ImportedRun, ImportOptions, Mark, Reader
 
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.:+-]+))?")
 # The keys of a line that are not metrics.

@@ -12,7 +12,7 @@ from harness.errors import ForeignError
 from harness.model import Trial
 from harness.params import nearest
 from harness.transcript.format import MOST_VALUES
-from harness.transcript.importing.results import ImportedAnswer, ImportedRun, ImportOptions
+from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions
 
 
 @dataclass(frozen=True)

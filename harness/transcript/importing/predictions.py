@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from harness.errors import ForeignError
 from harness.tasks.label import LABEL
 from harness.tasks.score import SCORE
+from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions
 from harness.transcript.importing.file import as_mark, as_text
-from harness.transcript.importing.results import ImportedAnswer, ImportedRun, ImportOptions
 
 CORRECT = "correct"
 # Pairs of labels, and which is positive: scikit-learn's rule for `pos_label=None`.

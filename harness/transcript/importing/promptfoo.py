@@ -8,8 +8,8 @@ from msgspec import Struct, field
 
 from harness.errors import ForeignError
 from harness.model import ErrorKind
+from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Mark, Reader
 from harness.transcript.importing.file import ForeignFile, as_metric, as_text, decode, flat
-from harness.transcript.importing.results import ImportedAnswer, ImportedRun, ImportOptions, Mark, Reader
 
 PASS = "pass"  # noqa: S105 - the verdict, not a secret
 # ResultFailureReason of promptfoo: 0 none, 1 an assertion failed, 2 an error.

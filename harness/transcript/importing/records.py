@@ -8,8 +8,8 @@ from harness.errors import ForeignError
 from harness.model import Answer, Case, ErrorKind, Outcome, PsuStrata, Trial, crossed, plain_text
 from harness.params import nearest
 from harness.tasks.judge import outcome_of_error, record
+from harness.transcript.importing.contract import ImportedAnswer, ImportOptions
 from harness.transcript.importing.metrics import KeptValues, SuccessRule
-from harness.transcript.importing.results import ImportedAnswer, ImportOptions
 
 FIXED = ("id", "expect", "truth")
 

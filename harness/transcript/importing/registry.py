@@ -10,15 +10,15 @@ from typing import TypeVar
 from harness.errors import ForeignError, HateError, UsageError
 from harness.params import nearest
 from harness.plugins import PluginGroup, installed
-from harness.transcript.importing import inspect_ai, lm_eval, mapping, promptfoo, table
+from harness.transcript.importing import id_results, inspect_ai, lm_eval, promptfoo, table
+from harness.transcript.importing.contract import ImportedRun, ImportOptions, Reader
 from harness.transcript.importing.file import ForeignFile
-from harness.transcript.importing.results import ImportedRun, ImportOptions, Reader
 
 T = TypeVar("T")
 # Tried in this order. No tool's file can be mistaken for another's.
 TOOLS: Sequence[Reader] = (*inspect_ai.READERS, *lm_eval.READERS, *promptfoo.READERS)
 # Tried last, after the plug-ins: nearly any file could be one of these.
-GENERAL: Sequence[Reader] = (*mapping.READERS, *table.READERS)
+GENERAL: Sequence[Reader] = (*id_results.READERS, *table.READERS)
 READERS: Sequence[Reader] = (*TOOLS, *GENERAL)
 
 

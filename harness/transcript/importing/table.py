@@ -9,6 +9,7 @@ from harness.files.mistakes import Mistakes
 from harness.files.tables import Delimited
 from harness.params import nearest
 from harness.tasks.score import SCORE
+from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Reader, TableColumns
 from harness.transcript.importing.file import (
     NOWHERE,
     ForeignFile,
@@ -21,10 +22,9 @@ from harness.transcript.importing.file import (
     look_up,
     shown,
 )
-from harness.transcript.importing.mapping import UNNAMED
+from harness.transcript.importing.id_results import UNNAMED
 from harness.transcript.importing.metrics import split_names
 from harness.transcript.importing.predictions import CORRECT, Predictions
-from harness.transcript.importing.results import ImportedAnswer, ImportedRun, ImportOptions, Reader, TableColumns
 
 _Row = dict[str, Any]
 _Rows = list[tuple[str, _Row]]

@@ -11,8 +11,8 @@ from typing import Any
 
 from harness.errors import ForeignError
 from harness.model import ErrorKind
+from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Mark, Reader
 from harness.transcript.importing.file import ForeignFile, as_metric, decode, flat, is_mark
-from harness.transcript.importing.results import ImportedAnswer, ImportedRun, ImportOptions, Mark, Reader
 
 UNNAMED = "imported"
 RESOLVED = "resolved"

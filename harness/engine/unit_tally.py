@@ -1,30 +1,13 @@
-"""The verdict on a reply, and the successes by sampling unit: the harness decides, never the interface."""
+"""Trials and successes by sampling unit, counted while a test runs: all that a rate by design needs."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from harness.model import Trial
-from harness.params import Value
-from harness.script.cases import CaseSet
-from harness.tasks.judge import Judge
-
-
-def make_judge(cases: CaseSet, params: Mapping[str, Value], *, repeated: bool) -> Judge:
-    """The judge of the answers to a test's cases."""
-    script = cases.script
-    return Judge(
-        script.task,
-        cases.rules,
-        params,
-        errors=script.file.test.errors,
-        stratum=cases.stratum,
-        psu=cases.psu,
-        repeated=repeated,
-    )
 
 
 class UnitTally:
-    """The number of trials and of successes in each unit, by the (stratum, PSU) of the records."""
+    """The number of trials and of successes in each unit: by stratum and PSU, or by case if answers are repeated."""
 
     def __init__(self, *, repeated: bool = False) -> None:
         self.sums: dict[tuple[Any, Any], list[int]] = {}
