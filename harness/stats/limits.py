@@ -1,4 +1,4 @@
-"""Limits of an interval, from an estimate, its standard error and its degrees of freedom: computed only here.
+"""Limits of an interval, from an estimate, its standard error and its degrees of freedom.
 
 A t interval on the raw scale undercovers near the ends of the scale, and has no width if no error was seen. Shares get
 Wilson's limits with an effective number of cases, other bounded measures get limits on the logit scale, and differences

@@ -1,4 +1,4 @@
-"""Estimates of the members of a statistic, and of contrasts between them: the only place where they are made."""
+"""Estimates of the members of a statistic, and of contrasts between them, with errors by design."""
 
 from __future__ import annotations
 
