@@ -31,7 +31,7 @@ class Outcome(StrEnum):
 
     @staticmethod
     def of(*, positive: bool, accepted: bool) -> "Outcome":
-        """TP: positive and accepted; FN: positive, anything else; FP: negative and accepted; TN: negative, not."""
+        """A positive case is a TP if it is accepted, else an FN; a negative one an FP if it is accepted, else a TN."""
         if positive:
             return Outcome.TP if accepted else Outcome.FN
         return Outcome.FP if accepted else Outcome.TN
@@ -55,7 +55,7 @@ class ErrorRule(StrEnum):
 
 
 class Case(Struct, frozen=True, gc=False):
-    """One test, as its author wrote it."""
+    """One case of a test, as its author wrote it."""
 
     id: str
     input: Any

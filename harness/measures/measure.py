@@ -67,10 +67,13 @@ class Runs(Protocol):
 class Measure:
     """A number of a run.
 
-    `statistic` computes it from runs for several cells at once, so that their differences have an error. `classes`: the
-    classes that a test must have for it; `needs`: what a run must contain to have a value. `of_totals` is the formula
-    over the totals TP, FN, FP and TN (..., 4), if it depends on outcomes only. `unit`: the unit of the number. A
-    `share` is a share of cases; differences of shares are given in points.
+    statistic  computes it from runs for several cells at once, so that their differences have an error
+    reads      what it needs of a record
+    classes    the classes of cases that a test must have for it
+    needs      what a run must contain to have a value, in words
+    unit       the unit of the number
+    share      whether it is a share of cases; differences of shares are given in points
+    of_totals  the formula over the totals TP, FN, FP and TN (..., 4), if it depends on outcomes only
     """
 
     name: str

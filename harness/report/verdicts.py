@@ -187,7 +187,7 @@ def _complementary(comparison: Comparison, pair: Pair) -> list[str]:
 
 
 def unpaired_verdict(comparison: UnpairedComparison, pair: UnpairedPair) -> str:
-    """The same for runs on different inputs."""
+    """The verdict on two runs with different inputs."""
     a, b, words = comparison.runs[pair.a].name, comparison.runs[pair.b].name, comparison.measure.words
     if pair.estimate is None:
         return f"{a} and {b} cannot be compared: one of them has no {words}."
@@ -225,7 +225,7 @@ def margin_verdict(comparison: Comparison, pair: Pair, test: MarginTest | None) 
 
 
 def margin_sentence(a: str, b: str, test: MarginTest | None, alpha: float) -> str:
-    """The same for two names."""
+    """What an equivalence test says about two algorithms, by their names."""
     if test is None:
         return f"{a} and {b}: nothing can be said about the margin, since the difference has no standard error."
     far = f"{test.equivalence.margin:g}"

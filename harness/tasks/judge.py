@@ -20,8 +20,8 @@ Group = Callable[[Case], str] | None
 
 
 def outcome_of_error(positive: bool, rule: ErrorRule = ErrorRule.FAILURE) -> Outcome:
-    """An error is a failure, whatever was claimed, or a refusal if the test says so."""
-    return _OUTCOMES[positive][rule is not ErrorRule.REFUSE and not positive]
+    """FN for a positive case. For a negative one FP, a failure, or TN if the test counts errors as refusals."""
+    return Outcome.of(positive=positive, accepted=not positive and rule is not ErrorRule.REFUSE)
 
 
 def record(
