@@ -23,7 +23,7 @@ from harness.transcript.columns import read_columns
 
 # How an interface of a kind learns; the other kinds are never given anything to learn from.
 _LEARNING = {
-    "python": "write a function train(cases, params) into its interface",
+    "python": "add a function train(cases, params) to its interface",
     "command": "give its [command] a train command, or {train} among its arguments",
 }
 

@@ -67,7 +67,7 @@ def check_command(paths: Sequence[str]) -> int:
             bad += 1
             print("\n".join(safe(line) for line in str(error).splitlines()))
     if len(files) > 1:
-        print(f"{len(files):,} checked, {bad:,} not valid")
+        print(f"{len(files):,} checked, {bad:,} invalid")
     return 1 if bad else 0
 
 

@@ -33,6 +33,7 @@ class TerminalBar:
             TextColumn("{task.fields[errors]}"),
             console=Console(stderr=True),
             transient=True,
+            redirect_stdout=sys.stdout.isatty(),  # never what goes into a file or a pipe
         )
         self._task = self._bar.add_task("", total=total, completed=done, rate="", errors="")
         self._bar.start()
@@ -116,7 +117,12 @@ def _download_bar() -> "Bar":
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=None), DownloadColumn())
     return Progress(
-        *columns, TransferSpeedColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True
+        *columns,
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=sys.stdout.isatty(),
     )
 
 

@@ -193,14 +193,14 @@ def test_check(toy: Workshop) -> None:
     assert "toy.hate.toml: a valid test: toy 1.0, 6 cases, 1:" in done.out
     assert "interface.py: a valid interface: work (python)" in done.out
     assert "out.jsonl: a valid transcript: toy, work, 6 records" in done.out
-    assert done.out.endswith("3 checked, 0 not valid\n")
+    assert done.out.endswith("3 checked, 0 invalid\n")
     path = toy.folder / "out.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"x0"', b'"x9"', 1))
     toy.interface("x = 1\n")
     toy.write("toy/cases.csv", "id,input,expect\n1,a,a\n1,a,a\n")
     done = toy.call("check", ".")
     assert done.status == 1
-    assert done.out.endswith("3 checked, 3 not valid\n")
+    assert done.out.endswith("3 checked, 3 invalid\n")
     for word in ("changed or damaged", "no function answer", "id '1' appears twice"):
         assert word in done.out
 
@@ -300,8 +300,26 @@ def test_running_never_imports_scipy(words: list[str], toy: Workshop) -> None:
 
 def test_a_bar_on_a_terminal_and_nothing_in_a_pipe(toy: Workshop) -> None:
     toy.interface("import time\ndef answer(case, params):\n    time.sleep(0.15)\n    return case.input\n")
+    status, out, shown = with_a_terminal_for_stderr(toy, "run", "toy")
+    assert status == 0
+    assert b"/6" in shown
+    assert b"/s" in shown
+    assert out.startswith(b"# tests")
+    assert toy.hate("run", "toy").err == "transcript: transcripts/toy/work-2.jsonl\n"
+
+
+def test_results_in_a_pipe_stay_there_while_a_bar_is_shown(toy: Workshop) -> None:
+    toy.interface("def answer(case, params):\n    return 'wrong'\n")
+    status, out, shown = with_a_terminal_for_stderr(toy, "test", "toy")
+    assert status == 1
+    assert all(f"c{n}".encode() in out for n in (0, 2, 4))
+    assert b"c2" not in shown
+
+
+def with_a_terminal_for_stderr(shop: Workshop, *words: str) -> tuple[int, bytes, bytes]:
+    """Run a command whose stdout is a pipe; its status, its stdout, and what the terminal shows."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen(command(["run", "toy"]), env=toy.env, stdout=subprocess.PIPE, stderr=theirs) as process:
+    with subprocess.Popen(command(words), env=shop.env, stdout=subprocess.PIPE, stderr=theirs) as process:
         os.close(theirs)
         shown = b""
         try:
@@ -312,11 +330,7 @@ def test_a_bar_on_a_terminal_and_nothing_in_a_pipe(toy: Workshop) -> None:
         assert process.stdout is not None
         out = process.stdout.read()
     os.close(ours)
-    assert process.returncode == 0
-    assert b"/6" in shown
-    assert b"/s" in shown
-    assert out.startswith(b"# tests")
-    assert toy.hate("run", "toy").err == "transcript: transcripts/toy/work-2.jsonl\n"
+    return process.returncode, out, shown
 
 
 def test_an_algorithm_without_a_name_gets_that_of_its_folder(toy: Workshop) -> None:

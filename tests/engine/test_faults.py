@@ -98,10 +98,11 @@ def expected(shop: Workshop) -> list[Record]:
     return shop.run(output="expected.jsonl")
 
 
-def stopped_by(shop: Workshop, signum: int, *words: str) -> tuple[int, str]:
-    """Run until the algorithm waits, then send a signal; the exit status and stderr."""
+def stopped_by(shop: Workshop, signum: int, *words: str, records: int = 0) -> tuple[int, str]:
+    """Run until the algorithm waits and out.jsonl has so many records, then send a signal; exit status and stderr."""
     with shop.start("run", "toy", *words) as process:
         wait_until("the tenth case", (shop.folder / "waiting").exists, process)
+        wait_until(f"{records} records on disk", lambda: not records or len(shop.lines()) > records, process)
         process.send_signal(signum)
         _, err = process.communicate(timeout=60)
     assert "Traceback" not in err
@@ -121,14 +122,15 @@ def test_an_interrupted_run_is_saved_and_can_be_resumed(
     signum: int, status: int, words: tuple[str, ...], waiting: Workshop
 ) -> None:
     """Design: status 130 if interrupted, 143 if terminated, with all finished cases saved."""
-    code, err = stopped_by(waiting, signum, "-o", "out.jsonl", *words)
+    # Two workers have two cases each under way.
+    finished = 10 - (4 if "-j" in words else 0)
+    code, err = stopped_by(waiting, signum, "-o", "out.jsonl", *words, records=finished)
     assert code == status
     assert "out.jsonl; carry on with --resume" in err
     assert err.count("\n") == 2
     lines = waiting.lines()
     assert "end" not in lines[-1]
-    # Two workers have two cases each under way.
-    assert len(lines) >= 1 + 10 - (4 if "-j" in words else 0)
+    assert len(lines) >= 1 + finished
     assert waiting.call("check", "out.jsonl").out.startswith("out.jsonl: warning: an incomplete transcript")
     assert waiting.left_running() == []
     good = expected(waiting)
@@ -154,7 +156,8 @@ def test_an_interrupted_command_is_killed_with_its_children(jobs: str, shop: Wor
     shop.script(CASES)
     shop.program("prog", "#!/bin/sh\ntest $1 = x10 && touch waiting && sleep 1000\necho $1\n")
     shop.toml('[command]\nargv = ["./prog", "{input}"]\n')
-    code, err = stopped_by(shop, signal.SIGINT, "-o", "out.jsonl", "-j", jobs)
+    # With two, the other goes on while the first sleeps in case c10.
+    code, err = stopped_by(shop, signal.SIGINT, "-o", "out.jsonl", "-j", jobs, records=10 if jobs == "1" else 15)
     assert code == 130
     assert "--resume" in err
     assert shop.left_running() == []
