@@ -295,7 +295,8 @@ def _interfaces() -> tuple[Table, dict[str, Any]]:
             loaded = load_interface(str(path))
         except HateError as error:
             # A bundled interface is valid, but the user may have to copy and compile it first.
-            remark(f"skipped: {error}" if name == "here" else f"{name} must be built first: copy {path.parent} and build it there")
+            unbuilt = f"{name} must be built first: copy {path.parent} and run make there"
+            remark(f"skipped: {error}" if name == "here" else unbuilt)
             continue
         own = {key: param.default for key, param in loaded.params.items()}
         entries.append(
