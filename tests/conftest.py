@@ -11,7 +11,7 @@ from tests.workshop import Workshop
 
 # `--hypothesis-profile thorough` has 100 examples of each property.
 settings.register_profile("thorough", deadline=None, derandomize=True, max_examples=100)
-settings.register_profile("quick", settings.get_profile("thorough"), max_examples=25)
+settings.register_profile("quick", settings.get_profile("thorough"), max_examples=20)
 settings.load_profile("quick")
 
 UNSET_VARIABLES = (
