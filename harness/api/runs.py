@@ -16,7 +16,7 @@ from harness.engine.target import Target
 from harness.engine.unit_tally import has_design
 from harness.errors import UsageError
 from harness.model import Counts, Trial, plural
-from harness.options import GalleryOptions, LibraryOptions, OfflineOptions, OptionSet, option
+from harness.options import GalleryOptions, LibraryOptions, OfflineOptions, ParamOptions, option
 from harness.params import Value
 from harness.report.blocks import Block, Table
 from harness.report.counts import count_row, count_table, design_words, rate_interval, tidy_table
@@ -33,14 +33,6 @@ if TYPE_CHECKING:
 
 # A test that was loaded, or its name, path or address.
 AnyTest = str | Path | CaseSet
-
-
-class ParamOptions(OptionSet):
-    """Parameters of the test and of the algorithm."""
-
-    params: tuple[str, ...] = option(
-        "--param", default=(), metavar="NAME=VALUE", help="Set a parameter; may be repeated."
-    )
 
 
 class PlanOptions(ParamOptions, RunOptions, GalleryOptions, LibraryOptions):
@@ -236,9 +228,12 @@ def finish_run(plan: Plan, finished: FinishedRun) -> RunResult:
 
 def _error_remark(finished: FinishedRun) -> list[str]:
     error = finished.first_error
-    if error is None:
-        return []
-    return [f"{finished.counts.ER:,} errors; the first, case {error.id}: {error.error}: {error.message}"]
+    return [] if error is None else [f"{finished.counts.ER:,} {first_error_words(error)}"]
+
+
+def first_error_words(error: Trial) -> str:
+    """The first of the errors of a run, for a remark."""
+    return f"errors; the first, case {error.id}: {error.error}: {error.message}"
 
 
 def design_rate(finished: FinishedRun) -> "DesignRate | None":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from harness.api.result import Result
-from harness.api.runs import AnyTest, design_remarks, network, note, with_assignments
+from harness.api.runs import AnyTest, design_remarks, first_error_words, network, note, with_assignments
 from harness.engine.header import run_header
 from harness.engine.plan import Plan, RunOptions, find_parts
 from harness.engine.run import NoProgress, Progress
@@ -278,7 +278,7 @@ def batch_remarks(runs: RunBatch, cached: Sequence[CachedRun]) -> list[str]:
         found.append(f"from the cache: {what}, made {oldest:%Y-%m-%d %H:%M} UTC; --fresh runs everything again")
     error = next((one.first_error for one in cached if one.first_error is not None), None)
     if error is not None:
-        found.append(f"errors; the first, case {error.id}: {error.error}: {error.message}")
+        found.append(first_error_words(error))
     return found
 
 

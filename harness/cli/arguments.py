@@ -3,19 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.api.options import MatrixOptions
 from harness.api.transcripts import OpenedTranscripts, open_transcripts
 from harness.cli.output import remark
 from harness.errors import UsageError
-from harness.options import DownloadOptions, ExecutionOptions, InterfaceOptions, LibraryOptions, option
+from harness.options import DownloadOptions, ExecutionOptions, InterfaceOptions, LibraryOptions, ParamOptions, option
 
 
-class TestRunOptions(InterfaceOptions, ExecutionOptions, LibraryOptions, DownloadOptions):
+class TestRunOptions(InterfaceOptions, ParamOptions, ExecutionOptions, LibraryOptions, DownloadOptions):
     """How a test that is named instead of a transcript is run."""
 
-    params: tuple[str, ...] = option(
-        "--param", default=(), metavar="NAME=VALUE", help="Set a parameter; may be repeated."
-    )
     output: Path | None = option(
         "-o", "--output", default=None, metavar="FILE", help="Where the transcript of a test that is run goes."
     )
@@ -75,15 +71,8 @@ def _run_test(test: str, options: TestRunOptions) -> str:
     from harness.engine.run import run
     from harness.engine.target import Target
 
-    wanted = PlanOptions(
-        jobs=options.jobs,
-        timeout=options.timeout,
-        limit=options.limit,
-        params=options.params,
-        libraries=options.libraries,
-        gallery=options.gallery if isinstance(options, MatrixOptions) else (),
-        probe=options.probe if isinstance(options, MatrixOptions) else (),
+    finished = run(
+        make_plan(test, options.interface, PlanOptions.taken_from(options)), Target(options.output), progress()
     )
-    finished = run(make_plan(test, options.interface, wanted), Target(options.output), progress())
     remark(f"transcript: {finished.path}")
     return str(finished.path)

@@ -14,7 +14,7 @@ from harness.cli.options import (
     command_options,
     transcripts_argument,
 )
-from harness.cli.output import check_plot, emit_result, output_format, remark
+from harness.cli.output import check_plot, draw, emit_result, output_format
 from harness.errors import UsageError
 from harness.options import option
 
@@ -85,9 +85,7 @@ def rate_command(transcripts: Sequence[str], options: RateCommandOptions) -> Non
     from harness.api.comparisons import rate
 
     found = rate(find_or_run(transcripts, options), options)
-    if options.plot is not None:
-        found.plot(options.plot)
-        remark(f"picture: {options.plot}")
+    draw(found, options.plot)
     emit_result(found, output_format(options.style))
 
 
@@ -105,9 +103,7 @@ def confusion_command(transcripts: Sequence[str], options: ConfusionCommandOptio
 
     found = confusion(find_or_run(transcripts, options), options)
     emit_result(found, output_format(options.style))
-    if options.plot is not None:
-        found.plot(options.plot)
-        remark(f"picture: {options.plot}")
+    draw(found, options.plot)
 
 
 def _check_group_plot(options: GroupPlotOptions) -> None:

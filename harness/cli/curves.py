@@ -9,7 +9,7 @@ import click
 from harness.api.options import CmcOptions, CurveOptions
 from harness.cli.arguments import TestRunOptions, find_or_run
 from harness.cli.options import DataFormatOptions, PlotOptions, command_options, transcripts_argument
-from harness.cli.output import check_plot, emit_result, output_format, remark
+from harness.cli.output import check_plot, draw, emit_result, output_format, remark
 from harness.errors import OutputError, UsageError
 from harness.options import option
 
@@ -132,9 +132,8 @@ def cmc_command(transcripts: Sequence[str], options: CmcCommandOptions) -> None:
     emit_result(found, output_format(options.style))
     if isinstance(found, CmcResult):
         _draw(found, options)
-    elif options.plot is not None:
-        found.plot(options.plot)
-        remark(f"picture: {options.plot}")
+    else:
+        draw(found, options.plot)
 
 
 def _check_drawing(options: DrawingOptions) -> None:

@@ -16,7 +16,7 @@ from harness.errors import OutputError, UsageError
 from harness.model import Counts
 from harness.options import option
 from harness.report.blocks import Table
-from harness.report.counts import count_row, interval_cell
+from harness.report.counts import COUNTS, count_cells, count_row, interval_cell
 from harness.report.formats import Format
 from harness.transcript.importing.contract import ImportOptions
 from harness.transcript.importing.convert import ImportedTranscript, convert, store
@@ -27,9 +27,6 @@ from harness.transcript.write import TranscriptWriter
 
 if TYPE_CHECKING:
     from harness.analysis.run_rates import DesignRate
-
-
-COUNTS = ("tests", "TP", "TN", "FP", "FN", "ER", "rate")
 
 
 class ImportCommandOptions(ImportOptions, FormatOptions):
@@ -91,7 +88,7 @@ def _report(converted: Sequence[ImportedTranscript], paths: Sequence[Path], styl
         names = {"test": item.header.test.name, "algorithm": item.header.algorithm.name}
         rows.append({**names, **row})
         designs.append(design)
-        lines.append([*names.values(), *(row[name] for name in COUNTS), interval_cell(counts, design), str(path)])
+        lines.append([*names.values(), *count_cells(counts), interval_cell(counts, design), str(path)])
     payload = {"rows": rows, "transcripts": [str(path) for path in paths]}
     columns = ["test", "algorithm", *COUNTS, "95 % interval", "transcript"]
     emit(style, Table(columns, lines, wide=frozenset({"95 % interval"})), payload)

@@ -3,11 +3,18 @@
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from harness.api.result import Result
 from harness.report.blocks import Table
 from harness.report.formats import Format, render, render_data
+
+
+class Drawable(Protocol):
+    """A result with a picture."""
+
+    def plot(self, path: Path) -> None:
+        """Draw it into a file."""
 
 
 def output_format(style: str | None) -> Format:
@@ -35,6 +42,13 @@ def emit_result(result: Result, style: Format) -> None:
     print(result.render(style, terminal_width()), end="")
     for text in result.remarks_in(style):
         remark(text)
+
+
+def draw(result: Drawable, path: Path | None) -> None:
+    """Draw a result into a file, if one was named."""
+    if path is not None:
+        result.plot(path)
+        remark(f"picture: {path}")
 
 
 def check_plot(path: Path | None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
-    from rich.progress import TaskID
+    from rich.progress import ProgressColumn, TaskID
 
     from harness.engine.run import Progress
 
@@ -22,18 +22,14 @@ class TerminalBar:
 
     def begin(self, total: int, done: int) -> None:
         """Draw it."""
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
-        self._bar = Progress(
+        self._bar = _bar(
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(),
             TextColumn("{task.fields[errors]}"),
-            console=Console(stderr=True),
-            transient=True,
-            redirect_stdout=sys.stdout.isatty(),  # never what goes into a file or a pipe
         )
         self._task = self._bar.add_task("", total=total, completed=done, rate="", errors="")
         self._bar.start()
@@ -112,18 +108,18 @@ class DownloadBar:
 
 
 def _download_bar() -> "Bar":
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=None), DownloadColumn())
-    return Progress(
-        *columns,
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        redirect_stdout=sys.stdout.isatty(),
-    )
+    return _bar(*columns, TransferSpeedColumn(), TimeRemainingColumn())
+
+
+def _bar(*columns: "ProgressColumn") -> "Bar":
+    """A bar on stderr that vanishes at the end; what goes into a file or a pipe meanwhile stays there."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=sys.stdout.isatty())
 
 
 def _short(name: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.errors import HateError, InterfaceError, UsageError
 from harness.interface.contract import Interface
 from harness.interface.load import load_interface, with_name
-from harness.interface.python import PythonInterface
+from harness.interface.python import is_in_memory
 from harness.options import ExecutionOptions, GalleryOptions, Range, option
 from harness.params import Param, Value, settings
 from harness.script.cases import CaseSet, load_cases
@@ -114,7 +114,7 @@ def _find_interface(source: object, script: Script, name: str | None) -> Interfa
 
 def _check_workers(interface: Interface, options: RunOptions) -> None:
     """Python code in this process can neither be stopped nor copied."""
-    if not isinstance(interface, PythonInterface) or not interface.in_memory:
+    if not is_in_memory(interface):
         return
     remedy = "put it into a file interface.py and give its path"
     if options.timeout is not None:
@@ -193,7 +193,7 @@ def is_test_name(text: str, libraries: Sequence[str]) -> bool:
         return True
     if not configured_sites():
         return False
-    from harness.site.locate import local_transcripts  # requests is slow to import
+    from harness.site.locate import local_transcripts
 
     if text in local_transcripts().names():
         return False

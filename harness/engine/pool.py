@@ -3,11 +3,10 @@
 import queue
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from time import perf_counter
 
 from harness.interface.contract import Interface, Session, Setup
-from harness.interface.process import SIGNAL_SECONDS, kill_all
+from harness.interface.process import kill_all, next_item
 from harness.model import Question, Reply
 
 # A service that does not answer cannot be killed; its thread is abandoned.
@@ -58,10 +57,7 @@ class Pool:
                 thread.join(0.05)
 
     def _next_event(self) -> Reply | str:
-        event = None
-        while event is None:
-            with suppress(queue.Empty):
-                event = self._events.get(timeout=SIGNAL_SECONDS)
+        event = next_item(self._events)
         if isinstance(event, BaseException):
             raise event
         return event

@@ -6,7 +6,6 @@ import re
 import socket
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
 from time import perf_counter
@@ -18,7 +17,7 @@ import requests
 
 from harness.errors import InterfaceError
 from harness.interface.contract import Interface, Session, Setup
-from harness.interface.process import SIGNAL_SECONDS
+from harness.interface.process import next_item
 from harness.model import ErrorKind, Question, Reply
 from harness.params import Param
 
@@ -94,12 +93,11 @@ class HttpSession:
                 session.close()
 
         threading.Thread(target=ask, daemon=True).start()
-        deadline = perf_counter() + limit
-        while (left := deadline - perf_counter()) > 0:
-            with suppress(queue.Empty):
-                return replies.get(timeout=min(left, SIGNAL_SECONDS))
-        self._session = self._connect()
-        return None, ErrorKind.TIMEOUT, f"no answer in {limit:g} s"
+        try:
+            return next_item(replies, limit)
+        except queue.Empty:
+            self._session = self._connect()
+            return None, ErrorKind.TIMEOUT, f"no answer in {limit:g} s"
 
     def _ask(self, session: requests.Session, question: Question) -> HttpReply:
         body = {"id": question.id, "input": question.input, "params": dict(self._setup.params)}

@@ -2,27 +2,42 @@
 
 import contextlib
 import os
+import queue
 import select
 import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from time import perf_counter
+from typing import TypeVar
 
 from harness.errors import InterfaceError
 
+T = TypeVar("T")
 LARGEST_OUTPUT = 16 << 20
 STDERR_KEPT = 8 << 10
 # How long the children of a program that has ended may hold its pipes open.
 GRACE_SECONDS = 0.2
-# The longest wait on a queue. Signals are handled by the main thread, but do not end its wait if another thread
-# received the signal, or if it came just before the wait began.
 SIGNAL_SECONDS = 0.5
 
 # The running programs, so that an interrupt can end them from another thread.
 _running: set[subprocess.Popen[bytes]] = set()
+
+
+def next_item(items: "queue.SimpleQueue[T]", seconds: float = inf) -> T:
+    """The next item of a queue; `queue.Empty` after so many seconds.
+
+    It waits in small steps. Signals are handled by the main thread, but do not end its wait if another thread received
+    the signal, or if it came just before the wait began.
+    """
+    deadline = perf_counter() + seconds
+    while (left := deadline - perf_counter()) > 0:
+        with contextlib.suppress(queue.Empty):
+            return items.get(timeout=min(left, SIGNAL_SECONDS))
+    raise queue.Empty
 
 
 @dataclass(frozen=True)

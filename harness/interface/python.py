@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeGuard
 
 from harness.errors import InterfaceError
 from harness.interface.contract import Interface, Session, Setup
@@ -88,7 +88,7 @@ class PythonInterface:
         return load_python, (self.path.absolute(), self.name)
 
 
-def is_in_memory(interface: Interface) -> bool:
+def is_in_memory(interface: Interface) -> TypeGuard[PythonInterface]:
     """Whether it is an object of the calling program; its answers may then depend on more than its digest covers."""
     return isinstance(interface, PythonInterface) and interface.in_memory
 

@@ -8,6 +8,7 @@ import inspect
 import math
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -30,19 +31,8 @@ SIGNATURES = {
 def load_python(path: Path, name: str | None = None) -> PythonInterface:
     """Import an interface file and check it; `name` replaces the algorithm's name in the file."""
     module = Caller(path)("import", lambda: _import(path))
-    make, shape = _target(module, path)
-    _check_functions(shape, path)
-    return PythonInterface(
-        path=path,
-        name=name or _text(module, shape, "NAME", path) or _folder_name(path),
-        version=_text(module, shape, "VERSION", path),
-        sha256=file_sha256(path),
-        params=_params(module, shape, path),
-        batch=_batch_size(shape, path),
-        make=make,
-        learns=hasattr(shape, "train"),
-        enrols=hasattr(shape, "enrol"),
-    )
+    found = _interface(module, _target(module, path), path, name)
+    return replace(found, name=found.name or _folder_name(path), sha256=file_sha256(path))
 
 
 def python_object(source: Any, name: str | None = None) -> PythonInterface:
@@ -52,19 +42,30 @@ def python_object(source: Any, name: str | None = None) -> PythonInterface:
     """
     path = Path(_file_of(source))
     make, shape = _object_target(source, path)
+    found = _interface(source, (make, shape), path, name)
+    return replace(
+        found,
+        name=found.name or _object_name(source),
+        sha256=_source_sha256(source),
+        in_memory=True,
+        shared=shape is source and not inspect.isclass(source),
+    )
+
+
+def _interface(source: Any, target: tuple[Callable[[], Any], Any], path: Path, name: str | None) -> PythonInterface:
+    """What a module or object says about itself, checked; without a digest, and without a name if it has none."""
+    make, shape = target
     _check_functions(shape, path)
     return PythonInterface(
         path=path,
-        name=name or _text(source, shape, "NAME", path) or _object_name(source),
+        name=name or _text(source, shape, "NAME", path),
         version=_text(source, shape, "VERSION", path),
-        sha256=_source_sha256(source),
+        sha256="",
         params=_params(source, shape, path),
         batch=_batch_size(shape, path),
         make=make,
         learns=hasattr(shape, "train"),
         enrols=hasattr(shape, "enrol"),
-        in_memory=True,
-        shared=shape is source and not inspect.isclass(source),
     )
 
 

@@ -193,6 +193,13 @@ class OptionSet:
             raise TypeError(f"options were given as an object and by keyword: {', '.join(settings)}")
         return options
 
+    @classmethod
+    def taken_from(cls, options: "OptionSet") -> Self:
+        """The options that another set has too, with its values; the rest have their defaults."""
+        names = {declared.name for declared in declared_options(cls)}
+        shared = [declared.name for declared in declared_options(type(options)) if declared.name in names]
+        return cls(**{name: getattr(options, name) for name in shared})
+
     def changed(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
         values = {declared.name: getattr(self, declared.name) for declared in declared_options(type(self))}

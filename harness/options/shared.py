@@ -123,6 +123,14 @@ class InterfaceOptions(OptionSet):
     )  # fmt: skip
 
 
+class ParamOptions(OptionSet):
+    """Parameters of the test and of the algorithm."""
+
+    params: tuple[str, ...] = option(
+        "--param", default=(), metavar="NAME=VALUE", help="Set a parameter; may be repeated."
+    )
+
+
 class ExecutionOptions(OptionSet):
     """How cases are run."""
 

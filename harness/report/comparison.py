@@ -13,6 +13,7 @@ from harness.report.numbers import (
     correction_name,
     difference_cells,
     estimate_cells,
+    independent_cells,
     interval_text,
     join_names,
     p_is,
@@ -86,10 +87,9 @@ def tidy_table(comparison: Comparison) -> Table:
     names, rows = comparison.names, list[list[Cell]]()
     for pair in comparison.pairs:
         if comparison.values is None:
-            independent = pair.difference, None, pair.interval.low, pair.interval.high, pair.p_exact, pair.p_adjusted
-            cells: list[Cell] = [*independent, "independent"]
+            cells = independent_cells(pair.difference, pair.interval, pair.p_exact, pair.p_adjusted)
         else:
-            cells = [*difference_cells(pair.estimate)]
+            cells = difference_cells(pair.estimate)
         rows.append([names[pair.a], names[pair.b], pair.n_ff, pair.n_sf, pair.n_fs, pair.n_ss, *cells])
     return Table(["a", "b", "n_ff", "n_sf", "n_fs", "n_ss", *DIFFERENCE], rows)
 

@@ -45,6 +45,13 @@ def difference_cells(estimate: Estimate | None) -> list[float | str | None]:
     return [estimate.value, estimate.se, *limits, estimate.p_value, estimate.p_adjusted, estimate.method]
 
 
+def independent_cells(
+    difference: float, interval: Interval, p_value: float, p_adjusted: float
+) -> list[float | str | None]:
+    """The same columns for a difference of independent cases, which has no standard error by design."""
+    return [difference, None, interval.low, interval.high, p_value, p_adjusted, "independent"]
+
+
 def p_text(value: float | None) -> str:
     """A p-value; a dash if there is none."""
     if value is None or value != value:

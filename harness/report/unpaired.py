@@ -8,6 +8,7 @@ from harness.report.numbers import (
     correction_name,
     difference_cells,
     estimate_cells,
+    independent_cells,
     interval_text,
     p_text,
     percent,
@@ -79,8 +80,10 @@ def tidy_table(comparison: UnpairedComparison) -> Table:
     names, rows = comparison.names, list[list[Cell]]()
     for pair in comparison.pairs:
         alone = pair.independent
-        independent = alone.difference, None, alone.interval.low, alone.interval.high, alone.p_fisher, pair.p_adjusted
-        cells = [*independent, "independent"] if comparison.plain else difference_cells(pair.estimate)
+        if comparison.plain:
+            cells = independent_cells(alone.difference, alone.interval, alone.p_fisher, pair.p_adjusted)
+        else:
+            cells = difference_cells(pair.estimate)
         rows.append([names[pair.a], names[pair.b], *cells])
     return Table(["a", "b", *DIFFERENCE], rows)
 

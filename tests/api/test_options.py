@@ -156,3 +156,12 @@ def test_sizes(text: str, size: int) -> None:
 def test_what_is_not_a_size(text: str) -> None:
     with pytest.raises(ValueError, match="is not a size"):
         byte_count(text)
+
+
+def test_a_set_takes_what_another_has_too() -> None:
+    class Brush(SeedOptions):
+        coats: int = option("--coats", default=1, help="How many.")
+        width: int = option("--width", default=7, help="How wide.")
+
+    brush = Brush.taken_from(PaintOptions(seed=3, coats=4, walls=("north",)))
+    assert (brush.seed, brush.coats, brush.width) == (3, 4, 7)
