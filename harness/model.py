@@ -116,6 +116,9 @@ class Answer(Struct, frozen=True, gc=False):
     best_wrong: float | None = None
     # Other numbers of the answer, by name, that the task records.
     values: dict[str, float | None] | None = None
+    # What measures and decisions need of an answer that is an image or a list of boxes; the task says what is in it.
+    pixels: dict[str, Any] | None = None
+    boxes: dict[str, Any] | None = None
 
 
 REFUSAL = Answer()
@@ -146,6 +149,8 @@ class Trial(Struct, frozen=True, gc=False):
     columns: dict[str, Any] | UnsetType = UNSET
     # Other numbers by name, such as the metrics of another tool.
     values: dict[str, float | None] | UnsetType = UNSET
+    pixels: dict[str, Any] | UnsetType = UNSET
+    boxes: dict[str, Any] | UnsetType = UNSET
 
 
 class Counts(Struct, frozen=True):

@@ -44,7 +44,9 @@ ONLY_IN = {
         "measures/",
         "matrices/",
         "analysis/",
+        "files/images.py",
         "interface/matrix.py",
+        "script/vary.py",
         "tasks/",
         "transcript/columns.py",
     ),
@@ -59,6 +61,7 @@ ONLY_IN = {
     "markdown_it": ("server/render.py",),
     "zstandard": ("transcript/importing/inspect_ai.py",),
     "pandas": ("api/result.py",),
+    "PIL": ("files/images.py",),
 }
 STATS_MAY_IMPORT = {"numpy", "scipy"} | set(sys.stdlib_module_names)
 TASKS = {"label", "score", "rank", "value", "mask", "boxes"}

@@ -2,8 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -95,6 +96,20 @@ class AlignedRuns:
             if name not in run.values:
                 raise TranscriptError(f"{own}: no record has the value '{name}'")
         return np.stack([run.values[name][order] for run, order in zip(self.runs, self.orders, strict=True)])
+
+    @property
+    def params(self) -> list[Mapping[str, Any]]:
+        """The parameters of each run."""
+        return [header.params for header in self.headers]
+
+    def detail(self, name: str) -> list[list[Any]]:
+        """What is recorded under `pixels` or `boxes`, for each run and case; None for a record without it."""
+        for own, run in zip(self.names, self.runs, strict=True):
+            if name not in run.details:
+                raise TranscriptError(f"{own}: no record has {name}; only some tasks record them")
+        return [
+            [run.details[name][place] for place in order] for run, order in zip(self.runs, self.orders, strict=True)
+        ]
 
     def column(self, name: str) -> Coded | None:
         """A column of the cases, by name; None if there is none."""

@@ -34,6 +34,8 @@ class _AnswerRecord(Struct, frozen=True, gc=False):
     score: float | UnsetType | None = UNSET
     rank: int | UnsetType | None = UNSET
     error: ErrorKind | UnsetType | None = UNSET
+    pixels: Any = UNSET
+    boxes: Any = UNSET
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What a setting is tuned for, and whether the winner's lead over the default is more than noise."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -150,6 +150,15 @@ class Candidates:
     def value(self, name: str) -> FloatArray:
         """Not used in tuning."""
         return self.seconds
+
+    @property
+    def params(self) -> list[Mapping[str, Any]]:
+        """Not used in tuning."""
+        return [{} for _ in self.candidates]
+
+    def detail(self, name: str) -> list[list[Any]]:
+        """Not used in tuning."""
+        return [[None] * self.positive.size for _ in self.candidates]
 
 
 @dataclass(frozen=True)

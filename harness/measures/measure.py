@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Flag, auto
 from typing import TYPE_CHECKING, Any, Protocol
@@ -55,6 +55,13 @@ class Runs(Protocol):
     @property
     def ranks(self) -> FloatArray:
         """The rank of the right identity, (m, n); NaN if there is none."""
+
+    @property
+    def params(self) -> list[Mapping[str, Any]]:
+        """The parameters of every run."""
+
+    def detail(self, name: str) -> list[list[Any]]:
+        """What tasks record under `pixels` or `boxes`, for each run and case; None for a record without it."""
 
     def curve_cases(self) -> list[ScoredCases]:
         """The scores of every run, ready for curves."""

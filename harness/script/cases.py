@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ class CaseSet:
     @property
     def rules(self) -> TaskRules:
         """How answers are judged, apart from the decision parameters."""
-        return replace(self.script.rules, gallery=self.gallery)
+        return replace(self.script.rules, gallery=self.gallery, resolve=self.references.resolve)
 
     @property
     def digest(self) -> str:
@@ -89,8 +90,9 @@ def load_cases(script: Script, places: Mapping[str, Path]) -> CaseSet:
     weights, gallery = None, load_gallery(script, places)
     try:
         weights = stratum_weights(script)
-        rules = replace(script.rules, gallery=gallery)
-        check = _CaseCheck(script.task, rules, References(places), DesignCheck(script.file.design, weights))
+        references = References(places)
+        rules = replace(script.rules, gallery=gallery, resolve=references.resolve)
+        check = _CaseCheck(script.task, rules, references, DesignCheck(script.file.design, weights))
         check.all(_source(script, places), mistakes)
     except ScriptError as error:
         mistakes.add(str(error))
@@ -132,6 +134,8 @@ class _CaseCheck:
             if case.id in ids:
                 mistakes.add(f"id '{case.id}' appears twice; ids must differ", place=source.place())
             ids.add(case.id)
+            if self.task.truth_is_at_hand and case.expect and not self.task.case_mistake(case, self.rules):
+                case = self.task.complete(case, self.rules)
             self.positives += case.positive
             has_reference = type(case.input) is not str or "{" in case.input
             if has_columns or not case.expect or self.task.checks_cases or has_reference:
@@ -147,6 +151,11 @@ class _CaseCheck:
             self.references.check(case.input)
         except ScriptError as error:
             yield f"input {error}"
+        if self.task.expect_is_file and case.expect:
+            try:
+                self.references.check(case.expect)
+            except ScriptError as error:
+                yield f"expect {error}"
         if self.design.has_columns:
             if text := self.design.mistake(case):
                 yield text
@@ -175,13 +184,17 @@ def _source(script: Script, places: Mapping[str, Path]) -> _Source:
         table = delimited(script.folder / cases.table)
         if table is not None:
             return _Source(iter(table), _maker(table), lambda: f"{cases.table}:{table.line}")
-        return _with_places((f"{cases.table}:{line}", row) for line, row in rows(script.folder / (cases.table or "")))
-    if cases.glob is not None:
-        return _with_places(glob_rows(cases.glob, cases.pattern, places))
-    return _with_places((f"[[cases.case]] number {n}", dict(row)) for n, row in enumerate(cases.case or [], 1))
+        found: Iterator[tuple[str, TableRow]] = (
+            (f"{cases.table}:{line}", row) for line, row in rows(script.folder / (cases.table or ""))
+        )
+    elif cases.glob is not None:
+        found = glob_rows(cases.glob, cases.pattern, places)
+    else:
+        found = ((f"[[cases.case]] number {n}", dict(row)) for n, row in enumerate(cases.case or [], 1))
+    return _with_places(found, structured=script.task.structured_expect)
 
 
-def _with_places(rows_with_places: Iterator[tuple[str, TableRow]]) -> _Source:
+def _with_places(rows_with_places: Iterator[tuple[str, TableRow]], *, structured: bool) -> _Source:
     last = [""]
 
     def raws() -> Iterator[TableRow]:
@@ -189,7 +202,7 @@ def _with_places(rows_with_places: Iterator[tuple[str, TableRow]]) -> _Source:
             last[0] = place
             yield row
 
-    return _Source(raws(), case_of, lambda: last[0])
+    return _Source(raws(), partial(case_of, structured=structured), lambda: last[0])
 
 
 def _maker(table: Delimited) -> Callable[[list[str]], Case]:
@@ -240,7 +253,7 @@ def training_cases(script: Script, places: Mapping[str, Path]) -> Iterator[Case]
     for number, (line, row) in enumerate(rows(script.folder / script.file.train.table), 1):
         row.setdefault("id", str(number))
         try:
-            case = case_of(row)
+            case = case_of(row, structured=script.task.structured_expect)
             references.check(case.input)
         except ScriptError as error:
             raise ScriptError(f"{script.path}: {script.file.train.table}:{line}: {error}") from None

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from harness.errors import ScriptError
 from harness.files.tables import TableRow
 from harness.model import Case, plain_text
@@ -14,13 +16,18 @@ TRUTH = {"true": True, "1": True, "false": False, "0": False, "": True}
 NO_ID = "a case without an id; give each case a unique id in column id"
 
 
-def case_of(row: TableRow) -> Case:
-    """A case from a row of a table. The row itself becomes `columns`, without the fixed columns."""
+def case_of(row: TableRow, *, structured: bool = False) -> Case:
+    """A case from a row of a table. The row itself becomes `columns`, without the fixed columns.
+
+    `structured`: `expect` may be a list or an object, and is then its JSON text.
+    """
     case_id = row.pop("id", None)
     if type(case_id) is not str:
         case_id = "" if isinstance(case_id, (dict, list)) else plain_text(case_id)
     if not case_id:
         raise ScriptError(NO_ID)
+    if structured and isinstance(row.get("expect"), (dict, list)):
+        row["expect"] = msgspec.json.encode(row["expect"]).decode()
     return Case(
         case_id,
         row.pop("input", ""),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from harness.model import REFUSAL, Answer, Case, ErrorKind, ErrorRule, Outcome, Reply, Trial
 from harness.params import Value
@@ -57,6 +58,8 @@ def record(
         UNSET if psu is None else psu,
         case.columns or UNSET,
         answer.values or UNSET,
+        answer.pixels or UNSET,
+        answer.boxes or UNSET,
     )
 
 
@@ -75,7 +78,10 @@ class Judge:
         repeated: bool = False,
     ) -> None:
         self._answer = task.answer
+        # Calling the method of a task that has none of its own a million times would be slow.
+        self._complete = None if type(task).complete is Task.complete else task.complete
         self._accepts = task.acceptance(rules, params)
+        self._records_expect = task.records_expect
         self._rules = rules
         self._errors = errors
         self._stratum = stratum
@@ -85,6 +91,8 @@ class Judge:
     def trial(self, case: Case, reply: Reply) -> Trial:
         """The record of one case."""
         error, message, answer = reply.error, reply.message, REFUSAL
+        if self._complete is not None:
+            case = self._complete(case, self._rules)
         if error is None:
             try:
                 answer = self._answer(reply.raw, case, self._rules)
@@ -93,6 +101,8 @@ class Judge:
                 error, message = ErrorKind.ANSWER, str(mistake)
         if error is not None:
             answer, outcome = REFUSAL, outcome_of_error(case.positive, self._errors)
+        if not self._records_expect:
+            case = replace(case, expect="")
         return record(
             case,
             answer,

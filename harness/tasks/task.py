@@ -34,6 +34,8 @@ class TaskRules:
     settings: Mapping[str, Any] = field(default_factory=dict)
     # Rank tests: the images that a probe is compared with.
     gallery: Gallery | None = None
+    # Turns a reference such as {images}/3.png into a path, for tasks whose truth is a file; None without the data.
+    resolve: Callable[[Any], Any] | None = None
 
 
 # Whether an answer accepts the claim of its case.
@@ -58,6 +60,14 @@ class RecordedAnswer(Protocol):
     @property
     def rank(self) -> Any:
         """The rank of the right identity."""
+
+    @property
+    def pixels(self) -> Any:
+        """What is recorded of an image."""
+
+    @property
+    def boxes(self) -> Any:
+        """What is recorded of a list of boxes."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +133,29 @@ class RecordColumns(Protocol):
     def error(self) -> TextColumn:
         """Why there is no answer."""
 
+    @property
+    def details(self) -> Mapping[str, Sequence[Any]]:
+        """What is recorded under `pixels` and `boxes`, None for a record without it; a key is there if any has it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Elements:
+    """What the cases consist of, pixels or objects, each with a score: a curve over them has cases as its units.
+
+    Elements that are alike, such as the pixels of one case with one score, can be one element with their weight.
+    """
+
+    # What to call them, such as pixels.
+    words: str
+    # The place of the case among the records.
+    case: npt.NDArray[np.intp]
+    # Infinite if no threshold (minus), or every threshold (plus), accepts it.
+    score: FloatArray
+    positive: BoolArray
+    weight: FloatArray
+    # Whether negative elements can be counted: background pixels can, places without an object cannot.
+    has_negatives: bool = True
+
 
 @dataclass(frozen=True, eq=False)
 class CurveRule:
@@ -162,6 +195,14 @@ class Task(ABC):
     shows_claim: ClassVar[bool] = False
     # Whether a positive case is meaningless without `expect`.
     needs_expect: ClassVar[bool] = True
+    # Whether `expect` may be a list or an object, which is then its JSON text.
+    structured_expect: ClassVar[bool] = False
+    # Whether `expect` is a file of the test's data.
+    expect_is_file: ClassVar[bool] = False
+    # Whether `complete` needs no file, so that positive cases can be counted when a test is loaded.
+    truth_is_at_hand: ClassVar[bool] = False
+    # Whether records repeat `expect`; a task that records the truth in its own form need not.
+    records_expect: ClassVar[bool] = True
     # Whether `case_mistake` checks anything: calling it for a million cases takes time.
     checks_cases: ClassVar[bool] = False
     # Whether probes are compared with a gallery: then a script has one, and records have ranks.
@@ -204,6 +245,14 @@ class Task(ABC):
     def setting_mistakes(self, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """What is wrong with the script's table named after the task, each with its key."""
         yield from ()
+
+    def complete(self, case: Case, rules: TaskRules) -> Case:
+        """The case with what its truth says, for tasks whose `positive` follows from it."""
+        return case
+
+    def elements(self, columns: RecordColumns, rules: TaskRules, params: Mapping[str, Value]) -> Elements | None:
+        """The elements that a curve is drawn over; None for a task whose curves are over cases."""
+        return None
 
     def curve(self, columns: RecordColumns, rules: TaskRules, params: Mapping[str, Value]) -> CurveRule:
         """Which recorded scores count in a curve over all thresholds."""

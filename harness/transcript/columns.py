@@ -20,6 +20,7 @@ OUTCOMES = tuple(Outcome)
 _TEXTS = {str, UnsetType, type(None)}
 _MISSING = {UnsetType, type(None)}
 _TEXT_KEYS = ("expect", "truth", "actual", "error", "stratum", "psu")
+_DETAILS = ("pixels", "boxes")
 _NONE: dict[str, Any] = {}
 _CODE = {outcome.value: code for code, outcome in enumerate(OUTCOMES)}
 
@@ -56,6 +57,8 @@ class Columns:
     columns: dict[str, Coded] = field(default_factory=dict)
     # Further numbers by name, also NaN if a record has none.
     values: dict[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+    # What tasks record of images and boxes, by the key of the record; None for a record without it.
+    details: dict[str, list[Any]] = field(default_factory=dict)
 
     @property
     def real_class(self) -> Coded:
@@ -84,7 +87,7 @@ class Columns:
 def read_columns(path: Path, *, name: str | None = None, lean: bool = False) -> Columns:
     """Read a transcript, plain or gzipped; it may be incomplete. `name` is for messages.
 
-    `lean` leaves out what only some analyses need: expect, truth, actual, rank, the values, and the columns of the
+    `lean` leaves out what only some analyses need: expect, truth, actual, rank, values, details, and the columns of the
     cases.
     """
     with open_transcript(path, name=name, record=_Lean if lean else Trial) as reader:
@@ -161,6 +164,7 @@ class _ColumnBuilder:
         self.texts = {name: _Texts() for name in keys}
         self.columns: dict[str, _Texts] = {}
         self.values: dict[str, list[npt.NDArray[np.float64]]] = {}
+        self.details: dict[str, list[Any]] = {}
 
     def add(self, block: Sequence[Trial]) -> None:
         values = map(attrgetter("outcome._value_"), block)
@@ -173,6 +177,7 @@ class _ColumnBuilder:
         if "actual" in self.texts:
             self._add_columns(block)
             self._add_values(block)
+            self._add_details(block)
         self.ids += map(attrgetter("id"), block)
 
     def _add_columns(self, block: Sequence[Trial]) -> None:
@@ -199,6 +204,14 @@ class _ColumnBuilder:
         for name, parts in self.values.items():
             parts.append(_numbers(_by_name(mappings, kinds, name), np.nan))
 
+    def _add_details(self, block: Sequence[Trial]) -> None:
+        """Most transcripts have none."""
+        for name in _DETAILS:
+            own = list(map(attrgetter(name), block))
+            if name not in self.details and own.count(UNSET) == len(own):
+                continue
+            self.details.setdefault(name, [None] * len(self.ids)).extend(None if one is UNSET else one for one in own)
+
     def finish(self, reader: TranscriptReader) -> Columns:
         fields: dict[str, Any] = {name: np.concatenate([np.empty(0), *p]) for name, p in self.numbers.items()}
         fields.setdefault("rank", np.full(len(self.ids), np.nan))
@@ -212,6 +225,7 @@ class _ColumnBuilder:
             repeat=np.concatenate(self.repeat),
             columns={name: texts.finish() for name, texts in self.columns.items()},
             values={name: np.concatenate(parts) for name, parts in self.values.items()},
+            details=self.details,
             **fields,
         )
 
