@@ -7,14 +7,20 @@ import hashlib
 import os
 import random
 import tempfile
+from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from benchmarks.timing import Timing, best, print_timings
 from harness.analysis.align import AlignedRuns, Run, align
+from harness.analysis.cells import Measurement
 from harness.analysis.compare import CompareRequest, compare_aligned
 from harness.analysis.comparison import comparison_json
 from harness.analysis.sampling import take_sample
+from harness.measures import MEASURES
 from harness.options import DesignOptions
+from harness.stats.replication.method import Replication
 from harness.transcript.columns import read_columns
 from harness.transcript.read import open_transcript
 
@@ -29,6 +35,7 @@ def main() -> None:
         os.chdir(folder)
         million()
         hundred()
+        numbers()
 
 
 def write(name: str, count: int, rate: float, strata: int) -> Path:
@@ -88,6 +95,62 @@ def hundred() -> None:
         Timing("compared, BRR included", comparing, decoding, "decoding", "under 2 s"),
     ]
     print_timings(rows, title="100 transcripts of 500 cases, all 4,950 pairs")
+
+
+NUMBERS = 200_000
+
+
+def write_numbers(name: str) -> Path:
+    """A value test with different numbers in all records."""
+    rng = random.Random(name)
+    digest, path = hashlib.sha256(), Path(f"{name}.jsonl")
+    header = HEADER.replace('"task":"label"', '"task":"value"').replace(',"design":{"stratum":"s","psu":"u"}', "")
+    with path.open("w") as file:
+        for number in range(-1, NUMBERS):
+            truth = 0.001 * number
+            line = (
+                f'{{"id":"{number}","outcome":"TP","expect":"{truth!r}","actual":{truth + rng.gauss(0, 1)!r}}}\n'
+                if number >= 0
+                else header.replace("NAME", name)
+            )
+            digest.update(line.encode())
+            file.write(line)
+        file.write(f'{{"end":true,"tests":{NUMBERS},"sha256":"{digest.hexdigest()}"}}\n')
+    return path
+
+
+def numbers() -> None:
+    """Measures of the errors of numbers, with their standard errors, against the same in plain numpy."""
+    path = write_numbers("v")
+    aligned = align([Run(read_columns(path), path.name, path.stem)])
+    sampling = take_sample(aligned, DesignOptions())
+    texts = [(float(label), float(answer)) for label, answer in zip(
+        aligned.cases.expect.labels, aligned.cases.actual.labels, strict=True)]  # fmt: skip
+    table = np.array(texts)
+
+    def plain() -> None:
+        errors = table[:, 1] - table[:, 0]
+        for values in (np.abs(errors), errors**2):
+            values.mean(), values.std(ddof=1)
+
+    def measure(name: str) -> None:
+        # A copy, which has not parsed the numbers yet.
+        Measurement(MEASURES[name], replace(aligned), sampling, Replication()).runs().one(0)
+
+    reading, by_hand, mae, rmse = best(
+        lambda: read_columns(path), plain, lambda: measure("mae"), lambda: measure("rmse")
+    )
+    print_timings(
+        [
+            Timing(f"read {NUMBERS:,} records of numbers", reading),
+            Timing("mean and deviation of errors and squares, numpy, from arrays", by_hand),
+            Timing("mae with its error and interval", mae, by_hand, "times numpy"),
+            Timing("rmse with its error and interval", rmse, by_hand, "times numpy"),
+            Timing("both", mae + rmse, reading, "of reading", "below 1"),
+        ],
+        title=f"errors of {NUMBERS:,} numbers",
+        unit="ms",
+    )
 
 
 if __name__ == "__main__":

@@ -1,20 +1,24 @@
 """Several transcripts of one test, case by case: the same cases in the same order."""
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.analysis.curve_scores import curve_scores
+from harness.analysis.curve_scores import curve_elements, curve_scores, scored_elements
 from harness.analysis.run_names import check_same_test, run_names
 from harness.errors import TranscriptError
 from harness.model import Counts
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
+from harness.stats.curves.elements import ScoredElements
 from harness.stats.curves.scores import ScoredCases, make_scored_cases
+from harness.tasks import find_task
 from harness.transcript.columns import OUTCOMES, Coded, Columns
 from harness.transcript.format import Header
 
@@ -86,6 +90,29 @@ class AlignedRuns:
             )
         return cases
 
+    def elements(self) -> list[ScoredElements] | None:
+        """What the cases of every run consist of, with scores; None for tasks whose curves are over cases."""
+        return self._elements
+
+    @cached_property
+    def _elements(self) -> list[ScoredElements] | None:
+        found = []
+        for name, run, order in zip(self.names, self.runs, self.orders, strict=True):
+            elements = curve_elements(run, name)
+            if elements is None:
+                return None
+            if not elements.has_negatives:
+                what = f"places without {elements.words} cannot be counted, so there is no false positive rate"
+                raise TranscriptError(f"{name}: {what}; use ap, recall or precision")
+            found.append(scored_elements(elements, order))
+        return found
+
+    @property
+    def measure_names(self) -> Mapping[str, str]:
+        """What the names of some measures mean for the task of these runs."""
+        task = find_task(self.headers[0].test.task)
+        return {} if task is None else task.measure_names
+
     def value_names(self) -> list[str]:
         """The named values that records of all runs have."""
         return [name for name in self.cases.values if all(name in run.values for run in self.runs)]
@@ -96,6 +123,35 @@ class AlignedRuns:
             if name not in run.values:
                 raise TranscriptError(f"{own}: no record has the value '{name}'")
         return np.stack([run.values[name][order] for run, order in zip(self.runs, self.orders, strict=True)])
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether the answers of this task are numbers."""
+        task = find_task(self.headers[0].test.task)
+        return task is not None and task.answers_numbers
+
+    def true_numbers(self) -> FloatArray:
+        """The truth of each case, or its claim if that is true; NaN if that is not a number."""
+        cases = self.cases
+        claims = np.where(cases.positive, cases.expect.numbers(), np.nan)
+        return np.where(cases.truth.codes >= 0, cases.truth.numbers(), claims)[self.order]
+
+    def answered_numbers(self) -> FloatArray:
+        """The answers, (m, n); NaN for errors and refusals. A TranscriptError if the task has other answers."""
+        if not self.has_numbers:
+            raise TranscriptError(f"{self.names[0]}: its answers are not numbers; that takes a test of task value")
+        numbers = [np.where(run.error.codes < 0, run.actual.numbers(), np.nan) for run in self.runs]
+        return np.stack([own[order] for own, order in zip(numbers, self.orders, strict=True)])
+
+    def errors(self) -> FloatArray:
+        """The answer minus the truth, (m, n); NaN unless both are numbers."""
+        return self._errors
+
+    @cached_property
+    def _errors(self) -> FloatArray:
+        # Texts of all cases are parsed: every measure of them would do it twice.
+        with np.errstate(over="ignore"):
+            return np.clip(self.answered_numbers() - self.true_numbers(), -sys.float_info.max, sys.float_info.max)
 
     @property
     def params(self) -> list[Mapping[str, Any]]:

@@ -15,12 +15,15 @@ from harness.analysis.cells import Cells, Measurement
 from harness.analysis.groups import groups_of
 from harness.analysis.sampling import estimate_json, finite
 from harness.errors import UsageError
+from harness.files.conditions import number
 from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.estimate import Estimate, with_adjusted
 from harness.stats.multiplicity import Multiplicity, adjusted
 from harness.stats.replication.estimates import Estimates
 
 MOST_PAIRS = 66
+# Columns whose numbers, if they are numbers, are names.
+CLASSES = ("id", "truth", "expect", "stratum", "psu", "original")
 # Cases times groups that are held in memory at once, to compare groups.
 MOST_CELLS = 1 << 27
 
@@ -66,6 +69,14 @@ class Breakdown:
     groups: list[Group]
     gaps: list[Gap | None]
     interactions: list[Interaction | None]
+
+    @property
+    def positions(self) -> list[float] | None:
+        """Where the groups are on the scale of the column; None if it is not a number. Classes are names."""
+        values = [number(group.label) for group in self.groups]
+        known = [value for value in values if value is not None]
+        is_scale = len(set(known)) == len(values) and self.column not in CLASSES
+        return known if is_scale else None
 
 
 def break_down(study: Measurement, pairs: Sequence[tuple[int, int]], by: str) -> Breakdown:
@@ -118,7 +129,7 @@ def _gap(study: Measurement, members: Sequence[BoolArray], rows: Sequence[Group]
         return None
     if cells.estimates is None or len(cells.place) < len(known):
         return None
-    values = cells.estimates.values if study.measure.larger_is_better else -cells.estimates.values
+    values = study.measure.merit(cells.estimates.values)
     best, worst = int(np.argmax(values)), int(np.argmin(values))
     if best == worst:
         return None

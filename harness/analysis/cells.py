@@ -2,22 +2,25 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from harness.analysis.align import AlignedRuns
 from harness.analysis.sampling import Sampling
 from harness.errors import UsageError
-from harness.measures import Measure
+from harness.measures import Measure, Reads
 from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.cochran import WaldTest
 from harness.stats.estimate import Estimate
 from harness.stats.replication.estimates import Estimates, make_estimates
 from harness.stats.replication.method import Replication
 from harness.stats.replication.statistic import full_values
+from harness.stats.sign_flip import SignFlip
 
 # A run by its number, and a mask of the cases that count; None for all.
 Cell = tuple[int, BoolArray | None]
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +48,23 @@ class Cells:
         """The same with p-values and intervals that hold for all pairs at once, by the largest t."""
         return self._of_known(pairs, lambda known, first, second: known.simultaneous_differences(first, second))
 
+    def exchanges(self, pairs: Sequence[tuple[int, int]]) -> list[SignFlip | None]:
+        """Whether the two cells of each pair, which are of the same cases, could have changed places in any unit."""
+        return self._of_known(pairs, lambda known, first, second: known.exchanges(first, second))
+
+    def without_number(self, cell: int) -> int:
+        """How many cases do not count for a cell of all cases, because their records lack what the measure needs."""
+        if self.estimates is None or cell not in self.place:
+            return 0
+        counted = self.estimates.evidence.statistic.counted
+        return 0 if counted is None else int((counted[:, min(self.place[cell], counted.shape[1] - 1)] == 0).sum())
+
     def _of_known(
         self,
         pairs: Sequence[tuple[int, int]],
-        estimate: Callable[[Estimates, list[int], list[int]], list[Estimate]],
-    ) -> list[Estimate | None]:
-        """Estimates for the pairs whose cells both have a value, None for the others."""
+        estimate: Callable[[Estimates, list[int], list[int]], Sequence[_Found | None]],
+    ) -> list[_Found | None]:
+        """What is found for the pairs whose cells both have a value, None for the others."""
         known = [pair for pair in pairs if pair[0] in self.place and pair[1] in self.place]
         if self.estimates is None or not known:
             return [None] * len(pairs)
@@ -85,7 +99,9 @@ class Measurement:
     def cells(self, cells: Sequence[Cell]) -> Cells:
         """All cells that have a value of the measure; a UsageError if these runs cannot have one."""
         measure, sample = self.measure, self.sampling.sample
-        check_classes(f"--statistic {measure.name}", measure.classes, self.aligned.positive)
+        # A curve over pixels has both classes in every image.
+        if not (Reads.SCORE in measure.reads and self.aligned.elements() is not None):
+            check_classes(f"--statistic {measure.name}", measure.classes, self.aligned.positive)
         # The squares of recorded numbers may overflow; such a measure has no value, or no error.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             values = full_values(sample, measure.statistic(self.aligned, cells))

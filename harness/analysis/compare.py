@@ -11,8 +11,9 @@ from harness.analysis.cells import Cells, Measurement
 from harness.analysis.comparison import Comparison, ResourceEstimates, RunSummary, best_first
 from harness.analysis.items import analyse_items
 from harness.analysis.operating_point import OperatingCriterion, chosen_measure, set_thresholds
-from harness.analysis.pairs import Margin, Pair, PairedValues, make_pairs
+from harness.analysis.pairs import Margin, Pair, PairedValues, check_margin, make_pairs
 from harness.analysis.sampling import Sampling, take_sample
+from harness.analysis.value_errors import agreement
 from harness.errors import TranscriptError, UsageError
 from harness.measures import MEASURES
 from harness.options import DesignOptions
@@ -70,6 +71,7 @@ def compare_aligned(aligned: AlignedRuns, sampling: Sampling, request: CompareRe
         # The statistics reject the sample, for example because half of the units have no weight.
         raise TranscriptError(f"{aligned.headers[0].test.name}: {error}") from None
     comparison = _with_details(replace(comparison, operating=operating), study, request)
+    comparison = replace(comparison, agreement=agreement(aligned, sampling, request.replication))
     if not request.resources:
         return comparison
     return replace(
@@ -117,7 +119,15 @@ def _compare(study: Measurement, baseline: int | None, multiplicity: Multiplicit
         letters=letters,
         oracle=float((votes > 0).mean()),
         majority=float((2 * votes > len(runs)).mean()) if len(runs) > 2 else None,
+        cautions=_cautions(aligned),
     )
+
+
+def _cautions(aligned: AlignedRuns) -> list[str]:
+    try:
+        return aligned.headers[0].test.find_task().cautions(aligned)
+    except TranscriptError:  # an imported transcript, without the task or without its details
+        return []
 
 
 def _summary(study: Measurement, values: Cells | None, number: int) -> RunSummary:
@@ -125,7 +135,8 @@ def _summary(study: Measurement, values: Cells | None, number: int) -> RunSummar
     interval = wilson(counts.successes, counts.tests, confidence=study.replication.confidence)
     one = None if values is None else values.one(number)
     value = counts.rate if values is None else None if one is None else one.value
-    return RunSummary(study.aligned.names[number], counts.rate, interval, one, value)
+    left_out = values.without_number(number) if values is not None and study.measure.of_numbers else 0
+    return RunSummary(study.aligned.names[number], counts.rate, interval, one, value, left_out)
 
 
 def _letters(
@@ -136,7 +147,7 @@ def _letters(
     distinct: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = distinct_matrix(
         len(names), [pair.a for pair in pairs], [pair.b for pair in pairs], [p.p_decisive <= alpha for p in pairs]
     )
-    display = letter_display(distinct, order=best_first(runs, larger_is_better=study.measure.larger_is_better))
+    display = letter_display(distinct, order=best_first(runs, study.measure))
     return [[names[i] for i in group] for group in display.groups], list(display.letters)
 
 
@@ -150,8 +161,10 @@ def _with_details(comparison: Comparison, study: Measurement, request: CompareRe
     """Add what was requested: a margin, groups, items."""
     margins = by = items = None
     if request.margin is not None:
+        check_margin(comparison.measure, request.margin)
         # 1 - 0.95 is not 0.05 in binary.
-        margin = Margin(request.margin, round(comparison.alpha, 12), comparison.larger_is_better)
+        low, high = comparison.measure.bounds
+        margin = Margin(request.margin, round(comparison.alpha, 12), comparison.larger_is_better, high - low)
         margins = margin.tests(comparison.pairs, comparison.sampling.sample)
     if request.by is not None:
         by = break_down(study, comparison.places, request.by)

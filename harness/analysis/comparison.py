@@ -9,13 +9,15 @@ import msgspec
 import numpy as np
 
 from harness.analysis.align import AlignedRuns
-from harness.analysis.breakdown import Breakdown, breakdown_json
+from harness.analysis.breakdown import Breakdown
 from harness.analysis.cells import Cells
 from harness.analysis.items import ItemAnalysis, items_json
 from harness.analysis.operating_point import OperatingResult
-from harness.analysis.pairs import MarginTest, Pair, margin_json
+from harness.analysis.pairs import MarginTest, Pair, flip_json, margin_json
 from harness.analysis.run_names import identity_json
 from harness.analysis.sampling import Sampling, estimate_json, finite, interval_json, replication_json
+from harness.analysis.turning import groups_json
+from harness.analysis.value_errors import Agreement, agreement_json
 from harness.measures import MEASURES, Measure
 from harness.stats.cochran import CochranQ, WaldTest
 from harness.stats.estimate import Estimate
@@ -35,6 +37,8 @@ class RunSummary:
     estimate: Estimate | None
     # The measure that is compared; None if this run has none, such as a precision when it accepts nothing.
     value: float | None
+    # Cases that are left out of a mean of recorded numbers, because they have none.
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -70,12 +74,16 @@ class Comparison:
     # The rate of always picking an algorithm that is right, and that of a majority vote.
     oracle: float
     majority: float | None
+    # What the task has to say about a comparison of such runs.
+    cautions: Sequence[str] = ()
     operating: OperatingResult | None = None
     margins: list[MarginTest | None] | None = None
     by: Breakdown | None = None
     items: ItemAnalysis | None = None
     seconds: ResourceEstimates | None = None
     memory: ResourceEstimates | None = None
+    # Of two runs whose answers are numbers.
+    agreement: Agreement | None = None
 
     @property
     def names(self) -> list[str]:
@@ -110,7 +118,7 @@ class Comparison:
     @property
     def order(self) -> list[int]:
         """The places of the runs, the best first; those without a value come last."""
-        return best_first(self.runs, larger_is_better=self.larger_is_better)
+        return best_first(self.runs, self.measure)
 
     @property
     def first_is_worse(self) -> bool:
@@ -118,17 +126,18 @@ class Comparison:
         return any(p.a == 0 and self.leader(p) == p.b and p.p_decisive <= self.alpha for p in self.pairs)
 
     def leader(self, pair: Pair) -> int | None:
-        """The run that is better by the estimate; None on a tie."""
-        if pair.estimate is None:
+        """The run that is better by the estimate; None on a tie, or if the two lie on either side of the ideal."""
+        a, b = self.runs[pair.a].value, self.runs[pair.b].value
+        if pair.estimate is None or a is None or b is None:
             return None if pair.other_measure else pair.better
-        ahead = pair.estimate.value * (1 if self.larger_is_better else -1)
+        ahead = self.measure.lead(a, b)
         return None if ahead == 0 else pair.a if ahead > 0 else pair.b
 
 
-def best_first(runs: Sequence[RunSummary], *, larger_is_better: bool) -> list[int]:
+def best_first(runs: Sequence[RunSummary], measure: Measure) -> list[int]:
     """The places of the runs, the best first; those without a value come last."""
-    sign = -1 if larger_is_better else 1
-    return sorted(range(len(runs)), key=lambda i: math.inf if (value := runs[i].value) is None else sign * value)
+    values = [run.value for run in runs]
+    return sorted(range(len(runs)), key=lambda i: math.inf if (value := values[i]) is None else -measure.merit(value))
 
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
@@ -137,7 +146,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "test": identity_json(comparison.aligned.headers[0].test),
         "statistic": comparison.measure.name,
         **({} if comparison.operating is None else {"at": str(comparison.operating.criterion)}),
-        **({} if comparison.by is None else {"by": breakdown_json(comparison.by, comparison.names, comparison.places)}),
+        **({} if comparison.by is None else {"by": groups_json(comparison)}),
         **({} if comparison.items is None else {"items": items_json(comparison.items)}),
         "transcripts": [_run_json(comparison, number) for number in range(len(comparison.runs))],
         "better": comparison.better,
@@ -149,10 +158,12 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "wald": _wald_json(comparison.wald),
         "groups": comparison.groups,
         "pairs": [_pair_json(comparison, number) for number in range(len(comparison.pairs))],
+        **({} if comparison.agreement is None else {"agreement": agreement_json(comparison.agreement)}),
         "combined": {"oracle": comparison.oracle, "majority": comparison.majority},
         "confidence": comparison.confidence,
         "multiplicity": str(comparison.multiplicity),
         "left_out": comparison.aligned.left_out,
+        **({"cautions": list(comparison.cautions)} if comparison.cautions else {}),
     }
 
 
@@ -180,6 +191,7 @@ def _run_json(comparison: Comparison, number: int) -> dict[str, Any]:
         "rate": run.rate,
         "interval": interval_json(run.interval),
         "value": run.value,
+        **({"left_out": run.left_out} if comparison.measure.of_numbers else {}),
         "letters": comparison.letters[number],
         "replication": replication_json(run.estimate, comparison.sampling),
         **thresholds,
@@ -221,6 +233,7 @@ def _pair_json(comparison: Comparison, number: int) -> dict[str, Any]:
         "difference": pair.difference,
         "interval": interval_json(pair.interval),
         "replication": replication_json(pair.estimate, comparison.sampling),
+        "sign_flip": flip_json(pair.sign_flip),
         **margin,
         **{name: _ratio_json(resources.pairs[number]) for name, resources in _resources(comparison)},
     }

@@ -95,11 +95,15 @@ def all_labels(columns: Sequence[TextArray]) -> list[str]:
 MOST_ESTIMATED = 50_000_000
 
 
+# Counts; weights if pixels have them.
+Matrix = npt.NDArray[np.intp] | npt.NDArray[np.float64]
+
+
 @dataclass(frozen=True)
 class ClassRate:
     """One class: over how many cases a rate is computed, and the rate; None without cases."""
 
-    cases: int
+    cases: int | float
     estimate: Estimate | None
 
 
@@ -141,7 +145,7 @@ class ConfusedPair:
 
     truth: str
     answer: str
-    count: int
+    count: int | float
     share: float
 
 
@@ -151,7 +155,7 @@ class Confusion:
 
     name: str
     labels: list[str]
-    matrix: npt.NDArray[np.intp]
+    matrix: Matrix
     errors: int
     below: int
     left_out: int
@@ -161,13 +165,16 @@ class Confusion:
     target: str
     # The column of the strata that `target` names.
     stratum: str | None
+    # What is counted; and of each class what truth and answer have in common, as a share of what either has.
+    words: str = "cases"
+    iou: list[ClassRate] | None = None
 
     @property
     def pairs(self) -> list[ConfusedPair]:
         """Wrong answers, the most frequent first."""
         sums = self.matrix.sum(axis=1)
         pairs = [
-            ConfusedPair(self.labels[i], self.labels[j], int(self.matrix[i, j]), float(self.matrix[i, j] / sums[i]))
+            ConfusedPair(self.labels[i], self.labels[j], self.matrix[i, j].item(), float(self.matrix[i, j] / sums[i]))
             for i, j in np.argwhere(self.matrix[:, :-1] > 0).tolist()
             if i != j
         ]
@@ -176,6 +183,10 @@ class Confusion:
 
 def confusions(runs: Sequence[Run], request: ConfusionRequest) -> list[Confusion]:
     """The matrices of transcripts of one test, all with the same labels."""
+    from harness.analysis.element_confusion import element_confusions, find_elements
+
+    if (elements := find_elements(runs, request)) is not None:
+        return element_confusions(runs, elements, request)
     for run in runs:
         test = run.columns.header.test
         if not test.find_task(run.source).answers_classes:
@@ -234,7 +245,7 @@ def _confusion(
     )
 
 
-def matrix_difference(a: Confusion, b: Confusion) -> npt.NDArray[np.intp]:
+def matrix_difference(a: Confusion, b: Confusion) -> Matrix:
     """The first matrix minus the second."""
     return np.asarray(a.matrix - b.matrix)
 
@@ -253,6 +264,10 @@ def confusion_json(matrices: Sequence[Confusion]) -> dict[str, Any]:
 
 
 def _confusion_json(confusion: Confusion) -> dict[str, Any]:
+    of_elements = {}
+    if confusion.iou is not None:
+        iou = [_rate(label, one) for label, one in zip(confusion.labels, confusion.iou, strict=True)]
+        of_elements = {"counted": confusion.words, "iou": iou}
     return {
         "name": confusion.name,
         "matrix": confusion.matrix.tolist(),
@@ -267,6 +282,7 @@ def _confusion_json(confusion: Confusion) -> dict[str, Any]:
             {"truth": pair.truth, "answer": pair.answer, "count": pair.count, "share": pair.share}
             for pair in confusion.pairs
         ],
+        **of_elements,
     }
 
 

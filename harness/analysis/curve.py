@@ -101,6 +101,9 @@ class Curve:
     means: list[MeanPoint] = field(default_factory=list)
     # The column of the strata that `target` names.
     stratum: str | None = None
+    # What the curve is over if not over cases, such as pixels, and whether negative ones can be counted.
+    elements: str = ""
+    has_negatives: bool = True
 
 
 @dataclass(frozen=True)
@@ -149,12 +152,12 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "name": curve.name,
         "positives": curve.positives,
         "negatives": curve.negatives,
-        "auc": curve.auc.value,
+        "auc": finite(curve.auc.value),
         "auc_interval": interval_json(curve.auc.interval),
         "auc_se": finite(curve.auc.se),
         "auc_method": summary_method(curve.auc) or None,
         "auc_target": curve.summary_target if curve.auc.interval else None,
-        "eer": curve.eer.value,
+        "eer": finite(curve.eer.value),
         "eer_interval": interval_json(curve.eer.interval),
         "eer_se": finite(curve.eer.se),
         "eer_method": curve.eer.method or None,
@@ -170,6 +173,8 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "cost": None if curve.cost is None else _cost(curve.cost),
         "notes": curve.notes,
     }
+    if curve.elements:
+        payload |= {"elements": curve.elements}
     if curve.param is not None:
         payload |= {"param": curve.param, "values": curve.values}
     if curve.repetitions is not None:

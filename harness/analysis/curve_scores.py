@@ -6,7 +6,10 @@ import numpy as np
 
 from harness.errors import TranscriptError
 from harness.model import ErrorRule
-from harness.stats.arrays import BoolArray, FloatArray
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
+from harness.stats.curves.elements import ScoredElements
+from harness.stats.curves.scores import make_scored_cases
+from harness.tasks.task import AnswerError, Elements
 from harness.transcript.columns import Columns
 
 
@@ -27,6 +30,33 @@ class CurveScores:
     def always(self) -> BoolArray:
         """Records that every finite threshold accepts."""
         return np.asarray(self.scores == (np.inf if self.larger_is_better else -np.inf))
+
+
+def curve_elements(columns: Columns, source: str) -> Elements | None:
+    """What the cases of a transcript consist of, for tasks whose curves are over pixels or objects."""
+    test = columns.header.test
+    try:
+        return test.find_task(source).elements(columns, test.rules, columns.header.params)
+    except AnswerError as error:
+        raise TranscriptError(f"{source}: {error}") from None
+
+
+def scored_elements(elements: Elements, order: IntArray | None = None) -> ScoredElements:
+    """The elements as curves use them; `order` says where the records of the cases are, if they were matched."""
+    places, case = np.arange(elements.case.size), elements.case
+    if order is not None:
+        places, case = _matched_elements(elements.case, order)
+    scored = make_scored_cases(elements.score[places], elements.positive[places], weights=elements.weight[places])
+    return ScoredElements(scored, case)
+
+
+def _matched_elements(case: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
+    """The elements of the matched records, and the number of the case that each then belongs to."""
+    by_record = np.argsort(case, kind="stable")
+    sizes = np.bincount(case, minlength=int(order.max(initial=-1)) + 1)
+    starts, own = (np.cumsum(sizes) - sizes)[order], sizes[order]
+    within = np.arange(int(own.sum())) - np.repeat(np.cumsum(own) - own, own)
+    return by_record[np.repeat(starts, own) + within], np.repeat(np.arange(order.size), own)
 
 
 def curve_scores(columns: Columns, source: str) -> CurveScores:

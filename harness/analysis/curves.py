@@ -8,6 +8,8 @@ import msgspec
 from harness.analysis.align import Run, names_of
 from harness.analysis.curve import Curve
 from harness.analysis.curve_request import CurveRequest
+from harness.analysis.curve_scores import curve_elements
+from harness.analysis.element_curve import curve_of_elements
 from harness.analysis.mean_curve import curve_of_repeats
 from harness.analysis.run_names import run_names
 from harness.analysis.score_curve import curve_of_scores
@@ -26,11 +28,20 @@ def make_curves(
         return [curve_of_sweep(own, name, swept, request) for name, own in _settings(runs, swept).items()]
     if repeated:
         return _by_algorithm(runs, lambda own, name: _repeated(own, name, request))
-    return [curve_of_scores(run, name, request) for run, name in zip(runs, names_of(runs), strict=True)]
+    return [_curve(run, name, request) for run, name in zip(runs, names_of(runs), strict=True)]
+
+
+def _curve(run: Run, name: str, request: CurveRequest) -> Curve:
+    elements = curve_elements(run.columns, run.source)
+    if elements is None:
+        return curve_of_scores(run, name, request)
+    return curve_of_elements(run, elements, name, request)
 
 
 def _repeated(runs: Sequence[Run], name: str, request: CurveRequest) -> Curve:
     first = runs[0].columns.header
+    if (elements := curve_elements(runs[0].columns, runs[0].source)) is not None:
+        raise UsageError(f"--repeated: {name} has scores of {elements.words}; leave it out for a curve for each run")
     for run in runs[1:]:
         if run.columns.header.params != first.params:
             raise TranscriptError(

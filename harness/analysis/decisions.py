@@ -14,9 +14,9 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from harness.errors import TranscriptError
-from harness.model import Counts, ErrorKind, ErrorRule, Outcome, Trial
+from harness.model import Answer, Counts, ErrorKind, ErrorRule, Outcome, Trial
 from harness.params import Value
-from harness.tasks.task import DecisionLimits
+from harness.tasks.task import DecisionLimits, Task
 from harness.transcript.format import Header
 from harness.transcript.read import open_transcript
 from harness.transcript.write import TranscriptWriter
@@ -132,11 +132,27 @@ def write_decided(sources: Sequence[Path], target: Path, header: Header) -> None
 
 def _decide_again(sources: Sequence[Path], header: Header) -> Iterator[Trial]:
     limits, limit = limits_of(header), limit_function(header)
-    value = float(header.params[limits.param])
+    value, settle = float(header.params[limits.param]), _settle(header)
     for source in sources:
         with open_transcript(source) as reader:
             for trial in (trial for block in reader.blocks() for trial in block):
                 positive = trial.outcome.positive
                 own = limit(trial, positive)
                 outcome = Outcome.of(positive=positive, accepted=own >= value if limits.falling else own <= value)
-                yield trial if outcome is trial.outcome else replace(trial, outcome=outcome)
+                yield settle(trial if outcome is trial.outcome else replace(trial, outcome=outcome))
+
+
+def _settle(header: Header) -> Callable[[Trial], Trial]:
+    """How a record changes with the decision parameters, apart from its outcome."""
+    task, rules = header.test.find_task(), header.test.rules
+    if type(task).settle is Task.settle:
+        return lambda trial: trial
+
+    def settle(trial: Trial) -> Trial:
+        if trial.error or trial.score is UNSET or trial.score is None:
+            return trial
+        pixels = None if isinstance(trial.pixels, UnsetType) else trial.pixels
+        answer = task.settle(Answer(trial.actual, trial.score, pixels=pixels), rules, header.params)
+        return replace(trial, score=answer.score, pixels=UNSET if answer.pixels is None else answer.pixels)
+
+    return settle

@@ -100,9 +100,8 @@ def discrimination(success: BoolArray) -> FloatArray:
 def _ranks(study: Measurement, runs: Sequence[int]) -> tuple[list[RunRank], int]:
     """Ranks by the bootstrap over the units of each stratum."""
     names, statistic = study.aligned.names, study.measure.statistic(study.aligned, [(run, None) for run in runs])
-    sign = 1.0 if study.measure.larger_is_better else -1.0
-    values = sign * _drawn(study, statistic)
-    whole = np.round(sign * full_values(study.sampling.sample, statistic), 12)
+    values = study.measure.merit(_drawn(study, statistic))
+    whole = np.round(study.measure.merit(full_values(study.sampling.sample, statistic)), 12)
     ranks, best = ranks_of(values), values == values.max(axis=1, keepdims=True)
     first = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
     tail = (1 - study.replication.confidence) / 2

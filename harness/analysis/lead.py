@@ -156,6 +156,13 @@ class Candidates:
         """Not used in tuning."""
         return [{} for _ in self.candidates]
 
+    def errors(self) -> FloatArray:
+        """Not used in tuning."""
+        return self.seconds
+
+    def elements(self) -> None:
+        """Not used in tuning."""
+
     def detail(self, name: str) -> list[list[Any]]:
         """Not used in tuning."""
         return [[None] * self.positive.size for _ in self.candidates]

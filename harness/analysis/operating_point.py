@@ -217,7 +217,7 @@ def _counted(cases: int, cells: Sequence[Cell]) -> FloatArray | None:
 
 def chosen_measure(name: str, criterion: OperatingCriterion | None, aligned: AlignedRuns) -> Measure:
     """The measure, at the operating point if there is one."""
-    measure = find_measure(name, aligned.value_names())
+    measure = find_measure(name, aligned.value_names(), meanings=aligned.measure_names)
     return measure if criterion is None else operating_measure(measure, criterion)
 
 

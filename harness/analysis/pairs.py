@@ -8,6 +8,8 @@ import numpy as np
 
 from harness.analysis.cells import Cells, Measurement
 from harness.analysis.sampling import interval_json
+from harness.errors import UsageError
+from harness.measures import Measure
 from harness.stats.differences import paired_differences
 from harness.stats.equivalence import Equivalence, equivalent, paired_equivalent
 from harness.stats.estimate import Estimate
@@ -18,6 +20,17 @@ from harness.stats.rates import Interval
 from harness.stats.replication.sample import Sample
 
 Places = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class FlipTest:
+    """A sign-flip test over units: how often the difference would be as large if the two changed places in some.
+
+    `flips`: how many such changes were drawn at random; None if all were counted, which is exact.
+    """
+
+    p_value: float
+    flips: int | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +59,7 @@ class Pair:
     effect: float | None = None
     # The difference by the design; None if neither stratum nor PSU is known, or a run has no value.
     estimate: Estimate | None = None
+    sign_flip: FlipTest | None = None
     # Whether the estimate is of a measure other than the rate of success, which McNemar's test is about.
     other_measure: bool = False
 
@@ -88,8 +102,31 @@ def make_pairs(study: Measurement, estimates: PairedValues) -> list[Pair]:
     else:
         of_rates = [None] * len(places)
     pairs = _mcnemar(tables, [_effect(one) for one in of_rates], estimates.multiplicity, study.replication.confidence)
+    flips = _sign_flips(estimates.values, places, gaps)
     other = estimates.values is not estimates.rates
-    return [replace(pair, estimate=gap, other_measure=other) for pair, gap in zip(pairs, gaps, strict=True)]
+    return [
+        replace(pair, estimate=gap, sign_flip=flip, other_measure=other)
+        for pair, gap, flip in zip(pairs, gaps, flips, strict=True)
+    ]
+
+
+def _sign_flips(values: Cells | None, places: Places, gaps: Sequence[Estimate | None]) -> list[FlipTest | None]:
+    """The exact test of each pair, or else one with random flips."""
+    inexact = [place for place, gap in zip(places, gaps, strict=True) if gap is not None and gap.p_sign_flip is None]
+    drawn = {} if values is None or not inexact else dict(zip(inexact, values.exchanges(inexact), strict=True))
+    tests: list[FlipTest | None] = []
+    for place, gap in zip(places, gaps, strict=True):
+        test = drawn.get(place)
+        if gap is not None and gap.p_sign_flip is not None:
+            tests.append(FlipTest(gap.p_sign_flip))
+        else:
+            tests.append(None if test is None else FlipTest(test.p_value, test.flips))
+    return tests
+
+
+def flip_json(test: FlipTest | None) -> dict[str, Any] | None:
+    """The JSON that the documentation promises."""
+    return None if test is None else {"p_value": test.p_value, "flips": test.flips, "exact": test.flips is None}
 
 
 def _chosen(tables: PairTables, baseline: int | None) -> PairTables:
@@ -166,6 +203,8 @@ class Margin:
     margin: float
     alpha: float
     larger_is_better: bool
+    # How far two values can be apart.
+    widest: float = 1.0
 
     def tests(self, pairs: Sequence[Pair], sample: Sample) -> list[MarginTest | None]:
         """Test every pair with its error by design; None if a run has no value to compare."""
@@ -175,13 +214,27 @@ class Margin:
         one = pair.estimate
         if one is not None and one.se > 0 and one.interval is not None:
             ahead = one.value if self.larger_is_better else -one.value
-            return equivalent(ahead, one.se, margin=self.margin, df=one.df, alpha=self.alpha)
+            return equivalent(ahead, one.se, margin=self.margin, df=one.df, alpha=self.alpha, widest=self.widest)
         if pair.other_measure:
             return None
         # Without a design, or without variance: the score test, with the effective number of cases.
         effect = 1.0 if one is None else sample.cases / float(cases_without_variance(sample.cases, sample.units))
         table = PairTable(n_ff=pair.n_ff, n_sf=pair.n_sf, n_fs=pair.n_fs, n_ss=pair.n_ss)
         return paired_equivalent(table, margin=self.margin, alpha=self.alpha, design_effect=effect)
+
+
+def check_margin(measure: Measure, margin: float) -> None:
+    """A UsageError if no two values of the measure differ so much, or neither of two is the worse one."""
+    low, high = measure.bounds
+    if margin >= high - low:
+        raise UsageError(
+            f"--margin {margin:g}: the {measure.words} lies between {low:g} and {high:g}; choose a smaller margin"
+        )
+    if measure.ideal is not None:
+        raise UsageError(
+            f"--margin with {measure.name}: neither more nor less of it is better, so none can be worse by a margin; "
+            "--statistic mae has a margin"
+        )
 
 
 def correct_margins(tests: Sequence[Equivalence | None]) -> list[MarginTest | None]:

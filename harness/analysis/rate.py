@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align, names_of
 from harness.analysis.breakdown import Breakdown, Group, break_down, breakdown_json, equal_groups
-from harness.analysis.cells import Measurement
+from harness.analysis.cells import Cells, Measurement
 from harness.analysis.groups import CaseGroups, groups_of
 from harness.analysis.run_names import check_same_version, identity_json
 from harness.analysis.sampling import Sampling, interval_json, replication_json, take_sample
@@ -67,6 +67,8 @@ class RunMeasures:
     estimates: dict[str, Estimate | None]
     by: dict[str, Breakdown]
     explained: list[ExplainedVariance]
+    # Cases without the number that a measure needs, by its name; none are listed if no case lacks it.
+    left_out: dict[str, int] = field(default_factory=dict)
 
 
 def rate_runs(runs: Sequence[Run], request: RateRequest) -> list[RunMeasures]:
@@ -80,10 +82,11 @@ def _rate_run(run: Run, name: str, request: RateRequest) -> RunMeasures:
     sampling = take_sample(aligned, request.design)
     measures = _measures(aligned, request.statistics)
     study = Measurement(measures[next(iter(measures))], aligned, sampling, request.replication)
-    estimates = {
-        key: _estimate(replace(study, measure=measure), required=bool(request.statistics))
+    cells = {
+        key: _cells(replace(study, measure=measure), required=bool(request.statistics))
         for key, measure in measures.items()
     }
+    estimates = {key: of.one(0) for key, of in cells.items()}
     if not request.statistics:
         estimates = {key: one for key, one in estimates.items() if one is not None or key == "rate"}
     return RunMeasures(
@@ -94,14 +97,17 @@ def _rate_run(run: Run, name: str, request: RateRequest) -> RunMeasures:
         estimates=estimates,
         by={} if request.by is None else _groups(study, measures, request),
         explained=_explained(replace(study, measure=MEASURES["rate"])) if request.by is None else [],
+        left_out={key: n for key, of in cells.items() if measures[key].of_numbers and (n := of.without_number(0))},
     )
 
 
 def _measures(aligned: AlignedRuns, names: Sequence[str]) -> dict[str, Measure]:
     values = aligned.value_names()
     both = aligned.positive.any() and not aligned.positive.all()
-    usual = [name for name in (*USUAL, *_task_measures(aligned)) if both or name not in OF_BOTH]
-    return {name: find_measure(name, values) for name in (names or (*usual, *_own_values(values)))}
+    meanings = aligned.measure_names
+    usual = [name for name in (*USUAL, *_task_measures(aligned)) if both or name not in OF_BOTH or name in meanings]
+    chosen = names or (*usual, *_own_values(values))
+    return {name: find_measure(name, values, meanings=meanings) for name in chosen}
 
 
 def _task_measures(aligned: AlignedRuns) -> list[str]:
@@ -114,14 +120,14 @@ def _own_values(values: Sequence[str]) -> list[str]:
     return [name if name not in MEASURES else f"values.{name}" for name in values]
 
 
-def _estimate(study: Measurement, *, required: bool) -> Estimate | None:
+def _cells(study: Measurement, *, required: bool) -> Cells:
     try:
-        return study.runs().one(0)
+        return study.runs()
     except HateError:
         # A default measure is left out if these records cannot have it.
         if required:
             raise
-        return None
+        return Cells(None, {})
 
 
 def _groups(study: Measurement, measures: dict[str, Measure], request: RateRequest) -> dict[str, Breakdown]:
@@ -159,6 +165,7 @@ def _run_json(run: RunMeasures, statistics: Sequence[str]) -> dict[str, Any]:
         "value": None if first is None else first.value,
         "replication": replication_json(first, run.sampling) if shown else None,
         "measures": {name: replication_json(run.estimates.get(name), run.sampling) for name in statistics},
+        "left_out": run.left_out,
         "explained": [
             {
                 "column": one.column,

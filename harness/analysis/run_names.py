@@ -36,7 +36,7 @@ def check_same_test(names: Sequence[str], headers: Sequence[Header]) -> None:
     other = [
         f"{name}: not of the same test as {names[0]}: {how}"
         for name, header in zip(names[1:], headers[1:], strict=True)
-        if (how := test_difference(headers[0].test, header.test))
+        if (how := test_difference(headers[0].test, header.test) or _version_difference(headers[0], header))
     ]
     if len(other) > MOST_SHOWN:
         other = [*other[:MOST_SHOWN], f"and {len(other) - MOST_SHOWN:,} more"]
@@ -44,12 +44,19 @@ def check_same_test(names: Sequence[str], headers: Sequence[Header]) -> None:
         raise TranscriptError("\n".join(other))
 
 
+def _version_difference(first: Header, other: Header) -> str:
+    """How runs of one test differ if only one of them has the versions that [vary] makes."""
+    theirs, ours = ("the originals" if "vary" in header.part else "all versions" for header in (first, other))
+    return "" if theirs == ours else f"that is of {theirs}, this is of {ours} (--no-vary)"
+
+
 def check_same_version(names: Sequence[str], headers: Sequence[Header]) -> None:
     """The same for runs whose data may differ: name and version must agree."""
     first = headers[0].test
     for name, header in zip(names[1:], headers[1:], strict=True):
-        if (header.test.name, header.test.version) != (first.name, first.version):
-            how = test_difference(first, header.test)
+        same = (header.test.name, header.test.version) == (first.name, first.version)
+        how = _version_difference(headers[0], header) if same else test_difference(first, header.test)
+        if how:
             raise TranscriptError(f"{name}: not of the same test as {names[0]}: {how}")
 
 

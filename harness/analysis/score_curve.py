@@ -91,8 +91,8 @@ def curve_of_scores(run: Run, name: str, request: CurveRequest) -> Curve:
         summary_target=basis.target,
         eer_threshold=equal.threshold,
         average_precision=average_precision(counts),
-        points=_points(counts, at, bands, fixed),
-        bands=_band_method(basis, bands),
+        points=curve_points(counts, at, bands, fixed),
+        bands=band_method(basis, bands),
         target=_target(basis, bands),
         stratum=basis.sampling.stratum,
         counts=counts,
@@ -135,9 +135,10 @@ def _summaries(basis: CurveBasis, area: float, error: float) -> tuple[Estimate, 
     return estimates[0], estimates[1], []
 
 
-def _points(
+def curve_points(
     counts: ThresholdCounts, at: IntArray, bands: CurveBands | None, fixed: FixedFprBands | None
 ) -> CurvePoints:
+    """The points at some places of a curve, with their bands."""
     chosen = points(counts, at)
     none = np.full(at.size, np.nan)
     low, high = (none, none) if bands is None else (bands.tpr.low, bands.tpr.high)
@@ -153,7 +154,8 @@ def _equal_error_note(counts: ThresholdCounts) -> list[str]:
     return []
 
 
-def _band_method(basis: CurveBasis, bands: CurveBands | None) -> str:
+def band_method(basis: CurveBasis, bands: CurveBands | None) -> str:
+    """How bands were computed; empty if there are none."""
     if bands is None:
         return ""
     return "simultaneous" if basis.bands is BandMethod.SIMULTANEOUS else bands.tpr.method

@@ -12,14 +12,15 @@ from typing import Any
 import msgspec
 
 from harness.analysis.align import AlignedRuns, Run, align, names_of
-from harness.analysis.breakdown import Breakdown, Group, breakdown_json
+from harness.analysis.breakdown import Breakdown, Group
 from harness.analysis.cells import Measurement
 from harness.analysis.compare import CompareRequest
 from harness.analysis.groups import BINS, groups_of
 from harness.analysis.operating_point import OperatingCriterion, chosen_measure, set_thresholds
-from harness.analysis.pairs import MarginTest, correct_margins, margin_json
+from harness.analysis.pairs import MarginTest, check_margin, correct_margins, margin_json
 from harness.analysis.run_names import check_same_version, identity_json
 from harness.analysis.sampling import Sampling, finite, interval_json, replication_json, take_sample
+from harness.analysis.turning import groups_json
 from harness.errors import UsageError
 from harness.measures import Measure
 from harness.stats.differences import UnpairedDifference, unpaired_difference
@@ -120,6 +121,9 @@ class UnpairedComparison:
     def ahead(self, pair: UnpairedPair) -> float:
         """By how much A is better than B."""
         gap = pair.independent.difference if pair.estimate is None else pair.estimate.value
+        a, b = self.runs[pair.a].estimate, self.runs[pair.b].estimate
+        if self.measure.ideal is not None and a is not None and b is not None:
+            return self.measure.lead(a.value, b.value)
         return gap if self.measure.larger_is_better else -gap
 
     @property
@@ -136,6 +140,8 @@ def compare_unpaired(runs: Sequence[Run], request: CompareRequest) -> UnpairedCo
     check_same_version([run.source for run in runs], [run.columns.header for run in runs])
     sides = [_run(run, name, request) for run, name in zip(runs, names_of(runs), strict=True)]
     _check_strata(sides)
+    if request.margin is not None:
+        check_margin(sides[0].study.measure, request.margin)
     pairs = _pairs(sides, request)
     return UnpairedComparison(
         runs=sides,
@@ -203,9 +209,9 @@ def _margin(pair: UnpairedPair, runs: Sequence[UnpairedRun], request: CompareReq
     one, sign = pair.estimate, 1 if runs[0].study.measure.larger_is_better else -1
     if one is None or one.interval is None or request.margin is None:
         return None
-    alpha = round(1 - request.replication.confidence, 12)
+    alpha, (least, most) = round(1 - request.replication.confidence, 12), runs[0].study.measure.bounds
     if all((run := runs[place].estimate) is not None and run.se > 0 for place in (pair.a, pair.b)):
-        return equivalent(sign * one.value, one.se, margin=request.margin, df=one.df, alpha=alpha)
+        return equivalent(sign * one.value, one.se, margin=request.margin, df=one.df, alpha=alpha, widest=most - least)
 
     def limits(confidence: float) -> Interval:
         """A run without variance is not certain: its own limits say how far off it may be."""
@@ -213,7 +219,7 @@ def _margin(pair: UnpairedPair, runs: Sequence[UnpairedRun], request: CompareReq
         low, high = (-math.inf, math.inf) if interval is None else sorted((sign * interval.low, sign * interval.high))
         return Interval(low, high)
 
-    return equivalent_by_limits(limits, margin=request.margin, alpha=alpha)
+    return equivalent_by_limits(limits, margin=request.margin, alpha=alpha, widest=most - least)
 
 
 def _by_group(runs: Sequence[UnpairedRun], request: CompareRequest) -> Breakdown:
@@ -272,7 +278,7 @@ def unpaired_json(comparison: UnpairedComparison) -> dict[str, Any]:
         "unpaired": True,
         "statistic": comparison.measure.name,
         **({} if comparison.criterion is None else {"at": str(comparison.criterion)}),
-        **({} if comparison.by is None else {"by": breakdown_json(comparison.by, comparison.names, comparison.places)}),
+        **({} if comparison.by is None else {"by": groups_json(comparison)}),
         "transcripts": [_run_json(comparison, run) for run in comparison.runs],
         "pairs": [_pair_json(comparison, number) for number in range(len(comparison.pairs))],
         "confidence": comparison.confidence,

@@ -27,6 +27,7 @@ from harness.report.formats import Format
 from harness.report.plots.canvas import check_picture
 from harness.report.plots.groups import plot_groups
 from harness.report.plots.heat_maps import plot_confusion, plot_difference
+from harness.report.plots.values import plot_agreement, plot_errors
 from harness.report.rate import rate_blocks
 from harness.report.rate import tidy_table as rate_table
 from harness.report.unpaired import tidy_table as unpaired_table
@@ -35,6 +36,7 @@ from harness.report.verdicts import pair_verdict
 from harness.stats.estimate import Estimate
 from harness.stats.multiplicity import Multiplicity
 from harness.stats.replication.method import Replication
+from harness.tasks import Task, find_task
 from harness.transcript.read import open_transcript
 
 
@@ -87,7 +89,7 @@ class CompareResult(Result):
         return comparison_table(self.found)
 
     def plot(self, path: str | Path) -> None:
-        """Draw the groups of `by` into a file: .svg, .png or .pdf."""
+        """Draw the groups of `by` into a file (.svg, .png or .pdf), or else the agreement of two runs' numbers."""
         _plot_groups(self.found, Path(path))
 
 
@@ -131,9 +133,14 @@ class UnpairedResult(Result):
 
 
 def _plot_groups(found: Comparison | UnpairedComparison, path: Path) -> None:
+    check_picture(path)
+    if found.by is None and isinstance(found, Comparison) and found.agreement is not None:
+        plot_agreement(found.agreement, found.confidence, path)
+        return
+    if found.by is None and isinstance(found, Comparison) and found.aligned.has_numbers:
+        raise UsageError("--plot: fewer than two cases have both answers, or these are not two runs; draw groups, --by")
     if found.by is None:
         raise UsageError("plot: there are no groups to draw; compare with by=COLUMN")
-    check_picture(path)
     plot_groups(found.by, found.names, found.places, found.measure, found.confidence, path)
 
 
@@ -203,7 +210,10 @@ def _is_lean(opened: OpenedTranscripts, options: CompareOptions) -> bool:
     if measure.reads not in (Reads.OUTCOME, Reads.RESOURCES):
         return False
     with open_transcript(opened.paths[0]) as reader:
-        return not reader.header.weighs_cases
+        task = find_task(reader.header.test.task)
+        # The cautions of a task are about details of its records.
+        needs_more = task is not None and (task.answers_numbers or type(task).cautions is not Task.cautions)
+        return not (reader.header.weighs_cases or needs_more)
 
 
 def _unused_remark(found: Comparison, options: CompareOptions) -> str:
@@ -243,10 +253,11 @@ class RateResult(Result):
         return [rate_table(self.runs)]
 
     def plot(self, path: str | Path) -> None:
-        """Draw the groups of `by` into a file: .svg, .png or .pdf."""
-        if not self.runs[0].by:
-            raise UsageError("plot: there are no groups to draw; rate with by=COLUMN")
+        """Draw the groups of `by` into a file (.svg, .png or .pdf), or else the errors of answers that are numbers."""
         check_picture(Path(path))
+        if not self.runs[0].by:
+            plot_errors(self.runs, self.replication, Path(path))
+            return
         first, names = next(iter(self.runs[0].by)), [run.name for run in self.runs]
         groups = merge_breakdowns(self.runs, first)
         plot_groups(groups, names, [], self.runs[0].measures[first], self.replication.confidence, Path(path))
@@ -314,7 +325,7 @@ class ConfusionResult(Result):
 
 
 def confusion(transcripts: Transcripts, options: ConfusionOptions | None = None, **settings: Any) -> ConfusionResult:
-    """Confusion matrices of label tests: the true class against the answer.
+    """Confusion matrices of label tests, and of the pixels of mask tests: the true class against the answer.
 
     Options are those of the command, with underscores: `harness.confusion("wisard", threshold=5)`.
     """

@@ -17,11 +17,12 @@ from harness.analysis.cmc import (
 from harness.analysis.curve import Curve, CurveCrossings, curves_json, find_crossings
 from harness.analysis.curve_request import BandMethod, CurveRequest, parse_at, parse_cost, parse_subjects
 from harness.analysis.curves import make_curves
+from harness.analysis.froc import at_iou
 from harness.analysis.galleries import GalleryComparison, compare_galleries, galleries_json
 from harness.analysis.replication_methods import MethodComparison, compare_methods, methods_json
 from harness.analysis.run_names import run_names
 from harness.api.matrices import is_matrix, read_matrices
-from harness.api.options import CmcOptions, CurveOptions
+from harness.api.options import CmcOptions, CurveOptions, PrOptions
 from harness.api.result import Result
 from harness.api.transcripts import Given, OpenedTranscripts, Transcripts, listed, open_transcripts
 from harness.errors import UsageError
@@ -42,7 +43,7 @@ _PLOTS: dict[str, Callable[..., None]] = {"roc": plot_roc, "det": plot_det, "pr"
 
 
 @dataclass(frozen=True, repr=False)
-class _PointsResult(Result):
+class PointsResult(Result):
     """Curves whose points are data: text and spreadsheets have the points, people see a summary."""
 
     def data(self) -> list[CurveData]:
@@ -59,7 +60,7 @@ class _PointsResult(Result):
 
 
 @dataclass(frozen=True, repr=False)
-class CurveResult(_PointsResult):
+class CurveResult(PointsResult):
     """Curves over a threshold: each with its areas, bands, operating points; and where two of them cross."""
 
     kind: str
@@ -120,17 +121,30 @@ def det(transcripts: Transcripts, options: CurveOptions | None = None, **setting
     return threshold_curves("det", transcripts, CurveOptions.given(options, settings))
 
 
-def pr(transcripts: Transcripts, options: CurveOptions | None = None, **settings: Any) -> CurveResult:
+def pr(transcripts: Transcripts, options: PrOptions | None = None, **settings: Any) -> CurveResult:
     """Curves of precision over recall; see `roc`."""
-    return threshold_curves("pr", transcripts, CurveOptions.given(options, settings))
+    return threshold_curves("pr", transcripts, PrOptions.given(options, settings))
 
 
 def threshold_curves(kind: str, transcripts: Transcripts, options: CurveOptions) -> CurveResult:
     """Curves of a kind: roc, det or pr."""
     request = _curve_request(options)
     opened = open_transcripts(transcripts, options, told_apart=not (options.swept or options.repeated))
-    curves = make_curves(opened.runs(), request, swept=options.swept, repeated=options.repeated)
-    return CurveResult(kind, curves, find_crossings(curves), options.confidence, opened.notes)
+    runs = opened.runs() if not isinstance(options, PrOptions) else at_iou(opened.runs(), options.iou)
+    curves = make_curves(runs, request, swept=options.swept, repeated=options.repeated)
+    _check_negatives(kind, curves)
+    crossed = find_crossings(curves) if all(curve.has_negatives for curve in curves) else []
+    return CurveResult(kind, curves, crossed, options.confidence, opened.notes)
+
+
+def _check_negatives(kind: str, curves: Sequence[Curve]) -> None:
+    """ROC and DET curves need a false positive rate."""
+    for curve in curves:
+        if kind != "pr" and not curve.has_negatives:
+            raise UsageError(
+                f"hate {kind}: {curve.name} found {curve.elements}, and places without one cannot be counted, so "
+                "there is no false positive rate; use hate pr or hate froc"
+            )
 
 
 def _curve_request(options: CurveOptions) -> CurveRequest:
@@ -148,7 +162,7 @@ def _curve_request(options: CurveOptions) -> CurveRequest:
 
 
 @dataclass(frozen=True, repr=False)
-class CmcResult(_PointsResult):
+class CmcResult(PointsResult):
     """Cumulative match curves."""
 
     curves: Sequence[MatchCurve]

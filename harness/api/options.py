@@ -64,7 +64,7 @@ class CompareOptions(
         "--at", default=None, metavar="eer|fpr=RATE", help="First set each threshold there, on the recorded scores."
     )
     margin: float | None = option(
-        "--margin", default=None, within=Range(0, 1, low_open=True, high_open=True), metavar="M",
+        "--margin", default=None, within=Range(0, low_open=True), metavar="M",
         help="Test whether one is as good as another, within this difference.",
     )  # fmt: skip
     unpaired: bool = option(
@@ -106,8 +106,30 @@ class BandOptions(ConfidenceOptions, SeedOptions):
     )  # fmt: skip
 
 
-class CurveOptions(BandOptions, DesignOptions, PartialOptions, DownloadOptions):
-    """Options of `roc`, `det` and `pr`."""
+class PointsOptions(BandOptions, DesignOptions, PartialOptions, DownloadOptions):
+    """Options of all curves over a threshold."""
+
+    points: int | None = option(
+        "--points", default=None, within=Range(0), metavar="N",
+        help="At most N points, 0 for all; by default all of a short curve, 1,000 of a long one.",
+    )  # fmt: skip
+
+
+class ObjectOptions(OptionSet):
+    """How objects are matched."""
+
+    iou: float | None = option(
+        "--iou", default=None, within=Range(0, 1, low_open=True), metavar="X",
+        help="Objects: the overlap from which a box matches one; by default the run's own.",
+    )  # fmt: skip
+
+
+class FrocOptions(ObjectOptions, PointsOptions):
+    """Options of `froc`."""
+
+
+class CurveOptions(PointsOptions):
+    """Options of `roc` and `det`."""
 
     at: tuple[str, ...] = option(
         "--at", default=(), metavar="fpr=0.01", help="An operating point: fpr=, fnr= or threshold=; may be repeated."
@@ -127,10 +149,10 @@ class CurveOptions(BandOptions, DesignOptions, PartialOptions, DownloadOptions):
         "--subjects", default=None, metavar="ROW,COLUMN",
         help="Columns with the two subjects of a comparison, for two-way intervals.",
     )  # fmt: skip
-    points: int | None = option(
-        "--points", default=None, within=Range(0), metavar="N",
-        help="At most N points, 0 for all; by default all of a short curve, 1,000 of a long one.",
-    )  # fmt: skip
+
+
+class PrOptions(ObjectOptions, CurveOptions):
+    """Options of `pr`."""
 
 
 class MatrixOptions(OptionSet):

@@ -11,6 +11,7 @@ from harness.cli.options import FormatOptions, command_options
 from harness.cli.options import test_argument as test_arg
 from harness.cli.output import output_format
 from harness.errors import HateError, TranscriptError, UsageError
+from harness.files.mistakes import Mistakes
 from harness.interface.load import load_interface
 from harness.options import LibraryOptions, option
 from harness.report.description import facts_page, test_facts
@@ -113,6 +114,7 @@ def _is_script(file: Path) -> bool:
 def _check_script(file: Path) -> Iterator[str]:
     script = load_script(file)
     cases = load_cases(script, fetch_data(script))
+    _check_truths(cases if script.variation is None else cases.originals())
     trained = {_key(question.input) for question in training(script, cases.places)}
     resolve = cases.references.resolve
     seen = sorted({case.id for case in cases if _key(resolve(case.input)) in trained}) if trained else []
@@ -124,6 +126,18 @@ def _check_script(file: Path) -> Iterator[str]:
     if cases.gallery is not None:
         yield from _overlaps(cases, trained)
     yield f"a valid test: {script.name} {script.version}, {len(cases):,} cases, {script.digest}"
+
+
+def _check_truths(cases: CaseSet) -> None:
+    """Read every truth that is a file; a ScriptError lists what is wrong with them."""
+    task = cases.script.task
+    if not task.expect_is_file:
+        return
+    mistakes = Mistakes(str(cases.script.path))
+    for case in cases:
+        if text := task.truth_mistake(case, cases.rules):
+            mistakes.add(f"case '{case.id}': {text}")
+    mistakes.raise_if_any()
 
 
 def _overlaps(cases: CaseSet, trained: set[str]) -> Iterator[str]:

@@ -20,6 +20,7 @@ COMMANDS = {
     "roc": ("curves", "ROC curves with areas, bands, operating points, from a test or transcripts"),
     "det": ("curves", "DET curves: both errors against each other, equal error rates"),
     "pr": ("curves", "precision over recall"),
+    "froc": ("curves", "free-response curves: objects found over false positives per image"),
     "cmc": ("curves", "cumulative match curves of rank tests, transcripts and similarity matrices"),
     "confusion": ("compare", "confusion matrices: which class is mistaken for which"),
     "show": ("cases", "look into the cases of a transcript"),

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from harness.api.options import ByOptions, CompareOptions, ConfusionOptions, RateOptions
+from harness.api.transcripts import OpenedTranscripts
 from harness.cli.arguments import TestRunOptions, find_or_run, find_transcripts
 from harness.cli.options import (
     DataFormatOptions,
@@ -23,8 +24,9 @@ class GroupPlotOptions(ByOptions, PlotOptions):
     """A picture of the groups."""
 
     plot: Path | None = option(
-        "--plot", default=None, metavar="FILE.svg|png|pdf", help="Draw the groups that --by shows."
-    )
+        "--plot", default=None, metavar="FILE.svg|png|pdf",
+        help="Draw the groups that --by shows; without --by, in a test whose answers are numbers, their errors.",
+    )  # fmt: skip
 
 
 class CompareCommandOptions(CompareOptions, GroupPlotOptions, FormatOptions):
@@ -59,10 +61,16 @@ def compare_command(transcripts: Sequence[str], options: CompareCommandOptions) 
     """
     if len(transcripts) < 2:
         raise UsageError(f"{transcripts[0]}: one transcript is not a comparison; `hate rate` looks at one by itself")
-    _check_group_plot(options)
+    check_plot(options.plot)
+    if options.plot is not None and options.by is None and (options.unpaired or len(transcripts) != 2):
+        raise UsageError(
+            f"{_NOTHING_TO_DRAW}; without it the agreement of two transcripts is drawn, if they are paired"
+        )
     from harness.api.comparisons import compare
 
-    found = compare(find_transcripts(transcripts, options), options)
+    opened = find_transcripts(transcripts, options)
+    _check_numbers_plot(opened, options)
+    found = compare(opened, options)
     if options.plot is not None:
         found.plot(options.plot)
     emit_result(found, output_format(options.style))
@@ -81,10 +89,12 @@ def rate_command(transcripts: Sequence[str], options: RateCommandOptions) -> Non
     hate rate wisard
     hate rate wisard --by truth --statistic rate,tpr --plot digits.png
     """
-    _check_group_plot(options)
+    check_plot(options.plot)
     from harness.api.comparisons import rate
 
-    found = rate(find_or_run(transcripts, options), options)
+    opened = find_or_run(transcripts, options)
+    _check_numbers_plot(opened, options)
+    found = rate(opened, options)
     draw(found, options.plot)
     emit_result(found, output_format(options.style))
 
@@ -106,7 +116,17 @@ def confusion_command(transcripts: Sequence[str], options: ConfusionCommandOptio
     draw(found, options.plot)
 
 
-def _check_group_plot(options: GroupPlotOptions) -> None:
-    if options.plot is not None and options.by is None:
-        raise UsageError("--plot draws what --by shows: name a column, such as --by truth")
-    check_plot(options.plot)
+_NOTHING_TO_DRAW = "--plot draws what --by shows: name a column, such as --by truth"
+
+
+def _check_numbers_plot(opened: OpenedTranscripts, options: GroupPlotOptions) -> None:
+    """Without groups there is a picture only if the answers are numbers."""
+    if options.plot is None or options.by is not None:
+        return
+    from harness.tasks import find_task
+    from harness.transcript.read import open_transcript
+
+    with open_transcript(opened.paths[0]) as reader:
+        task = find_task(reader.header.test.task)
+    if task is None or not task.answers_numbers:
+        raise UsageError(_NOTHING_TO_DRAW)

@@ -1,4 +1,4 @@
-"""`hate roc`, `hate det`, `hate pr` and `hate cmc`: curves over a threshold, and over the rank."""
+"""`hate roc`, `hate det`, `hate pr`, `hate froc` and `hate cmc`: curves over a threshold, and over the rank."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.api.options import CmcOptions, CurveOptions
+from harness.api.options import CmcOptions, CurveOptions, FrocOptions, PrOptions
 from harness.cli.arguments import TestRunOptions, find_or_run
 from harness.cli.options import DataFormatOptions, PlotOptions, command_options, transcripts_argument
 from harness.cli.output import check_plot, draw, emit_result, output_format, remark
@@ -15,6 +15,7 @@ from harness.options import option
 
 if TYPE_CHECKING:
     from harness.api.curves import CmcResult, CurveResult
+    from harness.api.froc import FrocResult
 
 
 class DrawingOptions(PlotOptions):
@@ -25,22 +26,30 @@ class DrawingOptions(PlotOptions):
     )
 
 
-class PrCommandOptions(CurveOptions, DrawingOptions, TestRunOptions, DataFormatOptions):
+class CurveCommandOptions(CurveOptions, DrawingOptions, TestRunOptions, DataFormatOptions):
+    """Options that `hate roc`, `det` and `pr` share."""
+
+
+class PrCommandOptions(PrOptions, CurveCommandOptions):
     """Options of `hate pr`."""
 
 
-class RocCommandOptions(PrCommandOptions):
+class RocCommandOptions(CurveCommandOptions):
     """Options of `hate roc`."""
 
     axes: str = option("--axes", default="linear", choices=("linear", "log"), help="Scale of the picture's axes.")
 
 
-class DetCommandOptions(PrCommandOptions):
+class DetCommandOptions(CurveCommandOptions):
     """Options of `hate det`."""
 
     axes: str = option(
         "--axes", default="normal", choices=("normal", "log", "linear"), help="Scale of the picture's axes."
     )
+
+
+class FrocCommandOptions(FrocOptions, DrawingOptions, TestRunOptions, DataFormatOptions):
+    """Options of `hate froc`."""
 
 
 class CmcCommandOptions(CmcOptions, DrawingOptions, TestRunOptions, DataFormatOptions):
@@ -95,7 +104,7 @@ def pr_command(transcripts: Sequence[str], options: PrCommandOptions) -> None:
     _print_curves("pr", transcripts, options, "linear")
 
 
-def _print_curves(kind: str, words: Sequence[str], options: PrCommandOptions, axes: str) -> None:
+def _print_curves(kind: str, words: Sequence[str], options: CurveCommandOptions, axes: str) -> None:
     _check_drawing(options)
     from harness.api.curves import threshold_curves
 
@@ -103,6 +112,27 @@ def _print_curves(kind: str, words: Sequence[str], options: PrCommandOptions, ax
     found = threshold_curves(kind, opened, options)
     emit_result(found, output_format(options.style))
     _draw(found, options, axes)
+
+
+@click.command("froc")
+@transcripts_argument
+@command_options(FrocCommandOptions)
+def froc_command(transcripts: Sequence[str], options: FrocCommandOptions) -> None:
+    """Free-response curves: the share of objects found over the false positives per image.
+
+    T is a test of task boxes, which is run first, or its transcript: a file, a URL, NAME of a run, TEST/NAME of a
+    published one, or -; as many as you like. On a terminal a summary is printed, elsewhere the points.
+
+    \b
+    hate froc blobs relief --plot froc.svg
+    hate froc blobs --psu scene --format json
+    """
+    _check_drawing(options)
+    from harness.api.froc import froc
+
+    found = froc(find_or_run(transcripts, options), options)
+    emit_result(found, output_format(options.style))
+    _draw(found, options)
 
 
 @click.command("cmc")
@@ -143,7 +173,7 @@ def _check_drawing(options: DrawingOptions) -> None:
         raise OutputError(f"--gnuplot {options.gnuplot}: no folder {options.gnuplot.parent}; create it first")
 
 
-def _draw(found: "CurveResult | CmcResult", options: DrawingOptions, *axes: str) -> None:
+def _draw(found: "CurveResult | FrocResult | CmcResult", options: DrawingOptions, *axes: str) -> None:
     if options.plot is not None:
         found.plot(options.plot, *axes)
         remark(f"picture: {options.plot}")

@@ -134,7 +134,7 @@ authors = []
 license = "CC-BY-4.0"
 
 [cases]
-table = "cases.csv"
+table = "{cases}"
 
 {sections}[design]
 # stratum = "truth"    # a group that a repetition would have again; makes the error smaller
@@ -199,7 +199,8 @@ def new_script_command(name: str, options: NewScriptOptions) -> None:
     folder, example = Path(name), asked.example
     script = folder / f"{name}.hate.toml"
     sections = f"{example.sections}\n" if example.sections else ""
-    text = SCRIPT.format(name=name, task=task, test=example.test, sections=sections)
+    cases = next((table for table in example.tables if Path(table).stem == "cases"), "cases.csv")
+    text = SCRIPT.format(name=name, task=task, test=example.test, sections=sections, cases=cases)
     _write({script: text, **{folder / table: rows for table, rows in example.tables.items()}})
     remark(f"{script} written; try: hate check {folder}")
 

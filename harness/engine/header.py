@@ -25,7 +25,7 @@ def run_header(plan: Plan) -> Header:
         repeat=options.repeat if options.repeat > 1 else UNSET,
         limit=UNSET if options.limit is None else options.limit,
         train=train,
-        extent=extent(len(plan.cases), options.limit, train) or UNSET,
+        extent=extent(len(plan.cases), options.limit, train) | _versions(plan.cases) or UNSET,
     )
 
 
@@ -39,6 +39,11 @@ def _train(plan: Plan) -> dict[str, int] | UnsetType:
     return UNSET if part is None else {"without_fold": part.fold, "folds": part.folds, "seed": part.seed}
 
 
+def _versions(cases: CaseSet) -> dict[str, bool]:
+    """The extent of a run without the versions that [vary] makes."""
+    return {"vary": False} if cases.originals_only else {}
+
+
 def _test(cases: CaseSet) -> TestInfo:
     script = cases.script
     errors = script.file.test.errors
@@ -47,7 +52,7 @@ def _test(cases: CaseSet) -> TestInfo:
         version=script.version,
         digest=cases.digest,
         task=script.task.name,
-        cases=len(cases),
+        cases=cases.whole,
         # Written only if they differ from the default.
         errors=UNSET if errors is ErrorRule.FAILURE else errors.value,
         larger_is_better=UNSET if script.rules.larger_is_better else False,

@@ -31,6 +31,9 @@ class RunOptions(ExecutionOptions):
         "--repeat", default=1, within=Range(1, 10_000), metavar="K",
         help="Ask each case K times, for randomised algorithms.",
     )  # fmt: skip
+    no_vary: bool = option(
+        "--no-vary", default=False, help="Only the originals of a test that varies its inputs on purpose."
+    )
 
 
 DEFAULT_OPTIONS = RunOptions()
@@ -78,6 +81,7 @@ class RunParts:
         params = settings(self.params, assignments)
         _check_workers(self.interface, options)
         cases = self.cases or load_cases(self.script, fetch_data(self.script))
+        cases = cases.originals() if options.no_vary else cases
         cases, interface = select_cases(cases, self.selection.gallery, self.selection.probe), self.interface
         if interface.kind == "matrix":
             from harness.interface.matrix import answer_from_matrix

@@ -1,6 +1,7 @@
 """Run a test: start the program, ask it every case, judge the replies and record them."""
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -14,8 +15,9 @@ from harness.engine.session import Latch, interruptible, open_session
 from harness.engine.target import FinishedTranscript, Target, prepare
 from harness.engine.unit_tally import UnitTally
 from harness.errors import HateError, Interrupted, RunAborted
+from harness.files.images import ImageError
 from harness.interface.contract import Session
-from harness.model import Case, Counts, ErrorRule, Question, Reply, Trial
+from harness.model import Case, Counts, ErrorKind, ErrorRule, Question, Reply, Trial
 from harness.params import Value
 from harness.script.cases import CaseSet
 from harness.tasks.judge import Judge
@@ -134,20 +136,28 @@ class Feed:
         plan: Plan,
         done: Mapping[tuple[str, int], int] | None = None,
         keep: Callable[[int, int], None] | None = None,
+        *,
+        only: set[str] | None = None,
     ) -> None:
         self._plan = plan
+        self._only = only
         self._done = done or {}
         self._keep = keep
         # With several workers, their threads take questions while another thread records replies.
         self.recording = threading.Lock()
         # The cases that wait for a reply, by the index of their question.
         self.pending: dict[int, Case] = {}
+        # Questions that could not be asked, because their input could not be made.
+        self.failures: deque[Reply] = deque()
 
     def __iter__(self) -> Iterator[Question]:
         plan, repeat, done = self._plan, self._plan.options.repeat, self._done
         resolve = plan.cases.references.resolve
         shows_claim = plan.cases.script.task.shows_claim
+        maker = plan.cases.version_maker()
         for number, case in enumerate(islice(plan.cases, plan.options.limit)):
+            if self._only is not None and case.id not in self._only:
+                continue
             for turn in range(1, repeat + 1):
                 index = number * repeat + turn - 1
                 if done and (case.id, turn) in done:
@@ -157,9 +167,27 @@ class Feed:
                     continue
                 self.pending[index] = case
                 value = case.input
-                if type(value) is not str or value.startswith("{"):
+                if maker is not None:
+                    try:
+                        self.pending[index], value = maker.make(case)
+                    except ImageError as error:
+                        self._fail(Question(index, case.id, value, repeat=turn), str(error))
+                        continue
+                elif type(value) is not str or value.startswith("{"):
                     value = resolve(value)
                 yield Question(index, case.id, value, case.expect if shows_claim else "", case.columns, turn)
+
+    def _fail(self, question: Question, why: str) -> None:
+        message = f"input '{question.input}' cannot be varied: {why}"
+        self.failures.append(Reply(question, error=ErrorKind.INTERFACE, message=message))
+
+    def replies(self, session: Session) -> Iterator[Reply]:
+        """The replies of the program, and those for questions that it could not be asked."""
+        for reply in session.replies(iter(self)):
+            yield reply
+            while self.failures:
+                yield self.failures.popleft()
+        yield from self.failures
 
 
 def make_judge(cases: CaseSet, params: Mapping[str, Value], *, repeated: bool) -> Judge:
@@ -203,7 +231,7 @@ class Loop:
         pending, append, judge = self._feed.pending, self._recorder.append, self._judge.trial
         latch, recording, tick = self._latch, self._feed.recording, perf_counter() + TICK_SECONDS
         count = None if self.units is None else self.units.add
-        for reply in session.replies(iter(self._feed)):
+        for reply in self._feed.replies(session):
             index = reply.question.index
             trial = judge(pending.pop(index), reply)
             with recording:
@@ -237,10 +265,9 @@ class CaseDetail:
 
 def ask(plan: Plan, ids: set[str]) -> Iterator[CaseDetail]:
     """Run only the named cases, with everything about them."""
-    feed = Feed(plan)
+    feed = Feed(plan, only=ids)
     judge = make_judge(plan.cases, plan.params, repeated=plan.options.repeat > 1)
     with interruptible(), open_session(plan) as session:
-        questions = (question for question in feed if question.id in ids)
-        for reply in session.replies(questions):
+        for reply in feed.replies(session):
             case = feed.pending[reply.question.index]
             yield CaseDetail(case, reply, judge.trial(case, reply))

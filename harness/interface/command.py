@@ -1,25 +1,29 @@
 """[command]: one process per case. The command is a list, never a shell; the interface says how to read its output."""
 
+import contextlib
 import os
 import re
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from harness.errors import InterfaceError
+from harness.files.images import ImageError, read_regular
 from harness.interface.contract import Interface, Session, Setup
 from harness.interface.process import LARGEST_OUTPUT, FinishedProcess, describe_status, last_lines, run_to_end
+from harness.interface.wire import BYTES
 from harness.model import ErrorKind, Question, Reply, plain_text
 from harness.params import Param, nearest
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 # What the harness fills in; no parameter can have these names.
-FILLED_IN = frozenset({"id", "input", "expect", "repeat", "work", "folder", "train", "gallery"})
+FILLED_IN = frozenset({"id", "input", "expect", "repeat", "work", "folder", "train", "gallery", "output"})
 
 _training = threading.Lock()
 
@@ -41,7 +45,14 @@ class CommandInterface:
     # How to read the answer: a name in READERS, or a pattern whose named groups are the answer.
     output: str = "label"
     pattern: re.Pattern[str] | None = None
+    # The end of the name of {output}, the file that the program writes its answer to.
+    suffix: str = ".png"
     kind: str = "command"
+
+    @property
+    def writes_file(self) -> bool:
+        """Whether the answer is in a file, not in what the program prints."""
+        return any("{output}" in word for word in self.argv)
 
     @property
     def learns(self) -> bool:
@@ -85,6 +96,9 @@ class CommandSession:
             "gallery": "" if setup.gallery is None else str(setup.gallery),
         }
         self._null = os.open(os.devnull, os.O_RDONLY)
+        # Several sessions may share the work folder; each has a folder of its own for the files of its program.
+        self._files = Path(tempfile.mkdtemp(dir=setup.work, prefix="output-")) if interface.writes_file else None
+        self._number = 0
 
     def train(self) -> None:
         """Run the training command once; if several sessions share a work folder, the first of them does it."""
@@ -109,15 +123,26 @@ class CommandSession:
     def _ask(self, question: Question) -> Reply:
         # A column cannot replace a parameter or what the harness fills in.
         case = {"id": question.id, "input": question.input, "expect": question.expect, "repeat": question.repeat}
+        file = self._new_file()
+        if file is not None:
+            case["output"] = str(file)
         try:
             argv = self._argv(self._interface.argv, {**question.columns, **self._values, **case})
             finished = run_to_end(argv, self._interface.folder, timeout=self._setup.timeout, stdin=self._null)
         except InterfaceError as error:
             return Reply(question, None, ErrorKind.INTERFACE, str(error))
-        raw, kind, message = self._judge(finished)
+        raw, kind, message = self._judge(finished, file)
+        _remove(file)
         return Reply(question, raw, kind, message, finished.seconds, finished.memory)
 
-    def _judge(self, finished: FinishedProcess) -> tuple[Any, ErrorKind | None, str]:
+    def _new_file(self) -> Path | None:
+        """A file that does not exist yet, for the answer to one case."""
+        if self._files is None:
+            return None
+        self._number += 1
+        return self._files / f"{self._number}{self._interface.suffix}"
+
+    def _judge(self, finished: FinishedProcess, file: Path | None) -> tuple[Any, ErrorKind | None, str]:
         words = last_lines(finished.stderr)
         words = f": {words}" if words else ""
         if finished.timed_out:
@@ -127,7 +152,7 @@ class CommandSession:
         if finished.too_much:
             return None, ErrorKind.ANSWER, f"printed more than {LARGEST_OUTPUT >> 20} MiB{words}"
         try:
-            return self._read(finished), None, ""
+            return self._read(finished if file is None else replace(finished, stdout=_written(file))), None, ""
         except (ValueError, msgspec.MsgspecError, RecursionError) as error:
             return None, ErrorKind.ANSWER, f"{error}{words}"
 
@@ -145,6 +170,23 @@ class CommandSession:
     def close(self) -> None:
         """Nothing is left running."""
         os.close(self._null)
+
+
+def _written(file: Path) -> bytes:
+    """What the program wrote to {output}."""
+    if not file.exists():
+        raise ValueError("wrote no file {output}; an empty one is a refusal")
+    try:
+        return read_regular(file)
+    except ImageError as error:
+        raise ValueError(f"{{output}}: {error}") from None
+
+
+def _remove(file: Path | None) -> None:
+    if file is not None:
+        # Whatever it is, it goes with the work folder at the end of the run.
+        with contextlib.suppress(OSError):
+            file.unlink()
 
 
 def _fill_in(name: str, known: Mapping[str, Any]) -> Any:
@@ -180,6 +222,17 @@ def read_json(finished: FinishedProcess) -> Any:
         raise ValueError(f"printed {_first_line(finished)[:60]!r}, which is not JSON") from None
 
 
+def read_image_bytes(finished: FinishedProcess) -> dict[str, bytes] | None:
+    """The output is an image; empty output is a refusal."""
+    return {BYTES: finished.stdout} if finished.stdout else None
+
+
+def read_score_map(finished: FinishedProcess) -> dict[str, Any] | None:
+    """The output is an image, whose values are scores; empty output is a refusal."""
+    image = read_image_bytes(finished)
+    return None if image is None else {"scores": image}
+
+
 def read_exit(finished: FinishedProcess) -> int | None:
     """The exit status is the answer."""
     return finished.status
@@ -205,5 +258,7 @@ READERS: Mapping[str, ReadAnswer] = {
     "score": read_label,  # the task reads the number from the text
     "value": read_label,
     "json": read_json,
+    "image": read_image_bytes,
+    "scores": read_score_map,
     "exit": read_exit,
 }

@@ -16,7 +16,7 @@ from harness.errors import InterfaceError
 from harness.interface.contract import Interface, Session, Setup
 from harness.interface.pipes import PipedProgram
 from harness.interface.process import describe_status, last_lines, peak_memory, start
-from harness.interface.wire import to_line
+from harness.interface.wire import to_line, unspill
 from harness.model import ErrorKind, Question, Reply
 from harness.params import Param
 
@@ -219,7 +219,11 @@ class StreamSession:
             kind = ErrorKind(message.get("kind", ErrorKind.CRASH)) if self._interface.own_clock else ErrorKind.CRASH
             return Reply(question, None, kind, str(error), seconds, self._memory)
         if "answer" in message:
-            return Reply(question, message["answer"], None, "", seconds, self._memory)
+            # Only our own workers put parts of their answers into files.
+            answer = message["answer"]
+            if self._interface.own_clock and type(answer) is dict:
+                answer = unspill(answer, self._setup.work)
+            return Reply(question, answer, None, "", seconds, self._memory)
         if _ANSWER_KEYS.isdisjoint(message):
             text = f"no {', '.join(ANSWER_KEYS[1:])} or error in {_quote(_encode(message))}"
             return Reply(question, None, ErrorKind.ANSWER, text, seconds, self._memory)

@@ -35,15 +35,25 @@ class CommandSection(Section):
     """[command]: one process per case."""
 
     argv: Argv
-    output: Literal["label", "score", "value", "json", "exit"] | None = None
+    output: Literal["label", "score", "value", "json", "image", "scores", "exit"] | None = None
     pattern: StrictStr | None = None
+    suffix: Annotated[StrictStr, Field(pattern=r"^\.[A-Za-z0-9.]{1,20}$")] | None = None
     train: Argv | None = None
 
     @model_validator(mode="after")
     def _one_way_to_read(self) -> "CommandSection":
         if self.output is not None and self.pattern is not None:
             raise ValueError("give either output or pattern")
+        if self.suffix is not None and not self.writes_file:
+            raise ValueError("suffix is the end of the name of {output}, which argv does not have")
+        if self.writes_file and self.output == "exit":
+            raise ValueError("the answer is either the exit status or in {output}, not both")
         return self
+
+    @property
+    def writes_file(self) -> bool:
+        """Whether the program writes its answer to {output}."""
+        return any("{output}" in word for word in self.argv)
 
 
 class StreamSection(Section):
@@ -136,7 +146,7 @@ def _command(path: Path, section: CommandSection, common: dict[str, Any]) -> Int
         train = tuple(resolve_program(section.train, path.parent, f"{path}: command.train"))
     return CommandInterface(
         **common, sha256=_sha256(path, [*argv, *(train or ())]), argv=tuple(argv), train=train, folder=path.parent,
-        output=section.output or "label",
+        output=section.output or ("image" if section.writes_file else "label"), suffix=section.suffix or ".png",
         pattern=None if section.pattern is None else _pattern(path, section.pattern),
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ import msgspec
 from harness.errors import InterfaceError
 from harness.interface.contract import Setup
 from harness.interface.python_load import load_python
-from harness.interface.wire import from_line
+from harness.interface.wire import from_line, spill
 from harness.model import Reply
 
 
@@ -32,14 +32,14 @@ def serve(path: Path, source: int, out: IO[bytes]) -> None:
     """Read the first message, learn, then answer until the input ends."""
     batches = _available_lines(source)
     hello = msgspec.json.decode(next(batches)[0])
-    train, gallery, test = hello["train"], hello.get("gallery"), hello["test"]
+    train, gallery, test, work = hello["train"], hello.get("gallery"), hello["test"], Path(hello["work"])
     session = load_python(path).open(
         Setup(
             test=test["name"],
             version=test["version"],
             task=test["task"],
             params=hello["params"],
-            work=Path(hello["work"]),
+            work=work,
             train=Path(train) if train else None,
             gallery=Path(gallery) if gallery else None,
         )
@@ -48,7 +48,7 @@ def serve(path: Path, source: int, out: IO[bytes]) -> None:
     encode = msgspec.json.Encoder().encode
     for lines in batches:
         for reply in session.replies(map(from_line, lines)):
-            out.write(encode(_message(reply)) + b"\n")
+            out.write(encode(_message(reply, work)) + b"\n")
     session.close()
 
 
@@ -61,11 +61,11 @@ def _available_lines(source: int) -> Iterator[list[bytes]]:
             yield lines
 
 
-def _message(reply: Reply) -> dict[str, Any]:
+def _message(reply: Reply, work: Path) -> dict[str, Any]:
     message: dict[str, Any] = {"id": reply.question.id, "seconds": reply.seconds}
     if reply.error is not None:
         return message | {"error": reply.message, "kind": reply.error}
-    return message | {"answer": reply.raw}
+    return message | {"answer": spill(reply.raw, work)}
 
 
 if __name__ == "__main__":

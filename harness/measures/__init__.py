@@ -1,16 +1,18 @@
 """The registry of measures, which every command reads. A new measure is one entry in one of the files.
 
-The files are `outcomes`, `curves` (and ranks) and `values`, by what a measure reads. Other packages add plug-ins.
+The files are `outcomes`, `curves` (and ranks), `values`, `pixels` and `boxes`, by what a measure reads. Other
+packages add plug-ins.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from harness.errors import UsageError
-from harness.measures import curves, outcomes, values
+from harness.measures import boxes, curves, outcomes, pixels, values
+from harness.measures.boxes import box_measure
 from harness.measures.curves import rank
 from harness.measures.measure import Measure, Reads, Runs
 from harness.measures.outcomes import cost
@@ -33,16 +35,31 @@ __all__ = [
 ]
 
 MEASURES: dict[str, Measure] = {
-    measure.name: measure for measure in (*outcomes.MEASURES, *curves.MEASURES, *values.MEASURES)
+    measure.name: measure
+    for measure in (*outcomes.MEASURES, *curves.MEASURES, *values.MEASURES, *pixels.MEASURES, *boxes.MEASURES)
 }
 _RANK = re.compile(r"rank([1-9]\d{0,8})", re.ASCII)
 _COST = re.compile(r"cost(?::(.*))?")
 
 
-def find_measure(name: str, values: Sequence[str] = (), option: str = "--statistic") -> Measure:
-    """The measure with this name; `values` are the names of additional numbers in the records."""
+def find_measure(
+    name: str,
+    values: Sequence[str] = (),
+    option: str = "--statistic",
+    *,
+    meanings: Mapping[str, str] | None = None,
+) -> Measure:
+    """The measure with this name; `values` are the names of additional numbers in the records.
+
+    `meanings`: what some names mean for the runs' task, `measure_names` of a task.
+    """
+    kind, colon, rest = name.partition(":")
+    if meanings is not None and kind in meanings:
+        return replace(find_measure(meanings[kind] + colon + rest, values, option), name=name)
     if name in MEASURES:
         return MEASURES[name]
+    if (of_class := box_measure(name)) is not None:
+        return of_class
     if match := _RANK.fullmatch(name):
         return rank(int(match[1]))
     if match := _COST.fullmatch(name):
@@ -58,7 +75,8 @@ def find_measure(name: str, values: Sequence[str] = (), option: str = "--statist
 
 
 def _is_built_in(name: str) -> bool:
-    return name in MEASURES or name.startswith(VALUES) or bool(_RANK.fullmatch(name) or _COST.fullmatch(name))
+    known = name in MEASURES or name.startswith(VALUES) or box_measure(name) is not None
+    return known or bool(_RANK.fullmatch(name) or _COST.fullmatch(name))
 
 
 def _mistakes(measure: Measure) -> Iterator[str]:

@@ -18,8 +18,12 @@ def _summary(name: str, words: str, *, larger: bool) -> Measure:
     """A summary of the curve, by its name in `stats.curves`."""
 
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
+        from harness.stats.curves.elements import element_statistic
         from harness.stats.curves.summaries import SUMMARIES, summary_statistic
 
+        elements = runs.elements()
+        if elements is not None:
+            return element_statistic(SUMMARIES[name], [(elements[run], inside) for run, inside in cells])
         cases = runs.curve_cases()
         return summary_statistic(SUMMARIES[name], [(cases[run], inside) for run, inside in cells])
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from harness.stats.arrays import BoolArray, FloatArray
+    from harness.stats.curves.elements import ScoredElements
     from harness.stats.curves.scores import ScoredCases
     from harness.stats.replication.statistic import Statistic
 
@@ -27,6 +28,9 @@ class Reads(Flag):
     RANK = auto()
     RESOURCES = auto()
     VALUES = auto()
+    NUMBERS = auto()
+    BOXES = auto()
+    PIXELS = auto()
 
 
 class Runs(Protocol):
@@ -63,8 +67,14 @@ class Runs(Protocol):
     def detail(self, name: str) -> list[list[Any]]:
         """What tasks record under `pixels` or `boxes`, for each run and case; None for a record without it."""
 
+    def errors(self) -> FloatArray:
+        """The answer minus the truth, (m, n); NaN unless both are numbers."""
+
     def curve_cases(self) -> list[ScoredCases]:
         """The scores of every run, ready for curves."""
+
+    def elements(self) -> list[ScoredElements] | None:
+        """What the cases consist of, such as pixels, with scores; None for tasks whose curves are over cases."""
 
     def value(self, name: str) -> FloatArray:
         """An additional number of the records, by name, (m, n)."""
@@ -80,6 +90,7 @@ class Measure:
     needs      what a run must contain to have a value, in words
     unit       the unit of the number
     share      whether it is a share of cases; differences of shares are given in points
+    ideal      the best value, if neither more nor less is better; then `larger_is_better` says nothing
     of_totals  the formula over the totals TP, FN, FP and TN (..., 4), if it depends on outcomes only
     """
 
@@ -93,8 +104,29 @@ class Measure:
     needs: str = ""
     unit: str = ""
     share: bool = False
+    ideal: float | None = None
     of_totals: Callable[[Any], Any] | None = None
+
+    @property
+    def of_numbers(self) -> bool:
+        """Whether it is about numbers that a record may lack: cases without one are left out."""
+        return self.reads in (Reads.VALUES, Reads.NUMBERS)
 
     def better(self, value: float, other: float) -> bool:
         """Whether one value is better than another."""
-        return value > other if self.larger_is_better else value < other
+        return bool(self.merit(value) > self.merit(other))
+
+    def lead(self, value: float, other: float) -> float:
+        """By how much one value is better than another; 0 for values on either side of the ideal.
+
+        There the difference of the two says nothing about which is nearer.
+        """
+        if self.ideal is not None and (value - self.ideal) * (other - self.ideal) < 0:
+            return 0.0
+        return float(self.merit(value) - self.merit(other))
+
+    def merit(self, value: Any) -> Any:
+        """A number, or an array of them, such that more is better."""
+        if self.ideal is not None:
+            return -abs(value - self.ideal)
+        return value if self.larger_is_better else -value

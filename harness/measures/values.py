@@ -1,10 +1,10 @@
-"""Means and ratios of recorded numbers: what answers cost, and additional values of the records."""
+"""Means and ratios of recorded numbers: what answers cost, errors of numbers, and additional values of the records."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.measures.measure import Measure, Reads, Runs
 
@@ -44,12 +44,42 @@ def _ratio(
     return statistic
 
 
+def _root_mean_square(numbers: Numbers) -> Callable[[Runs, Sequence[Cell]], Statistic]:
+    """The root of the mean square, of the cases that have a number."""
+
+    def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
+        import numpy as np
+
+        from harness.stats.replication.statistic import SmoothFormula
+
+        values = numbers(runs)
+        known = [~np.isnan(values[run]) & (True if inside is None else inside) for run, inside in cells]
+        # In units of the largest number, whose square would perhaps be too large for a float.
+        scale = float(np.nan_to_num(np.abs(values)).max(initial=0.0)) or 1.0
+        columns = [
+            part
+            for (run, _), of in zip(cells, known, strict=True)
+            for part in (np.square(np.where(of, values[run], 0.0) / scale), of.astype(np.float64))
+        ]
+        return SmoothFormula(
+            np.stack(columns, axis=1), _ANY, fragile=True, counted=np.stack(known, axis=1).astype(np.float64),
+            formula=lambda totals: scale * (totals[..., 0] / totals[..., 1]) ** 0.5, parts=2, root=True,
+        )  # fmt: skip
+
+    return statistic
+
+
 _ANY = (0.0, math.inf)
+_ALL = (-math.inf, math.inf)
+_NUMBERS: dict[str, Any] = {"reads": Reads.NUMBERS, "needs": "answers that are numbers"}
 MEASURES = (
     Measure("seconds", "seconds per case", _ratio(lambda runs: runs.seconds, None, _ANY), False, _ANY, Reads.RESOURCES,
             needs="recorded times", unit="s"),
     Measure("memory", "memory per case", _ratio(lambda runs: runs.memory, None, _ANY), False, _ANY, Reads.RESOURCES,
             needs="programs in processes of their own", unit="B"),
+    Measure("mae", "mean absolute error", _ratio(lambda runs: abs(runs.errors()), None, _ANY), False, _ANY, **_NUMBERS),
+    Measure("rmse", "root mean square error", _root_mean_square(lambda runs: runs.errors()), False, _ANY, **_NUMBERS),
+    Measure("bias", "mean error", _ratio(lambda runs: runs.errors(), None, _ALL), False, _ALL, ideal=0.0, **_NUMBERS),
 )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from harness.report.numbers import (
     independent_cells,
     interval_text,
     join_names,
+    left_out_line,
     p_is,
     p_text,
     percent,
@@ -60,7 +61,9 @@ def comparison_blocks(comparison: Comparison) -> list[Block]:
         blocks += [Heading("Pairs"), pairs_table(comparison)]
         if comparison.values is not None:
             blocks.append(replication_table(comparison))
+            blocks += [Paragraphs(lines)] if (lines := _flip_lines(comparison)) else []
         blocks += [Paragraphs(lines)] if (lines := _multiplicity_lines(comparison)) else []
+        blocks += [Paragraphs(list(comparison.cautions))] if comparison.cautions else []
     blocks += detail_blocks(comparison, pairs=shown.pairs)
     example = next((pair.estimate for pair in comparison.pairs if pair.estimate is not None), None)
     blocks += [Heading("How the cases were sampled"), Paragraphs(sampling_lines(comparison.sampling, example))]
@@ -178,15 +181,26 @@ def replication_table(comparison: Comparison) -> Table:
     columns += ["p", "p flip", f"p {_correction(comparison)}", "deff", "icc"]
     rows: list[list[Cell]] = []
     for pair in comparison.pairs:
-        one = pair.estimate
+        one, flip = pair.estimate, pair.sign_flip
         if one is None:
             continue
         rows.append([
             _pair_name(comparison, pair), one.method, one.value, one.se, "-" if isinf(one.df) else f"{one.df:.0f}",
-            interval_text(one.interval), p_text(one.p_value), p_text(one.p_sign_flip), p_text(one.p_adjusted),
-            _two(one.design_effect), _two(one.icc),
+            interval_text(one.interval), p_text(one.p_value), p_text(None if flip is None else flip.p_value),
+            p_text(one.p_adjusted), _two(one.design_effect), _two(one.icc),
         ])  # fmt: skip
     return Table(columns, rows)
+
+
+def _flip_lines(comparison: Comparison) -> list[str]:
+    """What p flip is if it was not counted exactly."""
+    drawn = {pair.sign_flip.flips for pair in comparison.pairs if pair.sign_flip and pair.sign_flip.flips}
+    if not drawn:
+        return []
+    return [
+        f"p flip is from {max(drawn):,} random draws (seed {comparison.replication.seed}) in which the two algorithms "
+        "change places in some of the units."
+    ]
 
 
 def _correction(comparison: Comparison, *, plain: bool = False) -> str:
@@ -215,6 +229,8 @@ def metric_remark(aligned: AlignedRuns) -> str:
 def _measure_lines(comparison: Comparison) -> list[str]:
     """Which measure is compared, and what McNemar's test is about."""
     which = "larger is better" if comparison.larger_is_better else "smaller is better"
+    if comparison.measure.ideal is not None:
+        which = f"the nearest to {comparison.measure.ideal:g} is best"
     lines = [
         f"Compared by {comparison.measure.words} ({which}). McNemar's test and the counts of who was better are about "
         "success."
@@ -224,6 +240,9 @@ def _measure_lines(comparison: Comparison) -> list[str]:
         has = "has" if len(lacking) == 1 else "have"
         needs = f": it needs {comparison.measure.needs}" if comparison.measure.needs else ""
         lines.append(f"{join_names(lacking)} {has} no {comparison.measure.name}{needs}.")
+    short = [run for run in comparison.runs if run.left_out]
+    cases = comparison.aligned.n
+    lines += [left_out_line(run.name, [comparison.measure.name], run.left_out, cases) for run in short]
     return lines
 
 

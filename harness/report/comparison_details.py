@@ -5,6 +5,7 @@ import math
 from harness.analysis.comparison import Comparison, ResourceEstimates
 from harness.analysis.curve_bands import few_errors
 from harness.analysis.items import ItemAnalysis, ItemStatistics
+from harness.analysis.value_errors import AGREEING
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.groups import group_blocks
 from harness.report.numbers import interval_text, p_text, percent
@@ -18,8 +19,8 @@ _MEGABYTE = 1e6
 
 
 def detail_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
-    """Costs, groups and items."""
-    blocks = resource_blocks(comparison, pairs=pairs)
+    """Agreement, costs, groups and items."""
+    blocks = agreement_blocks(comparison) + resource_blocks(comparison, pairs=pairs)
     if comparison.by is not None:
         blocks += group_blocks(
             comparison.by, comparison.names, comparison.places, comparison.measure, comparison.replication
@@ -109,6 +110,30 @@ def _ratios(comparison: Comparison, recorded: list[tuple[str, ResourceEstimates]
             row += [value, interval_text(interval, ".3f"), p_text(p_value)]
         rows.append(row)
     return Table(columns, rows)
+
+
+def agreement_blocks(comparison: Comparison) -> list[Block]:
+    """How far the numbers of two runs agree."""
+    found = comparison.agreement
+    if found is None:
+        return []
+    a, b = found.names
+    rows: list[list[Cell]] = [
+        [what, f"{one.value:.4g}", f"{one.se:.4g}", interval_text(one.interval, ".4g")]
+        for what, one in (("mean difference", found.bias), ("lower limit", found.low), ("upper limit", found.high))
+    ]
+    share = percent(AGREEING)
+    return [
+        Heading(f"Agreement of the answers: {a} - {b}"),
+        Table(["", "value", "se", f"{percent(comparison.confidence)} interval"], rows),
+        Paragraphs(
+            [
+                f"The limits of agreement are 1.96 standard deviations ({found.sd:.4g}) from the mean difference of "
+                f"{found.differences.size:,} answers: {share} of the differences lie between them if they are roughly "
+                "normal (Bland and Altman 1986)."
+            ]
+        ),
+    ]
 
 
 def margin_blocks(comparison: Comparison) -> list[Block]:

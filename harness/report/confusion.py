@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from harness.analysis.confusion import Confusion, matrix_difference
-from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
+from harness.report.blocks import Block, Cell, ExactNumber, Heading, Paragraphs, Table
 from harness.report.numbers import estimate_cells, method_words, percent
 from harness.report.sampling import target_text
 
@@ -28,28 +28,35 @@ def confusion_blocks(
     return blocks
 
 
-def _matrix(labels: Sequence[str], matrix: Sequence[Sequence[int]], whole: bool) -> list[Block]:
+def _matrix(labels: Sequence[str], matrix: Sequence[Sequence[float]], whole: bool) -> list[Block]:
     if len(labels) > MOST_COLUMNS and not whole:
         return [Paragraphs([f"{len(labels)} classes: --format csv or json has the whole matrix, --plot draws it."])]
     return [matrix_table(labels, matrix)]
 
 
-def matrix_table(labels: Sequence[str], matrix: Sequence[Sequence[int]]) -> Table:
+def matrix_table(labels: Sequence[str], matrix: Sequence[Sequence[float]]) -> Table:
     """Rows truth, columns the answer, refusals last."""
-    rows: list[list[Cell]] = [[label, *row] for label, row in zip(labels, matrix, strict=True)]
+    rows: list[list[Cell]] = [[label, *map(count, row)] for label, row in zip(labels, matrix, strict=True)]
     return Table(["truth", *labels, REFUSED], rows)
+
+
+def count(number: float) -> Cell:
+    """A number of cases or pixels; weighted ones need not be whole."""
+    return number if isinstance(number, int) else ExactNumber(round(number, 4))
 
 
 def tidy_table(confusions: Sequence[Confusion]) -> Table:
     """All matrices in one table for spreadsheets: the transcript's name first."""
     labels = confusions[0].labels
     rows: list[list[Cell]] = [
-        [one.name, label, *row] for one in confusions for label, row in zip(labels, one.matrix.tolist(), strict=True)
+        [one.name, label, *map(count, row)]
+        for one in confusions
+        for label, row in zip(labels, one.matrix.tolist(), strict=True)
     ]
     if len(confusions) == 2:
         gap = matrix_difference(confusions[0], confusions[1]).tolist()
         name = f"{confusions[0].name} less {confusions[1].name}"
-        rows += [[name, label, *row] for label, row in zip(labels, gap, strict=True)]
+        rows += [[name, label, *map(count, row)] for label, row in zip(labels, gap, strict=True)]
     return Table(["transcript", "truth", *labels, REFUSED], rows)
 
 
@@ -57,10 +64,19 @@ def class_table(confusion: Confusion, confidence: float) -> Table:
     """Recall and precision of each class, with intervals."""
     level = percent(confidence)
     rows: list[list[Cell]] = [
-        [label, recall.cases, *estimate_cells(recall.estimate), precision.cases, *estimate_cells(precision.estimate)]
+        [
+            label,
+            count(recall.cases),
+            *estimate_cells(recall.estimate),
+            count(precision.cases),
+            *estimate_cells(precision.estimate),
+        ]
         for label, recall, precision in zip(confusion.labels, confusion.recall, confusion.precision, strict=True)
     ]
-    columns = ["class", "cases", "recall", f"recall {level}", "answered", "precision", f"precision {level}"]
+    columns = ["class", confusion.words, "recall", f"recall {level}", "answered", "precision", f"precision {level}"]
+    if confusion.iou is not None:
+        columns += ["IoU", f"IoU {level}"]
+        rows = [[*row, *estimate_cells(one.estimate)] for row, one in zip(rows, confusion.iou, strict=True)]
     return Table(columns, rows)
 
 
@@ -68,7 +84,7 @@ def _confused(confusion: Confusion, most: int) -> list[Block]:
     pairs = confusion.pairs[:most]
     if not pairs:
         return [Paragraphs(["No class was mistaken for another."])]
-    rows: list[list[Cell]] = [[pair.truth, pair.answer, pair.count, pair.share] for pair in pairs]
+    rows: list[list[Cell]] = [[pair.truth, pair.answer, count(pair.count), pair.share] for pair in pairs]
     return [Table(["truth", "mistaken for", "times", "share of truth"], rows)]
 
 
@@ -76,10 +92,14 @@ def confusion_notes(confusion: Confusion) -> list[str]:
     """How the intervals were computed, and what counts as a refusal."""
     how = f"Intervals by {method_words(confusion.method)}, for {target_text(confusion.target, confusion.stratum)}."
     if confusion.method == "none":
-        few = int(confusion.matrix.sum()) + confusion.left_out == 1
+        few = confusion.iou is not None or int(confusion.matrix.sum()) + confusion.left_out == 1
         how = "A single case has no interval." if few else "Too many classes and cases for intervals."
     lines = [f"{how} Every record counts once."]
-    if confusion.errors:
+    if confusion.iou is not None:
+        lines = [f"{how} Each of the {confusion.words} counts, but the cases are the sample."]
+        if confusion.errors:
+            lines.append(f"The last column has the {confusion.words} of {confusion.errors:,} errors.")
+    elif confusion.errors:
         lines.append(f"Refusals include {confusion.errors:,} errors.")
     if confusion.below:
         lines.append(f"Refusals include {confusion.below:,} answers below the threshold.")

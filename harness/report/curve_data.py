@@ -39,7 +39,10 @@ def curve_data(curve: Curve, confidence: float = 0.95) -> CurveData:
     level, target = percent(confidence), target_text(curve.target, curve.stratum)
     remarks = [
         f"{curve.positives} positives, {curve.negatives} negatives",
-        f"AUC {_with_interval(curve, curve.auc, level)}; EER {_with_interval(curve, curve.eer, level)}",
+        *(
+            [f"AUC {_with_interval(curve, curve.auc, level)}; EER {_with_interval(curve, curve.eer, level)}"]
+            * curve.has_negatives
+        ),
         *([f"low and high: of the tpr at that threshold, {level}, {curve.bands}, for {target}"] * bool(curve.bands)),
         *([f"low_at_fpr and high_at_fpr: of the tpr at that fpr, {level}"] * curve.points.fixed),
         *curve.notes,

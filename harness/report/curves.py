@@ -31,6 +31,9 @@ def curve_blocks(
 def summary_table(curves: Sequence[Curve], kind: str, confidence: float) -> Table:
     """A row for each curve."""
     level = percent(confidence)
+    if not all(curve.has_negatives for curve in curves):
+        found: list[list[Cell]] = [[one.name, one.positives, one.negatives, one.average_precision] for one in curves]
+        return Table(["name", "objects", "false positives", "AP"], found)
     columns = ["name", "positives", "negatives", "AUC", f"AUC {level}", "EER", f"EER {level}"]
     if kind == "pr":
         columns.insert(3, "AP")

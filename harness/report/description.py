@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+from harness.model import plain_text
 from harness.report.text import safe
 from harness.script.cases import CaseSet, training
 from harness.script.design import column_names
+from harness.script.vary import KINDS, MADE
 
 
 def test_facts(cases: CaseSet) -> dict[str, Any]:
@@ -26,10 +28,15 @@ def test_facts(cases: CaseSet) -> dict[str, Any]:
         "errors": test.errors,
         "digest": script.digest,
         "path": str(script.path),
-        "data": {name: str(Path(place).absolute()) for name, place in cases.places.items()},
+        "data": {name: str(Path(place).absolute()) for name, place in cases.places.items() if name != MADE},
         "train": None if trained is None else str((script.folder / trained.table).absolute()),
         "train_cases": sum(1 for _ in training(script, cases.places)),
         "cases": {"total": len(cases), "positive": cases.positives, "negative": len(cases) - cases.positives},
+        "vary": {
+            axis.name: {"kind": axis.kind, "values": list(axis.values), "words": KINDS[axis.kind].words}
+            for axis in (script.variation.axes if script.variation is not None else ())
+        },
+        "originals": cases.originals().count if script.variation is not None else len(cases),
         "gallery": None
         if cases.gallery is None
         else {"images": len(cases.gallery), "identities": len(cases.gallery.names)},
@@ -78,6 +85,12 @@ def facts_page(facts: dict[str, Any]) -> str:
         lines.append(f"- training material: {facts['train_cases']:,} cases in {facts['train']}")
     if facts["gallery"] is not None:
         lines.append("- gallery: {images:,} images of {identities:,} identities".format(**facts["gallery"]))
+    if facts["vary"]:
+        lines += ["", "## Varied on purpose", "", _versions(facts), ""]
+        lines += [
+            f"- `{name}`: {', '.join(map(plain_text, one['values']))} ({one['kind']}: {one['words']})"
+            for name, one in facts["vary"].items()
+        ]
     lines += ["", "## Parameters", ""]
     lines += [
         f"- `{name}` ({p['type']}{', a decision' if p['decision'] else ''}, {p['default']} by default): {p['help']}"
@@ -89,6 +102,14 @@ def facts_page(facts: dict[str, Any]) -> str:
     named["stratum"] += strata if named["stratum"] else ""
     lines += _items(named | {"results are for": design["target"]})
     return _safe_lines("\n".join(lines)) + "\n"
+
+
+def _versions(facts: dict[str, Any]) -> str:
+    each = facts["cases"]["total"] // facts["originals"]
+    return (
+        f"Each of {facts['originals']:,} originals has {each:,} versions, one for every combination of these values. "
+        "Versions of one original are not independent of one another. `hate run --no-vary` runs the originals alone."
+    )
 
 
 def _items(facts: dict[str, str]) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from harness.analysis.breakdown import Breakdown, Gap
+from harness.analysis.turning import LeadSpan, is_significant, lead_spans
 from harness.measures import Measure
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.numbers import distance, estimate_cells, p_is, p_text, percent, span
@@ -28,6 +29,7 @@ def group_blocks(
         *_lacking(by, measure),
         *gap_lines(by, names, measure, replication),
         *_interactions(by, names, pairs, replication),
+        *_turns(by, names, pairs, measure, replication),
     ]
     lines += [f"p {correction} is corrected for all groups and pairs."] if pairs else []
     return [*blocks, Paragraphs(lines)] if lines else blocks
@@ -78,6 +80,41 @@ def _gap(column: str, name: str, gap: Gap, measure: Measure, replication: Replic
         limits = f"{span(100 * low, 100 * high, '.1f')} points" if measure.share else span(low, high)
         text += f" ({percent(replication.confidence)} interval {limits}, for all pairs of groups at once)"
     return f"{text}; test that all groups are equal: {p_is(gap.p_value)}." if gap.p_value is not None else f"{text}."
+
+
+def _turns(
+    by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], measure: Measure, replication: Replication
+) -> list[str]:
+    """Where the order of two runs turns as the column grows."""
+    if by.positions is None:
+        return []
+    level, lines = 1 - replication.confidence, []
+    for number, runs in enumerate(pairs):
+        spans = lead_spans(by, number, runs, measure, level)
+        if len(spans) > 1:
+            lines.append(f"{_lead_words(by, names, spans)}{_no_verdict(by, number, level)}.")
+    return lines
+
+
+def _lead_words(by: Breakdown, names: Sequence[str], spans: Sequence[LeadSpan]) -> str:
+    """A span from the first group on is `up to`, one to the last group `from ... on`."""
+    first, *middle, last = spans
+    beginning = "at" if first.last == by.groups[0].label else "up to"
+    words = [f"{names[first.leader]} leads {beginning} {by.column} {first.last}"]
+    words += [
+        f"{names[span.leader]} at {span.first}"
+        if span.first == span.last
+        else f"{names[span.leader]} from {span.first} to {span.last}"
+        for span in middle
+    ]
+    ending = f"at {last.first}" if last.first == by.groups[-1].label else f"from {last.first} on"
+    return "The order turns: " + ", ".join([*words, f"{names[last.leader]} {ending}"])
+
+
+def _no_verdict(by: Breakdown, pair: int, level: float) -> str:
+    """The groups in which neither was shown to lead."""
+    labels = [group.label for group in by.groups if not is_significant(group.pairs[pair], level)]
+    return f"; at {', '.join(labels)} neither was shown to lead" if labels else ""
 
 
 def _interactions(

@@ -100,6 +100,15 @@ def join_names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def left_out_line(run: str, measures: Sequence[str], count: int, cases: int) -> str:
+    """Cases that a mean leaves out."""
+    have = "has" if count == 1 else "have"
+    return (
+        f"{run}: {count:,} of {cases:,} answers {have} no number for {join_names(measures)} (errors, refusals): left "
+        "out there, but counted in the rate."
+    )
+
+
 def correction_name(method: str) -> str:
     """A correction for several tests, as it is named in a table's heading."""
     return {"holm": "Holm", "hochberg": "Hochberg", "bh": "BH", "max-t": "max-t"}[method]

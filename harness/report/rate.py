@@ -6,7 +6,7 @@ from math import isfinite
 from harness.analysis.rate import RunMeasures, merge_breakdowns
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.groups import group_blocks
-from harness.report.numbers import interval_text, p_is, p_text, percent
+from harness.report.numbers import interval_text, left_out_line, p_is, p_text, percent
 from harness.report.sampling import sampling_lines
 from harness.stats.estimate import Estimate
 from harness.stats.replication.method import Replication
@@ -21,6 +21,7 @@ def rate_blocks(runs: Sequence[RunMeasures], replication: Replication) -> list[B
     blocks: list[Block] = [Heading(f"{test.name} {test.version}: {', '.join(run.name for run in runs)}")]
     blocks.append(count_table(runs))
     blocks.append(measure_table(runs, replication))
+    blocks += [Paragraphs(lines)] if (lines := _left_out_lines(runs)) else []
     names = [run.name for run in runs]
     for name in runs[0].by:
         blocks += group_blocks(merge_breakdowns(runs, name), names, [], runs[0].measures[name], replication)
@@ -52,10 +53,20 @@ def measure_table(runs: Sequence[RunMeasures], replication: Replication) -> Tabl
             measure = run.measures[name]
             words = name if measure.words == name else f"{measure.words} ({name})"
             what = [words] if alone else [run.name, name]
-            form = ".4g" if measure.unit else ".4f"
+            form = ".4f" if all(map(isfinite, measure.bounds)) else ".4g"
             rows.append([*what, *_figures(one, form)])
     first = ["measure"] if alone else ["name", "measure"]
     return Table([*first, "value", "se", f"{percent(replication.confidence)} interval", "deff"], rows)
+
+
+def _left_out_lines(runs: Sequence[RunMeasures]) -> list[str]:
+    """Which measures are of fewer cases than the others."""
+    lines = []
+    for run in runs:
+        for count in dict.fromkeys(run.left_out.values()):
+            names = [name for name, own in run.left_out.items() if own == count]
+            lines.append(left_out_line(run.name, names, count, run.aligned.n))
+    return lines
 
 
 def tidy_table(runs: Sequence[RunMeasures]) -> Table:

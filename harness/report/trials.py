@@ -5,6 +5,8 @@ import msgspec
 from harness.model import Case, Reply, Trial
 from harness.report.text import safe
 
+LONGEST_ANSWER = 2000
+
 
 def trial_line(trial: Trial) -> str:
     """A case on one line: what was expected, and what the program answered."""
@@ -27,7 +29,7 @@ def trial_details(case: Case, reply: Reply, trial: Trial) -> list[str]:
         "truth": case.real_class,
         **{f"column {name}": _text(value) for name, value in case.columns.items()},
         "repeat": str(reply.question.repeat),
-        "answer": _text(reply.raw),
+        "answer": _shortened(_text(reply.raw)),
         "taken as": "" if trial.error else _text(trial.actual if trial.actual is not msgspec.UNSET else "a refusal"),
         "score": _text(trial.score) if trial.score is not msgspec.UNSET else "",
         "error": f"{trial.error}: {trial.message}" if trial.error else "",
@@ -36,6 +38,11 @@ def trial_details(case: Case, reply: Reply, trial: Trial) -> list[str]:
         "memory": "" if reply.memory is None else f"{reply.memory / 2**20:.1f} MiB",
     }
     return [f"{name:>12}: {safe(value)}" for name, value in facts.items() if value]
+
+
+def _shortened(text: str) -> str:
+    """An image can have millions of characters."""
+    return text if len(text) <= LONGEST_ANSWER else f"{text[:100]}... ({len(text):,} characters)"
 
 
 def _text(value: object) -> str:

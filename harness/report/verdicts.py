@@ -63,6 +63,8 @@ def _better(comparison: Comparison, pair: Pair) -> str:
     how = f"simultaneous {how}" if comparison.multiplicity is Multiplicity.MAX_T and len(comparison.pairs) > 1 else how
     whom = INDEPENDENT if estimate is None else target_words(comparison.sampling)
     what = f" in {comparison.measure.words}" if pair.other_measure else ""
+    if winner is None:
+        return _opposite(comparison, pair, f"{how}, {whom}")
     if interval is None:
         return f"{better} is better than {worse}{what} ({p_is(pair.p_decisive)}, {whom})."
     if interval.low <= 0 <= interval.high:
@@ -73,6 +75,15 @@ def _better(comparison: Comparison, pair: Pair) -> str:
     return (
         f"{better} is better than {worse}{what} by {distance(low, high, rate=not pair.other_measure)} ({how}, {whom})."
     )
+
+
+def _opposite(comparison: Comparison, pair: Pair, how: str) -> str:
+    """Two that differ, but on either side of the ideal, so that none is the better one."""
+    (a, of_a), (b, of_b) = ((run.name, run.value) for run in (comparison.runs[i] for i in (pair.a, pair.b)))
+    text = f"{a} and {b} differ in {comparison.measure.words} ({p_is(pair.p_decisive)}, {how})"
+    if of_a is None or of_b is None or comparison.measure.ideal is None:
+        return f"{text}."
+    return f"{text}, on either side of {comparison.measure.ideal:g}: {of_a:.4g} and {of_b:.4g}. Neither is better."
 
 
 def interval_words(estimate: Estimate) -> str:
@@ -197,6 +208,9 @@ def unpaired_verdict(comparison: UnpairedComparison, pair: UnpairedPair) -> str:
         return (
             f"{a} and {b} cannot be told apart in {words}, {whom}{_unpaired_missed(comparison, pair, pair.estimate)}."
         )
+    if comparison.ahead(pair) == 0 and comparison.measure.ideal is not None:
+        how = f"{p_is(comparison.p_decisive(pair))}, {whom}"
+        return f"{a} and {b} differ in {words} ({how}), on either side of {comparison.measure.ideal:g}."
     better, worse = (a, b) if comparison.ahead(pair) > 0 else (b, a)
     interval, share = pair.estimate.interval, comparison.measure.share
     if interval is None or interval.low <= 0 <= interval.high:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.errors import ScriptError
+from harness.errors import ScriptError, UsageError
 from harness.files.mistakes import Mistakes
 from harness.files.tables import Delimited, TableRow, delimited, rows
 from harness.model import Case, Question
@@ -16,8 +16,12 @@ from harness.script.gallery import VirtualExperiment, load_gallery
 from harness.script.load import Script
 from harness.script.references import References
 from harness.script.rows import NO_ID, TRUTH, case_of, glob_rows, truth_value
+from harness.script.vary import varied_mistakes
 from harness.tasks.gallery import Gallery
-from harness.tasks.task import Task, TaskRules
+from harness.tasks.task import TaskRules
+
+if TYPE_CHECKING:
+    from harness.script.versions import VersionMaker
 
 # Shared by all cases without columns; never written to.
 _NO_COLUMNS: dict[str, Any] = {}
@@ -36,10 +40,14 @@ class CaseSet:
     gallery: Gallery | None = None
     # None if the whole gallery and all cases are used.
     experiment: VirtualExperiment | None = None
+    # Whether only the originals of a test with [vary] are used.
+    originals_only: bool = False
 
     def __iter__(self) -> Iterator[Case]:
         source = _source(self.script, self.places)
-        cases = map(source.make, source.raws)
+        cases: Iterator[Case] = map(source.make, source.raws)
+        if (variation := self.script.variation) is not None:
+            cases = variation.originals(cases) if self.originals_only else variation.versions(cases)
         return cases if self.experiment is None else self.experiment.of(cases)
 
     def __len__(self) -> int:
@@ -56,7 +64,29 @@ class CaseSet:
 
     def input_of(self, case: Case) -> Any:
         """What a program is given as the input of a case: the path of a file if the input is one of the test's data."""
-        return self.references.resolve(case.input)
+        maker = self.version_maker()
+        return self.references.resolve(case.input) if maker is None else maker.make(case)[1]
+
+    def version_maker(self) -> "VersionMaker | None":
+        """What makes the inputs of this test, which are varied; None if they are used as they are."""
+        if self.script.variation is None or self.originals_only:
+            return None
+        from harness.script.versions import VersionMaker
+
+        return VersionMaker(self.script.variation, self.places, self.script.task, self.script.rules)
+
+    def originals(self) -> "CaseSet":
+        """The test without the versions that [vary] makes: the originals alone."""
+        if self.script.variation is None:
+            raise UsageError(f"--no-vary: {self.script.name} has no [vary], so all of its cases are originals")
+        versions = 1 if self.originals_only else self.script.variation.count
+        return replace(self, originals_only=True, count=self.count // versions, positives=self.positives // versions)
+
+    @property
+    def whole(self) -> int:
+        """The number of cases of the whole test, with all versions."""
+        variation = self.script.variation
+        return self.count * (variation.count if variation is not None and self.originals_only else 1)
 
     @property
     def stratum(self) -> GroupKey | None:
@@ -92,19 +122,19 @@ def load_cases(script: Script, places: Mapping[str, Path]) -> CaseSet:
         weights = stratum_weights(script)
         references = References(places)
         rules = replace(script.rules, gallery=gallery, resolve=references.resolve)
-        check = _CaseCheck(script.task, rules, references, DesignCheck(script.file.design, weights))
+        check = _CaseCheck(script, rules, references, DesignCheck(script.file.design, weights))
         check.all(_source(script, places), mistakes)
     except ScriptError as error:
         mistakes.add(str(error))
     mistakes.raise_if_any()
     if not check.ids:
         raise ScriptError(f"{script.path}: {_source_name(script)}: no cases; a test needs at least one")
-    design = script.file.design
+    design, versions = script.file.design, 1 if script.variation is None else script.variation.count
     return CaseSet(
         script=script,
         places=places,
-        count=len(check.ids),
-        positives=check.positives,
+        count=len(check.ids) * versions,
+        positives=check.positives * versions,
         strata=len(check.strata) if design.stratum is not None else None,
         weights=weights,
         gallery=gallery,
@@ -114,8 +144,10 @@ def load_cases(script: Script, places: Mapping[str, Path]) -> CaseSet:
 class _CaseCheck:
     """Checks the cases one by one, and remembers what a later one could contradict."""
 
-    def __init__(self, task: Task, rules: TaskRules, references: References, design: DesignCheck) -> None:
-        self.task = task
+    def __init__(self, script: Script, rules: TaskRules, references: References, design: DesignCheck) -> None:
+        self.task = script.task
+        self.variation = script.variation
+        self.data = frozenset(script.file.data)
         self.rules = rules
         self.references = references
         self.design = design
@@ -134,6 +166,11 @@ class _CaseCheck:
             if case.id in ids:
                 mistakes.add(f"id '{case.id}' appears twice; ids must differ", place=source.place())
             ids.add(case.id)
+            if self.variation is not None:
+                # One version stands for all: they differ in nothing that is checked.
+                for text in varied_mistakes(case, self.variation, self.data):
+                    mistakes.add(text, place=source.place())
+                case = next(self.variation.versions([case]))
             if self.task.truth_is_at_hand and case.expect and not self.task.case_mistake(case, self.rules):
                 case = self.task.complete(case, self.rules)
             self.positives += case.positive
@@ -143,8 +180,10 @@ class _CaseCheck:
                     mistakes.add(text, place=source.place())
 
     def _mistakes(self, case: Case) -> Iterator[str]:
-        if case.positive and self.task.needs_expect and not case.expect:
-            yield f"case '{case.id}' is positive and has no ground truth; fill in expect"
+        # A truth image has to be there even if it is empty: its size says how large an answer is.
+        if (case.positive or self.task.expect_is_file) and self.task.needs_expect and not case.expect:
+            kind = "positive" if case.positive else "negative"
+            yield f"case '{case.id}' is {kind} and has no ground truth; fill in expect"
         elif case.expect and (text := self.task.case_mistake(case, self.rules)):
             yield text
         try:

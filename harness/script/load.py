@@ -1,7 +1,7 @@
 """Load a test script: parse it, validate it, find the files that it names. Its cases are read later, with its data."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ from harness.files.toml import line_place, read_toml, validate
 from harness.params import Param, ParamType, Value, nearest
 from harness.script.references import inside
 from harness.script.schema import FORMAT, DataSection, ParamSection, ScriptFile, is_table
+from harness.script.vary import EFFECTS_VERSION, FIXED_NAMES, KINDS, MADE, MOST_VERSIONS, ORIGINAL, Variation, VaryAxis
 from harness.tasks import find_task
 from harness.tasks.task import Task, TaskRules
 
@@ -73,6 +74,12 @@ class Script:
             declared[name] = _param(name, section)
         return declared
 
+    @cached_property
+    def variation(self) -> Variation | None:
+        """The versions that are made of every case; None if the inputs are not varied."""
+        axes = (VaryAxis(name, one.kind, one.values, one.seed or 0) for name, one in self.file.vary.items())
+        return Variation(tuple(axes)) if self.file.vary else None
+
     @property
     def tables(self) -> list[str]:
         """The tables that the script names, relative to its folder."""
@@ -95,6 +102,9 @@ class Script:
         files = {name: digests.file_sha256(self.folder / name) for name in (self.path.name, *self.tables)}
         for data in self.file.data.values():
             files[data.url or data.path or ""] = data.sha256 or digests.path_sha256(self.data_path(data))
+        if self.file.vary:
+            # Other effects make other inputs.
+            files["[vary]"] = hashlib.sha256(f"effects {EFFECTS_VERSION}".encode()).hexdigest()
         return files
 
     def data_path(self, data: DataSection) -> Path:
@@ -117,11 +127,12 @@ def load_script(path: Path) -> Script:
     _check_format(path, parsed)
     mistakes = Mistakes(str(path))
     settings = _take_settings(parsed)
-    script = Script(path, validate(ScriptFile, parsed, text, mistakes), settings)
+    script = Script(path, _with_units(validate(ScriptFile, parsed, text, mistakes)), settings)
     lines = key_lines(text)
     _check_decisions(script, lines, mistakes)
     _check_task(script, lines, mistakes)
     _check_files(script, lines, mistakes)
+    _check_vary(script, lines, mistakes)
     mistakes.raise_if_any()
     return script
 
@@ -205,3 +216,46 @@ def _check_files(script: Script, lines: KeyLines, mistakes: Mistakes) -> None:
 
 def _tables(script: Script) -> list[tuple[str, Any]]:
     return [(key, t) for key, t in (("train", script.file.train), ("gallery", script.file.gallery)) if t is not None]
+
+
+def _with_units(file: ScriptFile) -> ScriptFile:
+    """The versions of an original are not independent: it is their unit, unless the script names a larger one."""
+    if not file.vary or file.design.psu is not None:
+        return file
+    return file.model_copy(update={"design": file.design.model_copy(update={"psu": ORIGINAL})})
+
+
+def _check_vary(script: Script, lines: KeyLines, mistakes: Mistakes) -> None:
+    """Check what [vary] requires of the rest of a script."""
+    if (variation := script.variation) is not None:
+        for key, text in [*_version_mistakes(script, variation), *_unit_mistakes(script, variation)]:
+            mistakes.add(f"{key}: {text}", place=line_place(lines, tuple(key.split("."))))
+
+
+def _version_mistakes(script: Script, variation: Variation) -> Iterator[tuple[str, str]]:
+    task = script.task
+    has_places = (task.expect_is_file or task.structured_expect) and not task.moves_truth
+    for axis in variation.axes:
+        if axis.name in FIXED_NAMES:
+            yield f"vary.{axis.name}", "the name is taken; the columns of a case have it already"
+        if has_places and KINDS[axis.kind].moves:
+            text = f"{axis.kind} moves things, and the truth of a {task.name} test cannot be moved"
+            yield f"vary.{axis.name}", text
+    if variation.count > MOST_VERSIONS:
+        text = f"{variation.count:,} versions of each case, the product of all values; at most {MOST_VERSIONS:,}"
+        yield "vary", text
+    if MADE in script.file.data:
+        yield f"data.{MADE}", "the name is taken by [vary]; choose another"
+
+
+def _unit_mistakes(script: Script, variation: Variation) -> Iterator[tuple[str, str]]:
+    """Neither strata nor units may separate the versions of one original."""
+    splitting = {"id", *variation.names}
+    if script.task.moves_truth and any(KINDS[axis.kind].moves for axis in variation.axes):
+        splitting |= {"expect", "truth"}
+    design = script.file.design
+    for key, columns in (("stratum", design.stratum), ("psu", design.psu)):
+        named = [columns] if isinstance(columns, str) else columns or []
+        if split := [name for name in named if name in splitting]:
+            text = f"'{split[0]}' differs between the versions of one original, which are not independent"
+            yield f"design.{key}", f"{text}; group by it with --by instead"

@@ -142,6 +142,7 @@ ENTRY_KINDS = {
     "unpacked": "unpacked archives",
     "scripts": "scripts from web servers",
     "folds": "folds for tuning",
+    "varied": "varied images",
     "runs": "runs of sweeps and of tuning",
     PARTIAL: "interrupted downloads",
     "urls": "records of addresses",

@@ -20,7 +20,8 @@ from harness.files.mistakes import Mistakes
 from harness.files.toml import read_toml, validate
 from harness.script.load import SUFFIX, Script, load_script
 from harness.script.schema import FORMAT, DataSection, ScriptFile
-from harness.site.cache import cached, link_or_copy
+from harness.script.vary import MADE
+from harness.site.cache import cache_folder, cached, link_or_copy
 from harness.site.layout import check_inside
 from harness.site.remote import ANY_FILE, cached_content, remote_file
 from harness.site.request import DownloadLimits, content_request
@@ -77,7 +78,9 @@ def _fill_script(folder: Path, files: dict[str, Path]) -> None:
 
 def fetch_data(script: Script) -> dict[str, Path]:
     """Where each data entry of the script is, a file or a folder: checked, downloaded and unpacked as needed."""
-    return {name: _fetch_one(script, name, data) for name, data in script.file.data.items()}
+    places = {name: _fetch_one(script, name, data) for name, data in script.file.data.items()}
+    # The versions of varied inputs are made when they are asked for.
+    return places | ({MADE: cache_folder() / MADE} if script.file.vary else {})
 
 
 def _fetch_one(script: Script, name: str, data: DataSection) -> Path:

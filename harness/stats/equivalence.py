@@ -43,10 +43,13 @@ class Equivalence:
 
 
 def equivalent(
-    difference: float, se: float, *, margin: float, df: float = math.inf, alpha: float = 0.05
+    difference: float, se: float, *, margin: float, df: float = math.inf, alpha: float = 0.05, widest: float = 1.0
 ) -> Equivalence:
-    """Test any estimate of rate A - rate B with its standard error and degrees of freedom, such as replication's."""
-    _check(margin, alpha)
+    """Test any estimate of rate A - rate B with its standard error and degrees of freedom, such as replication's.
+
+    `widest` is how far two values can be apart: 1 for rates, infinity for means of any numbers.
+    """
+    _check(margin, alpha, widest)
     if not (se >= 0 and df > 0):
         raise ValueError(f"standard error {se!r} with {df!r} degrees of freedom: expected se >= 0 and df > 0")
     not_inferior, not_superior = _student_tail(difference + margin, se, df), _student_tail(margin - difference, se, df)
@@ -54,9 +57,11 @@ def equivalent(
     return _equivalence(margin, alpha, not_inferior, not_superior, Interval(difference - half, difference + half))
 
 
-def equivalent_by_limits(limits: Callable[[float], Interval], *, margin: float, alpha: float = 0.05) -> Equivalence:
+def equivalent_by_limits(
+    limits: Callable[[float], Interval], *, margin: float, alpha: float = 0.05, widest: float = 1.0
+) -> Equivalence:
     """Test by the limits of rate A - rate B at any confidence, for estimates without a complete standard error."""
-    _check(margin, alpha)
+    _check(margin, alpha, widest)
     not_inferior = _smallest_level(lambda level: limits(1 - 2 * level).low > -margin)
     not_superior = _smallest_level(lambda level: limits(1 - 2 * level).high < margin)
     return _equivalence(margin, alpha, not_inferior, not_superior, limits(1 - 2 * alpha))
@@ -149,8 +154,9 @@ def _equivalence(
     )
 
 
-def _check(margin: float, alpha: float) -> None:
-    if not 0 < margin < 1:
-        raise ValueError(f"margin {margin!r} is not between 0 and 1: it is a difference of rates (0.01 for one in 100)")
+def _check(margin: float, alpha: float, widest: float = 1.0) -> None:
+    if not 0 < margin < widest:
+        rates = ": it is a difference of rates (0.01 for one in 100)" if widest == 1 else ""
+        raise ValueError(f"margin {margin!r} is not between 0 and {widest:g}{rates}")
     if not 0 < alpha < 0.5:
         raise ValueError(f"alpha {alpha!r} is not between 0 and 0.5 (0.05 for 5 %)")

@@ -12,7 +12,14 @@ import numpy as np
 
 from harness.stats.arrays import FloatArray
 from harness.stats.differences import fisher_exact
-from harness.stats.limits import auc_end_limit, bounded_limits, difference_limits, end_limit, share_limits
+from harness.stats.limits import (
+    auc_end_limit,
+    bounded_limits,
+    difference_limits,
+    end_limit,
+    root_mean_square_limits,
+    share_limits,
+)
 from harness.stats.multiplicity import Multiplicity, adjusted
 from harness.stats.rates import Interval, Intervals, wilson
 
@@ -26,7 +33,8 @@ _SMALLEST_P = 1e-12
 
 
 class IntervalKind(StrEnum):
-    """Which limits a statistic gets: those of a share of cases, of another bounded number, or plain Student-t.
+    """Which limits a statistic gets: those of a share of cases, of another bounded number, of a root mean
+    square, or plain Student-t.
 
     A share of independent cases with equal weights gets Wilson's limits.
     """
@@ -34,6 +42,7 @@ class IntervalKind(StrEnum):
     INDEPENDENT = "independent"
     SHARE = "share"
     BOUNDED = "bounded"
+    ROOT = "root"
     PLAIN = "plain"
 
 
@@ -119,6 +128,8 @@ def scale_limits(
             value, se, df,
             cases=scale.cases, units=scale.units, design_effect=scale.design_effect, confidence=confidence,
         )  # fmt: skip
+    if scale.kind is IntervalKind.ROOT:
+        return root_mean_square_limits(value, se, df, confidence=confidence)
     end: FloatArray | float = 0.0
     if scale.classes is not None:
         end = auc_end_limit(*scale.classes, confidence=confidence)

@@ -26,6 +26,7 @@ __all__ = [
     "difference_limits",
     "end_limit",
     "paired_limits",
+    "root_mean_square_limits",
     "share_limits",
     "stretched_wilson",
 ]
@@ -125,6 +126,27 @@ def auc_end_limit(positives: npt.ArrayLike, negatives: npt.ArrayLike, *, confide
         far = (1 - area) * m * n > z * z * area * (1 + more * ((1 - area) / (2 - area) + area / (1 + area)))
         low, high = np.where(far, area, low), np.where(far, high, area)
     return np.asarray(low)
+
+
+def root_mean_square_limits(
+    value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike, *, confidence: float = 0.95
+) -> Intervals:
+    """Limits of a root mean square: its square is taken as a multiple of chi-square with the same relative error.
+
+    That has 2 m^2 / var(m) degrees of freedom (Satterthwaite 1946), of which (z / t)^2 are left because the variance is
+    itself estimated. Without variance both limits are the value.
+    """
+    from scipy.special import chdtri
+
+    v, error, freedom = _floats(value, se, df)
+    known = (error > 0) & np.isfinite(error)
+    tail = (1 - confidence) / 2
+    shrunk = (normal_quantile(confidence) / _t_quantile(np.maximum(freedom, 1.0), confidence)) ** 2
+    # The relative error of the square is twice that of the root.
+    size = np.divide(v, error, out=np.ones_like(v), where=known) ** 2 / 2 * shrunk
+    with np.errstate(divide="ignore", over="ignore"):
+        low, high = (np.where(known, v * np.sqrt(size / chdtri(size, p)), v) for p in (tail, 1 - tail))
+    return Intervals(np.asarray(low), np.asarray(high))
 
 
 def difference_limits(

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from harness.params import Param
 from harness.plugins import Plugin, PluginGroup
+from harness.tasks.boxes import BOXES
 from harness.tasks.label import LABEL
+from harness.tasks.mask import MASK
 from harness.tasks.rank import RANK
 from harness.tasks.score import SCORE
 from harness.tasks.task import (
@@ -39,7 +41,7 @@ __all__ = [
     "task_names",
 ]
 
-TASKS: Mapping[str, Task] = {task.name: task for task in (LABEL, SCORE, RANK, VALUE)}
+TASKS: Mapping[str, Task] = {task.name: task for task in (LABEL, SCORE, RANK, VALUE, MASK, BOXES)}
 
 
 def find_task(name: str) -> Task | None:

@@ -1,6 +1,7 @@
 """The decision on an answer, and its record: the harness decides, never the program."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -78,8 +79,10 @@ class Judge:
         repeated: bool = False,
     ) -> None:
         self._answer = task.answer
+        self._failure = None if type(task).failure is Task.failure else task.failure
         # Calling the method of a task that has none of its own a million times would be slow.
         self._complete = None if type(task).complete is Task.complete else task.complete
+        self._settle = None if type(task).settle is Task.settle else partial(task.settle, rules=rules, params=params)
         self._accepts = task.acceptance(rules, params)
         self._records_expect = task.records_expect
         self._rules = rules
@@ -87,6 +90,15 @@ class Judge:
         self._stratum = stratum
         self._psu = psu
         self._repeated = repeated
+
+    def _without_answer(self, case: Case) -> Answer:
+        if self._failure is None:
+            return REFUSAL
+        try:
+            refused = self._errors is ErrorRule.REFUSE
+            return self._answer(None, case, self._rules) if refused else self._failure(case, self._rules)
+        except AnswerError:  # its truth cannot be read, which the message says already
+            return REFUSAL
 
     def trial(self, case: Case, reply: Reply) -> Trial:
         """The record of one case."""
@@ -96,11 +108,13 @@ class Judge:
         if error is None:
             try:
                 answer = self._answer(reply.raw, case, self._rules)
+                if self._settle is not None:
+                    answer = self._settle(answer)
                 outcome = _OUTCOMES[case.positive][self._accepts(case, answer)]
             except AnswerError as mistake:
                 error, message = ErrorKind.ANSWER, str(mistake)
         if error is not None:
-            answer, outcome = REFUSAL, outcome_of_error(case.positive, self._errors)
+            answer, outcome = self._without_answer(case), outcome_of_error(case.positive, self._errors)
         if not self._records_expect:
             case = replace(case, expect="")
         return record(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from harness.model import Answer, Case
+from harness.model import REFUSAL, Answer, Case
 from harness.params import Param, Value
 from harness.tasks.gallery import Gallery
 
@@ -94,6 +94,19 @@ class DecisionLimits:
         return -self.always
 
 
+class Movement(Protocol):
+    """How a varied input was moved, for tasks whose truth says where something is."""
+
+    def image(self, reference: str, *, outside: int = 0, numbers: bool = False) -> str:
+        """The reference of an image moved like the input: of classes, or of numbers, of which there can be means.
+
+        `outside` is the value of pixels that were not in the original picture.
+        """
+
+    def boxes(self, boxes: Sequence[Sequence[float]]) -> list[list[float]]:
+        """Boxes (x, y, width, height), moved like the input: each is the upright box around it."""
+
+
 class TextColumn(Protocol):
     """A column of texts, each as an index into `labels`, or -1 if a record has none."""
 
@@ -138,6 +151,17 @@ class RecordColumns(Protocol):
         """What is recorded under `pixels` and `boxes`, None for a record without it; a key is there if any has it."""
 
 
+class ComparedRuns(Protocol):
+    """Runs on the same cases, as far as a task has something to say about their comparison."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the runs."""
+
+    def detail(self, name: str) -> list[list[Any]]:
+        """What is recorded under `pixels` or `boxes`, for each run and case; None for a record without it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Elements:
     """What the cases consist of, pixels or objects, each with a score: a curve over them has cases as its units.
@@ -155,6 +179,21 @@ class Elements:
     weight: FloatArray
     # Whether negative elements can be counted: background pixels can, places without an object cannot.
     has_negatives: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class ElementConfusion:
+    """How much of which class was answered with which, by case: one entry for each combination that occurs.
+
+    `truth` and `answer` are places among the labels; an answer of -1 is an error.
+    """
+
+    words: str
+    labels: list[str]
+    case: npt.NDArray[np.intp]
+    truth: npt.NDArray[np.intp]
+    answer: npt.NDArray[np.intp]
+    weight: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +240,8 @@ class Task(ABC):
     expect_is_file: ClassVar[bool] = False
     # Whether `complete` needs no file, so that positive cases can be counted when a test is loaded.
     truth_is_at_hand: ClassVar[bool] = False
+    # Whether `move_truth` moves a truth that says where something is, so that inputs may be rotated.
+    moves_truth: ClassVar[bool] = False
     # Whether records repeat `expect`; a task that records the truth in its own form need not.
     records_expect: ClassVar[bool] = True
     # Whether `case_mistake` checks anything: calling it for a million cases takes time.
@@ -211,12 +252,16 @@ class Task(ABC):
     claims_classes: ClassVar[bool] = True
     # Whether answers are classes too, so that one can be confused with another.
     answers_classes: ClassVar[bool] = False
+    # Whether answers and `expect` are numbers, so that an answer has an error with a size.
+    answers_numbers: ClassVar[bool] = False
     # Keys of [test] that only some tasks have: `tolerance`, `larger_is_better`.
     script_keys: ClassVar[frozenset[str]] = frozenset()
     # Keys of the script's table named after the task; if empty, a script has no such table.
     setting_keys: ClassVar[frozenset[str]] = frozenset()
     # Measures that a run of this task has, besides those of the outcomes.
     measures: ClassVar[tuple[str, ...]] = ()
+    # What the name of a measure means for runs of this task, such as a precision over objects instead of cases.
+    measure_names: ClassVar[Mapping[str, str]] = {}
     example: ClassVar[ExampleScript] = ExampleScript()
 
     @abstractmethod
@@ -250,9 +295,39 @@ class Task(ABC):
         """The case with what its truth says, for tasks whose `positive` follows from it."""
         return case
 
+    def truth_mistake(self, case: Case, rules: TaskRules) -> str | None:
+        """What is wrong with a truth that is a file; only `hate check` asks, because reading all of them takes time."""
+        return None
+
+    def settle(self, answer: Answer, rules: TaskRules, params: Mapping[str, Value]) -> Answer:
+        """The answer with what follows from the decision parameters, if anything that is recorded does."""
+        return answer
+
+    def detail_mistake(self, name: str, detail: Mapping[str, Any]) -> str | None:
+        """What is wrong with what a transcript has under `pixels` or `boxes`, if this task did not write it."""
+        return None
+
+    def failure(self, case: Case, rules: TaskRules) -> Answer:
+        """What is recorded of an error, such as the pixels that were missed: measures then count it as a failure."""
+        return REFUSAL
+
+    def move_truth(self, case: Case, rules: TaskRules, movement: Movement) -> Case:
+        """The case with its truth moved as its input was; a truth that says nothing about places stays as it is."""
+        return case
+
     def elements(self, columns: RecordColumns, rules: TaskRules, params: Mapping[str, Value]) -> Elements | None:
         """The elements that a curve is drawn over; None for a task whose curves are over cases."""
         return None
+
+    def confusion(
+        self, columns: RecordColumns, rules: TaskRules, params: Mapping[str, Value]
+    ) -> ElementConfusion | None:
+        """The classes of the elements and of the answers to them; None for a task that has none."""
+        return None
+
+    def cautions(self, runs: ComparedRuns) -> list[str]:
+        """What must be said when runs are compared, in sentences: about a test that looks right and would be wrong."""
+        return []
 
     def curve(self, columns: RecordColumns, rules: TaskRules, params: Mapping[str, Value]) -> CurveRule:
         """Which recorded scores count in a curve over all thresholds."""

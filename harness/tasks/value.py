@@ -35,7 +35,9 @@ class ValueTask(Task):
     summary = "give a number, which must be within the tolerance"
     checks_cases = True
     claims_classes = False
+    answers_numbers = True
     script_keys = frozenset({"tolerance"})
+    measures = ("mae", "rmse", "bias")
     example = ExampleScript(
         test="tolerance = {absolute = 0.1}    # or relative\n",
         tables={"cases.csv": "id,input,expect\n0001,an input,1.5\n0002,another input,2.5\n"},

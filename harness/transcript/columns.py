@@ -1,7 +1,7 @@
 """A transcript as columns: numpy arrays of numbers and of codes for texts, ready to be compared."""
 
 import gc
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -13,6 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from harness.errors import TranscriptError
 from harness.model import Outcome, Trial, plain_text
+from harness.tasks import find_task
 from harness.transcript.format import MOST_VALUES, Header
 from harness.transcript.read import TranscriptReader, open_transcript
 
@@ -31,6 +32,15 @@ class Coded:
 
     codes: npt.NDArray[np.int32]
     labels: Sequence[str]
+
+    def numbers(self) -> npt.NDArray[np.float64]:
+        """The texts as numbers; NaN for what is not a finite number, or if a record has none."""
+        try:
+            numbers = list(map(float, self.labels))
+        except ValueError:
+            numbers = list(map(_number, self.labels))
+        values = np.array([*numbers, np.nan])[self.codes]
+        return np.where(np.isfinite(values), values, np.nan)
 
 
 @dataclass(frozen=True)
@@ -213,6 +223,8 @@ class _ColumnBuilder:
             self.details.setdefault(name, [None] * len(self.ids)).extend(None if one is UNSET else one for one in own)
 
     def finish(self, reader: TranscriptReader) -> Columns:
+        if self.details:
+            _check_details(self.details, reader)
         fields: dict[str, Any] = {name: np.concatenate([np.empty(0), *p]) for name, p in self.numbers.items()}
         fields.setdefault("rank", np.full(len(self.ids), np.nan))
         absent = Coded(np.full(len(self.ids), -1, np.int32), [])
@@ -228,6 +240,23 @@ class _ColumnBuilder:
             details=self.details,
             **fields,
         )
+
+
+def _check_details(details: Mapping[str, Sequence[Any]], reader: TranscriptReader) -> None:
+    """What a task records must be what it would have written: files come from other people too."""
+    task = find_task(reader.header.test.task)
+    for name, records in details.items() if task is not None else ():
+        for line, detail in enumerate(records, 2):
+            text = None if task is None or detail is None else task.detail_mistake(name, detail)
+            if text:
+                raise TranscriptError(f"{reader.name}:{line}: {name}: {text}")
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan
 
 
 def _by_name(mappings: Sequence[dict[str, Any]], kinds: Iterable[tuple[str, ...]], name: str) -> list[Any]:

@@ -109,7 +109,7 @@ class Header(Struct, frozen=True):
     limit: int | UnsetType = UNSET
     # Which fold of the training part was left out.
     train: dict[str, int] | UnsetType = UNSET
-    # Which part of the test was run, if not all of it: `limit`, `without_fold`.
+    # Which part of the test was run, if not all of it: `limit`, `without_fold`, `vary` (false for the originals alone).
     extent: dict[str, Any] | UnsetType = UNSET
     # Other packages that were involved.
     plugins: list[PluginInfo] | UnsetType = UNSET
@@ -196,7 +196,7 @@ class End(Struct, frozen=True):
 def differences(ours: Header, theirs: Header) -> list[str]:
     """Why two headers are not of the same run: test, algorithm, interface, parameters or extent differ."""
     found = []
-    for key in ("test", "algorithm", "interface", "params", "repeat", "limit", "train", "plugins"):
+    for key in ("test", "algorithm", "interface", "params", "repeat", "limit", "vary", "train", "plugins"):
         mine, other = (_comparable(header, key) for header in (ours, theirs))
         if mine != other:
             found.append(f"{key} ({_first_difference(mine, other)})")
@@ -205,10 +205,10 @@ def differences(ours: Header, theirs: Header) -> list[str]:
 
 def _comparable(header: Header, key: str) -> Any:
     """A part of a header; a limit above the number of cases does not count."""
-    if key == "limit":
-        return header.part.get("limit")
+    if key in ("limit", "vary"):
+        return header.part.get(key)
     if key == "train":
-        return {name: value for name, value in header.part.items() if name != "limit"} or None
+        return {name: value for name, value in header.part.items() if name not in ("limit", "vary")} or None
     return _plain(getattr(header, key))
 
 

@@ -15,6 +15,8 @@ from harness.measures import MEASURES, Measure, Reads, Runs, find_measure, goals
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.sample import make_sample
 from harness.stats.replication.statistic import SmoothFormula, Statistic
+from tests.boxes import random_scenes, records_of
+from tests.comparing.numbers import numbers
 from tests.comparing.score_runs import World
 from tests.comparing.transcripts import aligned, transcript
 from tests.workshop import Workshop
@@ -110,10 +112,20 @@ def test_every_measure_says_what_it_is(shop: Workshop) -> None:
     assert [measure.name for measure in MEASURES.values()] == list(MEASURES)
     assert len({measure.words for measure in MEASURES.values()}) == len(MEASURES)
     worse = {name for name, measure in MEASURES.items() if not measure.larger_is_better}
-    assert worse == {"fpr", "fnr", "eer", "seconds", "memory"}
+    errors = {"fpr", "fnr", "eer", "mae", "rmse", "bias", "fppi", "missed", "spurious", "pixel_fpr"}
+    assert worse == errors | {"seconds", "memory"}
     sample = make_sample(world.n, strata=world.stratum, units=world.unit)
+    truth = np.linspace(1, 9, world.n)
+    of_numbers = aligned(numbers(shop.folder / "b.jsonl", truth, truth + world.scores(0)))
+    records = records_of(random_scenes(1, images=world.n))
+    of_boxes = aligned(transcript(shop.folder / "c.jsonl", [True] * world.n, test={"task": "boxes"}, boxes=records))
+    classes = [[1, 0, 4], [0, 0, 9]]
+    pixels = [{"TP": n, "TN": 9, "FP": 3, "FN": 4, "confusion": [[1, 1, n], *classes]} for n in range(world.n)]
+    of_pixels = aligned(transcript(shop.folder / "d.jsonl", [True] * world.n, test={"task": "mask"}, pixels=pixels))
+    special = {Reads.NUMBERS: of_numbers, Reads.BOXES: of_boxes, Reads.PIXELS: of_pixels}
     for measure in MEASURES.values():
-        one = make_estimates(sample, measure.statistic(runs, [(0, None)])).one(0)
+        of = special.get(measure.reads, runs)
+        one = make_estimates(sample, measure.statistic(of, [(0, None)])).one(0)
         assert measure.bounds[0] <= one.value <= measure.bounds[1]
         assert measure.better(0.3, 0.2) is measure.larger_is_better
         if measure.of_totals is not None:

@@ -73,9 +73,17 @@ def of_runs(name: str, runs: AlignedRuns, *places: int) -> Statistic:
     return find_measure(name).statistic(runs, [(place, None) for place in places])
 
 
+OF_NUMBERS = ("seconds", "memory", "mae", "rmse", "bias")
+OF_PIXELS = ("iou", "dice", "miou", "pixel_tpr", "pixel_fpr", "pixel_precision", "pixel_f1")
+OF_BOXES = (
+    "ap", "ap50", "ap75", "ap_small", "ap_medium", "ap_large", "froc", "fppi", "missed", "spurious",
+    "object_recall", "object_precision", "object_f1",
+)  # fmt: skip
+
+
 def test_the_command_offers_all_measures() -> None:
     """Measures of curves and of outcomes, each once; help and completion read the registry."""
-    assert {*STATISTICS, "seconds", "memory"} == set(MEASURES)
+    assert {*STATISTICS, *OF_NUMBERS, *OF_PIXELS, *OF_BOXES} == set(MEASURES)
     (option,) = [param for param in compare_command.params if param.name == "statistic"]
     assert isinstance(option, click.Option)
     assert all(name in (option.help or "") for name in MEASURES)

@@ -101,7 +101,7 @@ MISTAKES = [
     ([label(0, True), label(1, False, actual="9", score=None), label(2, True, score=None)], {}, "'c1' and 1 more"),
     ([label(0, True)], {}, "no negative case"),
     ([label(0, False)], {}, "no positive case"),
-    ([label(0, True), label(1, False)], {"task": "mask"}, "task 'mask' is not known here"),
+    ([label(0, True), label(1, False)], {"task": "melody"}, "task 'melody' is not known here"),
 ]
 
 

@@ -129,6 +129,7 @@ class RecordedAnswer:
 
     def __init__(self, case: Case, answer: Answer) -> None:
         self.expect, self.actual, self.score, self.rank = case.expect, answer.actual, answer.score, answer.rank
+        self.pixels = self.boxes = None
 
 
 @given(

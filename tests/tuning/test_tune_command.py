@@ -204,7 +204,7 @@ def test_runs_are_cached(nearest: Workshop) -> None:
     ("words", "message"),
     [
         (["--param", "threshold=0,1", "--goal", "auc"], "leave out --param threshold"),
-        (["--param", "bias=0", "--goal", "speed"], "--goal speed: no such measure; known: auc, balanced,"),
+        (["--param", "bias=0", "--goal", "speed"], "--goal speed: no such measure; known: ap, ap50, ap75,"),
         (["--param", "bias=0", "--goal", "seconds"], "--goal seconds: not a goal; choose from rate, tpr,"),
         (["--param", "bios=0"], "did you mean 'bias'?"),
         (["--param", "bias=0", "--folds", "1"], "--folds"),

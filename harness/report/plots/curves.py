@@ -200,8 +200,9 @@ def plot_pr(curves: Sequence[Curve], path: Path, *, axes: str = "linear") -> Non
             sheet.plot(recall[part], precision[part], drawstyle="steps-pre", label=text, **look)
             if last < len(recall):
                 sheet.plot(recall[last - 1 :], precision[last - 1 :], drawstyle="steps-pre", **thin(number))
-        chance = curves[0].positives / (curves[0].positives + curves[0].negatives)
-        sheet.axhline(chance, color=GREY, linewidth=0.6, zorder=0)
+        if curves[0].has_negatives:
+            chance = curves[0].positives / (curves[0].positives + curves[0].negatives)
+            sheet.axhline(chance, color=GREY, linewidth=0.6, zorder=0)
         sheet.set(xlim=(0, 1), ylim=(0, 1.005), xlabel="recall", ylabel="precision")
         _legend(sheet, len(curves), axes, "lower left")
 

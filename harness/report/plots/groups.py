@@ -1,13 +1,14 @@
 """Runs by group: how each run does as a property of the inputs changes, with error bars."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.analysis.breakdown import Breakdown
 from harness.measures import Measure
 from harness.report.numbers import percent
-from harness.report.plots.canvas import COLOURS, GREY, WIDTH, picture
+from harness.report.plots.canvas import COLOURS, DASHES, GREY, WIDTH, picture
 from harness.report.text import safe, shortened
 from harness.stats.estimate import Estimate
 
@@ -24,6 +25,10 @@ MOST_PAIRS = 6
 ROW = 56
 # Inches that a group needs, and the margins.
 GROUP, MARGINS = 0.26, 0.8
+# Values that are marked on a scale, if they are no closer than that.
+MOST_TICKS = 24
+# How many steps of runs side by side a scale has.
+NARROW = 30
 
 
 def plot_groups(
@@ -47,6 +52,9 @@ def plot_groups(
 
 
 def _groups(by: Breakdown, sheet: "Axes", width: float) -> None:
+    if by.positions is not None:
+        _scale(by, by.positions, sheet)
+        return
     labels = [shortened(group.label) for group in by.groups]
     # Seven letters of a label fit into a third of an inch.
     slanted = max(map(len, labels)) * len(labels) > 14 * (width - MARGINS)
@@ -56,10 +64,30 @@ def _groups(by: Breakdown, sheet: "Axes", width: float) -> None:
     sheet.set_xlim(-0.6, len(labels) - 0.4)
 
 
+def _scale(by: Breakdown, positions: Sequence[float], sheet: "Axes") -> None:
+    """A number has a scale; its values are marked if there is room for them."""
+    from matplotlib.ticker import NullLocator
+
+    span = max(positions) - min(positions)
+    if min(b - a for a, b in pairwise(sorted(positions))) >= span / MOST_TICKS:
+        sheet.set_xticks(positions, [shortened(group.label) for group in by.groups])
+        sheet.xaxis.set_minor_locator(NullLocator())
+    sheet.set_xlabel(safe(by.column))
+    sheet.set_xlim(min(positions) - 0.04 * span, max(positions) + 0.04 * span)
+
+
+def _places(by: Breakdown) -> tuple[list[float], float]:
+    """Where the groups are drawn, and how far two of them are apart."""
+    if by.positions is None:
+        return [float(place) for place in range(len(by.groups))], 1.0
+    # Runs are side by side, but lines over a scale should hardly show it.
+    return by.positions, (max(by.positions) - min(by.positions)) / NARROW
+
+
 def _values(by: Breakdown, names: Sequence[str], measure: Measure, sheet: "Axes") -> None:
     for number, name in enumerate(names):
         column = [group.runs[number] for group in by.groups]
-        _series(sheet, column, _offset(number, len(names)), number, shortened(name))
+        _series(sheet, _shifted(by, number, len(names)), column, number, shortened(name), joined=_is_scale(by))
     sheet.set_ylabel(safe(measure.words))
     _legend(sheet)
 
@@ -72,26 +100,41 @@ def _gaps(
         column = [group.pairs[number] for group in by.groups]
         # A pair does not share the style of either run.
         look = BLACK if len(pairs) == 1 else len(names) + number
-        _series(sheet, column, _offset(number, len(pairs)), look, f"{shortened(names[a])} − {shortened(names[b])}")
+        label = f"{shortened(names[a])} − {shortened(names[b])}"
+        _series(sheet, _shifted(by, number, len(pairs)), column, look, label, joined=_is_scale(by))
     sheet.set_ylabel(f"difference, {percent(confidence)} interval")
     _legend(sheet)
 
 
-def _offset(number: int, count: int) -> float:
+def _is_scale(by: Breakdown) -> bool:
+    return by.positions is not None
+
+
+def _shifted(by: Breakdown, number: int, count: int) -> list[float]:
     """Side by side, so that error bars do not overlap."""
-    return (number - (count - 1) / 2) * min(0.2, 0.75 / count)
+    places, apart = _places(by)
+    offset = (number - (count - 1) / 2) * min(0.2, 0.75 / count) * apart
+    return [place + offset for place in places]
 
 
-def _series(sheet: "Axes", column: Sequence[Estimate | None], offset: float, look: int, label: str) -> None:
-    known = [(place, one) for place, one in enumerate(column) if one is not None]
+def _series(
+    sheet: "Axes",
+    places: Sequence[float],
+    column: Sequence[Estimate | None],
+    look: int,
+    label: str,
+    *,
+    joined: bool,
+) -> None:
+    known = [(place, one) for place, one in zip(places, column, strict=True) if one is not None]
     limits = [(one.value, one.value) if one.interval is None else (one.interval.low, one.interval.high)
               for _, one in known]  # fmt: skip
     below = [max(one.value - low, 0.0) for (_, one), (low, _) in zip(known, limits, strict=True)]
     above = [max(high - one.value, 0.0) for (_, one), (_, high) in zip(known, limits, strict=True)]
     sheet.errorbar(
-        [place + offset for place, _ in known], [one.value for _, one in known], yerr=[below, above], label=label,
-        color=COLOURS[look % len(COLOURS)], marker=MARKERS[look % len(MARKERS)], markersize=3.2, linestyle="none",
-        elinewidth=0.9, capsize=1.6,
+        [place for place, _ in known], [one.value for _, one in known], yerr=[below, above], label=label,
+        color=COLOURS[look % len(COLOURS)], marker=MARKERS[look % len(MARKERS)], markersize=3.2,
+        linestyle=DASHES[look % len(DASHES)] if joined else "none", linewidth=0.9, elinewidth=0.9, capsize=1.6,
     )  # fmt: skip
 
 

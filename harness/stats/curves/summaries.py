@@ -38,6 +38,8 @@ __all__ = [
     "influence",
     "summary_difference",
     "summary_estimate",
+    "summary_of_weights",
+    "summary_slopes",
     "summary_statistic",
     "with_weights_of",
 ]
@@ -199,11 +201,17 @@ def _independent(cases: ScoredCases) -> Sample:
 def _curve(
     summary: CurveSummary, cases: ScoredCases, inside: BoolArray | None, order: Order
 ) -> Callable[[FloatArray], float]:
+    of_weights = summary_of_weights(summary, cases, order)
+    return of_weights if inside is None else lambda weights: of_weights(weights * inside)
+
+
+def summary_of_weights(summary: CurveSummary, cases: ScoredCases, order: Order) -> Callable[[FloatArray], float]:
+    """A summary as a function of the weights of the cases, whose sort is `order`; NaN if a class has no weight."""
     require_both(cases)
     hit = cases.positive[order.cases]
 
     def of_weights(weights: FloatArray) -> float:
-        w = (weights if inside is None else weights * inside)[order.cases]
+        w = weights[order.cases]
         tp = np.cumsum(np.where(hit, w, 0.0))[order.ends]
         fp = np.cumsum(np.where(hit, 0.0, w))[order.ends]
         if not (tp[-1] > 0 and fp[-1] > 0):
@@ -219,7 +227,13 @@ def _linear(summary: CurveSummary, cells: Sequence[Cell], orders: Sequence[Order
     columns = []
     for (cases, inside), order in zip(cells, orders, strict=True):
         counted = weights if inside is None else weights * inside
-        deviations = influence(summary.linear or "", replace(cases, weights=counted), order).deviations
-        totals = np.where(cases.positive, counted @ cases.positive, counted @ ~cases.positive)
-        columns.append((deviations if inside is None else deviations * inside) / totals)
+        slopes = summary_slopes(summary, cases, order, counted)
+        columns.append(slopes if inside is None else slopes * inside)
     return np.stack(columns, axis=1)
+
+
+def summary_slopes(summary: CurveSummary, cases: ScoredCases, order: Order, weights: FloatArray) -> FloatArray:
+    """What each case adds per unit of weight to a summary, to first order."""
+    deviations = influence(summary.linear or "", replace(cases, weights=weights), order).deviations
+    totals = np.where(cases.positive, weights @ cases.positive, weights @ ~cases.positive)
+    return np.asarray(deviations / totals)

@@ -17,6 +17,7 @@ from harness.stats.multiplicity import max_t
 from harness.stats.paired import mcnemar_all
 from harness.stats.rates import Interval, Intervals
 from harness.stats.replication.evidence import ROUNDING
+from harness.stats.sign_flip import EXCHANGES, SignFlip
 
 if TYPE_CHECKING:
     from harness.stats.replication.estimates import Estimates
@@ -25,6 +26,9 @@ __all__ = ["Contrasts", "SimultaneousTest", "none_if_nan"]
 
 # With more pairs than this, exact tests of each are left out: nobody reads so many.
 _MAX_FLIPPED_PAIRS = 66
+# Signs that are drawn for exchange tests of all pairs together, which takes about a second; fewer flips per pair than
+# this would say too little.
+_MOST_SIGNS, _LEAST_FLIPS = 200_000_000, 999
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +82,15 @@ class Contrasts:
                 estimates[k] = replace(estimates[k], p_adjusted=none_if_nan(p), interval=interval)
         return estimates
 
+    def exchanges(self) -> list[SignFlip | None]:
+        """Randomisation tests over units, of any number of totals; None if there are too many units and pairs."""
+        signs = max(self.of.evidence.sample.units * len(self.i), 1)
+        flips, seed = min(EXCHANGES, _MOST_SIGNS // signs), self.of.replication.seed
+        if flips < _LEAST_FLIPS or len(self.i) > _MAX_FLIPPED_PAIRS:
+            return [None] * len(self.i)
+        pairs = zip(self.i.tolist(), self.j.tolist(), strict=True)
+        return [self.of.evidence.exchange(i, j, flips=flips, rng=np.random.default_rng(seed)) for i, j in pairs]
+
     def max_t(self, df: float | None = None) -> SimultaneousTest:
         """P-values and confidences by the largest t of all pairs: see `Estimates.max_t`."""
         level, pairs = self.of.replication.confidence, len(self.i)
@@ -94,7 +107,7 @@ class Contrasts:
 
     def p_by_limits(self, k: int) -> float:
         """The p-value that matches a contrast's limits, for members of which one or both do not vary."""
-        if self.of.evidence.statistic.kind is IntervalKind.PLAIN:
+        if self.of.evidence.statistic.kind in (IntervalKind.PLAIN, IntervalKind.ROOT):
             return np.nan
         se, df = np.zeros(1), self.of.df()[self.i[[k]]]
         return p_of_limits(lambda confidence: self._one(k)._interval(se, df, confidence))
@@ -119,7 +132,7 @@ class Contrasts:
 
     @cached_property
     def _sign_flips(self) -> list[float | None]:
-        """Exact p-values over units, for differences of shares of the same cases."""
+        """Exact p-values over units, for differences of shares and means of the same cases."""
         if len(self.i) > _MAX_FLIPPED_PAIRS:
             return [None] * len(self.i)
         return [self._sign_flip(k) for k in range(len(self.i))]

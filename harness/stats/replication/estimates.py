@@ -27,6 +27,7 @@ from harness.stats.replication.statistic import (
     replicate_estimates,
     require_values,
 )
+from harness.stats.sign_flip import SignFlip
 
 __all__ = ["Estimates", "make_estimate", "make_estimates"]
 
@@ -141,6 +142,10 @@ class Estimates:
         """
         return self._pairs(first, second).max_t(df)
 
+    def exchanges(self, first: Numbers, second: Numbers) -> list[SignFlip | None]:
+        """Tests of differences by exchanging the two members within units, exact or at random."""
+        return self._pairs(first, second).exchanges()
+
     def p_by_limits(self, first: int, second: int) -> float:
         """The p-value that matches a difference's limits, for members of which one or both do not vary."""
         return self._pairs([first], [second]).p_by_limits(0)
@@ -241,17 +246,33 @@ class Estimates:
         return Contrasts(self, np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp))
 
     def _singles(self, members: Sequence[int]) -> list[Estimate]:
-        df, limits, i = self.df(), self.limits, np.asarray(members, dtype=np.intp)
+        df, i = self.df(), np.asarray(members, dtype=np.intp)
+        limits = self._own_limits(self.replication.confidence)
+        moved = self.evidence.excess is not None
         effects, iccs = self.evidence.design_effects(self.se[i] ** 2, i), self.evidence.intraclass(i)
         return [
             Estimate(
                 float(self.values[k]), float(self.se[k]), float(df[k]),
                 Interval(float(limits.low[k]), float(limits.high[k])) if df[k] >= 1 else None,
                 design_effect=none_if_nan(float(effect)), icc=none_if_nan(float(icc)),
+                limits=partial(self._limits_of, int(k)) if moved else None,
                 **self.shared(self.evidence.scale.of(int(k))),
             )
             for k, effect, icc in zip(i, effects, iccs, strict=True)
         ]  # fmt: skip
+
+    def _own_limits(self, confidence: float) -> Intervals:
+        """The limits of members by themselves: the lower one allows for what an optimistic statistic has too much."""
+        evidence, errors = self.evidence, (self.se, self.df(), confidence)
+        plain = scale_limits(evidence.scale, self.values, *errors)
+        if evidence.excess is None:
+            return plain
+        lowered = scale_limits(evidence.scale, self.values - evidence.excess, *errors)
+        return Intervals(np.minimum(lowered.low, plain.low), plain.high)
+
+    def _limits_of(self, member: int, confidence: float) -> Interval:
+        limits = self._own_limits(confidence)
+        return Interval(float(limits.low[member]), float(limits.high[member]))
 
 
 def _centred(sample: Sample, units: FloatArray) -> FloatArray:

@@ -55,6 +55,14 @@ class TotalsStatistic(ABC):
         """Totals (..., c) to the members (..., m)."""
 
     @abstractmethod
+    def member_columns(self, member: int) -> list[int]:
+        """The columns that one member depends on; another member's are in the same order."""
+
+    @abstractmethod
+    def member(self, totals: FloatArray) -> FloatArray:
+        """Totals (..., k) of one member's columns to its value (...)."""
+
+    @abstractmethod
     def derivative(self, totals: FloatArray, values: FloatArray) -> FloatArray:
         """How the members at totals (c,) change along values (..., c): (..., m)."""
 
@@ -71,6 +79,14 @@ class Total(TotalsStatistic):
     def combine(self, totals: FloatArray) -> FloatArray:
         """The totals themselves."""
         return totals
+
+    def member_columns(self, member: int) -> list[int]:
+        """Its own."""
+        return [member]
+
+    def member(self, totals: FloatArray) -> FloatArray:
+        """The total itself."""
+        return totals[..., 0]
 
     def derivative(self, totals: FloatArray, values: FloatArray) -> FloatArray:
         """The values themselves."""
@@ -102,6 +118,16 @@ class Ratio(TotalsStatistic):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(totals[..., : self.members] / totals[..., self.members :])
 
+    def member_columns(self, member: int) -> list[int]:
+        """Its numerator, and its denominator or that of all."""
+        shared = self.columns.shape[1] == self.members + 1
+        return [member, self.members if shared else self.members + member]
+
+    def member(self, totals: FloatArray) -> FloatArray:
+        """NaN if the denominator is zero."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(totals[..., 0] / totals[..., 1])
+
     def derivative(self, totals: FloatArray, values: FloatArray) -> FloatArray:
         """The derivative of x / y: (dx - dy x / y) / y."""
         rates, denominators = self.combine(totals), totals[self.members :]
@@ -110,10 +136,19 @@ class Ratio(TotalsStatistic):
 
 @dataclass(frozen=True, eq=False)
 class SmoothFormula(TotalsStatistic):
-    """A formula of arithmetic, roots and logarithms over `parts` totals per member: it takes (..., parts)."""
+    """A formula of arithmetic, roots and logarithms over `parts` totals per member: it takes (..., parts).
+
+    `root`: it is the root of a mean of squares, which has limits of its own.
+    """
 
     formula: Formula = lambda totals: totals[..., 0]
     parts: int = 1
+    root: bool = False
+
+    @property
+    def kind(self) -> IntervalKind:
+        """Roots of mean squares get their own limits."""
+        return IntervalKind.ROOT if self.root else super().kind
 
     @property
     def size(self) -> int:
@@ -124,6 +159,15 @@ class SmoothFormula(TotalsStatistic):
         """NaN if the formula has no value."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self.formula(self._by_member(totals)), dtype=np.float64)
+
+    def member_columns(self, member: int) -> list[int]:
+        """As many as the formula takes."""
+        return list(range(member * self.parts, (member + 1) * self.parts))
+
+    def member(self, totals: FloatArray) -> FloatArray:
+        """NaN if the formula has no value."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.formula(totals), dtype=np.float64)
 
     def derivative(self, totals: FloatArray, values: FloatArray) -> FloatArray:
         """By a complex step, exact to rounding: Squire and Trapp (1998)."""
@@ -146,7 +190,8 @@ class WeightsStatistic:
     `linear` gives what each case adds per unit of weight to the members, to first order (cases, m), for given weights;
     `linear_first` if that is better than replicates even with strata. `smooth`: it changes little if one case is left
     out; the point where a curve meets a line is not smooth, nor is a median, and the delete-one jackknife is wrong for
-    them. `classes`: which cases are positive, for statistics of both classes.
+    them. `classes`: which cases are positive, for statistics of both classes. `optimistic`: it is too large on average,
+    the more so the fewer units there are, because it chooses the best of something; the lower limit allows for that.
     """
 
     function: Callable[[FloatArray], float | FloatArray]
@@ -157,6 +202,7 @@ class WeightsStatistic:
     smooth: bool = True
     counted: FloatArray | None = None
     classes: BoolArray | None = None
+    optimistic: bool = False
     # Its name in messages.
     words: str = "this statistic"
 

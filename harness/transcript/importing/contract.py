@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -39,6 +40,9 @@ class ImportedAnswer(Struct, frozen=True):
     seconds: float | None = None
     repeat: int = 1
     columns: Mapping[str, Any] = {}
+    # What a task records of boxes and pixels, for formats that the harness judges itself.
+    boxes: dict[str, Any] | None = None
+    pixels: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,12 @@ class ImportOptions(OptionSet):
         "--positive-label", default=None, metavar="LABEL",
         help="Predictions: the class to detect; all others are negative.",
     )  # fmt: skip
+    truth: Path | None = option(
+        "--truth", default=None, metavar="FILE", help="COCO: the file of the truth, with images and annotations."
+    )
+    kind: str = option(
+        "--as", default="boxes", choices=("boxes", "mask"), help="COCO: judge boxes, or the pixels of segmentations."
+    )
     stratum: str | None = _column("--stratum", "Groups that are fixed; separate several with commas.")
     psu: str | None = _column("--psu", "Groups that were drawn: subjects, documents, repositories.")
     test: str | None = option("--test", default=None, metavar="NAME", help="Name of the test; by default, of the task.")
@@ -156,8 +166,8 @@ class Reader:
     """An importer: it reads the files of one tool.
 
     `what` describes such a file in messages, such as "a log of inspect_ai"; `sniff` recognises it by its content, never
-    by its name. `takes_columns`: whether users may say which column holds what. A tool that writes several kinds of
-    files has a reader with the same name for each.
+    by its name. `takes_columns`: whether users may say which column holds what. `takes_truth`: whether the truth is in
+    a file of its own. A tool that writes several kinds of files has a reader with the same name for each.
     """
 
     name: str
@@ -165,3 +175,4 @@ class Reader:
     sniff: Callable[[ForeignFile], bool]
     read: Callable[[ForeignFile, ImportOptions], Sequence[ImportedRun]]
     takes_columns: bool = False
+    takes_truth: bool = False

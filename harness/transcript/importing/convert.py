@@ -41,6 +41,9 @@ def convert(imported: ImportedRun, options: ImportOptions) -> ImportedTranscript
     ordered = _ordered(results)
     repeats = max(Counter(result.id for result in results).values())
     trials = list(RecordMaker(rule, values, design, repeated=repeats > 1).trials(ordered))
+    task = find_task(imported.task)
+    if task is not None and not task.records_expect:
+        trials = [structs.replace(trial, expect=UNSET) for trial in trials]
     missing = f"incomplete: {imported.missing}" if imported.missing else ""
     notes = [note for note in (*imported.notes, missing, rule.note) if note]
     header = transcript_header(replace(imported, results=ordered), options, rule, design, repeats)

@@ -107,13 +107,14 @@ class RecordMaker:
         case = Case(result.id, None, result.expect, result.positive, result.truth, self._columns(result))
         error, message = self._error(result)
         values = self._values.of_result(result)
+        details: dict[str, Any] = {"boxes": result.boxes, "pixels": result.pixels}
         if error is not None:
-            outcome, answer = outcome_of_error(result.positive), Answer(values=values)
+            outcome, answer = outcome_of_error(result.positive), Answer(values=values, **details)
         else:
             accepted = self._rule.success(result) == result.positive
             outcome = Outcome.of(positive=result.positive, accepted=accepted)
             actual = result.answers.get(self._rule.metric, result.actual)
-            answer = Answer(actual, self._score(result), values=values)
+            answer = Answer(actual, self._score(result), values=values, **details)
         return record(case, answer, outcome, error, message, result.seconds, None, repeat, stratum, psu)
 
     def _error(self, result: ImportedAnswer) -> tuple[ErrorKind | None, str]:

@@ -1,0 +1,133 @@
+"""Numbers: the error of each answer over its truth, and the agreement of two runs as Bland and Altman draw it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.analysis.rate import RunMeasures
+from harness.analysis.value_errors import Agreement, ErrorsOverTruth, errors_over_truth
+from harness.errors import UsageError
+from harness.report.numbers import percent
+from harness.report.plots.canvas import COLOURS, GREY, picture
+from harness.report.text import shortened
+from harness.stats.arrays import FloatArray
+from harness.stats.estimate import Estimate
+from harness.stats.replication.method import Replication
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# More runs than this would not fit on a page.
+MOST_RUNS = 4
+# More points than this are drawn as an image, even in a file of lines: it would be huge.
+MOST_SHAPES = 2000
+# Letters of a name beside an axis.
+LONGEST = 18
+POINT, LINE, BLACK = COLOURS[0], COLOURS[1], COLOURS[6]
+
+
+def plot_errors(runs: Sequence[RunMeasures], replication: Replication, path: Path) -> None:
+    """The error of every answer over the truth, a panel for each run, with the mean error in bins of the truth."""
+    if not runs[0].aligned.has_numbers:
+        raise UsageError("plot: there are no groups to draw; rate with by=COLUMN")
+    if len(runs) > MOST_RUNS:
+        raise UsageError(f"--plot: {len(runs)} transcripts; the errors of up to {MOST_RUNS} are drawn")
+    _draw_errors([errors_over_truth(run.aligned, run.sampling, replication) for run in runs], replication, path)
+
+
+def _draw_errors(runs: Sequence[ErrorsOverTruth], replication: Replication, path: Path) -> None:
+    with picture(path, height=1.0 + 1.9 * len(runs)) as (figure, whole):
+        whole.remove()
+        sheets = figure.subplots(len(runs), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+        for sheet, run in zip(sheets, runs, strict=True):
+            # All points first: the panels share their axes.
+            _points(sheet, run.truth, run.errors)
+        for sheet, run in zip(sheets, runs, strict=True):
+            _errors(sheet, run, replication.confidence)
+            who = "" if len(runs) == 1 else f"{shortened(run.name, LONGEST)}\n"
+            sheet.set_ylabel(f"{who}answer − truth")
+        sheets[-1].set_xlabel("truth")
+
+
+def _errors(sheet: "Axes", run: ErrorsOverTruth, confidence: float) -> None:
+    sheet.axhline(0, color=GREY, linewidth=0.8)
+    if run.tolerance and run.truth.size:
+        _tolerance(sheet, run)
+    if run.bias is not None:
+        _level(sheet, run.bias, LINE, "-", f"bias {_text(run.bias)}")
+    if run.bins:
+        _bins(sheet, run, f"mean error, {percent(confidence)} interval")
+    _legend(sheet)
+
+
+def _tolerance(sheet: "Axes", run: ErrorsOverTruth) -> None:
+    """How far off an answer may be: the same everywhere, or a share of the truth."""
+    ends = sorted({float(run.truth.min()), float(run.truth.max()), 0.0} if run.relative else {0.0})
+    ends = [end for end in ends if run.truth.min() <= end <= run.truth.max()]
+    shown = sheet.get_ylim()
+    for sign in (1, -1):
+        label = f"tolerance {run.tolerance:g}" if sign > 0 else None
+        if run.relative:
+            reach = [sign * (run.tolerance or 0.0) * abs(end) for end in ends]
+            sheet.plot(ends, reach, color=GREY, linestyle=(0, (4, 2)), linewidth=0.8, label=label)
+        else:
+            level = sign * (run.tolerance or 0.0)
+            sheet.axhline(level, color=GREY, linestyle=(0, (4, 2)), linewidth=0.8, label=label)
+    if run.relative:
+        # Far from 0 it would leave little room for the errors.
+        sheet.set_ylim(shown)
+
+
+def _bins(sheet: "Axes", run: ErrorsOverTruth, label: str) -> None:
+    limits = [_limits(one.bias) for one in run.bins]
+    values = [one.bias.value for one in run.bins]
+    below = [max(value - low, 0.0) for value, (low, _) in zip(values, limits, strict=True)]
+    above = [max(high - value, 0.0) for value, (_, high) in zip(values, limits, strict=True)]
+    sheet.errorbar(
+        [one.truth for one in run.bins], values, yerr=[below, above], label=label, color=BLACK, marker="s",
+        markersize=2.8, linestyle="none", elinewidth=0.9, capsize=1.6,
+    )  # fmt: skip
+
+
+def plot_agreement(found: Agreement, confidence: float, path: Path) -> None:
+    """The difference of two answers over their mean, with the mean difference and the limits of agreement."""
+    a, b = (shortened(name, LONGEST) for name in found.names)
+    with picture(path, height=3.0) as (_, sheet):
+        _points(sheet, found.means, found.differences)
+        sheet.axhline(0, color=GREY, linewidth=0.8)
+        _level(sheet, found.bias, LINE, "-", f"mean difference {_text(found.bias)}")
+        limits = f"limits of agreement {_text(found.low)} and {_text(found.high)}"
+        _level(sheet, found.low, BLACK, (0, (5, 1.5)), limits)
+        _level(sheet, found.high, BLACK, (0, (5, 1.5)), None)
+        sheet.set(xlabel="mean of both answers", ylabel=f"{a}\n− {b}" if len(a + b) > LONGEST else f"{a} − {b}")
+        _legend(sheet, columns=1, title=f"shaded: {percent(confidence)} intervals")
+
+
+def _points(sheet: "Axes", x: FloatArray, y: FloatArray) -> None:
+    many = x.size > MOST_SHAPES
+    alpha = 0.6 if x.size <= 200 else 0.35 if not many else max(0.12, 700 / x.size)
+    sheet.scatter(x, y, s=5 if many else 8, color=POINT, alpha=alpha, linewidths=0, rasterized=many)
+
+
+def _level(sheet: "Axes", one: Estimate, colour: str, dashes: Any, label: str | None) -> None:
+    """A line at an estimate, with its interval shaded."""
+    low, high = _limits(one)
+    sheet.axhspan(low, high, color=colour, alpha=0.15, linewidth=0)
+    sheet.axhline(one.value, color=colour, linestyle=dashes, linewidth=1.1, label=label)
+
+
+def _limits(one: Estimate) -> tuple[float, float]:
+    return (one.value, one.value) if one.interval is None else (one.interval.low, one.interval.high)
+
+
+def _text(one: Estimate) -> str:
+    return f"{one.value:.3g}".replace("-", "−")
+
+
+def _legend(sheet: "Axes", *, columns: int = 2, title: str | None = None) -> None:
+    """Above the axes, where it hides nothing."""
+    if not sheet.get_legend_handles_labels()[1]:
+        return
+    sheet.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, handlelength=1.8, handletextpad=0.4,
+                 columnspacing=1.0, borderaxespad=0.2, title=title, alignment="left", title_fontsize=6.5)  # fmt: skip
+    sheet.grid(visible=False, axis="x")

@@ -1,0 +1,158 @@
+"""Average precision of detections as COCO defines it, as a function of the weights of the cases.
+
+For a class and a level of overlap, the precision at a recall is the best precision at that recall or a higher one, and
+the average is over the recalls 0, 0.01 ... 1. The mean over levels and classes is taken; a class without objects does
+not count. Detections are sorted and matched once: a replicate with other weights only adds them up again.
+
+The linear form is that of the average over all recalls, not only 101 of them. It is A = sum over hits i of w_i E_i / N,
+with N the weight of all objects and E_i the best precision P_j = T_j / (T_j + F_j) at or after i, reached at j(i).
+Where a best precision is reached does not matter to first order, so that
+
+    N dA/dw_c = sum over own hits of E_i - n_c A + sum over hits i of w_i dP_j(i)/dw_c,
+    dP_j/dw_c = (t_c (1 - P_j) - f_c P_j) / (T_j + F_j),
+
+where t_c and f_c are the hits and false positives of the case up to j, and n_c its objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
+from harness.stats.detection import FALSE, HIT, Detections, Matches
+from harness.stats.replication.statistic import WeightsStatistic
+
+__all__ = ["COCO_LEVELS", "ApCell", "ClassHits", "average_precision_statistic", "class_hits"]
+
+COCO_LEVELS = np.linspace(0.5, 0.95, 10)
+# As COCO computes them: in a few of them the last digit is not that of k / 100.
+_RECALLS = np.linspace(0.0, 1.0, 101)
+# COCO adds it to denominators.
+_TINY = np.spacing(1)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassHits:
+    """The detections of a class by falling score: the case of each, and at each level (levels, k) what they are.
+
+    `objects` are the cases of the objects of the class, an entry for each.
+    """
+
+    case: IntArray
+    hit: BoolArray
+    false: BoolArray
+    objects: IntArray
+
+
+# The classes of a run, and which of the cases count; None if all do.
+ApCell = tuple[Sequence[ClassHits], BoolArray | None]
+
+
+def class_hits(detections: Detections, matches: Matches, label: int | None = None) -> list[ClassHits]:
+    """The classes that have objects, or only one class, by its number."""
+    order = np.lexsort((-detections.score, detections.found.label))
+    edges = np.searchsorted(detections.found.label[order], np.arange(detections.labels + 1))
+    classes = []
+    for number in range(detections.labels) if label is None else [label]:
+        objects = detections.truth.case[matches.counted & (detections.truth.label == number)]
+        if objects.size:
+            own = order[edges[number] : edges[number + 1]]
+            # What counts for nothing at every level is left out.
+            own = own[(matches.status[:, own] >= FALSE).any(axis=0)]
+            status = matches.status[:, own]
+            classes.append(ClassHits(detections.found.case[own], status == HIT, status == FALSE, objects))
+    return classes
+
+
+def average_precision_statistic(cells: Sequence[ApCell], words: str) -> WeightsStatistic:
+    """The mean average precision of some cells."""
+    groups = [inside for _, inside in cells if inside is not None]
+    counted = None
+    if groups:
+        whole = np.ones(groups[0].size, dtype=np.bool_)
+        counted = np.stack([whole if inside is None else inside for _, inside in cells], axis=1).astype(np.float64)
+
+    def function(weights: FloatArray) -> FloatArray:
+        return np.array([_mean(classes, _inside(weights, inside)) for classes, inside in cells])
+
+    def linear(weights: FloatArray) -> FloatArray:
+        return np.stack([_slopes(classes, _inside(weights, inside)) for classes, inside in cells], axis=1)
+
+    return WeightsStatistic(
+        function, (0.0, 1.0), len(cells), linear=linear, counted=counted, optimistic=True, words=words
+    )
+
+
+def _inside(weights: FloatArray, inside: BoolArray | None) -> FloatArray:
+    return weights if inside is None else weights * inside
+
+
+def _mean(classes: Sequence[ClassHits], weights: FloatArray) -> float:
+    """The mean over the classes that have objects with weight; NaN if there is none."""
+    # Equal weights become counts, whose ratios are exact.
+    scaled = weights / max(float(weights.max(initial=0.0)), 1e-300)
+    found = [value for one in classes if (value := _of_class(one, scaled)) is not None]
+    return float(np.mean(found)) if found else np.nan
+
+
+def _of_class(of: ClassHits, weights: FloatArray) -> float | None:
+    total = float(weights[of.objects].sum())
+    if total <= 0:
+        return None
+    if not of.case.size:
+        return 0.0
+    hits, precision = _precision(of, weights)
+    best = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
+    value = 0.0
+    for recall, own in zip(hits / total, best, strict=True):
+        place = np.searchsorted(recall, _RECALLS)
+        value += float(own[place[: int(np.searchsorted(place, recall.size))]].sum())
+    return value / (_RECALLS.size * len(hits))
+
+
+def _precision(of: ClassHits, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The weight of all hits so far, and the precision, at each level and detection."""
+    own = weights[of.case]
+    hits, false = np.cumsum(of.hit * own, axis=1), np.cumsum(of.false * own, axis=1)
+    return hits, hits / (hits + false + _TINY)
+
+
+def _slopes(classes: Sequence[ClassHits], weights: FloatArray) -> FloatArray:
+    """What each case adds to the mean per unit of weight, to first order."""
+    slopes = np.zeros(weights.size)
+    known = [one for one in classes if weights[one.objects].sum() > 0]
+    for one in known:
+        slopes += _class_slopes(one, weights) / len(known)
+    return slopes
+
+
+def _class_slopes(of: ClassHits, weights: FloatArray) -> FloatArray:
+    objects, total = np.bincount(of.objects, minlength=weights.size), weights[of.objects].sum()
+    if not of.case.size:
+        return np.zeros(weights.size)
+    own, levels = weights[of.case] * of.hit, len(of.hit)
+    hits, precision = _precision(of, weights)
+    all_found = hits + np.cumsum(of.false * weights[of.case], axis=1)
+    best = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
+    # What hits whose best precision is reached at a place weigh there.
+    at = _reached_at(precision >= best)
+    offsets = np.arange(levels)[:, None] * own.shape[1]
+    share = np.bincount((at + offsets).ravel(), weights=own.ravel(), minlength=own.size).reshape(own.shape)
+    share = np.divide(share, all_found, out=np.zeros_like(share), where=all_found > 0)
+    gain, loss = (_from_here(share * part) for part in (1 - precision, precision))
+    each = np.where(of.hit, best + gain, np.where(of.false, -loss, 0.0)).sum(axis=0)
+    slopes = np.bincount(of.case, weights=each, minlength=weights.size) - objects * float((own * best).sum()) / total
+    return np.asarray(slopes / (total * levels))
+
+
+def _reached_at(best: BoolArray) -> IntArray:
+    """The first place at or after each at which the best precision is reached; it always is at the last."""
+    places = np.where(best, np.arange(best.shape[1]), best.shape[1] - 1)
+    return np.asarray(np.minimum.accumulate(places[:, ::-1], axis=1)[:, ::-1])
+
+
+def _from_here(values: FloatArray) -> FloatArray:
+    return np.asarray(np.cumsum(values[:, ::-1], axis=1)[:, ::-1])
