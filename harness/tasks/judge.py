@@ -1,10 +1,23 @@
 """The decision on an answer, and its record: the harness decides, never the program."""
 
 from collections.abc import Callable, Mapping
+from typing import Any, cast
 
+import msgspec
 from msgspec import UNSET
 
-from harness.model import REFUSAL, Answer, Case, ErrorKind, ErrorRule, Outcome, Reply, Trial
+from harness.model import (
+    REFUSAL,
+    Answer,
+    BlindTrial,
+    Case,
+    ErrorKind,
+    ErrorRule,
+    Outcome,
+    Question,
+    Reply,
+    Trial,
+)
 from harness.params import Value
 from harness.tasks.task import AnswerError, Task, TaskRules
 
@@ -75,6 +88,8 @@ class Judge:
         repeated: bool = False,
     ) -> None:
         self._answer = task.answer
+        self._recorded = task.recorded_answer
+        self._recorded_whole = task.records_answers
         self._accepts = task.acceptance(rules, params)
         self._rules = rules
         self._errors = errors
@@ -105,3 +120,83 @@ class Judge:
             None if self._stratum is None else self._stratum(case),
             None if self._psu is None else self._psu(case),
         )
+
+    def again(self, case: Case, trial: Trial) -> Trial:
+        """The record that a case should have, from the answer, the error and the measurements in the one that it has.
+
+        An AnswerError if what is recorded as an answer is none of this task. If the task does not record answers, the
+        outcome is believed.
+        """
+        error = trial.error or None
+        if error is not None:
+            answer, outcome = REFUSAL, outcome_of_error(case.positive, self._errors)
+        elif not self._recorded_whole:
+            answer, outcome = Answer(_or_none(trial.actual), _or_none(trial.score)), trial.outcome
+        else:
+            answer = self._recorded(trial, case, self._rules)
+            outcome = _OUTCOMES[case.positive][self._accepts(case, answer)]
+        return record(
+            case,
+            answer,
+            outcome,
+            error,
+            trial.message or "",
+            _or_none(trial.seconds),
+            _or_none(trial.memory),
+            _or_none(trial.repeat),
+            None if self._stratum is None else self._stratum(case),
+            None if self._psu is None else self._psu(case),
+        )
+
+
+class BlindJudge(Judge):
+    """Where the truth is not: checks that a reply is an answer of the task, and records it as it was given."""
+
+    def trial(self, case: Case, reply: Reply) -> Trial:
+        """The record of one case, a BlindTrial: it has what is written of a trial, apart from outcomes and groups."""
+        error, message, actual = reply.error, reply.message, None
+        if error is None:
+            try:
+                self._answer(reply.raw, case, self._rules)
+                actual = portable(reply.raw)
+            except AnswerError as mistake:
+                error, message = ErrorKind.ANSWER, str(mistake)
+        found = BlindTrial(
+            case.id,
+            UNSET if actual is None else actual,
+            UNSET if error is None else error,
+            message[:LONGEST_MESSAGE] or UNSET,
+            round(reply.seconds, 7),
+            UNSET if reply.memory is None else reply.memory,
+            reply.question.repeat if self._repeated else UNSET,
+        )
+        return cast("Trial", found)
+
+
+def portable(raw: object) -> Any:
+    """An answer as JSON can hold it; numbers and arrays of other libraries become plain ones."""
+    try:
+        return msgspec.json.decode(msgspec.json.encode(raw, enc_hook=_plain_value))
+    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
+        raise AnswerError("JSON cannot hold this answer, so it cannot be handed in; give labels or numbers") from None
+
+
+def _plain_value(value: Any) -> Any:
+    plain = getattr(value, "tolist", None)
+    if plain is None:
+        raise TypeError
+    return plain()
+
+
+def judged_trial(judge: Judge, case: Case, answered: BlindTrial) -> Trial:
+    """The record of a case, from the answer of a blind run and the truth."""
+    question = Question(0, case.id, case.input, repeat=answered.repeat or 1)
+    raw = None if answered.actual is UNSET else answered.actual
+    reply = Reply(
+        question, raw, answered.error or None, answered.message or "", answered.seconds or 0.0, answered.memory or None
+    )
+    return judge.trial(case, reply)
+
+
+def _or_none(value: Any) -> Any:
+    return None if value is UNSET else value

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from harness.model import Answer, Case
+from msgspec import UNSET
+
+from harness.model import Answer, Case, Trial
 from harness.params import Param, Value
 from harness.tasks.gallery import Gallery
 
@@ -176,6 +178,9 @@ class Task(ABC):
     setting_keys: ClassVar[frozenset[str]] = frozenset()
     # Measures that a run of this task has, besides those of the outcomes.
     measures: ClassVar[tuple[str, ...]] = ()
+    # Whether a record has all that its outcome follows from, so that it can be judged again. If what was judged is
+    # not recorded (an image, of which only its agreement with the truth is), a run is self-reported.
+    records_answers: ClassVar[bool] = True
     example: ClassVar[ExampleScript] = ExampleScript()
 
     @abstractmethod
@@ -192,6 +197,14 @@ class Task(ABC):
 
         If there are several decision parameters, `params` has the values of the others.
         """
+
+    def recorded_answer(self, trial: Trial, case: Case, rules: TaskRules) -> Answer:
+        """The answer again, from its record: what follows from the answer is computed, not believed.
+
+        By default `actual` is the answer as it was given. Raises an AnswerError if it is none of this task, or if the
+        record contradicts itself.
+        """
+        return self.answer(None if trial.actual is UNSET else trial.actual, case, rules)
 
     def case_mistake(self, case: Case, rules: TaskRules) -> str | None:
         """What is wrong with a case for this task, if anything."""
