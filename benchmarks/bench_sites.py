@@ -122,7 +122,7 @@ def publishing(folder: Path) -> None:
 def full_size(folder: Path) -> None:
     """100,000 tests: the files, their sizes, and the time to find one."""
     site = folder / "full"
-    draft = SiteDraft(open_folder(folder / "site").store)  # type: ignore[arg-type]
+    draft = SiteDraft(open_folder(folder / "site").store)
     zeros = "0" * 64
     entries = (
         layout.TestEntry(f"test-{n:06d}", "1.0.0", "s" * 80, "label", 1434, f"1:{zeros}", 3, 100, layout.Ref(zeros, 5))

@@ -9,10 +9,11 @@
 Each name is imported when it is first used, so that `import harness` is quick.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
+# As typing has it. Nothing is imported here: nobody handles Ctrl-C so early, and it would end in a traceback.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from harness.api.comparisons import compare as compare
     from harness.api.comparisons import confusion as confusion
     from harness.api.comparisons import rate as rate
@@ -41,9 +42,11 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOME_OF:
         raise AttributeError(f"module 'harness' has no attribute {name!r}")
+    import importlib
+
     globals()[name] = getattr(importlib.import_module(_HOME_OF[name]), name)
     return globals()[name]
 

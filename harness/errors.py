@@ -37,6 +37,12 @@ class DataError(HateError):
     """Data cannot be obtained: a download, a digest or an archive is wrong."""
 
 
+class DataSpoilt(DataError):
+    """The data of a test was changed while an algorithm was reading it."""
+
+    exit_code = 1
+
+
 class Unreachable(DataError):
     """A server does not answer at the moment; an older copy may be used instead."""
 

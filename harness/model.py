@@ -10,6 +10,9 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
+# The most columns that cases may have: each becomes an array in memory.
+MOST_COLUMNS = 1_000
+
 
 class Outcome(StrEnum):
     """How the harness judged one answer."""
@@ -151,6 +154,33 @@ class Trial(Struct, frozen=True, gc=False):
     values: dict[str, float | None] | UnsetType = UNSET
     pixels: dict[str, Any] | UnsetType = UNSET
     boxes: dict[str, Any] | UnsetType = UNSET
+
+
+class BlindTrial(Struct, frozen=True, gc=False):
+    """One record of a blind run: the answer as the program gave it. The outcome is decided where the truth is."""
+
+    id: str
+    actual: Any = UNSET
+    error: ErrorKind | UnsetType | None = UNSET
+    message: str | UnsetType = UNSET
+    seconds: float | UnsetType | None = UNSET
+    memory: Bytes | UnsetType | None = UNSET
+    repeat: Turn | UnsetType = UNSET
+
+    @property
+    def outcome(self) -> Outcome:
+        """Stands in for the outcome, so that trials can be counted; it is never written and means nothing."""
+        return Outcome.FN
+
+    @property
+    def stratum(self) -> UnsetType:
+        """Not known here."""
+        return UNSET
+
+    @property
+    def psu(self) -> UnsetType:
+        """Not known here."""
+        return UNSET
 
 
 class Counts(Struct, frozen=True):

@@ -137,12 +137,19 @@ def _logarithmic(name: str, part: str, first: Decimal, last: Decimal, factor: De
     return values
 
 
+def similar(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known name that a misspelt one most likely means; two letters in the wrong order are the likeliest slip."""
+    names = sorted(known)
+    swapped = {name[:at] + name[at + 1] + name[at] + name[at + 2 :] for at in range(len(name) - 1)}
+    near = [one for one in names if one in swapped and one != name]
+    return next(iter(near or difflib.get_close_matches(name, names, n=1, cutoff=cutoff)), None)
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint for a misspelt name: the nearest known one, or all of them."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if near:
-        return f"did you mean '{near[0]}'?"
+    if near := similar(name, names):
+        return f"did you mean '{near}'?"
     return f"known: {', '.join(names)}" if names else "there are none"
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from harness.analysis.agreement import check_agreement
 from harness.analysis.curve_scores import curve_elements, curve_scores, scored_elements
 from harness.analysis.run_names import check_same_test, run_names
 from harness.errors import TranscriptError
@@ -207,6 +208,7 @@ def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False
     keys = [own for own, _ in matched]
     by_key, left_out = _orders(runs, keys, intersect=intersect or partial)
     orders = [order if places is None else places[order] for (_, places), order in zip(matched, by_key, strict=True)]
+    check_agreement(runs, orders)
     first = runs[0].columns
     outcome = np.stack([run.columns.outcome[order] for run, order in zip(runs, orders, strict=True)])
     headers = [run.columns.header for run in runs]

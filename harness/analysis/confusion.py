@@ -191,7 +191,8 @@ def confusions(runs: Sequence[Run], request: ConfusionRequest) -> list[Confusion
         test = run.columns.header.test
         if not test.find_task(run.source).answers_classes:
             raise TranscriptError(
-                f"{run.source}: a {test.task} test; a confusion matrix needs the labels of a label test"
+                f"{run.source}: a {test.task} test; a confusion matrix needs the labels of a label test; "
+                "`hate rate T --statistic tpr,fpr` counts both kinds of error"
             )
     aligned = align(runs, intersect=request.intersect, partial=request.partial)
     truths = find_classes(aligned, request)

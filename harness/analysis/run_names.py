@@ -41,7 +41,7 @@ def check_same_test(names: Sequence[str], headers: Sequence[Header]) -> None:
     if len(other) > MOST_SHOWN:
         other = [*other[:MOST_SHOWN], f"and {len(other) - MOST_SHOWN:,} more"]
     if other:
-        raise TranscriptError("\n".join(other))
+        raise TranscriptError("\n  ".join(other))
 
 
 def _version_difference(first: Header, other: Header) -> str:

@@ -184,7 +184,9 @@ class CmcOptions(MatrixOptions, BandOptions, DesignOptions, PartialOptions, Down
         "--exclude-diagonal", default=False,
         help="Matrices: probe i and gallery image i are the same image, so leave that comparison out.",
     )  # fmt: skip
-    ranks: int | None = option("--ranks", default=None, within=Range(1), metavar="N", help="Up to this rank.")
+    ranks: int | None = option(
+        "--ranks", default=None, within=Range(1, 1_000_000), metavar="N", help="Up to this rank."
+    )
     censor: int | None = option(
         "--censor", default=None, within=Range(1), metavar="N", help="For the median: ranks beyond N count as N."
     )

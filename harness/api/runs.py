@@ -84,8 +84,8 @@ def run(
     None is `interface.py` or `interface.toml` in the working folder. `name` is what the algorithm is to be called.
 
     The options are those of the command: `params` (values by name), `output` (by default transcripts/TEST/NAME.jsonl,
-    or -2, -3 where that exists), `force`, `resume`, `retry_errors`, `jobs`, `timeout`, `repeat`, `limit`, `no_vary`,
-    `gallery`, `probe`, `libraries`, `offline`.
+    or -2, -3 where that exists), `force`, `resume`, `retry_errors`, `jobs`, `timeout`, `memory`, `no_network`,
+    `repeat`, `limit`, `no_vary`, `gallery`, `probe`, `libraries`, `offline`, `isolate`.
 
     A function or class of your own program runs in this process: with `jobs` in as many threads, which helps where it
     waits for something else; a time limit needs an `interface.py`, whose processes can be stopped.
@@ -98,7 +98,9 @@ def run(
 
 def make_plan(test: AnyTest, interface: object, options: PlanOptions, *, name: str | None = None) -> Plan:
     """A run that could start now, from what a caller said."""
-    parts = find_parts(test, interface, note=note, name=name, libraries=options.libraries, selection=options)
+    parts = find_parts(
+        test, interface, note=note, name=name, libraries=options.libraries, selection=options, isolate=options.isolate
+    )
     return parts.plan(options, options.params)
 
 
@@ -202,6 +204,10 @@ class RunResult(Result):
 
 def finish_run(plan: Plan, finished: FinishedRun) -> RunResult:
     """The result of a run that has ended, with all that is said about it."""
+    if plan.cases.script.is_blind:
+        from harness.api.blind_runs import blind_result
+
+        return blind_result(plan, finished)
     remarks: list[str] = []
     repeats = identification = None
     if plan.options.repeat > 1 and finished.path is not None:

@@ -15,7 +15,7 @@ from harness.api.result import Result
 from harness.api.runs import AnyTest, design_remarks, first_error_words, network, note, with_assignments
 from harness.engine.header import run_header
 from harness.engine.plan import Plan, RunOptions, find_parts
-from harness.engine.run import NoProgress, Progress
+from harness.engine.run import NoProgress, Progress, refuse_blind
 from harness.engine.run_cache import CachedRun, RunBatch, RunStore, run_batch
 from harness.engine.sweep import (
     Grid,
@@ -95,11 +95,21 @@ def sweep(
     """
     options = SweepOptions.given(options, with_assignments(settings))
     with network(options):
-        parts = find_parts(test, interface, note=note, name=name, libraries=options.libraries, selection=options)
+        parts = find_parts(
+            test,
+            interface,
+            note=note,
+            name=name,
+            libraries=options.libraries,
+            selection=options,
+            isolate=options.isolate,
+        )
         grid = make_grid(parts.params, options.params)
         numbers = _numbers(grid, options)
         axes = None if options.plot is None else _plot_axes(grid, options.plot)
-        planned = plan_sweep(parts.plan(options), grid, numbers)
+        plan = parts.plan(options)
+        refuse_blind(plan)
+        planned = plan_sweep(plan, grid, numbers)
     return _drawn(_run_sweep(planned, grid, options, progress or NoProgress()), axes, options.plot)
 
 

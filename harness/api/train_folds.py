@@ -75,10 +75,12 @@ def run_train_folds(
     finished = run_folds(plan, parts, target, progress)
     paths = [one.path for one in finished if one.path is not None]
     training = transcripts_training(paths, plan.options.repeat)
-    remarks = training_sentences(training, unit_words(finished[0].header))
     if all(one.counts == finished[0].counts for one in finished) and _same_outcomes(paths):
+        # Standard errors of 0 would look like knowledge.
         name = plan.interface.name
-        remarks.append(f"all trainings have the same outcome in every case; does {name} learn what it is given?")
+        remarks = [f"all trainings have the same outcome in every case; does {name} learn what it is given?"]
+    else:
+        remarks = training_sentences(training, unit_words(finished[0].header))
     remarks += [] if any(one.asked for one in finished) else ["nothing was left to run"]
     remarks += [f"transcript: {path}" for path in paths]
     runs = [RunResult(plan.params, one.counts, one.path, design_rate(one)) for one in finished]

@@ -82,7 +82,7 @@ def tune(
     options = TuneOptions.given(options, with_assignments(settings))
     goal = parse_goal(options.goal)
     with network(options):
-        parts = find_parts(test, interface, note=note, name=name, libraries=options.libraries)
+        parts = find_parts(test, interface, note=note, name=name, libraries=options.libraries, isolate=options.isolate)
         grid = make_grid(parts.params, options.params)
         _check_goal(goal, grid)
         bases, words = _on_test(parts, options) if options.on_test else _on_folds(parts, options)

@@ -68,11 +68,11 @@ def _run_test(test: str, options: TestRunOptions) -> str:
     """Run a test as `hate run` does; its transcript's path."""
     from harness.api.runs import PlanOptions, make_plan
     from harness.cli.progress import progress
-    from harness.engine.run import run
+    from harness.engine.run import refuse_blind, run
     from harness.engine.target import Target
 
-    finished = run(
-        make_plan(test, options.interface, PlanOptions.taken_from(options)), Target(options.output), progress()
-    )
+    plan = make_plan(test, options.interface, PlanOptions.taken_from(options))
+    refuse_blind(plan)
+    finished = run(plan, Target(options.output), progress())
     remark(f"transcript: {finished.path}")
     return str(finished.path)

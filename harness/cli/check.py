@@ -1,5 +1,6 @@
 """`hate describe` and `hate check`: what a test is about, and whether scripts, interfaces and transcripts are valid."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,18 +11,23 @@ from harness.api.runs import load_test
 from harness.cli.options import FormatOptions, command_options
 from harness.cli.options import test_argument as test_arg
 from harness.cli.output import output_format
-from harness.errors import HateError, TranscriptError, UsageError
+from harness.errors import HateError, ScriptError, UsageError
 from harness.files.mistakes import Mistakes
+from harness.files.toml import read_toml
+from harness.interface.command import FILLED_IN, CommandInterface
 from harness.interface.load import load_interface
+from harness.interface.python_read import read_python
+from harness.interface.scores import ScoresInterface
 from harness.options import LibraryOptions, option
+from harness.params import similar
 from harness.report.description import facts_page, test_facts
 from harness.report.formats import Format, render_data
-from harness.report.text import safe
-from harness.script.cases import CaseSet, load_cases, training
+from harness.report.text import safe, safe_message
+from harness.script.cases import CaseSet, read_cases, training
 from harness.script.design import FIXED_COLUMNS
-from harness.script.load import SUFFIX, load_script
+from harness.script.load import SUFFIX, read_script, table_names
 from harness.site.fetch import fetch_data
-from harness.transcript.read import open_transcript, summarise
+from harness.site.judging import audit_file
 
 
 class DescribeOptions(LibraryOptions, FormatOptions):
@@ -56,17 +62,19 @@ def describe_command(test: str, options: DescribeOptions) -> None:
 def check_command(paths: Sequence[str]) -> int:
     """Validate test scripts, interfaces and transcripts; exit status 1 when one is not valid.
 
-    PATH is a file, or a folder, in which every script, interface and transcript is checked.
+    PATH is a file, or a folder, in which every script, interface and transcript is checked. Python code that is found
+    in a folder is read, not run; name its file to have it loaded.
     """
+    named = {Path(path) for path in paths if Path(path).is_file()}
     files = [file for path in paths for file in _files(Path(path))]
     bad = 0
     for file in files:
         try:
-            for line in _kind(file)(file):
+            for line in _kind(file, named=file in named)(file):
                 print(safe(f"{file}: {line}"))
         except HateError as error:
             bad += 1
-            print("\n".join(safe(line) for line in str(error).splitlines()))
+            print(safe_message(str(error)))
     if len(files) > 1:
         print(f"{len(files):,} checked, {bad:,} invalid")
     return 1 if bad else 0
@@ -86,36 +94,30 @@ def _files(path: Path) -> list[Path]:
 
 
 def _tables(script: Path) -> Iterator[Path]:
-    """Files in a script's folder that look like transcripts but are its tables."""
-    try:
-        loaded = load_script(script)
-    except HateError:
-        return
-    yield from ((loaded.folder / name).resolve() for name in loaded.tables)
+    """Files in a script's folder that look like transcripts but are its tables, also where the script has mistakes."""
+    yield from ((script.parent / name).resolve() for name in table_names(script))
 
 
-def _kind(file: Path) -> Callable[[Path], Iterator[str]]:
+def _kind(file: Path, *, named: bool) -> Callable[[Path], Iterator[str]]:
     if file.name.endswith(SUFFIX):
         return _check_script
+    if file.suffix == ".py" and not named:
+        return _read_interface
     if file.suffix in (".py", ".toml"):
         return _check_script if file.suffix == ".toml" and _is_script(file) else _check_interface
     return _check_transcript
 
 
 def _is_script(file: Path) -> bool:
-    import tomllib
-
     try:
-        return "test" in tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return "test" in read_toml(file)[0]
+    except ScriptError:
         return False
 
 
 def _check_script(file: Path) -> Iterator[str]:
-    script = load_script(file)
-    cases = load_cases(script, fetch_data(script))
-    _check_truths(cases if script.variation is None else cases.originals())
-    trained = {_key(question.input) for question in training(script, cases.places)}
+    cases, trained = _load_all(file)
+    script = cases.script
     resolve = cases.references.resolve
     seen = sorted({case.id for case in cases if _key(resolve(case.input)) in trained}) if trained else []
     for column in sorted({name for case in cases for name in case.columns}):
@@ -128,16 +130,48 @@ def _check_script(file: Path) -> Iterator[str]:
     yield f"a valid test: {script.name} {script.version}, {len(cases):,} cases, {script.digest}"
 
 
-def _check_truths(cases: CaseSet) -> None:
-    """Read every truth that is a file; a ScriptError lists what is wrong with them."""
+def _check_truths(cases: CaseSet, mistakes: Mistakes) -> None:
+    """Read every truth that is a file, and add what is wrong with them."""
     task = cases.script.task
     if not task.expect_is_file:
         return
-    mistakes = Mistakes(str(cases.script.path))
-    for case in cases:
+    for case in cases if cases.script.variation is None else cases.originals():
         if text := task.truth_mistake(case, cases.rules):
             mistakes.add(f"case '{case.id}': {text}")
+
+
+def _load_all(file: Path) -> tuple[CaseSet, set[str]]:
+    """The cases and the inputs of the training part; a ScriptError has the mistakes of the script and of all tables."""
+    mistakes = Mistakes(str(file))
+    found = read_script(file, mistakes)
+    script, places, trained = found.script, {}, set[str]()
+    if not found.has_cases:
+        mistakes.raise_if_any()
+    try:
+        places = fetch_data(script)
+    except HateError as error:
+        mistakes.add(_without_name(error, file))
+    cases = None
+    if places or not script.file.data or script.file.cases.glob is None:
+        before = mistakes.count
+        cases = read_cases(script, places, mistakes)
+        if mistakes.count == before:
+            _check_truths(cases, mistakes)
+    if not found.is_wrong(("train",)):
+        try:
+            trained = {_key(question.input) for question in training(script, places)}
+        except HateError as error:
+            for line in _without_name(error, file).splitlines():
+                mistakes.add(line.strip())
     mistakes.raise_if_any()
+    if cases is None:
+        raise ScriptError(f"{file}: its cases cannot be read")
+    return cases, trained
+
+
+def _without_name(error: HateError, file: Path) -> str:
+    """The text of an error about a script, for a report that begins with the script's name."""
+    return re.sub(r"^[\d,]+ mistakes\n", "", str(error).removeprefix(f"{file}: "))
 
 
 def _overlaps(cases: CaseSet, trained: set[str]) -> Iterator[str]:
@@ -160,28 +194,35 @@ def _key(value: object) -> str:
 
 def _check_interface(file: Path) -> Iterator[str]:
     loaded = load_interface(str(file))
+    if isinstance(loaded, ScoresInterface):
+        loaded.answers()
+    if isinstance(loaded, CommandInterface):
+        yield from _unknown_placeholders(loaded)
     yield f"a valid interface: {loaded.name} {loaded.version} ({loaded.kind})".replace("  ", " ")
 
 
+def _unknown_placeholders(interface: CommandInterface) -> Iterator[str]:
+    """Placeholders that only a column of the cases can fill in: most are misspelt."""
+    known = FILLED_IN | set(interface.params)
+    words = " ".join((*interface.argv, *(interface.train or ())))
+    for name in sorted(set(re.findall(r"\{([A-Za-z_][A-Za-z0-9_]*)\}", words)) - known):
+        near = similar(name, known, cutoff=0.75)
+        hint = f"; did you mean {{{near}}}?" if near else ""
+        yield f"warning: {{{name}}} is filled in only if the cases have a column '{name}'{hint}"
+
+
+def _read_interface(file: Path) -> Iterator[str]:
+    """Code that nobody named is not run: it may have come with a test from elsewhere."""
+    found = read_python(file)
+    yield f"a valid interface: {found.name} {found.version} (python); read, not run".replace("  ", " ")
+
+
 def _check_transcript(file: Path) -> Iterator[str]:
-    summary = summarise(file)
-    _check_records(file)
-    what = "a valid transcript" if summary.complete else "warning: an incomplete transcript"
-    header = summary.header
-    yield f"{what}: {header.test.name}, {header.algorithm.name}, {summary.counts.tests:,} records"
-
-
-def _check_records(file: Path) -> None:
-    """What each record by itself cannot show: a case that appears twice, an outcome that contradicts its case."""
-    seen: set[tuple[str, int]] = set()
-    with open_transcript(file) as reader:
-        for number, trial in enumerate((trial for block in reader.blocks() for trial in block), 2):
-            key = (trial.id, trial.repeat if isinstance(trial.repeat, int) else 1)
-            if key in seen:
-                raise TranscriptError(f"{file}:{number}: case '{trial.id}' appears twice")
-            if isinstance(trial.positive, bool) and trial.positive != trial.outcome.positive:
-                kind = "positive" if trial.positive else "negative"
-                raise TranscriptError(
-                    f"{file}:{number}: case '{trial.id}' is {kind}, its outcome cannot be {trial.outcome}"
-                )
-            seen.add(key)
+    result = audit_file(file)
+    result.raise_if_any()
+    what = "a valid transcript" if result.complete else "warning: an incomplete transcript"
+    header = result.header
+    judged = "" if result.self_reported else ", judged again"
+    yield f"{what}: {header.test.name}, {header.algorithm.name}, {result.counts.tests:,} records{judged}"
+    if result.self_reported:
+        yield f"self-reported: {result.self_reported}"

@@ -7,6 +7,7 @@ from typing import Any
 import click
 from click.shell_completion import get_completion_class
 
+from harness import __version__
 from harness.errors import UsageError
 
 # Name: (module of `NAME_command`, what it does).
@@ -32,7 +33,8 @@ COMMANDS = {
     "import": ("importing", "turn results of other tools into transcripts"),
     "publish": ("publish", "add tests and transcripts to a site, a folder that any web server can serve"),
     "serve": ("publish", "serve a site over HTTP, with pages for people"),
-    "token": ("publish", "who may submit transcripts to a site that is served"),
+    "submit": ("submit", "hand a transcript in at a site that is served"),
+    "token": ("submit", "who may submit transcripts to a site that is served, and how many on a day"),
     "fetch": ("fetch", "download tests and transcripts ahead of time"),
     "cache": ("fetch", "what was downloaded: list, verify, clear"),
     "check": ("check", "validate scripts, interfaces and transcripts"),
@@ -62,6 +64,18 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
+HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@click.group(cls=LazyGroup, context_settings=HELP)
+@click.version_option(__version__, prog_name="hate")
+def hate() -> None:
+    """A Harness for Algorithm Testing and Exploration.
+
+    Run an algorithm on a published test, let the harness decide what is right, and compare the transcripts.
+    """
+
+
 CLASSIC_OPTIONS = ("-mode", "-param", "-format", "-interface", "-library")
 # In the tutorial, data for a ROC or DET curve is the plain table of a sweep.
 CLASSIC_MODES = {"run": "run", "list-tests": "list", "roc": "sweep", "det": "sweep"}
@@ -80,10 +94,10 @@ def command_hint(args: Sequence[str], commands: Collection[str]) -> str:
     """For a first word that was read as a test: the command that the user may have meant."""
     if not args or args[0].startswith("-") or args[0] in commands:
         return ""
-    import difflib
+    from harness.params import similar
 
-    near = difflib.get_close_matches(args[0], list(commands), n=1, cutoff=0.6)
-    return f"; or is '{args[0]}' the command '{near[0]}'?" if near else ""
+    near = similar(args[0], commands)
+    return f"; or is '{args[0]}' the command '{near}'?" if near else ""
 
 
 def _translate(args: Sequence[str], commands: Collection[str]) -> list[str]:
@@ -121,8 +135,6 @@ def _mode_command(mode: str, commands: Collection[str]) -> str:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion_command(shell: str) -> None:
     """Print the completion script of a shell, such as `eval "$(hate completion bash)"`."""
-    from harness.cli.main import hate
-
     kind = get_completion_class(shell)
     if kind is None:
         raise UsageError(f"{shell}: no completion for this shell")

@@ -27,7 +27,7 @@ from harness.site.cache import (
 )
 from harness.site.config import site_config
 from harness.site.fetch import fetch_data
-from harness.site.published import find_published, site_transcripts_of
+from harness.site.published import find_published, find_release, site_transcripts_of
 from harness.site.sites import sites
 from harness.site.trust import forget
 
@@ -41,6 +41,10 @@ class FetchOptions(LibraryOptions, FormatOptions):
     transcripts: bool = option(
         "--transcripts", default=False, help="Also download every transcript of the test at the sites."
     )
+    interfaces: Path | None = option(
+        "--interfaces", default=None, metavar="FOLDER",
+        help="Also copy the interfaces that are published with the test into FOLDER, to read; nothing runs them.",
+    )  # fmt: skip
 
 
 @click.command("fetch")
@@ -59,6 +63,7 @@ def fetch_command(words: Sequence[str], options: FetchOptions) -> None:
         script = find_test(word, options.libraries, runs.note)
         found += _parts(script)
         found += _transcripts(script) if options.transcripts else []
+        found += _interfaces(script, options.interfaces) if options.interfaces is not None else []
     rows: list[list[Cell]] = [[test, part, str(path)] for test, part, path in found]
     payload = {"fetched": [dict(zip(("test", "part", "path"), row, strict=True)) for row in rows]}
     emit(output_format(options.style), Table(["test", "part", "path"], rows), payload)
@@ -90,6 +95,19 @@ def _transcripts(script: Script) -> list[FetchedPart]:
     for note in among.notes:
         remark(f"hate: {note}")
     return found
+
+
+def _interfaces(script: Script, folder: Path) -> list[FetchedPart]:
+    """The interfaces of the first site that has the test."""
+    from harness.site.interface_files import copy_interface
+
+    release = find_release(f"{script.name}@{script.version}", sites())
+    entries = [] if release is None else release.index.interfaces
+    if release is None or not entries:
+        raise UsageError(f"{script.name}: no interfaces are published with it at the sites")
+    label = f"{script.name}@{script.version}"
+    store = release.catalogue.store
+    return [(label, f"interface {one.name}", copy_interface(store, one, folder)) for one in entries]
 
 
 @click.group("cache")

@@ -74,10 +74,7 @@ def _write(item: ImportedTranscript, path: Path | None, *, force: bool) -> Path:
     if not force:
         raise OutputError(f"{path}: exists; --force overwrites it")
     # The old one stays until the new one is whole.
-    scratch = path.with_name(f"{path.name.partition('.')[0]}.import{''.join(path.suffixes)}")
-    writer = TranscriptWriter.create(scratch, item.header, force=True)
-    writer.replaces = path
-    return store(writer, item.trials)
+    return store(TranscriptWriter.create_beside(path, item.header, ".import"), item.trials)
 
 
 def _report(converted: Sequence[ImportedTranscript], paths: Sequence[Path], style: Format) -> None:

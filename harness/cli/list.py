@@ -12,6 +12,7 @@ from harness.cli.options import FormatOptions, command_options
 from harness.cli.output import emit, output_format, remark
 from harness.errors import HateError
 from harness.interface.load import FILES, bundled_interfaces, load_interface
+from harness.interface.python_read import read_python
 from harness.options import LibraryOptions, option
 from harness.report.blocks import Cell, Table
 from harness.report.formats import Format
@@ -167,7 +168,7 @@ def _entry(
         "version": header.test.version,
         "algorithm": header.algorithm.name,
         "tests": summary.counts.tests,
-        "rate": summary.counts.rate,
+        "rate": None if header.is_blind else summary.counts.rate,
         "complete": summary.complete,
         "site": site,
         "path": str(run.path),
@@ -180,7 +181,7 @@ def _entry(
 
 
 def _for_people(entries: Sequence[dict[str, Any]]) -> Table:
-    """What fits a terminal; files are in transcripts/TEST unless their folder is said."""
+    """What fits a terminal."""
     columns = ["age", "test", "algorithm", "cases", "rate", "transcript"]
     rows = [_row(entry) for entry in entries]
     if all(entry["site"] in LOCAL_SITES for entry in entries):
@@ -201,11 +202,11 @@ def _cases(entry: dict[str, Any]) -> str:
 
 
 def _name(entry: dict[str, Any]) -> str:
-    """The file; of a published one, the name that finds it."""
+    """What other commands take: the path of the file in `transcripts`, or the name of a published one."""
     path = Path(entry["path"])
     if entry["site"] == "bundled":
         return f"{path.parent.name}/{path.name.partition('.jsonl')[0]}"
-    return path.name if path.parent == ROOT / entry["test"] else entry["path"]
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
 def _for_programs(entries: Sequence[dict[str, Any]]) -> Table:
@@ -292,18 +293,23 @@ def _interfaces() -> tuple[Table, dict[str, Any]]:
     entries: list[dict[str, Any]] = []
     for name, path in places:
         try:
-            loaded = load_interface(str(path))
+            entries.append({"name": name, **_interface(path)})
         except HateError as error:
             # A bundled interface is valid, but the user may have to copy and compile it first.
             unbuilt = f"{name} must be built first: copy {path.parent} and run make there"
             remark(f"skipped: {error}" if name == "here" else unbuilt)
-            continue
-        own = {key: param.default for key, param in loaded.params.items()}
-        entries.append(
-            {"name": name, "algorithm": loaded.name, "version": loaded.version, "kind": loaded.kind, "params": own}
-        )
     rows = [[e["name"], e["algorithm"], e["version"], e["kind"], _params_text(e["params"])] for e in entries]
     return Table(["name", "algorithm", "version", "kind", "parameters"], rows), {"interfaces": entries}
+
+
+def _interface(path: Path) -> dict[str, Any]:
+    """What an interface file says about itself; no code is run to list it."""
+    if path.suffix == ".py":
+        found = read_python(path)
+        return {"algorithm": found.name, "version": found.version, "kind": "python", "params": found.params}
+    loaded = load_interface(str(path))
+    own = {key: param.default for key, param in loaded.params.items()}
+    return {"algorithm": loaded.name, "version": loaded.version, "kind": loaded.kind, "params": own}
 
 
 def _params_text(params: dict[str, Any]) -> str:

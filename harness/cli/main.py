@@ -1,35 +1,37 @@
-"""The entry point: every way a command can end becomes a line and an exit status, never a traceback."""
+"""The entry point: every way a command can end becomes a line and an exit status, never a traceback.
 
+Nothing slow is imported before `main` has taken over Ctrl-C, which would otherwise end in a traceback.
+"""
+
+import _signal as signal  # type: ignore[import-not-found]  # what `signal` wraps, without the import of enum
 import os
 import sys
-from collections.abc import Sequence
 
-import click
+TYPE_CHECKING = False  # as in `typing`
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
+    from typing import Any, NoReturn
 
-from harness import __version__
-from harness.cli.commands import COMMANDS, LazyGroup, command_hint, modern_spelling
-from harness.cli.progress import show_downloads
-from harness.errors import HateError, Interrupted, UsageError
+    import click
 
 INTERRUPTED = 130
-HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+# Whether Ctrl-C was pressed: an import that it breaks may fail with another error.
+_ctrl_c = {"pressed": False}
 
 
-@click.group(cls=LazyGroup, context_settings=HELP)
-@click.version_option(__version__, prog_name="hate")
-def hate() -> None:
-    """A Harness for Algorithm Testing and Exploration.
-
-    Run an algorithm on a published test, let the harness decide what is right, and compare the transcripts.
-    """
-
-
-def main(args: Sequence[str] | None = None) -> None:
+def main(args: "Sequence[str] | None" = None) -> None:
     """Run a command line and exit."""
-    for name in ("stdout", "stderr"):
+    signal.signal(signal.SIGINT, _quit)
+    sys.unraisablehook = _unraisable
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by the parent process
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 (for as long as we live)
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 (for as long as we live)
+    import harness.cli.commands  # noqa: F401 (the slow part, which nobody need interrupt cleanly)
+
+    signal.signal(signal.SIGINT, _interrupt)
     status = call(sys.argv[1:] if args is None else args)
+    signal.signal(signal.SIGINT, _quit)
     try:
         sys.stdout.flush()
     except OSError:
@@ -37,8 +39,33 @@ def main(args: Sequence[str] | None = None) -> None:
     sys.exit(status)
 
 
-def call(args: Sequence[str]) -> int:
+def _quit(_signum: int = signal.SIGINT, _frame: "FrameType | None" = None) -> "NoReturn":
+    """End at once: there is nothing to save before a command has begun, or after it has ended."""
+    os.write(2, b"hate: interrupted\n")
+    os._exit(INTERRUPTED)
+
+
+def _interrupt(_signum: int, _frame: "FrameType | None") -> "NoReturn":
+    if _ctrl_c["pressed"]:
+        _quit()
+    _ctrl_c["pressed"] = True
+    raise KeyboardInterrupt
+
+
+def _unraisable(problem: "Any") -> None:
+    """Python would print an interrupt that falls into a destructor, and go on."""
+    if isinstance(problem.exc_value, KeyboardInterrupt):
+        _quit()
+    sys.__unraisablehook__(problem)
+
+
+def call(args: "Sequence[str]") -> int:
     """Run a command line; returns its exit status."""
+    import click
+
+    from harness.cli.commands import COMMANDS, command_hint, modern_spelling
+    from harness.errors import HateError, Interrupted, UsageError
+
     try:
         status = _invoke(modern_spelling(args, COMMANDS) or ["--help"])
         sys.stdout.flush()
@@ -60,13 +87,17 @@ def call(args: Sequence[str]) -> int:
         _drop_output()
         return 0
     except Exception as error:
-        if "HATE_DEBUG" in os.environ:
+        pressed = _ctrl_c["pressed"]
+        if "HATE_DEBUG" in os.environ and not pressed:
             raise
-        return complain(_unforeseen(error), 2)
+        return complain("interrupted", INTERRUPTED) if pressed else complain(_unforeseen(error), 2)
 
 
 def _invoke(args: list[str]) -> object:
     """Not through `hate.main`, which handles broken pipes in its own way, except when a shell completes a word."""
+    from harness.cli.commands import hate
+    from harness.cli.progress import show_downloads
+
     if "_HATE_COMPLETE" in os.environ:
         return hate.main(args, prog_name="hate")
     with show_downloads(), hate.make_context("hate", args) as context:
@@ -80,11 +111,10 @@ def _drop_output() -> None:
 
 def complain(text: str, status: int, note: str = "") -> int:
     """Say what is wrong, and how to fix it."""
-    from harness.report.text import safe
+    from harness.report.text import safe, safe_message
 
-    lines = [safe(line) for line in text.splitlines()] or ["error"]
-    lines[0] = f"hate: {lines[0]}"
-    print("\n".join([*lines, *([f"hate: {safe(note)}"] if note else [])]), file=sys.stderr)
+    lines = [f"hate: {safe_message(text) or 'error'}", *([f"hate: {safe(note)}"] if note else [])]
+    print("\n".join(lines), file=sys.stderr)
     return status
 
 
@@ -96,8 +126,10 @@ def _unforeseen(error: Exception) -> str:
     return f"internal error: {type(error).__name__}: {error}; HATE_DEBUG=1 shows where; please report it"
 
 
-def _click_text(error: click.ClickException) -> str:
-    text = error.format_message()
+def _click_text(error: "click.ClickException") -> str:
+    import click
+
+    text = " ".join(error.format_message().split())  # a list of choices has a line for each
     if isinstance(error, click.UsageError) and error.ctx is not None:
         return f"{text} (see `{error.ctx.command_path} --help`)"
     return text

@@ -1,5 +1,7 @@
-"""`hate publish`, `hate serve` and `hate token`: a site, and who may submit to it."""
+"""`hate publish` and `hate serve`: a site in a folder, and a server for it."""
 
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,22 +12,29 @@ from harness.cli.output import emit, output_format, remark
 from harness.errors import MissingExtra, UsageError
 from harness.options import DownloadOptions, OptionSet, Range, byte_count, option
 from harness.report.blocks import Table
-from harness.site.candidates import read_candidates
+from harness.site.candidates import Candidate, read_candidates
 from harness.site.changes import SiteChange
+from harness.site.interface_files import is_interface
 from harness.site.locate import local_transcripts
-from harness.site.publish import dry_run, publish, tidy
-from harness.site.trust import new_key, read_key
-from harness.site.urls import parse
+from harness.site.publish import SiteSettings, dry_run, publish, tidy
+from harness.site.root import RootChange
+from harness.site.signing import is_key, new_key, read_key
+from harness.site.urls import is_url, parse
 
 
 class PublishOptions(FormatOptions):
     """Options of `hate publish`."""
 
-    site: Path | None = option(
-        "--to", default=None, metavar="FOLDER", help="The folder of the site; it is created if there is none."
-    )
+    site: str | None = option(
+        "--to", default=None, metavar="FOLDER|URL",
+        help="The folder of the site, created if there is none; transcripts can also be handed in at a URL.",
+    )  # fmt: skip
     name: str = option(
-        "--name", default="", metavar="NAME", help="Publish a transcript under this name instead of its file's."
+        "--name", default="", metavar="NAME",
+        help="Publish a transcript or an interface under this name instead of its file's.",
+    )  # fmt: skip
+    for_test: str = option(
+        "--for", default="", metavar="TEST", help="The test that an interface is for, if it is published already."
     )
     dry_run: bool = option("--dry-run", default=False, help="Check, and say what would be done; write nothing.")
     key: Path | None = option("--key", default=None, metavar="FILE", help="Sign with this Ed25519 key.")
@@ -38,6 +47,37 @@ class PublishOptions(FormatOptions):
     )  # fmt: skip
     title: str | None = option("--title", default=None, metavar="TEXT", help="The title of the site.")
     tidy: bool = option("--tidy", default=False, help="Remove files that the site's index has not named for a day.")
+    root_key: Path | None = option(
+        "--root-key", default=None, metavar="FILE",
+        help="The key, kept offline, that says which keys may sign the site; with --allow, --revoke, --new-root.",
+    )  # fmt: skip
+    allow: tuple[str, ...] = option(
+        "--allow", default=(), metavar="KEY", help="Let this key sign from now on; its public part, or its file."
+    )
+    revoke: tuple[str, ...] = option(
+        "--revoke", default=(), metavar="KEY", help="Never trust this key again; readers refuse what it signs."
+    )
+    new_root: str = option(
+        "--new-root", default="", metavar="KEY", help="Hand over to another root key; the old one signs this."
+    )
+    lifetime: int | None = option(
+        "--expires", default=None, within=Range(0, 36_500), metavar="DAYS",
+        help="Readers refuse the site's index DAYS after its last change, 0 for never; also renews it.",
+    )  # fmt: skip
+    blind: bool = option(
+        "--blind", default=False,
+        help="Publish tests without expect, positive and truth; `hate serve` judges what is handed in.",
+    )  # fmt: skip
+    private: Path | None = option(
+        "--private", default=None, metavar="FOLDER",
+        help="Where the truth of blind tests is kept; by default beside the site's folder, with .private in its name.",
+    )  # fmt: skip
+
+    @property
+    def changes_site(self) -> bool:
+        """Whether something about the site itself is to be changed."""
+        given = (self.mirrors, self.root_key, self.allow, self.revoke, self.new_root)
+        return any(given) or self.title is not None or self.lifetime is not None
 
 
 class ServeCommandOptions(OptionSet):
@@ -67,27 +107,36 @@ class ServeCommandOptions(OptionSet):
     an_hour: int | None = option(
         "--an-hour", default=None, within=Range(1, 100_000), hidden=True, help="The old name of --rate-limit."
     )
+    per_day: int = option(
+        "--per-day", default=1000, within=Range(1, 1_000_000), metavar="N",
+        help="How many submissions each name may make on a day; `hate token quota` sets it for one.",
+    )  # fmt: skip
+    blind_per_day: int = option(
+        "--blind-per-day", default=5, within=Range(1, 1_000_000), metavar="N",
+        help="How many submissions each name may make on a day for one blind test.",
+    )  # fmt: skip
+    private: Path | None = option(
+        "--private", default=None, metavar="FOLDER", help="Where `hate publish --blind` put the truth, if told where."
+    )
+    isolated: bool = option(
+        "--isolated", default=False, help="Accept only runs whose code was kept apart from the judge (--isolate)."
+    )
+    proxies: tuple[str, ...] = option(
+        "--proxy", default=(), metavar="ADDRESS",
+        help="Believe what this proxy says about its clients (X-Forwarded-For); may be repeated, or be a network.",
+    )  # fmt: skip
     access_log: bool = option("--access-log", default=False, help="Write a line on stderr for every request.")
-
-
-class TokenOptions(OptionSet):
-    """The file of tokens."""
-
-    tokens: Path = option("--tokens", metavar="FILE", help="The file of tokens that `hate serve` reads.")
-
-
-class TokenListOptions(TokenOptions, FormatOptions):
-    """Options of `hate token list`."""
 
 
 @click.command("publish")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="PATH...")
 @command_options(PublishOptions)
 def publish_command(paths: tuple[Path, ...], options: PublishOptions) -> None:
-    """Add tests and transcripts to a site, a folder that any web server can serve.
+    """Add tests, transcripts and interfaces to a site, a folder that any web server can serve.
 
-    PATH is the folder or script of a test, or a transcript of a test that is published there, by file or NAME. All of
-    it is checked first; readers see all of it or nothing. What was published before stays as it is.
+    PATH is the folder or script of a test, a transcript of a test that is published there, by file or NAME, or an
+    interface for a test, which others can read and try. All of it is checked first, and nothing of it is run; readers
+    see all of it or nothing. What was published before stays as it is.
     """
     if options.new_key is not None:
         _new_key(options.new_key)
@@ -96,13 +145,34 @@ def publish_command(paths: tuple[Path, ...], options: PublishOptions) -> None:
             raise UsageError("say where: --to FOLDER")
         return
     if options.name and len(paths) != 1:
-        raise UsageError("--name is for one transcript; name one")
-    if paths or options.mirrors or options.title is not None:
-        _publish(paths, options.site, options)
+        raise UsageError("--name is for one transcript or interface; name one")
+    if is_url(options.site):
+        _hand_in(paths, options.site, options)
+        return
+    site = Path(options.site)
+    if options.blind:
+        _publish_blind(paths, site, options)
+    elif paths or options.changes_site:
+        _publish(paths, site, options)
     elif not options.tidy:
         raise UsageError("nothing to publish; name a test's folder or transcripts")
     if options.tidy:
-        _tidy_site(options.site, dry=options.dry_run)
+        _tidy_site(site, dry=options.dry_run)
+
+
+def _hand_in(paths: tuple[Path, ...], url: str, options: PublishOptions) -> None:
+    """Transcripts are handed in at an address as `hate submit` does it; all else is the owner's, in a folder."""
+    from harness.cli.submit import SubmitOptions, submit
+
+    tests = [path for path in paths if path.is_dir() or path.suffix == ".toml"]
+    settings = options.key or options.new_key or options.changes_site or options.tidy
+    if tests or settings or not paths:
+        what = f"{tests[0]}: a test" if tests else "this"
+        raise UsageError(
+            f"{what} is published in the site's folder, by its owner: --to FOLDER; only transcripts go to {url}"
+        )
+    given = SubmitOptions(site=url, name=options.name, dry_run=options.dry_run, style=options.style)
+    submit([str(path) for path in paths], given)
 
 
 def _tidy_site(site: Path, *, dry: bool) -> None:
@@ -119,15 +189,63 @@ def _new_key(path: Path) -> None:
 def _publish(paths: tuple[Path, ...], site: Path, options: PublishOptions) -> None:
     named = _by_name(paths)
     called = {file: text.rpartition("/")[2] for text, file in named.items()}
-    offered = read_candidates([named.get(str(path), path) for path in paths], name=options.name, names=called)
+    offered = read_candidates(
+        [named.get(str(path), path) for path in paths], name=options.name, names=called, for_test=options.for_test
+    )
+    _publish_candidates(offered, site, options)
+
+
+def _publish_candidates(offered: Sequence[Candidate], site: Path, options: PublishOptions) -> None:
     key = options.key or options.new_key
     signer = read_key(key) if key is not None else None
     if options.dry_run:
         change = dry_run(site, offered, signer=signer)
     else:
-        mirrors = _addresses(options.mirrors) if options.mirrors else None
-        change = publish(site, offered, signer=signer, mirrors=mirrors, title=options.title)
+        change = publish(site, offered, signer=signer, settings=_settings(options))
     _print_published(change, site, options)
+
+
+def _settings(options: PublishOptions) -> SiteSettings:
+    mirrors = _addresses(options.mirrors) if options.mirrors else None
+    return SiteSettings(mirrors, options.title, options.lifetime, _root_change(options))
+
+
+def _root_change(options: PublishOptions) -> RootChange | None:
+    if options.root_key is None:
+        if options.allow or options.revoke or options.new_root:
+            raise UsageError("--allow, --revoke and --new-root need the root key; give it with --root-key FILE")
+        return None
+    if not (options.allow or options.revoke or options.new_root):
+        raise UsageError("--root-key: say what to change with --allow, --revoke or --new-root")
+    allow, revoke = ([_public_key(key) for key in keys] for keys in (options.allow, options.revoke))
+    return RootChange(read_key(options.root_key), allow, revoke, _public_key(options.new_root))
+
+
+def _public_key(text: str) -> str:
+    """A public key as it is, or that of the key in a file."""
+    return text if not text or is_key(text) else read_key(Path(text)).key
+
+
+def _publish_blind(paths: tuple[Path, ...], site: Path, options: PublishOptions) -> None:
+    """Tests without the truth, which goes into a folder of its own."""
+    from harness.site.blind import hide_test, private_folder
+
+    private = options.private or private_folder(site)
+    if private.resolve().is_relative_to(site.resolve()):
+        raise UsageError(f"--private {private}: inside the site's folder, which is published; choose another folder")
+    interfaces = [path for path in paths if is_interface(path)]
+    tests = [path for path in paths if path not in interfaces]
+    if others := [path for path in tests if not (path.is_dir() or path.suffix == ".toml")]:
+        raise UsageError(f"{others[0]}: --blind is for tests; answers are handed in with `hate submit`")
+    with tempfile.TemporaryDirectory() as scratch:
+        split = [hide_test(path, Path(scratch) if options.dry_run else private) for path in tests]
+        for note in (note for one in split for note in one.notes):
+            remark(f"hate: {note}")
+        only = split[0].candidate.test_name if len(split) == 1 else ""
+        offered = read_candidates(interfaces, name=options.name, for_test=options.for_test or only)
+        _publish_candidates([*(one.candidate for one in split), *offered], site, options)
+    if not options.dry_run:
+        remark(f"hate: the truth is in {private}; keep it, and never serve or copy it with the site")
 
 
 def _by_name(paths: tuple[Path, ...]) -> dict[str, Path]:
@@ -152,6 +270,8 @@ def _print_published(change: SiteChange, site: Path, options: PublishOptions) ->
         "published": [{"name": v.label, "result": v.status, "files": v.files, "bytes": v.size} for v in change.items],
     }
     emit(output_format(options.style), Table(["what", "result", "files", "bytes"], rows), payload)
+    for note in change.notes:
+        remark(f"hate: {note}")
     if options.dry_run:
         remark(f"nothing was written to {site}: --dry-run")
     elif change.top is None:
@@ -174,50 +294,14 @@ def serve_command(site: Path, options: ServeCommandOptions) -> None:
     except ImportError as error:
         library = (error.name or "").partition(".")[0]
         raise MissingExtra(f"serving needs {library}: pip install 'hate-harness[serve]'") from None
-    limits = SubmissionLimits(largest=options.largest, per_hour=options.an_hour or options.rate_limit)
+    hourly = options.an_hour or options.rate_limit
+    limits = SubmissionLimits(options.largest, hourly, options.per_day, options.blind_per_day, options.isolated)
     serving = ServeOptions(
         site, host=options.host, port=options.port, tokens=options.tokens, key=options.key,
-        access_log=options.access_log, limits=limits,
+        access_log=options.access_log, limits=limits, proxies=options.proxies, private=options.private,
     )  # fmt: skip
     server = make_server(serving)
     with listen(serving.host, serving.port) as listening:
         host = f"[{serving.host}]" if ":" in serving.host else serving.host
         remark(f"hate: serving {site} at http://{host}:{listening.getsockname()[1]}/ until Ctrl-C")
         serve(server, listening)
-
-
-@click.group("token")
-def token_command() -> None:
-    """Tokens for those who may submit transcripts; their names and hashes are kept in a file."""
-
-
-@token_command.command("add")
-@click.argument("name")
-@command_options(TokenOptions)
-def add_command(name: str, options: TokenOptions) -> None:
-    """Make a token for NAME and print it; it is never shown again."""
-    from harness.server.tokens import add_token
-
-    print(add_token(options.tokens, name))
-    remark("hate: this token is shown only once; give it to its owner in private")
-
-
-@token_command.command("remove")
-@click.argument("name")
-@command_options(TokenOptions)
-def remove_command(name: str, options: TokenOptions) -> None:
-    """Revoke the token of NAME."""
-    from harness.server.tokens import remove_token
-
-    remove_token(options.tokens, name)
-
-
-@token_command.command("list")
-@command_options(TokenListOptions)
-def list_tokens_command(options: TokenListOptions) -> None:
-    """List who has a token."""
-    from harness.server.tokens import read_tokens
-
-    known = [{"name": token.name, "created": token.created} for token in read_tokens(options.tokens)]
-    table = Table(["name", "created"], [[one["name"], one["created"]] for one in known])
-    emit(output_format(options.style), table, {"tokens": known})

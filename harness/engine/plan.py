@@ -6,6 +6,7 @@ from pathlib import Path
 
 from harness.errors import HateError, InterfaceError, UsageError
 from harness.interface.contract import Interface
+from harness.interface.limits import Limits, without_network
 from harness.interface.load import load_interface, with_name
 from harness.interface.python import is_in_memory
 from harness.options import ExecutionOptions, GalleryOptions, Range, option
@@ -34,6 +35,11 @@ class RunOptions(ExecutionOptions):
     no_vary: bool = option(
         "--no-vary", default=False, help="Only the originals of a test that varies its inputs on purpose."
     )
+
+    @property
+    def limits(self) -> Limits:
+        """What the algorithm's programs may use."""
+        return Limits(self.memory, network=not self.no_network)
 
 
 DEFAULT_OPTIONS = RunOptions()
@@ -98,16 +104,20 @@ def find_parts(
     name: str | None = None,
     libraries: Sequence[str] = (),
     selection: GalleryOptions = WHOLE_TEST,
+    isolate: bool = False,
 ) -> RunParts:
-    """Find and check the test and the interface; `name` replaces the algorithm's own name."""
+    """Find and check the test and the interface; `name` replaces the algorithm's own name.
+
+    With `isolate`, Python code is never imported into this process.
+    """
     cases = test if isinstance(test, CaseSet) else None
     script = test.script if isinstance(test, CaseSet) else find_test(str(test), libraries, note)
-    return RunParts(script, _find_interface(interface, script, name), selection, cases)
+    return RunParts(script, _find_interface(interface, script, name, isolate=isolate), selection, cases)
 
 
-def _find_interface(source: object, script: Script, name: str | None) -> Interface:
+def _find_interface(source: object, script: Script, name: str | None, *, isolate: bool) -> Interface:
     if not isinstance(source, str) or not source.startswith(MATRIX):
-        return load_interface(source, name)
+        return load_interface(source, name, isolate=isolate)
     if not script.task.uses_gallery:
         raise InterfaceError(f"--interface {source}: for rank tests; {script.name} is a {script.task.name} test")
     from harness.interface.matrix import load_matrix  # numpy is slow to import
@@ -117,10 +127,16 @@ def _find_interface(source: object, script: Script, name: str | None) -> Interfa
 
 
 def _check_workers(interface: Interface, options: RunOptions) -> None:
-    """Python code in this process can neither be stopped nor copied."""
+    """Python code in this process can neither be stopped, limited nor copied."""
+    if options.limits and interface.kind == "http":
+        raise UsageError(f"--memory, --no-network: {interface.name} is a service, which is not started here")
+    if options.limits and not options.limits.network:
+        without_network()
     if not is_in_memory(interface):
         return
     remedy = "put it into a file interface.py and give its path"
+    if options.limits:
+        raise UsageError(f"memory, no_network: {interface.name} runs in this process and cannot be limited; {remedy}")
     if options.timeout is not None:
         raise UsageError(
             f"timeout={options.timeout:g}: {interface.name} runs in this process and cannot be stopped; {remedy}"

@@ -9,18 +9,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import Protocol
 
+from harness.engine.guard import guarded
 from harness.engine.header import run_header
 from harness.engine.plan import Plan
 from harness.engine.session import Latch, interruptible, open_session
 from harness.engine.target import FinishedTranscript, Target, prepare
 from harness.engine.unit_tally import UnitTally
-from harness.errors import HateError, Interrupted, RunAborted
+from harness.errors import HateError, Interrupted, RunAborted, UsageError
 from harness.files.images import ImageError
 from harness.interface.contract import Session
 from harness.model import Case, Counts, ErrorKind, ErrorRule, Question, Reply, Trial
-from harness.params import Value
-from harness.script.cases import CaseSet
-from harness.tasks.judge import Judge
 from harness.transcript.format import Header
 from harness.transcript.write import TranscriptWriter
 
@@ -96,16 +94,19 @@ def run(plan: Plan, output: Target, progress: Progress) -> FinishedRun:
     transcript = prepare(output, header)
     if isinstance(transcript, FinishedTranscript):
         return FinishedRun(transcript.counts, transcript.path, 0, header=header)
-    with interruptible() as latch, open_session(plan) as session:
-        opened = transcript()
-        feed = Feed(plan, opened.done, opened.writer.keep)
-        loop = Loop(plan, feed, opened.writer, latch)
-        try:
-            loop.go(session, progress)
-        except (HateError, Interrupted) as error:
-            opened.writer.close()
-            error.note = _note(opened.writer, plan.total)
-            raise
+    with interruptible() as latch, guarded(plan) as guard:
+        with open_session(plan) as session:
+            opened = transcript()
+            guard.writer = opened.writer
+            feed = Feed(plan, opened.done, opened.writer.keep)
+            loop = Loop(plan, feed, opened.writer, latch)
+            try:
+                loop.go(session, progress)
+            except (HateError, Interrupted) as error:
+                opened.writer.close()
+                error.note = _note(opened.writer, plan.total)
+                raise
+        guard.check()
         path = opened.writer.finish()
     units = None if opened.done else loop.units
     return FinishedRun(opened.writer.counts, path, loop.asked, loop.first_error, header, units)
@@ -114,18 +115,30 @@ def run(plan: Plan, output: Target, progress: Progress) -> FinishedRun:
 def _note(writer: TranscriptWriter, total: int) -> str:
     """What was saved of a run that ended early, and how to carry on."""
     saved = f"{writer.counts.tests:,} of {total:,} trials are in {writer.path}"
-    if writer.replaces is None:
+    if not writer.replaces:
         return f"{saved}; carry on with --resume"
-    return f"{saved}, and {writer.replaces} is unchanged; carry on with --resume -o {writer.target}"
+    return f"{saved}, and {writer.target} is unchanged; carry on with --retry-errors -o {writer.target}"
 
 
 def watch(plan: Plan, callback: Callable[[Trial], None], progress: Progress) -> FinishedRun:
     """Run without a transcript; `callback` is called with every trial."""
+    refuse_blind(plan)
     tally = Tally(callback)
-    with interruptible() as latch, open_session(plan) as session:
-        loop = Loop(plan, Feed(plan), tally, latch)
-        loop.go(session, progress)
+    with interruptible() as latch, guarded(plan) as guard:
+        with open_session(plan) as session:
+            loop = Loop(plan, Feed(plan), tally, latch)
+            loop.go(session, progress)
+        guard.check()
     return FinishedRun(tally.counts, None, loop.asked, loop.first_error, run_header(plan), loop.units)
+
+
+def refuse_blind(plan: Plan) -> None:
+    """Where outcomes are to be shown: a site keeps those of a blind test to itself."""
+    if plan.cases.script.is_blind:
+        name = plan.cases.name
+        raise UsageError(
+            f"{name}: a blind test, judged by its site: `hate run {name}`, then `hate submit` the transcript"
+        )
 
 
 class Feed:
@@ -155,7 +168,8 @@ class Feed:
         resolve = plan.cases.references.resolve
         shows_claim = plan.cases.script.task.shows_claim
         maker = plan.cases.version_maker()
-        for number, case in enumerate(islice(plan.cases, plan.options.limit)):
+        # As many as were checked: an algorithm may have added rows to the table that they are read from.
+        for number, case in enumerate(islice(plan.cases, plan.total // repeat)):
             if self._only is not None and case.id not in self._only:
                 continue
             for turn in range(1, repeat + 1):
@@ -190,20 +204,6 @@ class Feed:
         yield from self.failures
 
 
-def make_judge(cases: CaseSet, params: Mapping[str, Value], *, repeated: bool) -> Judge:
-    """The judge of the answers to a test's cases."""
-    script = cases.script
-    return Judge(
-        script.task,
-        cases.rules,
-        params,
-        errors=script.file.test.errors,
-        stratum=cases.stratum,
-        psu=cases.psu,
-        repeated=repeated,
-    )
-
-
 class Loop:
     """Asks, judges and records until no questions are left."""
 
@@ -212,7 +212,7 @@ class Loop:
         self._feed = feed
         self._recorder = recorder
         self._latch = latch
-        self._judge = make_judge(plan.cases, plan.params, repeated=plan.options.repeat > 1)
+        self._judge = plan.cases.judge(plan.params, repeated=plan.options.repeat > 1)
         self.asked = 0
         self.first_error: Trial | None = None
         design, repeated = plan.cases.script.file.design, plan.options.repeat > 1
@@ -265,9 +265,12 @@ class CaseDetail:
 
 def ask(plan: Plan, ids: set[str]) -> Iterator[CaseDetail]:
     """Run only the named cases, with everything about them."""
+    refuse_blind(plan)
     feed = Feed(plan, only=ids)
-    judge = make_judge(plan.cases, plan.params, repeated=plan.options.repeat > 1)
-    with interruptible(), open_session(plan) as session:
-        for reply in feed.replies(session):
-            case = feed.pending[reply.question.index]
-            yield CaseDetail(case, reply, judge.trial(case, reply))
+    judge = plan.cases.judge(plan.params, repeated=plan.options.repeat > 1)
+    with interruptible(), guarded(plan) as guard:
+        with open_session(plan) as session:
+            for reply in feed.replies(session):
+                case = feed.pending[reply.question.index]
+                yield CaseDetail(case, reply, judge.trial(case, reply))
+        guard.check()

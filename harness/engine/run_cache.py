@@ -82,8 +82,9 @@ def _run_or_resume(plan: Plan, part: Path, progress: Progress) -> FinishedRun:
 
 
 def run_key(header: Header, timeout: float | None) -> str:
-    """A name for a run, from what its answers depend on: test, algorithm, interface, parameters, extent, timeout."""
-    parts = [header.test, header.algorithm, header.interface, header.params, header.repeat, header.limit]
+    """A name for a run, from what its answers depend on: test, algorithm, interface, parameters, extent, limits."""
+    parts = [header.test, header.algorithm, header.interface, header.params, header.repeat, header.limit, header.limits]
+    parts.append(header.isolation)
     plain = [None if part is msgspec.UNSET else msgspec.to_builtins(part) for part in parts]
     plain += ["originals"] if "vary" in header.part else []
     text = msgspec.json.encode([SCHEME, header.harness, timeout, *plain], order="sorted")

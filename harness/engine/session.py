@@ -16,6 +16,7 @@ from harness.engine.pool import Pool
 from harness.errors import Interrupted
 from harness.interface.contract import Interface, Session, Setup
 from harness.interface.python import PythonInterface
+from harness.interface.supervision import supervised
 from harness.interface.wire import to_line
 from harness.model import Question
 from harness.script.cases import training
@@ -36,7 +37,7 @@ class Latch:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[Latch]:
-    """Within it, SIGINT and SIGTERM raise `Interrupted`; a second one kills at once."""
+    """Within it, SIGINT, SIGTERM and SIGHUP raise `Interrupted`; a second one kills at once."""
     latch = Latch()
     if threading.current_thread() is not threading.main_thread():
         yield latch
@@ -48,12 +49,19 @@ def interruptible() -> Iterator[Latch]:
             signal.signal(other, handler)
         raise Interrupted(signum)
 
-    before = {signum: signal.signal(signum, handle) for signum in (signal.SIGINT, signal.SIGTERM)}
+    before = {signum: signal.signal(signum, handle) for signum in _ending_signals()}
     try:
         yield latch
     finally:
         for signum, handler in before.items():
             signal.signal(signum, handler)
+
+
+def _ending_signals() -> list[signal.Signals]:
+    """The signals that end a run; a terminal that closes sends SIGHUP, unless the user said `nohup`."""
+    ending = [signal.SIGINT, signal.SIGTERM]
+    hangup = getattr(signal, "SIGHUP", None)
+    return [*ending, hangup] if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN else ending
 
 
 @contextlib.contextmanager
@@ -90,9 +98,10 @@ def _is_real_stdout(out: TextIO | None) -> bool:
 def open_session(plan: Plan) -> Iterator[Session]:
     """The program, ready to answer: in this process, or in one or more workers (with `jobs` or `timeout`)."""
     options = plan.options
-    inside = options.jobs == 1 and options.timeout is None
+    inside = options.jobs == 1 and options.timeout is None and not options.limits
     interface = plan.interface if inside else plan.interface.isolated()
-    with tempfile.TemporaryDirectory(prefix="hate-", ignore_cleanup_errors=True) as work, _quiet(interface):
+    scratch = tempfile.TemporaryDirectory(prefix="hate-", ignore_cleanup_errors=True)
+    with scratch as work, _quiet(interface), supervised():
         setup = _setup(plan, interface, Path(work))
         session = interface.open(setup) if options.jobs == 1 else Pool(interface, setup, options.jobs)
         try:
@@ -125,6 +134,8 @@ def _setup(plan: Plan, interface: Interface, work: Path) -> Setup:
         train=train,
         gallery=gallery,
         timeout=plan.options.timeout,
+        jobs=plan.options.jobs,
+        limits=plan.options.limits,
     )
 
 

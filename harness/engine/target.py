@@ -8,11 +8,14 @@ from pathlib import Path
 from harness.errors import OutputError, TranscriptError
 from harness.model import Counts, Trial
 from harness.transcript.format import Header, differences
-from harness.transcript.read import open_transcript
-from harness.transcript.write import TranscriptWriter, working_path
+from harness.transcript.read import open_transcript, record_type
+from harness.transcript.write import TranscriptWriter, begins_like_a_transcript, working_path
 
 ROOT = Path("transcripts")
 MOST_NUMBERED = 100_000
+# The end of the name of a file that --retry-errors is writing; it replaces the old one when it is finished.
+RETRY = ".retry"
+LONGEST_HEADER = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,11 @@ def prepare(output: Target, header: Header) -> Callable[[], WritableTranscript] 
     existing = output.path or newest_path(header.test.name, header.algorithm.name)
     if output.retry_errors:
         complete = complete_transcript(existing, header)
-        return (lambda: retry(existing, header)) if complete.counts.ER else complete
+        stopped = stopped_retry(existing) if complete.counts.ER else None
+        carried_on = complete if stopped is None else _carry_on(stopped, header)
+        if isinstance(carried_on, WritableTranscript):
+            return lambda: carried_on
+        return (lambda: retry(existing, header)) if carried_on.counts.ER else carried_on
     if output.resume and is_empty(existing):
         return lambda: create(existing, header, force=True)
     if output.resume and has_begun(existing):
@@ -96,8 +103,15 @@ def has_begun(path: Path) -> bool:
 
 
 def is_empty(path: Path) -> bool:
-    """Whether a run ended before it wrote its first line, for example because the disk was full."""
-    return working_path(path).is_file() and working_path(path).stat().st_size == 0
+    """Whether a run ended before its first line was whole: the disk was full, or the power was cut."""
+    working = working_path(path)
+    return working.is_file() and (working.stat().st_size == 0 or _has_torn_header(working))
+
+
+def _has_torn_header(path: Path) -> bool:
+    with path.open("rb") as file:
+        first = file.readline(LONGEST_HEADER)
+    return not first.endswith(b"\n") and begins_like_a_transcript(path)
 
 
 def exists_error(path: Path) -> OutputError:
@@ -134,20 +148,27 @@ def resume(path: Path, header: Header) -> WritableTranscript | FinishedTranscrip
     """Resume a transcript of the same run; an incomplete last line is cut off."""
     if path.exists() and not working_path(path).exists():
         return complete_transcript(path, header)
+    return _carry_on(TranscriptWriter.claim(path), header)
+
+
+def _carry_on(writer: TranscriptWriter, header: Header) -> WritableTranscript | FinishedTranscript:
+    """Read what an unfinished transcript has, under its lock; one that is complete only has to be put in its place."""
     done: dict[tuple[str, int], int] = {}
-    trials: list[Trial] = []
-    with open_transcript(working_path(path)) as reader:
-        check_same(path, header, reader.header)
-        stop = reader.head
-        for line in reader.lines():
-            done.setdefault(_key(line.trial), line.start)
-            trials.append(_slim(line.trial))
-            stop = line.stop
+    try:
+        writer.blind = header.is_blind
+        with open_transcript(writer.path, record=record_type(header)) as reader:
+            check_same(writer.target, header, reader.header)
+            stop = reader.head
+            for line in reader.lines():
+                done.setdefault(_key(line.trial), line.start)
+                writer.count(line.trial)
+                stop = line.stop
         if reader.end is not None:
-            return FinishedTranscript(path, reader.end.counts)
-    writer = TranscriptWriter.reopen(path, head=reader.head, end=stop)
-    for trial in trials:
-        writer.count(trial)
+            return FinishedTranscript(writer.put_in_place(), reader.end.counts)
+        writer.carry_on(head=reader.head, end=stop)
+    except BaseException:
+        writer.close()
+        raise
     return WritableTranscript(writer, done)
 
 
@@ -155,7 +176,7 @@ def complete_transcript(path: Path, header: Header) -> FinishedTranscript:
     """A transcript of the same run, which must have ended."""
     if working_path(path) != path and working_path(path).exists():
         raise TranscriptError(f"{working_path(path)}: incomplete; finish it with --resume first")
-    with open_transcript(path) as reader:
+    with open_transcript(path, record=record_type(header)) as reader:
         check_same(path, header, reader.header)
         counts = Counts.of(trial for block in reader.blocks() for trial in block)
     if reader.end is None and working_path(path) != path:
@@ -167,16 +188,25 @@ def complete_transcript(path: Path, header: Header) -> FinishedTranscript:
 
 def retry(path: Path, header: Header) -> WritableTranscript:
     """A new file with all records except errors; it replaces the old one when it is finished."""
-    scratch = path.with_name(f"{path.name.partition('.')[0]}.retry{''.join(path.suffixes)}")
-    with open_transcript(path) as reader:
+    with open_transcript(path, record=record_type(header)) as reader:
         check_same(path, header, reader.header)
-        writer = TranscriptWriter.create(scratch, reader.header, force=True)
-        writer.replaces = path
+        writer = TranscriptWriter.create_beside(path, reader.header, RETRY)
         done: dict[tuple[str, int], int] = {}
         for line in reader.lines():
             if not line.trial.error:
                 done[_key(line.trial)] = writer.add(line.trial)
     return WritableTranscript(writer, done)
+
+
+def stopped_retry(path: Path) -> TranscriptWriter | None:
+    """What a retry of this very transcript left behind when it was stopped: its header is the same, with the time."""
+    scratch = path.with_name(path.name + RETRY)
+    try:
+        with open_transcript(path) as old, open_transcript(scratch) as reader:
+            same = old.header == reader.header
+    except TranscriptError:
+        return None
+    return TranscriptWriter.claim(path, scratch) if same else None
 
 
 def check_same(path: Path, ours: Header, theirs: Header) -> None:
@@ -187,8 +217,3 @@ def check_same(path: Path, ours: Header, theirs: Header) -> None:
 
 def _key(trial: Trial) -> tuple[str, int]:
     return trial.id, trial.repeat if isinstance(trial.repeat, int) else 1
-
-
-def _slim(trial: Trial) -> Trial:
-    """Only what is counted, to save memory when a long transcript is resumed."""
-    return Trial(id="", outcome=trial.outcome, error=trial.error)

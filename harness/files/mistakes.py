@@ -72,7 +72,9 @@ class Mistakes:
         """Add a mistake; `place` is a file and line, a key, or both."""
         self.count += 1
         if len(self.shown) < MOST_SHOWN:
-            self.shown.append(f"{place}: {text}" if place else text)
+            shown = f"{place}: {text}" if place else text
+            # A value may have line breaks; a mistake is a line.
+            self.shown.append(shown.replace("\n", "\\n"))
 
     def raise_if_any(self) -> None:
         """Raise a ScriptError with all of them, if there are any."""

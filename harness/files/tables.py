@@ -3,6 +3,7 @@
 import codecs
 import contextlib
 import csv
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -11,6 +12,7 @@ import msgspec
 
 from harness.errors import MissingExtra, ScriptError
 from harness.files.mistakes import bad_line
+from harness.model import MOST_COLUMNS
 
 TableRow = dict[str, Any]
 # A field may be a whole document; the csv module's own limit is 128 KiB.
@@ -48,7 +50,17 @@ def _reading(path: Path) -> Iterator[None]:
 def delimited(path: Path) -> "Delimited | None":
     """A CSV or TSV table; None if the file is of another kind."""
     delimiter = {".csv": ",", ".tsv": "\t"}.get(path.suffix.lower())
-    return None if delimiter is None else Delimited(path, delimiter)
+    if delimiter is None:
+        return None
+    table = Delimited(path, delimiter)
+    check_width(len(table.header), f"{path.name}:1")
+    return table
+
+
+def check_width(count: int, place: str) -> None:
+    """Refuse a table of cases that is too wide to be one."""
+    if count > MOST_COLUMNS:
+        raise ScriptError(f"{place}: more than {MOST_COLUMNS:,} columns; put what only programs read into files")
 
 
 class Delimited:
@@ -108,7 +120,7 @@ def _header(path: Path, names: list[str]) -> list[str]:
     header = [name.strip() for name in names]
     if not any(header):
         raise ScriptError(f"{path.name}:1: no header; the first line names the columns")
-    twice = sorted({name for name in header if header.count(name) > 1})
+    twice = sorted(name for name, count in Counter(header).items() if count > 1)
     if twice:
         raise ScriptError(f"{path.name}:1: column {twice[0]!r} appears twice in the header")
     return header
@@ -116,20 +128,26 @@ def _header(path: Path, names: list[str]) -> list[str]:
 
 def _jsonl(path: Path) -> Iterator[tuple[int, TableRow]]:
     decode = msgspec.json.Decoder(TableRow).decode
+    names: set[str] = set()
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
             if not text.strip():
                 continue
             try:
-                yield number, decode(text)
+                row = decode(text)
             except (msgspec.MsgspecError, RecursionError) as error:
                 raise ScriptError(f"{path.name}:{number}: not a JSON object: {error}") from None
+            if not row.keys() <= names:
+                names |= row.keys()
+                check_width(len(names), f"{path.name}:{number}")
+            yield number, row
 
 
 def _parquet(path: Path) -> Iterator[tuple[int, TableRow]]:
     number = 0
     with _parquet_file(path) as file:
+        check_width(len(file.schema_arrow.names), path.name)
         for batch in file.iter_batches():
             for row in batch.to_pylist():
                 number += 1

@@ -1,7 +1,9 @@
 """TOML files checked against a pydantic model: every mistake at once, with its line and the nearest known key."""
 
+import copy
+import itertools
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +14,8 @@ from harness.files.mistakes import KeyLines, Mistakes, bad_line, key_lines, line
 from harness.params import nearest
 
 LARGEST_FILE = 64 << 20
+# No format nests deeper than a handful; beyond hundreds, Python's own recursion ends.
+DEEPEST = 50
 
 
 class Section(BaseModel):
@@ -30,13 +34,31 @@ def read_toml(path: Path) -> tuple[dict[str, Any], str]:
             raise ScriptError(f"{path}: larger than {LARGEST_FILE >> 20} MiB; put the cases into a table")
         # Editors on some systems put a byte order mark in front.
         text = path.read_text(encoding="utf-8-sig")
-        return tomllib.loads(text), text
+        parsed = tomllib.loads(text)
     except UnicodeDecodeError:
         raise ScriptError(f"{path}: not UTF-8 at line {bad_line(path.read_bytes())}; save it as UTF-8") from None
     except OSError as error:
         raise ScriptError(f"{path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
         raise ScriptError(f"{path}: not TOML: {error}") from None
+    if _is_deeper(parsed, DEEPEST):
+        raise ScriptError(f"{path}: tables or lists nested more than {DEEPEST} deep; no key needs that")
+    return parsed, text
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether tables and lists are nested in more levels than these; level by level, since recursion has a limit."""
+    layer = [value]
+    for _ in range(levels):
+        layer = [part for item in layer for part in _parts(item)]
+        if not layer:
+            return False
+    return True
+
+
+def _parts(item: Any) -> list[Any]:
+    parts = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+    return [part for part in parts if isinstance(part, (dict, list))]
 
 
 def validate(model: type[Model], parsed: dict[str, Any], text: str, mistakes: Mistakes) -> Model:
@@ -44,12 +66,62 @@ def validate(model: type[Model], parsed: dict[str, Any], text: str, mistakes: Mi
     try:
         return model.model_validate(parsed)
     except ValidationError as error:
-        lines = key_lines(text)
-        for problem in error.errors(include_url=False):
-            key = _user_key(parsed, problem["loc"])
-            mistakes.add(_explain(model, key, problem), place=line_place(lines, key))
+        _add_problems(model, parsed, text, error.errors(include_url=False), mistakes)
         mistakes.raise_if_any()
         raise
+
+
+Key = tuple[str | int, ...]
+
+
+def validate_rest(
+    model: type[Model], parsed: dict[str, Any], text: str, mistakes: Mistakes, stand_ins: Mapping[Key, Any]
+) -> tuple[Model | None, frozenset[Key]]:
+    """The file as its model without what is wrong, so that the rest can be checked as well, and the keys left out.
+
+    Each mistake is added. `stand_ins` are values for keys that the model requires; None if that is not enough.
+    """
+    rest, left_out = copy.deepcopy(parsed), set[Key]()
+    for attempt in range(_MOST_ATTEMPTS):
+        try:
+            return model.model_validate(rest), frozenset(left_out)
+        except ValidationError as error:
+            problems = error.errors(include_url=False)
+            if attempt == 0:
+                _add_problems(model, parsed, text, problems, mistakes)
+            for problem in problems:
+                key = _user_key(rest, problem["loc"])
+                left_out.add(_leave_out(rest, key, stand_ins, missing=problem["type"] == "missing"))
+    return None, frozenset(left_out)
+
+
+# A key that is left out may be one that its table requires, and that table one that the file requires.
+_MOST_ATTEMPTS = 5
+
+
+def _leave_out(rest: dict[str, Any], key: Key, stand_ins: Mapping[Key, Any], *, missing: bool) -> Key:
+    """Remove a key, or the table that lacks a required one; the key that is no longer what the user wrote."""
+    stands_in = key in stand_ins
+    names = list(itertools.takewhile(lambda part: isinstance(part, str), key if stands_in or not missing else key[:-1]))
+    if not names:
+        return ()
+    table: Any = rest
+    for name in names[:-1]:
+        table = table.get(name) if isinstance(table, dict) else None
+    if isinstance(table, dict):
+        table.pop(names[-1], None)
+        if stands_in:
+            table[names[-1]] = copy.deepcopy(stand_ins[key])
+    return tuple(names)
+
+
+def _add_problems(
+    model: type[Section], parsed: dict[str, Any], text: str, problems: Sequence[Mapping[str, Any]], mistakes: Mistakes
+) -> None:
+    lines = key_lines(text)
+    for problem in problems:
+        key = _user_key(parsed, problem["loc"])
+        mistakes.add(_explain(model, key, problem), place=line_place(lines, key))
 
 
 def line_place(lines: KeyLines, key: tuple[str | int, ...]) -> str:

@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
-from harness.errors import InterfaceError
+from harness.errors import InterfaceError, ScriptError
 from harness.files.images import ImageError, read_regular
+from harness.files.patterns import Matcher
 from harness.interface.contract import Interface, Session, Setup
 from harness.interface.process import LARGEST_OUTPUT, FinishedProcess, describe_status, last_lines, run_to_end
 from harness.interface.wire import BYTES
@@ -47,6 +48,8 @@ class CommandInterface:
     pattern: re.Pattern[str] | None = None
     # The end of the name of {output}, the file that the program writes its answer to.
     suffix: str = ".png"
+    # Whether what is filled in may begin with a dash, as an option does.
+    dashes: bool = False
     kind: str = "command"
 
     @property
@@ -110,9 +113,10 @@ class CommandSession:
                 done.touch()
 
     def _run_training(self, command: tuple[str, ...]) -> None:
-        finished = run_to_end(self._argv(command, self._values), self._interface.folder, timeout=None, stdin=self._null)
+        argv, limits = self._argv(command, self._values), self._setup.limits
+        finished = run_to_end(argv, self._interface.folder, timeout=None, stdin=self._null, limits=limits)
         if finished.status != 0:
-            words = last_lines(finished.stderr)
+            words = limits.hint(last_lines(finished.stderr))
             raise InterfaceError(f"{command[0]}: training failed: {describe_status(finished.status)}: {words}")
 
     def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
@@ -128,7 +132,10 @@ class CommandSession:
             case["output"] = str(file)
         try:
             argv = self._argv(self._interface.argv, {**question.columns, **self._values, **case})
-            finished = run_to_end(argv, self._interface.folder, timeout=self._setup.timeout, stdin=self._null)
+            setup = self._setup
+            finished = run_to_end(
+                argv, self._interface.folder, timeout=setup.timeout, stdin=self._null, limits=setup.limits
+            )
         except InterfaceError as error:
             return Reply(question, None, ErrorKind.INTERFACE, str(error))
         raw, kind, message = self._judge(finished, file)
@@ -143,7 +150,7 @@ class CommandSession:
         return self._files / f"{self._number}{self._interface.suffix}"
 
     def _judge(self, finished: FinishedProcess, file: Path | None) -> tuple[Any, ErrorKind | None, str]:
-        words = last_lines(finished.stderr)
+        words = self._setup.limits.hint(last_lines(finished.stderr))
         words = f": {words}" if words else ""
         if finished.timed_out:
             return None, ErrorKind.TIMEOUT, f"no answer in {self._setup.timeout:g} s{words}"
@@ -159,13 +166,32 @@ class CommandSession:
     def _argv(self, command: tuple[str, ...], known: Mapping[str, Any]) -> list[str]:
         """The command with its placeholders filled in; a list becomes several arguments."""
         argv: list[str] = []
+        any_text = self._interface.dashes
         for part in command:
             whole = _PLACEHOLDER.fullmatch(part)
             if whole is not None and isinstance(known.get(whole[1]), list):
-                argv += [_argument(item) for item in known[whole[1]]]
+                words = [_argument(item) for item in known[whole[1]]]
             else:
-                argv.append(_PLACEHOLDER.sub(lambda match: _argument(_fill_in(match[1], known)), part))
+                words = [_PLACEHOLDER.sub(lambda match: _argument(_fill_in(match[1], known)), part)]
+            if not any_text and not part.startswith("-"):
+                self._check_dashes(part, words)
+            # By convention, no argument after this one is an option.
+            any_text = any_text or part == "--"
+            argv += words
         return argv
+
+    def _check_dashes(self, part: str, words: list[str]) -> None:
+        """A case's input must not be an option of the program; a negative number of a parameter is none."""
+        for word in words:
+            if not word.startswith("-"):
+                continue
+            name = _PLACEHOLDER.match(part)
+            value = self._setup.params.get(name[1]) if name is not None else None
+            if not isinstance(value, (int, float)):
+                raise InterfaceError(
+                    f'argv: {part} is {word[:60]!r} here, which the program would take for an option; put "--" '
+                    "before it, or write dashes = true under [command]"
+                )
 
     def close(self) -> None:
         """Nothing is left running."""
@@ -245,10 +271,14 @@ def read_pattern(pattern: re.Pattern[str]) -> ReadAnswer:
         text = finished.stdout.decode(errors="replace")
         if not text.strip():
             return None
-        match = pattern.search(text)
-        if match is None:
+        try:
+            with Matcher(pattern) as matcher:
+                found = matcher.search(text)
+        except ScriptError as error:
+            raise ValueError(f"command.pattern: {error}") from None
+        if found is None:
             raise ValueError(f"printed {_first_line(finished)[:60]!r}, which does not match the pattern")
-        return {name: value for name, value in match.groupdict().items() if value is not None}
+        return {name: value for name, value in found.items() if value is not None}
 
     return read
 

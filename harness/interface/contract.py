@@ -3,8 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+import msgspec
+
+from harness.interface.limits import NO_LIMITS, Limits
 from harness.model import Question, Reply
 from harness.params import Param, Value
 
@@ -24,6 +27,10 @@ class Setup:
     # The gallery of a rank test, as a file of the same kind; None if the program does not enrol one.
     gallery: Path | None = None
     timeout: float | None = None
+    # How many programs share the cases.
+    jobs: int = 1
+    # What the program may use.
+    limits: Limits = NO_LIMITS
 
 
 class Session(Protocol):
@@ -72,3 +79,19 @@ class Interface(Protocol):
 
     def isolated(self) -> "Interface":
         """The same algorithm outside of this process; itself, if it is outside already or has to stay inside."""
+
+
+# The option of a worker that only says what its interface is.
+DESCRIBE = "--describe"
+
+
+class InterfaceFacts(msgspec.Struct, frozen=True):
+    """What a worker says about an interface file: an error, or what it takes to start it."""
+
+    name: str = ""
+    version: str = ""
+    params: dict[str, Any] = {}
+    batch: int = 1
+    learns: bool = False
+    enrols: bool = False
+    error: str = ""

@@ -68,6 +68,8 @@ class HttpSession:
 
     def _connect(self) -> requests.Session:
         session = requests.Session()
+        # Only what the interface says: without this, the library would add the password that ~/.netrc has for the host.
+        session.auth = lambda request: request
         session.headers.update(self._headers)
         session.headers["Content-Type"] = "application/json"
         return session

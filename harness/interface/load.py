@@ -4,19 +4,20 @@ import dataclasses
 from pathlib import Path
 
 from harness.bundled import bundled
-from harness.errors import InterfaceError
+from harness.errors import InterfaceError, UsageError
 from harness.interface.contract import Interface
 from harness.params import nearest
 
 FILES = ("interface.py", "interface.toml")
 
 
-def load_interface(source: object = None, name: str | None = None) -> Interface:
+def load_interface(source: object = None, name: str | None = None, *, isolate: bool = False) -> Interface:
     """Load and check an interface; `name` replaces the algorithm's own name.
 
     A string or a path names one, None means the one in the working folder, and anything else is a Python object.
+    With `isolate`, Python code is loaded only in a process of its own.
     """
-    return with_name(_load(source), name)
+    return with_name(_load(source, isolate=isolate), name)
 
 
 def with_name(interface: Interface, name: str | None) -> Interface:
@@ -25,12 +26,19 @@ def with_name(interface: Interface, name: str | None) -> Interface:
     return interface if name is None else dataclasses.replace(interface, name=name)  # type: ignore[type-var]
 
 
-def _load(source: object) -> Interface:
+def _load(source: object, *, isolate: bool) -> Interface:
     if source is not None and not isinstance(source, (str, Path)):
         from harness.interface.python_load import python_object
 
-        return python_object(source)
+        found = python_object(source)
+        if isolate:
+            raise UsageError(f"isolate: {found.name} is an object of this program; put it into a file interface.py")
+        return found
     path = find_interface(None if source is None else str(source))
+    if path.suffix == ".py" and isolate:
+        from harness.interface.outside import load_outside
+
+        return load_outside(path)
     if path.suffix == ".py":
         from harness.interface.python_load import load_python
 

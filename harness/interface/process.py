@@ -15,6 +15,8 @@ from time import perf_counter
 from typing import TypeVar
 
 from harness.errors import InterfaceError
+from harness.interface.limits import NO_LIMITS, Limits
+from harness.interface.supervision import current
 
 T = TypeVar("T")
 LARGEST_OUTPUT = 16 << 20
@@ -22,6 +24,8 @@ STDERR_KEPT = 8 << 10
 # How long the children of a program that has ended may hold its pipes open.
 GRACE_SECONDS = 0.2
 SIGNAL_SECONDS = 0.5
+# How often to ask for the end of killed children; what is left then is let go at the end of the run.
+MOST_REAPING = 10_000
 
 # The running programs, so that an interrupt can end them from another thread.
 _running: set[subprocess.Popen[bytes]] = set()
@@ -107,6 +111,8 @@ def kill_all() -> None:
 def forget(process: subprocess.Popen[bytes]) -> None:
     """Close the pipes of a program that has ended."""
     _running.discard(process)
+    if (supervision := current()) is not None:
+        supervision.note("-", process.pid)
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             with contextlib.suppress(OSError):
@@ -125,30 +131,37 @@ def describe_status(status: int | None) -> str:
     return f"exit status {status}"
 
 
-def start(argv: Sequence[str], folder: Path, stdin: int) -> subprocess.Popen[bytes]:
+def start(argv: Sequence[str], folder: Path, stdin: int, limits: Limits = NO_LIMITS) -> subprocess.Popen[bytes]:
     """Start a program with its output in pipes, in its own session, so that Ctrl-C reaches only the harness."""
+    supervision = current()
+    environment = None if supervision is None else supervision.environment()
     try:
         process = subprocess.Popen(
-            argv, cwd=folder, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
-            start_new_session=True,
+            limits.command(argv) if limits else argv, cwd=folder, env=environment, stdin=stdin,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, start_new_session=True,
         )  # fmt: skip
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InterfaceError(f"{argv[0]}: cannot be started: {reason}") from None
     _running.add(process)
+    if supervision is not None:
+        supervision.note("+", process.pid)
     return process
 
 
-def run_to_end(argv: Sequence[str], folder: Path, *, timeout: float | None, stdin: int) -> FinishedProcess:
-    """Run a program and collect its output; at the time limit it is killed with everything that it started."""
+def run_to_end(
+    argv: Sequence[str], folder: Path, *, timeout: float | None, stdin: int, limits: Limits = NO_LIMITS
+) -> FinishedProcess:
+    """Run a program and collect its output; at its end, or at the time limit, all that it started is killed."""
     begin = perf_counter()
-    process = start(argv, folder, stdin)
+    process = start(argv, folder, stdin, limits)
     try:
         reader = _PipeReader(process)
         timed_out = not reader.until_end(None if timeout is None else begin + timeout)
-        if timed_out:
-            kill_group(process)
+        # Before its status is taken: until then, no other process can get its number.
+        kill_group(process)
         status, memory = _wait(process)
+        _reap_group(process.pid)
     except BaseException:
         kill_group(process)
         process.wait()
@@ -157,6 +170,33 @@ def run_to_end(argv: Sequence[str], folder: Path, *, timeout: float | None, stdi
         forget(process)
     seconds = perf_counter() - begin
     return FinishedProcess(status, bytes(reader.out), reader.err.content, seconds, memory, timed_out, reader.too_much)
+
+
+def _reap_group(group: int) -> None:
+    """Let go of killed children that the program left to us; usually there is none."""
+    for _ in range(MOST_REAPING):
+        try:
+            if os.waitpid(-group, os.WNOHANG)[0] == 0:
+                select.select([], [], [], 0.0002)
+        except ChildProcessError:
+            return
+
+
+def exit_status(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """How a program ended, negative for a signal; None if it has not after so long.
+
+    The status is not taken: its process group can still be killed without a risk to others.
+    """
+    deadline, pause = perf_counter() + seconds, 0.0005
+    while process.returncode is None:
+        ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        if ended is not None:
+            return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+        if perf_counter() >= deadline:
+            return None
+        select.select([], [], [], pause)
+        pause = min(pause * 2, 0.02)
+    return process.returncode
 
 
 class _PipeReader:

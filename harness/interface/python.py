@@ -13,6 +13,7 @@ from typing import Any, TextIO, TypeGuard
 
 from harness.errors import InterfaceError
 from harness.interface.contract import Interface, Session, Setup
+from harness.interface.imports import ImportedFiles
 from harness.interface.wire import NotPlainError, from_line, plain
 from harness.model import ErrorKind, Question, Reply
 from harness.params import Param, Value
@@ -42,6 +43,8 @@ class PythonInterface:
     in_memory: bool = False
     # Whether every worker would get the same object.
     shared: bool = False
+    # What its file imports; None for an object.
+    imports: ImportedFiles | None = None
 
     def open(self, setup: Setup) -> Session:
         """The algorithm in this process, trained."""
@@ -59,25 +62,17 @@ class PythonInterface:
         """The algorithm in a worker process, which speaks the stream protocol; an object stays in this process."""
         if self.in_memory:
             return self
-        from harness.interface.stream import StreamInterface
+        from harness.interface.outside import worker_interface
 
-        # -P: do not import a folder called harness in the working folder.
-        argv = [sys.executable, "-P", "-m", "harness.interface.worker", str(self.path.absolute())]
-        return StreamInterface(
-            name=self.name,
-            version=self.version,
-            sha256=self.sha256,
-            params=self.params,
-            argv=tuple(argv),
-            folder=Path.cwd(),
-            # The next batch is sent while one is being worked on.
-            in_flight=2 * self.batch,
-            batch=self.batch,
-            kind=self.kind,
-            learns=self.learns,
-            enrols=self.enrols,
-            own_clock=True,
-        )
+        return worker_interface(
+            self.path, name=self.name, version=self.version, sha256=self.sha256, params=self.params, batch=self.batch,
+            learns=self.learns, enrols=self.enrols, imports=self.imports, imported=True,
+        )  # fmt: skip
+
+    @property
+    def imported(self) -> bool:
+        """Its code is in the process of the harness."""
+        return True
 
     def __reduce__(self) -> tuple[Any, ...]:
         """When it is sent to another process, that process imports it from its file."""

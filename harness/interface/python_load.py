@@ -14,7 +14,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from harness.errors import InterfaceError
-from harness.files.digest import file_sha256
+from harness.interface.imports import imported_files
 from harness.interface.python import Caller, PythonInterface
 from harness.params import Param, ParamType
 
@@ -32,7 +32,8 @@ def load_python(path: Path, name: str | None = None) -> PythonInterface:
     """Import an interface file and check it; `name` replaces the algorithm's name in the file."""
     module = Caller(path)("import", lambda: _import(path))
     found = _interface(module, _target(module, path), path, name)
-    return replace(found, name=found.name or _folder_name(path), sha256=file_sha256(path))
+    imports = imported_files(path)
+    return replace(found, name=found.name or folder_name(path), sha256=imports.sha256, imports=imports)
 
 
 def python_object(source: Any, name: str | None = None) -> PythonInterface:
@@ -215,5 +216,6 @@ def own_params(declared: Mapping[str, Any], place: str) -> dict[str, Param]:
     return params
 
 
-def _folder_name(path: Path) -> str:
+def folder_name(path: Path) -> str:
+    """What an algorithm is called if its file does not say: its folder, or a file of another name."""
     return path.absolute().parent.name if path.name == "interface.py" else path.stem

@@ -30,13 +30,16 @@ class ScoresInterface:
 
     def open(self, setup: Setup) -> Session:
         """Read the file."""
+        return ScoresSession(self.answers(), self.path.name)
+
+    def answers(self) -> "TableAnswers | MatrixAnswers":
+        """All answers; an InterfaceError if the file does not have them."""
         try:
-            answers = MatrixAnswers(self.path) if self.matrix else TableAnswers(self.path)
+            return MatrixAnswers(self.path) if self.matrix else TableAnswers(self.path)
         except ScriptError as error:
             raise InterfaceError(str(error)) from None
         except OSError as error:
             raise InterfaceError(f"{self.path}: {error.strerror}") from None
-        return ScoresSession(answers, self.path.name)
 
     def isolated(self) -> Interface:
         """No program runs."""

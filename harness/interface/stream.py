@@ -14,8 +14,9 @@ import msgspec
 
 from harness.errors import InterfaceError
 from harness.interface.contract import Interface, Session, Setup
+from harness.interface.imports import ImportedFiles
 from harness.interface.pipes import PipedProgram
-from harness.interface.process import describe_status, last_lines, peak_memory, start
+from harness.interface.process import describe_status, exit_status, last_lines, peak_memory, start
 from harness.interface.wire import to_line, unspill
 from harness.model import ErrorKind, Question, Reply
 from harness.params import Param
@@ -27,6 +28,11 @@ HINT_SECONDS = 10.0
 # How long to wait for a program to end after its output has ended.
 ENDING_SECONDS = 0.5
 MEMORY_SECONDS = 0.05
+# A worker that says that a case took longer than a year is wrong.
+LONGEST_SECONDS = 3.2e7
+# How much work a worker of ours may have before it, in seconds and in cases.
+AHEAD_SECONDS = 0.005
+MOST_IN_FLIGHT = 500
 # How many answered cases are remembered, to recognise a second answer to one of them.
 REMEMBERED = 10_000
 ANSWER_KEYS = ("answer", "label", "score", "scores", "value")
@@ -54,6 +60,9 @@ class StreamInterface:
     # The first message names the training file and the gallery; whether the program reads them is unknown.
     learns: bool = True
     enrols: bool = True
+    # For Python: what the interface file imports, and whether the harness has imported it as well.
+    imports: ImportedFiles | None = None
+    imported: bool = False
 
     def open(self, setup: Setup) -> Session:
         """The program, started and ready."""
@@ -82,7 +91,10 @@ class StreamSession:
         self._setup = setup
         # With a time limit a worker gets one batch at a time, so that only that batch waits for a case that hangs.
         one_batch = interface.own_clock and setup.timeout is not None
-        self._window = interface.batch if one_batch else interface.in_flight
+        self._window = self._least = interface.batch if one_batch else interface.in_flight
+        # The answers of a quick worker are not worth a wait each. If there are several, none should keep cases that
+        # another could answer.
+        self._grows = interface.own_clock and not one_batch and setup.jobs == 1
         self._program: PipedProgram | None = None
         self._waiting: dict[str, list[Question]] = {}
         self._in_flight = 0
@@ -104,7 +116,7 @@ class StreamSession:
             **({} if setup.gallery is None else {"gallery": str(setup.gallery)}),
             "work": str(setup.work),
         }
-        self._program = program = PipedProgram(start(interface.argv, interface.folder, subprocess.PIPE))
+        self._program = program = PipedProgram(start(interface.argv, interface.folder, subprocess.PIPE, setup.limits))
         program.out += _encode(hello) + b"\n"
         lines = self._wait_for_ready(program)
         if not lines:
@@ -172,11 +184,16 @@ class StreamSession:
         timeout = self._setup.timeout
         allowed = None if timeout is None else timeout * min(self._interface.batch, self._in_flight)
         lines = program.exchange(None if allowed is None else self._last_event + allowed)
+        late = allowed is not None and perf_counter() >= self._last_event + allowed
         if lines:
+            before = self._last_event
             yield from self._answers(program, lines)
+            # Second answers to cases that are long done do not count.
+            late = late and self._last_event == before and self._program is program
         elif program.ended:
             yield from self._blame(program, ErrorKind.CRASH, self._failure(program, "before it answered"))
-        elif allowed is not None and perf_counter() >= self._last_event + allowed:
+            return
+        if late:
             hint = last_lines(program.stderr.content)
             message = f"no answer in {timeout:g} s" + (f": {hint}" if hint else "")
             yield from self._blame(program, ErrorKind.TIMEOUT, message)
@@ -185,7 +202,8 @@ class StreamSession:
         program.has_answered = True
         now = perf_counter()
         share = (now - self._last_event) / len(lines)
-        self._last_event = now
+        if self._grows:
+            self._window = max(self._least, min(MOST_IN_FLIGHT, int(AHEAD_SECONDS / max(share, 1e-6))))
         self._update_memory(program, now)
         for line in lines:
             try:
@@ -197,6 +215,7 @@ class StreamSession:
                     return
             else:
                 if question is not None:
+                    self._last_event = now
                     yield self._reply(question, message, share)
 
     def _take(self, case_id: str) -> Question | None:
@@ -214,10 +233,13 @@ class StreamSession:
         return question
 
     def _reply(self, question: Question, message: dict[str, Any], share: float) -> Reply:
-        seconds = message.pop("seconds", share) if self._interface.own_clock else share
+        # A worker's pipe is open to the code of the interface, so its messages are no more than a program's.
+        own = message.pop("seconds", None) if self._interface.own_clock else None
+        seconds = own if isinstance(own, float) and 0 <= own < LONGEST_SECONDS else share
         if (error := message.get("error")) is not None:
-            kind = ErrorKind(message.get("kind", ErrorKind.CRASH)) if self._interface.own_clock else ErrorKind.CRASH
-            return Reply(question, None, kind, str(error), seconds, self._memory)
+            stated = message.get("kind") if self._interface.own_clock else None
+            kind = ErrorKind.ANSWER if stated == ErrorKind.ANSWER else ErrorKind.CRASH
+            return Reply(question, None, kind, self._setup.limits.hint(str(error)), seconds, self._memory)
         if "answer" in message:
             # Only our own workers put parts of their answers into files.
             answer = message["answer"]
@@ -258,14 +280,12 @@ class StreamSession:
         """Why a program ended: its status, and the last lines of its stderr."""
         how = program.fault
         if not how:
-            try:
-                how = describe_status(program.process.wait(timeout=ENDING_SECONDS))
-            except subprocess.TimeoutExpired:
-                how = "closed its output"
+            status = exit_status(program.process, ENDING_SECONDS)
+            how = "closed its output" if status is None else describe_status(status)
         with contextlib.suppress(OSError):
             while program.take_stderr():
                 pass
-        words = last_lines(program.stderr.content)
+        words = self._setup.limits.hint(last_lines(program.stderr.content))
         return f"{self._interface.name}: {how} {when}" + (f": {words}" if words else "")
 
     def _update_memory(self, program: PipedProgram, now: float) -> None:
@@ -291,8 +311,7 @@ class StreamSession:
         if not self._in_flight and program.process.stdin is not None:
             with contextlib.suppress(OSError):
                 program.process.stdin.close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                program.process.wait(timeout=CLOSING_SECONDS)
+            exit_status(program.process, CLOSING_SECONDS)
         self._end(program)
 
 

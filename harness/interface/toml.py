@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, StrictStr, field_validator, model_validator
+from pydantic import Field, StrictBool, StrictStr, field_validator, model_validator
 
 from harness.errors import InterfaceError, ScriptError
 from harness.files.digest import digest, file_sha256
 from harness.files.mistakes import Mistakes
+from harness.files.patterns import compile_pattern
 from harness.files.toml import Section, read_toml, validate
 from harness.interface.command import FILLED_IN, CommandInterface
 from harness.interface.contract import Interface
@@ -39,6 +40,7 @@ class CommandSection(Section):
     pattern: StrictStr | None = None
     suffix: Annotated[StrictStr, Field(pattern=r"^\.[A-Za-z0-9.]{1,20}$")] | None = None
     train: Argv | None = None
+    dashes: StrictBool = False
 
     @model_validator(mode="after")
     def _one_way_to_read(self) -> "CommandSection":
@@ -72,13 +74,14 @@ class HttpSection(Section):
     @field_validator("url")
     @classmethod
     def _has_host_and_port(cls, url: str) -> str:
-        parts = urlsplit(url)
         try:
-            valid = parts.hostname and parts.port != 0
+            parts = urlsplit(url)
+            # As a resolver would: "a..b" has an empty label.
+            valid = (parts.hostname or "").encode("idna") and parts.port != 0
         except ValueError:
             valid = False
         if not valid:
-            raise ValueError(f"'{url}' has no host, or an invalid port; write http://host:8000/path")
+            raise ValueError(f"'{url}' has no valid host, or an invalid port; write http://host:8000/path")
         return url
 
 
@@ -147,7 +150,7 @@ def _command(path: Path, section: CommandSection, common: dict[str, Any]) -> Int
     return CommandInterface(
         **common, sha256=_sha256(path, [*argv, *(train or ())]), argv=tuple(argv), train=train, folder=path.parent,
         output=section.output or ("image" if section.writes_file else "label"), suffix=section.suffix or ".png",
-        pattern=None if section.pattern is None else _pattern(path, section.pattern),
+        pattern=None if section.pattern is None else _pattern(path, section.pattern), dashes=section.dashes,
     )  # fmt: skip
 
 
@@ -162,9 +165,9 @@ def _scores(path: Path, section: ScoresSection, common: dict[str, Any]) -> Inter
 
 def _pattern(path: Path, text: str) -> re.Pattern[str]:
     try:
-        pattern = re.compile(text, re.MULTILINE)
-    except re.error as error:
-        raise InterfaceError(f"{path}: command.pattern: not a regular expression: {error}") from None
+        pattern = compile_pattern(text, re.MULTILINE)
+    except ScriptError as error:
+        raise InterfaceError(f"{path}: command.pattern: {error}") from None
     if not set(pattern.groupindex) & {"label", "score", "value"}:
         raise InterfaceError(f"{path}: command.pattern: name its groups, (?P<label>...), (?P<score>...)")
     return pattern

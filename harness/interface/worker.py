@@ -10,7 +10,7 @@ from typing import IO, Any
 import msgspec
 
 from harness.errors import InterfaceError
-from harness.interface.contract import Setup
+from harness.interface.contract import DESCRIBE, InterfaceFacts, Setup
 from harness.interface.python_load import load_python
 from harness.interface.wire import from_line, spill
 from harness.model import Reply
@@ -23,9 +23,22 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # what the interface prints must not get between the lines of the protocol
     try:
-        serve(Path(sys.argv[1]), 0, out)
+        if sys.argv[1] == DESCRIBE:
+            out.write(msgspec.json.encode(describe(Path(sys.argv[2]), Path(sys.argv[3]))))
+        else:
+            serve(Path(sys.argv[1]), 0, out)
     except InterfaceError as error:
         out.write(msgspec.json.encode({"error": str(error)}) + b"\n")
+
+
+def describe(path: Path, shown: Path) -> InterfaceFacts:
+    """What an interface file is; messages call it `shown`, as the user did."""
+    try:
+        found = load_python(path)
+    except InterfaceError as error:
+        return InterfaceFacts(error=str(error).replace(str(path), str(shown)))
+    params = {name: param.default for name, param in found.params.items()}
+    return InterfaceFacts(found.name, found.version, params, found.batch, found.learns, found.enrols)
 
 
 def serve(path: Path, source: int, out: IO[bytes]) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,11 +151,14 @@ def _scores(path: Path) -> _NamedScores:
 
 def _mapped(path: Path) -> Scores:
     try:
-        scores: Scores = np.load(path, mmap_mode="r", allow_pickle=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about headers that Python 2 wrote
+            scores: Scores = np.lib.format.open_memmap(path, mode="r")
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or 'cannot be read'}") from None
-    except (ValueError, EOFError) as error:
-        raise DataError(f"{path}: not a matrix in .npy format: {error}") from None
+    except Exception as error:  # the header is a Python literal: a damaged one raises whatever a parser may raise
+        text = " ".join(str(error).split())[:100] if isinstance(error, ValueError) else "its header is damaged"
+        raise DataError(f"{path}: not a matrix in .npy format: {text}; save it again with numpy.save") from None
     if scores.ndim != 2 or scores.dtype.kind not in "fiu" or not scores.size:
         raise DataError(f"{path}: {scores.dtype} of shape {scores.shape}; expected numbers in rows and columns")
     return scores

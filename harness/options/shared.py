@@ -143,6 +143,15 @@ class ExecutionOptions(OptionSet):
         help="Give up on a case after this long; its program is killed and started again.",
     )  # fmt: skip
     limit: int | None = option("--limit", default=None, within=Range(1), metavar="N", help="Only the first N cases.")
+    memory: int | None = option(
+        "--memory", default=None, parse=byte_count, metavar="SIZE",
+        help="Address space that each process of the algorithm may have: 500M, 2G.",
+    )  # fmt: skip
+    no_network: bool = option("--no-network", default=False, help="Run the algorithm without a network.")
+    isolate: bool = option(
+        "--isolate", default=False,
+        help="Keep Python code out of the harness's own process: for a transcript that others are to believe.",
+    )  # fmt: skip
 
 
 class GalleryOptions(OptionSet):

@@ -1,10 +1,11 @@
 """What a test is about and what a newcomer needs to take part, as data and as a page."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from harness.model import plain_text
-from harness.report.text import safe
+from harness.report.text import safe_lines
 from harness.script.cases import CaseSet, training
 from harness.script.design import column_names
 from harness.script.vary import KINDS, MADE
@@ -31,7 +32,13 @@ def test_facts(cases: CaseSet) -> dict[str, Any]:
         "data": {name: str(Path(place).absolute()) for name, place in cases.places.items() if name != MADE},
         "train": None if trained is None else str((script.folder / trained.table).absolute()),
         "train_cases": sum(1 for _ in training(script, cases.places)),
-        "cases": {"total": len(cases), "positive": cases.positives, "negative": len(cases) - cases.positives},
+        "blind": test.blind,
+        "cases": {
+            "total": len(cases),
+            # Which claims are true, only the site of a blind test knows.
+            "positive": None if script.is_blind else cases.positives,
+            "negative": None if script.is_blind else len(cases) - cases.positives,
+        },
         "vary": {
             axis.name: {"kind": axis.kind, "values": list(axis.values), "words": KINDS[axis.kind].words}
             for axis in (script.variation.axes if script.variation is not None else ())
@@ -55,6 +62,12 @@ def test_facts(cases: CaseSet) -> dict[str, Any]:
     }
 
 
+def _claims(cases: Mapping[str, Any]) -> str:
+    if cases["positive"] is None:
+        return "blind: the truth is with the site, which judges what `hate submit` hands in"
+    return f"{cases['positive']:,} positive, {cases['negative']:,} negative"
+
+
 def _target(cases: CaseSet) -> str:
     """What an interval for this test is about."""
     design = cases.script.file.design
@@ -72,7 +85,7 @@ def facts_page(facts: dict[str, Any]) -> str:
     lines += ["## Facts", ""]
     lines += _items({
         "task": f"{facts['task']}: {facts['summary']}",
-        "cases": f"{cases['total']:,} ({cases['positive']:,} positive, {cases['negative']:,} negative)",
+        "cases": f"{cases['total']:,} ({_claims(cases)})",
         "authors": ", ".join(facts["authors"]),
         "license": facts["license"],
         "baseline": facts["baseline"] or "",
@@ -101,7 +114,7 @@ def facts_page(facts: dict[str, Any]) -> str:
     named = {key: _names(design[key]) for key in ("stratum", "psu", "cofactors")}
     named["stratum"] += strata if named["stratum"] else ""
     lines += _items(named | {"results are for": design["target"]})
-    return _safe_lines("\n".join(lines)) + "\n"
+    return safe_lines("\n".join(lines)) + "\n"
 
 
 def _versions(facts: dict[str, Any]) -> str:
@@ -118,8 +131,3 @@ def _items(facts: dict[str, str]) -> list[str]:
 
 def _names(columns: str | list[str] | None) -> str:
     return ", ".join(column_names(columns or []))
-
-
-def _safe_lines(text: str) -> str:
-    """Text of several lines, made harmless for a terminal."""
-    return "\n".join(safe(line) for line in text.splitlines())

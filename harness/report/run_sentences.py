@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,10 +15,15 @@ if TYPE_CHECKING:
 def repeats_sentence(result: Repeats, psu: str = "units") -> str:
     """The result in words; `psu` is what the units are."""
     new = "new cases" if result.units == result.cases else f"new {psu}"
+    shares = (
+        f"{result.share_runs:.0%} of the variance of an answer comes from the algorithm's randomness, "
+        f"{result.share_cases:.0%} from the case"
+    )
+    if isnan(result.share_runs):
+        shares = "all answers have the same outcome, so there is no variance to divide"
     return (
         f"{result.runs} answers per case: rate {result.rate:.4f}, standard error {result.se:.4f} for {new}, "
-        f"{result.se_new_runs:.4f} for {new} and new runs; {result.share_runs:.0%} of the variance of an answer "
-        f"comes from the algorithm's randomness, {result.share_cases:.0%} from the case; all answers agree on "
+        f"{result.se_new_runs:.4f} for {new} and new runs; {shares}; all answers agree on "
         f"{result.unanimous:.0%} of the cases"
     )
 

@@ -22,6 +22,19 @@ def safe(text: str) -> str:
     return _UNSAFE.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
+def safe_lines(text: str) -> str:
+    """Text of several lines for a terminal or a page: line breaks and tabs stay."""
+    return "\n".join("\t".join(map(safe, line.split("\t"))) for line in re.sub("\r\n?", "\n", text).split("\n"))
+
+
+def safe_message(text: str) -> str:
+    """The text of an error for a terminal: one line, or a heading and an indented line for each mistake.
+
+    A line break anywhere else came in with a value, and is shown as its code.
+    """
+    return "\n  ".join(map(safe, text.rstrip("\n").split("\n  ")))
+
+
 def one_word(text: str) -> str:
     """Text as one field of a plain table: gnuplot and R split at blanks."""
     word = re.sub(r"\s+", "_", safe(text).strip())

@@ -37,7 +37,7 @@ def trial_details(case: Case, reply: Reply, trial: Trial) -> list[str]:
         "seconds": f"{reply.seconds:.6f}",
         "memory": "" if reply.memory is None else f"{reply.memory / 2**20:.1f} MiB",
     }
-    return [f"{name:>12}: {safe(value)}" for name, value in facts.items() if value]
+    return [safe(f"{name:>12}: {value}") for name, value in facts.items() if value]
 
 
 def _shortened(text: str) -> str:

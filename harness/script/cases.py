@@ -10,14 +10,15 @@ from harness.errors import ScriptError, UsageError
 from harness.files.mistakes import Mistakes
 from harness.files.tables import Delimited, TableRow, delimited, rows
 from harness.model import Case, Question
-from harness.params import nearest
+from harness.params import Value, nearest
 from harness.script.design import FIXED_COLUMNS, DesignCheck, GroupKey, group_key, stratum_weights
-from harness.script.gallery import VirtualExperiment, load_gallery
+from harness.script.gallery import VirtualExperiment, load_gallery, read_gallery
 from harness.script.load import Script
 from harness.script.references import References
 from harness.script.rows import NO_ID, TRUTH, case_of, glob_rows, truth_value
 from harness.script.vary import varied_mistakes
 from harness.tasks.gallery import Gallery
+from harness.tasks.judge import BlindJudge, Judge
 from harness.tasks.task import TaskRules
 
 if TYPE_CHECKING:
@@ -103,6 +104,13 @@ class CaseSet:
         """How answers are judged, apart from the decision parameters."""
         return replace(self.script.rules, gallery=self.gallery, resolve=self.references.resolve)
 
+    def judge(self, params: Mapping[str, Value], *, repeated: bool = False) -> Judge:
+        """The judge of the answers to these cases."""
+        errors = self.script.file.test.errors
+        groups = {"stratum": self.stratum, "psu": self.psu}
+        kind = BlindJudge if self.script.is_blind else Judge
+        return kind(self.script.task, self.rules, params, errors=errors, repeated=repeated, **groups)
+
     @property
     def digest(self) -> str:
         """The identity of the test: of its script, and of the selected part."""
@@ -117,19 +125,34 @@ class CaseSet:
 def load_cases(script: Script, places: Mapping[str, Path]) -> CaseSet:
     """Check every case, or raise a ScriptError with all mistakes; `places` says where each data entry is."""
     mistakes = Mistakes(str(script.path))
-    weights, gallery = None, load_gallery(script, places)
+    cases = read_cases(script, places, mistakes)
+    mistakes.raise_if_any()
+    return cases
+
+
+def read_cases(script: Script, places: Mapping[str, Path], mistakes: Mistakes) -> CaseSet:
+    """The cases, with all mistakes of the gallery, the weights and the cases themselves added."""
+    before, design, weights = mistakes.count, script.file.design, None
+    gallery = read_gallery(script, places, mistakes)
+    # Without a gallery, every probe would be of somebody unknown.
+    rules = None if mistakes.count > before else replace(script.rules, gallery=gallery)
     try:
         weights = stratum_weights(script)
-        references = References(places)
-        rules = replace(script.rules, gallery=gallery, resolve=references.resolve)
-        check = _CaseCheck(script, rules, references, DesignCheck(script.file.design, weights))
-        check.all(_source(script, places), mistakes)
     except ScriptError as error:
         mistakes.add(str(error))
-    mistakes.raise_if_any()
-    if not check.ids:
-        raise ScriptError(f"{script.path}: {_source_name(script)}: no cases; a test needs at least one")
-    design, versions = script.file.design, 1 if script.variation is None else script.variation.count
+        design = design.model_copy(update={"weights": "cases"})
+    references = References(places, script.file.data, foreign=script.foreign)
+    if rules is not None:
+        rules = replace(rules, resolve=references.resolve)
+    check = _CaseCheck(script, rules, references, DesignCheck(design, weights))
+    check.blind = script.is_blind
+    try:
+        check.all(_source(script, places), mistakes)
+        if not check.ids and mistakes.count == before:
+            mistakes.add(f"{_source_name(script)}: no cases; a test needs at least one")
+    except ScriptError as error:
+        mistakes.add(str(error))
+    versions = 1 if script.variation is None else script.variation.count
     return CaseSet(
         script=script,
         places=places,
@@ -141,10 +164,22 @@ def load_cases(script: Script, places: Mapping[str, Path]) -> CaseSet:
     )
 
 
+def cases_without_data(script: Script) -> CaseSet:
+    """The cases of a test that was checked before: answers are judged without the inputs.
+
+    The script must not make its cases from the names of data files (`glob`).
+    """
+    cases = CaseSet(script, {}, 0, 0, None, stratum_weights(script), load_gallery(script, None))
+    count = positives = 0
+    for case in cases:
+        count, positives = count + 1, positives + case.positive
+    return replace(cases, count=count, positives=positives)
+
+
 class _CaseCheck:
     """Checks the cases one by one, and remembers what a later one could contradict."""
 
-    def __init__(self, script: Script, rules: TaskRules, references: References, design: DesignCheck) -> None:
+    def __init__(self, script: Script, rules: TaskRules | None, references: References, design: DesignCheck) -> None:
         self.task = script.task
         self.variation = script.variation
         self.data = frozenset(script.file.data)
@@ -154,6 +189,8 @@ class _CaseCheck:
         self.ids: set[str] = set()
         self.strata: set[str] = set()
         self.positives = 0
+        # The truth is elsewhere.
+        self.blind = False
 
     def all(self, source: "_Source", mistakes: Mistakes) -> None:
         make, ids, has_columns = source.make, self.ids, self.design.has_columns
@@ -171,20 +208,26 @@ class _CaseCheck:
                 for text in varied_mistakes(case, self.variation, self.data):
                     mistakes.add(text, place=source.place())
                 case = next(self.variation.versions([case]))
-            if self.task.truth_is_at_hand and case.expect and not self.task.case_mistake(case, self.rules):
-                case = self.task.complete(case, self.rules)
+            case = self._completed(case)
             self.positives += case.positive
-            has_reference = type(case.input) is not str or "{" in case.input
+            has_reference = type(case.input) is not str or "{" in case.input or self.references.foreign
             if has_columns or not case.expect or self.task.checks_cases or has_reference:
                 for text in self._mistakes(case):
                     mistakes.add(text, place=source.place())
 
+    def _completed(self, case: Case) -> Case:
+        """The case with what its truth says, if that is at hand and has no mistake."""
+        if not (self.task.truth_is_at_hand and case.expect) or self.rules is None:
+            return case
+        return case if self.task.case_mistake(case, self.rules) else self.task.complete(case, self.rules)
+
     def _mistakes(self, case: Case) -> Iterator[str]:
         # A truth image has to be there even if it is empty: its size says how large an answer is.
-        if (case.positive or self.task.expect_is_file) and self.task.needs_expect and not case.expect:
+        needed = (case.positive or self.task.expect_is_file) and self.task.needs_expect and not self.blind
+        if needed and not case.expect:
             kind = "positive" if case.positive else "negative"
             yield f"case '{case.id}' is {kind} and has no ground truth; fill in expect"
-        elif case.expect and (text := self.task.case_mistake(case, self.rules)):
+        elif case.expect and self.rules is not None and (text := self.task.case_mistake(case, self.rules)):
             yield text
         try:
             self.references.check(case.input)
@@ -288,12 +331,16 @@ def training_cases(script: Script, places: Mapping[str, Path]) -> Iterator[Case]
     """The rows of [train] as they are in its table."""
     if script.file.train is None:
         return
-    references = References(places)
-    for number, (line, row) in enumerate(rows(script.folder / script.file.train.table), 1):
+    references = References(places, script.file.data, foreign=script.foreign)
+    table = script.file.train.table
+    mistakes = Mistakes(str(script.path))
+    for number, (line, row) in enumerate(rows(script.folder / table), 1):
         row.setdefault("id", str(number))
         try:
             case = case_of(row, structured=script.task.structured_expect)
             references.check(case.input)
         except ScriptError as error:
-            raise ScriptError(f"{script.path}: {script.file.train.table}:{line}: {error}") from None
-        yield case
+            mistakes.add(str(error), place=f"{table}:{line}")
+        else:
+            yield case
+    mistakes.raise_if_any()

@@ -23,29 +23,48 @@ if TYPE_CHECKING:
     from harness.script.cases import CaseSet
 
 
-def load_gallery(script: Script, places: Mapping[str, Path]) -> Gallery | None:
-    """The gallery, checked; None if the test has none. A ScriptError lists all mistakes in its table."""
+def load_gallery(script: Script, places: Mapping[str, Path] | None) -> Gallery | None:
+    """The gallery, checked; None if the test has none. A ScriptError lists all mistakes in its table.
+
+    If `places` is None, the images themselves need not be here.
+    """
+    mistakes = Mistakes(str(script.path))
+    gallery = read_gallery(script, places, mistakes)
+    mistakes.raise_if_any()
+    return gallery
+
+
+def read_gallery(script: Script, places: Mapping[str, Path] | None, mistakes: Mistakes) -> Gallery | None:
+    """The gallery, with all mistakes of its table added; None if it has any, or if the test has no gallery."""
     if not script.task.uses_gallery or script.file.gallery is None:
         return None
-    table = script.file.gallery.table
-    mistakes = Mistakes(str(script.path))
-    references, entries, seen = References(places), [], set[str]()
+    table, before = script.file.gallery.table, mistakes.count
+    references = None if places is None else References(places, script.file.data, foreign=script.foreign)
+    try:
+        entries = list(_entries(script, table, references, mistakes))
+    except ScriptError as error:
+        mistakes.add(str(error))
+        return None
+    if not entries and mistakes.count == before:
+        mistakes.add(f"{table}: no rows; a gallery needs at least one")
+    return Gallery(entries) if mistakes.count == before else None
+
+
+def _entries(script: Script, table: str, references: References | None, mistakes: Mistakes) -> Iterator[Case]:
+    seen = set[str]()
     for line, row in rows(script.folder / table):
         try:
             entry = case_of(row)
-            references.check(entry.input)
+            if references is not None:
+                references.check(entry.input)
             if not entry.expect:
                 raise ScriptError(f"gallery image '{entry.id}' has no identity; fill in expect")
             if entry.id in seen:
                 raise ScriptError(f"id '{entry.id}' appears twice; ids must differ")
             seen.add(entry.id)
-            entries.append(entry)
+            yield entry
         except ScriptError as error:
             mistakes.add(str(error), place=f"{table}:{line}")
-    mistakes.raise_if_any()
-    if not entries:
-        raise ScriptError(f"{script.path}: {table}: no rows; a gallery needs at least one")
-    return Gallery(entries)
 
 
 def enrolment(gallery: Gallery, references: References) -> Iterator[Question]:

@@ -10,7 +10,7 @@ from typing import Any
 from harness.errors import ScriptError
 from harness.files import digest as digests
 from harness.files.mistakes import KeyLines, Mistakes, key_lines
-from harness.files.toml import line_place, read_toml, validate
+from harness.files.toml import Key, line_place, read_toml, validate_rest
 from harness.params import Param, ParamType, Value, nearest
 from harness.script.references import inside
 from harness.script.schema import FORMAT, DataSection, ParamSection, ScriptFile, is_table
@@ -29,6 +29,8 @@ class Script:
     file: ScriptFile
     # The table named after the task, such as [mask]; its keys belong to the task.
     settings: Mapping[str, Any] = field(default_factory=dict)
+    # Whether it was downloaded: its inputs may then name nothing outside its own data.
+    foreign: bool = False
 
     @property
     def folder(self) -> Path:
@@ -44,6 +46,11 @@ class Script:
     def version(self) -> str:
         """The test's version."""
         return self.file.test.version
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether the truth is kept at a site, which judges the answers."""
+        return self.file.test.blind is not None
 
     @property
     def task(self) -> Task:
@@ -91,14 +98,16 @@ class Script:
     @cached_property
     def digest(self) -> str:
         """The identity of this test: the script and everything that it names."""
-        return digests.digest(self._digests())
+        return digests.digest(self.file_digests)
 
     def digest_with(self, texts: Mapping[str, str]) -> str:
         """The identity of a part of this test: the conditions count as files named after their options."""
         more = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
-        return digests.digest({**self._digests(), **more})
+        return digests.digest({**self.file_digests, **more})
 
-    def _digests(self) -> dict[str, str]:
+    @cached_property
+    def file_digests(self) -> dict[str, str]:
+        """The SHA-256 of the script and of everything that it names, by name; data has the one that is stated."""
         files = {name: digests.file_sha256(self.folder / name) for name in (self.path.name, *self.tables)}
         for data in self.file.data.values():
             files[data.url or data.path or ""] = data.sha256 or digests.path_sha256(self.data_path(data))
@@ -123,18 +132,74 @@ def _with_default(param: Param, default: Value) -> Param:
 
 def load_script(path: Path) -> Script:
     """Load a script from its file, or raise a ScriptError with every mistake."""
+    mistakes = Mistakes(str(path))
+    found = read_script(path, mistakes)
+    mistakes.raise_if_any()
+    return found.script
+
+
+@dataclass(frozen=True)
+class FaultyScript:
+    """A script as far as it can be understood, and the keys that are wrong; none if it is valid."""
+
+    script: Script
+    wrong: frozenset[Key]
+
+    def is_wrong(self, *keys: Key) -> bool:
+        """Whether one of these keys is wrong, or the table that it is in, or anything in it."""
+        return any(one[: len(key)] == key[: len(one)] for one in self.wrong for key in keys)
+
+    @property
+    def has_cases(self) -> bool:
+        """Whether enough is right to check the cases too."""
+        keys = (("test", "task"), ("test", "tolerance"), ("cases",), ("data",), ("gallery",), ("vary",))
+        return not self.is_wrong(*keys, (self.script.file.test.task,))
+
+
+# What a script must have; where one of these is wrong, the rest can still be checked with another value.
+_STAND_INS: Mapping[Key, Any] = {
+    ("format",): FORMAT,
+    ("test",): {"name": "unknown", "version": "0", "synopsis": "", "task": "label"},
+    ("test", "name"): "unknown",
+    ("test", "version"): "0",
+    ("test", "synopsis"): "",
+    ("test", "task"): "label",
+    ("cases",): {"case": []},
+}
+
+
+def read_script(path: Path, mistakes: Mistakes) -> FaultyScript:
+    """A script, with all its mistakes added; a ScriptError if nothing in the file can be understood."""
     parsed, text = read_toml(path)
     _check_format(path, parsed)
-    mistakes = Mistakes(str(path))
     settings = _take_settings(parsed)
-    script = Script(path, _with_units(validate(ScriptFile, parsed, text, mistakes)), settings)
-    lines = key_lines(text)
-    _check_decisions(script, lines, mistakes)
-    _check_task(script, lines, mistakes)
-    _check_files(script, lines, mistakes)
-    _check_vary(script, lines, mistakes)
-    mistakes.raise_if_any()
-    return script
+    file, wrong = validate_rest(ScriptFile, parsed, text, mistakes, _STAND_INS)
+    if file is None:
+        mistakes.raise_if_any()
+        raise ScriptError(f"{path}: not a test script")
+    file = _with_units(file)
+    faulty, lines = FaultyScript(Script(path, file, settings), wrong), key_lines(text)
+    if not faulty.is_wrong(("test", "task")):
+        _check_decisions(faulty.script, lines, mistakes)
+        wrong |= _check_task(faulty, lines, mistakes)
+        _check_vary(faulty.script, lines, mistakes)
+    unusable = _check_files(faulty.script, lines, mistakes)
+    if ("design", "weights") in unusable:
+        design = file.design.model_copy(update={"weights": "cases"})
+        faulty = FaultyScript(Script(path, file.model_copy(update={"design": design}), settings), wrong)
+    return FaultyScript(faulty.script, wrong | unusable)
+
+
+def table_names(path: Path) -> list[str]:
+    """The tables that a script names, also one with mistakes; none if it is not TOML."""
+    try:
+        parsed, _ = read_toml(path)
+    except ScriptError:
+        return []
+    keys = (("cases", "table"), ("train", "table"), ("gallery", "table"), ("design", "weights"))
+    sections = ((parsed.get(section), key) for section, key in keys)
+    named = [section.get(key) for section, key in sections if isinstance(section, dict)]
+    return [name for name in named if isinstance(name, str) and name and "\0" not in name]
 
 
 def _check_format(path: Path, parsed: dict[str, Any]) -> None:
@@ -164,21 +229,21 @@ def _take_settings(parsed: dict[str, Any]) -> dict[str, Any]:
     return parsed.pop(name) if task is not None and task.setting_keys else {}
 
 
-def _check_task(script: Script, lines: KeyLines, mistakes: Mistakes) -> None:
-    """Check what the task itself requires of a script."""
+def _check_task(faulty: FaultyScript, lines: KeyLines, mistakes: Mistakes) -> frozenset[Key]:
+    """Check what the task itself requires of a script; the keys of its table that are wrong."""
+    script = faulty.script
     task, sections = script.task, script.file.params
     reported = {f"params.{name}" for name, section in sections.items() if _decision_mistake(script, name, section)}
     declared = {name: _param(name, section) for name, section in sections.items()}
     required = task.script_mistakes(declared, has_gallery=script.file.gallery is not None)
-    found = [(key, text) for key, text in required if key not in reported]
-    found += [
-        (f"{task.name}.{key}", f"unknown key; {nearest(key, task.setting_keys)}")
-        for key in script.settings
-        if key not in task.setting_keys
-    ]
-    found += [(f"{task.name}.{key}", text) for key, text in task.setting_mistakes(script.settings)]
-    for key, text in found:
+    known = [(key, text) for key, text in required if key not in reported]
+    found = [(key, text) for key, text in known if not faulty.is_wrong(tuple(key.split(".")))]
+    unknown = [key for key in script.settings if key not in task.setting_keys]
+    settings = [(key, f"unknown key; {nearest(key, task.setting_keys)}") for key in unknown]
+    settings += task.setting_mistakes(script.settings)
+    for key, text in [*found, *((f"{task.name}.{key}", text) for key, text in settings)]:
         mistakes.add(f"{key}: {text}", place=line_place(lines, tuple(key.split("."))))
+    return frozenset((task.name, *key.split(".")) for key, _ in settings)
 
 
 def _decision_mistake(script: Script, name: str, section: ParamSection) -> str | None:
@@ -195,8 +260,9 @@ def _decision_mistake(script: Script, name: str, section: ParamSection) -> str |
     return None
 
 
-def _check_files(script: Script, lines: KeyLines, mistakes: Mistakes) -> None:
-    """Check that every file that the script names exists inside its folder."""
+def _check_files(script: Script, lines: KeyLines, mistakes: Mistakes) -> frozenset[Key]:
+    """Check that every file that the script names exists inside its folder; the keys of those that do not."""
+    unusable = set[Key]()
     named: list[tuple[tuple[str, ...], str | None]] = [(("cases", "table"), script.file.cases.table)]
     named += [((key, "table"), table.table) for key, table in _tables(script)]
     named += [(("data", name, "path"), data.path) for name, data in script.file.data.items()]
@@ -206,12 +272,22 @@ def _check_files(script: Script, lines: KeyLines, mistakes: Mistakes) -> None:
         if name is None:
             continue
         try:
-            found = inside(script.folder, name)
-            # Reading from a named pipe would never end.
-            if not (found.is_file() or (key[0] == "data" and found.is_dir())):
-                raise ScriptError(f"'{name}' is not a file")
+            _check_file(script, name, is_data=key[0] == "data")
         except ScriptError as error:
             mistakes.add(f"{'.'.join(key)}: {error}", place=line_place(lines, key))
+            unusable.add(key)
+    return frozenset(unusable)
+
+
+def _check_file(script: Script, name: str, *, is_data: bool) -> None:
+    found = inside(script.folder, name)
+    # Reading from a named pipe would never end.
+    if not (found.is_file() or (is_data and found.is_dir())):
+        raise ScriptError(f"'{name}' is not a file")
+    if found.samefile(script.path):
+        raise ScriptError(f"'{name}' is the script itself; name another file")
+    if not is_data and not is_table(name.lower()):
+        raise ScriptError(f"'{name}': a table is a .csv, .tsv, .jsonl or .parquet file")
 
 
 def _tables(script: Script) -> list[tuple[str, Any]]:

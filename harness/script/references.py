@@ -1,11 +1,12 @@
 """Files that a script may name: in its folder, or in data that it declares, such as `{images}/test/3.pgm`."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from harness.errors import ScriptError
+from harness.params import nearest
 
 
 def inside(folder: Path, name: str) -> Path:
@@ -24,14 +25,32 @@ def inside(folder: Path, name: str) -> Path:
     return path
 
 
+def names_other_files(text: str) -> bool:
+    """Whether an input is a path that leaves the folder it is in; prose with a slash in it is not."""
+    path = text.strip().removeprefix("file:")
+    if not path.startswith(("/", "~")) and ".." not in path.split("/"):
+        return False
+    if not re.search(r"\s", path):
+        return True
+    try:
+        return Path(path).expanduser().exists()
+    except (OSError, ValueError, RuntimeError):
+        return False
+
+
 _REFERENCE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}(?:/(.*))?", re.DOTALL)
 
 
 class References:
-    """Resolves references; `places` says where each data entry is."""
+    """Resolves references; `places` says where each data entry is, `declared` which ones the script has, if known."""
 
-    def __init__(self, places: Mapping[str, Path]) -> None:
+    def __init__(
+        self, places: Mapping[str, Path], declared: Collection[str] | None = None, *, foreign: bool = False
+    ) -> None:
         self._places = {name: path.absolute() for name, path in places.items()}
+        self._declared = declared
+        # Whether the script was downloaded.
+        self.foreign = foreign
 
     def resolve(self, value: Any) -> Any:
         """The value with each reference as an absolute path, inside lists and objects too."""
@@ -44,7 +63,7 @@ class References:
         return value
 
     def check(self, value: Any) -> None:
-        """Raise a ScriptError if a reference names a file that does not exist, or is outside its data."""
+        """Raise a ScriptError if a reference names data or a file that does not exist, or is outside its data."""
         if isinstance(value, str):
             self._check_text(value)
         elif isinstance(value, (list, dict)):
@@ -52,6 +71,12 @@ class References:
                 self.check(item)
 
     def _check_text(self, text: str) -> None:
+        self._check_declared(text)
+        if self.foreign and names_other_files(text):
+            raise ScriptError(
+                f"'{text:.100}' names a file outside the test, which was downloaded; refused: a program could give it "
+                "away"
+            )
         found = self._find(text)
         if found is None or not found[1]:
             return
@@ -59,6 +84,14 @@ class References:
         if root.is_file():
             raise ScriptError(f"'{text}': the data is a single file; write unpack = true, or leave out /{rest}")
         inside(root, rest)
+
+    def _check_declared(self, text: str) -> None:
+        """A text in braces can be a text; one with a path after it, or in a test that has data, is meant as data."""
+        match = _REFERENCE.fullmatch(text) if self._declared is not None else None
+        if match is None or self._declared is None or match[1] in self._declared:
+            return
+        if self._declared or match[2]:
+            raise ScriptError(f"'{text}': no [data.{match[1]}] in the script; {nearest(match[1], self._declared)}")
 
     def _find(self, text: str) -> tuple[Path, str] | None:
         match = _REFERENCE.fullmatch(text) if text.startswith("{") else None

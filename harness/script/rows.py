@@ -1,5 +1,6 @@
 """A case from a row of a table, or from the name of a file."""
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -8,9 +9,11 @@ from typing import Any
 import msgspec
 
 from harness.errors import ScriptError
+from harness.files.patterns import Matcher, compile_pattern
 from harness.files.tables import TableRow
 from harness.model import Case, plain_text
 from harness.params import nearest
+from harness.script.globs import glob_files
 
 TRUTH = {"true": True, "1": True, "false": False, "0": False, "": True}
 NO_ID = "a case without an id; give each case a unique id in column id"
@@ -68,33 +71,40 @@ def glob_rows(glob: str, pattern: str | None, places: Mapping[str, Path]) -> Ite
         raise ScriptError(f"cases.glob: '{glob}' must begin with data, such as {{images}}/test/*.png; {known}")
     if ".." in match[2].split("/"):
         raise ScriptError(f"cases.glob: '{glob}' leaves its data; leave out ..")
-    root, expression = places[match[1]], _compile(pattern)
+    root = places[match[1]]
     try:
-        files = sorted(path for path in root.glob(match[2]) if path.is_file())
-    except (ValueError, NotImplementedError) as error:
+        names = glob_files(root, match[2])
+    except ScriptError as error:
         raise ScriptError(f"cases.glob: '{glob}': {error}") from None
-    for path in files:
-        name = path.relative_to(root).as_posix()
-        if not _is_unicode(name):
-            raise ScriptError(f"cases.glob: file name {name!r} is not UTF-8; rename the file")
-        yield name, {"id": name, "input": f"{{{match[1]}}}/{name}"} | _groups(expression, name)
+    with _Groups(pattern) as groups:
+        for name in names:
+            if not _is_unicode(name):
+                raise ScriptError(f"cases.glob: file name {name!r} is not UTF-8; rename the file")
+            yield name, {"id": name, "input": f"{{{match[1]}}}/{name}"} | groups.of(name)
 
 
-def _groups(expression: re.Pattern[str] | None, name: str) -> dict[str, Any]:
-    if expression is None:
-        return {}
-    match = expression.search(name)
-    if match is None:
-        raise ScriptError(f"cases.pattern does not match '{name}'; narrow the glob, or widen the pattern")
-    return {key: value for key, value in match.groupdict().items() if value is not None}
+class _Groups(contextlib.ExitStack):
+    """The named groups of the pattern in file names; none if there is no pattern."""
+
+    def __init__(self, pattern: str | None) -> None:
+        super().__init__()
+        try:
+            self._matcher = None if pattern is None else self.enter_context(Matcher(compile_pattern(pattern)))
+        except ScriptError as error:
+            raise ScriptError(f"cases.pattern: {error}") from None
+
+    def of(self, name: str) -> dict[str, Any]:
+        """The groups as columns of the case."""
+        if self._matcher is None:
+            return {}
+        try:
+            found = self._matcher.search(name)
+        except ScriptError as error:
+            raise ScriptError(f"cases.pattern: {error}") from None
+        if found is None:
+            raise ScriptError(f"cases.pattern does not match '{name}'; narrow the glob, or widen the pattern")
+        return {key: value for key, value in found.items() if value is not None}
 
 
 def _is_unicode(name: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in name)
-
-
-def _compile(pattern: str | None) -> re.Pattern[str] | None:
-    try:
-        return None if pattern is None else re.compile(pattern)
-    except re.error as error:
-        raise ScriptError(f"cases.pattern: not a regular expression: {error}") from None

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, PlainValidator, StrictBool, StrictInt, StrictStr, model_validator
 
 from harness.files.toml import Section
-from harness.model import ErrorRule
+from harness.model import MOST_COLUMNS, ErrorRule
 from harness.params import ParamType
 from harness.script.vary import KINDS
 from harness.tasks import TASKS, find_task, task_names
@@ -96,6 +96,8 @@ class TestSection(Section):
     baseline: StrictStr | None = None
     larger_is_better: StrictBool = True
     tolerance: ToleranceSection | None = None
+    # The commitment to what a site keeps to itself: `hate publish --blind` writes it.
+    blind: Annotated[StrictStr, _like(r"sha256:[0-9a-f]{64}", "sha256: and 64 digits 0-9 and a-f")] | None = None
 
     @model_validator(mode="after")
     def _fits_the_task(self) -> "TestSection":
@@ -154,6 +156,8 @@ class CasesSection(Section):
             raise ValueError("give exactly one of table, glob and [[cases.case]]")
         if self.pattern is not None and self.glob is None:
             raise ValueError("pattern goes with glob")
+        if len({name for case in self.case or () for name in case}) > MOST_COLUMNS:
+            raise ValueError(f"more than {MOST_COLUMNS:,} columns; put what only programs read into files")
         return self
 
 

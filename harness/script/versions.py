@@ -29,6 +29,7 @@ MOST_BYTES = 4 << 30
 # Files that were used a short time ago may be in use by another run.
 IN_USE_SECONDS = 3600.0
 UNFINISHED = ".making-"
+READ_ONLY = 0o444
 # The format of a version by that of the original, if it can hold any grey level or colour without loss.
 SUFFIXES = {".png": ".png", ".tif": ".tif", ".tiff": ".tif", ".npy": ".npy", ".jpg": ".png", ".jpeg": ".png"}
 NETPBM = (".pgm", ".ppm", ".pbm", ".pnm")
@@ -48,11 +49,15 @@ class VersionStore:
         path = self.folder / name
         try:
             os.utime(path)
-            return path.stat().st_size > 0
-        except FileNotFoundError:
+            return self._digest_file(name).read_text() == file_sha256(path)
+        except (FileNotFoundError, UnicodeDecodeError):
             return False
         except OSError as error:
             raise _store_error(path, error) from None
+
+    def _digest_file(self, name: str) -> Path:
+        """Where the digest of a file is: an algorithm that overwrites its input must not spoil it for others."""
+        return self.folder / f".{name}.sha256"
 
     def write(self, name: str, image: "Pixels", top: int | None = None) -> None:
         """Write an image, and move it into place when it is complete."""
@@ -63,6 +68,10 @@ class VersionStore:
                 made = Path(scratch) / name
                 write_image(made, image, most=top)
                 self._unchecked += made.stat().st_size
+                digest = Path(scratch) / "digest"
+                digest.write_text(file_sha256(made))
+                made.chmod(READ_ONLY)
+                digest.replace(self._digest_file(name))
                 made.replace(path)
             if self._unchecked >= self._most // 4:
                 self._unchecked = 0
@@ -76,7 +85,7 @@ class VersionStore:
         with os.scandir(self.folder) as entries:
             for entry in entries:
                 with suppress(FileNotFoundError):
-                    if entry.is_file(follow_symlinks=False):
+                    if entry.is_file(follow_symlinks=False) and not entry.name.startswith("."):
                         about = entry.stat(follow_symlinks=False)
                         found.append((about.st_mtime, about.st_size, entry.path))
         total, limit = sum(size for _, size, _ in found), time.time() - IN_USE_SECONDS
@@ -87,6 +96,7 @@ class VersionStore:
                 if Path(path).stat().st_mtime > limit:
                     return
                 Path(path).unlink()
+                self._digest_file(Path(path).name).unlink(missing_ok=True)
             total -= size
 
 

@@ -1,8 +1,10 @@
 """The web application of a site, and the server that runs it."""
 
+import contextlib
 import logging
+import math
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -17,15 +19,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from harness.errors import HateError, UsageError
 from harness.report.text import safe
+from harness.server.connections import ConnectionLimits, guarded_protocol, parse_proxies
 from harness.server.files import StaticFiles
 from harness.server.pages import Pages
 from harness.server.render import TEMPLATES, render_page
 from harness.server.state import ServedSite
 from harness.server.submit import SubmissionLimits, Submissions
 from harness.server.tokens import TokenStore, read_tokens
+from harness.site.blind import private_folder
 from harness.site.layout import TOP
+from harness.site.publish import root_chain
+from harness.site.signing import read_key
 from harness.site.sites import open_folder
-from harness.site.trust import read_key
 
 _log = logging.getLogger("hate")
 # No scripts, nothing from other servers, no embedding in frames.
@@ -40,16 +45,15 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-IDLE_SECONDS = 15
 # How long downloads may continue after the server has been told to stop.
 GRACE_SECONDS = 10
-MOST_CONNECTIONS = 1000
+MOST_FILES = 8192
 _RAW_HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
-def make_app(root: Path, submissions: Submissions | None = None) -> ASGIApp:
+def make_app(root: Path, submissions: Submissions | None = None, private: Path | None = None) -> ASGIApp:
     """The application that serves a site's folder, and accepts submissions if they are enabled."""
-    files, pages = StaticFiles(root), Pages(ServedSite(root))
+    files, pages = StaticFiles(root), Pages(ServedSite(root, private))
     routes = [
         Route(f"/{TOP}", files.top),
         Route("/index/{shard}/{name}", files.named),
@@ -65,7 +69,10 @@ def make_app(root: Path, submissions: Submissions | None = None) -> ASGIApp:
     if submissions is not None:
         routes.append(Route("/transcripts/{test}/{name}", submissions.submit, methods=["PUT"]))
     handlers = {HTTPException: _http_error, HateError: _damaged, Exception: _unexpected}
-    return _with_headers(Starlette(routes=routes, exception_handlers=handlers))
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    # A redirect would lead to whatever host the client named.
+    app.router.redirect_slashes = False
+    return _with_headers(app)
 
 
 def _asset(name: str, media_type: str) -> Callable[[Request], Awaitable[Response]]:
@@ -98,7 +105,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 async def _damaged(request: Request, error: Exception) -> Response:
     """Files do not match the indexes; the details are for the owner only."""
-    _log.error("%s: %s", request.url.path, safe(str(error)))
+    _log.error("%s: %s", safe(request.scope["path"]), safe(str(error)))
     return _error(
         request, 500, "Internal Server Error", "The site is damaged. Its owner can find the details in the log.", {}
     )
@@ -128,6 +135,11 @@ class ServeOptions:
     key: Path | None = None
     limits: SubmissionLimits = field(default_factory=SubmissionLimits)
     access_log: bool = False
+    # Addresses and networks of proxies whose X-Forwarded-For is believed.
+    proxies: Sequence[str] = ()
+    # Where the truth of blind tests is, if not beside the site's folder.
+    private: Path | None = None
+    connections: ConnectionLimits = field(default_factory=ConnectionLimits)
 
     def submissions(self) -> Submissions | None:
         """The handler of submissions, if there are tokens; a HateError if the site or the options are wrong."""
@@ -136,10 +148,20 @@ class ServeOptions:
             return None
         read_tokens(self.tokens)
         signer = None if self.key is None else read_key(self.key)
-        if top.key != ("" if signer is None else signer.key):
-            signed = f"is signed by {top.key}" if top.key else "is not signed"
+        chain = root_chain(self.root, top)
+        allowed = [top.key] if chain is None else chain.latest.keys
+        if ("" if signer is None else signer.key) not in allowed:
+            signed = f"is signed by {' or '.join(allowed)}" if top.key else "is not signed"
             raise UsageError(f"{self.root}: the site {signed}; to accept transcripts, give the same key with --key")
-        return Submissions(self.root, TokenStore(self.tokens), self.limits, signer)
+        return Submissions(self.root, TokenStore(self.tokens), self.limits, signer, self.private_folder)
+
+    @property
+    def private_folder(self) -> Path:
+        """Where the truth of blind tests is; a UsageError if it would be served."""
+        place = self.private or private_folder(self.root)
+        if place.resolve().is_relative_to(self.root.resolve()):
+            raise UsageError(f"--private {place}: inside the site's folder, which is published; choose another folder")
+        return place
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -155,22 +177,39 @@ def listen(host: str, port: int) -> socket.socket:
 
 def make_server(options: ServeOptions) -> uvicorn.Server:
     """A server that can be run on a listening socket; a HateError if the site or the options are wrong."""
+    limits, proxies = options.connections, parse_proxies(options.proxies)
     config = uvicorn.Config(
-        make_app(options.root, options.submissions()),
+        make_app(options.root, options.submissions(), options.private_folder),
         log_config=None,
         log_level="info" if options.access_log else "warning",
         access_log=options.access_log,
         server_header=False,
         lifespan="off",
+        http=guarded_protocol(limits, proxies),
         ws="none",
-        timeout_keep_alive=IDLE_SECONDS,
+        # Otherwise everyone on this machine could say who they are.
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=[str(proxy) for proxy in proxies],
+        timeout_keep_alive=math.ceil(limits.request_seconds),
         timeout_graceful_shutdown=GRACE_SECONDS,
-        limit_concurrency=MOST_CONNECTIONS,
+        # One more than can be open: those that make no request are closed first.
+        limit_concurrency=limits.total + 1,
     )
     return uvicorn.Server(config)
 
 
+def _allow_files() -> None:
+    """Let every connection have its files: the usual limit of 1,024 is for programs that have few."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = MOST_FILES if hard == resource.RLIM_INFINITY else min(MOST_FILES, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+
+
 def serve(server: uvicorn.Server, listening: socket.socket) -> None:
     """Serve until a signal stops it."""
+    _allow_files()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     server.run(sockets=[listening])

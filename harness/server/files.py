@@ -120,7 +120,7 @@ class StaticFiles:
 
     async def named(self, request: Request) -> Response:
         """A file that is named after its content."""
-        path = request.url.path.removeprefix("/")
+        path = str(request.scope["path"]).removeprefix("/")
         if _NAMED.fullmatch(path) is None:
             raise HTTPException(404)
         # Not in a thread: stat takes less time than switching to a thread and back.

@@ -1,19 +1,22 @@
 """Checks of submitted transcripts: sizes, records, and whether they belong to the test that they name."""
 
+import hashlib
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from harness.errors import DataError, TranscriptError
 from harness.files.gunzip import BadGzip, gunzip_if_packed
-from harness.model import Trial
+from harness.model import Counts, Trial
 from harness.script.cases import load_cases
 from harness.server.state import SiteState, find_test
 from harness.site.candidates import TranscriptCandidate, read_transcript_candidate
+from harness.site.changes import NameTaken
 from harness.site.fetch import fetch_data
 from harness.site.published import SiteTest
 from harness.transcript.read import open_transcript
@@ -26,6 +29,10 @@ BLOCK = 1 << 20
 # In all records together: a reader allocates an array for each.
 MOST_COLUMNS = 200
 LONGEST_LINE = 1 << 18
+# In one submission, and lines besides them: header, end, and a few blank lines that a careless tool may add.
+MOST_RECORDS = 5_000_000
+SPARE_LINES = 100
+_encoder = msgspec.json.Encoder()
 
 
 @dataclass(frozen=True)
@@ -94,29 +101,77 @@ def check_case(trial: Trial, cases: CaseFactsById, name: str) -> None:
 
 def inspect_transcript(path: Path, *, name: str, by: str, largest: int) -> TranscriptCandidate:
     """A transcript that can be published; a HateError says what is wrong with it."""
-    _check_size(path, largest)
+    check_size(path, largest)
     candidate = read_transcript_candidate(path, name=name, by=by)
     if isinstance(candidate.header.limit, int) or candidate.header.part:
         raise TranscriptError(f"{path}: a run with --limit, --train-folds or --no-vary; submit a complete run")
     return candidate
 
 
-def _check_size(path: Path, largest: int) -> None:
-    """Refuse decompression bombs and endless lines."""
-    total, line = 0, 0
+def check_size(path: Path, largest: int) -> None:
+    """Refuse decompression bombs, endless lines, and more lines than the header promises records."""
+    with open_transcript(path) as reader:
+        header = reader.header
+    repeat = header.repeat if isinstance(header.repeat, int) else 1
+    most = MOST_RECORDS if header.test.cases is None else min(header.test.cases * repeat, MOST_RECORDS)
+    size = _UnpackedSize(str(path), largest, most + SPARE_LINES)
     with path.open("rb") as file:
         try:
             for block in gunzip_if_packed(iter(lambda: file.read(BLOCK), b"")):
-                total += len(block)
-                parts = block.split(b"\n")
-                longest = max(line + len(parts[0]), *map(len, parts))
-                line = len(parts[-1]) + (line if len(parts) == 1 else 0)
-                if total > largest:
-                    raise DataError(f"{path}: more than {largest:,} bytes when unpacked")
-                if longest > LONGEST_LINE:
-                    raise DataError(f"{path}: a line of more than {LONGEST_LINE:,} bytes")
+                size.add(block)
         except BadGzip as error:
             raise TranscriptError(f"{path}: {error}") from None
+
+
+@dataclass
+class _UnpackedSize:
+    """How much has been unpacked so far; too much is a DataError at once, before anything is parsed."""
+
+    name: str
+    most_bytes: int
+    most_lines: int
+    total: int = 0
+    lines: int = 0
+    # The length of the last line, which may continue.
+    last: int = 0
+
+    def add(self, block: bytes) -> None:
+        self.total += len(block)
+        self.lines += block.count(b"\n")
+        if self.total > self.most_bytes:
+            raise DataError(f"{self.name}: more than {self.most_bytes:,} bytes when unpacked")
+        if self.lines > self.most_lines:
+            raise DataError(f"{self.name}: more lines than records; a complete run has {self.most_lines:,} at most")
+        parts = block.split(b"\n")
+        longest = max(self.last + len(parts[0]), *map(len, parts))
+        self.last = len(parts[-1]) + (self.last if len(parts) == 1 else 0)
+        if longest > LONGEST_LINE:
+            raise DataError(f"{self.name}: a line of more than {LONGEST_LINE:,} bytes")
+
+
+def check_original(state: SiteState, candidate: TranscriptCandidate) -> None:
+    """A NameTaken error if someone else has submitted the same records: a file is published under its owner's name."""
+    test = find_test(state, f"{candidate.header.test.name}@{candidate.header.test.version}")
+    if test is None:
+        return
+    own = None
+    for entry in state.catalogue.transcripts(test.index):
+        counts = Counts(entry.TP, entry.TN, entry.FP, entry.FN, entry.ER)
+        if entry.version != test.version.version or entry.by == candidate.by or counts != candidate.counts:
+            continue
+        own = own or records_sha256(candidate.path)
+        if records_sha256(state.catalogue.store.file(entry.file)) == own:
+            whose = entry.by or "the owner of this site"
+            raise NameTaken(f"{candidate.path}: {whose} has published the same records as '{entry.name}'")
+
+
+def records_sha256(path: Path) -> str:
+    """The hash of what a transcript says about its cases, however it is written and compressed."""
+    digest = hashlib.sha256()
+    with open_transcript(path) as reader:
+        for block in reader.blocks():
+            digest.update(_encoder.encode_lines(block))
+    return digest.hexdigest()
 
 
 def check_records(path: Path, repeat: int, cases: CaseFactsById | None) -> None:

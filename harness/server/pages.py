@@ -26,6 +26,7 @@ from harness.server.ranking import (
     confusion_of,
     header_of,
     interval_plots,
+    measures_of,
     rank,
 )
 from harness.server.render import TEMPLATES, as_html, markdown_html, render_page, script_summary, shortened
@@ -49,6 +50,7 @@ TESTS_PER_PAGE = 50
 MOST_LISTED = 500
 MOST_PARAMS = 50
 MOST_FILES = 200
+MOST_INTERFACES = 20
 PageMaker = Callable[[SiteState], str]
 
 
@@ -84,18 +86,24 @@ class Pages:
         return await self._page(request, lambda state: render_comparison_page(state, test, names, self._part_cache))
 
     async def _page(self, request: Request, make: PageMaker) -> Response:
-        if len(request.url.query) > LONGEST_QUERY:
+        # Not request.url, which is made of whatever host the client names: it could put a page in another's place.
+        path, query = request.scope["path"], request.scope["query_string"].decode("latin-1")
+        if len(query) > LONGEST_QUERY:
             raise HTTPException(414)
         state = self._site.state()
-        key = f"{self._salt}\0{state.sha256}\0{request.url.path}\0{request.url.query}"
+        key = f"{self._salt}\0{state.sha256}\0{path}\0{query}"
         etag = f'W/"{hashlib.sha256(key.encode()).hexdigest()[:32]}"'
         headers = {"etag": etag, "cache-control": "no-cache", "vary": "Accept-Encoding"}
-        if is_unchanged(request.headers, etag, float("inf")):
+        # `*` asks whether there is such a page at all, which is known only when it has been made.
+        any_version = request.headers.get("if-none-match", "").strip() == "*"
+        if not any_version and is_unchanged(request.headers, etag, float("inf")):
             return Response(status_code=304, headers=headers)
         if packed := accepts_gzip(request.headers):
             headers["content-encoding"] = "gzip"
         cached = self._page_cache.get((etag, packed))
         body = await self._rendered(etag, packed, lambda: make(state)) if cached is None else cached
+        if any_version:
+            return Response(status_code=304, headers=headers)
         return Response(body, headers=headers, media_type="text/html; charset=utf-8")
 
     async def _rendered(self, etag: str, packed: bool, make: Callable[[], str]) -> bytes:
@@ -173,6 +181,10 @@ def render_test_page(state: SiteState, text: str, cache: MemoryCache) -> str:
         transcripts=len(entries),
         files=[(file.path, file.bytes, file_path(file.sha256)) for file in release.files[:MOST_FILES]],
         more_files=max(0, len(release.files) - MOST_FILES),
+        interfaces=[
+            (one.name, [(file.path, file.bytes, file_path(file.sha256)) for file in one.files])
+            for one in test.index.interfaces[:MOST_INTERFACES]
+        ],
     )
 
 
@@ -195,6 +207,8 @@ def _ranking(state: SiteState, test: SiteTest, entries: Sequence[TranscriptEntry
             rest=rest[:MOST_LISTED],
             more=max(0, len(rest) - MOST_LISTED),
             most=MOST_CHOSEN,
+            reported=any(entry.self_reported for entry in entries),
+            inside=any(entry.isolation != "process" for entry in entries),
         )
 
     return _cached_html(cache, _key("ranking", test, entries), make) if entries else Markup()
@@ -225,13 +239,17 @@ def render_transcript_page(state: SiteState, text: str, name: str, cache: Memory
         entry=entry,
         header=header,
         params=[(shortened(key), _value(value)) for key, value in list(header.params.items())[:MOST_PARAMS]],
+        versions=list((header.versions or {}).items())[:MOST_PARAMS],
         file=file_path(entry.file.sha256),
         # The interval for independent cases would contradict the one by design, which is shown below.
         counts=as_html([count_table([({}, counts)], interval=not interval)]),
         interval=interval,
         confusion=_cached_html(
             cache, _key("confusion", test, [entry]), lambda: as_html(confusion_of(state, entry, test.version.task))
-        ),
+        )
+        # The classes of single cases could be told from it; so all that there is, is here.
+        if not test.version.blind
+        else _cached_html(cache, _key("measures", test, [entry]), lambda: as_html(measures_of(state, entry))),
     )
 
 
@@ -256,6 +274,8 @@ def _verdicts_first(blocks: Sequence[Block]) -> list[Block]:
 def render_comparison_page(state: SiteState, text: str, names: Sequence[str], cache: MemoryCache) -> str:
     """The page of a comparison, sorted by name, so that the same transcripts are compared only once."""
     test = _test(state, text)
+    if test.version.blind:
+        raise HTTPException(400, "Runs of a blind test are compared by the letters of its ranking, never case by case.")
     chosen = sorted(set(names))
     if not 2 <= len(chosen) <= MOST_CHOSEN:
         raise HTTPException(400, f"Choose two to {MOST_CHOSEN} transcripts.")

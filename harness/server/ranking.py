@@ -3,20 +3,25 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from harness.analysis.align import MOST_ANSWERS, AlignedRuns, Run, align
 from harness.analysis.compare import CompareRequest, compare_aligned
 from harness.analysis.comparison import Comparison
 from harness.analysis.confusion import ConfusionRequest, confusions
+from harness.analysis.rate import RateRequest, rate_runs
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import HateError, UsageError
 from harness.options import DesignOptions
 from harness.report.blocks import Block, Heading
 from harness.report.confusion import confusion_blocks
 from harness.report.numbers import method_words
+from harness.report.rate import measure_table
 from harness.report.sampling import INDEPENDENT, target_words
+from harness.server.board import shown_path
 from harness.server.state import SiteState
 from harness.site.layout import TranscriptEntry
+from harness.stats.replication.method import Replication
 from harness.tasks import find_task
 from harness.transcript.columns import Columns, read_columns
 from harness.transcript.format import PLAIN_WEIGHTS, Header
@@ -127,7 +132,7 @@ def _aligned(state: SiteState, entries: Sequence[TranscriptEntry], *, require_al
         own, common = set(run.columns.ids), math.lcm(answers, _answers(run))
         # Runs are aligned on the least common multiple of their answers per case.
         fits = common == answers or (common <= MOST_ANSWERS and len(trusted) * len(own) * common <= MOST_RECORDS)
-        if require_all or not runs or (own == cases and _has_no_duplicates(run.columns) and fits):
+        if require_all or not runs or (own == cases and fits and _agree(runs[0], run)):
             cases, answers = cases or own, common
             used.append(entry)
             runs.append(run)
@@ -137,17 +142,27 @@ def _aligned(state: SiteState, entries: Sequence[TranscriptEntry], *, require_al
     return _AlignedEntries(used, aligned, take_sample(aligned, DesignOptions(weights=_weights(aligned))), left_out)
 
 
+def _agree(first: Run, other: Run) -> bool:
+    """Whether two runs have each answer once, and say the same about their cases; one that was not judged may not."""
+    try:
+        align([first, other])
+    except HateError:
+        return False
+    return True
+
+
+def run_path(state: SiteState, entry: TranscriptEntry) -> Path:
+    """The file with the outcomes; of a blind run it is not the one that is published."""
+    judged = None if state.private is None else shown_path(state.private, entry.file.sha256)
+    return judged if judged is not None and judged.is_file() else state.catalogue.store.file(entry.file)
+
+
 def _read_run(state: SiteState, entry: TranscriptEntry) -> Run:
-    path = state.catalogue.store.file(entry.file)
+    path = run_path(state, entry)
     columns = read_columns(path, name=entry.name, lean=True)
     if columns.header.weighs_cases:
         columns = read_columns(path, name=entry.name)
     return Run(columns, entry.name, entry.name)
-
-
-def _has_no_duplicates(columns: Columns) -> bool:
-    """Whether no answer appears twice."""
-    return len(set(zip(columns.ids, columns.repeat.tolist(), strict=True))) == len(columns.ids)
 
 
 def _answers(run: Run) -> int:
@@ -199,6 +214,15 @@ def header_of(state: SiteState, entry: TranscriptEntry) -> Header:
     """The header of a transcript."""
     with open_transcript(state.catalogue.store.file(entry.file), name=entry.name) as reader:
         return reader.header
+
+
+def measures_of(state: SiteState, entry: TranscriptEntry) -> list[Block]:
+    """The measures of a run with their errors by design; empty if it cannot be measured."""
+    try:
+        run = replace(_read_run(state, entry), columns=read_columns(run_path(state, entry), name=entry.name))
+        return [measure_table(rate_runs([run], RateRequest()), Replication())]
+    except HateError:
+        return []
 
 
 def confusion_of(state: SiteState, entry: TranscriptEntry, task: str) -> list[Block]:

@@ -16,7 +16,7 @@ from harness.errors import HateError
 from harness.files.toml import read_toml
 from harness.report.blocks import Block
 from harness.report.formats import Format, render_document
-from harness.report.text import safe
+from harness.report.text import safe, safe_lines
 from harness.server.state import SiteState
 from harness.site.layout import Release
 
@@ -132,4 +132,4 @@ _markdown = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).en
 
 def markdown_html(text: str) -> Markup:
     """Untrusted Markdown as safe HTML."""
-    return Markup(_markdown.render(text[:LONGEST_DESCRIPTION]))  # noqa: S704 (html is off: all text is escaped)
+    return Markup(_markdown.render(safe_lines(text[:LONGEST_DESCRIPTION])))  # noqa: S704 (html is off: all text is escaped)

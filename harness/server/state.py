@@ -56,6 +56,8 @@ class SiteState:
 
     sha256: str
     catalogue: Catalogue
+    # Where the runs of blind tests are, with their outcomes.
+    private: Path | None = None
 
     @property
     def title(self) -> str:
@@ -68,6 +70,7 @@ class ServedSite:
     """A folder, read again when its top index changes."""
 
     root: Path
+    private: Path | None = None
     _state: SiteState | None = None
     _tests: tuple[str, list[TestEntry]] = ("", [])
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -79,7 +82,8 @@ class ServedSite:
         """What is published now."""
         top, state = self._top.read(), self._state
         if state is None or state.sha256 != top.sha256:
-            state = SiteState(top.sha256, Catalogue(FolderStore(self.root), decode_top(top.data, str(self.root / TOP))))
+            catalogue = Catalogue(FolderStore(self.root), decode_top(top.data, str(self.root / TOP)))
+            state = SiteState(top.sha256, catalogue, self.private)
             self._state = state
         return state
 

@@ -1,6 +1,7 @@
 """Submissions: a transcript arrives by PUT, from someone with a token, and is published if it is valid."""
 
 import errno
+import logging
 import math
 import shutil
 import tempfile
@@ -18,16 +19,25 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from harness.errors import HateError, OutputError
-from harness.server.inspection import CaseFactsCache, check_records, inspect_transcript
+from harness.errors import DataError, HateError, OutputError, TranscriptError
+from harness.report.text import safe
+from harness.server.board import BlindSubmission, Board
+from harness.server.connections import address_key
+from harness.server.inspection import CaseFactsCache, check_original, check_records, check_size, inspect_transcript
+from harness.server.quotas import LEDGER, QuotaLedger
 from harness.server.state import ServedSite, find_test
-from harness.server.tokens import TokenStore
-from harness.site.candidates import TranscriptCandidate
-from harness.site.changes import PublishStatus
+from harness.server.tokens import Token, TokenStore
+from harness.site.blind import private_folder
+from harness.site.candidates import TranscriptCandidate, check_name
+from harness.site.changes import NameTaken, PublishStatus
 from harness.site.layout import file_path
 from harness.site.publish import publish
-from harness.site.trust import Signer
+from harness.site.published import SiteTest
+from harness.site.signing import Signer
+from harness.transcript.format import Header
+from harness.transcript.read import open_transcript
 
+_log = logging.getLogger("hate")
 # For unfinished work; servers do not serve names that begin with a dot.
 INCOMING = ".incoming"
 MINUTE = 60.0
@@ -44,6 +54,11 @@ class SubmissionLimits:
     largest: int = 100 << 20
     # For each token.
     per_hour: int = 60
+    per_day: int = 1000
+    # For each token and blind test.
+    blind_per_day: int = 5
+    # Whether the code of an algorithm must have been kept out of the harness's own process.
+    isolated: bool = False
     silent_seconds: float = 30.0
     seconds: float = 15 * MINUTE
 
@@ -56,38 +71,51 @@ class Submissions:
     tokens: TokenStore
     limits: SubmissionLimits = field(default_factory=SubmissionLimits)
     signer: Signer | None = None
+    private: Path | None = None
 
     def __post_init__(self) -> None:
         self._site = ServedSite(self.root)
+        self._board = Board(self.root, self.private or private_folder(self.root), self.signer)
         self._allowed = RateLimiter(self.limits.per_hour, 60 * MINUTE)
         # Wrong tokens, by the client's address.
         self._guesses = RateLimiter(20, MINUTE)
+        self._quotas = QuotaLedger(self.root / LEDGER)
         self._case_facts = CaseFactsCache()
         self._checkers = CapacityLimiter(2)
         clear_old(self.root / INCOMING)
 
     async def submit(self, request: Request) -> Response:
         """PUT /transcripts/TEST@VERSION/NAME."""
-        submitter = await self._submitter(request)
-        if wait := self._allowed.take(submitter):
+        token = await self._token(request)
+        if wait := self._allowed.take(token.name):
             raise _try_later(wait, f"{self.limits.per_hour} submissions per hour are allowed")
         self._check_length(request)
         test, name = request.path_params["test"], request.path_params["name"]
         async with self._scratch() as folder:
             path = folder / "submitted.jsonl"
             await self._receive(request, path)
-            return await to_thread.run_sync(self._publish, path, test, name, submitter, limiter=self._checkers)
+            await to_thread.run_sync(self._charge, token)
+            return await to_thread.run_sync(self._publish, path, test, name, token.name, limiter=self._checkers)
 
-    async def _submitter(self, request: Request) -> str:
-        address = request.client.host if request.client is not None else ""
-        if wait := self._guesses.wait(address):
+    async def _token(self, request: Request) -> Token:
+        """The token of a request. A valid one counts whatever others at the same address, or proxy, have tried."""
+        scheme, _, text = request.headers.get("authorization", "").partition(" ")
+        token = await to_thread.run_sync(self.tokens.find, text.strip()) if scheme.lower() == "bearer" else None
+        if token is not None:
+            return token
+        if wait := self._guesses.take(address_key(request.client.host if request.client is not None else "")):
             raise _try_later(wait, "too many wrong tokens from your address")
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        submitter = await to_thread.run_sync(self.tokens.owner, token.strip()) if scheme.lower() == "bearer" else None
-        if submitter is None:
-            self._guesses.take(address)
-            raise HTTPException(401, "A token is needed: Authorization: Bearer TOKEN.", {"www-authenticate": "Bearer"})
-        return submitter
+        raise HTTPException(401, "A token is needed: Authorization: Bearer TOKEN.", {"www-authenticate": "Bearer"})
+
+    def _charge(self, token: Token) -> None:
+        """Count a submission that has arrived in full, valid or not."""
+        most = token.per_day or self.limits.per_day
+        try:
+            wait = self._quotas.take(token.name, most)
+        except OSError as error:
+            raise _cannot_store(error) from error
+        if wait:
+            raise _try_later(wait, f"{most:,} submissions a day are allowed for {token.name}")
 
     def _check_length(self, request: Request) -> None:
         length = request.headers.get("content-length", "0")
@@ -134,11 +162,16 @@ class Submissions:
 
     def _publish(self, path: Path, test: str, name: str, submitter: str) -> Response:
         try:
+            blind = find_test(self._site.state(), test)
+            if blind is not None and blind.version.blind:
+                return self._judge(blind, BlindSubmission(path, name, submitter))
             candidate = inspect_transcript(path, name=name, by=submitter, largest=self.limits.largest)
             self._check_test(candidate, test)
+            self._check_isolation(path, candidate.header)
             test_run = candidate.header.test
             facts = self._case_facts.of(self._site.state(), test_run.name, test_run.version)
             check_records(path, candidate.repeat, facts)
+            check_original(self._site.state(), candidate)
             change = publish(self.root, [candidate], signer=self.signer)
         except OutputError as error:
             raise HTTPException(507, "The server cannot store it; nothing was published.") from error
@@ -146,19 +179,45 @@ class Submissions:
             # Clients must not learn where the files are.
             text = str(error).splitlines()[0].replace(f"{path}: ", "").replace(str(path), name)
             text = text.replace(str(self.root), "this site")
-            raise HTTPException(409 if self._taken(test, name) else 422, text) from None
+            raise HTTPException(409 if isinstance(error, NameTaken) else 422, text) from None
         return _answer(candidate, change.items[0].status)
+
+    def _check_isolation(self, path: Path, header: Header) -> None:
+        if self.limits.isolated and header.isolation != "process":
+            raise TranscriptError(f"{path}: {header.isolation_note}")
+
+    def _judge(self, test: SiteTest, given: BlindSubmission) -> Response:
+        """Judge the answers of a blind run; the reply never says more than the board."""
+        check_size(given.path, self.limits.largest)
+        check_name(given.name, given.path)
+        with open_transcript(given.path) as reader:
+            self._check_isolation(given.path, reader.header)
+        most = self.limits.blind_per_day
+
+        def charge() -> None:
+            if wait := self._quotas.take(f"{given.by} {test.full_name}", most):
+                raise _try_later(wait, f"{most:,} submissions a day are allowed for {given.by} and {test.name}")
+
+        try:
+            reply = self._board.submit(test, given, charge)
+        except DataError as error:
+            # Where the truth is, is for the owner alone.
+            _log.error("%s: %s", test.full_name, safe(str(error)))
+            raise HTTPException(500, "The site is damaged. Its owner can find the details in the log.") from None
+        page = f"/transcripts/{test.full_name}/{given.name}" if reply.status else f"/tests/{test.full_name}"
+        result = "not shown" if reply.status is None else reply.status.value
+        content = {
+            "test": test.name, "version": test.version.version, "name": given.name, "result": result, "page": page,
+            "message": reply.text,
+        }  # fmt: skip
+        headers = {"location": page, "cache-control": "no-store"}
+        return JSONResponse(content, 201 if reply.status is PublishStatus.NEW else 200, headers)
 
     def _check_test(self, candidate: TranscriptCandidate, test: str) -> None:
         """Check that the transcript belongs to the test that the address names."""
         own = candidate.header.test
         if test not in (own.name, f"{own.name}@{own.version}"):
             raise HTTPException(422, f"a transcript of {own.name[:100]}@{own.version[:100]}, sent to {test[:100]}")
-
-    def _taken(self, test: str, name: str) -> bool:
-        state = self._site.state()
-        found = find_test(state, test)
-        return found is not None and bool(state.catalogue.transcript(found.index, name, found.version.version))
 
 
 def _answer(candidate: TranscriptCandidate, status: PublishStatus) -> Response:

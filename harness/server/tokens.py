@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 from filelock import FileLock
+from msgspec.structs import replace
 
 from harness.errors import OutputError, UsageError
 from harness.transcript.format import now
@@ -27,6 +28,8 @@ class Token(msgspec.Struct, frozen=True):
     salt: str
     sha256: str
     created: str = ""
+    # Submissions on a day; 0 for what the server allows everyone.
+    per_day: int = 0
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -50,7 +53,7 @@ def read_tokens(path: Path) -> list[Token]:
         raise UsageError(f"{path}: not a file of tokens: {error}; `hate token add NAME` makes one") from None
 
 
-def add_token(path: Path, name: str) -> str:
+def add_token(path: Path, name: str, *, per_day: int = 0) -> str:
     """Make a token for a name that has none; this is the only time that it is known."""
     if _NAME.fullmatch(name) is None:
         raise UsageError(f"'{name:.80}': not a valid name; use up to 64 letters, digits and ._-")
@@ -59,19 +62,31 @@ def add_token(path: Path, name: str) -> str:
         tokens = read_tokens(path)
         if any(token.name == name for token in tokens):
             raise UsageError(f"{path}: {name} already has a token; `hate token remove {name}` revokes it")
-        _write(path, [*tokens, Token(name, salt, _hashed(secret, salt), now())])
+        _write(path, [*tokens, Token(name, salt, _hashed(secret, salt), now(), per_day)])
     return f"{name}:{secret}"
 
 
 def remove_token(path: Path, name: str) -> None:
     """Revoke a token, also for a running server."""
     with _locked(path):
-        tokens = read_tokens(path)
-        others = [token for token in tokens if token.name != name]
-        if len(others) == len(tokens):
-            known = ", ".join(token.name for token in tokens[:10]) or "none"
-            raise UsageError(f"{path}: {name:.80} has no token; known: {known}")
-        _write(path, others)
+        tokens = _with_token(path, name)
+        _write(path, [token for token in tokens if token.name != name])
+
+
+def set_quota(path: Path, name: str, per_day: int) -> None:
+    """Change how much a name may hand in on a day, also for a running server."""
+    with _locked(path):
+        tokens = _with_token(path, name)
+        _write(path, [replace(token, per_day=per_day) if token.name == name else token for token in tokens])
+
+
+def _with_token(path: Path, name: str) -> list[Token]:
+    """All tokens, if one of them has this name."""
+    tokens = read_tokens(path)
+    if all(token.name != name for token in tokens):
+        known = ", ".join(token.name for token in tokens[:10]) or "none"
+        raise UsageError(f"{path}: {name:.80} has no token; known: {known}")
+    return tokens
 
 
 def _locked(path: Path) -> FileLock:
@@ -104,11 +119,16 @@ class TokenStore:
 
     def owner(self, token: str) -> str | None:
         """The name that a token belongs to; None if it is not valid."""
+        found = self.find(token)
+        return None if found is None else found.name
+
+    def find(self, token: str) -> Token | None:
+        """What is known about a token; None if it is not valid."""
         name, _, secret = token[:_LONGEST_TOKEN].partition(":")
         known = self._current().get(name)
         # Hashed even if the name is unknown, so that timing does not reveal which names exist.
         salt, expected = (known.salt, known.sha256) if known is not None else ("", "")
-        return name if hmac.compare_digest(_hashed(secret, salt), expected) else None
+        return known if hmac.compare_digest(_hashed(secret, salt), expected) else None
 
     def _current(self) -> dict[str, Token]:
         with self._lock:

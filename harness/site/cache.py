@@ -15,6 +15,19 @@ from platformdirs import user_cache_path
 from harness.errors import DataError
 from harness.files.digest import file_sha256
 from harness.site.layout import Release, decode_release
+from harness.site.listing import (
+    LISTING_SUFFIX,
+    ListedFile,
+    changed_files,
+    listing_path,
+    make_listing,
+    read_listing,
+    remove_tree,
+    seal,
+    stamps,
+    unseal_folders,
+    write_listing,
+)
 
 # The prefix of entries that are still being made or already being removed.
 UNFINISHED_PREFIX = ".making-"
@@ -27,6 +40,13 @@ PARTIAL = "partial"
 RELEASES = "releases"
 MANIFEST = "release.json"
 RELEASE_FOLDER = "test"
+# Unpacked archives, by the SHA-256 of the archive.
+UNPACKED = "unpacked"
+# Scripts from web servers with the files that they name, by the SHA-256 of all of them.
+SCRIPTS = "scripts"
+# What runs read and nobody writes: read-only; and of these, what has a listing to be verified against.
+SEALED = frozenset({FILES, UNPACKED, SCRIPTS, RELEASES})
+LISTED = frozenset({FILES, UNPACKED, SCRIPTS})
 
 
 def cache_folder() -> Path:
@@ -49,6 +69,52 @@ def cached(kind: str, key: str, make: Callable[[Path], None]) -> Path:
         raise _cache_error(entry, error) from None
 
 
+def verified(kind: str, key: str, make: Callable[[Path], None]) -> Path:
+    """The same, made again if its files are not those that it was made with."""
+    entry = cached(kind, key, make)
+    if not is_intact(entry):
+        discard_damaged(kind, key)
+        entry = cached(kind, key, make)
+    return entry
+
+
+def is_intact(entry: Path, *, thorough: bool = False) -> bool:
+    """Whether a listed entry has the content of its listing; files are read only if they may have changed."""
+    listing = read_listing(entry)
+    try:
+        if listing is None:
+            return _list_again(entry)
+        now = stamps(entry)
+        if not thorough and now == {name: file.stamp for name, file in listing.items()}:
+            return True
+        if changed_files(entry, listing, thorough=thorough):
+            return False
+        # A link or a copy changed the stamps; the next check need not read the files again.
+        write_listing(entry, {name: ListedFile(file.sha256, now[name]) for name, file in listing.items()})
+        return True
+    except (OSError, KeyError):
+        return False
+
+
+def _list_again(entry: Path) -> bool:
+    """List a file from before there were listings, if it has the content that its entry is named after."""
+    if entry.parent.name != FILES or not is_whole(entry / CONTENT, entry.name, None):
+        return False
+    write_listing(entry, make_listing(entry, entry.name))
+    return True
+
+
+def discard_damaged(kind: str, key: str) -> None:
+    """Remove an entry that is not intact, unless another process has made it again in the meantime."""
+    entry = cache_folder() / kind / key
+    try:
+        with FileLock(entry.parent / f"{key}.lock"):
+            if not is_intact(entry):
+                remove_atomically(entry)
+    except OSError as error:
+        raise _cache_error(entry, error) from None
+
+
 def cached_by_content(kind: str, make: Callable[[Path], str]) -> Path:
     """A new entry named after its content: `make` fills a new folder and returns the name."""
     parent = cache_folder() / kind
@@ -60,6 +126,7 @@ def cached_by_content(kind: str, make: Callable[[Path], str]) -> Path:
             entry = parent / make(scratch)
             with FileLock(parent / f"{entry.name}.lock"):
                 _replace(scratch, entry)
+                _protect(entry, entry)
         return entry
     except OSError as error:
         raise _cache_error(parent, error) from None
@@ -81,9 +148,12 @@ def discard_entry(kind: str, key: str) -> None:
 
 def remove_atomically(path: Path) -> None:
     """Remove a file or folder: other processes see all of it or nothing."""
-    if not path.is_dir():
+    if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
         return
+    listing_path(path).unlink(missing_ok=True)
+    # A folder that is read-only can be neither moved nor emptied.
+    unseal_folders(path)
     with tempfile.TemporaryDirectory(prefix=UNFINISHED_PREFIX, dir=path.parent, ignore_cleanup_errors=True) as outer:
         path.rename(Path(outer) / "entry")
 
@@ -93,18 +163,31 @@ def _replace(scratch: Path, entry: Path) -> None:
     if not entry.exists():
         scratch.rename(entry)
         return
+    unseal_folders(entry)
     for file in scratch.iterdir():
         file.replace(entry / file.name)
+
+
+def _protect(folder: Path, entry: Path) -> None:
+    """Make the content of an entry read-only, and list it; `folder` is where it is now."""
+    kind = entry.parent.name
+    if kind not in SEALED:
+        folder.chmod(0o755)
+        return
+    seal(folder)
+    if kind in LISTED:
+        # The name of a file's entry is the SHA-256 of its content, which was checked on the way.
+        write_listing(entry, make_listing(folder, entry.name if kind == FILES else ""))
 
 
 def _make(entry: Path, make: Callable[[Path], None]) -> None:
     scratch = Path(tempfile.mkdtemp(prefix=UNFINISHED_PREFIX, dir=entry.parent))
     try:
         make(scratch)
-        scratch.chmod(0o755)
+        _protect(scratch, entry)
         _move_into_place(scratch, entry)
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        remove_tree(scratch)
 
 
 def _move_into_place(scratch: Path, entry: Path) -> None:
@@ -139,8 +222,8 @@ def is_whole(path: Path, sha256: str, size: int | None) -> bool:
 ENTRY_KINDS = {
     RELEASES: "tests of sites",
     FILES: "downloaded files and indexes",
-    "unpacked": "unpacked archives",
-    "scripts": "scripts from web servers",
+    UNPACKED: "unpacked archives",
+    SCRIPTS: "scripts from web servers",
     "folds": "folds for tuning",
     "varied": "varied images",
     "runs": "runs of sweeps and of tuning",
@@ -182,6 +265,8 @@ class CacheEntry:
         """Whether its content is wrong; None if it cannot be checked."""
         if self.kind == FILES:
             return not is_whole(self.path / CONTENT, self.path.name, None)
+        if self.kind in (UNPACKED, SCRIPTS):
+            return not is_intact(self.path, thorough=True)
         if self.kind != RELEASES:
             return None
         release = self.release()
@@ -214,7 +299,7 @@ def cache_entries(kinds: frozenset[str] = frozenset(ENTRY_KINDS)) -> Iterator[Ca
         if kind in kinds:
             with contextlib.suppress(FileNotFoundError):
                 for path in sorted((cache_folder() / kind).iterdir()):
-                    if not path.name.startswith(UNFINISHED_PREFIX) and path.suffix != ".lock":
+                    if not path.name.startswith(UNFINISHED_PREFIX) and path.suffix not in (".lock", LISTING_SUFFIX):
                         yield CacheEntry(kind, path)
 
 
@@ -223,7 +308,7 @@ def remove_leftovers() -> None:
     for leftover in cache_folder().glob(f"*/{UNFINISHED_PREFIX}*"):
         with contextlib.suppress(OSError):
             if time.time() - leftover.stat().st_mtime > HOUR:
-                shutil.rmtree(leftover, ignore_errors=True)
+                remove_tree(leftover)
 
 
 def is_older(days: float) -> Callable[[CacheEntry], bool]:

@@ -1,7 +1,7 @@
 """Tests and transcripts to publish, checked before anything is written."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -9,10 +9,11 @@ import msgspec
 from harness.errors import HateError, ScriptError, TranscriptError, UsageError
 from harness.files.digest import file_sha256
 from harness.model import Counts
-from harness.script.cases import load_cases
+from harness.script.cases import CaseSet, load_cases
 from harness.script.library import find_script
 from harness.script.load import SUFFIX, Script, load_script
 from harness.site.fetch import fetch_data
+from harness.site.interface_files import InterfaceCandidate, is_interface, read_interface_candidate
 from harness.site.layout import (
     FORMAT,
     LONGEST_SYNOPSIS,
@@ -41,11 +42,18 @@ class TestCandidate:
     cases: int
     # Where each file of the release is.
     sources: dict[Ref, Path]
+    # What transcripts of it are judged by.
+    case_set: CaseSet | None = None
 
     @property
     def test_name(self) -> str:
         """The name of the test."""
         return self.release.name
+
+    @property
+    def blind(self) -> str:
+        """The commitment to its hidden part, if it is a blind test."""
+        return "" if self.case_set is None else self.case_set.script.file.test.blind or ""
 
     @property
     def label(self) -> str:
@@ -63,6 +71,8 @@ class TranscriptCandidate:
     header: Header
     counts: Counts
     by: str = ""
+    # Why its outcomes could not be judged again; empty if they were.
+    self_reported: str = ""
 
     @property
     def test_name(self) -> str:
@@ -70,16 +80,29 @@ class TranscriptCandidate:
         return self.header.test.name
 
     @property
+    def isolation(self) -> str:
+        """Where the algorithm ran, as its header has it; empty if that says nothing."""
+        return self.header.isolation if isinstance(self.header.isolation, str) else ""
+
+    @property
+    def notes(self) -> list[str]:
+        """Why others may not believe it."""
+        reported = [f"self-reported: {self.self_reported}"] if self.self_reported else []
+        return [*reported, *filter(None, [self.header.isolation_note])]
+
+    @property
     def repeat(self) -> int:
         """The number of answers for each case."""
         return self.header.repeat if isinstance(self.header.repeat, int) else 1
 
 
-Candidate = TestCandidate | TranscriptCandidate
+Candidate = TestCandidate | TranscriptCandidate | InterfaceCandidate
 
 
 def read_candidate(path: Path, *, name: str = "", by: str = "") -> Candidate:
-    """The test (a folder or script) or transcript at a path; `name` renames a transcript."""
+    """The test (a folder or script), interface or transcript at a path; `name` renames one of the last two."""
+    if is_interface(path):
+        return read_interface_candidate(path, name=name)
     if path.is_dir() or path.suffix == ".toml":
         if name:
             raise UsageError("--name is for transcripts; the name of a test is in its script")
@@ -92,7 +115,7 @@ def read_test_candidate(path: Path) -> TestCandidate:
     if path.is_dir() and not any(path.glob(f"*{SUFFIX}")):
         raise ScriptError(f"{path}: no script (*{SUFFIX}) in this folder; see `hate new script`")
     script = load_script(find_script(str(path.absolute())))
-    cases = len(load_cases(script, fetch_data(script)))
+    cases = load_cases(script, fetch_data(script))
     paths = sorted(_files(script))
     if len(paths) > MOST_FILES:
         raise ScriptError(f"{script.path}: {len(paths):,} files, more than {MOST_FILES:,}; pack its data as a zip")
@@ -104,7 +127,7 @@ def read_test_candidate(path: Path) -> TestCandidate:
         files.append(ReleaseFile(path_inside, ref.sha256, ref.bytes))
         sources[ref] = source
     release = Release("release", FORMAT, script.name, script.version, script.digest, script.path.name, files)
-    return TestCandidate(release, _shortened(script.file.test.synopsis), script.task.name, cases, sources)
+    return TestCandidate(release, _shortened(script.file.test.synopsis), script.task.name, len(cases), sources, cases)
 
 
 def _files(script: Script) -> set[str]:
@@ -130,16 +153,21 @@ def _shortened(text: str) -> str:
     return line if len(line) <= LONGEST_SYNOPSIS else line[: LONGEST_SYNOPSIS - 1] + "…"
 
 
-def read_transcript_candidate(path: Path, *, name: str = "", by: str = "") -> TranscriptCandidate:
-    """A transcript, with every record checked."""
-    if not path.is_file():
-        raise UsageError(f"{path}: no such file or folder; publish a test's folder, its script, or transcripts")
-    name = name or transcript_stem(path.name)
+def check_name(name: str, path: Path) -> None:
+    """A UsageError if a transcript cannot have this name."""
     try:
         msgspec.convert(name, TranscriptName)
     except msgspec.ValidationError:
         text = f"'{name:.100}' cannot be a transcript's name, which may have letters, digits and ._+-"
         raise UsageError(f"{path}: {text}; choose one with --name") from None
+
+
+def read_transcript_candidate(path: Path, *, name: str = "", by: str = "") -> TranscriptCandidate:
+    """A transcript, with every record checked."""
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file or folder; publish a test's folder, its script, or transcripts")
+    name = name or transcript_stem(path.name)
+    check_name(name, path)
     summary = summarise(path)
     if not summary.complete:
         raise TranscriptError(f"{path}: incomplete, it has no end line; finish the run with `hate run --resume`")
@@ -148,9 +176,12 @@ def read_transcript_candidate(path: Path, *, name: str = "", by: str = "") -> Tr
 
 
 def read_candidates(
-    paths: list[Path], *, name: str = "", by: str = "", names: Mapping[Path, str] | None = None
+    paths: list[Path], *, name: str = "", by: str = "", names: Mapping[Path, str] | None = None, for_test: str = ""
 ) -> list[Candidate]:
-    """All candidates; the mistakes in all of them are reported together. `names` renames some files."""
+    """All candidates; the mistakes in all of them are reported together. `names` renames some files.
+
+    Interfaces are for the test `for_test`, or for the only one among the candidates.
+    """
     candidates: list[Candidate] = []
     mistakes: list[HateError] = []
     for path in paths:
@@ -162,4 +193,14 @@ def read_candidates(
         raise mistakes[0]
     if mistakes:
         raise UsageError("\n  ".join([f"{len(mistakes)} of {len(paths)} cannot be published", *map(str, mistakes)]))
-    return candidates
+    return [_for_test(one, candidates, for_test) for one in candidates]
+
+
+def _for_test(candidate: Candidate, candidates: list[Candidate], name: str) -> Candidate:
+    if not isinstance(candidate, InterfaceCandidate):
+        return candidate
+    tests = {one.test_name for one in candidates if isinstance(one, TestCandidate)}
+    if not name and len(tests) != 1:
+        raise UsageError(f"{candidate.path}: an interface; say for which test with --for TEST")
+    check_name(candidate.name, candidate.path)
+    return replace(candidate, test_name=name or next(iter(tests)))

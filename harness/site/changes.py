@@ -9,10 +9,12 @@ from msgspec.structs import replace
 
 from harness.errors import DataError, UsageError
 from harness.site.candidates import Candidate, TestCandidate, TranscriptCandidate
-from harness.site.catalogue import Catalogue, find_version
+from harness.site.catalogue import Catalogue, SiteStore, find_version
+from harness.site.interface_files import InterfaceCandidate
 from harness.site.layout import (
     FORMAT,
     MOST_TESTS_A_NAME,
+    InterfaceEntry,
     NameEntry,
     Ref,
     Subtree,
@@ -25,15 +27,14 @@ from harness.site.layout import (
     ref_of,
     version_key,
 )
-from harness.site.sites import FolderStore
 from harness.site.tree import TreeUpdate
 
 
 @dataclass
 class SiteDraft:
-    """A site as it will be: the files of the folder, and in memory those to be written."""
+    """A site as it will be: the files that it has, and in memory those to be written."""
 
-    folder: FolderStore
+    folder: SiteStore
     indexes: dict[Ref, bytes] = field(default_factory=dict)
     files: dict[Ref, Path] = field(default_factory=dict)
 
@@ -77,6 +78,10 @@ class PublishedItem:
     size: int
 
 
+class NameTaken(UsageError):
+    """The name of a transcript belongs to another one, or to someone else."""
+
+
 @dataclass
 class SiteChange:
     """The site after the change; `top` is None if nothing changes."""
@@ -85,6 +90,10 @@ class SiteChange:
     now: str
     items: list[PublishedItem] = field(default_factory=list)
     mistakes: list[str] = field(default_factory=list)
+    # What those who publish should know about transcripts that they may publish.
+    notes: list[str] = field(default_factory=list)
+    # Whether one of the mistakes is a name that is taken.
+    name_taken: bool = False
     top: Top | None = None
 
     def add(self, label: str, refs: Sequence[Ref], *, new: bool) -> None:
@@ -104,7 +113,7 @@ def plan_change(draft: SiteDraft, top: Top, candidates: Sequence[Candidate], now
     site = Catalogue(draft, top)
     drafts = {name: _TestDraft(change, site, name, candidates) for name in _names(candidates)}
     indexes = {name: index for name, test in drafts.items() if (index := test.index()) is not None}
-    _raise_mistakes(change.mistakes)
+    _raise_mistakes(change)
     if not change.changes:
         return change
     tests = TreeUpdate(site.test_tree, draft, lambda name, _: [_test_entry(draft, indexes[name])], draft.write)
@@ -124,11 +133,12 @@ def _names(candidates: Sequence[Candidate]) -> list[str]:
     return list(dict.fromkeys(candidate.test_name for candidate in candidates))
 
 
-def _raise_mistakes(mistakes: Sequence[str]) -> None:
+def _raise_mistakes(change: SiteChange) -> None:
+    mistakes, kind = change.mistakes, NameTaken if change.name_taken else UsageError
     if len(mistakes) == 1:
-        raise UsageError(mistakes[0])
+        raise kind(mistakes[0])
     if mistakes:
-        raise UsageError("\n  ".join([f"{len(mistakes)} cannot be published, so nothing was published", *mistakes]))
+        raise kind("\n  ".join([f"{len(mistakes)} cannot be published, so nothing was published", *mistakes]))
 
 
 def _test_entry(draft: SiteDraft, index: TestIndex) -> TestEntry:
@@ -155,6 +165,7 @@ class _TestDraft:
         self.name = name
         self.releases = [one for one in candidates if isinstance(one, TestCandidate) and one.test_name == name]
         self.transcripts = [one for one in candidates if isinstance(one, TranscriptCandidate) and one.test_name == name]
+        self.interfaces = [one for one in candidates if isinstance(one, InterfaceCandidate) and one.test_name == name]
         # Names of transcripts that this test did not have before.
         self.new_names: set[str] = set()
 
@@ -166,9 +177,12 @@ class _TestDraft:
             self._add_version(versions, candidate)
         root = old.transcripts if old is not None else None
         if not versions:
-            self.change.mistakes += [f"{candidate.path}: {self._unknown(candidate)}" for candidate in self.transcripts]
+            offered = [one.path for one in self.transcripts] + [one.path for one in self.interfaces]
+            self.change.mistakes += [f"{path}: {self._unknown()}" for path in offered]
             return None
-        index = TestIndex("test", FORMAT, self.name, sorted(versions, key=lambda v: version_key(v.version)), root)
+        interfaces = self._with_interfaces(old.interfaces if old is not None else [])
+        ordered = sorted(versions, key=lambda v: version_key(v.version))
+        index = TestIndex("test", FORMAT, self.name, ordered, root, interfaces)
         if valid := self._valid_transcripts(index):
             index = replace(index, transcripts=self._add_transcripts(index, valid))
         return None if index == old else index
@@ -185,7 +199,7 @@ class _TestDraft:
         draft.files |= candidate.sources
         if known is None:
             summary = (release.version, candidate.synopsis, candidate.task, candidate.cases, release.digest)
-            versions.append(VersionEntry(*summary, self.change.now, ref))
+            versions.append(VersionEntry(*summary, self.change.now, ref, candidate.blind))
         self.change.add(candidate.label, list(candidate.sources), new=known is None)
 
     def _valid_transcripts(self, index: TestIndex) -> list[TranscriptCandidate]:
@@ -198,9 +212,23 @@ class _TestDraft:
                 valid.append(candidate)
         return valid
 
-    def _unknown(self, candidate: TranscriptCandidate) -> str:
-        name = candidate.header.test.name
-        return f"its test '{name}' is not published at {self.site.store.name}; publish the test first"
+    def _with_interfaces(self, old: Sequence[InterfaceEntry]) -> list[InterfaceEntry]:
+        """The interfaces of the test; what is published never changes."""
+        entries = list(old)
+        for candidate in self.interfaces:
+            known = next((entry for entry in entries if entry.name == candidate.name), None)
+            if known is not None and known.files != list(candidate.files):
+                text = f"{self.name} already has another interface with the name '{candidate.name}'"
+                self.change.mistakes.append(f"{candidate.path}: {text}; choose another with --name")
+                continue
+            self.change.draft.files |= candidate.sources
+            if known is None:
+                entries.append(InterfaceEntry(candidate.name, self.change.now, list(candidate.files)))
+            self.change.add(candidate.label, list(candidate.sources), new=known is None)
+        return entries
+
+    def _unknown(self) -> str:
+        return f"its test '{self.name}' is not published at {self.site.store.name}; publish the test first"
 
     def _mistake(self, index: TestIndex, candidate: TranscriptCandidate) -> str:
         test = candidate.header.test
@@ -233,17 +261,40 @@ class _TestDraft:
     def _add_transcript(self, entries: list[TranscriptEntry], candidate: TranscriptCandidate) -> None:
         test, label = candidate.header.test, f"{candidate.header.test.name}/{candidate.name}"
         known = next((entry for entry in entries if entry.version == test.version), None)
-        # The site's owner, for whom `by` is empty, may republish what others submitted.
-        if known is not None and (known.file != candidate.ref or candidate.by not in ("", known.by)):
-            text = f"{test.name} {test.version} already has another transcript with the name '{candidate.name}'"
+        if text := self._name_mistake(known, candidate):
+            self.change.name_taken = True
             self.change.mistakes.append(f"{candidate.path}: {text}; choose another with --name")
             return
         self.change.draft.files[candidate.ref] = candidate.path
+        self.change.notes += [f"{candidate.path}: {text}" for text in candidate.notes]
         if known is None:
             if not entries:
                 self.new_names.add(candidate.name)
             entries.append(_transcript_entry(candidate, self.change.now))
         self.change.add(label, [candidate.ref], new=known is None)
+
+    def _name_mistake(self, known: TranscriptEntry | None, candidate: TranscriptCandidate) -> str:
+        test = candidate.header.test
+        if known is None:
+            owner = name_owner(self.site, candidate.name)
+            whose = owner or "the owner of this site"
+            free = owner is None or owner == candidate.by
+            return "" if free else f"the name '{candidate.name}' belongs to {whose}"
+        # The site's owner, for whom `by` is empty, may republish what others submitted.
+        if known.file == candidate.ref and candidate.by in ("", known.by):
+            return ""
+        return f"{test.name} {test.version} already has another transcript with the name '{candidate.name}'"
+
+
+def name_owner(site: Catalogue, name: str) -> str | None:
+    """Who has registered the name of a transcript, for all tests; empty for the site's owner, None if nobody has."""
+    known = site.tests_with(name)
+    for test in known.tests if known is not None else []:
+        index = site.test(test)
+        entry = None if index is None else site.transcript(index, name)
+        if entry is not None:
+            return entry.by
+    return None
 
 
 def _transcript_entry(candidate: TranscriptCandidate, now: str) -> TranscriptEntry:
@@ -251,6 +302,7 @@ def _transcript_entry(candidate: TranscriptCandidate, now: str) -> TranscriptEnt
     return TranscriptEntry(
         candidate.name, test.version, test.digest, algorithm.name[:1000], algorithm.version[:1000], counts.tests,
         counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, now, candidate.ref, candidate.by,
+        candidate.self_reported[:1000], candidate.isolation[:1000],
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from platformdirs import user_config_path
 
 from harness.errors import HateError, UsageError
-from harness.site.urls import is_url, masked, parse
+from harness.site.urls import is_url, masked, normalised, parse
 
 SITES = "HATE_SITES"
 OFFLINE = "HATE_OFFLINE"
@@ -74,7 +74,8 @@ def configured_sites() -> list[SiteConfig]:
     """The sites in order: from HATE_SITES, separated by blanks, or else from the configuration."""
     config = read_config()
     addresses = os.environ[SITES].split() if SITES in os.environ else config.sites
-    return [site_config(address, config) for address in dict.fromkeys(addresses)]
+    # Two spellings of an address are one site.
+    return list({one.address: one for one in (site_config(address, config) for address in addresses)}.values())
 
 
 def site_config(address: str, config: UserConfig | None = None) -> SiteConfig:
@@ -92,10 +93,9 @@ def _plain(address: str) -> str:
     if not is_url(address):
         return address
     try:
-        parse(address)
+        return normalised(address.partition("#")[0].partition("?")[0].removesuffix("hate-site.json"))
     except HateError as error:
         raise UsageError(f"site {error}; see {SITES} and {config_path()}") from None
-    return address.partition("#")[0].partition("?")[0].removesuffix("hate-site.json").rstrip("/")
 
 
 def is_offline() -> bool:

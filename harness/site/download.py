@@ -88,6 +88,12 @@ def _partial_size(request: DownloadRequest, target: Path) -> int:
 class _Session(requests.Session):
     """Ignores redirects. The library reads the bodies of redirects, however large, even if told not to follow them."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        # Credentials come from the address alone: without this, the library would send those of ~/.netrc to whatever
+        # host a script or a redirect names.
+        self.auth = lambda request: request
+
     def resolve_redirects(self, *_: Any, **__: Any) -> Iterator[Any]:
         """No responses."""
         return iter(())
@@ -243,7 +249,7 @@ class ResponseBody:
                 done += len(block)
                 self._check_size(self.start + done)
                 yield block
-        except (HTTPError, OSError):
+        except (HTTPError, OSError, ValueError):  # ValueError: a negative size of a chunk
             broken = True
         if expected is not None and done < expected:
             raise TryAgain(f"the body ends after {done:,} of {expected:,} bytes; try again")

@@ -9,10 +9,10 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import IO
-from urllib.parse import quote, unquote, urljoin, urlsplit
+from urllib.parse import quote, unquote, urljoin
 
 from harness.errors import DataError, ScriptError
 from harness.files.digest import file_sha256, path_sha256
@@ -21,23 +21,21 @@ from harness.files.toml import read_toml, validate
 from harness.script.load import SUFFIX, Script, load_script
 from harness.script.schema import FORMAT, DataSection, ScriptFile
 from harness.script.vary import MADE
-from harness.site.cache import cache_folder, cached, link_or_copy
+from harness.site.cache import SCRIPTS, UNPACKED, cache_folder, link_or_copy, verified
 from harness.site.layout import check_inside
-from harness.site.remote import ANY_FILE, cached_content, remote_file
+from harness.site.remote import ANY_FILE, remote_file, verified_content
 from harness.site.request import DownloadLimits, content_request
-from harness.site.urls import is_url, masked
-
-SCRIPTS = "scripts"
+from harness.site.urls import is_url, masked, url_path
 
 
 def is_script_address(text: str) -> bool:
     """Whether a text is the address of a script."""
-    return is_url(text) and urlsplit(text).path.endswith(SUFFIX)
+    return is_url(text) and url_path(text).endswith(SUFFIX)
 
 
 def fetch_script(url: str) -> tuple[Script, str]:
     """The script at any address, in the cache with the files that it names, and a note about it for the user."""
-    name = unquote(urlsplit(url).path.rpartition("/")[2])
+    name = unquote(url_path(url).rpartition("/")[2])
     check_inside(name, masked(url))
     script = remote_file(url, DownloadLimits(), ANY_FILE)
     files, notes = {name: script.path}, [script.note]
@@ -46,8 +44,8 @@ def fetch_script(url: str) -> tuple[Script, str]:
         file = remote_file(urljoin(url, quote(path)), DownloadLimits(), ANY_FILE)
         files[path] = file.path
         notes.append(file.note)
-    folder = cached(SCRIPTS, _script_key(files), lambda folder: _fill_script(folder, files))
-    return load_script(folder / name), next(filter(None, notes), "")
+    folder = verified(SCRIPTS, _script_key(files), lambda folder: _fill_script(folder, files))
+    return replace(load_script(folder / name), foreign=True), next(filter(None, notes), "")
 
 
 def _files_named(path: Path, name: str) -> Iterator[str]:
@@ -88,14 +86,14 @@ def _fetch_one(script: Script, name: str, data: DataSection) -> Path:
         source = _downloaded(data) if data.url is not None else _local(script, name, data)
         if not data.unpack:
             return source
-        # Content-addressed, so a changed archive is a new entry; unpacked files are not checked again.
-        return cached("unpacked", data.sha256 or file_sha256(source), lambda folder: unpack(source, folder))
+        # Content-addressed, so a changed archive is a new entry; files that a run has changed are unpacked again.
+        return verified(UNPACKED, data.sha256 or file_sha256(source), lambda folder: unpack(source, folder))
     except DataError as error:
         raise DataError(f"{script.path}: data.{name}: {error}") from None
 
 
 def _downloaded(data: DataSection) -> Path:
-    return cached_content(content_request([data.url or ""], data.sha256 or "", data.bytes))
+    return verified_content(content_request([data.url or ""], data.sha256 or "", data.bytes))
 
 
 def _local(script: Script, name: str, data: DataSection) -> Path:

@@ -24,6 +24,8 @@ LARGEST_INDEX = 16 << 20
 MOST_FILES = 20_000
 MOST_TESTS_A_NAME = 10
 LONGEST_SYNOPSIS = 300
+# An entry that says nothing about it is from an older version.
+UNJUDGED = "it was published when outcomes were not judged again"
 
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 Size = Annotated[int, Meta(ge=0, le=1 << 50)]
@@ -67,6 +69,11 @@ class Top(Struct, frozen=True):
     title: Words = ""
     # `ed25519:` and the public key in base64, if the site is signed.
     key: Words = ""
+    # The latest root document, if another key, kept offline, says which keys may sign.
+    root: Ref | None = None
+    # When a reader should no longer believe it, and how many days that is after each change; empty and 0 for never.
+    expires: Words = ""
+    lifetime: Annotated[int, Meta(ge=0, le=36_500)] = 0
     # Addresses of sites with the same files, used if this one does not answer.
     mirrors: Annotated[list[Words], Meta(max_length=100)] = []
     # Trees of TestEntry and NameEntry: tests by name, transcripts by name; null while there are none.
@@ -98,21 +105,8 @@ class VersionEntry(Struct, frozen=True):
     digest: Digest
     published: Words
     release: Ref
-
-
-class TestIndex(Struct, frozen=True):
-    """The index of one test: its versions, oldest first, and the tree of its transcripts (TranscriptEntry)."""
-
-    hate: str
-    format: int
-    name: TestName
-    versions: Annotated[list[VersionEntry], Meta(min_length=1, max_length=10_000)]
-    transcripts: Subtree | None = None
-
-    @property
-    def latest(self) -> VersionEntry:
-        """The version to use if none is named."""
-        return self.versions[-1]
+    # The commitment to what the site keeps to itself, if the test is blind.
+    blind: Words = ""
 
 
 class ReleaseFile(Struct, frozen=True):
@@ -126,6 +120,30 @@ class ReleaseFile(Struct, frozen=True):
     def ref(self) -> Ref:
         """The file's content."""
         return Ref(self.sha256, self.bytes)
+
+
+class InterfaceEntry(Struct, frozen=True):
+    """An interface for a test, such as its strawman: files to read, which no command runs by itself."""
+
+    name: TranscriptName
+    published: Words
+    files: Annotated[list[ReleaseFile], Meta(min_length=1, max_length=100)]
+
+
+class TestIndex(Struct, frozen=True):
+    """The index of one test: its versions, oldest first, and the tree of its transcripts (TranscriptEntry)."""
+
+    hate: str
+    format: int
+    name: TestName
+    versions: Annotated[list[VersionEntry], Meta(min_length=1, max_length=10_000)]
+    transcripts: Subtree | None = None
+    interfaces: Annotated[list[InterfaceEntry], Meta(max_length=1000)] = []
+
+    @property
+    def latest(self) -> VersionEntry:
+        """The version to use if none is named."""
+        return self.versions[-1]
 
 
 class Release(Struct, frozen=True):
@@ -158,6 +176,10 @@ class TranscriptEntry(Struct, frozen=True):
     file: Ref
     # Who submitted it, if the site requires tokens.
     by: Words = ""
+    # Why its outcomes could not be judged again when it was published; empty if they were.
+    self_reported: Words = UNJUDGED
+    # Where the algorithm ran: `process`, one of its own, or `none`, that of the harness; empty if that is not known.
+    isolation: Words = ""
 
 
 class NameEntry(Struct, frozen=True):

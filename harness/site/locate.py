@@ -12,10 +12,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from harness.errors import HateError, OutputError, TranscriptError, UsageError
-from harness.site.local_runs import SUFFIXES, LocalRun, LocalRuns, SkippedRun, local_runs, one_line, transcript_stem
+from harness.site.local_runs import (
+    ROOT,
+    SUFFIXES,
+    LocalRun,
+    LocalRuns,
+    SkippedRun,
+    local_runs,
+    one_line,
+    transcript_stem,
+)
 from harness.site.published import (
     PublishedTranscript,
     bundled_transcripts,
@@ -26,7 +35,7 @@ from harness.site.published import (
 )
 from harness.site.remote import remote_transcript
 from harness.site.request import DownloadLimits
-from harness.site.urls import is_url, masked
+from harness.site.urls import is_url, masked, url_path
 from harness.transcript.read import open_transcript
 from harness.transcript.settings import changed_params, differing, in_words
 
@@ -192,6 +201,9 @@ def _direct(text: str, limits: DownloadLimits) -> Source | None:
         return _from_url(text, limits)
     path = Path(text)
     source = _at_path(path, text)
+    if source is None and path.name.endswith(SUFFIXES) and not path.is_absolute():
+        # As `hate list --transcripts` names the files in there.
+        source = _at_path(ROOT / path, text)
     if source is None and (path.name.endswith(SUFFIXES) or path.is_absolute() or len(path.parts) > 2):
         raise TranscriptError(f"{one_line(text)}: no such file")
     if source is not None and path.name == text and path.is_file() and not _test_of(source):
@@ -289,7 +301,7 @@ def _from_published(found: PublishedTranscript, *notes: str) -> Source:
 
 def _from_url(url: str, limits: DownloadLimits) -> Source:
     found = remote_transcript(url, limits)
-    stem = one_line(transcript_stem(unquote(Path(urlsplit(url).path).name)))
+    stem = one_line(transcript_stem(unquote(Path(url_path(url)).name)))
     return Source(found.path, one_line(masked(url)), stem or "transcript", found.note)
 
 

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +20,7 @@ from harness.site.cache import is_whole
 from harness.site.candidates import Candidate
 from harness.site.catalogue import Catalogue
 from harness.site.changes import SiteChange, SiteDraft, plan_change
+from harness.site.judging import judge_candidates
 from harness.site.layout import (
     FORMAT,
     TOP,
@@ -33,8 +35,9 @@ from harness.site.layout import (
     ref_of,
     signature_path,
 )
+from harness.site.root import RootChain, RootChange, SignedRoot, next_root, read_chain
+from harness.site.signing import Signer
 from harness.site.sites import FolderStore
-from harness.site.trust import Signer
 from harness.transcript.format import now
 
 # For unfinished files and the lock; readers never look there.
@@ -45,22 +48,40 @@ BLOCK = 1 << 20
 GRACE = 86_400.0
 
 
+@dataclass(frozen=True)
+class SiteSettings:
+    """What to change about a site besides its content; None leaves it as it is."""
+
+    mirrors: Sequence[str] | None = None
+    title: str | None = None
+    # Days until an index expires; 0 for never.
+    lifetime: int | None = None
+    root: RootChange | None = None
+
+
 def publish(
     root: Path,
     candidates: Sequence[Candidate],
     *,
     signer: Signer | None = None,
-    mirrors: Sequence[str] | None = None,
-    title: str | None = None,
+    settings: SiteSettings | None = None,
 ) -> SiteChange:
-    """Make or extend the site in a folder; the result says what happened to each candidate."""
+    """Make or extend the site in a folder; the result says what happened to each candidate.
+
+    Transcripts are judged again first; one that contradicts its test is a HateError.
+    """
+    candidates = judge_candidates(Catalogue(FolderStore(_usable(root)), current_top(root)), candidates)
     with lock_site(_usable(root)) as writer:
-        top = _with_settings(current_top(root), signer, mirrors, title)
+        top, document = _with_settings(root, signer, settings or SiteSettings())
         change = plan_change(SiteDraft(FolderStore(root)), top, candidates, now())
         writer.put(change.draft)
-        if change.top is None and top != current_top(root):
+        if document is not None:
+            writer.put_root(document)
+        renewed = settings is not None and settings.lifetime is not None
+        if change.top is None and (renewed or top != current_top(root)):
             change.top = replace(top, serial=top.serial + 1, published=change.now)
         if change.top is not None:
+            change.top = replace(change.top, expires=_expires(change.top.lifetime))
             data = encode(change.top)
             writer.put_top(data, None if signer is None else signer.sign(data))
     return change
@@ -68,7 +89,8 @@ def publish(
 
 def dry_run(root: Path, candidates: Sequence[Candidate], *, signer: Signer | None = None) -> SiteChange:
     """What `publish` would do; nothing is written."""
-    top = _with_settings(current_top(_usable(root)), signer, None, None)
+    top, _ = _with_settings(_usable(root), signer, SiteSettings())
+    candidates = judge_candidates(Catalogue(FolderStore(root), top), candidates)
     return plan_change(SiteDraft(FolderStore(root)), top, candidates, now())
 
 
@@ -78,19 +100,42 @@ def current_top(root: Path) -> Top:
     return Top("site", FORMAT, 0) if data is None else decode_top(data, str(root / TOP))
 
 
-def _with_settings(top: Top, signer: Signer | None, mirrors: Sequence[str] | None, title: str | None) -> Top:
-    """The top index with a new key, mirrors and title."""
+def _with_settings(root: Path, signer: Signer | None, settings: SiteSettings) -> tuple[Top, SignedRoot | None]:
+    """The top index with a new key and new settings, and a new root document if there is one."""
+    top = current_top(root)
+    chain = root_chain(root, top)
+    document = None if settings.root is None else next_root(chain, settings.root)
     key = signer.key if signer is not None else ""
-    if top.key and not key:
-        raise UsageError(f"the site is signed by {top.key}; give that key with --key FILE")
-    if top.key and key != top.key:
-        raise UsageError(f"the site is signed by {top.key}, not by {key}; readers would refuse the change")
+    allowed = document.document.keys if document is not None else None if chain is None else chain.latest.keys
+    _check_signer(top, key, allowed, has_root=chain is not None)
     return replace(
         top,
         key=key,
-        mirrors=list(mirrors) if mirrors is not None else top.mirrors,
-        title=title if title is not None else top.title,
-    )
+        root=top.root if document is None else document.ref,
+        lifetime=top.lifetime if settings.lifetime is None else settings.lifetime,
+        mirrors=top.mirrors if settings.mirrors is None else list(settings.mirrors),
+        title=top.title if settings.title is None else settings.title,
+    ), document
+
+
+def _check_signer(top: Top, key: str, allowed: Sequence[str] | None, *, has_root: bool) -> None:
+    """A UsageError if readers would refuse what this key signs."""
+    if top.key and not key:
+        raise UsageError(f"the site is signed by {top.key}; give that key with --key FILE")
+    if allowed is not None and key not in allowed:
+        raise UsageError(f"the root key does not allow '{key}' to sign; give one of {', '.join(allowed)} with --key")
+    # Readers who know only the old key learn about the root key from an index that the old one has signed.
+    if top.key and key != top.key and not has_root:
+        raise UsageError(f"the site is signed by {top.key}, not by {key}; readers would refuse the change")
+
+
+def root_chain(root: Path, top: Top) -> RootChain | None:
+    """The root documents of the site in a folder; None if it has no root key."""
+    return None if top.root is None else read_chain(top.root, FolderStore(root), str(root))
+
+
+def _expires(days: int) -> str:
+    return f"{datetime.now(UTC) + timedelta(days=days):%Y-%m-%dT%H:%M:%SZ}" if days else ""
 
 
 def _usable(root: Path) -> Path:
@@ -141,6 +186,11 @@ class SiteWriter:
             self._put_data(signature_path(hashlib.sha256(data).hexdigest()), signature)
         self._put_data(TOP, data)
         _sync_folder(self.root)
+
+    def put_root(self, document: SignedRoot) -> None:
+        """Write a root document and its signature; readers see it with the top index that names it."""
+        self._put_data(signature_path(document.ref.sha256), document.signature)
+        self._put_data(index_path(document.ref.sha256), document.data)
 
     def _put_file(self, ref: Ref, source: Path) -> None:
         target = self.root / file_path(ref.sha256)
@@ -211,6 +261,8 @@ def tidy(root: Path, *, grace: float = GRACE) -> RemovedFiles:
     with lock_site(root):
         data, top = folder.read_top()
         needed = {signature_path(ref_of(data).sha256), *_needed(Catalogue(folder, top))}
+        for ref in () if (chain := root_chain(root, top)) is None else chain.refs:
+            needed |= {index_path(ref.sha256), signature_path(ref.sha256)}
         count = size = 0
         for path in _stored(root):
             status = path.stat()
@@ -236,6 +288,7 @@ def _needed(site: Catalogue) -> Iterator[str]:
 
 
 def _of_test(site: Catalogue, index: TestIndex) -> Iterator[str]:
+    yield from (file_path(file.sha256) for entry in index.interfaces for file in entry.files)
     for version in index.versions:
         yield index_path(version.release.sha256)
         yield from (file_path(file.sha256) for file in site.release(index, version).files)

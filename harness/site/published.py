@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -67,7 +67,7 @@ class SiteTest:
     def _load(self, release: Release) -> Script | None:
         folder = cached(RELEASES, self.version.release.sha256, lambda folder: self._fill(folder, release))
         try:
-            script = load_script(folder / RELEASE_FOLDER / release.script)
+            script = replace(load_script(folder / RELEASE_FOLDER / release.script), foreign=True)
         except HateError:
             return None
         return script if (script.name, script.version) == (release.name, release.version) else None

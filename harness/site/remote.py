@@ -13,7 +13,17 @@ import msgspec
 from harness.errors import DataError, TranscriptError, Unreachable
 from harness.files.digest import file_sha256
 from harness.files.gunzip import gunzip_if_packed
-from harness.site.cache import CONTENT, FILES, PARTIAL, cache_folder, cached, cached_by_content, discard_entry, is_whole
+from harness.site.cache import (
+    CONTENT,
+    FILES,
+    PARTIAL,
+    cache_folder,
+    cached,
+    cached_by_content,
+    discard_entry,
+    is_whole,
+    verified,
+)
 from harness.site.config import is_offline
 from harness.site.request import Download, DownloadLimits, DownloadRequest, Validators
 from harness.site.urls import masked, parse
@@ -27,6 +37,11 @@ _SPACE = b" \t\r\n"
 def cached_content(request: DownloadRequest) -> Path:
     """The file with known content, downloaded once from the first address that has it."""
     return cached(FILES, request.sha256, lambda folder: _fill_content(request, folder)) / CONTENT
+
+
+def verified_content(request: DownloadRequest) -> Path:
+    """The same; a copy that was changed since it was written is downloaded again."""
+    return verified(FILES, request.sha256, lambda folder: _fill_content(request, folder)) / CONTENT
 
 
 def checked_content(request: DownloadRequest) -> Path:

@@ -4,7 +4,7 @@ A configured site that cannot be used leads to a note, not an error.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 from harness.errors import DataError, HateError, Unreachable
 from harness.files.digest import file_sha256
 from harness.site.catalogue import Catalogue
-from harness.site.config import SiteConfig, configured_sites
+from harness.site.config import SiteConfig, configured_sites, is_offline
 from harness.site.layout import (
     LARGEST_INDEX,
     LARGEST_TOP,
@@ -22,7 +22,6 @@ from harness.site.layout import (
     decode_top,
     file_path,
     index_path,
-    ref_of,
     signature_path,
 )
 from harness.site.remote import ANY_FILE, checked_content, remote_file
@@ -97,7 +96,7 @@ def open_folder(root: Path) -> Catalogue:
 def _open_trusted_folder(config: SiteConfig) -> Catalogue:
     store = FolderStore(Path(config.address))
     data, top = store.read_top()
-    check_top(config, data, top, lambda: store.signature(ref_of(data).sha256))
+    check_top(config, data, top, store)
     return Catalogue(store, top)
 
 
@@ -107,8 +106,9 @@ def _open_web(site: SiteConfig) -> tuple[Catalogue, str]:
     data = found.path.read_bytes()
     top = decode_top(data, f"{site.name}/{TOP}")
     bases = (site.address, *site.mirrors, *_own_mirrors(site, top))
-    check_top(site, data, top, lambda: _signature(bases, found.sha256))
-    return Catalogue(WebStore(site.name, tuple(dict.fromkeys(bases))), top), found.note
+    store = WebStore(site.name, tuple(dict.fromkeys(bases)))
+    check_top(site, data, top, store, fresh=not (found.note or is_offline()))
+    return Catalogue(store, top), found.note
 
 
 def _download_top(site: SiteConfig) -> Download:
@@ -138,15 +138,6 @@ def _own_mirrors(site: SiteConfig, top: Top) -> Iterator[str]:
     for url in top.mirrors:
         if is_url(url) and url.startswith(("https://", site.address[:7])):
             yield url.rstrip("/")
-
-
-def _signature(bases: Iterable[str], sha256: str) -> bytes | None:
-    for base in bases:
-        try:
-            return remote_file(f"{base}/{signature_path(sha256)}", _TOP_LIMITS, ANY_FILE).path.read_bytes()
-        except DataError:
-            continue
-    return None
 
 
 @dataclass(frozen=True)
@@ -181,7 +172,7 @@ class FolderStore:
         return data, decode_top(data, str(self.root / TOP))
 
     def signature(self, sha256: str) -> bytes | None:
-        """The signature of the top index with this SHA-256."""
+        """The signature of the file with this SHA-256."""
         path = self.root / signature_path(sha256)
         try:
             return path.read_bytes() if path.stat().st_size <= LARGEST_TOP else None
@@ -228,6 +219,15 @@ class WebStore:
     def index(self, ref: Ref) -> bytes:
         """An index, checked."""
         return self._index(ref).read_bytes()
+
+    def signature(self, sha256: str) -> bytes | None:
+        """The signature of the file with this SHA-256."""
+        for base in self.bases:
+            try:
+                return remote_file(f"{base}/{signature_path(sha256)}", _TOP_LIMITS, ANY_FILE).path.read_bytes()
+            except DataError:
+                continue
+        return None
 
     def prefetch(self, refs: Sequence[Ref]) -> None:
         """Download several indexes at once that will be read one after the other."""

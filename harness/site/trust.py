@@ -3,28 +3,22 @@
 What was seen is recorded outside the cache, so that clearing the cache forgets nothing.
 """
 
-import base64
-import binascii
 import contextlib
 import hashlib
-import os
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from filelock import FileLock
 from platformdirs import user_state_path
 
-from harness.errors import DataError, MissingExtra, OutputError, UsageError
+from harness.errors import DataError
 from harness.site.config import SiteConfig
-from harness.site.layout import FORMAT, Signature, Top, decode, encode
+from harness.site.layout import Top
+from harness.site.root import RootChain, SignedFiles, read_chain
+from harness.site.signing import check_signature
 from harness.site.urls import is_url, masked, parse
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 
 class TrustRecord(msgspec.Struct, frozen=True):
@@ -34,6 +28,9 @@ class TrustRecord(msgspec.Struct, frozen=True):
     key: str = ""
     serial: int = 0
     sha256: str = ""
+    # The last root document, if the site has a root key.
+    root_version: int = 0
+    root_sha256: str = ""
 
 
 def trust_folder() -> Path:
@@ -41,20 +38,71 @@ def trust_folder() -> Path:
     return user_state_path("hate", appauthor=False) / "sites"
 
 
-def check_top(site: SiteConfig, data: bytes, top: Top, signature: Callable[[], bytes | None]) -> None:
-    """Record this index, or raise a DataError if it cannot be trusted. The signature is fetched only if needed."""
+def check_top(site: SiteConfig, data: bytes, top: Top, files: SignedFiles, *, fresh: bool = True) -> None:
+    """Record this index, or raise a DataError if it cannot be trusted. Signatures are fetched only if needed.
+
+    `fresh` says that it comes from the site now; a copy in the cache of a site that is down may have expired.
+    """
     seen = last_seen(site)
-    key = site.key or seen.key
-    _check_key(site, key, top)
+    if fresh:
+        _check_expiry(site, top)
+    sha256 = _sha256(data)
+    known = sha256 == seen.sha256 and seen.key == top.key
+    if known and (not site.key or site.key == top.key):
+        return
+    chain = None if top.root is None else read_chain(top.root, files, site.name)
+    _check_root(site, seen, chain)
+    _check_key(site, seen, top, chain)
     _check_serial(site, seen, data, top)
-    if (sha256 := _sha256(data)) == seen.sha256 and seen.key == key == top.key:
+    if known:
         return
     if top.key:
-        check_signature(data, signature(), key or top.key, site.name)
-    _remember(site, TrustRecord(site.name, top.key, top.serial, sha256))
+        check_signature(data, files.signature(sha256), top.key, site.name)
+    root = (0, "") if chain is None else (chain.latest.version, chain.refs[-1].sha256)
+    _remember(site, TrustRecord(site.name, top.key, top.serial, sha256, *root))
 
 
-def _check_key(site: SiteConfig, key: str, top: Top) -> None:
+def _check_expiry(site: SiteConfig, top: Top) -> None:
+    """A site that promises a new index by some day: an old one may be a way to hide what has changed."""
+    if not top.expires:
+        return
+    try:
+        until = datetime.fromisoformat(top.expires)
+    except ValueError:
+        raise DataError(f"{site.name}: '{top.expires:.40}' is not a time at which its index expires; refused") from None
+    if datetime.now(UTC) > (until if until.tzinfo else until.replace(tzinfo=UTC)):
+        raise DataError(
+            f"{site.name}: its index expired on {until:%Y-%m-%d}, and an old one may hide changes; refused "
+            "(check your clock, or ask the owner to publish again; --offline uses the copy in the cache)"
+        )
+
+
+def _check_root(site: SiteConfig, seen: TrustRecord, chain: RootChain | None) -> None:
+    """Root documents only grow, and only by the authority of the last root key."""
+    if not seen.root_version:
+        return
+    remedy = f"if its owner confirms this, `hate cache forget {site.name}`"
+    if chain is None:
+        raise DataError(f"{site.name}: no longer has a root key, but had one before; refused ({remedy})")
+    if chain.latest.version < seen.root_version:
+        raise DataError(
+            f"{site.name}: its root document has number {chain.latest.version:,}, but number {seen.root_version:,} "
+            f"was seen before; refused ({remedy})"
+        )
+    if not chain.holds(seen.root_version, seen.root_sha256):
+        raise DataError(f"{site.name}: its root key changed without the old one's signature; refused ({remedy})")
+
+
+def _check_key(site: SiteConfig, seen: TrustRecord, top: Top, chain: RootChain | None) -> None:
+    if chain is not None:
+        if top.key in chain.latest.revoked:
+            raise DataError(f"{site.name}: signed by {top.key}, which its owner has revoked; refused")
+        if top.key not in chain.latest.keys:
+            raise DataError(f"{site.name}: signed by {top.key:.80}, which its root key does not allow; refused")
+        # The root key vouches for its signing keys, once it is known itself.
+        if (site.key in chain.roots) if site.key else seen.root_version:
+            return
+    key = site.key or seen.key
     if not key or top.key == key:
         return
     remedy = "the configuration says so" if site.key else f"if its owner confirms this, `hate cache forget {site.name}`"
@@ -116,105 +164,3 @@ def forget(site: SiteConfig) -> bool:
     with contextlib.suppress(FileNotFoundError):
         path.unlink()
     return known
-
-
-KIND = "ed25519:"
-KEY_BYTES = 32
-
-
-@dataclass(frozen=True)
-class Signer:
-    """A private key, and the public key as text, as in sites and configurations."""
-
-    private: "Ed25519PrivateKey"
-    key: str
-
-    def sign(self, data: bytes) -> bytes:
-        """The signature file of a top index."""
-        signature = base64.b64encode(self.private.sign(data)).decode()
-        return encode(Signature("signature", FORMAT, self.key, signature))
-
-
-def _require_library() -> None:
-    try:
-        import cryptography  # noqa: F401
-    except ImportError:
-        raise MissingExtra("signatures need cryptography: pip install 'hate-harness[sign]'") from None
-
-
-def new_key(path: Path) -> Signer:
-    """Make a key and write it to a new file that only its owner can read, as `openssl genpkey` does."""
-    _require_library()
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-
-    private = Ed25519PrivateKey.generate()
-    pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        raise OutputError(f"{path}: already exists; a key is never overwritten") from None
-    except OSError as error:
-        raise OutputError(f"{path}: {error.strerror}") from None
-    with os.fdopen(fd, "wb") as file:
-        file.write(pem)
-    return Signer(private, public_text(private.public_key()))
-
-
-def read_key(path: Path) -> Signer:
-    """The key in a file: Ed25519, PEM, without a password."""
-    _require_library()
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-    private: object = None
-    try:
-        with contextlib.suppress(ValueError, TypeError):
-            private = load_pem_private_key(path.read_bytes(), None)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; make a key with `hate publish --new-key FILE`") from None
-    if not isinstance(private, Ed25519PrivateKey):
-        raise UsageError(f"{path}: not an Ed25519 key in PEM format without a password; make one with --new-key FILE")
-    return Signer(private, public_text(private.public_key()))
-
-
-def public_text(public: "Ed25519PublicKey") -> str:
-    """A public key as text."""
-    return KIND + base64.b64encode(public.public_bytes_raw()).decode()
-
-
-def _public(key: str) -> "Ed25519PublicKey":
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    return Ed25519PublicKey.from_public_bytes(_key_bytes(key) or b"")
-
-
-def _key_bytes(key: str) -> bytes | None:
-    if not key.startswith(KIND):
-        return None
-    try:
-        data = base64.b64decode(key.removeprefix(KIND), validate=True)
-    except (binascii.Error, ValueError):
-        return None
-    return data if len(data) == KEY_BYTES else None
-
-
-def is_key(key: str) -> bool:
-    """Whether a text is a public key."""
-    return _key_bytes(key) is not None
-
-
-def check_signature(data: bytes, signature: bytes | None, key: str, name: str) -> None:
-    """A DataError unless the signature file holds this key's signature of these bytes."""
-    _require_library()
-    from cryptography.exceptions import InvalidSignature
-
-    if not is_key(key):
-        raise DataError(f"{name}: '{key:.80}' is not a key; a key is {KIND} and 32 bytes in base64")
-    if signature is None:
-        raise DataError(f"{name}: signed by {key}, but its signature is missing; refused")
-    decoded = decode(signature, Signature, f"{name}: signature")
-    try:
-        _public(key).verify(base64.b64decode(decoded.signature, validate=True), data)
-    except (InvalidSignature, binascii.Error, ValueError):
-        raise DataError(f"{name}: not signed by {key}: the index was changed; refused") from None

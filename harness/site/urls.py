@@ -2,12 +2,14 @@
 
 import re
 from dataclasses import dataclass
+from posixpath import normpath
 from urllib.parse import parse_qsl, unquote, urlencode, urljoin, urlsplit, urlunsplit
 
 from harness.errors import DataError
 
 SCHEMES = ("http", "https")
 PORTS = {"http": 80, "https": 443}
+_ESCAPED = re.compile("%[0-9A-Fa-f]{2}")
 # Query fields with such names hold secrets, as in presigned addresses.
 _SECRET = re.compile(r"token|key|sig|secret|pass|credential|auth", re.IGNORECASE)
 
@@ -29,6 +31,14 @@ class Address:
 def is_url(text: str) -> bool:
     """Whether a text is an address, not a file or a published name."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text) is not None
+
+
+def url_path(url: str) -> str:
+    """The path of an address; empty where it is not one, which `parse` explains."""
+    try:
+        return urlsplit(url).path
+    except ValueError:
+        return ""
 
 
 def masked(url: str) -> str:
@@ -63,6 +73,34 @@ def parse(url: str) -> Address:
     plain = urlunsplit(parts._replace(scheme=parts.scheme.lower(), netloc=netloc, fragment=""))
     credentials = (unquote(parts.username or ""), unquote(parts.password or ""))
     return Address(plain, credentials if any(credentials) else None)
+
+
+def is_exposed(url: str) -> bool:
+    """Whether what is sent to an address can be read on the way: not encrypted, and not to this machine."""
+    scheme, host, _ = parse(url).origin
+    return scheme == "http" and host != "localhost" and not host.startswith("127.") and host != "::1"
+
+
+def normalised(url: str) -> str:
+    """One spelling for all that lead to the same place (RFC 3986, section 6.2), so that a site has one trust record.
+
+    Host in lower case without a final dot, no default port, no needless percent signs, no `.`, `..` or doubled slashes
+    in the path, no slash at its end. User name and password stay.
+    """
+    address, parts = parse(url), urlsplit(url)
+    scheme, host, port = address.origin
+    host = f"[{host}]" if ":" in host else host.rstrip(".")
+    netloc = host if port == PORTS[scheme] else f"{host}:{port}"
+    user, at, _ = parts.netloc.rpartition("@")
+    plain = _ESCAPED.sub(lambda found: _plain_escape(found[0]), parts.path)
+    path = re.sub("/+", "/", normpath(plain)) if plain else ""
+    return urlunsplit((scheme, user + at + netloc, path.rstrip("/"), parts.query, ""))
+
+
+def _plain_escape(escape: str) -> str:
+    """A percent sign and two digits; the character itself if it means nothing special."""
+    char = unquote(escape)
+    return char if char.isascii() and (char.isalnum() or char in "-._~") else escape.upper()
 
 
 def redirected(address: Address, location: str) -> Address:

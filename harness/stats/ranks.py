@@ -89,7 +89,8 @@ def rank_matrix(
     parts = []
     for at, best in _best_by_identity(matrix, layout, rows, sign, exclude_diagonal):
         ordered = larger[: best.shape[0]]
-        np.multiply(best, matrix.dtype.type(sign), out=ordered)
+        with np.errstate(invalid="ignore"):  # a NaN is refused below; some kinds of it would also warn
+            np.multiply(best, matrix.dtype.type(sign), out=ordered)
         parts.append(_rank_block(ordered, layout.own[at], _available(layout, at, exclude_diagonal)))
         _refuse_nan(matrix, at, parts[-1])
     rank, right, wrong = (np.concatenate([p[i] for p in parts]) for i in range(3))

@@ -143,6 +143,12 @@ def record_boxes(truth: Sequence[TrueBox], found: Sequence[FoundBox]) -> dict[st
     return record
 
 
+def recorded_answer(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What was found, from its record, as a program gives it."""
+    labels = record["labels"]
+    return [{"label": labels[label], "score": score, "box": box} for label, score, *box in record["found"]]
+
+
 def boxes_mistake(record: Mapping[str, Any]) -> str | None:
     """What is wrong with a record, which may come from other people."""
     labels, truth, found = (record.get(name) for name in ("labels", "truth", "found"))

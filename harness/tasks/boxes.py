@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from harness.model import Answer, Case
+from harness.model import Answer, Case, Trial
 from harness.params import Param, ParamType, Value
 from harness.tasks.answers import shown
 from harness.tasks.box_lists import (
@@ -21,6 +21,7 @@ from harness.tasks.box_lists import (
     found_boxes,
     iou_limit,
     record_boxes,
+    recorded_answer,
     recorded_detections,
     true_boxes,
 )
@@ -77,6 +78,12 @@ class BoxesTask(Task):
         found = found_boxes(raw, int(rules.settings.get("detections", DETECTIONS)))
         words = f"{len(found) or 'no'} box{'' if len(found) == 1 else 'es'}"
         return Answer(words, boxes=record_boxes(true_boxes(case.expect), found))
+
+    def recorded_answer(self, trial: Trial, case: Case, rules: TaskRules) -> Answer:
+        """The detections of the record, matched with the objects of the case."""
+        if (mistake := boxes_mistake(trial.boxes or {})) is not None:
+            raise AnswerError(mistake)
+        return self.answer(recorded_answer(trial.boxes or {}), case, rules)
 
     def detail_mistake(self, name: str, detail: Mapping[str, Any]) -> str | None:
         """The objects and detections of a record."""

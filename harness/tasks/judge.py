@@ -2,11 +2,24 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any, cast
 
+import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from harness.model import REFUSAL, Answer, Case, ErrorKind, ErrorRule, Outcome, Reply, Trial
+from harness.model import (
+    REFUSAL,
+    Answer,
+    BlindTrial,
+    Case,
+    ErrorKind,
+    ErrorRule,
+    Outcome,
+    Question,
+    Reply,
+    Trial,
+)
 from harness.params import Value
 from harness.tasks.task import AnswerError, Task, TaskRules
 
@@ -83,6 +96,7 @@ class Judge:
         # Calling the method of a task that has none of its own a million times would be slow.
         self._complete = None if type(task).complete is Task.complete else task.complete
         self._settle = None if type(task).settle is Task.settle else partial(task.settle, rules=rules, params=params)
+        self._recorded = task.recorded_answer
         self._accepts = task.acceptance(rules, params)
         self._records_expect = task.records_expect
         self._rules = rules
@@ -129,3 +143,94 @@ class Judge:
             None if self._stratum is None else self._stratum(case),
             None if self._psu is None else self._psu(case),
         )
+
+    def again(self, case: Case, trial: Trial, *, judged: bool = True) -> Trial:
+        """The record that a case should have, from the answer, the error and the measurements in the one that it has.
+
+        An AnswerError if what is recorded as an answer is none of this task. Unless the answers are `judged`, because
+        they are not recorded, they are believed, with all that follows from them.
+        """
+        error = trial.error or None
+        if not judged:
+            case = replace(case, positive=trial.outcome.positive) if self._complete is not None else case
+            answer, outcome = _believed(trial), trial.outcome
+        else:
+            case = case if self._complete is None else self._complete(case, self._rules)
+            answer = self._without_answer(case) if error is not None else self._recorded(trial, case, self._rules)
+            outcome = outcome_of_error(case.positive, self._errors)
+        if judged and error is None:
+            answer = answer if self._settle is None else self._settle(answer)
+            outcome = _OUTCOMES[case.positive][self._accepts(case, answer)]
+        if not self._records_expect:
+            case = replace(case, expect="")
+        return record(
+            case,
+            answer,
+            outcome,
+            error,
+            trial.message or "",
+            _or_none(trial.seconds),
+            _or_none(trial.memory),
+            _or_none(trial.repeat),
+            None if self._stratum is None else self._stratum(case),
+            None if self._psu is None else self._psu(case),
+        )
+
+
+class BlindJudge(Judge):
+    """Where the truth is not: checks that a reply is an answer of the task, and records it as it was given."""
+
+    def trial(self, case: Case, reply: Reply) -> Trial:
+        """The record of one case, a BlindTrial: it has what is written of a trial, apart from outcomes and groups."""
+        error, message, actual = reply.error, reply.message, None
+        if error is None:
+            try:
+                self._answer(reply.raw, case, self._rules)
+                actual = portable(reply.raw)
+            except AnswerError as mistake:
+                error, message = ErrorKind.ANSWER, str(mistake)
+        found = BlindTrial(
+            case.id,
+            UNSET if actual is None else actual,
+            UNSET if error is None else error,
+            message[:LONGEST_MESSAGE] or UNSET,
+            round(reply.seconds, 7),
+            UNSET if reply.memory is None else reply.memory,
+            reply.question.repeat if self._repeated else UNSET,
+        )
+        return cast("Trial", found)
+
+
+def portable(raw: object) -> Any:
+    """An answer as JSON can hold it; numbers and arrays of other libraries become plain ones."""
+    try:
+        return msgspec.json.decode(msgspec.json.encode(raw, enc_hook=_plain_value))
+    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
+        raise AnswerError("JSON cannot hold this answer, so it cannot be handed in; give labels or numbers") from None
+
+
+def _plain_value(value: Any) -> Any:
+    plain = getattr(value, "tolist", None)
+    if plain is None:
+        raise TypeError
+    return plain()
+
+
+def judged_trial(judge: Judge, case: Case, answered: BlindTrial) -> Trial:
+    """The record of a case, from the answer of a blind run and the truth."""
+    question = Question(0, case.id, case.input, repeat=answered.repeat or 1)
+    raw = None if answered.actual is UNSET else answered.actual
+    reply = Reply(
+        question, raw, answered.error or None, answered.message or "", answered.seconds or 0.0, answered.memory or None
+    )
+    return judge.trial(case, reply)
+
+
+def _believed(trial: Trial) -> Answer:
+    """The answer as the record has it."""
+    names = ("actual", "score", "rank", "best_wrong", "values", "pixels", "boxes")
+    return Answer(**{name: _or_none(getattr(trial, name)) for name in names})
+
+
+def _or_none(value: Any) -> Any:
+    return None if value is UNSET else value

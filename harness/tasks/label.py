@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec import UNSET
 
-from harness.model import REFUSAL, Answer, Case
+from harness.model import REFUSAL, Answer, Case, Trial
 from harness.params import Param, ParamType, Value
 from harness.tasks.answers import bounded, fields, label, number, shown
 from harness.tasks.task import (
@@ -98,6 +98,12 @@ id,input,expect,positive
             return REFUSAL
         score = known.get("score")
         return _answer(known["label"], None if score is None else number(score, "score"))
+
+    def recorded_answer(self, trial: Trial, case: Case, rules: TaskRules) -> Answer:
+        """The best label and its lead; the other labels' scores are not recorded."""
+        if trial.actual is UNSET or trial.actual is None:
+            return REFUSAL
+        return _answer(trial.actual, None if trial.score is UNSET else trial.score)
 
     def acceptance(self, rules: TaskRules, params: Mapping[str, Value]) -> Accepts:
         """The claimed label, at the threshold or above; a negative case without a claim accepts any label."""

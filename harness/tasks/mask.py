@@ -61,6 +61,7 @@ class MaskTask(Task):
     name = "mask"
     summary = "mark the pixels of the object"
     expect_is_file = True
+    records_answers = False
     moves_truth = True
     checks_cases = True
     claims_classes = False

@@ -6,11 +6,11 @@ against the algorithm. If a probe is in the gallery too, it is not compared with
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf
-from typing import cast
+from typing import Any, cast
 
 from msgspec import UNSET
 
-from harness.model import REFUSAL, Answer, Case
+from harness.model import REFUSAL, Answer, Case, Trial
 from harness.params import Param, ParamType, Value
 from harness.tasks.answers import fields, label, number, shown
 from harness.tasks.gallery import Gallery
@@ -80,6 +80,14 @@ table = "gallery.csv"
         if (known is not None and "ranking" in known) or (known is None and items and isinstance(items[0], str)):
             return _from_ranking(items, case, gallery)
         return _from_scores(_in_order(items, gallery, case, rules), case, gallery, rules)
+
+    def recorded_answer(self, trial: Trial, case: Case, rules: TaskRules) -> Answer:
+        """The first candidate, the rank of the right one and both scores; the rest of the list is not recorded."""
+        kept: list[Any] = [trial.actual, trial.score, trial.rank, trial.best_wrong]
+        answer = Answer(*(None if value is UNSET else value for value in kept))
+        if rules.gallery is not None and (text := _contradiction(answer, case, rules.gallery, rules)):
+            raise AnswerError(text)
+        return answer
 
     def acceptance(self, rules: TaskRules, params: Mapping[str, Value]) -> Accepts:
         """Within the rank, and at the threshold or better; an answer without a score passes every threshold."""
@@ -204,6 +212,25 @@ def _from_ranking(ranking: Sequence[object], case: Case, gallery: Gallery) -> An
         return REFUSAL
     own = gallery.own(case) if case.positive else -1
     return Answer(gallery.names[people[0]], None, people.index(own) + 1 if own in order else None)
+
+
+def _contradiction(answer: Answer, case: Case, gallery: Gallery, rules: TaskRules) -> str | None:
+    """Why no list of candidates gives this record; None if one does."""
+    first, rank, score, wrong = answer.actual, answer.rank, answer.score, answer.best_wrong
+    if first is None:
+        return None if rank is None and score is None else "a rank or a score without an answer"
+    if not isinstance(first, str) or first not in gallery.who:
+        return f"{shown(first)} is not an identity in the gallery"
+    own = gallery.own(case) if case.positive else -1
+    found = own >= 0 and gallery.who[first] == own
+    if rank is not None and (own < 0 or rank > len(gallery.who)):
+        return f"rank {rank:,} is not possible"
+    if found != (rank == 1):
+        return f"the first candidate is {shown(first)}, so the rank of the right one cannot be {rank}"
+    if rank is None or score is None or wrong is None:
+        return None
+    leads = score > wrong if rules.larger_is_better else score < wrong
+    return None if leads == (rank == 1) else f"rank {rank:,} contradicts score {score:g} and best_wrong {wrong:g}"
 
 
 def _thresholds(rules: TaskRules, most: int) -> DecisionLimits:

@@ -8,9 +8,14 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from harness.model import REFUSAL, Answer, Case
+from msgspec import UNSET
+
+from harness.model import REFUSAL, Answer, Case, Trial
 from harness.params import Param, Value
 from harness.tasks.gallery import Gallery
+from harness.tasks.recorded import ComparedRuns as ComparedRuns
+from harness.tasks.recorded import RecordColumns as RecordColumns
+from harness.tasks.recorded import RecordedAnswer as RecordedAnswer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,34 +45,6 @@ class TaskRules:
 
 # Whether an answer accepts the claim of its case.
 Accepts = Callable[[Case, Answer], bool]
-
-
-class RecordedAnswer(Protocol):
-    """An answer in a transcript; what a record lacks is msgspec's UNSET, which is false."""
-
-    @property
-    def expect(self) -> Any:
-        """The claim."""
-
-    @property
-    def actual(self) -> Any:
-        """The answer as given."""
-
-    @property
-    def score(self) -> Any:
-        """The number that the decision is based on."""
-
-    @property
-    def rank(self) -> Any:
-        """The rank of the right identity."""
-
-    @property
-    def pixels(self) -> Any:
-        """What is recorded of an image."""
-
-    @property
-    def boxes(self) -> Any:
-        """What is recorded of a list of boxes."""
 
 
 @dataclass(frozen=True)
@@ -105,61 +82,6 @@ class Movement(Protocol):
 
     def boxes(self, boxes: Sequence[Sequence[float]]) -> list[list[float]]:
         """Boxes (x, y, width, height), moved like the input: each is the upright box around it."""
-
-
-class TextColumn(Protocol):
-    """A column of texts, each as an index into `labels`, or -1 if a record has none."""
-
-    @property
-    def codes(self) -> npt.NDArray[np.int32]:
-        """The indices."""
-
-    @property
-    def labels(self) -> Sequence[str]:
-        """The texts."""
-
-
-class RecordColumns(Protocol):
-    """The records of a transcript as columns, as far as tasks need them; missing numbers are NaN."""
-
-    @property
-    def positive(self) -> BoolArray:
-        """Whether the case is positive."""
-
-    @property
-    def score(self) -> FloatArray:
-        """The number that the decision is based on."""
-
-    @property
-    def rank(self) -> FloatArray:
-        """The rank of the right identity."""
-
-    @property
-    def expect(self) -> TextColumn:
-        """The claim."""
-
-    @property
-    def actual(self) -> TextColumn:
-        """The answer as given."""
-
-    @property
-    def error(self) -> TextColumn:
-        """Why there is no answer."""
-
-    @property
-    def details(self) -> Mapping[str, Sequence[Any]]:
-        """What is recorded under `pixels` and `boxes`, None for a record without it; a key is there if any has it."""
-
-
-class ComparedRuns(Protocol):
-    """Runs on the same cases, as far as a task has something to say about their comparison."""
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the runs."""
-
-    def detail(self, name: str) -> list[list[Any]]:
-        """What is recorded under `pixels` or `boxes`, for each run and case; None for a record without it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,6 +184,9 @@ class Task(ABC):
     measures: ClassVar[tuple[str, ...]] = ()
     # What the name of a measure means for runs of this task, such as a precision over objects instead of cases.
     measure_names: ClassVar[Mapping[str, str]] = {}
+    # Whether a record has all that its outcome follows from, so that it can be judged again. If what was judged is
+    # not recorded (an image, of which only its agreement with the truth is), a run is self-reported.
+    records_answers: ClassVar[bool] = True
     example: ClassVar[ExampleScript] = ExampleScript()
 
     @abstractmethod
@@ -278,6 +203,14 @@ class Task(ABC):
 
         If there are several decision parameters, `params` has the values of the others.
         """
+
+    def recorded_answer(self, trial: Trial, case: Case, rules: TaskRules) -> Answer:
+        """The answer again, from its record: what follows from the answer is computed, not believed.
+
+        By default `actual` is the answer as it was given. Raises an AnswerError if it is none of this task, or if the
+        record contradicts itself.
+        """
+        return self.answer(None if trial.actual is UNSET else trial.actual, case, rules)
 
     def case_mistake(self, case: Case, rules: TaskRules) -> str | None:
         """What is wrong with a case for this task, if anything."""

@@ -9,7 +9,7 @@ from math import inf
 
 from msgspec import UNSET
 
-from harness.model import REFUSAL, Answer, Case
+from harness.model import REFUSAL, Answer, Case, Trial
 from harness.params import Param, ParamType, Value
 from harness.tasks.answers import bounded, fields, number
 from harness.tasks.task import (
@@ -52,6 +52,12 @@ class ValueTask(Task):
             return REFUSAL
         value = number(content, "value")
         return Answer(value, _error(value, case.expect, relative=rules.relative_tolerance) if case.expect else None)
+
+    def recorded_answer(self, trial: Trial, case: Case, rules: TaskRules) -> Answer:
+        """The recorded number; its error follows from the claim."""
+        if case.expect and number(case.expect, "expect") == 0 and rules.relative_tolerance:
+            raise AnswerError("expect is 0, so a relative error is undefined")
+        return super().recorded_answer(trial, case, rules)
 
     def acceptance(self, rules: TaskRules, params: Mapping[str, Value]) -> Accepts:
         """An error of at most the tolerance; a negative case without a claim accepts any number."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from msgspec import UNSET, Struct, UnsetType
 
 from harness.errors import TranscriptError
-from harness.model import Outcome, Trial, plain_text
+from harness.model import MOST_COLUMNS, Bytes, Outcome, Trial, Turn, plain_text
 from harness.tasks import find_task
 from harness.transcript.format import MOST_VALUES, Header
 from harness.transcript.read import TranscriptReader, open_transcript
@@ -97,7 +97,7 @@ class Columns:
 def read_columns(path: Path, *, name: str | None = None, lean: bool = False) -> Columns:
     """Read a transcript, plain or gzipped; it may be incomplete. `name` is for messages.
 
-    `lean` leaves out what only some analyses need: expect, truth, actual, rank, values, details, and the columns of the
+    `lean` leaves out what only some analyses need: truth, actual, rank, values, details, and the columns of the
     cases.
     """
     with open_transcript(path, name=name, record=_Lean if lean else Trial) as reader:
@@ -106,7 +106,7 @@ def read_columns(path: Path, *, name: str | None = None, lean: bool = False) -> 
 
 def collect(reader: TranscriptReader, *, lean: bool = False) -> Columns:
     """The columns of an open transcript."""
-    builder = _ColumnBuilder(("error", "stratum", "psu") if lean else _TEXT_KEYS, reader.name)
+    builder = _ColumnBuilder(("expect", "error", "stratum", "psu") if lean else _TEXT_KEYS, reader.name)
     # There are millions of small objects without cycles: the search for cycles would take as long as all the rest.
     gc_enabled = gc.isenabled()
     gc.disable()
@@ -124,11 +124,12 @@ class _Lean(Struct, gc=False):
 
     id: str
     outcome: Outcome
+    expect: str | UnsetType = UNSET
     score: float | UnsetType | None = UNSET
     error: str | UnsetType | None = UNSET
     seconds: float | UnsetType | None = UNSET
-    memory: int | UnsetType | None = UNSET
-    repeat: int | UnsetType = UNSET
+    memory: Bytes | UnsetType | None = UNSET
+    repeat: Turn | UnsetType = UNSET
     stratum: str | UnsetType = UNSET
     psu: str | UnsetType = UNSET
 
@@ -194,7 +195,10 @@ class _ColumnBuilder:
         """The columns of the cases; a record may lack some, and a later one may have new ones."""
         mappings = [_NONE if columns is UNSET else columns for columns in map(attrgetter("columns"), block)]
         kinds = dict.fromkeys(map(tuple, mappings))
-        for name in dict.fromkeys(name for names in kinds for name in names):
+        found = dict.fromkeys(name for names in kinds for name in names)
+        if len(self.columns.keys() | found) > MOST_COLUMNS:
+            raise TranscriptError(f"{self.source}: more than {MOST_COLUMNS:,} columns in its records; leave some out")
+        for name in found:
             self.columns.setdefault(name, _Texts(len(self.ids)))
         for name, texts in self.columns.items():
             texts.add(_by_name(mappings, kinds, name))

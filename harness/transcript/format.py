@@ -73,11 +73,20 @@ class AlgorithmInfo(Struct, frozen=True):
     version: str = ""
 
 
+class GitInfo(Struct, frozen=True):
+    """The commit of the folder that an interface is in; `dirty` if files were changed since."""
+
+    commit: str
+    dirty: bool = False
+
+
 class InterfaceInfo(Struct, frozen=True):
     """How the algorithm was called, and the digest of the interface."""
 
     kind: str = ""
     sha256: str = ""
+    # What the digest covers besides the interface file itself, relative to its folder.
+    files: list[str] | UnsetType = UNSET
 
 
 class PluginInfo(Struct, frozen=True):
@@ -113,10 +122,34 @@ class Header(Struct, frozen=True):
     extent: dict[str, Any] | UnsetType = UNSET
     # Other packages that were involved.
     plugins: list[PluginInfo] | UnsetType = UNSET
+    # What the algorithm's programs were allowed: `memory` in bytes, `network` false.
+    limits: dict[str, Any] | UnsetType = UNSET
+    # Where the algorithm ran: `process`, outside of the harness's own process, or `none`, inside it.
+    isolation: str | UnsetType = UNSET
+    # The commit of the interface's folder.
+    git: GitInfo | UnsetType = UNSET
+    # The CPU, and the versions of the libraries that the interface imports.
+    cpu: str | UnsetType = UNSET
+    versions: dict[str, str] | UnsetType = UNSET
+    # Whether only answers are recorded, because the truth is kept at a site.
+    blind: bool | UnsetType = UNSET
     harness: str = ""
     python: str = ""
     platform: str = ""
     started: str = ""
+
+    @property
+    def isolation_note(self) -> str:
+        """Why others may not believe a run, and the remedy; empty if the algorithm was kept apart from the judge."""
+        if self.isolation == "process":
+            return ""
+        where = "in the harness's own process" if self.isolation == "none" else "where its header does not say"
+        return f"its code ran {where}, and may have seen or changed what was judged; run it with --isolate to share it"
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether its records have no outcomes."""
+        return self.blind is True
 
     @property
     def weighs_cases(self) -> bool:
@@ -196,10 +229,14 @@ class End(Struct, frozen=True):
 def differences(ours: Header, theirs: Header) -> list[str]:
     """Why two headers are not of the same run: test, algorithm, interface, parameters or extent differ."""
     found = []
-    for key in ("test", "algorithm", "interface", "params", "repeat", "limit", "vary", "train", "plugins"):
+    keys = ("test", "algorithm", "interface", "params", "repeat", "limit", "vary", "train", "plugins", "limits")
+    for key in keys:
         mine, other = (_comparable(header, key) for header in (ours, theirs))
         if mine != other:
             found.append(f"{key} ({_first_difference(mine, other)})")
+    # What is begun apart from the judge must be ended so: the header stands for all records.
+    if theirs.isolation == "process" and ours.isolation == "none":
+        found.append("isolation ('process' there, 'none' now; add --isolate)")
     return found
 
 
@@ -207,6 +244,8 @@ def _comparable(header: Header, key: str) -> Any:
     """A part of a header; a limit above the number of cases does not count."""
     if key in ("limit", "vary"):
         return header.part.get(key)
+    if key == "interface":
+        return {"kind": header.interface.kind, "sha256": header.interface.sha256}
     if key == "train":
         return {name: value for name, value in header.part.items() if name not in ("limit", "vary")} or None
     return _plain(getattr(header, key))

@@ -1,5 +1,6 @@
 """Read transcripts: line by line, to continue one, or in blocks, for speed; or only header and counts."""
 
+import codecs
 import gzip
 import hashlib
 import sys
@@ -12,7 +13,7 @@ from typing import IO, Any, cast
 import msgspec
 
 from harness.errors import TranscriptError
-from harness.model import Counts, Trial
+from harness.model import BlindTrial, Counts, Trial
 from harness.transcript.format import FORMAT, End, Header
 
 LONGEST_LINE = 64 << 20
@@ -23,6 +24,14 @@ LONGEST_SHOWN = 60
 # What msgspec raises for anything but the expected JSON.
 UNUSABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 
+# What some editors and shells write in front of a text.
+_MARKS = {
+    codecs.BOM_UTF8: "begins with a byte order mark, which an editor or shell added; save it as UTF-8 without one",
+    codecs.BOM_UTF16_LE: "UTF-16 text, as some shells write it after `>`; let `-o FILE` write the transcript",
+    codecs.BOM_UTF16_BE: "UTF-16 text, as some shells write it after `>`; let `-o FILE` write the transcript",
+}
+
+WITHHELD = "a run of a blind test: its outcomes are with the site that judges it; hand it in with `hate submit`"
 _trial = msgspec.json.Decoder(Trial)
 _header = msgspec.json.Decoder(Header)
 _end = msgspec.json.Decoder(End)
@@ -57,6 +66,7 @@ class TranscriptReader:
         self.end: End | None = None
         # The length of an unfinished last line, as a killed run leaves it.
         self.torn = 0
+        self._reads_blind = record is BlindTrial
         self._stream = stream
         self._digest = hashlib.sha256()
         self._number = 1
@@ -73,6 +83,7 @@ class TranscriptReader:
 
     def blocks(self) -> Iterator[list[Trial]]:
         """The records, many at a time, for speed."""
+        self._check_outcomes()
         rest = b""
         while block := self._read_block():
             whole, newline, rest = (rest + block).rpartition(b"\n")
@@ -85,6 +96,7 @@ class TranscriptReader:
 
     def lines(self) -> Iterator[RecordLine]:
         """The records, each with its place in the file."""
+        self._check_outcomes()
         start = self.head
         while block := self._read_line():
             if not block.endswith(b"\n"):
@@ -94,6 +106,10 @@ class TranscriptReader:
             for trial in self._decode_block(block):
                 yield RecordLine(trial, start, start + len(block))
             start += len(block)
+
+    def _check_outcomes(self) -> None:
+        if self.header.is_blind and not self._reads_blind:
+            raise TranscriptError(f"{self.name}: {WITHHELD}")
 
     def _last_line(self, line: bytes) -> Iterator[list[Trial]]:
         """A line without a newline: an end line whose newline was lost, or a torn record."""
@@ -143,6 +159,9 @@ class TranscriptReader:
     def _decode_header(self, line: bytes) -> Header:
         if not line.strip():
             raise TranscriptError(f"{self.name}:1: empty; a transcript begins with a header")
+        if mark := next((mark for mark in _MARKS if line.startswith(mark)), None):
+            # Not skipped: the sha256 of a transcript is over its bytes, and these are not the bytes that were written.
+            raise TranscriptError(f"{self.name}:1: {_MARKS[mark]}")
         try:
             kind = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
             if bytes(kind.get("hate", b"")) != b'"transcript"':
@@ -241,6 +260,11 @@ def open_transcript(path: Path, *, name: str | None = None, record: Any = Trial)
         raise
 
 
+def record_type(header: Header) -> Any:
+    """What the records of a transcript are decoded into, outcomes or not."""
+    return BlindTrial if header.is_blind else Trial
+
+
 def _open(path: Path) -> IO[bytes]:
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
@@ -265,7 +289,12 @@ def glance(path: Path) -> TranscriptSummary:
         header = reader.header
     try:
         last = _tail(path).rstrip().rpartition(b"\n")[2]
-        return TranscriptSummary(header, _end.decode(last).counts, complete=True) if _is_end(last) else summarise(path)
+        if not _is_end(last):
+            return summarise(path)
+        end = _end.decode(last)
+        # As many as there are answers; what they are worth is not known here.
+        withheld = Counts(FN=end.tests, ER=end.ER)
+        return TranscriptSummary(header, withheld if header.is_blind else end.counts, complete=True)
     except (OSError, EOFError, zlib.error, *UNUSABLE) as error:
         raise TranscriptError(f"{path}: cannot be read: {error}") from None
 

@@ -1,46 +1,54 @@
 """Write a transcript: a record is on disk as soon as its case is done; the finished file is in case order."""
 
 import contextlib
-import gzip
 import hashlib
 import os
 import re
-import shutil
 from array import array
+from collections.abc import Iterator
 from operator import lt
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import msgspec
 
-from harness.errors import OutputError
+from harness.errors import OutputError, TranscriptError
+from harness.files.durable import in_blocks, lock_file, move_into_place, sync_file, sync_folder, write_all, zipped
 from harness.model import Counts, Outcome, Trial
 from harness.transcript.format import End, Header, now
-
-try:
-    import fcntl
-except ImportError:  # on Windows, where no other process can write to an open file anyway
-    fcntl = None  # type: ignore[assignment]
+from harness.transcript.read import summarise
 
 PART = ".part"
-HASH_BLOCK = 1 << 20
+BLOCK = 1 << 20
+# A power cut costs at most the records of this long, in seconds; docs/transcripts.md says what is synced when.
+SYNC_SECONDS = 5.0
+_BEGIN = b'{"hate":"transcript",'
 
 
 class TranscriptWriter:
-    """An open transcript. Use `create` for a new one and `reopen` to continue one."""
+    """An open transcript. Use `create` for a new one, `create_beside` to replace one, `claim` to continue one."""
 
-    def __init__(self, target: Path, fd: int, offset: int) -> None:
+    def __init__(self, target: Path, path: Path, fd: int) -> None:
         self.target = target
-        # An older transcript that this one replaces when it is finished.
-        self.replaces: Path | None = None
-        self.path = working_path(target)
+        # Where it is written; the target itself, unless that is compressed or is replaced at the end.
+        self.path = path
         self._fd = fd
-        self._offset = offset
+        self._offset = 0
         self._encoder = msgspec.json.Encoder()
         self._indexes = array("q")
         self._starts = array("q")
         self._head = 0
         self._tally = dict.fromkeys((*map(str, Outcome), "ER"), 0)
+        # Whether outcomes are not known, so that the last line counts only records and errors.
+        self.blind = False
+        self._has_name = False
+        self._sync_at = perf_counter() + SYNC_SECONDS
+
+    @property
+    def replaces(self) -> bool:
+        """Whether it will replace an older transcript, which stays as it is until then."""
+        return self.path != working_path(self.target)
 
     @property
     def counts(self) -> Counts:
@@ -50,19 +58,32 @@ class TranscriptWriter:
     @classmethod
     def create(cls, target: Path, header: Header, *, force: bool = False) -> "TranscriptWriter":
         """A new transcript; an existing file is refused unless forced."""
-        path = working_path(target)
         if not force and target.exists():
             raise FileExistsError(target)
+        return cls._create(target, working_path(target), header, 0 if force else os.O_EXCL)
+
+    @classmethod
+    def create_beside(cls, target: Path, header: Header, suffix: str) -> "TranscriptWriter":
+        """A new transcript that replaces `target` when it is finished, and until then is beside it.
+
+        An unfinished one that an earlier command left there is overwritten, any other file is refused.
+        """
+        path = target.with_name(target.name + suffix)
+        if path.exists() and not is_unfinished(path):
+            raise OutputError(f"{path}: in the way, and not an unfinished transcript; move it elsewhere")
+        return cls._create(target, path, header, 0)
+
+    @classmethod
+    def _create(cls, target: Path, path: Path, header: Header, flags: int) -> "TranscriptWriter":
         _make_folder(path.parent)
         try:
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | (0 if force else os.O_EXCL)
-            writer = cls(target, os.open(path, flags, 0o644), 0)
+            writer = cls(target, path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | flags, 0o644))
         except FileExistsError:
             raise
         except OSError as error:
             raise OutputError(f"{path}: {error.strerror}; choose another place with -o") from None
-        writer._lock()
         try:
+            writer._lock()
             os.ftruncate(writer._fd, 0)
             writer._write(msgspec.json.encode(header) + b"\n")
         except OSError as error:
@@ -72,19 +93,38 @@ class TranscriptWriter:
             writer.close()
             raise
         writer._head = writer._offset
+        writer.blind = header.is_blind
         return writer
+
+    @classmethod
+    def claim(cls, target: Path, path: Path | None = None) -> "TranscriptWriter":
+        """A transcript that exists, so that nobody else can write it. Read it, then call `carry_on`, or `close`."""
+        path = working_path(target) if path is None else path
+        try:
+            writer = cls(target, path, os.open(path, os.O_RDWR | os.O_APPEND))
+        except OSError as error:
+            raise OutputError(f"{path}: {error.strerror}") from None
+        try:
+            writer._lock()
+        except BaseException:
+            writer.close()
+            raise
+        return writer
+
+    def carry_on(self, *, head: int, end: int) -> None:
+        """Continue after the last complete record, which ends at byte `end`; the header ends at byte `head`."""
+        try:
+            os.ftruncate(self._fd, end)
+        except OSError as error:
+            self.close()
+            raise OutputError(f"{self.path}: {error.strerror}") from None
+        self._head, self._offset = head, end
 
     @classmethod
     def reopen(cls, target: Path, *, head: int, end: int) -> "TranscriptWriter":
         """Continue a transcript whose header ends at byte `head` and whose last complete record ends at `end`."""
-        path = working_path(target)
-        try:
-            writer = cls(target, os.open(path, os.O_RDWR | os.O_APPEND), end)
-            writer._lock()
-            os.ftruncate(writer._fd, end)
-        except OSError as error:
-            raise OutputError(f"{path}: {error.strerror}") from None
-        writer._head = head
+        writer = cls.claim(target)
+        writer.carry_on(head=head, end=end)
         return writer
 
     def count(self, trial: Trial) -> None:
@@ -102,6 +142,8 @@ class TranscriptWriter:
         """Write the record of the case at `index`."""
         self._starts.append(self.add(trial))
         self._indexes.append(index)
+        if perf_counter() >= self._sync_at:
+            self._sync()
 
     def add(self, trial: Trial) -> int:
         """Write a record and count it; returns its first byte. Call `keep` later to note its case."""
@@ -115,20 +157,34 @@ class TranscriptWriter:
         return start
 
     def finish(self) -> Path:
-        """Put the records in case order, add the last line, and move the file into place if it is compressed."""
+        """Put the records in case order, add the last line, and put the file into its place."""
         if not (_ascending(self._indexes) and _ascending(self._starts)):
             self._sort()
-        counts = msgspec.structs.asdict(self.counts)
+        counts = {"ER": self.counts.ER} if self.blind else msgspec.structs.asdict(self.counts)
         end = End(True, self.counts.tests, **counts, sha256=self._sha256(), finished=now())
         self._write(msgspec.json.encode(end) + b"\n")
-        with contextlib.suppress(OSError):  # some file systems cannot; the kernel has the data anyway
-            os.fsync(self._fd)
-        self.close()
-        if self.path != self.target:
-            self._compress()
-        if self.replaces is not None:
-            return self.target.replace(self.replaces)
+        return self.put_in_place()
+
+    def put_in_place(self) -> Path:
+        """Sync a complete transcript and move it to its target, compressed if that is a .gz file; the lock is kept."""
+        try:
+            self._sync()
+            if self.target.suffix == ".gz":
+                self._compress()
+            elif self.path != self.target:
+                move_into_place(self.path, self.target)
+        except OSError as error:
+            raise OutputError(f"{self.target}: {error.strerror}; the complete transcript is {self.path}") from None
+        finally:
+            self.close()
         return self.target
+
+    def set_aside(self) -> Path:
+        """Close it and give it a name that no command takes for a transcript; returns the new name."""
+        self.close()
+        aside = next(path for path in _numbered(self.path, ".spoilt") if not path.exists())
+        move_into_place(self.path, aside)
+        return aside
 
     def close(self) -> None:
         """Release the file; without `finish` it stays incomplete, and can be resumed."""
@@ -137,13 +193,19 @@ class TranscriptWriter:
             self._fd = -1
 
     def _lock(self) -> None:
-        if fcntl is None:
-            return
+        if not lock_file(self._fd, self.path):
+            raise OutputError(f"{self.path}: another run is writing this transcript; choose another with -o")
+
+    def _sync(self) -> None:
+        """Have everything so far on disk, and the name of the file too."""
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._fd)
-            raise OutputError(f"{self.path}: another run is writing this transcript; choose another with -o") from None
+            sync_file(self._fd)
+        except OSError as error:
+            raise OutputError(f"{self.path}: {error.strerror}; the disk failed: copy the file elsewhere") from None
+        if not self._has_name:
+            sync_folder(self.path.parent)
+            self._has_name = True
+        self._sync_at = perf_counter() + SYNC_SECONDS
 
     def _write(self, data: bytes) -> None:
         """Write all or, on a full disk, nothing: a torn record is removed."""
@@ -160,46 +222,79 @@ class TranscriptWriter:
         self._offset += done
 
     def _sort(self) -> None:
-        """Rewrite the records in case order beside the file, and move the new one into place."""
-        order = sorted(range(len(self._indexes)), key=self._indexes.__getitem__)
-        ends = _ends(self._starts, self._offset)
-        scratch = self.path.with_name(self.path.name + ".sorting")
+        """Rewrite the records in case order beside the file, and move the new one into place: locked, and synced."""
+        scratch, fd = self.path.with_name(self.path.name + ".sorting"), -1
         try:
-            with scratch.open("wb") as out:
-                out.write(os.pread(self._fd, self._head, 0))
-                for number in order:
-                    start = self._starts[number]
-                    out.write(os.pread(self._fd, ends[start] - start, start))
-            fd = os.open(scratch, os.O_RDWR | os.O_APPEND)
-            scratch.replace(self.path)
+            fd = os.open(scratch, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
+            lock_file(fd, scratch)
+            for block in in_blocks(self._lines_in_order(), BLOCK):
+                write_all(fd, block)
+            sync_file(fd)
+            move_into_place(scratch, self.path)
         except OSError as error:
+            if fd >= 0:
+                os.close(fd)
             scratch.unlink(missing_ok=True)
             raise OutputError(f"{scratch}: {error.strerror}; free some space, then finish with --resume") from None
         os.close(self._fd)
-        self._fd = fd
+        self._fd, self._offset = fd, os.fstat(fd).st_size
+
+    def _lines_in_order(self) -> Iterator[bytes]:
+        """The header, then the records by their cases."""
+        ends = _ends(self._starts, self._offset)
+        yield os.pread(self._fd, self._head, 0)
+        for number in sorted(range(len(self._indexes)), key=self._indexes.__getitem__):
+            start = self._starts[number]
+            yield os.pread(self._fd, ends[start] - start, start)
 
     def _sha256(self) -> str:
         digest, place = hashlib.sha256(), 0
-        while block := os.pread(self._fd, HASH_BLOCK, place):
+        while block := os.pread(self._fd, BLOCK, place):
             digest.update(block)
             place += len(block)
         return digest.hexdigest()
 
     def _compress(self) -> None:
+        """The plain file is removed when the compressed one is on disk, content and name."""
         scratch = self.target.with_name(self.target.name + ".zipping")
         try:
-            # No name and no time inside, so that the same transcript compresses to the same bytes.
-            with (
-                self.path.open("rb") as source,
-                scratch.open("wb") as raw,
-                gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed,
-            ):
-                shutil.copyfileobj(source, packed, 1 << 20)
-            scratch.replace(self.target)
+            fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+            try:
+                for block in zipped(self._fd, BLOCK):
+                    write_all(fd, block)
+                sync_file(fd)
+            finally:
+                os.close(fd)
+            move_into_place(scratch, self.target)
             self.path.unlink()
-        except OSError as error:
+            sync_folder(self.path.parent)
+        except OSError:
             scratch.unlink(missing_ok=True)
-            raise OutputError(f"{scratch}: {error.strerror}; the complete transcript is {self.path}") from None
+            raise
+
+
+def _numbered(path: Path, suffix: str) -> Iterator[Path]:
+    yield path.with_name(path.name + suffix)
+    yield from (path.with_name(f"{path.name}{suffix}-{number}") for number in range(2, 1_000_000))
+
+
+def is_unfinished(path: Path) -> bool:
+    """Whether a file is a transcript without its last line, as a killed run leaves it."""
+    try:
+        return begins_like_a_transcript(path) and not summarise(path).complete
+    except TranscriptError:  # broken off in its header, or torn
+        return True
+
+
+def begins_like_a_transcript(path: Path) -> bool:
+    """Whether a file has the header of a transcript, or broke off before that was whole."""
+    try:
+        with path.open("rb") as file:
+            begin = file.read(len(_BEGIN))
+    except OSError:
+        return False
+    # Some file systems give a file its new length before its content; what is missing are zeros.
+    return _BEGIN.startswith(begin.rstrip(b"\0"))
 
 
 def _make_folder(folder: Path) -> None:

@@ -116,7 +116,7 @@ def test_every_run_of_another_test_is_named_up_to_twenty() -> None:
         check_same_test([str(n) for n in range(31)], [head()] + [head(version="2")] * 30)
     lines = str(caught.value).splitlines()
     assert len(lines) == 21
-    assert lines[-1] == "and 10 more"
+    assert lines[-1] == "  and 10 more"
 
 
 @pytest.mark.parametrize(("algorithms", "stems", "expected"), [

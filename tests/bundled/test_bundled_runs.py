@@ -12,7 +12,8 @@ from tests.bundled.bundle import CLASSIFIERS, EXAMPLES, INTERFACES, SCRIPTS, TRA
 from tests.workshop import Record, Workshop
 
 TIMING = {"seconds", "memory"}  # of a record
-MACHINE = {"harness", "python", "platform", "started"}  # of a header
+# Of a header.
+MACHINE = {"harness", "python", "platform", "started", "git", "cpu", "versions", "isolation"}
 CLOCK = {"finished", "sha256"}  # of an end line; the digest covers timing and machine
 
 each_classifier = pytest.mark.parametrize("name", CLASSIFIERS)

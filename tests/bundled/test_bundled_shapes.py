@@ -10,6 +10,7 @@ import pytest
 
 from tests.bundled.bundle import INTERFACES, SCRIPTS, TRANSCRIPTS, members, read_script
 from tests.bundled.test_bundled_runs import _lines
+from tests.security.forging import Lines, all_right, forge
 from tests.workshop import Record, Workshop
 from tools import make_shapes
 
@@ -97,3 +98,20 @@ def test_the_better_detector_is_better(shop: Workshop) -> None:
 
 def test_the_picture_is_small() -> None:
     assert (Path(__file__).parents[2] / "docs" / "shapes.png").stat().st_size < 100_000
+
+
+@pytest.mark.parametrize("how", ["outcomes", "detections", "truth"])
+def test_invented_results_are_found_out(how: str, shop: Workshop) -> None:
+    """The record holds what was found, so it can be matched with the objects again."""
+
+    def invent(lines: Lines) -> None:
+        if how == "outcomes":
+            all_right(lines)
+        for record in lines[1:]:
+            if how == "detections":
+                record["boxes"]["found"] = []
+            elif how == "truth":
+                record["boxes"]["truth"] = record["boxes"]["truth"][:1]
+
+    forged = forge(TRANSCRIPTS / "shapes" / "blobs.jsonl", shop.folder / "forged.jsonl", invent)
+    assert shop.call("check", forged).status == 1

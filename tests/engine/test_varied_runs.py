@@ -18,6 +18,16 @@ from tests.workshop import Record, Workshop, errors, wait_until
 NOISE = '[vary.noise]\nkind = "gaussian"\nvalues = [0, 5, 10]\n'
 TURN = '[vary.turn]\nkind = "rotate"\nvalues = [0, 90, 33]\n'
 SMALL = '[vary.smaller]\nkind = "downsample"\nvalues = [1, 3]\n'
+# Overwrites all files beside its input.
+EVIL = """\
+import pathlib
+
+def answer(case, params):
+    for path in pathlib.Path(case.input).parent.glob("[!.]*"):
+        path.chmod(0o666)
+        path.write_bytes(b"P5 1 1 255 0")
+    return "1"
+"""
 # Answers with a digest of its input, so that a record shows which pixels the program was given.
 DIGEST = """\
 import hashlib, pathlib
@@ -42,7 +52,8 @@ def answers(records: list[Record]) -> dict[str, str]:
 def made(shop: Workshop) -> dict[str, tuple[int, bytes]]:
     """The files of the cache, with the time when each was made."""
     folder = Path(shop.env["XDG_CACHE_HOME"]) / "hate" / "varied"
-    return {path.name: (path.stat().st_ino, path.read_bytes()) for path in folder.iterdir()}
+    files = (path for path in folder.iterdir() if path.suffix != ".sha256")
+    return {path.name: (path.stat().st_ino, path.read_bytes()) for path in files}
 
 
 def test_several_programs_at_once_get_what_one_gets(shop: Workshop) -> None:
@@ -78,6 +89,16 @@ def test_processes_at_once_share_the_cache(own: Workshop) -> None:
     assert errors(first) == {}
     assert len(made(own)) == 25
     assert not [name for name in made(own) if name.startswith(".")]
+
+
+def test_an_algorithm_that_overwrites_its_input_spoils_no_later_run(own: Workshop) -> None:
+    varied_script(own.folder / "toy", NOISE.replace("[0, ", "["), images=IMAGES)
+    own.interface(DIGEST)
+    before = own.run(output="before.jsonl")
+    own.interface(EVIL)
+    assert own.call("run", "toy", "-o", "evil.jsonl").status in (0, 1)
+    own.interface(DIGEST)
+    assert [one["actual"] for one in own.run(output="after.jsonl")] == [one["actual"] for one in before]
 
 
 def test_resumed_in_the_middle(shop: Workshop) -> None:

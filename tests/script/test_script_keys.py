@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.engine.header import _design
 from harness.model import ErrorRule
 from harness.params import Param, ParamType
 from harness.script.cases import training
 from harness.site.fetch import fetch_data
+from harness.site.header_facts import header_design
 from tests.script.scripts import CASES, HEAD, INLINE, TABLE, cases, load, script, script_in
 
 EVERYTHING = '''
@@ -121,7 +121,7 @@ def test_cases_have_their_columns_and_groups(tmp_path: Path) -> None:
     assert [loaded.psu(case) for case in loaded] == ["s1", "s1", "s2"]
     assert (len(loaded), loaded.positives, loaded.strata) == (3, 2, 2)
     assert loaded.weights == {"k1/x": 0.5, "k2/z": 2.0}
-    assert _design(loaded)["weights"] == loaded.weights
+    assert header_design(loaded)["weights"] == loaded.weights
 
 
 def test_references_become_absolute_paths_and_other_text_stays(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_weights_in_every_form(tmp_path: Path, weights: str) -> None:
     toml = f'{HEAD}{TABLE}[design]\nstratum = "expect"\nweights = {weights}\n'
     loaded = load(script_in(tmp_path, toml, {"cases.csv": "id,input,expect,w\n1,a,x,1\n2,b,y,0.5\n"}))
     assert (loaded.weights is not None) is weights.startswith("{")
-    assert ("weights" in _design(loaded)) is (weights != '"cases"')
+    assert ("weights" in header_design(loaded)) is (weights != '"cases"')
 
 
 def test_a_minimal_script(tmp_path: Path) -> None:

@@ -22,9 +22,11 @@ import requests
 
 from harness.bundled import bundled
 from harness.server.app import ServeOptions, listen, make_server
-from harness.site.candidates import read_test_candidate, read_transcript_candidate
-from harness.site.publish import publish
-from harness.site.sites import open_folder
+from harness.site.candidates import Candidate, read_test_candidate, read_transcript_candidate
+from harness.site.changes import SiteDraft, plan_change
+from harness.site.layout import encode
+from harness.site.publish import SiteSettings, current_top, lock_site, publish
+from harness.site.sites import FolderStore, open_folder
 
 WAIT = 60
 DIGITS = ("wisard", "warlock", "witch")
@@ -90,11 +92,19 @@ class Served:
 def published_site(root: Path) -> Path:
     """The bundled digits with their three transcripts, and the blanks without any."""
     scripts, runs = bundled("test_scripts"), bundled("transcripts") / "hdigits"
-    publish(
-        root, [read_test_candidate(scripts / "hdigits"), read_test_candidate(scripts / "blank")], title="Some tests"
-    )
+    tests = [read_test_candidate(scripts / name) for name in ("hdigits", "blank")]
+    publish(root, tests, settings=SiteSettings(title="Some tests"))
     publish(root, [read_transcript_candidate(runs / f"{name}.jsonl") for name in DIGITS])
     return root
+
+
+def publish_unjudged(root: Path, candidates: Sequence[Candidate]) -> None:
+    """As older versions of the harness did, whose sites must be shown safely too: whatever the records say."""
+    with lock_site(root) as writer:
+        change = plan_change(SiteDraft(FolderStore(root)), current_top(root), candidates, "2026-11-16T00:00:00Z")
+        writer.put(change.draft)
+        assert change.top is not None
+        writer.put_top(encode(change.top), None)
 
 
 def toy_script(folder: Path, *, name: str = "toy", cases: int = 20, **keys: str) -> Path:
@@ -118,13 +128,16 @@ def toy_transcript(site: Path, *, name: str = "toy", wrong: Sequence[int] = (), 
     version = index.latest
     test = {"name": name, "version": version.version, "digest": version.digest, "task": "label", "cases": version.cases}
     record = more.pop("record", {})
-    header = {"hate": "transcript", "format": 1, "test": test, "algorithm": {"name": "a", "version": "1"}} | more
+    header = {"hate": "transcript", "format": 1, "test": test, "algorithm": {"name": "a", "version": "1"}}
+    header |= {"params": {"threshold": 0.0}} | more
     lines, counts = [json.dumps(header)], dict.fromkeys(("TP", "TN", "FP", "FN", "ER"), 0)
     for n in range(version.cases or 0):
         positive, good = n % 2 == 0, n not in wrong
         outcome = ("TP" if good else "FN") if positive else ("TN" if good else "FP")
         counts[outcome] += 1
-        said = {"actual": f"x{n % 3}" if good else "?", "expect": f"{'x' if positive else 'y'}{n % 3}", "score": 1.0}
+        claim = f"{'x' if positive else 'y'}{n % 3}"
+        answer = f"x{n % 3}" if good else "?" if positive else claim
+        said = {"actual": answer, "expect": claim, "score": 1.0}
         lines.append(json.dumps({"id": f"{ids}{n}", "outcome": outcome, "positive": positive} | said | record))
     body = "\n".join(lines) + "\n"
     end = {"end": True, "tests": len(lines) - 1, **counts, "sha256": hashlib.sha256(body.encode()).hexdigest()}
@@ -139,8 +152,9 @@ def repeated(transcript: bytes, answers: int, wrong: Sequence[tuple[int, int]] =
         for answer in range(1, answers + 1):
             bad = "FN" if record["positive"] else "FP"
             outcome = bad if (place, answer) in wrong else record["outcome"]
+            said = {} if outcome != bad else {"actual": "?" if record["positive"] else record["expect"]}
             counts[outcome] += 1
-            lines.append(json.dumps(record | {"outcome": outcome, "repeat": answer}))
+            lines.append(json.dumps(record | said | {"outcome": outcome, "repeat": answer}))
     body = "\n".join(lines) + "\n"
     end = {"end": True, "tests": len(lines) - 1, **counts, "sha256": hashlib.sha256(body.encode()).hexdigest()}
     return (body + json.dumps(end) + "\n").encode()

@@ -7,7 +7,7 @@ VOID = {"meta", "link", "input", "line", "circle", "br", "hr"}
 TAGS = VOID | {
     "html", "head", "title", "body", "nav", "main", "footer", "form", "button", "a", "code", "pre", "p", "span", "div",
     "ul", "ol", "li", "dl", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6", "small", "table", "thead", "tbody", "tr",
-    "th", "td", "svg", "strong", "em", "blockquote",
+    "th", "td", "svg", "strong", "em", "blockquote", "abbr",
 }  # fmt: skip
 ATTRIBUTES = {
     "lang", "charset", "name", "content", "rel", "href", "type", "class", "action", "method", "role", "value",

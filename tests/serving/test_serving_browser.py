@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from harness.site.candidates import read_test_candidate, read_transcript_candidate
-from harness.site.publish import publish
+from harness.site.publish import SiteSettings, publish
 from tests.serving.browser import Browser, browsing
-from tests.serving.served import Served, serve_here, toy_script, toy_transcript
+from tests.serving.served import Served, publish_unjudged, serve_here, toy_script, toy_transcript
 
 PAGES = [
     "/",
@@ -69,9 +69,8 @@ def test_no_foreign_requests_and_no_scripts(browser: Browser, tmp_path: Path) ->
     text = "<script>document.title = 'owned'; alert(1)</script><img src=x onerror=\"document.title='owned'\">"
     description = f"# {text}\n\n{text}\n\n![x](http://127.0.0.1:9/track.png)\n\n[go](javascript:document.title='owned')"
     root = tmp_path / "site"
-    publish(
-        root, [read_test_candidate(toy_script(tmp_path / "toy", synopsis=text, description=description))], title=text
-    )
+    test = read_test_candidate(toy_script(tmp_path / "toy", synopsis=text, description=description))
+    publish(root, [test], settings=SiteSettings(title=text))
     for number in range(2):
         path = tmp_path / f"run{number}.jsonl"
         said: dict[str, Any] = {
@@ -80,7 +79,7 @@ def test_no_foreign_requests_and_no_scripts(browser: Browser, tmp_path: Path) ->
             "record": {"actual": text, "truth": text},
         }
         path.write_bytes(toy_transcript(root, wrong=range(number), **said))
-        publish(root, [read_transcript_candidate(path, by=text)])
+        publish_unjudged(root, [read_transcript_candidate(path, by=text)])
     browser.size(1200, 900, phone=False)
     browser.complaints.clear()
     with serve_here(root) as server:

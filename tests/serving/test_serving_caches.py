@@ -9,7 +9,7 @@ import pytest
 from harness.server.state import MemoryCache
 from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.publish import publish
-from tests.serving.served import serve_here, toy_script, toy_transcript
+from tests.serving.served import publish_unjudged, serve_here, toy_script, toy_transcript
 from tests.serving.strict_page import Page
 
 
@@ -73,7 +73,7 @@ def test_the_smallest_tests_have_pages_too(tmp_path: Path, cases: int) -> None:
             {"design": {"stratum": "s", "psu": "u"}, "record": {"stratum": "s", "psu": "u"}} if number == 2 else {}
         )
         path.write_bytes(toy_transcript(root, wrong=range(number), **grouped))  # type: ignore[arg-type]
-        publish(root, [read_transcript_candidate(path)])
+        publish_unjudged(root, [read_transcript_candidate(path)])
     with serve_here(root) as server:
         for page, codes in {
             "/tests/toy": {200},

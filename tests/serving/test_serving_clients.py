@@ -7,14 +7,15 @@ import pytest
 
 from harness.server.tokens import add_token
 from harness.site.candidates import read_test_candidate, read_transcript_candidate
-from harness.site.publish import publish
+from harness.site.publish import SiteSettings, publish
 from tests.serving.served import hate_serve, nginx, serve_here, toy_script, toy_transcript
 from tests.workshop import Done, Workshop
 
 
 def make_site(folder: Path) -> Path:
     root = folder / "site"
-    publish(root, [read_test_candidate(toy_script(folder / "far", name="far"))], title="Far away")
+    test = read_test_candidate(toy_script(folder / "far", name="far"))
+    publish(root, [test], settings=SiteSettings(title="Far away"))
     for name, wrong in {"alpha": [1], "beta": range(0, 20, 2), "gamma": [0, 1, 2, 3]}.items():
         path = folder / f"{name}.jsonl"
         path.write_bytes(toy_transcript(root, name="far", wrong=list(wrong), algorithm={"name": name}))

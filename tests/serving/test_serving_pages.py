@@ -14,8 +14,8 @@ from harness.analysis.run_rates import rate_of_transcript
 from harness.bundled import bundled
 from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.layout import file_path
-from harness.site.publish import publish
-from tests.serving.served import DIGITS, Served, repeated, serve_here, toy_script, toy_transcript
+from harness.site.publish import SiteSettings, publish
+from tests.serving.served import DIGITS, Served, publish_unjudged, repeated, serve_here, toy_script, toy_transcript
 from tests.serving.strict_page import Page
 from tests.workshop import Workshop
 
@@ -68,7 +68,7 @@ def toy_site(tmp_path: Path) -> Path:
 def add(root: Path, folder: Path, name: str, by: str = "", **more: Any) -> None:
     path = folder / f"{name}.jsonl"
     path.write_bytes(toy_transcript(root, **more))
-    publish(root, [read_transcript_candidate(path, by=by)])
+    publish_unjudged(root, [read_transcript_candidate(path, by=by)])
 
 
 def page(server: Served, path: str, status: int = 200) -> Page:
@@ -254,7 +254,7 @@ def test_foreign_text_is_escaped(tmp_path: Path) -> None:
     root = tmp_path / "site"
     all_of_it = " ".join(HOSTILE)
     script = toy_script(tmp_path / "toy", synopsis=all_of_it, description=MARKDOWN, license=all_of_it)
-    publish(root, [read_test_candidate(script)], title=HOSTILE[0])
+    publish(root, [read_test_candidate(script)], settings=SiteSettings(title=HOSTILE[0]))
     for number, text in enumerate(HOSTILE):
         add(root, tmp_path, f"run{number}", by=text, wrong=range(number), algorithm={"name": text, "version": text},
             params={text: text}, platform=text, started=text, record={"actual": text, "truth": text, "stratum": text},
@@ -307,7 +307,7 @@ def test_no_matrix_for_too_many_classes(toy_site: Path, tmp_path: Path) -> None:
     del end["sha256"]
     path = tmp_path / "classes.jsonl"
     path.write_bytes(body + json.dumps(end).encode() + b"\n")
-    publish(toy_site, [read_transcript_candidate(path)])
+    publish_unjudged(toy_site, [read_transcript_candidate(path)])
     with serve_here(toy_site) as server:
         assert "mistaken for which" not in page(server, "/transcripts/toy/classes").text
         assert "mistaken for which" in page(server, "/transcripts/toy/good").text

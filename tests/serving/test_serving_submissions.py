@@ -17,13 +17,16 @@ from pathlib import Path
 import pytest
 import requests
 
+from harness.errors import UsageError
+from harness.server.app import ServeOptions, make_server
 from harness.server.submit import SubmissionLimits
 from harness.server.tokens import add_token, remove_token
 from harness.site.candidates import read_test_candidate
 from harness.site.layout import TOP, TranscriptEntry
-from harness.site.publish import publish
+from harness.site.publish import SiteSettings, publish
+from harness.site.root import RootChange
+from harness.site.signing import check_signature, new_key
 from harness.site.sites import FolderStore, open_folder
-from harness.site.trust import check_signature, new_key
 from tests.serving.served import (
     Served,
     hate_serve,
@@ -136,14 +139,14 @@ def test_without_tokens_nothing_is_accepted(token_site: TokenSite, served: Serve
 
 
 def changed(data: bytes, change: Callable[[dict[str, object]], object], line: int = 0) -> bytes:
-    """The transcript with a changed line; without the digest, as other tools write it."""
+    """The transcript with a changed line, and a digest of what it has become."""
     lines = data.splitlines()
     found = json.loads(lines[line])
     change(found)
     lines[line] = json.dumps(found).encode()
-    end = json.loads(lines[-1])
-    end.pop("sha256", None)
-    return b"\n".join([*lines[:-1], json.dumps(end).encode()]) + b"\n"
+    body = b"".join(line + b"\n" for line in lines[:-1])
+    end = json.loads(lines[-1]) | {"sha256": hashlib.sha256(body).hexdigest()}
+    return body + json.dumps(end).encode() + b"\n"
 
 
 def of_test(**keys: object) -> Callable[[bytes], bytes]:
@@ -162,7 +165,7 @@ BAD: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "another digest": (of_test(digest="1:" + "0" * 64), "digest"),
     "an unknown version": (of_test(version="2.0"), "sent to toy@1.0"),
     "an unknown test": (of_test(name="other"), "sent to toy@1.0"),
-    "too few cases": (lambda data: fewer(data), "a complete run of toy 1.0 has 20"),
+    "too few cases": (lambda data: fewer(data), "1 case has no record, such as 'c19'"),
     "with a limit": (lambda data: changed(data, lambda header: header.update(limit=20)), "--limit"),
     "a case twice": (lambda data: changed(data, lambda one: one.update(id="c0"), 2), "'c0' appears twice"),
     "a case of another test": (lambda data: data_of(data, id="z9"), "the test has no case 'z9'"),
@@ -172,7 +175,8 @@ BAD: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "many columns": (lambda data: changed(data, many_columns, 2), "more than 200 columns"),
     "deep": (lambda data: changed(data, lambda one: one.update(id="c0"), 2).replace(b'"c0"', b"[" * 5000, 1), ""),
     "a long line": (lambda data: changed(data, lambda one: one.update(message="x" * 300_000), 2), "a line of more"),
-    "a bomb": (lambda data: gzip.compress(data + b" \n" * 2_000_000), "when unpacked"),
+    "a bomb": (lambda data: gzip.compress(data[:-1] + b" " * 200_000 + (b"\n" + b" " * 200_000) * 9), "when unpacked"),
+    "zipped newlines": (lambda data: gzip.compress(data + b" \n" * 400_000), "more lines than records"),
     "torn gzip": (lambda data: gzip.compress(data)[:-20], "ends early"),
 }  # fmt: skip
 
@@ -190,7 +194,7 @@ def many_columns(record: dict[str, object]) -> None:
 
 def fewer(data: bytes) -> bytes:
     lines = changed(data, lambda end: end.update(tests=19, TN=9), -1).splitlines()
-    return b"\n".join([*lines[:-2], lines[-1]]) + b"\n"
+    return changed(b"\n".join([*lines[:-2], lines[-1]]) + b"\n", lambda header: None)
 
 
 @pytest.mark.parametrize("kind", BAD)
@@ -269,7 +273,8 @@ def test_submissions_per_hour_are_limited(token_site: TokenSite) -> None:
         assert [answer.status_code for answer in answers] == [201, 201, 429]
         assert 0 < int(answers[2].headers["Retry-After"]) <= 1800
         ben = add_token(token_site.tokens, "ben")
-        assert server.put("/transcripts/toy@1.0/b", data, ben).status_code == 201
+        other = toy_transcript(token_site.root, wrong=[1])
+        assert server.put("/transcripts/toy@1.0/b", other, ben).status_code == 201
 
 
 def test_guessing_tokens_is_slowed_down(token_site: TokenSite, server: Served) -> None:
@@ -361,6 +366,21 @@ def test_a_signed_site_stays_signed(token_site: TokenSite, tmp_path: Path) -> No
     check_signature(top, folder.signature(hashlib.sha256(top).hexdigest()), signer.key, "site")
 
 
+def test_a_server_signs_with_any_key_that_the_root_key_allows(token_site: TokenSite, tmp_path: Path) -> None:
+    root, first, second = (new_key(tmp_path / f"{name}.pem") for name in ("root", "first", "second"))
+    allowed = RootChange(root, allow=[first.key, second.key])
+    publish(token_site.root, [], signer=first, settings=SiteSettings(root=allowed))
+    with serve_here(token_site.root, tokens=token_site.tokens, key=tmp_path / "second.pem") as server:
+        assert server.put(PLACE, toy_transcript(token_site.root), token_site.anna).status_code == 201
+    folder = FolderStore(token_site.root)
+    data, top = folder.read_top()
+    assert top.key == second.key
+    check_signature(data, folder.signature(hashlib.sha256(data).hexdigest()), second.key, "site")
+    publish(token_site.root, [], signer=first, settings=SiteSettings(root=RootChange(root, revoke=[second.key])))
+    with pytest.raises(UsageError, match="give the same key with --key"):
+        make_server(ServeOptions(token_site.root, tokens=token_site.tokens, key=tmp_path / "second.pem"))
+
+
 def test_a_site_that_cannot_be_served_is_one_line(shop: Workshop) -> None:
     published_site(shop.folder / "site")
     signer = shop.folder / "key.pem"
@@ -374,6 +394,8 @@ def test_a_site_that_cannot_be_served_is_one_line(shop: Workshop) -> None:
             (["site", "--tokens", "t.json", "--key", str(signer)], "is not signed"),
             (["site", "--port", port], "Address already in use"),
             (["site", "--host", "192.0.2.1"], "--host 192.0.2.1"),
+            (["site", "--proxy", "nginx"], "--proxy 'nginx'"),
+            (["site", "--private", "site/truth"], "inside the site's folder"),
         ):
             done = shop.call("serve", *words)
             assert (done.status, done.err.count("\n")) == (2, 1), done.err

@@ -13,7 +13,7 @@ from harness.site.cache import cache_folder
 from harness.site.candidates import read_candidates
 from harness.site.config import config_path
 from harness.site.layout import file_path
-from harness.site.publish import publish
+from harness.site.publish import SiteSettings, publish
 from tests.site.published_site import interrupted, make_site, put_top, run_transcript, served, tiny
 from tests.site.serving import Handler, Server, body, in_turn, redirect
 from tests.workshop import Workshop, command
@@ -216,7 +216,7 @@ def test_a_script_on_any_web_server(client: Workshop, tmp_path: Path) -> None:
 
 def test_mirrors_provide_what_the_site_lacks(client: Workshop, server: Server, root: Path) -> None:
     with served(root) as mirror:
-        publish(root, [], mirrors=[mirror.url("")])
+        publish(root, [], settings=SiteSettings(mirrors=[mirror.url("")]))
         data = content_path(root, b"x3")
         server.pages[f"/{file_path(data.name)}"] = body(b"?3")
         assert run_tiny(client)["TP"] == 6

@@ -49,11 +49,11 @@ def test_the_table_fits_a_terminal(shop: Workshop, monkeypatch: pytest.MonkeyPat
     assert max(map(width, lines)) <= 80
     rows = [" ".join(line.split()) for line in lines if " toy " in line]
     assert rows == [
-        "8 min toy mine 4 incomplete 1.0000 mine-4.jsonl.gz",
-        "16 min toy mine without fold 1 1.0000 mine-fold-1.jsonl",
-        "33 min toy mine 2 of 6 1.0000 mine-3.jsonl",
-        "50 min toy mine bits=2 6 0.5000 mine-2.jsonl",
-        "66 min toy mine 6 1.0000 mine.jsonl",
+        "8 min toy mine 4 incomplete 1.0000 toy/mine-4.jsonl.gz",
+        "16 min toy mine without fold 1 1.0000 toy/mine-fold-1.jsonl",
+        "33 min toy mine 2 of 6 1.0000 toy/mine-3.jsonl",
+        "50 min toy mine bits=2 6 0.5000 toy/mine-2.jsonl",
+        "66 min toy mine 6 1.0000 toy/mine.jsonl",
     ]
     assert any(line.endswith(" hdigits/wisard") for line in lines)
 

@@ -12,7 +12,6 @@ from harness.analysis.decisions import pool_answers, read_answers, write_decided
 from harness.analysis.lead import Candidate
 from harness.engine.header import run_header
 from harness.engine.plan import Plan
-from harness.engine.run import make_judge
 from harness.errors import TranscriptError
 from harness.interface.load import load_interface
 from harness.model import Case, Counts, ErrorKind, Question, Reply, Trial
@@ -74,7 +73,7 @@ def answered(draw: st.DrawFn, task: str) -> list[tuple[Case, Reply]]:
 
 
 def trials(plan: Plan, replies: list[tuple[Case, Reply]], params: dict[str, Any]) -> list[Trial]:
-    judge = make_judge(plan.cases, params, repeated=False)
+    judge = plan.cases.judge(params, repeated=False)
     return [judge.trial(case, reply) for case, reply in replies]
 
 

@@ -37,7 +37,7 @@ def sample(**more: object) -> str:
     [
         (b"", "an empty file"),
         (b"\x89PNG\r\n\x1a\n\0\0", "not recognised"),
-        (b"\x1f\x8b\x08\0\0\0\0\0", "not recognised"),
+        (b"\x1f\x8b\x08\0\0\0\0\0", "the compressed data ends early; compress it again"),
         (b"hello", "not recognised"),
         (b"{", "not JSON"),
         (b"[1, 2]", "not as expected"),

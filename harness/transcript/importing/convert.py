@@ -9,15 +9,18 @@ from pathlib import Path
 from msgspec import UNSET, structs
 
 from harness.errors import ForeignError, OutputError, UsageError
+from harness.files.conditions import number
 from harness.files.digest import digest_without_script
 from harness.files.mistakes import Mistakes
-from harness.model import Trial
+from harness.model import MOST_COLUMNS, Trial
 from harness.tasks import find_task, plugin_of
+from harness.tasks.label import LABEL
 from harness.tasks.score import SCORE
 from harness.transcript.format import AlgorithmInfo, Header, InterfaceInfo, TestInfo, new_header
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions
 from harness.transcript.importing.file import as_text, look_up
 from harness.transcript.importing.metrics import KeptValues, SuccessRule, find_success_rule
+from harness.transcript.importing.predictions import CORRECT
 from harness.transcript.importing.records import ImportedDesign, RecordMaker
 from harness.transcript.write import TranscriptWriter
 
@@ -34,6 +37,7 @@ class ImportedTranscript:
 def convert(imported: ImportedRun, options: ImportOptions) -> ImportedTranscript:
     """Check everything, then decide every outcome; a ForeignError says what is wrong."""
     results = _with_ids(imported, options.columns.id)
+    _check_width(imported)
     _check(imported, results, partial=options.partial)
     rule = find_success_rule(imported, options)
     values = KeptValues.of(imported, options, rule)
@@ -45,9 +49,35 @@ def convert(imported: ImportedRun, options: ImportOptions) -> ImportedTranscript
     if task is not None and not task.records_expect:
         trials = [structs.replace(trial, expect=UNSET) for trial in trials]
     missing = f"incomplete: {imported.missing}" if imported.missing else ""
-    notes = [note for note in (*imported.notes, missing, rule.note) if note]
+    notes = [note for note in (*imported.notes, missing, rule.note, _numbers_note(imported)) if note]
     header = transcript_header(replace(imported, results=ordered), options, rule, design, repeats)
     return ImportedTranscript(header, trials, notes)
+
+
+def _check_width(imported: ImportedRun) -> None:
+    """Each column becomes an array in memory, even if every record has one of its own."""
+    names: set[str] = set()
+    for result in imported.results:
+        if not result.columns.keys() <= names:
+            names |= result.columns.keys()
+            if len(names) > MOST_COLUMNS:
+                raise ForeignError(f"{result.place}: more than {MOST_COLUMNS:,} columns; leave some out")
+
+
+def _numbers_note(imported: ImportedRun) -> str:
+    """Measured numbers that are compared as labels: a near miss is as wrong as any other."""
+    if imported.verdict != CORRECT or imported.task != LABEL.name:
+        return ""
+    first = imported.results[:1000]  # enough to tell
+    texts = [text for result in first for text in (result.expect, as_text(result.actual)) if text]
+    found = [number(text) for text in texts]
+    fractions = [text for text, value in zip(texts, found, strict=True) if value is not None and value != int(value)]
+    if None in found or not fractions:
+        return ""
+    return (
+        f"the answers are numbers, such as {fractions[0]}, and compared as labels: any other number is wrong; "
+        "for numbers that are near enough, make a column of marks and name it with --success"
+    )
 
 
 def _with_ids(imported: ImportedRun, column: str | None) -> Sequence[ImportedAnswer]:
@@ -73,7 +103,8 @@ def _check(imported: ImportedRun, results: Sequence[ImportedAnswer], *, partial:
         if not result.id:
             mistakes.add("no id; every case needs one", place=place)
         elif (result.id, result.repeat) in seen:
-            mistakes.add(f"id '{result.id}' appears twice; ids must differ, or --repeat names a column", place=place)
+            text = "give each case an id of its own, or name the column that numbers repeated answers: --repeat COLUMN"
+            mistakes.add(f"id '{result.id}' appears twice; {text}", place=place)
         elif cases.setdefault(result.id, result).expect != result.expect:
             mistakes.add(f"id '{result.id}' has a different ground truth than before", place=place)
         seen[result.id, result.repeat] = result

@@ -1,7 +1,10 @@
 """A file of another tool: limited in size, decoded tolerantly, flattened into columns."""
 
+import atexit
 import json
 import math
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from harness.errors import ForeignError
+from harness.files.gunzip import DECOMPRESSED_BLOCK, MAGIC, BadGzip, gunzip
 from harness.model import plain_text
 from harness.params import nearest
 
@@ -36,25 +40,26 @@ class ForeignFile:
 
     @property
     def stem(self) -> str:
-        """The file's name without its last suffix."""
-        return self.path.stem
+        """The file's name without its last suffix, and without .gz before that."""
+        return Path(self.path.name.removesuffix(".gz")).stem
+
+    @cached_property
+    def content(self) -> Path:
+        """Where the content can be read: the file itself or, of a gzipped one, an unpacked copy."""
+        return _unpacked(self.path) if _first_bytes(self.path).startswith(MAGIC) else self.path
 
     @cached_property
     def start(self) -> bytes:
         """Enough of the content to distinguish archives from text."""
-        try:
-            with self.path.open("rb") as file:
-                return file.read(4096)
-        except OSError as error:
-            raise ForeignError(f"{self.name}: {error.strerror}") from None
+        return _first_bytes(self.content)
 
     @cached_property
     def data(self) -> bytes:
         """The whole content."""
         try:
-            if self.path.stat().st_size > LARGEST_FILE:
+            if self.content.stat().st_size > LARGEST_FILE:
                 raise ForeignError(f"{self.name}: larger than {LARGEST_FILE >> 30} GiB; split it")
-            return self.path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+            return self.content.read_bytes().removeprefix(b"\xef\xbb\xbf")
         except OSError as error:
             raise ForeignError(f"{self.name}: {error.strerror}") from None
 
@@ -95,6 +100,32 @@ class ForeignFile:
         for number, line in enumerate(self.data.split(b"\n"), 1):
             if line.strip():
                 yield number, decode(line, dict[str, Any], f"{self.name}:{number}")
+
+
+def _first_bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(4096)
+    except OSError as error:
+        raise ForeignError(f"{path}: {error.strerror}") from None
+
+
+def _unpacked(path: Path) -> Path:
+    """The content of a gzipped file in a temporary folder, which is removed when the program ends."""
+    folder = Path(tempfile.mkdtemp(prefix="hate-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    copy, size = folder / (path.name.removesuffix(".gz") or "content"), 0
+    try:
+        with path.open("rb") as packed, copy.open("wb") as file:
+            for block in gunzip(iter(lambda: packed.read(DECOMPRESSED_BLOCK), b"")):
+                size += file.write(block)
+                if size > LARGEST_FILE:
+                    raise ForeignError(f"{path}: unpacks to more than {LARGEST_FILE >> 30} GiB; split it")
+    except BadGzip as error:
+        raise ForeignError(f"{path}: {error}; compress it again") from None
+    except OSError as error:
+        raise ForeignError(f"{path}: {error.strerror}") from None
+    return copy
 
 
 def decode(data: bytes, kind: type[T], place: str) -> T:

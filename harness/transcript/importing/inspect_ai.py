@@ -212,7 +212,7 @@ def read_json(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]
 
 def read_archive(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
     """A log that is a zip: header.json, samples/ID_epoch_N.json."""
-    with _Archive(source.path) as archive:
+    with _Archive(source.content) as archive:
         if "header.json" in archive:
             log = decode(archive.read("header.json"), _Log, f"{source.name}: header.json")
         elif "_journal/start.json" in archive:

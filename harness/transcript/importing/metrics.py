@@ -43,6 +43,9 @@ def find_success_rule(imported: ImportedRun, options: ImportOptions) -> SuccessR
         return _only_binary(imported.source, judged, names, options)
     metric = names[0] if metric is None else metric
     at = options.success_at if imported.graded else None
+    if all(result.marks.get(metric) is None for result in judged):
+        text = f"'{metric}' is empty in every answer, so nothing says what was right"
+        raise ForeignError(f"{imported.source}: {text}; name another with --success or --metric")
     _check_marks(judged, names, metric, at)
     return SuccessRule(metric, at)
 

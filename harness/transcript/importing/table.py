@@ -47,7 +47,7 @@ def read_delimited(source: ForeignFile, options: ImportOptions) -> list[Imported
     line = source.start.split(b"\n")[0]
     delimiter = max(_DELIMITERS, key=lambda mark: line.count(mark.encode()))
     try:
-        rows = _rows(source, Delimited(source.path, delimiter))
+        rows = _rows(source, Delimited(source.content, delimiter))
     except ScriptError as error:
         raise ForeignError(str(error)) from None
     return [_table(source, rows, options)]
@@ -89,9 +89,9 @@ def _table(source: ForeignFile, rows: _Rows, options: ImportOptions) -> Imported
     _check_columns(source, rows, [fields.actual, fields.score, *values])
     reader = _RowReader(source, fields, options, values)
     results = list(reader.results(rows))
-    notes = (
-        [] if fields.id is not None else ["no column of ids, so rows are matched by their number; name one with --id"]
-    )
+    notes = [_empty_note(rows, name) for name in (fields.actual, fields.score) if name is not None]
+    if fields.id is None:
+        notes.append("no column of ids, so rows are matched by their number; name one with --id")
     imported = ImportedRun(source.name, UNNAMED, source.stem, results, tool="a table", keyed=True, notes=notes)
     if fields.success is None and fields.positive is None and fields.expect is not None:
         return Predictions(imported, options, probabilities(header)).judged()
@@ -100,6 +100,12 @@ def _table(source: ForeignFile, rows: _Rows, options: ImportOptions) -> Imported
 
 def _is_column(rows: _Rows, name: str) -> bool:
     return any(find(row, name) is not NOWHERE for _, row in rows)
+
+
+def _empty_note(rows: _Rows, name: str) -> str:
+    if any(find(row, name) not in (None, "", NOWHERE) for _, row in rows):
+        return ""
+    return f"column '{name}' is empty in every row, so no answer counts as accepted; is it the right column?"
 
 
 def _check_columns(source: ForeignFile, rows: _Rows, names: Sequence[str | None]) -> None:

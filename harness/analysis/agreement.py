@@ -1,0 +1,55 @@
+"""Whether runs agree about their cases: what a case claims, and how it was sampled, is no run's own."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.errors import TranscriptError
+from harness.stats.arrays import IntArray
+from harness.transcript.columns import Coded, Columns
+
+if TYPE_CHECKING:
+    from harness.analysis.align import Run
+
+FACTS = ("positive", "expect", "stratum", "psu")
+
+
+def check_agreement(runs: Sequence["Run"], orders: Sequence[IntArray]) -> None:
+    """A TranscriptError if two runs say different things about a case; `orders` are where the cases are in each.
+
+    A run that does not say is not contradicted.
+    """
+    for run, order in zip(runs[1:], orders[1:], strict=True):
+        for name in FACTS:
+            ours, theirs = (_fact(each.columns, name) for each in (runs[0], run))
+            place = _first_difference(ours, orders[0], theirs, order)
+            if place is not None:
+                at = orders[0][place]
+                who, case = f"{runs[0].source} and {run.source}", runs[0].columns.ids[at]
+                values = f"'{ours.labels[ours.codes[at]]}' and '{theirs.labels[theirs.codes[order[place]]]}'"
+                raise TranscriptError(
+                    f"{who} disagree on {name} of case '{case}': {values}; "
+                    "they are not of the same test, or one was changed (`hate check` shows where)"
+                )
+
+
+def _fact(columns: Columns, name: str) -> Coded:
+    if name == "positive":
+        return Coded(columns.positive.astype(np.int32), ("false", "true"))
+    found: Coded = getattr(columns, name)
+    return found
+
+
+def _first_difference(ours: Coded, order: IntArray, theirs: Coded, other: IntArray) -> int | None:
+    """The first place at which both have a value, and not the same."""
+    mine, codes = ours.codes[order], theirs.codes[other]
+    # Runs of one test nearly always have the same values in the same order.
+    if np.array_equal(mine, codes) and list(ours.labels) == list(theirs.labels):
+        return None
+    code_of = {label: code for code, label in enumerate(ours.labels)}
+    # Labels that the first run does not have get a code that none has; the last entry is for records without one.
+    table = np.array([*(code_of.get(label, -2) for label in theirs.labels), -1], dtype=np.int64)
+    said = table[codes]
+    differing = np.flatnonzero((mine != said) & (mine != -1) & (said != -1))
+    return int(differing[0]) if differing.size else None

@@ -1,0 +1,114 @@
+"""What was run, for the header of a transcript: the commit, the versions of libraries, the CPU, the isolation."""
+
+import functools
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+
+from harness.interface.contract import Interface
+from harness.interface.imports import ImportedFiles
+from harness.transcript.format import GitInfo, InterfaceInfo
+
+# Several headers are made for one run; what they say is looked up once in so many seconds.
+REMEMBERED_SECONDS = 5.0
+GIT_SECONDS = 2.0
+LONGEST_CPU = 200
+# Libraries whose packages are called otherwise.
+PACKAGES = {
+    "PIL": "Pillow", "bs4": "beautifulsoup4", "cv2": "opencv-python", "dateutil": "python-dateutil",
+    "skimage": "scikit-image", "sklearn": "scikit-learn", "yaml": "PyYAML",
+}  # fmt: skip
+
+
+def interface_info(interface: Interface) -> InterfaceInfo:
+    """How the algorithm is called, its digest, and what that covers."""
+    imports = _imports(interface)
+    neighbours = list(imports.neighbours) if imports is not None else []
+    return InterfaceInfo(interface.kind, interface.sha256, neighbours or UNSET)
+
+
+def provenance(interface: Interface) -> dict[str, Any]:
+    """The other keys of a header that say what was run."""
+    imports = _imports(interface)
+    moment = int(time.monotonic() / REMEMBERED_SECONDS)
+    return {
+        "isolation": "none" if getattr(interface, "imported", False) else "process",
+        "git": _git(_folder(interface), () if imports is None else (imports.path.name, *imports.neighbours), moment),
+        "cpu": _cpu() or UNSET,
+        "versions": _versions(("numpy", *(() if imports is None else imports.libraries))) or UNSET,
+    }
+
+
+def _imports(interface: Interface) -> ImportedFiles | None:
+    found = getattr(interface, "imports", None)
+    return found if isinstance(found, ImportedFiles) else None
+
+
+def _folder(interface: Interface) -> Path | None:
+    """The folder of an interface's files; None for a service, or for code without a file."""
+    imports = _imports(interface)
+    if imports is not None:
+        return imports.path.absolute().parent
+    folder = getattr(interface, "folder", None)
+    path = getattr(interface, "path", None)
+    found = folder if isinstance(folder, Path) else path.parent if isinstance(path, Path) and path.is_file() else None
+    return None if found is None else found.absolute()
+
+
+@functools.lru_cache(maxsize=8)
+def _git(folder: Path | None, files: Sequence[str], moment: int) -> GitInfo | UnsetType:
+    """The commit of a folder, and whether the files differ from it; nothing is started where there is no `.git`."""
+    if folder is None or not any((place / ".git").exists() for place in (folder, *folder.parents)):
+        return UNSET
+    program = shutil.which("git")
+    if program is None:
+        return UNSET
+    # A folder of an interface has other files, such as transcripts: only what was run is to be unchanged.
+    shown = (
+        ["--untracked-files=all", "--ignored=matching", "--", *files] if files else ["--untracked-files=no", "--", "."]
+    )
+    # A repository may name a program as its file monitor; the user did not ask for that one to run.
+    argv = [program, "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", str(folder), "status", "--porcelain=v2"]
+    try:
+        done = subprocess.run([*argv, "--branch", *shown], capture_output=True, timeout=GIT_SECONDS, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return UNSET
+    lines = done.stdout.decode(errors="replace").splitlines()
+    commit = next((line.split()[2] for line in lines if line.startswith("# branch.oid ")), "")
+    if not commit.isalnum():  # (initial): nothing has been committed
+        return UNSET
+    return GitInfo(commit, dirty=any(not line.startswith("#") for line in lines))
+
+
+@functools.cache
+def _cpu() -> str:
+    """The model of the CPU, if the system says."""
+    try:
+        with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
+            named = (line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+            return next(named, "")[:LONGEST_CPU]
+    except OSError:
+        return ""
+
+
+@functools.cache
+def _versions(modules: Sequence[str]) -> dict[str, str]:
+    """The versions of libraries by the names that they are imported by; the harness has its own key."""
+    import importlib.metadata
+
+    found: dict[str, str] = {}
+    for name in modules:
+        try:
+            found[name] = importlib.metadata.version(PACKAGES.get(name, name))
+        except (importlib.metadata.PackageNotFoundError, ValueError):
+            own = getattr(sys.modules.get(name), "__version__", None)
+            if isinstance(own, str):
+                found[name] = own
+    found.pop("harness", None)
+    return found

@@ -1,0 +1,204 @@
+"""No program outlives its run: strays are found at the end, and a guardian ends everything if we are killed ourselves.
+
+A program leads a process group, which is killed when its leader has ended. A child may leave the group, so programs
+also carry a mark in their environment, and on Linux this process adopts what their ends leave behind. The guardian is
+a small shell that reads from a pipe which programs have started and ended. When the pipe ends before they did, we were
+killed, and it kills them.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+MARK = "HATE_RUN"
+# How often to look for strays; each look also finds what the last ones started in the meantime.
+MOST_LOOKS = 20
+# From <sys/prctl.h>.
+_SET_SUBREAPER, _GET_SUBREAPER = 36, 37
+
+# Lines are "+ PID" and "- PID"; `$1` is the mark.
+_GUARDIAN = r"""
+trap '' HUP INT TERM
+live=' '
+while read -r sign pid; do
+  case $sign in
+    +) live="$live$pid " ;;
+    *) case $live in *" $pid "*) live="${live%%" $pid "*} ${live#*" $pid "}" ;; esac ;;
+  esac
+done
+for pid in $live; do kill -KILL "-$pid" 2>/dev/null; done
+for look in 1 2 3 4 5; do
+  found=$(grep -lsF -- "$1" /proc/[0-9]*/environ)
+  [ -n "$found" ] || exit
+  for file in $found; do pid=${file#/proc/}; kill -KILL "${pid%/environ}" 2>/dev/null; done
+done
+"""
+
+
+class Supervision:
+    """The programs of a run, or of several at the same time."""
+
+    def __init__(self) -> None:
+        # Something that no other process has in its environment.
+        self.mark = os.urandom(16).hex()
+        self._guardian: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._before: set[int] | None = None
+        self._subreaper = False
+
+    def environment(self) -> dict[str, str]:
+        """The environment of a program; the guardian is started before the first of them."""
+        with self._lock:
+            if self._guardian is None:
+                self._before = _children()
+                self._subreaper = _become_subreaper()
+                self._guardian = _start_guardian(self.mark)
+        return {**os.environ, MARK: self.mark}
+
+    def note(self, sign: str, pid: int) -> None:
+        """Tell the guardian that a program has started (+) or ended (-)."""
+        guardian = self._guardian
+        if guardian is not None and guardian.stdin is not None:
+            with contextlib.suppress(OSError, ValueError):
+                os.write(guardian.stdin.fileno(), f"{sign} {pid}\n".encode())
+
+    def end(self) -> None:
+        """Kill what is left, and dismiss the guardian."""
+        guardian = self._guardian
+        if guardian is None:
+            return
+        self._kill_strays()
+        if self._subreaper:
+            _set_subreaper(on=False)
+        if guardian.stdin is not None:
+            guardian.stdin.close()
+        guardian.kill()
+        guardian.wait()
+        self._guardian = None
+
+    def _kill_strays(self) -> None:
+        for _ in range(MOST_LOOKS):
+            found = _marked(self.mark) | self._adopted()
+            for pid in found:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            _reap(found)
+            if not found:
+                return
+            time.sleep(0.001)
+
+    def _adopted(self) -> set[int]:
+        """Children that we did not start: programs of this run left them to us. They are in sessions of their own."""
+        if not self._subreaper or self._before is None:
+            return set()
+        guardian = {self._guardian.pid} if self._guardian is not None else set()
+        return {pid for pid in _children() - self._before - guardian if _session(pid) not in (0, os.getsid(0))}
+
+
+class _Shared:
+    """Runs at the same time, in several threads, share their supervision: its end must not end another's programs."""
+
+    def __init__(self) -> None:
+        self.supervision: Supervision | None = None
+        self._users = 0
+        self._lock = threading.Lock()
+
+    def join(self) -> None:
+        with self._lock:
+            self._users += 1
+            self.supervision = self.supervision or Supervision()
+
+    def leave(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users or self.supervision is None:
+                return
+            ended, self.supervision = self.supervision, None
+        ended.end()
+
+
+_shared = _Shared()
+
+
+def current() -> Supervision | None:
+    """The supervision that programs are started under, if there is one."""
+    return _shared.supervision
+
+
+@contextlib.contextmanager
+def supervised() -> Iterator[None]:
+    """Within it, programs may be started; at its end, nothing is left of them. Costs nothing if none is started."""
+    _shared.join()
+    try:
+        yield
+    finally:
+        _shared.leave()
+
+
+def _start_guardian(mark: str) -> subprocess.Popen[bytes] | None:
+    try:
+        return subprocess.Popen(
+            ["/bin/sh", "-c", _GUARDIAN, "hate-guardian", mark],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, bufsize=0,
+            start_new_session=True, cwd="/", env={"PATH": os.environ.get("PATH", os.defpath)},
+        )  # fmt: skip
+    except OSError:  # no shell: the ends that we see are still cleaned up after
+        return None
+
+
+def _marked(mark: str) -> set[int]:
+    """Processes with the mark in their environment, as far as the system shows it."""
+    found, needle = set(), f"{MARK}={mark}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if needle in (folder / "environ").read_bytes():
+                found.add(int(folder.name))
+    return found
+
+
+def _children() -> set[int]:
+    """Our own children; empty where the system does not list them."""
+    found: set[int] = set()
+    for path in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(OSError, ValueError):
+            found |= {int(word) for word in path.read_text().split()}
+    return found
+
+
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return 0
+
+
+def _reap(pids: set[int]) -> None:
+    """Take the exit status of adopted children; the others are not ours to wait for."""
+    for pid in pids & _children():
+        with contextlib.suppress(OSError):
+            os.waitpid(pid, 0)
+
+
+def _become_subreaper() -> bool:
+    """Adopt the orphans among our descendants; False if the system cannot, or somebody wants it already."""
+    if not sys.platform.startswith("linux"):
+        return False
+    import ctypes  # only runs that start programs pay for it
+
+    value = ctypes.c_int(1)
+    with contextlib.suppress(OSError, AttributeError):
+        if ctypes.CDLL(None).prctl(_GET_SUBREAPER, ctypes.byref(value), 0, 0, 0) == 0 and value.value == 0:
+            return _set_subreaper(on=True)
+    return False
+
+
+def _set_subreaper(*, on: bool) -> bool:
+    import ctypes
+
+    return bool(ctypes.CDLL(None).prctl(_SET_SUBREAPER, int(on), 0, 0, 0) == 0)

@@ -1,0 +1,249 @@
+"""The board of a blind test: answers are judged here, and a better score is shown only if it is significantly better.
+
+The rule is that of the Ladder (A. Blum and M. Hardt, The Ladder: a reliable leaderboard for machine learning
+competitions, ICML 2015): a submission is compared with the best that is shown for the same name; unless it is
+significantly better, the board repeats what it showed before, so that nothing can be learned by trying. The test is the
+paired one of `hate compare`, by the design of the test. The n-th comparison of a name is made at the level
+0.05 / (n (n + 1)). These levels add up to 0.05, so that with 95 % probability no number of tries ever moves the board
+by chance.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from filelock import FileLock
+
+from harness.analysis.align import Run
+from harness.analysis.compare import CompareRequest, compare_runs
+from harness.errors import DataError, HateError, TranscriptError
+from harness.files.digest import file_sha256
+from harness.model import Counts
+from harness.options import DesignOptions
+from harness.site.audit_header import decision_params
+from harness.site.blind import BlindAnswers, HiddenTest, find_hidden, read_answers
+from harness.site.candidates import TranscriptCandidate
+from harness.site.changes import NameTaken, PublishStatus, name_owner
+from harness.site.header_facts import header_design, header_test
+from harness.site.judging import cases_here
+from harness.site.layout import Ref
+from harness.site.publish import publish
+from harness.site.published import SiteTest
+from harness.site.signing import Signer
+from harness.tasks.judge import judged_trial
+from harness.transcript.columns import read_columns
+from harness.transcript.format import End, Header
+from harness.transcript.write import TranscriptWriter
+
+LEVEL = 0.05
+SHOWN = "shown"
+SUBMISSIONS = "submissions.jsonl"
+
+
+class BoardEntry(msgspec.Struct, frozen=True):
+    """A submission, as the site remembers it."""
+
+    by: str
+    name: str
+    # Of the answers; and of the file that is published, if it is shown.
+    answers: str
+    shown: str = ""
+    successes: int = 0
+    tests: int = 0
+
+    @property
+    def rate(self) -> float:
+        """What the board shows."""
+        return self.successes / self.tests if self.tests else 0.0
+
+
+@dataclass(frozen=True)
+class BlindSubmission:
+    """What is handed in, by whom, under which name."""
+
+    path: Path
+    name: str
+    by: str
+
+
+@dataclass(frozen=True)
+class BoardReply:
+    """What a submitter is told."""
+
+    status: PublishStatus | None
+    text: str
+
+
+def level_of(comparison: int) -> float:
+    """The level of significance of a name's n-th comparison."""
+    return LEVEL / (comparison * (comparison + 1))
+
+
+def shown_path(private: Path, sha256: str) -> Path:
+    """The judged run behind a file that is published; only the server reads it."""
+    return private / SHOWN / f"{sha256}.jsonl"
+
+
+@dataclass(frozen=True)
+class Board:
+    """The blind tests of a site."""
+
+    root: Path
+    private: Path
+    signer: Signer | None = None
+
+    def submit(self, test: SiteTest, given: BlindSubmission, charge: Callable[[], None] | None = None) -> BoardReply:
+        """Judge answers, and show the score if it is the first or significantly better; a HateError if it is no run.
+
+        `charge` is called before anything is judged, and not for answers that were handed in before.
+        """
+        hidden = find_hidden(self.private, test.name, test.version.version)
+        if hidden is None:
+            raise TranscriptError(f"{given.path}: the truth of {test.name} is not at this server; ask the site's owner")
+        public = cases_here(test.script())
+        if public is None:
+            raise DataError(f"{test.label}: its cases cannot be read")
+        hidden.check_promise(public.script)
+        answers = read_answers(given.path, public)
+        with FileLock(hidden.place / "lock"):
+            return self._judge(test, hidden, answers, given, charge or (lambda: None))
+
+    def _judge(
+        self,
+        test: SiteTest,
+        hidden: HiddenTest,
+        answers: BlindAnswers,
+        given: BlindSubmission,
+        charge: Callable[[], None],
+    ) -> BoardReply:
+        ledger = hidden.place / SUBMISSIONS
+        earlier = [entry for entry in read_entries(ledger) if entry.by == given.by]
+        best = next((entry for entry in reversed(earlier) if entry.shown), None)
+        digest = _answers_sha256(answers)
+        if any(entry.answers == digest for entry in earlier) and best is not None:
+            return BoardReply(PublishStatus.KNOWN, f"handed in before; the board shows {_shown(best)}")
+        self._check_name(test, given, {entry.shown for entry in earlier})
+        charge()
+        judged = self.private / SHOWN / f".{digest}.{os.getpid()}.jsonl"
+        try:
+            counts = write_judged(judged, hidden, answers)
+            # The first is shown as it is, and compared with nothing.
+            tries = len(earlier)
+            if best is not None and not is_better(judged, shown_path(self.private, best.shown), level_of(tries)):
+                _append(ledger, BoardEntry(given.by, given.name, digest))
+                return BoardReply(None, _repeated(best, tries))
+            return self._show(hidden, answers, given, judged, counts)
+        finally:
+            judged.unlink(missing_ok=True)
+
+    def _check_name(self, test: SiteTest, given: BlindSubmission, shown: Collection[str]) -> None:
+        """Before anything is judged, so that a name cannot be used to ask for an outcome."""
+        site = test.catalogue
+        owner, entry = name_owner(site, given.name), site.transcript(test.index, given.name, test.version.version)
+        # What is not in the list of submissions was published by a server that was killed right then.
+        if owner not in (None, given.by) or (entry is not None and entry.file.sha256 in shown):
+            raise NameTaken(f"{given.path}: the name '{given.name}' is taken; choose another with --name")
+
+    def _show(
+        self, hidden: HiddenTest, answers: BlindAnswers, given: BlindSubmission, judged: Path, counts: Counts
+    ) -> BoardReply:
+        """Publish the counts. The note of it comes last: if the server is killed before, the same can be handed in."""
+        summary = given.path.with_name("summary.jsonl")
+        write_summary(summary, answers.header, counts)
+        ref = Ref(file_sha256(summary), summary.stat().st_size)
+        candidate = TranscriptCandidate(given.name, summary, ref, answers.header, counts, given.by)
+        judged.replace(shown_path(self.private, ref.sha256))
+        change = publish(self.root, [candidate], signer=self.signer)
+        entry = BoardEntry(given.by, given.name, _answers_sha256(answers), ref.sha256, counts.successes, counts.tests)
+        _append(hidden.place / SUBMISSIONS, entry)
+        return BoardReply(change.items[0].status, f"judged: the board shows {_shown(entry)}")
+
+
+def _shown(entry: BoardEntry) -> str:
+    return f"'{entry.name}' with {entry.successes:,} of {entry.tests:,} right, {entry.rate:.4f}"
+
+
+def _repeated(best: BoardEntry, tries: int) -> str:
+    level = f"{level_of(tries):.2g}"
+    return f"not significantly better (try {tries}, p <= {level} is needed): the board still shows {_shown(best)}"
+
+
+def write_judged(path: Path, hidden: HiddenTest, answers: BlindAnswers) -> Counts:
+    """The transcript that the run would have left where the truth is; never published."""
+    cases = hidden.cases
+    params = decision_params(answers.header, cases.script.params)
+    if params is None:
+        raise TranscriptError(f"{path}: params: a decision parameter is missing or no number; run it again")
+    header = msgspec.structs.replace(
+        answers.header, test=header_test(cases), design=header_design(cases), blind=msgspec.UNSET
+    )
+    judge = cases.judge(params, repeated=answers.repeat > 1)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    writer = TranscriptWriter.create(path, header, force=True)
+    try:
+        for number, case in enumerate(cases):
+            for turn in range(1, answers.repeat + 1):
+                trial = judged_trial(judge, case, answers.answers[case.id, turn])
+                writer.append(number * answers.repeat + turn - 1, trial)
+        writer.finish()
+    finally:
+        writer.close()
+    return writer.counts
+
+
+def write_summary(path: Path, header: Header, counts: Counts) -> None:
+    """What is published: a transcript's first and last line, without a record between them."""
+    first = msgspec.json.encode(header) + b"\n"
+    end = End(True, counts.tests, **msgspec.structs.asdict(counts), sha256=hashlib.sha256(first).hexdigest())
+    path.write_bytes(first + msgspec.json.encode(end) + b"\n")
+
+
+def is_better(new: Path, best: Path, level: float) -> bool:
+    """Whether a judged run is significantly better than another, one-sided, by the design of the test."""
+    runs = [Run(read_columns(path, name=name), name, name) for path, name in ((new, "new"), (best, "best"))]
+    request = CompareRequest(resources=False, design=DesignOptions())
+    try:
+        (pair,) = compare_runs(runs, request).pairs
+    except HateError:
+        return False
+    if pair.estimate is None:
+        return pair.difference > 0 and pair.p_exact / 2 <= level
+    gap, p_value = pair.estimate.value, pair.estimate.p_value
+    return gap is not None and gap > 0 and p_value is not None and p_value / 2 <= level
+
+
+def _answers_sha256(answers: BlindAnswers) -> str:
+    """The hash of what was answered and of the decision parameters, whatever else the file says."""
+    digest = hashlib.sha256(msgspec.json.encode(answers.header.params))
+    for key in sorted(answers.answers):
+        one = answers.answers[key]
+        said = None if one.actual is msgspec.UNSET else one.actual
+        digest.update(msgspec.json.encode([key, said, one.error or None]))
+    return digest.hexdigest()
+
+
+def read_entries(path: Path) -> Sequence[BoardEntry]:
+    """All submissions, the oldest first; a torn last line was never confirmed."""
+    if not path.exists():
+        return []
+    lines = path.read_bytes().split(b"\n")[:-1]
+    return [msgspec.json.decode(line, type=BoardEntry) for line in lines if line]
+
+
+def _append(path: Path, entry: BoardEntry) -> None:
+    with path.open("ab+") as file:
+        # A torn line of a killed server.
+        if file.tell() and _last_byte(path) != b"\n":
+            file.write(b"\n")
+        file.write(msgspec.json.encode(entry) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _last_byte(path: Path) -> bytes:
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1)

@@ -1,0 +1,81 @@
+"""The first line of a transcript, audited: what it says about its test must be so, and its parameters must decide."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from harness.model import ErrorRule
+from harness.params import Param, Value
+from harness.script.cases import CaseSet
+from harness.site.header_facts import header_design, header_test
+from harness.tasks import find_task
+from harness.tasks.answers import shown
+from harness.tasks.judge import Judge
+from harness.transcript.format import Header, extent
+
+# As many answers to a case as `--repeat` allows.
+MOST_REPEATS = 10_000
+# Results of other tools were marked by them.
+IMPORTED = "import"
+
+
+def header_mistakes(header: Header, cases: CaseSet) -> Iterator[str]:
+    """What a header says other than its test."""
+    there, here = (msgspec.to_builtins(info) for info in (header.test, header_test(cases)))
+    for key in dict.fromkeys([*here, *there]):
+        # A header need not say how many there are.
+        if there.get(key) != here.get(key) and not (key in ("cases", "gallery") and there.get(key) is None):
+            yield f"test: {key} {_shown(there.get(key))}, but the test has {_shown(here.get(key))}"
+    design = header_design(cases)
+    for key in dict.fromkeys([*design, *header.design]):
+        if header.design.get(key) != msgspec.to_builtins(design.get(key)):
+            yield f"design: {key} {_shown(header.design.get(key))}, but the test has {_shown(design.get(key))}"
+    yield from _extent_mistakes(header, len(cases))
+    for name, value in _decisions(header, cases.script.params).items():
+        if not _is_number(value):
+            yield f"params: {name} {_shown(value)} is not a number, so nothing can be decided"
+
+
+def _extent_mistakes(header: Header, cases: int) -> Iterator[str]:
+    for key, most in (("limit", sys.maxsize), ("repeat", MOST_REPEATS)):
+        value = getattr(header, key)
+        if value is not UNSET and not 1 <= value <= most:
+            yield f"{key} {shown(value)} is not a number from 1 to {most:,}"
+    part = extent(cases, header.limit, header.train)
+    if header.extent is not UNSET and header.extent != part:
+        yield f"extent {_shown(header.extent)}, but limit and train make it {_shown(part)}"
+
+
+def decision_params(header: Header, declared: Mapping[str, Param]) -> dict[str, Value] | None:
+    """The parameters that outcomes were decided with, by default those of the test; None if one is no number."""
+    decisions = _decisions(header, declared)
+    return {**header.params, **decisions} if all(map(_is_number, decisions.values())) else None
+
+
+def _decisions(header: Header, declared: Mapping[str, Param]) -> dict[str, Any]:
+    return {name: header.params.get(name, param.default) for name, param in declared.items() if param.decision}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def self_judge(header: Header) -> Judge | None:
+    """A judge that knows only the header; None if another tool marked the answers, or they are not recorded."""
+    task = find_task(header.test.task)
+    if task is None or not (task.records_answers and task.records_expect) or header.interface.kind.startswith(IMPORTED):
+        return None
+    declared = {name: p for name, p in task.decisions.items() if name not in task.optional or name in header.params}
+    params = decision_params(header, declared)
+    if params is None:
+        return None
+    errors = header.test.errors
+    rule = ErrorRule(errors) if errors in set(ErrorRule) else ErrorRule.FAILURE
+    return Judge(task, header.test.rules, params, errors=rule)
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None else shown(value)

@@ -1,0 +1,171 @@
+"""Find the test by which a transcript can be judged again, and judge what is to be published."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from msgspec import UnsetType
+
+from harness.errors import HateError, UsageError
+from harness.script.cases import CaseSet, cases_without_data, load_cases
+from harness.script.gallery import select_cases
+from harness.script.library import find_all, scripts_in
+from harness.script.load import Script, load_script
+from harness.site.audit import NOT_HERE, Audit, audit
+from harness.site.cache import CONTENT, FILES, cache_folder
+from harness.site.candidates import Candidate, TestCandidate, TranscriptCandidate
+from harness.site.catalogue import Catalogue, find_version
+from harness.site.config import configured_sites
+from harness.site.fetch import fetch_data
+from harness.site.published import SiteTest, find_release
+from harness.site.sites import sites
+from harness.transcript.format import Header, TestInfo
+from harness.transcript.read import open_transcript
+
+MOST_TESTS = 4
+NO_DATA = "its cases are in data that is not here, so outcomes were not judged again"
+
+
+def cases_here(script: Script) -> CaseSet | None:
+    """The cases of a test, without a download; None if they are named by data that is not here."""
+    if script.file.cases.glob is None:
+        return cases_without_data(script)
+    for data in script.file.data.values():
+        if data.url is not None and not (cache_folder() / FILES / (data.sha256 or "-") / CONTENT).is_file():
+            return None
+    return load_cases(script, fetch_data(script))
+
+
+def part_of(cases: CaseSet, test: TestInfo) -> CaseSet:
+    """The part of a rank test that a header names."""
+    gallery = test.gallery
+    if isinstance(gallery, UnsetType):
+        return cases
+    return select_cases(cases, gallery.where or (), gallery.probes or ())
+
+
+@dataclass
+class KnownTests:
+    """The cases of the tests that were asked for last; only tables of galleries are in memory."""
+
+    _cases: OrderedDict[str, CaseSet | None] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def of(self, test: SiteTest) -> CaseSet | None:
+        """The cases of a published test; None if they are not here."""
+        key = test.version.release.sha256
+        with self._lock:
+            known = self._cases.get(key)
+            # Someone may have cleared the cache.
+            if key not in self._cases or (known is not None and not known.script.path.exists()):
+                self._cases[key] = cases_here(test.script())
+            while len(self._cases) > MOST_TESTS:
+                self._cases.popitem(last=False)
+            return self._cases[key]
+
+
+_published = KnownTests()
+
+
+def judge_candidates(site: Catalogue, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates, with every transcript judged again; a HateError says what contradicts its test.
+
+    A transcript whose test is neither published nor among the candidates is left as it is: it will be refused.
+    """
+    judged: list[Candidate] = []
+    mistakes: list[HateError] = []
+    for candidate in candidates:
+        try:
+            judged.append(_judged(site, candidates, candidate))
+        except HateError as error:
+            mistakes.append(error)
+    if len(mistakes) == 1:
+        raise mistakes[0]
+    if mistakes:
+        raise UsageError(
+            "\n  ".join([f"{len(mistakes)} of {len(candidates)} cannot be published", *map(str, mistakes)])
+        )
+    return judged
+
+
+def _judged(site: Catalogue, candidates: Sequence[Candidate], candidate: Candidate) -> Candidate:
+    # What is published of a blind run has no records; the server has judged them.
+    if not isinstance(candidate, TranscriptCandidate) or candidate.header.is_blind:
+        return candidate
+    test = candidate.header.test
+    offered = next((one for one in candidates if isinstance(one, TestCandidate) and _is_same(one, test)), None)
+    cases = None if offered is None else offered.case_set
+    if cases is None:
+        published = _published_test(site, test)
+        if published is None:
+            return candidate
+        cases = _published.of(published)
+    return with_audit(candidate, cases)
+
+
+def with_audit(candidate: TranscriptCandidate, cases: CaseSet | None) -> TranscriptCandidate:
+    """The transcript with the result of its audit; `cases` are those of its test, None if they are not here."""
+    result = audit(candidate.path, None if cases is None else part_of(cases, candidate.header.test))
+    result.raise_if_any()
+    return replace(candidate, self_reported=NO_DATA if cases is None else result.self_reported)
+
+
+def _is_same(candidate: TestCandidate, test: TestInfo) -> bool:
+    release = candidate.release
+    return (release.name, release.version, release.digest) == (test.name, test.version, test.digest)
+
+
+def _published_test(site: Catalogue, test: TestInfo) -> SiteTest | None:
+    index = site.test(test.name)
+    version = None if index is None or not test.version else find_version(index, test.version)
+    if index is None or version is None or version.digest != test.digest:
+        return None
+    return SiteTest(site, index, version)
+
+
+def audit_file(path: Path) -> Audit:
+    """Judge a transcript by its test, if that is beside it, in the libraries or at a configured site."""
+    with open_transcript(path) as reader:
+        header = reader.header
+    cases, why = _find_cases(path, header)
+    result = audit(path, cases)
+    return replace(result, self_reported=why) if cases is None else result
+
+
+def _find_cases(path: Path, header: Header) -> tuple[CaseSet | None, str]:
+    """The test of a transcript, or why there is none."""
+    test, why = header.test, NOT_HERE
+    for script in _scripts(path, test):
+        try:
+            cases = cases_here(script)
+            if cases is None:
+                why = NO_DATA
+                continue
+            part = part_of(cases, test)
+        except HateError:
+            continue
+        if part.digest == test.digest:
+            return part, ""
+        why = f"{script.path} has another digest than the test that was run, so outcomes were not judged again"
+    return None, why
+
+
+def _scripts(path: Path, test: TestInfo) -> Iterator[Script]:
+    """Scripts with the name and version of a test, the nearest first."""
+    named = (one.path for one in find_all() if (one.name, one.version) == (test.name, test.version))
+    for place in dict.fromkeys([*scripts_in(path.parent), *named]):
+        try:
+            script = load_script(place)
+        except HateError:
+            continue
+        if (script.name, script.version) == (test.name, test.version):
+            yield script
+    if test.version and configured_sites():
+        try:
+            release = find_release(f"{test.name}@{test.version}", sites())
+            if release is not None:
+                yield release.script()
+        except HateError:
+            return

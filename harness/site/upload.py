@@ -1,0 +1,193 @@
+"""Hand in a transcript at a site that is served: sent with a token, tried again if that may help."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import quote
+
+import msgspec
+import requests
+
+from harness import __version__
+from harness.errors import DataError, Unreachable, UsageError
+from harness.site.config import is_offline
+from harness.site.request import DownloadLimits, progress_listener
+from harness.site.retry import (
+    Abandoned,
+    TryAgain,
+    connection_reason,
+    encryption_reason,
+    first_line,
+    next_attempt,
+    retry_after,
+    retry_policy,
+    run_within,
+)
+from harness.site.urls import masked, parse
+
+BLOCK = 1 << 16
+LONGEST_ANSWER = 1 << 20
+# The server answers when it has judged every record.
+_LIMITS = DownloadLimits(seconds=3600.0, silent_seconds=900.0, slow_remedy="try again")
+
+
+class SubmissionReceipt(msgspec.Struct, frozen=True):
+    """What a server says about a transcript that it has accepted."""
+
+    result: str
+    page: str = ""
+    # A sentence for the submitter, if there is more to say.
+    message: str = ""
+
+
+class SubmissionRefused(UsageError):
+    """The server does not want the transcript, and says why."""
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A transcript on its way to a site."""
+
+    path: Path
+    site: str
+    # TEST@VERSION and the name of the transcript.
+    test: str
+    name: str
+    token: str
+
+    @property
+    def url(self) -> str:
+        """The address that its page will have."""
+        return f"{parse(self.site).url.rstrip('/')}/transcripts/{quote(self.test, safe='@')}/{quote(self.name)}"
+
+
+def send(upload: Upload) -> SubmissionReceipt:
+    """Send a transcript; a SubmissionRefused has the server's own words, Unreachable says that it may work later."""
+    name = masked(upload.url)
+    if is_offline():
+        raise Unreachable(f"{name}: not sent, because of --offline or HATE_OFFLINE")
+    try:
+        return run_within(_LIMITS.seconds, lambda abandoned: _with_retries(upload, abandoned))
+    except TimeoutError:
+        raise Unreachable(f"{name}: not finished after {_LIMITS.seconds:g} s; {_LIMITS.slow_remedy}") from None
+
+
+def _with_retries(upload: Upload, abandoned: threading.Event) -> SubmissionReceipt:
+    """What was received before the connection broke is "already there" the next time."""
+    policy = retry_policy(_LIMITS)
+    while True:
+        try:
+            return _attempt(upload, abandoned)
+        except TryAgain as failure:
+            after = next_attempt(policy, failure)
+            if after is None:
+                raise Unreachable(f"{masked(upload.url)}: {failure}") from None
+            policy, pause = after
+            if abandoned.wait(pause):
+                raise Abandoned from None
+
+
+def _attempt(upload: Upload, abandoned: threading.Event) -> SubmissionReceipt:
+    with upload.path.open("rb") as file, requests.Session() as session:
+        body = _Body(file, upload.path.stat().st_size, upload.name, abandoned)
+        with body, _put(session, upload, body) as response:
+            return _receipt(upload, response)
+
+
+def _put(session: requests.Session, upload: Upload, body: "_Body") -> requests.Response:
+    name = masked(upload.url)
+    try:
+        return session.put(
+            upload.url,
+            data=body,
+            headers={"User-Agent": f"hate/{__version__}", "Accept": "application/json"},
+            auth=_Bearer(upload.token),
+            allow_redirects=False,
+            stream=True,
+            timeout=(_LIMITS.connect_seconds, _LIMITS.silent_seconds),
+        )
+    except requests.exceptions.SSLError as error:
+        raise DataError(f"{name}: {encryption_reason(error)}") from None
+    except requests.Timeout:
+        raise TryAgain("no answer in time") from None
+    except requests.ConnectionError as error:
+        raise TryAgain(connection_reason(error)) from None
+    except (requests.RequestException, ValueError) as error:
+        raise DataError(f"{name}: {first_line(error)}") from None
+
+
+class _Bearer(requests.auth.AuthBase):
+    """The token, and never a password from ~/.netrc in its place."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
+
+
+@dataclass
+class _Body:
+    """The file as it is sent; progress is reported to the listener."""
+
+    file: IO[bytes]
+    size: int
+    name: str
+    abandoned: threading.Event
+
+    def __enter__(self) -> None:
+        if (listener := progress_listener()) is not None:
+            listener.begin(self.name, self.size, 0)
+
+    def __exit__(self, *_: object) -> None:
+        if (listener := progress_listener()) is not None:
+            listener.end(self.name)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(lambda: self.read(BLOCK), b"")
+
+    def read(self, size: int = -1) -> bytes:
+        if self.abandoned.is_set():
+            raise Abandoned
+        block = self.file.read(size)
+        if block and (listener := progress_listener()) is not None:
+            listener.advance(self.name, len(block))
+        return block
+
+
+def _receipt(upload: Upload, response: requests.Response) -> SubmissionReceipt:
+    status, text = response.status_code, _text(response)
+    name = masked(upload.url)
+    if status in (HTTPStatus.OK, HTTPStatus.CREATED):
+        try:
+            return msgspec.json.decode(text, type=SubmissionReceipt)
+        except msgspec.MsgspecError:
+            raise DataError(f"{name}: not a site that takes transcripts: {_first(text)}") from None
+    if response.is_redirect:
+        place = masked(response.headers.get("Location", ""))
+        raise DataError(f"{name}: redirected to {place}; tokens are not sent on, give that address with --to")
+    said = _first(text) or response.reason or ""
+    if retry_policy(_LIMITS).is_retry("PUT", status):
+        raise TryAgain(f"HTTP {status}: {said}", after=retry_after(response.headers.get("Retry-After", "")))
+    if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
+        said = f"{said}; this site takes no transcripts, ask its owner about `hate serve --tokens`"
+    raise SubmissionRefused(f"{name}: refused, HTTP {status}: {said}")
+
+
+def _text(response: requests.Response) -> str:
+    try:
+        data: Any = response.raw.read(LONGEST_ANSWER, decode_content=True)
+    except Exception as error:
+        raise TryAgain(f"the answer broke off: {first_line(error)}") from None
+    return bytes(data).decode(errors="replace")
+
+
+def _first(text: str) -> str:
+    return (text.strip().splitlines() or [""])[0][:500]
