@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from harness.api.curves import det as det
     from harness.api.curves import pr as pr
     from harness.api.curves import roc as roc
+    from harness.api.power import power as power
     from harness.api.runs import load_test as load_test
     from harness.api.runs import run as run
     from harness.api.sweeps import sweep as sweep
@@ -35,6 +36,7 @@ _HOMES = {
     "harness.api.transcripts": ("read",),
     "harness.api.comparisons": ("rate", "compare", "confusion"),
     "harness.api.curves": ("roc", "det", "pr", "cmc"),
+    "harness.api.power": ("power",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
