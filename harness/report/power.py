@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from harness.analysis.pilot import Pilot
-from harness.analysis.power import PowerPlan, PlanningGoal
+from harness.analysis.power import PlanningGoal, PowerPlan
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.numbers import distance, join_names, percent
 
