@@ -265,11 +265,15 @@ def rate(transcripts: Transcripts, options: RateOptions | None = None, **setting
     return RateResult(rate_runs(opened.runs(), request), replication, opened.notes)
 
 
+# How the figures in the name of a measure begin.
+FIGURES = ("fp=", "fn=", "miss=", "fa=", "prior=")
+
+
 def _measure_names(text: str) -> tuple[str, ...]:
-    """Names with commas between them; the comma of cost:fp=10,fn=1 is its own."""
+    """Names with commas between them; the commas of cost:fp=10,fn=1 are its own."""
     found: list[str] = []
     for name in map(str.strip, text.split(",")):
-        if found and found[-1].startswith("cost:") and name.startswith(("fp=", "fn=")):
+        if found and ":" in found[-1] and name.startswith(FIGURES):
             found[-1] += f",{name}"
         else:
             found.append(name)

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from harness.errors import UsageError
-from harness.measures import curves, outcomes, values
+from harness.measures import curves, outcomes, values, verification
 from harness.measures.curves import rank
 from harness.measures.measure import Measure, Reads, Runs
-from harness.measures.outcomes import cost
+from harness.measures.outcomes import cost, detection_cost
 from harness.measures.values import VALUES, mean_of_value, ratio_of_values
+from harness.measures.verification import fnr_at_fpr, minimum_cost
 from harness.params import nearest
 from harness.plugins import PluginGroup
 
@@ -33,10 +34,15 @@ __all__ = [
 ]
 
 MEASURES: dict[str, Measure] = {
-    measure.name: measure for measure in (*outcomes.MEASURES, *curves.MEASURES, *values.MEASURES)
+    measure.name: measure
+    for measure in (*outcomes.MEASURES, *curves.MEASURES, *verification.MEASURES, *values.MEASURES)
 }
 _RANK = re.compile(r"rank([1-9]\d{0,8})", re.ASCII)
 _COST = re.compile(r"cost(?::(.*))?")
+_DETECTION_COST = re.compile(r"(min_)?dcf(?::(.*))?")
+_AT_LIMIT = re.compile(r"fnm?r@fp?m?r=(.*)")
+# Names with figures in them, as they are shown to users.
+EXAMPLES = ("rank1", "rank5", "cost:fp=10,fn=1", "dcf:miss=1,fa=1,prior=0.01", "min_dcf", "fnr@fpr=0.001")
 
 
 def find_measure(name: str, values: Sequence[str] = (), option: str = "--statistic") -> Measure:
@@ -47,18 +53,24 @@ def find_measure(name: str, values: Sequence[str] = (), option: str = "--statist
         return rank(int(match[1]))
     if match := _COST.fullmatch(name):
         return cost(**_costs(name, match[1] or "", option))
+    if match := _DETECTION_COST.fullmatch(name):
+        figures = _detection(name, match[2] or "", option)
+        return (minimum_cost if match[1] else detection_cost)(name, **figures)
+    if match := _AT_LIMIT.fullmatch(name):
+        return fnr_at_fpr(name, _limit(name, match[1], option))
     value = name.removeprefix(VALUES)
     if value in values:
         return replace(mean_of_value(value), name=name)
     if (plugin := PLUGINS.find(name)) is not None:
         return plugin
     value_names = [one if one not in MEASURES else f"{VALUES}{one}" for one in values]
-    known = [*MEASURES, "rank1", "rank5", "cost:fp=10,fn=1", *value_names, *PLUGINS.names()]
+    known = [*MEASURES, *EXAMPLES, *value_names, *PLUGINS.names()]
     raise UsageError(f"{option} {name}: no such measure; {nearest(name, known)}")
 
 
 def _is_built_in(name: str) -> bool:
-    return name in MEASURES or name.startswith(VALUES) or bool(_RANK.fullmatch(name) or _COST.fullmatch(name))
+    patterns = (_RANK, _COST, _DETECTION_COST, _AT_LIMIT)
+    return name in MEASURES or name.startswith(VALUES) or any(pattern.fullmatch(name) for pattern in patterns)
 
 
 def _mistakes(measure: Measure) -> Iterator[str]:
@@ -83,17 +95,44 @@ def goals() -> list[str]:
 
 def measures_for_help() -> str:
     """All measures, separated by commas, for help texts."""
-    return f"{', '.join(MEASURES)}, rank1, rank5 ..., cost:fp=10,fn=1, or a value of the records by name"
+    return f"{', '.join(MEASURES)}, {', '.join(EXAMPLES)}, or a value of the records by name"
 
 
-def _costs(name: str, text: str, option: str) -> dict[str, float]:
-    costs = {"fp": 1.0, "fn": 1.0}
+def _figures(name: str, text: str, option: str, figures: dict[str, float], example: str) -> dict[str, float]:
+    """Numbers by name, as in fp=10,fn=1, over their defaults."""
+    found = dict(figures)
     for part in filter(None, text.split(",")):
         key, _, number = part.partition("=")
         try:
-            costs[key.strip()] = float(number)
+            found[key.strip()] = float(number)
         except ValueError:
-            raise UsageError(f"{option} {name}: '{number}' is not a number; write cost:fp=10,fn=1") from None
-    if set(costs) != {"fp", "fn"} or not all(0 <= one < 1e12 for one in costs.values()) or not any(costs.values()):
-        raise UsageError(f"{option} {name}: write cost:fp=10,fn=1, with numbers of 0 or more")
+            raise UsageError(f"{option} {name}: '{number}' is not a number; write {example}") from None
+    if set(found) != set(figures):
+        raise UsageError(f"{option} {name}: write {example}, with numbers of 0 or more")
+    return found
+
+
+def _costs(name: str, text: str, option: str) -> dict[str, float]:
+    example = "cost:fp=10,fn=1"
+    costs = _figures(name, text, option, {"fp": 1.0, "fn": 1.0}, example)
+    if not all(0 <= one < 1e12 for one in costs.values()) or not any(costs.values()):
+        raise UsageError(f"{option} {name}: write {example}, with numbers of 0 or more")
     return costs
+
+
+def _detection(name: str, text: str, option: str) -> dict[str, float]:
+    example = "dcf:miss=1,fa=1,prior=0.01"
+    figures = _figures(name, text, option, {"miss": 1.0, "fa": 1.0, "prior": 0.5}, example)
+    if not (0 < figures["miss"] < 1e12 and 0 < figures["fa"] < 1e12 and 0 < figures["prior"] < 1):
+        raise UsageError(f"{option} {name}: write {example}, with costs above 0 and a prior between 0 and 1")
+    return figures
+
+
+def _limit(name: str, text: str, option: str) -> float:
+    try:
+        limit = float(text)
+    except ValueError:
+        limit = -1.0
+    if not 0 <= limit <= 1:
+        raise UsageError(f"{option} {name}: '{text}' is not a rate; write fnr@fpr=0.001")
+    return limit

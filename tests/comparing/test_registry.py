@@ -105,12 +105,14 @@ def test_a_new_measure_is_offered_to_the_shell_and_in_messages() -> None:
 def test_every_measure_says_what_it_is(shop: Workshop) -> None:
     """Names and words are unique, values lie within the bounds, and the direction is right."""
     world = World(seed=2)
-    path = world.write(shop.folder / "a.jsonl", world.scores(0), seconds=[0.1] * world.n, memory=[5] * world.n)
+    # Probabilities, which all measures of scores can read.
+    scores = 1 / (1 + np.exp(-world.scores(0)))
+    path = world.write(shop.folder / "a.jsonl", scores, seconds=[0.1] * world.n, memory=[5] * world.n)
     runs = aligned(path)
     assert [measure.name for measure in MEASURES.values()] == list(MEASURES)
     assert len({measure.words for measure in MEASURES.values()}) == len(MEASURES)
     worse = {name for name, measure in MEASURES.items() if not measure.larger_is_better}
-    assert worse == {"fpr", "fnr", "eer", "seconds", "memory"}
+    assert worse == {"fpr", "fnr", "eer", "hter", "cllr", "min_cllr", "brier", "ece", "seconds", "memory"}
     sample = make_sample(world.n, strata=world.stratum, units=world.unit)
     for measure in MEASURES.values():
         one = make_estimates(sample, measure.statistic(runs, [(0, None)])).one(0)
