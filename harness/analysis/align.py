@@ -14,6 +14,7 @@ from harness.analysis.run_names import check_same_test, run_names
 from harness.errors import TranscriptError
 from harness.model import Counts
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
+from harness.stats.attempts import Attempts
 from harness.stats.curves.scores import ScoredCases, make_scored_cases
 from harness.transcript.columns import OUTCOMES, Coded, Columns
 from harness.transcript.format import Header
@@ -85,6 +86,20 @@ class AlignedRuns:
                 make_scored_cases(scored.scores[order], self.positive, larger_is_better=scored.larger_is_better)
             )
         return cases
+
+    def attempts(self) -> tuple[list[Attempts], IntArray]:
+        """The answers of every run by case, before runs were matched; and the number of each record's case."""
+        numbers = {case: number for number, case in enumerate(dict.fromkeys(self.ids))}
+        of_record = np.array([numbers[case] for case in self.ids], dtype=np.intp)
+        # Scores are hardly ever equal: what is voted on is then the decision.
+        is_score = self.headers[0].test.find_task().shows_claim
+        found = []
+        for run in self.runs:
+            own = np.array([numbers.get(case, -1) for case in run.ids], dtype=np.intp)
+            label = np.zeros(own.size, dtype=np.intp) if is_score else run.actual.codes.astype(np.intp)
+            kept = own >= 0
+            found.append(Attempts(own[kept], run.success[kept], label[kept], len(numbers)))
+        return found, of_record
 
     def value_names(self) -> list[str]:
         """The named values that records of all runs have."""

@@ -13,7 +13,8 @@ from harness.errors import TranscriptError, UsageError
 from harness.measures import Measure, Reads, find_measure, goals
 from harness.model import Counts, Outcome
 from harness.params import Value
-from harness.stats.arrays import BoolArray, FloatArray
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
+from harness.stats.attempts import Attempts
 from harness.stats.curves.scores import ScoredCases, counts_of, make_scored_cases
 from harness.stats.curves.summaries import SUMMARIES
 from harness.stats.estimate import Estimate
@@ -155,6 +156,10 @@ class Candidates:
     def params(self) -> list[Mapping[str, Any]]:
         """Not used in tuning."""
         return [{} for _ in self.candidates]
+
+    def attempts(self) -> tuple[list[Attempts], IntArray]:
+        """Not used in tuning."""
+        return [], np.arange(self.positive.size)
 
     def detail(self, name: str) -> list[list[Any]]:
         """Not used in tuning."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from harness.errors import UsageError
 from harness.measures import curves, outcomes, values, verification
+from harness.measures.attempts import majority, passed
 from harness.measures.curves import rank
 from harness.measures.measure import Measure, Reads, Runs
 from harness.measures.outcomes import cost, detection_cost
@@ -41,8 +42,18 @@ _RANK = re.compile(r"rank([1-9]\d{0,8})", re.ASCII)
 _COST = re.compile(r"cost(?::(.*))?")
 _DETECTION_COST = re.compile(r"(min_)?dcf(?::(.*))?")
 _AT_LIMIT = re.compile(r"fnm?r@fp?m?r=(.*)")
+_OF_K = re.compile(r"(pass|majority|maj)@([1-9]\d{0,3})", re.ASCII)
 # Names with figures in them, as they are shown to users.
-EXAMPLES = ("rank1", "rank5", "cost:fp=10,fn=1", "dcf:miss=1,fa=1,prior=0.01", "min_dcf", "fnr@fpr=0.001")
+EXAMPLES = (
+    "rank1",
+    "rank5",
+    "cost:fp=10,fn=1",
+    "dcf:miss=1,fa=1,prior=0.01",
+    "min_dcf",
+    "fnr@fpr=0.001",
+    "pass@5",
+    "majority@5",
+)
 
 
 def find_measure(name: str, values: Sequence[str] = (), option: str = "--statistic") -> Measure:
@@ -56,6 +67,8 @@ def find_measure(name: str, values: Sequence[str] = (), option: str = "--statist
     if match := _DETECTION_COST.fullmatch(name):
         figures = _detection(name, match[2] or "", option)
         return (minimum_cost if match[1] else detection_cost)(name, **figures)
+    if match := _OF_K.fullmatch(name):
+        return (passed if match[1] == "pass" else majority)(int(match[2]))
     if match := _AT_LIMIT.fullmatch(name):
         return fnr_at_fpr(name, _limit(name, match[1], option))
     value = name.removeprefix(VALUES)
@@ -69,7 +82,7 @@ def find_measure(name: str, values: Sequence[str] = (), option: str = "--statist
 
 
 def _is_built_in(name: str) -> bool:
-    patterns = (_RANK, _COST, _DETECTION_COST, _AT_LIMIT)
+    patterns = (_RANK, _COST, _DETECTION_COST, _AT_LIMIT, _OF_K)
     return name in MEASURES or name.startswith(VALUES) or any(pattern.fullmatch(name) for pattern in patterns)
 
 

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from harness.stats.arrays import BoolArray, FloatArray
+    from harness.stats.arrays import BoolArray, FloatArray, IntArray
+    from harness.stats.attempts import Attempts
     from harness.stats.curves.scores import ScoredCases
     from harness.stats.replication.statistic import Statistic
 
@@ -65,6 +66,9 @@ class Runs(Protocol):
 
     def curve_cases(self) -> list[ScoredCases]:
         """The scores of every run, ready for curves."""
+
+    def attempts(self) -> tuple[list[Attempts], IntArray]:
+        """The answers of every run by case, before runs were matched; and the number of each record's case."""
 
     def value(self, name: str) -> FloatArray:
         """An additional number of the records, by name, (m, n)."""
