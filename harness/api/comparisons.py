@@ -11,6 +11,7 @@ from harness.analysis.confusion import Confusion, ConfusionRequest, confusion_js
 from harness.analysis.operating_point import parse_criterion
 from harness.analysis.pairs import Pair
 from harness.analysis.rate import RateRequest, RunMeasures, merge_breakdowns, rate_json, rate_runs
+from harness.analysis.typed_table import runs_of_table
 from harness.analysis.unpaired import UnpairedComparison, UnpairedPair, compare_unpaired, unpaired_json
 from harness.api.options import CompareOptions, ConfusionOptions, RateOptions
 from harness.api.result import Result
@@ -159,6 +160,11 @@ def compare(
     further = [metric_remark(found.aligned), _unused_remark(found, options)]
     further.append(baseline_remark(found.aligned.headers[0].test, found.names))
     return CompareResult(found, [*opened.notes, *filter(None, further)])
+
+
+def compare_table(words: Sequence[str], options: CompareOptions | None = None, **settings: Any) -> CompareResult:
+    """A 2 x 2 table that somebody typed: both failed, only A succeeded, only B succeeded, both succeeded."""
+    return CompareResult(compare_runs(runs_of_table(words), _compare_request(CompareOptions.given(options, settings))))
 
 
 def _check_together(options: CompareOptions) -> None:

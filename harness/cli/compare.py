@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -30,6 +31,10 @@ class GroupPlotOptions(ByOptions, PlotOptions):
 class CompareCommandOptions(CompareOptions, GroupPlotOptions, FormatOptions):
     """Options of `hate compare`, and how to print."""
 
+    typed: bool = option(
+        "--table", default=False,
+        help="Four counts instead of transcripts: both failed, only A right, only B right, both right.",
+    )  # fmt: skip
     fail_if_worse: bool = option(
         "--fail-if-worse", default=False,
         help="For a build: exit status 1 when the first is significantly worse than another.",
@@ -56,13 +61,22 @@ def compare_command(transcripts: Sequence[str], options: CompareCommandOptions) 
 
     Prints how many cases each succeeded on where another failed, McNemar's test, and errors that fit how the cases
     were sampled.
+
+    \b
+    hate compare wisard witch
+    hate compare *.jsonl --baseline mine --by truth
+    hate compare --table 58 31 9 902
     """
-    if len(transcripts) < 2:
+    if not options.typed and len(transcripts) < 2:
         raise UsageError(f"{transcripts[0]}: one transcript is not a comparison; `hate rate` looks at one by itself")
     _check_group_plot(options)
-    from harness.api.comparisons import compare
+    from harness.api.comparisons import compare, compare_table
 
-    found = compare(find_transcripts(transcripts, options), options)
+    found: Any = (
+        compare_table(transcripts, options)
+        if options.typed
+        else compare(find_transcripts(transcripts, options), options)
+    )
     if options.plot is not None:
         found.plot(options.plot)
     emit_result(found, output_format(options.style))
