@@ -157,10 +157,15 @@ def names_of(runs: Sequence[Run]) -> list[str]:
     return run_names([run.columns.header.algorithm.name for run in runs], [run.stem for run in runs])
 
 
-def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False) -> AlignedRuns:
-    """Match the cases by id, whatever their order; a TranscriptError if the runs cannot be compared."""
+def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False, stopped: bool = False) -> AlignedRuns:
+    """Match the cases by id, whatever their order; a TranscriptError if the runs cannot be compared.
+
+    `stopped`: runs that stopped when their interval was narrow enough are fine, because the caller allows for that.
+    """
     if not partial:
         _check_complete(runs)
+    if not stopped:
+        _check_not_stopped(runs)
     check_same_test([run.source for run in runs], [run.columns.header for run in runs])
     matched = _matched(runs)
     keys = [own for own, _ in matched]
@@ -194,6 +199,14 @@ def _check_complete(runs: Sequence[Run]) -> None:
             raise TranscriptError(f"{run.source}: incomplete; finish it with --resume, or compare it with --partial")
         if not run.columns.ids:
             raise TranscriptError(f"{run.source}: no cases")
+
+
+def _check_not_stopped(runs: Sequence[Run]) -> None:
+    for run in runs:
+        if rule := run.columns.header.part.get("stop_when"):
+            raise TranscriptError(
+                f"{run.source}: stopped when {rule}, so ordinary intervals and tests are not valid; add --sequential"
+            )
 
 
 def _matched(runs: Sequence[Run]) -> list[tuple[list[str], IntArray | None]]:

@@ -44,8 +44,17 @@ class IntersectOptions(OptionSet):
     intersect: bool = option("--intersect", default=False, help="Use only the cases that all transcripts have.")
 
 
+class SequentialOptions(OptionSet):
+    """Runs that are looked at while they grow, or that stopped early."""
+
+    sequential: bool = option(
+        "--sequential", default=False,
+        help="Intervals for this whole test that stay valid however often one looks, and for runs that stopped early.",
+    )  # fmt: skip
+
+
 class CompareOptions(
-    ByOptions, DesignOptions, ReplicationOptions, IntersectOptions, PartialOptions, DownloadOptions
+    ByOptions, DesignOptions, ReplicationOptions, SequentialOptions, IntersectOptions, PartialOptions, DownloadOptions
 ):  # fmt: skip
     """Options of `compare`."""
 
@@ -75,7 +84,9 @@ class CompareOptions(
     )
 
 
-class RateOptions(ByOptions, DesignOptions, ConfidenceOptions, SeedOptions, PartialOptions, DownloadOptions):
+class RateOptions(
+    ByOptions, DesignOptions, ConfidenceOptions, SeedOptions, SequentialOptions, PartialOptions, DownloadOptions
+):  # fmt: skip
     """Options of `rate`."""
 
     statistic: str | None = option(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,10 @@ from harness.cli.options import (
 from harness.cli.output import check_plot, draw, emit_result, output_format
 from harness.errors import UsageError
 from harness.options import option
+
+if TYPE_CHECKING:
+    from harness.api.sequential import SequentialResult
+    from harness.api.transcripts import OpenedTranscripts
 
 
 class GroupPlotOptions(ByOptions, PlotOptions):
@@ -72,11 +76,13 @@ def compare_command(transcripts: Sequence[str], options: CompareCommandOptions) 
     _check_group_plot(options)
     from harness.api.comparisons import compare, compare_table
 
-    found: Any = (
-        compare_table(transcripts, options)
-        if options.typed
-        else compare(find_transcripts(transcripts, options), options)
-    )
+    found: Any
+    if options.typed:
+        found = compare_table(transcripts, options)
+    elif options.sequential:
+        found = _sequential(find_transcripts(transcripts, options), options)
+    else:
+        found = compare(find_transcripts(transcripts, options), options)
     if options.plot is not None:
         found.plot(options.plot)
     emit_result(found, output_format(options.style))
@@ -98,6 +104,9 @@ def rate_command(transcripts: Sequence[str], options: RateCommandOptions) -> Non
     _check_group_plot(options)
     from harness.api.comparisons import rate
 
+    if options.sequential:
+        emit_result(_sequential(find_or_run(transcripts, options), options), output_format(options.style))
+        return
     found = rate(find_or_run(transcripts, options), options)
     draw(found, options.plot)
     emit_result(found, output_format(options.style))
@@ -118,6 +127,14 @@ def confusion_command(transcripts: Sequence[str], options: ConfusionCommandOptio
     found = confusion(find_or_run(transcripts, options), options)
     emit_result(found, output_format(options.style))
     draw(found, options.plot)
+
+
+def _sequential(opened: "OpenedTranscripts", options: CompareCommandOptions | RateCommandOptions) -> "SequentialResult":
+    from harness.api.sequential import sequential
+
+    if options.plot is not None:
+        raise UsageError("--plot draws what --by shows; leave it out with --sequential")
+    return sequential(opened, options)
 
 
 def _check_group_plot(options: GroupPlotOptions) -> None:

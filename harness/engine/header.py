@@ -25,8 +25,14 @@ def run_header(plan: Plan) -> Header:
         repeat=options.repeat if options.repeat > 1 else UNSET,
         limit=UNSET if options.limit is None else options.limit,
         train=train,
-        extent=extent(len(plan.cases), options.limit, train) or UNSET,
+        extent=_stopping(plan) or extent(len(plan.cases), options.limit, train) or UNSET,
     )
+
+
+def _stopping(plan: Plan) -> dict[str, Any]:
+    """What a run that may stop early says about its order."""
+    rule, order = plan.stop_rule, plan.unit_order
+    return {} if rule is None or order is None else order.extent(rule)
 
 
 def _defaults(plan: Plan) -> dict[str, Any]:

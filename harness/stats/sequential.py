@@ -1,13 +1,13 @@
 """Confidence sequences: intervals that hold at every moment, so that one may look, and stop, whenever one likes.
 
-The mean of bounded values, one after the other, by betting (Waudby-Smith and Ramdas 2024). Against every possible mean m
-a gambler bets that the next value will be above, and another that it will be below. If m is the true mean, neither can
-expect to win, and their wealth exceeds 1 / alpha with probability at most alpha, ever (Ville's inequality). The means
-against which nobody has become that rich are the interval.
+The mean of bounded values, one after the other, by betting (Waudby-Smith and Ramdas 2024). Against every possible mean
+m a gambler bets that the next value will be above, and another that it will be below. If m is the true mean, neither
+can expect to win, and their wealth exceeds 1 / alpha with probability at most alpha, ever (Ville's inequality). The
+means against which nobody has become that rich are the interval.
 
 The values are of units drawn without replacement from a list of N, in random order. What is left in the list is then
-known for every m, so bets are fair for (N m - sum so far) / (N - number so far). The interval is for the whole list, and
-shrinks to a point when all has been seen. Without N, the values are of an endless supply of new units.
+known for every m, so bets are fair for (N m - sum so far) / (N - number so far). The interval is for the whole list,
+and shrinks to a point when all has been seen. Without N, the values are of an endless supply of new units.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from harness.stats.arrays import FloatArray
 from harness.stats.rates import Interval
 
-__all__ = ["BettingSequence", "sequence_of"]
+__all__ = ["BettingSequence", "SequenceLimits", "UnitSequence", "sequence_of"]
 
 # Means that are tried; the limits are widened by one step on either side.
 _GRID = 2000
@@ -123,6 +123,35 @@ class BettingSequence:
     def _limits(self, first: int, last: int) -> tuple[float, float]:
         """One step of the grid more on either side: what lies between two means was not tried."""
         return float(self._means[max(first - 1, 0)]), float(self._means[min(last + 1, _GRID)])
+
+
+class UnitSequence:
+    """The interval of a rate, or of a difference of two, over a list of units whose sizes are known.
+
+    A unit adds its successes (or its difference of successes) to the total over all cases. Large units can add more
+    than others, so what is added is taken relative to the largest.
+    """
+
+    def __init__(self, units: int, cases: int, largest: int, *, confidence: float = 0.95, paired: bool = False) -> None:
+        self._paired = paired
+        self._largest = largest
+        # The largest rate that units of this size could have; above 1 if they differ in size.
+        self._scale = largest * units / cases
+        self._betting = BettingSequence(confidence=confidence, population=units)
+
+    def add(self, successes: float) -> Interval:
+        """The interval with one more unit: its successes, or those of A minus those of B."""
+        share = successes / self._largest
+        self._betting.add((share + 1) / 2 if self._paired else share)
+        return self.interval
+
+    @property
+    def interval(self) -> Interval:
+        """What is known by now of the whole list."""
+        found, scale = self._betting.interval, self._scale
+        if self._paired:
+            return Interval(max((2 * found.low - 1) * scale, -1.0), min((2 * found.high - 1) * scale, 1.0))
+        return Interval(found.low * scale, min(found.high * scale, 1.0))
 
 
 def sequence_of(values: FloatArray, *, confidence: float = 0.95, population: int | None = None) -> SequenceLimits:
