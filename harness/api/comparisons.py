@@ -8,6 +8,7 @@ from typing import Any, Literal
 from harness.analysis.compare import CompareRequest, compare_runs
 from harness.analysis.comparison import Comparison, comparison_json
 from harness.analysis.confusion import Confusion, ConfusionRequest, confusion_json, confusions, matrix_difference
+from harness.analysis.cross_check import SecondOpinion, cross_check, opinions_json
 from harness.analysis.operating_point import parse_criterion
 from harness.analysis.pairs import Pair
 from harness.analysis.rate import RateRequest, RunMeasures, merge_breakdowns, rate_json, rate_runs
@@ -24,6 +25,7 @@ from harness.report.comparison import comparison_blocks, metric_remark
 from harness.report.comparison import tidy_table as comparison_table
 from harness.report.confusion import confusion_blocks
 from harness.report.confusion import tidy_table as confusion_table
+from harness.report.cross_check import opinion_blocks
 from harness.report.formats import Format
 from harness.report.plots.canvas import check_picture
 from harness.report.plots.groups import plot_groups
@@ -45,6 +47,8 @@ class CompareResult(Result):
 
     found: Comparison
     remarks: Sequence[str] = ()
+    # What other methods say of each pair, if they were asked.
+    opinions: Sequence[SecondOpinion] = ()
 
     def remarks_in(self, style: Format) -> Sequence[str]:
         """None beside JSON, which programs read."""
@@ -77,11 +81,13 @@ class CompareResult(Result):
 
     def payload(self) -> Any:
         """As documented for the command."""
-        return comparison_json(self.found)
+        payload = comparison_json(self.found)
+        return opinions_json(payload, self.opinions) if self.opinions else payload
 
     def blocks(self) -> Sequence[Block]:
         """The whole report."""
-        return comparison_blocks(self.found)
+        more = opinion_blocks(self.found, self.opinions) if self.opinions else []
+        return [*comparison_blocks(self.found), *more]
 
     def table(self) -> Table:
         """A row for each pair."""
@@ -159,12 +165,15 @@ def compare(
     found = compare_runs(runs, request)
     further = [metric_remark(found.aligned), _unused_remark(found, options)]
     further.append(baseline_remark(found.aligned.headers[0].test, found.names))
-    return CompareResult(found, [*opened.notes, *filter(None, further)])
+    opinions = cross_check(found, options.rope) if options.cross_check else []
+    return CompareResult(found, [*opened.notes, *filter(None, further)], opinions)
 
 
 def compare_table(words: Sequence[str], options: CompareOptions | None = None, **settings: Any) -> CompareResult:
     """A 2 x 2 table that somebody typed: both failed, only A succeeded, only B succeeded, both succeeded."""
-    return CompareResult(compare_runs(runs_of_table(words), _compare_request(CompareOptions.given(options, settings))))
+    options = CompareOptions.given(options, settings)
+    found = compare_runs(runs_of_table(words), _compare_request(options))
+    return CompareResult(found, opinions=cross_check(found, options.rope) if options.cross_check else [])
 
 
 def _check_together(options: CompareOptions) -> None:

@@ -79,6 +79,14 @@ class CompareOptions(
     unpaired: bool = option(
         "--unpaired", default=False, help="The transcripts have other inputs in the same strata, such as two sensors."
     )
+    cross_check: bool = option(
+        "--cross-check", default=False,
+        help="Ask other methods too: a mixed-effects logistic model, and Bayesian probabilities.",
+    )  # fmt: skip
+    rope: float = option(
+        "--rope", default=0.01, within=Range(0, 1, high_open=True), metavar="R",
+        help="With --cross-check: differences up to this are practically none.",
+    )  # fmt: skip
     items: bool = option(
         "--items", default=False, help="Show which cases separate the algorithms, and how stable the order is."
     )
