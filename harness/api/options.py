@@ -7,6 +7,7 @@ from harness.options import (
     ConfidenceOptions,
     DesignOptions,
     DownloadOptions,
+    OperatingOptions,
     OptionSet,
     PartialOptions,
     Range,
@@ -54,7 +55,8 @@ class SequentialOptions(OptionSet):
 
 
 class CompareOptions(
-    ByOptions, DesignOptions, ReplicationOptions, SequentialOptions, IntersectOptions, PartialOptions, DownloadOptions
+    ByOptions, OperatingOptions, DesignOptions, ReplicationOptions, SequentialOptions, IntersectOptions,
+    PartialOptions, DownloadOptions,
 ):  # fmt: skip
     """Options of `compare`."""
 
@@ -69,9 +71,6 @@ class CompareOptions(
         "--multiplicity", default="holm", choices=MULTIPLICITY,
         help="How p-values of several pairs are corrected; max-t gives intervals that hold for all at once.",
     )  # fmt: skip
-    at: str | None = option(
-        "--at", default=None, metavar="eer|fpr=RATE", help="First set each threshold there, on the recorded scores."
-    )
     margin: float | None = option(
         "--margin", default=None, within=Range(0, 1, low_open=True, high_open=True), metavar="M",
         help="Test whether one is as good as another, within this difference.",
@@ -85,7 +84,11 @@ class CompareOptions(
     )  # fmt: skip
     rope: float = option(
         "--rope", default=0.01, within=Range(0, 1, high_open=True), metavar="R",
-        help="With --cross-check: differences up to this are practically none.",
+        help="With --cross-check or --folds: differences up to this are practically none.",
+    )  # fmt: skip
+    folds: str | None = option(
+        "--folds", default=None, metavar="COLUMN",
+        help="The column with the fold of a cross-validation that a case was tested in: compare the folds too.",
     )  # fmt: skip
     items: bool = option(
         "--items", default=False, help="Show which cases separate the algorithms, and how stable the order is."
@@ -93,7 +96,8 @@ class CompareOptions(
 
 
 class RateOptions(
-    ByOptions, DesignOptions, ConfidenceOptions, SeedOptions, SequentialOptions, PartialOptions, DownloadOptions
+    ByOptions, OperatingOptions, DesignOptions, ConfidenceOptions, SeedOptions, SequentialOptions, PartialOptions,
+    DownloadOptions,
 ):  # fmt: skip
     """Options of `rate`."""
 

@@ -28,8 +28,9 @@ class GroupPlotOptions(ByOptions, PlotOptions):
     """A picture of the groups."""
 
     plot: Path | None = option(
-        "--plot", default=None, metavar="FILE.svg|png|pdf", help="Draw the groups that --by shows."
-    )
+        "--plot", default=None, metavar="FILE.svg|png|pdf",
+        help="Draw the groups that --by shows; `hate rate --statistic ece` draws the reliability.",
+    )  # fmt: skip
 
 
 class CompareCommandOptions(CompareOptions, GroupPlotOptions, FormatOptions):
@@ -47,6 +48,15 @@ class CompareCommandOptions(CompareOptions, GroupPlotOptions, FormatOptions):
 
 class RateCommandOptions(RateOptions, GroupPlotOptions, TestRunOptions, FormatOptions):
     """Options of `hate rate`, how to run a test first, and how to print."""
+
+    zoo: str | None = option(
+        "--zoo", default=None, metavar="CLAIMED,REAL",
+        help="Instead: goats, lambs, wolves and other people, by the columns of who was claimed and who it was.",
+    )  # fmt: skip
+    anova: str | None = option(
+        "--anova", default=None, metavar="COLUMN,...",
+        help="Instead: analysis of variance of success over these columns, and over several algorithms.",
+    )  # fmt: skip
 
 
 class ConfusionCommandOptions(ConfusionOptions, PlotOptions, TestRunOptions, DataFormatOptions):
@@ -100,12 +110,26 @@ def rate_command(transcripts: Sequence[str], options: RateCommandOptions) -> Non
     \b
     hate rate wisard
     hate rate wisard --by truth --statistic rate,tpr --plot digits.png
+    hate rate scores.jsonl --zoo claimed,real
+    hate rate wisard witch --anova truth,positive
     """
     _check_group_plot(options)
-    from harness.api.comparisons import rate
+    from harness.api.rates import rate
 
     if options.sequential:
         emit_result(_sequential(find_or_run(transcripts, options), options), output_format(options.style))
+        return
+    if options.zoo is not None:
+        from harness.api.zoo import zoo
+
+        opened = find_or_run(transcripts, options)
+        emit_result(zoo(opened, options.zoo, partial=options.partial), output_format(options.style))
+        return
+    if options.anova is not None:
+        from harness.api.anova import anova
+
+        opened = find_or_run(transcripts, options)
+        emit_result(anova(opened, options.anova, options), output_format(options.style))
         return
     found = rate(find_or_run(transcripts, options), options)
     draw(found, options.plot)
@@ -138,6 +162,7 @@ def _sequential(opened: "OpenedTranscripts", options: CompareCommandOptions | Ra
 
 
 def _check_group_plot(options: GroupPlotOptions) -> None:
-    if options.plot is not None and options.by is None:
+    calibration = isinstance(options, RateOptions) and "ece" in (options.statistic or "").split(",")
+    if options.plot is not None and options.by is None and not calibration:
         raise UsageError("--plot draws what --by shows: name a column, such as --by truth")
     check_plot(options.plot)

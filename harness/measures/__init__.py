@@ -29,6 +29,7 @@ __all__ = [
     "cost",
     "find_measure",
     "goals",
+    "is_goal",
     "mean_of_value",
     "measures_for_help",
     "ratio_of_values",
@@ -103,7 +104,12 @@ PLUGINS = PluginGroup("hate.measures", Measure, _mistakes, _is_built_in)
 
 def goals() -> list[str]:
     """Measures that settings can be tuned for: the others need more of a record than a sweep keeps."""
-    return [name for name, measure in MEASURES.items() if measure.reads in (Reads.OUTCOME, Reads.SCORE)]
+    return [name for name, measure in MEASURES.items() if is_goal(measure)]
+
+
+def is_goal(measure: Measure) -> bool:
+    """Whether settings can be tuned for this measure."""
+    return measure.tunable and measure.reads in (Reads.OUTCOME, Reads.SCORE)
 
 
 def measures_for_help() -> str:

@@ -84,6 +84,7 @@ class Measure:
     needs      what a run must contain to have a value, in words
     unit       the unit of the number
     share      whether it is a share of cases; differences of shares are given in points
+    tunable    whether settings can be tuned for it, if a sweep keeps what it reads
     of_totals  the formula over the totals TP, FN, FP and TN (..., 4), if it depends on outcomes only
     """
 
@@ -97,6 +98,7 @@ class Measure:
     needs: str = ""
     unit: str = ""
     share: bool = False
+    tunable: bool = True
     of_totals: Callable[[Any], Any] | None = None
 
     def better(self, value: float, other: float) -> bool:

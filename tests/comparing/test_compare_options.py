@@ -162,7 +162,7 @@ def test_a_missing_library_is_a_hint(shop: Workshop, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(("words", "message"), [
     (["--statistic", "auc", "--at", "eer"], "is not computed from the outcomes at a threshold"),
     (["--at", "fpr=2"], "--at fpr=2: write eer, or fpr=0.01"),
-    (["--statistic", "accuracy"], "--statistic accuracy: no such measure; known: auc, balanced,"),
+    (["--statistic", "accuracy"], "--statistic accuracy: no such measure; known: auc, auc_binormal, balanced,"),
     (["--statistic", "presicion"], "--statistic presicion: no such measure; did you mean 'precision'?"),
     (["--statistic", "cost:fp=x"], "--statistic cost:fp=x: 'x' is not a number; write cost:fp=10,fn=1"),
     (["--statistic", "eer", "--method", "jackknife"], "jackknife is wrong for equal error rate"),

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.stats.arrays import BoolArray, FloatArray
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.curves.hull import convex_hull
 from harness.stats.curves.scores import ScoredCases, counts_of, require_both
 from harness.stats.replication.statistic import SmoothFormula, TotalsStatistic, WeightsStatistic
@@ -25,6 +25,7 @@ from harness.stats.replication.statistic import SmoothFormula, TotalsStatistic, 
 __all__ = [
     "Cell",
     "DetectionPrior",
+    "bin_numbers",
     "calibrated",
     "calibration_error",
     "log_cost",
@@ -37,6 +38,8 @@ __all__ = [
 # The scores of a run, and which of the cases count; None if all do.
 Cell = tuple[ScoredCases, BoolArray | None]
 _BITS = 2 * np.log(2)
+# Of a reliability diagram, as most of the literature has it.
+BINS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,10 +226,15 @@ class ReliabilityBins:
     weight: FloatArray
 
 
-def reliability(cases: ScoredCases, bins: int = 15) -> ReliabilityBins:
-    """The bins of a reliability diagram that are not empty."""
+def bin_numbers(cases: ScoredCases, bins: int = BINS) -> IntArray:
+    """The bin of every case: probabilities from 0 to 1 in bins of equal width."""
     _require_probabilities(cases)
-    place = np.minimum((cases.better * bins).astype(np.intp), bins - 1)
+    return np.asarray(np.minimum((cases.better * bins).astype(np.int64), bins - 1))
+
+
+def reliability(cases: ScoredCases, bins: int = BINS) -> ReliabilityBins:
+    """The bins of a reliability diagram that are not empty."""
+    place = bin_numbers(cases, bins)
     weight, said, happened = (
         np.asarray(np.bincount(place, weights=cases.weight * values, minlength=bins), dtype=np.float64)
         for values in (np.ones(place.size), cases.better, cases.positive.astype(np.float64))
@@ -235,7 +243,7 @@ def reliability(cases: ScoredCases, bins: int = 15) -> ReliabilityBins:
     return ReliabilityBins(said[full] / weight[full], happened[full] / weight[full], weight[full])
 
 
-def calibration_error(cells: Sequence[Cell], bins: int = 15) -> WeightsStatistic:
+def calibration_error(cells: Sequence[Cell], bins: int = BINS) -> WeightsStatistic:
     """The expected calibration error (Naeini and others 2015): how far bins are from the diagonal, on average.
 
     It cannot be below 0, so chance alone makes it larger than it is.

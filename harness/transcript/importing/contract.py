@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -124,6 +125,10 @@ class ImportOptions(OptionSet):
         "--positive-label", default=None, metavar="LABEL",
         help="Predictions: the class to detect; all others are negative.",
     )  # fmt: skip
+    key: Path | None = option(
+        "--key", default=None, metavar="FILE",
+        help="What is true, in a file of its own: the list of trials, or a TREC run's judgements of relevance.",
+    )  # fmt: skip
     stratum: str | None = _column("--stratum", "Groups that are fixed; separate several with commas.")
     psu: str | None = _column("--psu", "Groups that were drawn: subjects, documents, repositories.")
     test: str | None = option("--test", default=None, metavar="NAME", help="Name of the test; by default, of the task.")
@@ -156,8 +161,8 @@ class Reader:
     """An importer: it reads the files of one tool.
 
     `what` describes such a file in messages, such as "a log of inspect_ai"; `sniff` recognises it by its content, never
-    by its name. `takes_columns`: whether users may say which column holds what. A tool that writes several kinds of
-    files has a reader with the same name for each.
+    by its name. `takes_columns`: whether users may say which column holds what; `takes_key`: whether `--key` says what
+    is true. A tool that writes several kinds of files has a reader with the same name for each.
     """
 
     name: str
@@ -165,3 +170,4 @@ class Reader:
     sniff: Callable[[ForeignFile], bool]
     read: Callable[[ForeignFile, ImportOptions], Sequence[ImportedRun]]
     takes_columns: bool = False
+    takes_key: bool = False

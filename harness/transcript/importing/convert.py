@@ -33,7 +33,7 @@ class ImportedTranscript:
 
 def convert(imported: ImportedRun, options: ImportOptions) -> ImportedTranscript:
     """Check everything, then decide every outcome; a ForeignError says what is wrong."""
-    results = _with_ids(imported, options.columns.id)
+    results = with_ids(imported, options.columns.id)
     _check(imported, results, partial=options.partial)
     rule = find_success_rule(imported, options)
     values = KeptValues.of(imported, options, rule)
@@ -47,7 +47,7 @@ def convert(imported: ImportedRun, options: ImportOptions) -> ImportedTranscript
     return ImportedTranscript(header, trials, notes)
 
 
-def _with_ids(imported: ImportedRun, column: str | None) -> Sequence[ImportedAnswer]:
+def with_ids(imported: ImportedRun, column: str | None) -> Sequence[ImportedAnswer]:
     """The answers with ids from this column; for a table, --id has been applied already."""
     if column is None or imported.keyed:
         return imported.results
