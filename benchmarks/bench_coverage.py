@@ -17,6 +17,7 @@ import numpy as np
 
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.curves.bands import replicated_bands, wilson_bands
+from harness.stats.curves.binormal import binormal_area
 from harness.stats.curves.fixed_fpr import fixed_fpr_bands
 from harness.stats.curves.scores import ScoredCases, counts_of, make_scored_cases
 from harness.stats.curves.summaries import AREA, fnr_at_fpr, summary_difference, summary_estimate
@@ -27,6 +28,7 @@ from harness.stats.limits import (
     share_limits,
 )
 from harness.stats.rates import Intervals, wilson
+from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.linearised import stratum_variances
 from harness.stats.replication.sample import Sample, make_sample
 
@@ -243,6 +245,25 @@ def estimated_area(area: float, scores: Scores, sample: Sample | None) -> Callab
     return run
 
 
+def fitted_area(area: float, scores: Scores) -> Callable[[np.random.Generator, int], Trials]:
+    """The area under the binormal curve; samples without a curve, as their classes do not overlap, are drawn again."""
+    sample = scores.sample() if scores.units else make_sample(scores.positives + scores.negatives)
+
+    def one(rng: np.random.Generator) -> Estimate:
+        while True:
+            try:
+                return make_estimates(sample, binormal_area([(scores.draw(rng), None)])).one(0)
+            except ValueError:
+                continue
+
+    def run(rng: np.random.Generator, trials: int) -> Trials:
+        found = [one(rng) for _ in range(trials)]
+        before = stack([raw_t(one, min(scores.positives, scores.negatives), (0.0, 1.0)) for one in found])
+        return Trials(area, before, stack([printed_limits(one) for one in found]))
+
+    return run
+
+
 def printed_limits(one: Estimate) -> tuple[float, float]:
     return (-np.inf, np.inf) if one.interval is None else (one.interval.low, one.interval.high)
 
@@ -362,6 +383,13 @@ def area_designs() -> Iterator[Design]:
         yield Design(f"areas {areas[0]} against {areas[1]}, 50 and 50", run, SLOW)
 
 
+def binormal_designs() -> Iterator[Design]:
+    for area in (0.98, 0.948, 0.8):
+        yield Design(f"binormal area {area}, 50 and 50", fitted_area(area, Scores.of_area(area, 50, 50)), SLOW)
+    scores = Scores.of_area(0.9, 100, 100, 20, 0.5)
+    yield Design("binormal area 0.9, 20 units of 5 and 5, icc 0.5", fitted_area(0.9, scores), SLOW)
+
+
 def curve_designs() -> Iterator[Design]:
     for fpr in (0.01, 0.1):
         for n in (100, 500):
@@ -394,7 +422,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     print(f"  {'design':64} before  after    low   high   trials")
-    for designs in (rate_designs, difference_designs, area_designs, curve_designs):
+    for designs in (rate_designs, difference_designs, area_designs, binormal_designs, curve_designs):
         for number, design in enumerate(designs()):
             if options.only in design.name:
                 rng = np.random.default_rng([options.seed, number])

@@ -14,19 +14,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from harness.api.anova import anova as anova
     from harness.api.comparisons import compare as compare
     from harness.api.comparisons import confusion as confusion
-    from harness.api.comparisons import rate as rate
     from harness.api.curves import cmc as cmc
     from harness.api.curves import det as det
     from harness.api.curves import pr as pr
     from harness.api.curves import roc as roc
     from harness.api.froc import froc as froc
+    from harness.api.fusing import fuse as fuse
+    from harness.api.power import power as power
+    from harness.api.rates import rate as rate
     from harness.api.runs import load_test as load_test
     from harness.api.runs import run as run
     from harness.api.sweeps import sweep as sweep
     from harness.api.transcripts import read as read
     from harness.api.tuning import tune as tune
+    from harness.api.zoo import zoo as zoo
 
 __version__ = "0.1.0"
 
@@ -35,9 +39,14 @@ _HOMES = {
     "harness.api.sweeps": ("sweep",),
     "harness.api.tuning": ("tune",),
     "harness.api.transcripts": ("read",),
-    "harness.api.comparisons": ("rate", "compare", "confusion"),
+    "harness.api.comparisons": ("compare", "confusion"),
+    "harness.api.rates": ("rate",),
     "harness.api.curves": ("roc", "det", "pr", "cmc"),
     "harness.api.froc": ("froc",),
+    "harness.api.power": ("power",),
+    "harness.api.fusing": ("fuse",),
+    "harness.api.zoo": ("zoo",),
+    "harness.api.anova": ("anova",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -1,8 +1,6 @@
 """Several transcripts of one test, case by case: the same cases in the same order."""
 
-import math
 import sys
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,19 +11,17 @@ import numpy.typing as npt
 
 from harness.analysis.agreement import check_agreement
 from harness.analysis.curve_scores import curve_elements, curve_scores, scored_elements
+from harness.analysis.matching import matched_records, orders_of
 from harness.analysis.run_names import check_same_test, run_names
 from harness.errors import TranscriptError
 from harness.model import Counts
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
+from harness.stats.attempts import Attempts
 from harness.stats.curves.elements import ScoredElements
 from harness.stats.curves.scores import ScoredCases, make_scored_cases
 from harness.tasks import find_task
 from harness.transcript.columns import OUTCOMES, Coded, Columns
 from harness.transcript.format import Header
-
-MOST_NAMED = 5
-# If runs have different numbers of answers per case, their least common multiple is matched, up to this many.
-MOST_ANSWERS = 1000
 
 
 @dataclass(frozen=True)
@@ -114,6 +110,20 @@ class AlignedRuns:
         task = find_task(self.headers[0].test.task)
         return {} if task is None else task.measure_names
 
+    def attempts(self) -> tuple[list[Attempts], IntArray]:
+        """The answers of every run by case, before runs were matched; and the number of each record's case."""
+        numbers = {case: number for number, case in enumerate(dict.fromkeys(self.ids))}
+        of_record = np.array([numbers[case] for case in self.ids], dtype=np.intp)
+        # Scores are hardly ever equal: what is voted on is then the decision.
+        is_score = self.headers[0].test.find_task().shows_claim
+        found = []
+        for run in self.runs:
+            own = np.array([numbers.get(case, -1) for case in run.ids], dtype=np.intp)
+            label = np.zeros(own.size, dtype=np.intp) if is_score else run.actual.codes.astype(np.intp)
+            kept = own >= 0
+            found.append(Attempts(own[kept], run.success[kept], label[kept], len(numbers)))
+        return found, of_record
+
     def value_names(self) -> list[str]:
         """The named values that records of all runs have."""
         return [name for name in self.cases.values if all(name in run.values for run in self.runs)]
@@ -199,14 +209,19 @@ def names_of(runs: Sequence[Run]) -> list[str]:
     return run_names([run.columns.header.algorithm.name for run in runs], [run.stem for run in runs])
 
 
-def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False) -> AlignedRuns:
-    """Match the cases by id, whatever their order; a TranscriptError if the runs cannot be compared."""
+def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False, stopped: bool = False) -> AlignedRuns:
+    """Match the cases by id, whatever their order; a TranscriptError if the runs cannot be compared.
+
+    `stopped`: runs that stopped when their interval was narrow enough are fine, because the caller allows for that.
+    """
     if not partial:
         _check_complete(runs)
+    if not stopped:
+        _check_not_stopped(runs)
     check_same_test([run.source for run in runs], [run.columns.header for run in runs])
-    matched = _matched(runs)
+    matched = matched_records(runs)
     keys = [own for own, _ in matched]
-    by_key, left_out = _orders(runs, keys, intersect=intersect or partial)
+    by_key, left_out = orders_of(runs, keys, intersect=intersect or partial)
     orders = [order if places is None else places[order] for (_, places), order in zip(matched, by_key, strict=True)]
     check_agreement(runs, orders)
     first = runs[0].columns
@@ -239,80 +254,12 @@ def _check_complete(runs: Sequence[Run]) -> None:
             raise TranscriptError(f"{run.source}: no cases")
 
 
-def _matched(runs: Sequence[Run]) -> list[tuple[list[str], IntArray | None]]:
-    """The keys that the records of each run are matched by, and where those records are; None for their own order.
-
-    If runs have different numbers of answers per case, each answer of a run with fewer is repeated. The mean over a
-    case does not change, and so nothing else does, since the case is then the unit.
-    """
-    answers = [int(run.columns.repeat.max(initial=1)) for run in runs]
-    if len(set(answers)) == 1:
-        return [(_keys(run), None) for run in runs]
-    common = math.lcm(*answers)
-    if common > MOST_ANSWERS:
-        many = ", ".join(map(str, sorted(set(answers))))
-        raise TranscriptError(
-            f"{runs[0].source} and the others have {many} answers per case, with a common multiple over "
-            f"{MOST_ANSWERS}; compare runs with the same number of answers, or a multiple of it"
-        )
-    matched: list[tuple[list[str], IntArray | None]] = []
-    for run, own in zip(runs, answers, strict=True):
-        copies = common // own
-        keys = [key for copy in range(copies) for key in _keys(run, copy * own)]
-        matched.append((keys, np.tile(np.arange(len(run.columns.ids)), copies)))
-    return matched
-
-
-def _keys(run: Run, offset: int = 0) -> list[str]:
-    """The id of each record, and which of several answers it is."""
-    columns = run.columns
-    if not offset and not (columns.repeat > 1).any():
-        return columns.ids
-    numbers = (columns.repeat + offset).tolist()
-    return [f"{i}\0{r}" if r > 1 else i for i, r in zip(columns.ids, numbers, strict=True)]
-
-
-def _check_once(run: Run, keys: list[str]) -> None:
-    if len(set(keys)) != len(keys):
-        twice = Counter(keys).most_common(1)[0][0]
-        raise TranscriptError(f"{run.source}: case '{_case_text(twice)}' occurs twice")
-
-
-def _orders(runs: Sequence[Run], keys: Sequence[list[str]], *, intersect: bool) -> tuple[list[IntArray], int]:
-    """For each run, where its records of the common cases are, in the order of the first run."""
-    _check_once(runs[0], keys[0])
-    if all(other == keys[0] for other in keys[1:]):
-        return [np.arange(len(keys[0]))] * len(keys), 0
-    for run, own in zip(runs[1:], keys[1:], strict=True):
-        _check_once(run, own)
-    common = set(keys[0]).intersection(*keys[1:])
-    everything = set(keys[0]).union(*keys[1:])
-    missing = len(everything) - len(common)
-    if missing and not intersect:
-        raise TranscriptError(_missing(runs, keys, everything))
-    if not common:
-        raise TranscriptError(f"{runs[0].source} and the others have no case in common")
-    ordered = [key for key in keys[0] if key in common]
-    orders = []
-    for own in keys:
-        place = {key: number for number, key in enumerate(own)}
-        orders.append(np.fromiter((place[key] for key in ordered), np.intp, len(ordered)))
-    return orders, missing
-
-
-def _missing(runs: Sequence[Run], keys: Sequence[list[str]], everything: set[str]) -> str:
-    parts = []
-    for run, own in zip(runs, keys, strict=True):
-        lacking = sorted(everything.difference(own))
-        if lacking:
-            some = ", ".join(_case_text(key) for key in lacking[:MOST_NAMED])
-            more = ", ..." if len(lacking) > MOST_NAMED else ""
-            parts.append(f"{run.source} lacks {len(lacking):,} ({some}{more})")
-    return f"not the same cases: {'; '.join(parts)}; --intersect compares the cases that all have"
-
-
-def _case_text(key: str) -> str:
-    return key.replace("\0", " (answer ") + (")" if "\0" in key else "")
+def _check_not_stopped(runs: Sequence[Run]) -> None:
+    for run in runs:
+        if rule := run.columns.header.part.get("stop_when"):
+            raise TranscriptError(
+                f"{run.source}: stopped when {rule}, so ordinary intervals and tests are not valid; add --sequential"
+            )
 
 
 def _counts(columns: Columns, order: IntArray) -> Counts:

@@ -6,12 +6,13 @@ number of its cases may vary too.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from harness.analysis.cells import Cells, Measurement
+from harness.analysis.gap_differences import GapContrast, gap_contrast_json, gap_contrasts
 from harness.analysis.groups import groups_of
 from harness.analysis.sampling import estimate_json, finite
 from harness.errors import UsageError
@@ -69,6 +70,8 @@ class Breakdown:
     groups: list[Group]
     gaps: list[Gap | None]
     interactions: list[Interaction | None]
+    # The difference of the gaps of each pair.
+    gap_contrasts: list[GapContrast | None] = field(default_factory=list)
 
     @property
     def positions(self) -> list[float] | None:
@@ -95,6 +98,17 @@ def break_down(study: Measurement, pairs: Sequence[tuple[int, int]], by: str) ->
         groups=_with_holm(rows, len(pairs)),
         gaps=[_gap(study, members, rows, run) for run in runs],
         interactions=_interactions(study, members, rows, pairs),
+        gap_contrasts=_gap_contrasts(study, members, rows, pairs),
+    )
+
+
+def _gap_contrasts(
+    study: Measurement, members: Sequence[BoolArray], rows: Sequence[Group], pairs: Sequence[tuple[int, int]]
+) -> list[GapContrast | None]:
+    if 2 * len(members) * study.aligned.n > MOST_CELLS:
+        return [None] * len(pairs)
+    return gap_contrasts(
+        study, members, [_varying(rows, members, run) for run in range(len(study.aligned.names))], pairs
     )
 
 
@@ -228,6 +242,9 @@ def breakdown_json(by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[in
                 "p_adjusted": None if one is None else one.p_adjusted,
             }
             for (a, b), one in zip(pairs, by.interactions, strict=True)
+        ],
+        "gap_differences": [
+            gap_contrast_json(names, pair, one) for pair, one in zip(pairs, by.gap_contrasts, strict=False)
         ],
     }
 

@@ -103,12 +103,12 @@ class Measurement:
         if not (Reads.SCORE in measure.reads and self.aligned.elements() is not None):
             check_classes(f"--statistic {measure.name}", measure.classes, self.aligned.positive)
         # The squares of recorded numbers may overflow; such a measure has no value, or no error.
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            values = full_values(sample, measure.statistic(self.aligned, cells))
-        known = np.flatnonzero(np.isfinite(values)).tolist()
-        if not known:
-            return Cells(None, {})
         try:
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                values = full_values(sample, measure.statistic(self.aligned, cells))
+            known = np.flatnonzero(np.isfinite(values)).tolist()
+            if not known:
+                return Cells(None, {})
             statistic = measure.statistic(self.aligned, [cells[i] for i in known])
             estimates = make_estimates(sample, statistic, self.replication)
         except ValueError as error:

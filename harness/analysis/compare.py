@@ -9,11 +9,13 @@ from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.breakdown import break_down
 from harness.analysis.cells import Cells, Measurement
 from harness.analysis.comparison import Comparison, ResourceEstimates, RunSummary, best_first
+from harness.analysis.development import OperatingRequest, measure_at
 from harness.analysis.items import analyse_items
-from harness.analysis.operating_point import OperatingCriterion, chosen_measure, set_thresholds
+from harness.analysis.operating_point import OperatingCriterion
 from harness.analysis.pairs import Margin, Pair, PairedValues, check_margin, make_pairs
 from harness.analysis.sampling import Sampling, take_sample
 from harness.analysis.value_errors import agreement
+from harness.analysis.wins import win_rates
 from harness.errors import TranscriptError, UsageError
 from harness.measures import MEASURES
 from harness.options import DesignOptions
@@ -34,6 +36,8 @@ class CompareRequest:
     statistic: str = "rate"
     # Where to set every threshold first.
     criterion: OperatingCriterion | None = None
+    # On the runs that are compared, or on other runs of the same algorithms.
+    development: Sequence[Run] = ()
     margin: float | None = None
     # A column to break the comparison down by.
     by: str | None = None
@@ -49,6 +53,11 @@ class CompareRequest:
     # Accept incomplete transcripts.
     partial: bool = False
 
+    @property
+    def operating(self) -> OperatingRequest | None:
+        """How thresholds are set; None if the runs' own outcomes count."""
+        return None if self.criterion is None else OperatingRequest(self.criterion, self.development, self.design)
+
 
 def compare_runs(runs: Sequence[Run], request: CompareRequest) -> Comparison:
     """Compare runs on the same cases."""
@@ -59,11 +68,8 @@ def compare_runs(runs: Sequence[Run], request: CompareRequest) -> Comparison:
 def compare_aligned(aligned: AlignedRuns, sampling: Sampling, request: CompareRequest) -> Comparison:
     """The same for aligned runs; at an operating point, all outcomes are decided again first."""
     baseline = _baseline(aligned.names, request.baseline)
-    measure = chosen_measure(request.statistic, request.criterion, aligned)
+    measure, operating = measure_at(request.operating, request.statistic, aligned, sampling)
     recorded = Measurement(measure, aligned, sampling, request.replication)
-    operating = None
-    if request.criterion is not None:
-        operating = set_thresholds(aligned, request.criterion, sampling.sample.weights)
     study = recorded if operating is None else replace(recorded, aligned=operating.aligned)
     try:
         comparison = _compare(study, baseline, request.multiplicity)
@@ -170,7 +176,8 @@ def _with_details(comparison: Comparison, study: Measurement, request: CompareRe
         by = break_down(study, comparison.places, request.by)
     if request.items:
         items = analyse_items(study, [number for number, run in enumerate(comparison.runs) if run.value is not None])
-    return replace(comparison, margins=margins, by=by, items=items)
+    wins = win_rates(study, comparison.places, comparison.multiplicity)
+    return replace(comparison, margins=margins, by=by, items=items, wins=wins)
 
 
 def resources(name: str, study: Measurement, places: Sequence[tuple[int, int]]) -> ResourceEstimates | None:

@@ -12,12 +12,13 @@ from harness.analysis.align import AlignedRuns
 from harness.analysis.breakdown import Breakdown
 from harness.analysis.cells import Cells
 from harness.analysis.items import ItemAnalysis, items_json
-from harness.analysis.operating_point import OperatingResult
+from harness.analysis.operating_point import OperatingResult, threshold_json
 from harness.analysis.pairs import MarginTest, Pair, flip_json, margin_json
 from harness.analysis.run_names import identity_json
 from harness.analysis.sampling import Sampling, estimate_json, finite, interval_json, replication_json
 from harness.analysis.turning import groups_json
 from harness.analysis.value_errors import Agreement, agreement_json
+from harness.analysis.wins import WinRate, win_json
 from harness.measures import MEASURES, Measure
 from harness.stats.cochran import CochranQ, WaldTest
 from harness.stats.estimate import Estimate
@@ -80,6 +81,8 @@ class Comparison:
     margins: list[MarginTest | None] | None = None
     by: Breakdown | None = None
     items: ItemAnalysis | None = None
+    # Of a measure that is a value of each record.
+    wins: list[WinRate | None] | None = None
     seconds: ResourceEstimates | None = None
     memory: ResourceEstimates | None = None
     # Of two runs whose answers are numbers.
@@ -177,13 +180,7 @@ def _wald_json(test: WaldTest | None) -> dict[str, Any] | None:
 
 def _run_json(comparison: Comparison, number: int) -> dict[str, Any]:
     run, counts, operating = comparison.runs[number], comparison.aligned.counts[number], comparison.operating
-    thresholds: dict[str, Any] = {}
-    if operating is not None:
-        thresholds = {
-            "threshold": finite(operating.thresholds[number]),
-            "fpr": operating.fpr[number],
-            "fnr": operating.fnr[number],
-        }
+    thresholds = {} if operating is None else threshold_json(operating, number)
     return {
         "name": run.name,
         "tests": counts.tests,
@@ -235,6 +232,7 @@ def _pair_json(comparison: Comparison, number: int) -> dict[str, Any]:
         "replication": replication_json(pair.estimate, comparison.sampling),
         "sign_flip": flip_json(pair.sign_flip),
         **margin,
+        **({} if comparison.wins is None else {"win_rate": win_json(comparison.wins[number])}),
         **{name: _ratio_json(resources.pairs[number]) for name, resources in _resources(comparison)},
     }
 

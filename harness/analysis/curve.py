@@ -12,6 +12,7 @@ import numpy.typing as npt
 from harness.analysis.curve_request import PointRequest
 from harness.analysis.sampling import finite, interval_json
 from harness.stats.arrays import FloatArray
+from harness.stats.curves.binormal import BinormalFit
 from harness.stats.curves.ellipses import Ellipse
 from harness.stats.curves.hull import Crossing, crossings
 from harness.stats.curves.points import DetectionCost, OperatingPoint
@@ -104,6 +105,8 @@ class Curve:
     # What the curve is over if not over cases, such as pixels, and whether negative ones can be counted.
     elements: str = ""
     has_negatives: bool = True
+    # The binormal curve that fits the scores best, if one does.
+    binormal: BinormalFit | None = None
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,7 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "eer_method": curve.eer.method or None,
         "eer_threshold": finite(curve.eer_threshold),
         "average_precision": curve.average_precision,
+        "binormal": None if curve.binormal is None else binormal_json(curve.binormal),
         "closed": curve.counts.closed,
         "opened": curve.counts.opened,
         "bands": curve.bands or None,
@@ -180,6 +184,11 @@ def _curve(curve: Curve) -> dict[str, Any]:
     if curve.repetitions is not None:
         payload |= {"repetitions": curve.repetitions, "means": [_mean(mean) for mean in curve.means]}
     return payload
+
+
+def binormal_json(fit: BinormalFit) -> dict[str, float]:
+    """The parameters of the binormal curve and the area under it."""
+    return {"a": fit.a, "b": fit.b, "auc": fit.area}
 
 
 def summary_method(estimate: Estimate) -> str:

@@ -10,10 +10,11 @@ import numpy.typing as npt
 from harness.analysis.decisions import AnswerLimits
 from harness.analysis.sampling import estimate_json
 from harness.errors import TranscriptError, UsageError
-from harness.measures import Measure, Reads, find_measure, goals
+from harness.measures import Measure, Reads, find_measure, goals, is_goal
 from harness.model import Counts, Outcome
 from harness.params import Value
-from harness.stats.arrays import BoolArray, FloatArray
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
+from harness.stats.attempts import Attempts
 from harness.stats.curves.scores import ScoredCases, counts_of, make_scored_cases
 from harness.stats.curves.summaries import SUMMARIES
 from harness.stats.estimate import Estimate
@@ -69,7 +70,7 @@ class Goal:
 def parse_goal(text: str) -> Goal:
     """A measure by name: rate, f1, auc, eer, or cost:fp=10,fn=1."""
     measure = find_measure(text, option="--goal")
-    if measure.reads not in (Reads.OUTCOME, Reads.SCORE):
+    if not is_goal(measure):
         raise UsageError(f"--goal {text}: not a goal; choose from {', '.join(goals())}, or cost:fp=10,fn=1")
     return Goal(measure)
 
@@ -162,6 +163,10 @@ class Candidates:
 
     def elements(self) -> None:
         """Not used in tuning."""
+
+    def attempts(self) -> tuple[list[Attempts], IntArray]:
+        """Not used in tuning."""
+        return [], np.arange(self.positive.size)
 
     def detail(self, name: str) -> list[list[Any]]:
         """Not used in tuning."""

@@ -6,7 +6,7 @@ A threshold that was set on the same cases that are compared is itself an estima
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from harness.analysis.align import AlignedRuns
 from harness.analysis.cells import Cell, check_classes
+from harness.analysis.sampling import finite
 from harness.errors import UsageError
 from harness.measures import Measure, Reads, Runs, find_measure
 from harness.model import Counts
@@ -230,25 +231,39 @@ class OperatingResult:
     thresholds: list[float]
     fpr: list[float]
     fnr: list[float]
+    # The runs on other cases that the thresholds come from; none if they were set on these cases.
+    development: list[str] = field(default_factory=list)
 
 
 def set_thresholds(aligned: AlignedRuns, criterion: OperatingCriterion, weights: FloatArray) -> OperatingResult:
     """Set each threshold by the weighted rates of all cases, and decide all outcomes again."""
-    positive, accepted, thresholds, fpr, fnr = aligned.positive, [], [], [], []
+    return decide_again(aligned, criterion, best_thresholds(aligned, criterion, weights), weights)
+
+
+def best_thresholds(aligned: AlignedRuns, criterion: OperatingCriterion, weights: FloatArray) -> list[float]:
+    """The threshold of every run, with larger scores better."""
+    thresholds = []
     for run in run_thresholds(aligned):
         place = run.place(criterion, weights)
         if place is None:
             raise UsageError(f"--at {criterion} needs positive and negative cases with a weight above 0")
-        threshold = run.threshold(place)
-        accepted.append(run.cases.better >= threshold)
-        thresholds.append(threshold if run.cases.larger_is_better else -threshold)
-        tp, fp = run.totals(weights)
-        fpr.append(float(fp[place] / fp[-1]))
-        fnr.append(float(1 - tp[place] / tp[-1]))
-    outcome, success = _decided(np.stack(accepted), positive), np.stack(accepted) == positive
+        thresholds.append(run.threshold(place))
+    return thresholds
+
+
+def decide_again(
+    aligned: AlignedRuns, criterion: OperatingCriterion, thresholds: Sequence[float], weights: FloatArray
+) -> OperatingResult:
+    """All outcomes at these thresholds, with larger scores better."""
+    cases, positive = aligned.curve_cases(), aligned.positive
+    # A threshold above all scores accepts nothing but what every threshold accepts.
+    accepted = np.stack([one.better >= at for one, at in zip(cases, thresholds, strict=True)])
+    outcome, success = _decided(accepted, positive), accepted == positive
     counts = [_counts(row, old.ER) for row, old in zip(outcome, aligned.counts, strict=True)]
     again = replace(aligned, outcome=outcome, success=success, counts=counts)
-    return OperatingResult(criterion, again, thresholds, fpr, fnr)
+    signed = [at if one.larger_is_better else -at for one, at in zip(cases, thresholds, strict=True)]
+    fpr, tpr = ([float(weights[of] @ row[of] / weights[of].sum()) for row in accepted] for of in (~positive, positive))
+    return OperatingResult(criterion, again, signed, fpr, [1 - rate for rate in tpr])
 
 
 def _decided(accepted: BoolArray, positive: BoolArray) -> Outcomes:
@@ -261,3 +276,13 @@ def _decided(accepted: BoolArray, positive: BoolArray) -> Outcomes:
 def _counts(outcome: Outcomes, errors: int) -> Counts:
     tally = np.bincount(outcome, minlength=len(OUTCOMES)).tolist()
     return Counts(**{kind.value: count for kind, count in zip(OUTCOMES, tally, strict=True)}, ER=errors)
+
+
+def threshold_json(operating: OperatingResult, number: int) -> dict[str, Any]:
+    """The threshold of a run, its errors there, and the run on other cases that it comes from, if any."""
+    return {
+        "threshold": finite(operating.thresholds[number]),
+        "fpr": operating.fpr[number],
+        "fnr": operating.fnr[number],
+        **({"development": operating.development[number]} if operating.development else {}),
+    }

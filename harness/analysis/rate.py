@@ -10,7 +10,10 @@ import numpy as np
 from harness.analysis.align import AlignedRuns, Run, align, names_of
 from harness.analysis.breakdown import Breakdown, Group, break_down, breakdown_json, equal_groups
 from harness.analysis.cells import Cells, Measurement
+from harness.analysis.development import OperatingRequest
 from harness.analysis.groups import CaseGroups, groups_of
+from harness.analysis.operating_point import OperatingResult, threshold_json
+from harness.analysis.reliability import ReliabilityBin, reliability_bins, reliability_json
 from harness.analysis.run_names import check_same_version, identity_json
 from harness.analysis.sampling import Sampling, interval_json, replication_json, take_sample
 from harness.errors import HateError, UsageError
@@ -27,6 +30,8 @@ from harness.tasks import find_task
 USUAL = ("rate", "tpr", "tnr", "precision", "f1", "mcc", "auc", "eer", "rank1", "rank5", "seconds", "memory")
 # If all cases are of one class, these say nothing more than the rate.
 OF_BOTH = ("tpr", "tnr", "precision", "f1", "mcc")
+# The measure that a reliability diagram goes with.
+CALIBRATION = "ece"
 # Bins for numbers with too many different values.
 BINS = 5
 
@@ -40,6 +45,8 @@ class RateRequest:
     design: DesignOptions = field(default_factory=DesignOptions)
     replication: Replication = field(default_factory=Replication)
     partial: bool = False
+    # Where to set every threshold first.
+    operating: OperatingRequest | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,9 @@ class RunMeasures:
     explained: list[ExplainedVariance]
     # Cases without the number that a measure needs, by its name; none are listed if no case lacks it.
     left_out: dict[str, int] = field(default_factory=dict)
+    operating: OperatingResult | None = None
+    # Beside the calibration error: what was said, and how often it came true.
+    reliability: list[ReliabilityBin] = field(default_factory=list)
 
 
 def rate_runs(runs: Sequence[Run], request: RateRequest) -> list[RunMeasures]:
@@ -80,7 +90,11 @@ def rate_runs(runs: Sequence[Run], request: RateRequest) -> list[RunMeasures]:
 def _rate_run(run: Run, name: str, request: RateRequest) -> RunMeasures:
     aligned = replace(align([run], partial=request.partial), names=[name])
     sampling = take_sample(aligned, request.design)
-    measures = _measures(aligned, request.statistics)
+    measures, operating = _measures(aligned, request.statistics), None
+    if request.operating is not None:
+        measures = _measures_at(request.operating, aligned, request.statistics)
+        operating = request.operating.decided(aligned, sampling)
+        aligned = operating.aligned
     study = Measurement(measures[next(iter(measures))], aligned, sampling, request.replication)
     cells = {
         key: _cells(replace(study, measure=measure), required=bool(request.statistics))
@@ -98,7 +112,15 @@ def _rate_run(run: Run, name: str, request: RateRequest) -> RunMeasures:
         by={} if request.by is None else _groups(study, measures, request),
         explained=_explained(replace(study, measure=MEASURES["rate"])) if request.by is None else [],
         left_out={key: n for key, of in cells.items() if measures[key].of_numbers and (n := of.without_number(0))},
+        operating=operating,
+        reliability=reliability_bins(aligned, sampling, request.replication) if CALIBRATION in measures else [],
     )
+
+
+def _measures_at(request: OperatingRequest, aligned: AlignedRuns, names: Sequence[str]) -> dict[str, Measure]:
+    """Measures of the outcomes, at the operating point; the usual ones if none is named."""
+    usual = ("rate", *OF_BOTH, "hter")
+    return {name: request.measure(name, aligned) for name in names or usual}
 
 
 def _measures(aligned: AlignedRuns, names: Sequence[str]) -> dict[str, Measure]:
@@ -143,6 +165,7 @@ def rate_json(runs: Sequence[RunMeasures]) -> dict[str, Any]:
         "test": identity_json(runs[0].aligned.headers[0].test),
         "statistic": statistics[0],
         "statistics": statistics,
+        **({} if runs[0].operating is None else {"at": str(runs[0].operating.criterion)}),
         "transcripts": [_run_json(run, statistics) for run in runs],
     }
     if runs[0].by:
@@ -154,7 +177,7 @@ def rate_json(runs: Sequence[RunMeasures]) -> dict[str, Any]:
 
 def _run_json(run: RunMeasures, statistics: Sequence[str]) -> dict[str, Any]:
     counts, first = run.aligned.counts[0], run.estimates.get(statistics[0])
-    shown = run.sampling.known or statistics[0] != "rate"
+    shown = run.sampling.known or statistics[0] != "rate" or run.operating is not None
     interval = wilson(counts.successes, counts.tests, confidence=first.confidence if first else 0.95)
     return {
         "name": run.name,
@@ -164,8 +187,10 @@ def _run_json(run: RunMeasures, statistics: Sequence[str]) -> dict[str, Any]:
         "interval": interval_json(interval),
         "value": None if first is None else first.value,
         "replication": replication_json(first, run.sampling) if shown else None,
+        **({} if run.operating is None else threshold_json(run.operating, 0)),
         "measures": {name: replication_json(run.estimates.get(name), run.sampling) for name in statistics},
         "left_out": run.left_out,
+        **({"reliability": [reliability_json(one) for one in run.reliability]} if run.reliability else {}),
         "explained": [
             {
                 "column": one.column,

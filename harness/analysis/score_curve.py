@@ -24,6 +24,7 @@ from harness.errors import TranscriptError
 from harness.stats.arrays import IntArray
 from harness.stats.curves.area import auc
 from harness.stats.curves.bands import CurveBands
+from harness.stats.curves.binormal import BinormalFit, binormal_of_scores
 from harness.stats.curves.fixed_fpr import FixedFprBands
 from harness.stats.curves.points import average_precision, equal_error, points, thinned
 from harness.stats.curves.scores import ThresholdCounts, counts_of, make_scored_cases
@@ -99,6 +100,7 @@ def curve_of_scores(run: Run, name: str, request: CurveRequest) -> Curve:
         whole=counts.threshold.size,
         requested=requested,
         cost=least_cost(counts, request.cost),
+        binormal=_binormal(basis),
         notes=[*_ends(scored_run), *_equal_error_note(counts), *notes, *few],
     )
 
@@ -133,6 +135,13 @@ def _summaries(basis: CurveBasis, area: float, error: float) -> tuple[Estimate, 
         nothing = [Estimate(value, math.nan, math.nan, None) for value in (area, error)]
         return nothing[0], nothing[1], [f"no interval: {mistake}"]
     return estimates[0], estimates[1], []
+
+
+def _binormal(basis: CurveBasis) -> BinormalFit | None:
+    try:
+        return binormal_of_scores(basis.cases)
+    except ValueError:
+        return None
 
 
 def curve_points(

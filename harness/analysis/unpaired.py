@@ -15,8 +15,9 @@ from harness.analysis.align import AlignedRuns, Run, align, names_of
 from harness.analysis.breakdown import Breakdown, Group
 from harness.analysis.cells import Measurement
 from harness.analysis.compare import CompareRequest
+from harness.analysis.development import measure_at
 from harness.analysis.groups import BINS, groups_of
-from harness.analysis.operating_point import OperatingCriterion, chosen_measure, set_thresholds
+from harness.analysis.operating_point import OperatingCriterion
 from harness.analysis.pairs import MarginTest, check_margin, correct_margins, margin_json
 from harness.analysis.run_names import check_same_version, identity_json
 from harness.analysis.sampling import Sampling, finite, interval_json, replication_json, take_sample
@@ -159,10 +160,9 @@ def compare_unpaired(runs: Sequence[Run], request: CompareRequest) -> UnpairedCo
 def _run(run: Run, name: str, request: CompareRequest) -> UnpairedRun:
     aligned = replace(align([run], partial=request.partial), names=[name])
     sampling, threshold = take_sample(aligned, request.design), None
-    if request.criterion is not None:
-        operating = set_thresholds(aligned, request.criterion, sampling.sample.weights)
+    measure, operating = measure_at(request.operating, request.statistic, aligned, sampling)
+    if operating is not None:
         aligned, threshold = operating.aligned, operating.thresholds[0]
-    measure = chosen_measure(request.statistic, request.criterion, aligned)
     study = Measurement(measure, aligned, sampling, request.replication)
     hits = aligned.counts[0].successes
     interval = wilson(hits, aligned.n, confidence=request.replication.confidence)

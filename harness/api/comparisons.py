@@ -1,4 +1,4 @@
-"""Comparisons from Python: `compare` several algorithms, `rate` each by itself, `confusion` of their classes."""
+"""Comparisons from Python: `compare` several algorithms, `confusion` of their classes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,11 +8,13 @@ from typing import Any, Literal
 from harness.analysis.compare import CompareRequest, compare_runs
 from harness.analysis.comparison import Comparison, comparison_json
 from harness.analysis.confusion import Confusion, ConfusionRequest, confusion_json, confusions, matrix_difference
-from harness.analysis.operating_point import parse_criterion
+from harness.analysis.cross_check import SecondOpinion, cross_check, opinions_json
+from harness.analysis.fold_check import FoldOpinion, fold_opinions, folds_json
 from harness.analysis.pairs import Pair
-from harness.analysis.rate import RateRequest, RunMeasures, merge_breakdowns, rate_json, rate_runs
+from harness.analysis.typed_table import runs_of_table
 from harness.analysis.unpaired import UnpairedComparison, UnpairedPair, compare_unpaired, unpaired_json
-from harness.api.options import CompareOptions, ConfusionOptions, RateOptions
+from harness.api.operating import criterion_of, development_runs
+from harness.api.options import CompareOptions, ConfusionOptions
 from harness.api.result import Result
 from harness.api.transcripts import OpenedTranscripts, Transcripts, baseline_remark, open_transcripts
 from harness.errors import UsageError
@@ -23,13 +25,13 @@ from harness.report.comparison import comparison_blocks, metric_remark
 from harness.report.comparison import tidy_table as comparison_table
 from harness.report.confusion import confusion_blocks
 from harness.report.confusion import tidy_table as confusion_table
+from harness.report.cross_check import opinion_blocks
+from harness.report.fold_check import fold_blocks
 from harness.report.formats import Format
 from harness.report.plots.canvas import check_picture
 from harness.report.plots.groups import plot_groups
 from harness.report.plots.heat_maps import plot_confusion, plot_difference
-from harness.report.plots.values import plot_agreement, plot_errors
-from harness.report.rate import rate_blocks
-from harness.report.rate import tidy_table as rate_table
+from harness.report.plots.values import plot_agreement
 from harness.report.unpaired import tidy_table as unpaired_table
 from harness.report.unpaired import unpaired_blocks
 from harness.report.verdicts import pair_verdict
@@ -46,6 +48,10 @@ class CompareResult(Result):
 
     found: Comparison
     remarks: Sequence[str] = ()
+    # What other methods say of each pair, if they were asked.
+    opinions: Sequence[SecondOpinion] = ()
+    # What the folds of a cross-validation say of each pair, if their column was named.
+    folds: Sequence[FoldOpinion] = ()
 
     def remarks_in(self, style: Format) -> Sequence[str]:
         """None beside JSON, which programs read."""
@@ -78,11 +84,15 @@ class CompareResult(Result):
 
     def payload(self) -> Any:
         """As documented for the command."""
-        return comparison_json(self.found)
+        payload = comparison_json(self.found)
+        payload = opinions_json(payload, self.opinions) if self.opinions else payload
+        return folds_json(payload, self.folds) if self.folds else payload
 
     def blocks(self) -> Sequence[Block]:
         """The whole report."""
-        return comparison_blocks(self.found)
+        more = opinion_blocks(self.found, self.opinions) if self.opinions else []
+        folds = fold_blocks(self.found, self.folds) if self.folds else []
+        return [*comparison_blocks(self.found), *more, *folds]
 
     def table(self) -> Table:
         """A row for each pair."""
@@ -165,11 +175,20 @@ def compare(
     found = compare_runs(runs, request)
     further = [metric_remark(found.aligned), _unused_remark(found, options)]
     further.append(baseline_remark(found.aligned.headers[0].test, found.names))
-    return CompareResult(found, [*opened.notes, *filter(None, further)])
+    opinions = cross_check(found, options.rope) if options.cross_check else []
+    folds = fold_opinions(found, options.folds, options.rope) if options.folds else []
+    return CompareResult(found, [*opened.notes, *filter(None, further)], opinions, folds)
+
+
+def compare_table(words: Sequence[str], options: CompareOptions | None = None, **settings: Any) -> CompareResult:
+    """A 2 x 2 table that somebody typed: both failed, only A succeeded, only B succeeded, both succeeded."""
+    options = CompareOptions.given(options, settings)
+    found = compare_runs(runs_of_table(words), _compare_request(options))
+    return CompareResult(found, opinions=cross_check(found, options.rope) if options.cross_check else [])
 
 
 def _check_together(options: CompareOptions) -> None:
-    for name in ("baseline", "items", "intersect") if options.unpaired else ():
+    for name in ("baseline", "items", "intersect", "folds") if options.unpaired else ():
         if getattr(options, name):
             raise UsageError(f"--unpaired matches no cases, so --{name} has nothing to work on")
 
@@ -177,7 +196,8 @@ def _check_together(options: CompareOptions) -> None:
 def _compare_request(options: CompareOptions) -> CompareRequest:
     return CompareRequest(
         statistic=options.statistic,
-        criterion=None if options.at is None else parse_criterion(options.at),
+        criterion=criterion_of(options),
+        development=development_runs(options, options),
         margin=options.margin,
         by=options.by,
         items=options.items,
@@ -199,7 +219,7 @@ def replication_of(options: ReplicationOptions) -> Replication:
 
 
 # Options that look at more of a record than its outcome, score, time, stratum and PSU.
-_NEED_COLUMNS = ("stratum", "psu", "weights", "by", "at")
+_NEED_COLUMNS = ("stratum", "psu", "weights", "by", "at", "folds")
 
 
 def _is_lean(opened: OpenedTranscripts, options: CompareOptions) -> bool:
@@ -225,68 +245,6 @@ def _unused_remark(found: Comparison, options: CompareOptions) -> str:
         f"--{changed[0]} was not used: no stratum or PSU is known, so cases are taken as independent; "
         "name one with --stratum or --psu"
     )
-
-
-@dataclass(frozen=True, repr=False)
-class RateResult(Result):
-    """Every transcript by itself: its measures, its groups, and what explains its failures."""
-
-    runs: Sequence[RunMeasures]
-    replication: Replication
-    remarks: Sequence[str] = ()
-
-    @property
-    def estimates(self) -> dict[str, dict[str, Estimate | None]]:
-        """The estimates by the name of the transcript and of the measure."""
-        return {run.name: run.estimates for run in self.runs}
-
-    def payload(self) -> Any:
-        """As documented for the command."""
-        return rate_json(self.runs)
-
-    def blocks(self) -> Sequence[Block]:
-        """Counts, measures, groups, and how the cases were sampled."""
-        return rate_blocks(self.runs, self.replication)
-
-    def tables(self) -> Sequence[Table]:
-        """A row for each transcript and measure, and for each group where there are any."""
-        return [rate_table(self.runs)]
-
-    def plot(self, path: str | Path) -> None:
-        """Draw the groups of `by` into a file (.svg, .png or .pdf), or else the errors of answers that are numbers."""
-        check_picture(Path(path))
-        if not self.runs[0].by:
-            plot_errors(self.runs, self.replication, Path(path))
-            return
-        first, names = next(iter(self.runs[0].by)), [run.name for run in self.runs]
-        groups = merge_breakdowns(self.runs, first)
-        plot_groups(groups, names, [], self.runs[0].measures[first], self.replication.confidence, Path(path))
-
-
-def rate(transcripts: Transcripts, options: RateOptions | None = None, **settings: Any) -> RateResult:
-    """Transcripts one by one: measures with errors by design, groups, the worst of them, and the gap.
-
-    Options are those of the command, with underscores: `harness.rate("wisard", by="truth", statistic="rate,tpr")`.
-    """
-    options = RateOptions.given(options, settings)
-    statistics = () if options.statistic is None else _measure_names(options.statistic)
-    replication = Replication(confidence=options.confidence, seed=options.seed)
-    request = RateRequest(statistics, options.by, options, replication, options.partial)
-    opened = open_transcripts(transcripts, options)
-    return RateResult(rate_runs(opened.runs(), request), replication, opened.notes)
-
-
-def _measure_names(text: str) -> tuple[str, ...]:
-    """Names with commas between them; the comma of cost:fp=10,fn=1 is its own."""
-    found: list[str] = []
-    for name in map(str.strip, text.split(",")):
-        if found and found[-1].startswith("cost:") and name.startswith(("fp=", "fn=")):
-            found[-1] += f",{name}"
-        else:
-            found.append(name)
-    if not all(found):
-        raise UsageError(f"--statistic '{text}': a name is empty; write NAME,NAME")
-    return tuple(found)
 
 
 @dataclass(frozen=True, repr=False)

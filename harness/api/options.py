@@ -7,6 +7,7 @@ from harness.options import (
     ConfidenceOptions,
     DesignOptions,
     DownloadOptions,
+    OperatingOptions,
     OptionSet,
     PartialOptions,
     Range,
@@ -44,8 +45,18 @@ class IntersectOptions(OptionSet):
     intersect: bool = option("--intersect", default=False, help="Use only the cases that all transcripts have.")
 
 
+class SequentialOptions(OptionSet):
+    """Runs that are looked at while they grow, or that stopped early."""
+
+    sequential: bool = option(
+        "--sequential", default=False,
+        help="Intervals for this whole test that stay valid however often one looks, and for runs that stopped early.",
+    )  # fmt: skip
+
+
 class CompareOptions(
-    ByOptions, DesignOptions, ReplicationOptions, IntersectOptions, PartialOptions, DownloadOptions
+    ByOptions, OperatingOptions, DesignOptions, ReplicationOptions, SequentialOptions, IntersectOptions,
+    PartialOptions, DownloadOptions,
 ):  # fmt: skip
     """Options of `compare`."""
 
@@ -60,9 +71,6 @@ class CompareOptions(
         "--multiplicity", default="holm", choices=MULTIPLICITY,
         help="How p-values of several pairs are corrected; max-t gives intervals that hold for all at once.",
     )  # fmt: skip
-    at: str | None = option(
-        "--at", default=None, metavar="eer|fpr=RATE", help="First set each threshold there, on the recorded scores."
-    )
     margin: float | None = option(
         "--margin", default=None, within=Range(0, low_open=True), metavar="M",
         help="Test whether one is as good as another, within this difference.",
@@ -70,12 +78,27 @@ class CompareOptions(
     unpaired: bool = option(
         "--unpaired", default=False, help="The transcripts have other inputs in the same strata, such as two sensors."
     )
+    cross_check: bool = option(
+        "--cross-check", default=False,
+        help="Ask other methods too: a mixed-effects logistic model, and Bayesian probabilities.",
+    )  # fmt: skip
+    rope: float = option(
+        "--rope", default=0.01, within=Range(0, 1, high_open=True), metavar="R",
+        help="With --cross-check or --folds: differences up to this are practically none.",
+    )  # fmt: skip
+    folds: str | None = option(
+        "--folds", default=None, metavar="COLUMN",
+        help="The column with the fold of a cross-validation that a case was tested in: compare the folds too.",
+    )  # fmt: skip
     items: bool = option(
         "--items", default=False, help="Show which cases separate the algorithms, and how stable the order is."
     )
 
 
-class RateOptions(ByOptions, DesignOptions, ConfidenceOptions, SeedOptions, PartialOptions, DownloadOptions):
+class RateOptions(
+    ByOptions, OperatingOptions, DesignOptions, ConfidenceOptions, SeedOptions, SequentialOptions, PartialOptions,
+    DownloadOptions,
+):  # fmt: skip
     """Options of `rate`."""
 
     statistic: str | None = option(

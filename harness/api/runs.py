@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.api.result import Result
-from harness.engine.plan import Plan, RunOptions, find_parts
+from harness.engine.plan import Plan, RunOptions, StopOptions, find_parts
 from harness.engine.plan import load_test as load_named_test
 from harness.engine.run import FinishedRun, NoProgress, Progress, watch
 from harness.engine.run import run as run_plan
@@ -28,6 +28,7 @@ from harness.stats.rates import Interval
 if TYPE_CHECKING:
     from harness.analysis.identification import Identification
     from harness.analysis.run_rates import DesignRate
+    from harness.analysis.sequential import SequentialComparison
     from harness.stats.repeats import Repeats
     from harness.transcript.format import Header
 
@@ -39,7 +40,7 @@ class PlanOptions(ParamOptions, RunOptions, GalleryOptions, LibraryOptions):
     """Which test is run, and how."""
 
 
-class RunCallOptions(PlanOptions):
+class RunCallOptions(PlanOptions, StopOptions):
     """How a test is run, and where its transcript goes."""
 
     output: Path | None = option(
@@ -55,6 +56,8 @@ class RunCallOptions(PlanOptions):
         """Where the transcript goes."""
         if sum((self.force, self.resume, self.retry_errors)) > 1:
             raise UsageError("--force, --resume and --retry-errors exclude one another")
+        if self.stop_when is not None and (self.resume or self.retry_errors):
+            raise UsageError("--stop-when: a run that may stop cannot be carried on; run it again with --force")
         return Target(self.output, self.force, self.resume, self.retry_errors)
 
 
@@ -155,6 +158,8 @@ class RunResult(Result):
     repeats: "Repeats | None" = None
     # Rates under their names in biometrics, of a rank test.
     identification: "Identification | None" = None
+    # The rate of the whole test, if the run could stop before its end: no other interval is then valid.
+    stopped: "SequentialComparison | None" = None
     remarks: Sequence[str] = ()
 
     @property
@@ -165,6 +170,8 @@ class RunResult(Result):
     @property
     def interval(self) -> Interval | None:
         """The 95 % interval of the rate: by the design of the test where it has one, else Wilson's."""
+        if self.stopped is not None:
+            return self.stopped.rates[0].interval
         return rate_interval(self.counts, self.design)
 
     def __fspath__(self) -> str:
@@ -174,7 +181,10 @@ class RunResult(Result):
 
     def row(self) -> dict[str, Any]:
         """Parameters, counts and rate, as JSON has them."""
-        return count_row(self.params, self.counts, self.design)
+        row = count_row(self.params, self.counts, self.design)
+        if self.stopped is not None and self.interval is not None:
+            row["interval"] = [self.interval.low, self.interval.high]
+        return row
 
     def payload(self) -> dict[str, Any]:
         """The command's JSON."""
@@ -183,6 +193,10 @@ class RunResult(Result):
             from harness.analysis.run_rates import variance_json
 
             found["repeats"] = variance_json(self.repeats)
+        if self.stopped is not None:
+            from harness.analysis.sequential import sequential_json
+
+            found["sequential"] = sequential_json(self.stopped)
         if self.identification is not None:
             from harness.analysis.identification import identification_json
 
@@ -224,12 +238,18 @@ def finish_run(plan: Plan, finished: FinishedRun) -> RunResult:
         remarks += identification_sentences(identification)
         left_out = plan.cases.experiment.left_out if plan.cases.experiment is not None else 0
         remarks += [f"left out: {left_out:,} probes of people not enrolled"] if left_out else []
+    stopped = None
+    if plan.stop_rule is not None and finished.path is not None:
+        from harness.analysis.sequential import stopped_run
+        from harness.report.sequential import stopped_sentence
+
+        stopped = stopped_run(finished.path)
+        remarks.append(stopped_sentence(stopped))
     remarks += [] if finished.asked else ["nothing was left to run"]
     remarks += _error_remark(finished)
     remarks += [] if finished.path is None else [f"transcript: {finished.path}"]
-    return RunResult(
-        plan.params, finished.counts, finished.path, design_rate(finished), repeats, identification, remarks
-    )
+    design = None if stopped is not None else design_rate(finished)
+    return RunResult(plan.params, finished.counts, finished.path, design, repeats, identification, stopped, remarks)
 
 
 def _error_remark(finished: FinishedRun) -> list[str]:

@@ -28,6 +28,8 @@ COMMANDS = {
     "diff": ("cases", "the cases on which two runs differ"),
     "rate": ("compare", "one algorithm by itself: measures with errors by design, groups, worst group, gap"),
     "compare": ("compare", "is A better than B? McNemar, replication, verdicts, from transcripts anywhere"),
+    "fuse": ("fuse", "combine the answers of several algorithms into one transcript"),
+    "power": ("power", "how many units and cases a test needs; what a test could have shown"),
     "permute": ("experiments", "recognition rates of the same people with other choices of image, from matrices"),
     "urn": ("experiments", "which way of sampling explains how a rate varies from trial to trial"),
     "import": ("importing", "turn results of other tools into transcripts"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,19 +20,28 @@ from harness.cli.output import check_plot, draw, emit_result, output_format
 from harness.errors import UsageError
 from harness.options import option
 
+if TYPE_CHECKING:
+    from harness.api.result import Result
+    from harness.api.sequential import SequentialResult
+
 
 class GroupPlotOptions(ByOptions, PlotOptions):
     """A picture of the groups."""
 
     plot: Path | None = option(
         "--plot", default=None, metavar="FILE.svg|png|pdf",
-        help="Draw the groups that --by shows; without --by, in a test whose answers are numbers, their errors.",
+        help="Draw the groups that --by shows; without --by, the errors of answers that are numbers, or the "
+        "reliability of `hate rate --statistic ece`.",
     )  # fmt: skip
 
 
 class CompareCommandOptions(CompareOptions, GroupPlotOptions, FormatOptions):
     """Options of `hate compare`, and how to print."""
 
+    typed: bool = option(
+        "--table", default=False,
+        help="Four counts instead of transcripts: both failed, only A right, only B right, both right.",
+    )  # fmt: skip
     fail_if_worse: bool = option(
         "--fail-if-worse", default=False,
         help="For a build: exit status 1 when the first is significantly worse than another.",
@@ -40,6 +50,15 @@ class CompareCommandOptions(CompareOptions, GroupPlotOptions, FormatOptions):
 
 class RateCommandOptions(RateOptions, GroupPlotOptions, TestRunOptions, FormatOptions):
     """Options of `hate rate`, how to run a test first, and how to print."""
+
+    zoo: str | None = option(
+        "--zoo", default=None, metavar="CLAIMED,REAL",
+        help="Instead: goats, lambs, wolves and other people, by the columns of who was claimed and who it was.",
+    )  # fmt: skip
+    anova: str | None = option(
+        "--anova", default=None, metavar="COLUMN,...",
+        help="Instead: analysis of variance of success over these columns, and over several algorithms.",
+    )  # fmt: skip
 
 
 class ConfusionCommandOptions(ConfusionOptions, PlotOptions, TestRunOptions, DataFormatOptions):
@@ -58,19 +77,29 @@ def compare_command(transcripts: Sequence[str], options: CompareCommandOptions) 
 
     Prints how many cases each succeeded on where another failed, McNemar's test, and errors that fit how the cases
     were sampled.
+
+    \b
+    hate compare wisard witch
+    hate compare *.jsonl --baseline mine --by truth
+    hate compare --table 58 31 9 902
     """
-    if len(transcripts) < 2:
+    if not options.typed and len(transcripts) < 2:
         raise UsageError(f"{transcripts[0]}: one transcript is not a comparison; `hate rate` looks at one by itself")
     check_plot(options.plot)
-    if options.plot is not None and options.by is None and (options.unpaired or len(transcripts) != 2):
+    pairless = options.typed or options.sequential or options.unpaired or len(transcripts) != 2
+    if options.plot is not None and options.by is None and pairless:
         raise UsageError(
             f"{_NOTHING_TO_DRAW}; without it the agreement of two transcripts is drawn, if they are paired"
         )
-    from harness.api.comparisons import compare
+    from harness.api.comparisons import compare, compare_table
 
-    opened = find_transcripts(transcripts, options)
-    _check_numbers_plot(opened, options)
-    found = compare(opened, options)
+    found: Any
+    if options.typed:
+        found = compare_table(transcripts, options)
+    else:
+        opened = find_transcripts(transcripts, options)
+        _check_numbers_plot(opened, options)
+        found = _sequential(opened, options) if options.sequential else compare(opened, options)
     if options.plot is not None:
         found.plot(options.plot)
     emit_result(found, output_format(options.style))
@@ -88,12 +117,18 @@ def rate_command(transcripts: Sequence[str], options: RateCommandOptions) -> Non
     \b
     hate rate wisard
     hate rate wisard --by truth --statistic rate,tpr --plot digits.png
+    hate rate scores.jsonl --zoo claimed,real
+    hate rate wisard witch --anova truth,positive
     """
     check_plot(options.plot)
-    from harness.api.comparisons import rate
+    from harness.api.rates import rate
 
     opened = find_or_run(transcripts, options)
-    _check_numbers_plot(opened, options)
+    if (other := _other_analysis(opened, options)) is not None:
+        emit_result(other, output_format(options.style))
+        return
+    if "ece" not in (options.statistic or "").split(","):
+        _check_numbers_plot(opened, options)
     found = rate(opened, options)
     draw(found, options.plot)
     emit_result(found, output_format(options.style))
@@ -130,3 +165,26 @@ def _check_numbers_plot(opened: OpenedTranscripts, options: GroupPlotOptions) ->
         task = find_task(reader.header.test.task)
     if task is None or not task.answers_numbers:
         raise UsageError(_NOTHING_TO_DRAW)
+
+
+def _other_analysis(opened: OpenedTranscripts, options: RateCommandOptions) -> "Result | None":
+    """What was asked for instead of measures; None for measures."""
+    if options.sequential:
+        return _sequential(opened, options)
+    if options.zoo is not None:
+        from harness.api.zoo import zoo
+
+        return zoo(opened, options.zoo, partial=options.partial)
+    if options.anova is not None:
+        from harness.api.anova import anova
+
+        return anova(opened, options.anova, options)
+    return None
+
+
+def _sequential(opened: "OpenedTranscripts", options: CompareCommandOptions | RateCommandOptions) -> "SequentialResult":
+    from harness.api.sequential import sequential
+
+    if options.plot is not None:
+        raise UsageError("--plot draws what --by shows; leave it out with --sequential")
+    return sequential(opened, options)

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.api.runs import design_remarks
+from harness.api.storing import store_whole
 from harness.cli.options import PATH, FormatOptions, command_options
 from harness.cli.output import emit, output_format, remark
 from harness.engine.session import interruptible
-from harness.engine.target import create, has_begun
 from harness.engine.unit_tally import UnitTally, has_design
-from harness.errors import OutputError, UsageError
+from harness.errors import UsageError
 from harness.model import Counts
 from harness.options import option
 from harness.report.blocks import Table
 from harness.report.counts import COUNTS, count_cells, count_row, interval_cell
 from harness.report.formats import Format
 from harness.transcript.importing.contract import ImportOptions
-from harness.transcript.importing.convert import ImportedTranscript, convert, store
+from harness.transcript.importing.convert import ImportedTranscript, convert
 from harness.transcript.importing.file import ForeignFile
+from harness.transcript.importing.fold import fold_runs
 from harness.transcript.importing.metrics import values_note
 from harness.transcript.importing.registry import formats, read
-from harness.transcript.write import TranscriptWriter
 
 if TYPE_CHECKING:
     from harness.analysis.run_rates import DesignRate
@@ -35,6 +35,10 @@ class ImportCommandOptions(ImportOptions, FormatOptions):
     output: Path | None = option(
         "-o", "--output", default=None, metavar="FILE", help="The transcript; with .gz it is compressed."
     )
+    fold: bool = option(
+        "--fold", default=False,
+        help="The files are logs of one task with different seeds: make one transcript with an answer from each.",
+    )  # fmt: skip
     force: bool = option("--force", default=False, help="Overwrite an existing transcript.")
 
 
@@ -59,22 +63,17 @@ Columns of a table are known by their usual names (y_true, y_pred, y_score), or 
 @command_options(ImportCommandOptions)
 def import_command(files: Sequence[Path], options: ImportCommandOptions) -> int:
     """Read and convert everything, then write it."""
-    converted = [convert(imported, options) for file in files for imported in read(ForeignFile(file), options)]
+    if options.fold and len(set(files)) < len(files):
+        raise UsageError("--fold: a file is named twice; each log counts once")
+    found = [read(ForeignFile(file), options) for file in files]
+    runs = fold_runs(found, options) if options.fold else [run for several in found for run in several]
+    converted = [convert(imported, options) for imported in runs]
     if options.output is not None and len(converted) > 1:
         raise UsageError(f"-o {options.output}: {len(converted)} transcripts do not fit into one file; leave out -o")
     with interruptible():
-        paths = [_write(item, options.output, force=options.force) for item in converted]
+        paths = [store_whole(item.header, item.trials, options.output, force=options.force) for item in converted]
     _report(converted, paths, output_format(options.style))
     return 0
-
-
-def _write(item: ImportedTranscript, path: Path | None, *, force: bool) -> Path:
-    if path is None or not has_begun(path):
-        return store(create(path, item.header, force=False).writer, item.trials)
-    if not force:
-        raise OutputError(f"{path}: exists; --force overwrites it")
-    # The old one stays until the new one is whole.
-    return store(TranscriptWriter.create_beside(path, item.header, ".import"), item.trials)
 
 
 def _report(converted: Sequence[ImportedTranscript], paths: Sequence[Path], style: Format) -> None:

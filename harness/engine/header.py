@@ -28,9 +28,15 @@ def run_header(plan: Plan) -> Header:
         limits=options.limits.record or UNSET,
         blind=True if plan.cases.script.is_blind else UNSET,
         train=train,
-        extent=extent(len(plan.cases), options.limit, train) | _versions(plan.cases) or UNSET,
+        extent=_stopping(plan) or extent(len(plan.cases), options.limit, train) | _versions(plan.cases) or UNSET,
         **provenance(plan.interface),
     )
+
+
+def _stopping(plan: Plan) -> dict[str, Any]:
+    """What a run that may stop early says about its order."""
+    rule, order = plan.stop_rule, plan.unit_order
+    return {} if rule is None or order is None else order.extent(rule)
 
 
 def _defaults(plan: Plan) -> dict[str, Any]:

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+from harness.engine.stopping import StopRule, UnitOrder
 from harness.errors import HateError, InterfaceError, UsageError
 from harness.interface.contract import Interface
 from harness.interface.limits import Limits, without_network
 from harness.interface.load import load_interface, with_name
 from harness.interface.python import is_in_memory
-from harness.options import ExecutionOptions, GalleryOptions, Range, option
+from harness.options import ExecutionOptions, GalleryOptions, OptionSet, Range, option
 from harness.params import Param, Value, settings
 from harness.script.cases import CaseSet, load_cases
 from harness.script.folds import HeldOutFold
@@ -42,6 +44,16 @@ class RunOptions(ExecutionOptions):
         return Limits(self.memory, network=not self.no_network)
 
 
+class StopOptions(OptionSet):
+    """When a run may stop before its end."""
+
+    stop_when: str | None = option(
+        "--stop-when", default=None, metavar="width<0.02",
+        help="Ask units in random order, and stop when the rate of the whole test is known that well.",
+    )  # fmt: skip
+    order_seed: int = option("--order-seed", default=0, within=Range(0), metavar="N", help="Seed of that random order.")
+
+
 DEFAULT_OPTIONS = RunOptions()
 WHOLE_TEST = GalleryOptions()
 
@@ -59,6 +71,13 @@ class Plan:
     options: RunOptions = DEFAULT_OPTIONS
     # The fold of the training part to hold out; None to learn from all of it.
     held_out: HeldOutFold | None = None
+    # When the run may stop; None if it goes to the end.
+    stop_rule: StopRule | None = None
+
+    @cached_property
+    def unit_order(self) -> UnitOrder | None:
+        """The random order of a run that may stop early; None for the order of the test."""
+        return None if self.stop_rule is None else UnitOrder.of(self.cases, self.stop_rule.seed)
 
     @property
     def total(self) -> int:
@@ -85,6 +104,7 @@ class RunParts:
     def plan(self, options: RunOptions = DEFAULT_OPTIONS, assignments: Iterable[str] = ()) -> Plan:
         """Plan a run; NAME=VALUE sets a parameter."""
         params = settings(self.params, assignments)
+        rule = _stop_rule(options)
         _check_workers(self.interface, options)
         cases = self.cases or load_cases(self.script, fetch_data(self.script))
         cases = cases.originals() if options.no_vary else cases
@@ -93,7 +113,7 @@ class RunParts:
             from harness.interface.matrix import answer_from_matrix
 
             interface = answer_from_matrix(interface, cases, cases.gallery)
-        return Plan(cases, interface, params, options)
+        return Plan(cases, interface, params, options, stop_rule=rule)
 
 
 def find_parts(
@@ -124,6 +144,14 @@ def _find_interface(source: object, script: Script, name: str | None, *, isolate
 
     larger = script.rules.larger_is_better
     return with_name(load_matrix(source.removeprefix(MATRIX), script.folder, larger_is_better=larger), name)
+
+
+def _stop_rule(options: RunOptions) -> StopRule | None:
+    if not isinstance(options, StopOptions) or options.stop_when is None:
+        return None
+    if options.limit is not None:
+        raise UsageError("--stop-when and --limit exclude one another: the first cases are not a random part")
+    return StopRule.parse(options.stop_when, options.order_seed)
 
 
 def _check_workers(interface: Interface, options: RunOptions) -> None:

@@ -13,6 +13,7 @@ from harness.engine.guard import guarded
 from harness.engine.header import run_header
 from harness.engine.plan import Plan
 from harness.engine.session import Latch, interruptible, open_session
+from harness.engine.stopping import Stopper
 from harness.engine.target import FinishedTranscript, Target, prepare
 from harness.engine.unit_tally import UnitTally
 from harness.errors import HateError, Interrupted, RunAborted, UsageError
@@ -90,6 +91,8 @@ class FinishedRun:
 
 def run(plan: Plan, output: Target, progress: Progress) -> FinishedRun:
     """Run to the end. If the run ends early, the records of all finished cases are on disk."""
+    if plan.stop_rule is not None:
+        refuse_blind(plan)
     header = run_header(plan)
     transcript = prepare(output, header)
     if isinstance(transcript, FinishedTranscript):
@@ -167,9 +170,10 @@ class Feed:
         plan, repeat, done = self._plan, self._plan.options.repeat, self._done
         resolve = plan.cases.references.resolve
         shows_claim = plan.cases.script.task.shows_claim
-        maker = plan.cases.version_maker()
+        maker, order = plan.cases.version_maker(), plan.unit_order
         # As many as were checked: an algorithm may have added rows to the table that they are read from.
-        for number, case in enumerate(islice(plan.cases, plan.total // repeat)):
+        whole = islice(plan.cases, plan.total // repeat)
+        for number, case in enumerate(whole) if order is None else order.cases:
             if self._only is not None and case.id not in self._only:
                 continue
             for turn in range(1, repeat + 1):
@@ -218,6 +222,8 @@ class Loop:
         design, repeated = plan.cases.script.file.design, plan.options.repeat > 1
         grouped = design.stratum is not None or design.psu is not None or repeated
         self.units = UnitTally(repeated=repeated) if grouped else None
+        rule, order = plan.stop_rule, plan.unit_order
+        self._stopper = None if rule is None or order is None else Stopper(order, rule, repeat=plan.options.repeat)
 
     def go(self, session: Session, progress: Progress) -> None:
         """Run to the end; a timeout, a crash or an invalid answer is an error of that case only."""
@@ -230,19 +236,23 @@ class Loop:
     def _go(self, session: Session, progress: Progress) -> None:
         pending, append, judge = self._feed.pending, self._recorder.append, self._judge.trial
         latch, recording, tick = self._latch, self._feed.recording, perf_counter() + TICK_SECONDS
-        count = None if self.units is None else self.units.add
+        count, stopper = None if self.units is None else self.units.add, self._stopper
         for reply in self._feed.replies(session):
             index = reply.question.index
             trial = judge(pending.pop(index), reply)
+            counted = ((index, trial),) if stopper is None else stopper.add(index, trial)
             with recording:
-                append(index, trial)
-            if count is not None:
-                count(trial)
+                for place, one in counted:
+                    append(place, one)
+                    if count is not None:
+                        count(one)
             self.asked += 1
             if trial.error:
                 self._note_error(trial)
             if latch.signum is not None:
                 latch.check()
+            if stopper is not None and stopper.met:
+                break
             if perf_counter() >= tick:
                 tick = perf_counter() + TICK_SECONDS
                 counts = self._recorder.counts

@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from harness.errors import UsageError
-from harness.measures import boxes, curves, outcomes, pixels, values
+from harness.measures import boxes, curves, outcomes, pixels, values, verification
+from harness.measures.attempts import majority, passed
 from harness.measures.boxes import box_measure
 from harness.measures.curves import rank
 from harness.measures.measure import Measure, Reads, Runs
-from harness.measures.outcomes import cost
+from harness.measures.outcomes import cost, detection_cost
 from harness.measures.values import VALUES, mean_of_value, ratio_of_values
+from harness.measures.verification import fnr_at_fpr, minimum_cost
 from harness.params import nearest
 from harness.plugins import PluginGroup
 
@@ -29,6 +31,7 @@ __all__ = [
     "cost",
     "find_measure",
     "goals",
+    "is_goal",
     "mean_of_value",
     "measures_for_help",
     "ratio_of_values",
@@ -36,10 +39,31 @@ __all__ = [
 
 MEASURES: dict[str, Measure] = {
     measure.name: measure
-    for measure in (*outcomes.MEASURES, *curves.MEASURES, *values.MEASURES, *pixels.MEASURES, *boxes.MEASURES)
+    for measure in (
+        *outcomes.MEASURES,
+        *curves.MEASURES,
+        *verification.MEASURES,
+        *values.MEASURES,
+        *pixels.MEASURES,
+        *boxes.MEASURES,
+    )
 }
 _RANK = re.compile(r"rank([1-9]\d{0,8})", re.ASCII)
 _COST = re.compile(r"cost(?::(.*))?")
+_DETECTION_COST = re.compile(r"(min_)?dcf(?::(.*))?")
+_AT_LIMIT = re.compile(r"fnm?r@fp?m?r=(.*)")
+_OF_K = re.compile(r"(pass|majority|maj)@([1-9]\d{0,3})", re.ASCII)
+# Names with figures in them, as they are shown to users.
+EXAMPLES = (
+    "rank1",
+    "rank5",
+    "cost:fp=10,fn=1",
+    "dcf:miss=1,fa=1,prior=0.01",
+    "min_dcf",
+    "fnr@fpr=0.001",
+    "pass@5",
+    "majority@5",
+)
 
 
 def find_measure(
@@ -60,23 +84,38 @@ def find_measure(
         return MEASURES[name]
     if (of_class := box_measure(name)) is not None:
         return of_class
-    if match := _RANK.fullmatch(name):
-        return rank(int(match[1]))
-    if match := _COST.fullmatch(name):
-        return cost(**_costs(name, match[1] or "", option))
+    if (with_figures := _with_figures(name, option)) is not None:
+        return with_figures
     value = name.removeprefix(VALUES)
     if value in values:
         return replace(mean_of_value(value), name=name)
     if (plugin := PLUGINS.find(name)) is not None:
         return plugin
     value_names = [one if one not in MEASURES else f"{VALUES}{one}" for one in values]
-    known = [*MEASURES, "rank1", "rank5", "cost:fp=10,fn=1", *value_names, *PLUGINS.names()]
+    known = [*MEASURES, *EXAMPLES, *value_names, *PLUGINS.names()]
     raise UsageError(f"{option} {name}: no such measure; {nearest(name, known)}")
 
 
+def _with_figures(name: str, option: str) -> Measure | None:
+    """A measure whose name has figures in it, such as rank5; None if it is not one of them."""
+    if match := _RANK.fullmatch(name):
+        return rank(int(match[1]))
+    if match := _COST.fullmatch(name):
+        return cost(**_costs(name, match[1] or "", option))
+    if match := _DETECTION_COST.fullmatch(name):
+        figures = _detection(name, match[2] or "", option)
+        return (minimum_cost if match[1] else detection_cost)(name, **figures)
+    if match := _OF_K.fullmatch(name):
+        return (passed if match[1] == "pass" else majority)(int(match[2]))
+    if match := _AT_LIMIT.fullmatch(name):
+        return fnr_at_fpr(name, _limit(name, match[1], option))
+    return None
+
+
 def _is_built_in(name: str) -> bool:
+    patterns = (_RANK, _COST, _DETECTION_COST, _AT_LIMIT, _OF_K)
     known = name in MEASURES or name.startswith(VALUES) or box_measure(name) is not None
-    return known or bool(_RANK.fullmatch(name) or _COST.fullmatch(name))
+    return known or any(pattern.fullmatch(name) for pattern in patterns)
 
 
 def _mistakes(measure: Measure) -> Iterator[str]:
@@ -96,22 +135,54 @@ PLUGINS = PluginGroup("hate.measures", Measure, _mistakes, _is_built_in)
 
 def goals() -> list[str]:
     """Measures that settings can be tuned for: the others need more of a record than a sweep keeps."""
-    return [name for name, measure in MEASURES.items() if measure.reads in (Reads.OUTCOME, Reads.SCORE)]
+    return [name for name, measure in MEASURES.items() if is_goal(measure)]
+
+
+def is_goal(measure: Measure) -> bool:
+    """Whether settings can be tuned for this measure."""
+    return measure.tunable and measure.reads in (Reads.OUTCOME, Reads.SCORE)
 
 
 def measures_for_help() -> str:
     """All measures, separated by commas, for help texts."""
-    return f"{', '.join(MEASURES)}, rank1, rank5 ..., cost:fp=10,fn=1, or a value of the records by name"
+    return f"{', '.join(MEASURES)}, {', '.join(EXAMPLES)}, or a value of the records by name"
 
 
-def _costs(name: str, text: str, option: str) -> dict[str, float]:
-    costs = {"fp": 1.0, "fn": 1.0}
+def _figures(name: str, text: str, option: str, figures: dict[str, float], example: str) -> dict[str, float]:
+    """Numbers by name, as in fp=10,fn=1, over their defaults."""
+    found = dict(figures)
     for part in filter(None, text.split(",")):
         key, _, number = part.partition("=")
         try:
-            costs[key.strip()] = float(number)
+            found[key.strip()] = float(number)
         except ValueError:
-            raise UsageError(f"{option} {name}: '{number}' is not a number; write cost:fp=10,fn=1") from None
-    if set(costs) != {"fp", "fn"} or not all(0 <= one < 1e12 for one in costs.values()) or not any(costs.values()):
-        raise UsageError(f"{option} {name}: write cost:fp=10,fn=1, with numbers of 0 or more")
+            raise UsageError(f"{option} {name}: '{number}' is not a number; write {example}") from None
+    if set(found) != set(figures):
+        raise UsageError(f"{option} {name}: write {example}, with numbers of 0 or more")
+    return found
+
+
+def _costs(name: str, text: str, option: str) -> dict[str, float]:
+    example = "cost:fp=10,fn=1"
+    costs = _figures(name, text, option, {"fp": 1.0, "fn": 1.0}, example)
+    if not all(0 <= one < 1e12 for one in costs.values()) or not any(costs.values()):
+        raise UsageError(f"{option} {name}: write {example}, with numbers of 0 or more")
     return costs
+
+
+def _detection(name: str, text: str, option: str) -> dict[str, float]:
+    example = "dcf:miss=1,fa=1,prior=0.01"
+    figures = _figures(name, text, option, {"miss": 1.0, "fa": 1.0, "prior": 0.5}, example)
+    if not (0 < figures["miss"] < 1e12 and 0 < figures["fa"] < 1e12 and 0 < figures["prior"] < 1):
+        raise UsageError(f"{option} {name}: write {example}, with costs above 0 and a prior between 0 and 1")
+    return figures
+
+
+def _limit(name: str, text: str, option: str) -> float:
+    try:
+        limit = float(text)
+    except ValueError:
+        limit = -1.0
+    if not 0 <= limit <= 1:
+        raise UsageError(f"{option} {name}: '{text}' is not a rate; write fnr@fpr=0.001")
+    return limit

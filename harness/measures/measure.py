@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from harness.stats.arrays import BoolArray, FloatArray
+    from harness.stats.arrays import BoolArray, FloatArray, IntArray
+    from harness.stats.attempts import Attempts
     from harness.stats.curves.elements import ScoredElements
     from harness.stats.curves.scores import ScoredCases
     from harness.stats.replication.statistic import Statistic
@@ -76,6 +77,9 @@ class Runs(Protocol):
     def elements(self) -> list[ScoredElements] | None:
         """What the cases consist of, such as pixels, with scores; None for tasks whose curves are over cases."""
 
+    def attempts(self) -> tuple[list[Attempts], IntArray]:
+        """The answers of every run by case, before runs were matched; and the number of each record's case."""
+
     def value(self, name: str) -> FloatArray:
         """An additional number of the records, by name, (m, n)."""
 
@@ -91,6 +95,7 @@ class Measure:
     unit       the unit of the number
     share      whether it is a share of cases; differences of shares are given in points
     ideal      the best value, if neither more nor less is better; then `larger_is_better` says nothing
+    tunable    whether settings can be tuned for it, if a sweep keeps what it reads
     of_totals  the formula over the totals TP, FN, FP and TN (..., 4), if it depends on outcomes only
     """
 
@@ -105,6 +110,7 @@ class Measure:
     unit: str = ""
     share: bool = False
     ideal: float | None = None
+    tunable: bool = True
     of_totals: Callable[[Any], Any] | None = None
 
     @property

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.measures.measure import Cell
     from harness.stats.arrays import BoolArray
     from harness.stats.replication.statistic import Statistic
-__all__ = ["MEASURES", "TOTALS", "cost"]
+__all__ = ["MEASURES", "TOTALS", "cost", "detection_cost"]
 
 
 # Outcomes in the order of the totals.
@@ -91,6 +91,19 @@ def cost(fp: float, fn: float) -> Measure:
     return _formula(name, "cost per case", of_totals, (_TP, _FN, _FP, _TN), larger_is_better=False, bounds=bounds)
 
 
+def detection_cost(name: str, miss: float, fa: float, prior: float) -> Measure:
+    """NIST's detection cost at the run's own threshold, over the better of accepting everything and nothing."""
+    least = min(miss * prior, fa * (1 - prior))
+    on_miss, on_alarm = miss * prior / least, fa * (1 - prior) / least
+
+    def of_totals(t: Any) -> Any:
+        misses, alarms = t[..., _FN] / (t[..., _TP] + t[..., _FN]), t[..., _FP] / (t[..., _FP] + t[..., _TN])
+        return on_miss * misses + on_alarm * alarms
+
+    bounds = (0.0, on_miss + on_alarm)
+    return _formula(name, "detection cost", of_totals, _ALL, larger_is_better=False, bounds=bounds, classes=_P + _N)
+
+
 def _informedness(t: Any) -> Any:
     return t[..., _TP] / (t[..., _TP] + t[..., _FN]) + t[..., _TN] / (t[..., _TN] + t[..., _FP]) - 1
 
@@ -124,6 +137,14 @@ MEASURES = (
     _share("precision", "precision", (_TP,), (_TP, _FP), needs="accepted cases"),
     _share("npv", "negative predictive value", (_TN,), (_TN, _FN), needs="refused cases"),
     _formula("balanced", "balanced accuracy", lambda t: (_informedness(t) + 1) / 2, _ALL, classes=_P + _N),
+    _formula(
+        "hter",
+        "half total error rate",
+        lambda t: (1 - _informedness(t)) / 2,
+        _ALL,
+        larger_is_better=False,
+        classes=_P + _N,
+    ),
     _formula("informedness", "informedness", _informedness, _ALL, classes=_P + _N, **_BOTH),
     _formula("f1", "F1", _f1, (_TP, _FN, _FP), needs="positive or accepted cases"),
     _formula("mcc", "Matthews' correlation", _mcc, _ALL, **_BOTH),

@@ -171,3 +171,15 @@ class PartialOptions(OptionSet):
     """Whether incomplete transcripts are accepted."""
 
     partial: bool = option("--partial", default=False, help="Accept incomplete transcripts.")
+
+
+class OperatingOptions(OptionSet):
+    """Where thresholds are set before anything is measured."""
+
+    at: str | None = option(
+        "--at", default=None, metavar="eer|fpr=RATE", help="First set each threshold there, on the recorded scores."
+    )
+    development: tuple[str, ...] = option(
+        "--development", default=(), metavar="T",
+        help="With --at: set the threshold on this run of the same algorithm on other cases; may be repeated.",
+    )  # fmt: skip

@@ -1,10 +1,12 @@
 """The other parts of a comparison for people: operating points, resources, margins, groups, items."""
 
 import math
+from collections.abc import Sequence
 
 from harness.analysis.comparison import Comparison, ResourceEstimates
 from harness.analysis.curve_bands import few_errors
 from harness.analysis.items import ItemAnalysis, ItemStatistics
+from harness.analysis.operating_point import OperatingResult
 from harness.analysis.value_errors import AGREEING
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.groups import group_blocks
@@ -19,8 +21,9 @@ _MEGABYTE = 1e6
 
 
 def detail_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
-    """Agreement, costs, groups and items."""
-    blocks = agreement_blocks(comparison) + resource_blocks(comparison, pairs=pairs)
+    """Agreement, win rates, costs, groups and items."""
+    wins = win_blocks(comparison) if pairs else []
+    blocks = [*agreement_blocks(comparison), *wins, *resource_blocks(comparison, pairs=pairs)]
     if comparison.by is not None:
         blocks += group_blocks(
             comparison.by, comparison.names, comparison.places, comparison.measure, comparison.replication
@@ -30,28 +33,53 @@ def detail_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
     return blocks
 
 
+def win_blocks(comparison: Comparison) -> list[Block]:
+    """How often the first of a pair has the better value."""
+    rows: list[list[Cell]] = []
+    for pair, one in zip(comparison.pairs, comparison.wins or [], strict=False):
+        if one is not None:
+            names = f"{comparison.names[pair.a]} over {comparison.names[pair.b]}"
+            found = one.estimate
+            rows.append([
+                names, one.wins, one.ties, one.losses, f"{found.value:.4f}", interval_text(found.interval),
+                p_text(found.p_value), p_text(found.p_adjusted),
+            ])  # fmt: skip
+    if not rows:
+        return []
+    columns = ["pair", "wins", "ties", "losses", "win rate", f"{percent(comparison.confidence)} interval", "p"]
+    return [Heading("Win rates, ties counting half"), Table([*columns, "p corrected"], rows)]
+
+
 def operating_blocks(comparison: Comparison) -> list[Block]:
     """Where every threshold was set."""
     operating = comparison.operating
-    if operating is None:
-        return []
-    criterion = operating.criterion
-    rows: list[list[Cell]] = [
-        [name, _threshold(threshold), fpr, fnr]
-        for name, threshold, fpr, fnr in zip(
-            comparison.aligned.names, operating.thresholds, operating.fpr, operating.fnr, strict=True
-        )
-    ]
+    return [] if operating is None else threshold_blocks([operating], comparison.aligned.names)
+
+
+def threshold_blocks(operating: Sequence[OperatingResult], names: Sequence[str]) -> list[Block]:
+    """The thresholds of runs that were decided again together, or each by itself."""
+    rows: list[list[Cell]] = []
+    for one in operating:
+        for number, threshold in enumerate(one.thresholds):
+            source = [one.development[number]] if one.development else []
+            rows.append([names[len(rows)], _threshold(threshold), one.fpr[number], one.fnr[number], *source])
+    first = operating[0]
+    criterion, apart = first.criterion, bool(first.development)
+    if apart:
+        lines = [
+            "All outcomes were decided again at these thresholds, which were set on the development runs. Intervals "
+            "are for these thresholds: they do not allow for other development data."
+        ]
+    else:
+        lines = [
+            "All outcomes were decided again at these thresholds. McNemar's test treats them as fixed; intervals "
+            "by design allow for thresholds that were set on the same cases.",
+            *few_errors(str(criterion), criterion.at, criterion.limit, first.aligned.positive),
+        ]
     return [
-        Heading(f"Thresholds set at {criterion}"),
-        Table(["name", "threshold", "fpr", "fnr"], rows),
-        Paragraphs(
-            [
-                "All outcomes were decided again at these thresholds. McNemar's test treats them as fixed; intervals "
-                "by design allow for thresholds that were set on the same cases.",
-                *few_errors(str(criterion), criterion.at, criterion.limit, comparison.aligned.positive),
-            ]
-        ),
+        Heading(f"Thresholds set at {criterion}{' of the development runs' if apart else ''}"),
+        Table(["name", "threshold", "fpr", "fnr", *(["set on"] if apart else [])], rows),
+        Paragraphs(lines),
     ]
 
 

@@ -30,6 +30,7 @@ def group_blocks(
         *gap_lines(by, names, measure, replication),
         *_interactions(by, names, pairs, replication),
         *_turns(by, names, pairs, measure, replication),
+        *_gap_differences(by, names, pairs, measure, replication),
     ]
     lines += [f"p {correction} is corrected for all groups and pairs."] if pairs else []
     return [*blocks, Paragraphs(lines)] if lines else blocks
@@ -127,4 +128,24 @@ def _interactions(
         verdict = "changes with" if one.p_adjusted <= 1 - replication.confidence else "was not shown to change with"
         between = f"The difference between {names[a]} and {names[b]}"
         lines.append(f"{between} {verdict} {by.column} (Wald's test, {p_is(one.p_adjusted)}).")
+    return lines
+
+
+def _gap_differences(
+    by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], measure: Measure, replication: Replication
+) -> list[str]:
+    """Whose gap is larger, by how much, and how certain that is."""
+    lines = []
+    for (a, b), one in zip(pairs, by.gap_contrasts, strict=False):
+        if one is None:
+            continue
+        found, level = one.difference, percent(replication.confidence)
+        apart, own, other = (distance(abs(value), rate=measure.share) for value in (found.value, *one.gaps))
+        limits = (found.interval.low, found.interval.high)
+        text = f"{span(100 * limits[0], 100 * limits[1], '.1f')} points" if measure.share else span(*limits)
+        more = "more" if found.value >= 0 else "less"
+        lines.append(
+            f"The gap of {names[a]} is {own}, that of {names[b]} {other}: {apart} {more} ({level} interval {text}, "
+            f"whichever groups are best and worst; {p_is(one.p_adjusted)})."
+        )
     return lines

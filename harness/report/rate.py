@@ -5,6 +5,7 @@ from math import isfinite
 
 from harness.analysis.rate import RunMeasures, merge_breakdowns
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
+from harness.report.comparison_details import threshold_blocks
 from harness.report.groups import group_blocks
 from harness.report.numbers import interval_text, left_out_line, p_is, p_text, percent
 from harness.report.sampling import sampling_lines
@@ -19,6 +20,8 @@ def rate_blocks(runs: Sequence[RunMeasures], replication: Replication) -> list[B
     """Counts and measures of every run, then its groups or what explains it, then how the cases were sampled."""
     test = runs[0].aligned.headers[0].test
     blocks: list[Block] = [Heading(f"{test.name} {test.version}: {', '.join(run.name for run in runs)}")]
+    if operating := [run.operating for run in runs if run.operating is not None]:
+        blocks += threshold_blocks(operating, [run.name for run in runs])
     blocks.append(count_table(runs))
     blocks.append(measure_table(runs, replication))
     blocks += [Paragraphs(lines)] if (lines := _left_out_lines(runs)) else []

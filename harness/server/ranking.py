@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.analysis.align import MOST_ANSWERS, AlignedRuns, Run, align
+from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.compare import CompareRequest, compare_aligned
 from harness.analysis.comparison import Comparison
 from harness.analysis.confusion import ConfusionRequest, confusions
+from harness.analysis.matching import MOST_ANSWERS
 from harness.analysis.rate import RateRequest, rate_runs
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import HateError, UsageError

@@ -16,7 +16,7 @@ from harness.errors import TranscriptError
 from harness.files.mistakes import MOST_SHOWN, Mistakes
 from harness.model import Case, Counts, Outcome, Trial
 from harness.script.cases import CaseSet
-from harness.site.audit_header import MOST_REPEATS, decision_params, header_mistakes, self_judge
+from harness.site.audit_header import MOST_REPEATS, decision_params, header_mistakes, self_judge, stopped_mistake
 from harness.tasks.answers import shown
 from harness.tasks.judge import Judge
 from harness.tasks.task import AnswerError
@@ -81,6 +81,11 @@ class _ByTest:
 
     def __init__(self, header: Header, cases: CaseSet, mistakes: Mistakes) -> None:
         task, params = cases.script.task, decision_params(header, cases.script.params)
+        if header.part.get("vary") is False and cases.script.variation is not None:
+            cases = cases.originals()
+        self._header, self._test = header, cases
+        # The cases of a run that could stop early; None for any other.
+        self._seen: set[str] | None = set() if "stop_when" in header.part else None
         self._mistakes = mistakes
         self._cases = _CasesInOrder(cases, header)
         # The truth of a version that [vary] moved is made with its image, which an audit does without.
@@ -95,6 +100,8 @@ class _ByTest:
     def add(self, trial: Trial, line: int) -> None:
         """Check a record."""
         case = self._cases.take(trial)
+        if self._seen is not None:
+            self._seen.add(trial.id)
         if case is None:
             # Why it is none is looked up in the whole test, so not for millions of records.
             known = self._mistakes.count < MOST_SHOWN
@@ -108,6 +115,10 @@ class _ByTest:
 
     def finish(self, line: int) -> None:
         """Check that no case was left out."""
+        if self._seen is not None:
+            if text := stopped_mistake(self._test, self._header, self._seen):
+                self._mistakes.add(text, place=self._place(line))
+            return
         missing, first = self._cases.missing()
         if missing:
             what = "1 case has" if missing == 1 else f"{missing:,} cases have"

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from harness.site.header_facts import header_design, header_test
 from harness.tasks import find_task
 from harness.tasks.answers import shown
 from harness.tasks.judge import Judge
-from harness.transcript.format import Header, extent
+from harness.transcript.format import Header, extent, unit_key
 
 # As many answers to a case as `--repeat` allows.
 MOST_REPEATS = 10_000
@@ -33,20 +34,47 @@ def header_mistakes(header: Header, cases: CaseSet) -> Iterator[str]:
     for key in dict.fromkeys([*design, *header.design]):
         if header.design.get(key) != msgspec.to_builtins(design.get(key)):
             yield f"design: {key} {_shown(header.design.get(key))}, but the test has {_shown(design.get(key))}"
-    yield from _extent_mistakes(header, len(cases))
+    yield from _extent_mistakes(header, cases)
     for name, value in _decisions(header, cases.script.params).items():
         if not _is_number(value):
             yield f"params: {name} {_shown(value)} is not a number, so nothing can be decided"
 
 
-def _extent_mistakes(header: Header, cases: int) -> Iterator[str]:
+def _extent_mistakes(header: Header, cases: CaseSet) -> Iterator[str]:
     for key, most in (("limit", sys.maxsize), ("repeat", MOST_REPEATS)):
         value = getattr(header, key)
         if value is not UNSET and not 1 <= value <= most:
             yield f"{key} {shown(value)} is not a number from 1 to {most:,}"
-    part = extent(cases, header.limit, header.train)
+    part: dict[str, Any] = extent(len(cases), header.limit, header.train)
+    part |= {"vary": False} if cases.originals_only else {}
+    if "stop_when" in header.part:
+        sizes = units_in_order(cases, header).values()
+        said = {key: header.part.get(key) for key in ("stop_when", "seed")}
+        part = {**said, "units": len(sizes), "cases": len(cases), "largest": max(map(len, sizes))}
     if header.extent is not UNSET and header.extent != part:
         yield f"extent {_shown(header.extent)}, but limit and train make it {_shown(part)}"
+
+
+def units_in_order(cases: CaseSet, header: Header) -> dict[str, list[str]]:
+    """The ids of each unit's cases, in the random order of a run that could stop early."""
+    group, seed = cases.psu or (lambda case: case.id), header.part.get("seed")
+    units: dict[str, list[str]] = {}
+    for case in cases:
+        units.setdefault(group(case), []).append(case.id)
+    order = sorted(units, key=lambda unit: unit_key(seed if isinstance(seed, int) else 0, unit))
+    return {unit: units[unit] for unit in order}
+
+
+def stopped_mistake(cases: CaseSet, header: Header, seen: set[str]) -> str | None:
+    """What is wrong with the cases of a run that stopped early: they must be those of the first units."""
+    units = units_in_order(cases, header)
+    count = sum(1 for ids in units.values() if not seen.isdisjoint(ids))
+    wanted = {case for ids in islice(units.values(), count) for case in ids}
+    if wanted == seen:
+        return None
+    return (
+        f"the records are not those of the first {count:,} units in the random order of seed {header.part.get('seed')}"
+    )
 
 
 def decision_params(header: Header, declared: Mapping[str, Param]) -> dict[str, Value] | None:

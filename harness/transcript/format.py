@@ -1,5 +1,6 @@
 """Transcript, format 1: the header and the last line. The records between them are `harness.model.Trial`."""
 
+import hashlib
 import platform
 import sys
 from datetime import UTC, datetime
@@ -120,6 +121,8 @@ class Header(Struct, frozen=True):
     train: dict[str, int] | UnsetType = UNSET
     # Which part of the test was run, if not all of it: `limit`, `without_fold`, `vary` (false for the originals alone).
     extent: dict[str, Any] | UnsetType = UNSET
+    # What was fused, and how: rule, sources, weights.
+    fused: dict[str, Any] | UnsetType = UNSET
     # Other packages that were involved.
     plugins: list[PluginInfo] | UnsetType = UNSET
     # What the algorithm's programs were allowed: `memory` in bytes, `network` false.
@@ -170,6 +173,11 @@ class Header(Struct, frozen=True):
         if isinstance(self.defaults, UnsetType):
             return None
         return {name: value for name, value in self.params.items() if value != self.defaults.get(name, value)}
+
+
+def unit_key(seed: int, unit: str) -> bytes:
+    """Where a unit comes in the random order of a seed."""
+    return hashlib.sha256(f"{seed}\0{unit}".encode()).digest()
 
 
 def now() -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import importing
+from harness.api import storing
 from harness.model import Trial
 from harness.transcript.importing.convert import store
 from harness.transcript.write import TranscriptWriter
@@ -139,7 +139,7 @@ def test_a_signal_after_the_last_record_leaves_a_complete_transcript(
         pytest.fail("the signal had no effect")
 
     shop.write("t.csv", "y_true,y_pred\n" + "a,a\n" * 100)
-    monkeypatch.setattr(importing, "store", store_and_end)
+    monkeypatch.setattr(storing, "store", store_and_end)
     assert shop.call("import", "t.csv").status == 143
     done = shop.call("check", "transcripts/imported/t.jsonl")
     assert done.status == 0

@@ -107,12 +107,15 @@ def test_a_new_measure_is_offered_to_the_shell_and_in_messages() -> None:
 def test_every_measure_says_what_it_is(shop: Workshop) -> None:
     """Names and words are unique, values lie within the bounds, and the direction is right."""
     world = World(seed=2)
-    path = world.write(shop.folder / "a.jsonl", world.scores(0), seconds=[0.1] * world.n, memory=[5] * world.n)
+    # Probabilities, which all measures of scores can read.
+    scores = 1 / (1 + np.exp(-world.scores(0)))
+    path = world.write(shop.folder / "a.jsonl", scores, seconds=[0.1] * world.n, memory=[5] * world.n)
     runs = aligned(path)
     assert [measure.name for measure in MEASURES.values()] == list(MEASURES)
     assert len({measure.words for measure in MEASURES.values()}) == len(MEASURES)
     worse = {name for name, measure in MEASURES.items() if not measure.larger_is_better}
-    errors = {"fpr", "fnr", "eer", "mae", "rmse", "bias", "fppi", "missed", "spurious", "pixel_fpr"}
+    errors = {"fpr", "fnr", "eer", "hter", "cllr", "min_cllr", "brier", "ece", "mae", "rmse", "bias"}
+    errors |= {"fppi", "missed", "spurious", "pixel_fpr"}
     assert worse == errors | {"seconds", "memory"}
     sample = make_sample(world.n, strata=world.stratum, units=world.unit)
     truth = np.linspace(1, 9, world.n)

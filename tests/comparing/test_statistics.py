@@ -30,6 +30,8 @@ from tests.comparing.transcripts import aligned, transcript
 
 OUTCOME_STATISTICS = [name for name, measure in MEASURES.items() if measure.reads is Reads.OUTCOME]
 STATISTICS = [*OUTCOME_STATISTICS, "auc", "eer"]
+# Measures of scores whose numbers are checked in test_verification_measures.py and test_binormal_measure.py.
+OF_SCORES = ["auc_binormal", "cllr", "min_cllr", "brier", "ece"]
 
 
 def by_sklearn(name: str, truth: FloatArray, answer: FloatArray, scores: FloatArray, weights: FloatArray) -> float:
@@ -46,6 +48,7 @@ def by_sklearn(name: str, truth: FloatArray, answer: FloatArray, scores: FloatAr
         "npv": lambda: metrics.precision_score(truth, answer, **w, **negative),
         "balanced": lambda: metrics.balanced_accuracy_score(truth, answer, **w),
         "informedness": lambda: metrics.balanced_accuracy_score(truth, answer, adjusted=True, **w),
+        "hter": lambda: 1 - metrics.balanced_accuracy_score(truth, answer, **w),
         "f1": lambda: metrics.f1_score(truth, answer, **w),
         "mcc": lambda: metrics.matthews_corrcoef(truth, answer, **w),
         "kappa": lambda: metrics.cohen_kappa_score(truth, answer, **w),
@@ -83,7 +86,7 @@ OF_BOXES = (
 
 def test_the_command_offers_all_measures() -> None:
     """Measures of curves and of outcomes, each once; help and completion read the registry."""
-    assert {*STATISTICS, *OF_NUMBERS, *OF_PIXELS, *OF_BOXES} == set(MEASURES)
+    assert {*STATISTICS, *OF_SCORES, *OF_NUMBERS, *OF_PIXELS, *OF_BOXES} == set(MEASURES)
     (option,) = [param for param in compare_command.params if param.name == "statistic"]
     assert isinstance(option, click.Option)
     assert all(name in (option.help or "") for name in MEASURES)

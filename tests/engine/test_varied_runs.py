@@ -338,3 +338,13 @@ def test_a_bomb_is_an_error_of_its_case(shop: Workshop) -> None:
     shop.interface(DIGEST)
     records = shop.run()
     assert "20000 x 10000 pixels are more than 100 million" in records[1]["message"]
+
+
+@pytest.mark.parametrize("words", [[], ["--no-vary"]])
+def test_a_run_of_versions_is_judged_again(shop: Workshop, words: list[str]) -> None:
+    varied_script(shop.folder / "toy", NOISE, images=IMAGES)
+    shop.interface(DIGEST)
+    shop.run(*words, output="a.jsonl")
+    done = shop.call("check", "a.jsonl")
+    assert done.status == 0
+    assert "judged again" in done.out

@@ -60,7 +60,7 @@ def riddle(folder: Path, *, task: str = "label", cases: int = CASES) -> Path:
     for n in range(cases):
         claim = truth(n) if n % 3 else ("even" if truth(n) == "odd" else "odd")
         lines.append(
-            f"c{n},number {n},{claim},{str(bool(n % 3)).lower()},{truth(n)},p{n // 2},w{n % 4},{n % 3}{truth(n)[0]}"
+            f"asked{n},number {n},{claim},{str(bool(n % 3)).lower()},{truth(n)},p{n // 2},w{n % 4},{n % 3}{truth(n)[0]}"
         )
     (folder / "cases.csv").write_text("\n".join([*lines, ""]))
     (folder / "riddle.hate.toml").write_text(SCRIPT.format(task=task))
@@ -116,7 +116,7 @@ class Climber:
         info = {"name": "riddle", "version": "1.0", "digest": test.version.digest, "cases": self.cases}
         header = {"hate": "transcript", "format": 1, "test": info, "algorithm": {"name": name}, "blind": True}
         header |= {"params": {"threshold": 0.0}, "design": {"psu": "page"}}
-        records = [{"id": f"c{n}", "actual": said} for n, said in enumerate(answers)]
+        records = [{"id": f"asked{n}", "actual": said} for n, said in enumerate(answers)]
         path = self.folder / "answers.jsonl"
         path.write_bytes(resealed([header, *records, {"end": True, "tests": self.cases}]))
         reply = self.board.submit(test, BlindSubmission(path, name, by))

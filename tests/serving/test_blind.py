@@ -113,7 +113,7 @@ def test_nothing_shows_outcomes_without_a_transcript(blind: BlindSite, server: S
     blind.shop.interface(GOOD.format(every=7))
     for words in (
         ["test", "riddle"],
-        ["run", "riddle", "--case", "c1"],
+        ["run", "riddle", "--case", "asked1"],
         ["sweep", "riddle", "--param", "threshold=0,1"],
         ["roc", "riddle"],
         ["confusion", "riddle"],
@@ -224,7 +224,7 @@ def test_nothing_that_is_served_tells_the_outcome_of_a_case(
         text = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode(errors="replace")
         # The public table names the cases, and nothing else does.
         if "id,input,page,weather" not in text:
-            assert not re.search(r"\bc\d+\b", text), key
+            assert not re.search(r"\basked\d+\b", text), key
         for word in ("expect", '"positive"', 'outcome"', "actual", "odd,", "even,", '"odd"', '"even"'):
             assert word not in text.replace('\\"odd\\"', "").replace("&#34;odd&#34;", ""), (key, word)
         assert "private" not in text, key
@@ -248,8 +248,8 @@ def test_what_is_not_a_complete_blind_run_is_refused(blind: BlindSite, server: S
         assert "odd" not in answer.text
         return answer.text
 
-    assert "'c1' is missing, or not of the test" in refused(lambda lines: lines.pop(2))
-    assert "'c0' appears twice" in refused(lambda lines: lines.insert(2, lines[1]))
+    assert "'asked1' is missing, or not of the test" in refused(lambda lines: lines.pop(2))
+    assert "'asked0' appears twice" in refused(lambda lines: lines.insert(2, lines[1]))
     assert "is missing, or not of the test" in refused(lambda lines: lines[1].update(id="zz"))
     assert "answers only" in refused(lambda lines: lines[0].pop("blind"))
     assert "digest differs" in refused(lambda lines: lines[0]["test"].update(digest="1:" + "0" * 64))

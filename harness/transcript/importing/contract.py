@@ -134,6 +134,10 @@ class ImportOptions(OptionSet):
     kind: str = option(
         "--as", default="boxes", choices=("boxes", "mask"), help="COCO: judge boxes, or the pixels of segmentations."
     )
+    key: Path | None = option(
+        "--key", default=None, metavar="FILE",
+        help="What is true, in a file of its own: the list of trials, or a TREC run's judgements of relevance.",
+    )  # fmt: skip
     stratum: str | None = _column("--stratum", "Groups that are fixed; separate several with commas.")
     psu: str | None = _column("--psu", "Groups that were drawn: subjects, documents, repositories.")
     test: str | None = option("--test", default=None, metavar="NAME", help="Name of the test; by default, of the task.")
@@ -166,8 +170,9 @@ class Reader:
     """An importer: it reads the files of one tool.
 
     `what` describes such a file in messages, such as "a log of inspect_ai"; `sniff` recognises it by its content, never
-    by its name. `takes_columns`: whether users may say which column holds what. `takes_truth`: whether the truth is in
-    a file of its own. A tool that writes several kinds of files has a reader with the same name for each.
+    by its name. `takes_columns`: whether users may say which column holds what. `takes_truth` and `takes_key`: whether
+    `--truth` or `--key` names a file that says what is true. A tool that writes several kinds of files has a reader
+    with the same name for each.
     """
 
     name: str
@@ -176,3 +181,4 @@ class Reader:
     read: Callable[[ForeignFile, ImportOptions], Sequence[ImportedRun]]
     takes_columns: bool = False
     takes_truth: bool = False
+    takes_key: bool = False

@@ -36,7 +36,7 @@ class ImportedTranscript:
 
 def convert(imported: ImportedRun, options: ImportOptions) -> ImportedTranscript:
     """Check everything, then decide every outcome; a ForeignError says what is wrong."""
-    results = _with_ids(imported, options.columns.id)
+    results = with_ids(imported, options.columns.id)
     _check_width(imported)
     _check(imported, results, partial=options.partial)
     rule = find_success_rule(imported, options)
@@ -80,7 +80,7 @@ def _numbers_note(imported: ImportedRun) -> str:
     )
 
 
-def _with_ids(imported: ImportedRun, column: str | None) -> Sequence[ImportedAnswer]:
+def with_ids(imported: ImportedRun, column: str | None) -> Sequence[ImportedAnswer]:
     """The answers with ids from this column; for a table, --id has been applied already."""
     if column is None or imported.keyed:
         return imported.results

@@ -10,13 +10,24 @@ from typing import TypeVar
 from harness.errors import ForeignError, HateError, UsageError
 from harness.params import nearest
 from harness.plugins import PluginGroup, installed
-from harness.transcript.importing import coco, id_results, inspect_ai, lm_eval, promptfoo, table
+from harness.transcript.importing import (
+    coco,
+    id_results,
+    inspect_ai,
+    lm_eval,
+    promptfoo,
+    score_lists,
+    table,
+    trec,
+)
 from harness.transcript.importing.contract import ImportedRun, ImportOptions, Reader
 from harness.transcript.importing.file import ForeignFile
 
 T = TypeVar("T")
 # Tried in this order. No tool's file can be mistaken for another's.
-TOOLS: Sequence[Reader] = (*inspect_ai.READERS, *lm_eval.READERS, *promptfoo.READERS, *coco.READERS)
+TOOLS: Sequence[Reader] = (
+    *inspect_ai.READERS, *lm_eval.READERS, *promptfoo.READERS, *coco.READERS, *trec.READERS, *score_lists.READERS,
+)  # fmt: skip
 # Tried last, after the plug-ins: nearly any file could be one of these.
 GENERAL: Sequence[Reader] = (*id_results.READERS, *table.READERS)
 READERS: Sequence[Reader] = (*TOOLS, *GENERAL)
@@ -57,6 +68,8 @@ def find_reader(file: ForeignFile, options: ImportOptions) -> Reader:
         raise UsageError(f"{file.name}: --{columns[0]} names a column of a table, but this is {reader.what}")
     if options.truth is not None and not reader.takes_truth:
         raise UsageError(f"{file.name}: --truth names the truth of detections, but this is {reader.what}")
+    if options.key is not None and not reader.takes_key:
+        raise UsageError(f"{file.name}: --key is for lists of trials and TREC runs, but this is {reader.what}")
     return reader
 
 

@@ -1,0 +1,108 @@
+"""What one or two earlier runs say about a larger test of the same kind: its variance, its shape, its strata."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from harness.analysis.align import AlignedRuns, Run, align
+from harness.analysis.cells import Measurement
+from harness.analysis.sampling import Sampling, finite, take_sample
+from harness.errors import UsageError
+from harness.measures import MEASURES
+from harness.model import plural
+from harness.options import DesignOptions
+from harness.stats.arrays import FloatArray
+from harness.stats.planning import PlannedSample
+from harness.stats.replication.linearised import influences, stratum_variances
+from harness.stats.replication.method import Replication
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What earlier runs say about the variance of a test like theirs."""
+
+    names: list[str]
+    cases: int
+    units: int
+    strata: int
+    unit: str
+    unit_variance: float
+    df: float
+    rates: list[float]
+    difference: float | None
+    discordance: float | None
+    icc: float | None
+    design_effect: float | None
+    # Strata by name, their units, and each one's weight times its standard deviation.
+    strata_names: list[str] = field(default_factory=list)
+    strata_units: list[int] = field(default_factory=list)
+    spread: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def sample(self) -> PlannedSample:
+        """Its shape, for a larger test."""
+        per_unit = max(self.cases / self.units, 1.0)
+        effect = 1.0 if self.design_effect is None or not self.design_effect > 0 else self.design_effect
+        icc = 0.0 if per_unit == 1 else (effect - 1) / (per_unit - 1)
+        return PlannedSample(per_unit, min(max(icc, -1 / per_unit), 1.0), self.strata)
+
+
+def pilot_of(runs: Sequence[Run], design: DesignOptions, *, partial: bool = False) -> Pilot:
+    """What one or two runs say about a larger test of the same kind."""
+    if len(runs) > 2:
+        raise UsageError(f"{len(runs)} transcripts: a pilot is one run, or two on the same cases")
+    aligned = align(runs, partial=partial)
+    sampling = take_sample(aligned, design)
+    study = Measurement(MEASURES["rate"], aligned, sampling, Replication())
+    cells = study.runs()
+    estimate = cells.one(0) if len(runs) == 1 else cells.difference(0, 1)
+    if estimate is None or not math.isfinite(estimate.se):
+        raise UsageError(f"{runs[0].source}: its design gives no standard error, so it says nothing about a variance")
+    names, units, spread = _strata(study, sampling, len(runs))
+    return Pilot(
+        names=aligned.names,
+        cases=aligned.n,
+        units=sampling.sample.units,
+        strata=sampling.sample.strata,
+        unit=plural(sampling.psu or "case"),
+        unit_variance=estimate.se**2 * sampling.sample.units,
+        df=estimate.df,
+        rates=[counts.rate for counts in aligned.counts],
+        difference=estimate.value if len(runs) == 2 else None,
+        discordance=_discordance(aligned) if len(runs) == 2 else None,
+        icc=estimate.icc,
+        design_effect=finite(estimate.design_effect),
+        strata_names=names,
+        strata_units=units,
+        spread=spread,
+    )
+
+
+def _discordance(aligned: AlignedRuns) -> float:
+    """With no discordant case at all, half a case: a pilot cannot show that there are none."""
+    share = float(np.mean(aligned.success[0] != aligned.success[1]))
+    return share if share > 0 else 0.5 / aligned.n
+
+
+def _strata(study: Measurement, sampling: Sampling, runs: int) -> tuple[list[str], list[int], FloatArray]:
+    """Strata by name, their units, and each one's weight times its standard deviation."""
+    sample = sampling.sample
+    if sampling.stratum is None:
+        return [], [], np.empty(0)
+    values = influences(sample, study.measure.statistic(study.aligned, [(run, None) for run in range(runs)]))
+    if values is None:
+        return [], [], np.empty(0)
+    own = values[:, 0] - values[:, 1] if runs == 2 else values[:, 0]
+    sizes = sample.stratum_sizes
+    # The variance is the sum of W^2 S^2 / n over the strata.
+    spread = np.sqrt(stratum_variances(sample, own[:, None])[:, 0] * sizes)
+    return _labels(sampling), sizes.tolist(), spread
+
+
+def _labels(sampling: Sampling) -> list[str]:
+    """The names of the strata as the sample has them: joined ones together."""
+    names, joined = list(sampling.shares), {one for names in sampling.sample.collapsed for one in names}
+    own = [*(name for name in names if name not in joined), *("+".join(names) for names in sampling.sample.collapsed)]
+    return sorted(own) if len(own) == sampling.sample.strata else list(sampling.sample.stratum_names)

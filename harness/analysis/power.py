@@ -1,0 +1,330 @@
+"""Plan a test: how many units it takes for a goal, from figures that a user gives or from a pilot."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from harness.analysis.pilot import Pilot
+from harness.analysis.sampling import finite
+from harness.errors import UsageError
+from harness.stats.planning import (
+    PlannedSample,
+    difference_power,
+    equivalence_power,
+    mcnemar_power,
+    neyman_allocation,
+    paired_variance,
+    smallest_number,
+    variance_interval,
+    width_of_rate,
+)
+from harness.stats.power import detectable, independent_discordance
+
+# Points of the curve of power over units.
+CURVE_POINTS = 25
+
+
+class PlanningGoal(StrEnum):
+    """What a test is planned for."""
+
+    DIFFERENCE = "difference"
+    EQUIVALENCE = "equivalence"
+    WIDTH = "width"
+    DETECTABLE = "detectable"
+
+
+@dataclass(frozen=True)
+class PowerRequest:
+    """A goal, and what is known or assumed about the algorithms and the sample; see `hate power`."""
+
+    difference: float | None = None
+    margin: float | None = None
+    width: float | None = None
+    rates: tuple[float, ...] = ()
+    discordance: float | None = None
+    sample: PlannedSample = field(default_factory=PlannedSample)
+    clustered: bool = False
+    algorithms: int = 2
+    power: float = 0.8
+    confidence: float = 0.95
+    # What so many units show, instead of how many it takes.
+    units: int | None = None
+
+    @property
+    def question(self) -> PlanningGoal:
+        """What is asked."""
+        if self.width is not None:
+            return PlanningGoal.WIDTH
+        if self.margin is not None:
+            return PlanningGoal.EQUIVALENCE
+        return PlanningGoal.DETECTABLE if self.difference is None else PlanningGoal.DIFFERENCE
+
+    @property
+    def measured(self) -> str:
+        """What is computed for a number of units: the power, or a width, or a detectable difference."""
+        of_size = (PlanningGoal.WIDTH, PlanningGoal.DETECTABLE)
+        return self.question.value if self.question in of_size else "power"
+
+    @property
+    def comparisons(self) -> int:
+        """Pairs of algorithms."""
+        return self.algorithms * (self.algorithms - 1) // 2
+
+    @property
+    def alpha(self) -> float:
+        """The level of the strictest test: Holm's first."""
+        return (1 - self.confidence) / self.comparisons
+
+
+@dataclass(frozen=True)
+class StratumShare:
+    """A stratum of a pilot: its units, and how many Neyman's allocation gives it in a test of the planned size."""
+
+    stratum: str
+    pilot: int
+    proportional: int
+    neyman: int
+
+
+@dataclass(frozen=True)
+class PowerPlan:
+    """How large the test must be, or what one of a given size shows."""
+
+    request: PowerRequest
+    pilot: Pilot | None
+    sample: PlannedSample
+    # The test that will decide: McNemar's exact one, or the t test by design.
+    exact: bool
+    units: int | None
+    # How many it may take, given how little a pilot says about the variance.
+    units_interval: tuple[int | None, int | None] | None
+    # What is measured, at that size.
+    reached: float
+    detectable: float | None
+    curve_units: list[int]
+    curve: list[float]
+    discordance: float | None
+    assumptions: list[str]
+    allocation: list[StratumShare] = field(default_factory=list)
+
+    @property
+    def cases(self) -> int | None:
+        """Cases in that many units."""
+        return None if self.units is None else math.ceil(self.units * self.sample.per_unit)
+
+    @property
+    def unit(self) -> str:
+        """What a unit is called, in the plural."""
+        if self.pilot is not None:
+            return self.pilot.unit
+        return "units" if self.sample.per_unit > 1 else "cases"
+
+
+def plan_power(request: PowerRequest, pilot: Pilot | None = None) -> PowerPlan:
+    """Plan a test; a UsageError if something is missing, or no number of units is enough."""
+    try:
+        return _plan(request, pilot)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _plan(request: PowerRequest, pilot: Pilot | None) -> PowerPlan:
+    sample = request.sample if pilot is None else pilot.sample
+    assumptions: list[str] = []
+    goal = _Goal(request, sample, *_case_variance(request, sample, pilot, assumptions))
+    units = request.units
+    if units is None:
+        units = smallest_number(lambda n: goal.met(n), sample.least_units)
+        if units is None:
+            raise UsageError(f"no number of units up to 1e9 is enough for {_asked(request)}; ask for less")
+    reached = goal.at(units)
+    curve_units = _curve_units(units, sample.least_units)
+    return PowerPlan(
+        request=request,
+        pilot=pilot,
+        sample=sample,
+        exact=goal.exact,
+        units=units,
+        units_interval=_interval(goal, pilot) if request.units is None else None,
+        reached=reached,
+        detectable=goal.detectable(units)
+        if request.question in (PlanningGoal.DIFFERENCE, PlanningGoal.DETECTABLE)
+        else None,
+        curve_units=curve_units,
+        curve=[goal.at(n) for n in curve_units],
+        discordance=goal.discordance,
+        assumptions=assumptions,
+        allocation=[] if pilot is None else _allocation(pilot, units),
+    )
+
+
+@dataclass(frozen=True)
+class _Goal:
+    """Whether a number of units reaches the goal."""
+
+    request: PowerRequest
+    sample: PlannedSample
+    unit_variance: float
+    discordance: float | None
+    exact: bool
+    rate: float | None
+
+    def at(self, units: int) -> float:
+        """What is measured, for so many units."""
+        request, strata = self.request, self.sample.strata
+        if request.question is PlanningGoal.DETECTABLE:
+            return self.detectable(units)
+        if request.question is PlanningGoal.WIDTH:
+            return width_of_rate(units, self.rate or 0.0, self.sample, confidence=request.confidence)
+        if request.question is PlanningGoal.EQUIVALENCE:
+            return equivalence_power(
+                units, request.margin or 0.0, request.difference or 0.0, self.unit_variance,
+                strata=strata, alpha=request.alpha,
+            )  # fmt: skip
+        if self.exact and self.discordance is not None:
+            return mcnemar_power(units, request.difference or 0.0, self.discordance, alpha=request.alpha)
+        return difference_power(
+            units, request.difference or 0.0, self.unit_variance, strata=strata, alpha=request.alpha
+        )
+
+    def met(self, units: int) -> bool:
+        """Whether that is enough."""
+        if self.request.question is PlanningGoal.WIDTH:
+            return self.at(units) <= (self.request.width or 0.0)
+        return self.at(units) >= self.request.power
+
+    def detectable(self, units: int) -> float:
+        """The smallest difference that so many units show with the power."""
+        if units <= self.sample.strata:
+            return math.inf
+        request = self.request
+        se, df = math.sqrt(self.unit_variance / units), float(units - self.sample.strata)
+        return detectable(se, df, alpha=1 - request.confidence, power=request.power, comparisons=request.comparisons)
+
+
+def _case_variance(
+    request: PowerRequest, sample: PlannedSample, pilot: Pilot | None, assumptions: list[str]
+) -> tuple[float, float | None, bool, float | None]:
+    """The variance of a unit, the discordance, whether McNemar's exact test decides, and the expected rate."""
+    rates = list(request.rates) or ([] if pilot is None else pilot.rates)
+    if request.question is PlanningGoal.WIDTH:
+        if not rates:
+            raise UsageError("--width: say which rate is expected, such as --rates 0.9, or name a pilot")
+        return sample.unit_variance(rates[0] * (1 - rates[0])), None, False, rates[0]
+    difference = request.difference or 0.0
+    discordance = request.discordance if pilot is None or request.discordance else pilot.discordance
+    independent = sample.strata == 1 and not request.clustered and (pilot is None or pilot.unit == "cases")
+    exact = independent and request.question is PlanningGoal.DIFFERENCE
+    if discordance is None:
+        discordance = _assumed_discordance(rates, difference, assumptions)
+    if pilot is not None and pilot.discordance is not None and request.discordance is None and not exact:
+        return pilot.unit_variance, discordance, False, None
+    if request.discordance is None:
+        # A pilot with less discordance than the difference was too small to show it.
+        discordance = max(discordance, abs(difference))
+    return sample.unit_variance(paired_variance(difference, discordance)), discordance, exact, None
+
+
+def _assumed_discordance(rates: Sequence[float], difference: float, assumptions: list[str]) -> float:
+    """Of two algorithms whose errors have nothing to do with each other: the worst case in practice."""
+    if not rates:
+        raise UsageError(
+            "say how often the two will differ: --discordance 0.1 (the share of cases on which exactly one is right), "
+            "or --rates 0.90,0.92, or name pilot transcripts"
+        )
+    first = rates[0]
+    second = rates[1] if len(rates) > 1 else first + difference if first + difference <= 1 else first - difference
+    if not 0 <= second <= 1:
+        raise UsageError(f"--difference {difference:g}: a rate of {first:g} plus or minus that is not a rate")
+    discordance = independent_discordance(first, second)
+    assumptions.append(
+        f"a discordance of {discordance:.4f}, as if the errors of the two were independent; real algorithms fail on "
+        "the same hard cases, so fewer are usually enough: a pilot, or --discordance, says how many"
+    )
+    return discordance
+
+
+def _interval(goal: _Goal, pilot: Pilot | None) -> tuple[int | None, int | None] | None:
+    """How many units it may take, for the variances that the pilot leaves possible."""
+    if pilot is None or goal.exact or goal.request.question is PlanningGoal.WIDTH or not math.isfinite(pilot.df):
+        return None
+    found = []
+    for variance in variance_interval(goal.unit_variance, pilot.df):
+        other = _Goal(goal.request, goal.sample, variance, goal.discordance, exact=False, rate=None)
+        found.append(smallest_number(other.met, goal.sample.least_units) if math.isfinite(variance) else None)
+    return found[0], found[1]
+
+
+def _curve_units(units: int, least: int) -> list[int]:
+    grid = np.geomspace(max(least, units / 10), max(2.5 * units, least + CURVE_POINTS), CURVE_POINTS)
+    return sorted({*np.rint(grid).astype(int).tolist(), units})
+
+
+def _allocation(pilot: Pilot, units: int) -> list[StratumShare]:
+    if len(pilot.strata_names) < 2 or units < 2 * len(pilot.strata_names):
+        return []
+    sizes = np.array(pilot.strata_units, dtype=np.float64)
+    neyman = neyman_allocation(pilot.spread, np.ones(pilot.spread.size), units)
+    even = neyman_allocation(sizes, np.ones(sizes.size), units)
+    rows = zip(pilot.strata_names, pilot.strata_units, even, neyman, strict=True)
+    return [StratumShare(*row) for row in rows]
+
+
+def _asked(request: PowerRequest) -> str:
+    name, value = "difference", request.difference
+    if request.question is not PlanningGoal.DIFFERENCE:
+        name, value = ("width", request.width) if request.margin is None else ("margin", request.margin)
+    return f"--{name} {value:g}"
+
+
+def power_json(plan: PowerPlan) -> dict[str, Any]:
+    """Everything, as documented."""
+    request, sample, measured = plan.request, plan.sample, plan.request.measured
+    interval = plan.units_interval
+    return {
+        "question": request.question.value,
+        "difference": request.difference,
+        "margin": request.margin,
+        "width": plan.reached if measured == "width" else None,
+        "power": plan.reached if measured == "power" else None,
+        "asked": {"power": request.power, "width": request.width, "units": request.units},
+        "confidence": request.confidence,
+        "alpha": request.alpha,
+        "algorithms": request.algorithms,
+        "test": "mcnemar exact" if plan.exact else "t by design" if measured != "width" else None,
+        "discordance": plan.discordance,
+        "per_unit": sample.per_unit,
+        "icc": sample.icc,
+        "design_effect": sample.design_effect,
+        "strata": sample.strata,
+        "units": plan.units,
+        "cases": plan.cases,
+        "units_interval": None if interval is None else list(interval),
+        "detectable": finite(plan.detectable),
+        "curve": {"units": plan.curve_units, measured: [finite(one) for one in plan.curve]},
+        "allocation": [
+            {"stratum": one.stratum, "pilot": one.pilot, "proportional": one.proportional, "neyman": one.neyman}
+            for one in plan.allocation
+        ],
+        "pilot": None if plan.pilot is None else _pilot_json(plan.pilot),
+        "assumptions": plan.assumptions,
+    }
+
+
+def _pilot_json(pilot: Pilot) -> dict[str, Any]:
+    return {
+        "names": pilot.names,
+        "cases": pilot.cases,
+        "units": pilot.units,
+        "strata": pilot.strata,
+        "df": finite(pilot.df),
+        "rates": pilot.rates,
+        "difference": pilot.difference,
+        "discordance": pilot.discordance,
+        "icc": finite(pilot.icc),
+        "design_effect": pilot.design_effect,
+    }

@@ -1,0 +1,52 @@
+"""Analysis of variance from Python: `anova`, as `hate rate --anova` gives it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.analysis.anova import VarianceAnalysis, analyse_variance, anova_json
+from harness.api.options import RateOptions
+from harness.api.result import Result
+from harness.api.transcripts import Transcripts, open_transcripts
+from harness.errors import UsageError
+from harness.report.anova import anova_blocks, tidy_table
+from harness.report.blocks import Block, Table
+
+# Options of `rate` that say which number is broken down; this is about success.
+_OTHER = ("statistic", "by", "at", "development", "sequential")
+
+
+@dataclass(frozen=True, repr=False)
+class AnovaResult(Result):
+    """Main effects and two-way interactions of columns, and of the algorithm if there are several."""
+
+    found: VarianceAnalysis
+    remarks: Sequence[str] = ()
+
+    def payload(self) -> Any:
+        """As documented for the command."""
+        return anova_json(self.found)
+
+    def blocks(self) -> Sequence[Block]:
+        """A row for each term, and sentences."""
+        return anova_blocks(self.found)
+
+    def tables(self) -> Sequence[Table]:
+        """A row for each term."""
+        return [tidy_table(self.found)]
+
+
+def anova(transcripts: Transcripts, columns: str, options: RateOptions | None = None, **settings: Any) -> AnovaResult:
+    """What matters to success, and what depends on what: `harness.anova("wisard", "truth,writer")`.
+
+    `columns` are one or more, with commas between them; options are those of `rate` about the design.
+    """
+    options = RateOptions.given(options, settings)
+    for name in _OTHER:
+        if getattr(options, name, None):
+            raise UsageError(f"--anova is about success in all cases; leave out --{name}")
+    names = [name.strip() for name in columns.split(",")]
+    if not all(names):
+        raise UsageError(f"--anova '{columns}': a name is empty; write COLUMN,COLUMN")
+    opened = open_transcripts(transcripts, options)
+    return AnovaResult(analyse_variance(opened.runs(), names, options, partial=options.partial), opened.notes)

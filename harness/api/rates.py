@@ -1,0 +1,97 @@
+"""Each transcript by itself from Python: `rate`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.analysis.development import OperatingRequest
+from harness.analysis.rate import RateRequest, RunMeasures, merge_breakdowns, rate_json, rate_runs
+from harness.api.operating import criterion_of, development_runs
+from harness.api.options import RateOptions
+from harness.api.result import Result
+from harness.api.transcripts import Transcripts, open_transcripts
+from harness.errors import UsageError
+from harness.report.blocks import Block, Table
+from harness.report.plots.canvas import check_picture
+from harness.report.plots.groups import plot_groups
+from harness.report.plots.reliability import plot_reliability
+from harness.report.plots.values import plot_errors
+from harness.report.rate import rate_blocks
+from harness.report.rate import tidy_table as rate_table
+from harness.stats.estimate import Estimate
+from harness.stats.replication.method import Replication
+
+
+@dataclass(frozen=True, repr=False)
+class RateResult(Result):
+    """Every transcript by itself: its measures, its groups, and what explains its failures."""
+
+    runs: Sequence[RunMeasures]
+    replication: Replication
+    remarks: Sequence[str] = ()
+
+    @property
+    def estimates(self) -> dict[str, dict[str, Estimate | None]]:
+        """The estimates by the name of the transcript and of the measure."""
+        return {run.name: run.estimates for run in self.runs}
+
+    def payload(self) -> Any:
+        """As documented for the command."""
+        return rate_json(self.runs)
+
+    def blocks(self) -> Sequence[Block]:
+        """Counts, measures, groups, and how the cases were sampled."""
+        return rate_blocks(self.runs, self.replication)
+
+    def tables(self) -> Sequence[Table]:
+        """A row for each transcript and measure, and for each group where there are any."""
+        return [rate_table(self.runs)]
+
+    def plot(self, path: str | Path) -> None:
+        """Draw into a file (.svg, .png or .pdf): groups, the reliability that `ece` measures, or errors of numbers."""
+        names = [run.name for run in self.runs]
+        check_picture(Path(path))
+        if not self.runs[0].by and not self.runs[0].reliability:
+            plot_errors(self.runs, self.replication, Path(path))
+            return
+        if not self.runs[0].by:
+            plot_reliability([run.reliability for run in self.runs], names, self.replication.confidence, Path(path))
+            return
+        first = next(iter(self.runs[0].by))
+        groups = merge_breakdowns(self.runs, first)
+        plot_groups(groups, names, [], self.runs[0].measures[first], self.replication.confidence, Path(path))
+
+
+def rate(transcripts: Transcripts, options: RateOptions | None = None, **settings: Any) -> RateResult:
+    """Transcripts one by one: measures with errors by design, groups, the worst of them, and the gap.
+
+    Options are those of the command, with underscores: `harness.rate("wisard", by="truth", statistic="rate,tpr")`.
+    """
+    options = RateOptions.given(options, settings)
+    statistics = () if options.statistic is None else _measure_names(options.statistic)
+    replication = Replication(confidence=options.confidence, seed=options.seed)
+    criterion = criterion_of(options)
+    operating = None
+    if criterion is not None:
+        operating = OperatingRequest(criterion, development_runs(options, options), options)
+    request = RateRequest(statistics, options.by, options, replication, options.partial, operating)
+    opened = open_transcripts(transcripts, options)
+    return RateResult(rate_runs(opened.runs(), request), replication, opened.notes)
+
+
+# How the figures in the name of a measure begin.
+FIGURES = ("fp=", "fn=", "miss=", "fa=", "prior=")
+
+
+def _measure_names(text: str) -> tuple[str, ...]:
+    """Names with commas between them; the commas of cost:fp=10,fn=1 are its own."""
+    found: list[str] = []
+    for name in map(str.strip, text.split(",")):
+        if found and ":" in found[-1] and name.startswith(FIGURES):
+            found[-1] += f",{name}"
+        else:
+            found.append(name)
+    if not all(found):
+        raise UsageError(f"--statistic '{text}': a name is empty; write NAME,NAME")
+    return tuple(found)

@@ -1,0 +1,155 @@
+"""A planned test in words: how many units and cases, what that rests on, and what other numbers would give."""
+
+import math
+from collections.abc import Sequence
+
+from harness.analysis.pilot import Pilot
+from harness.analysis.power import PlanningGoal, PowerPlan
+from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
+from harness.report.numbers import distance, join_names, percent
+
+# Rows of the table for people.
+MOST_ROWS = 9
+
+
+def power_blocks(plan: PowerPlan) -> list[Block]:
+    """The answer first."""
+    blocks: list[Block] = [Paragraphs([_answer(plan), *_uncertain(plan)]), _short(power_table(plan), plan)]
+    if plan.allocation:
+        blocks += [Heading("Units by stratum"), _allocation_table(plan), Paragraphs([_neyman(plan)])]
+    return [*blocks, Paragraphs([f"{one[0].upper()}{one[1:]}." for one in _basis(plan)])]
+
+
+def _answer(plan: PowerPlan) -> str:
+    request, size = plan.request, _size(plan)
+    if request.question is PlanningGoal.WIDTH:
+        if request.units is not None:
+            return f"{size} give a {percent(request.confidence)} interval of width {plan.reached:.4f}."
+        return f"{size} are needed for a {percent(request.confidence)} interval no wider than {request.width:g}."
+    if request.question is PlanningGoal.EQUIVALENCE:
+        what = f"show that two algorithms differ by less than {_points(request.margin)}"
+        what += f", if they really differ by {_points(request.difference)}" if request.difference else ""
+    elif request.question is PlanningGoal.DETECTABLE:
+        return f"{size} could have shown {_seen(plan)}."
+    else:
+        what = f"show a difference of {_points(request.difference)}"
+    several = f", with {request.algorithms} algorithms and Holm's correction" if request.algorithms > 2 else ""
+    level = f"at the {percent(round(1 - request.confidence, 10))} level{several}"
+    if request.units is not None:
+        return f"{size} {what} {level} with {percent(round(plan.reached, 3))} power.{_smallest(plan)}"
+    return f"{size} are needed to {what} {level} with {percent(request.power)} power."
+
+
+def _seen(plan: PowerPlan) -> str:
+    if plan.detectable is None or not math.isfinite(plan.detectable):
+        return "no difference at all"
+    return f"a difference of {_points(plan.detectable)} or more, with {percent(plan.request.power)} power"
+
+
+def _smallest(plan: PowerPlan) -> str:
+    return "" if plan.detectable is None else f" They could show {_seen(plan)}."
+
+
+def _points(difference: float | None) -> str:
+    return distance(abs(difference or 0.0))
+
+
+def _size(plan: PowerPlan) -> str:
+    units, cases = plan.units or 0, plan.cases or 0
+    if plan.unit == "cases":
+        return f"{units:,} cases"
+    return f"{units:,} {plan.unit} ({cases:,} cases)"
+
+
+def _uncertain(plan: PowerPlan) -> list[str]:
+    if plan.units_interval is None or plan.pilot is None:
+        return []
+    low, high = (f"{one:,}" if one is not None else "more than 1,000,000,000" for one in plan.units_interval)
+    return [
+        f"The pilot's own variance is uncertain: it may take from {low} to {high} {plan.unit} "
+        f"({percent(0.95)} limits of a variance with {plan.pilot.df:.0f} degrees of freedom)."
+    ]
+
+
+def _basis(plan: PowerPlan) -> list[str]:
+    request, sample = plan.request, plan.sample
+    lines = [] if plan.pilot is None else [_pilot_words(plan.pilot)]
+    lines += [f"assumed: {text}" for text in plan.assumptions]
+    if request.question is PlanningGoal.WIDTH:
+        lines.append("the interval is that of hate rate, if the rate turns out as expected")
+    elif plan.exact:
+        lines.append(
+            f"cases are taken as independent: power of McNemar's exact test, discordance {plan.discordance:.4f}"
+        )
+    else:
+        lines.append(f"power of the t test by design, with {(plan.units or 0) - sample.strata:,} degrees of freedom")
+    if sample.per_unit > 1:
+        lines.append(
+            f"{sample.per_unit:g} cases per unit with an intraclass correlation of {sample.icc:.3g}: a design effect "
+            f"of {sample.design_effect:.2f}"
+        )
+    elif plan.pilot is None:
+        lines.append("if cases come in groups that were drawn, say so with --per-unit and --icc: it takes more of them")
+    return lines
+
+
+def _pilot_words(pilot: Pilot) -> str:
+    parts = [f"{pilot.cases:,} cases"] + ([f"{pilot.units:,} {pilot.unit}"] if pilot.unit != "cases" else [])
+    parts += [f"{pilot.strata:,} strata"] if pilot.strata > 1 else []
+    found = f", discordance {pilot.discordance:.4f}" if pilot.discordance is not None else ""
+    return f"pilot: {join_names(pilot.names)} on {', '.join(parts)}{found}"
+
+
+def power_table(plan: PowerPlan) -> Table:
+    """What is measured, over the number of units."""
+    rows: list[list[Cell]] = [
+        [units, math.ceil(units * plan.sample.per_unit), value]
+        for units, value in zip(plan.curve_units, plan.curve, strict=True)
+    ]
+    return Table(["units", "cases", plan.request.measured], rows)
+
+
+def _short(table: Table, plan: PowerPlan) -> Table:
+    """Some of the rows, the answer's own among them."""
+    answer = plan.curve_units.index(plan.units) if plan.units in plan.curve_units else 0
+    step = max(len(table.rows) // MOST_ROWS, 1)
+    keep = [row for place, row in enumerate(table.rows) if (place - answer) % step == 0]
+    if plan.unit == "cases":
+        return Table(table.columns[1:], [row[1:] for row in keep])
+    return Table([plan.unit, *table.columns[1:]], keep)
+
+
+def _allocation_table(plan: PowerPlan) -> Table:
+    rows: list[Sequence[Cell]] = [[one.stratum, one.pilot, one.proportional, one.neyman] for one in plan.allocation]
+    return Table(["stratum", "pilot", "as in the pilot", "Neyman"], rows)
+
+
+def _neyman(plan: PowerPlan) -> str:
+    return (
+        "Neyman's allocation gives a stratum units in proportion to its weight times its standard deviation, so that "
+        "the same number of units has the smallest error; the test must then weight its strata."
+    )
+
+
+def rule_table(design_effect: float, three: int, thirty: int) -> Table:
+    """A row for each rule."""
+    rows: list[list[Cell]] = [
+        ["rule of 3", three, round(three * design_effect)],
+        ["rule of 30", thirty, round(thirty * design_effect)],
+    ]
+    return Table(["rule", "independent trials", "trials"], rows)
+
+
+def rule_blocks(rate: float, confidence: float, design_effect: float, three: int, thirty: int) -> list[Block]:
+    """What the rules say of an error rate."""
+    sentences = [
+        f"Rule of 3: if {three:,} independent trials show no error at all, the error rate is below {rate:g} with "
+        f"{percent(confidence)} confidence.",
+        f"Rule of 30: in {thirty:,} independent trials about 30 errors are expected, and the rate is then within 30 % "
+        "of the true one with 90 % confidence (Doddington and others 2000; ISO/IEC 19795-1).",
+    ]
+    if design_effect == 1:
+        sentences.append(
+            "Trials of the same people are not independent: --per-unit and --icc say how many more it takes."
+        )
+    return [rule_table(design_effect, three, thirty), Paragraphs(sentences)]

@@ -1,0 +1,222 @@
+"""Scores of verification as biometrics and speech write them: fields between blanks, a trial a line.
+
+Four columns, `claimed real label score`, as Bob and others have them: a trial is genuine if both identities are the
+same. NIST style, `model segment score`: a trial list (`--key`) says which trials are targets, or the third field of
+four does, `model segment target score`.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from harness.errors import ForeignError
+from harness.files.mistakes import Mistakes
+from harness.tasks.score import SCORE
+from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Reader
+from harness.transcript.importing.file import ForeignFile, shown
+from harness.transcript.importing.id_results import UNNAMED
+from harness.transcript.importing.predictions import CORRECT
+
+Line = tuple[int, list[str]]
+_KINDS = {
+    "target": True, "tgt": True, "genuine": True, "mated": True, "1": True, "true": True,
+    "nontarget": False, "non-target": False, "imp": False, "impostor": False, "imposter": False, "nonmated": False,
+    "non-mated": False, "0": False, "false": False,
+}  # fmt: skip
+_HEADER = "modelid"
+# Lines that a kind of file is recognised by: a mistake further down should be reported as one.
+FEW = 3
+MISSING = {"nan", "na", "none", "-"}
+
+
+def fields_of(data: bytes, name: str) -> Iterator[Line]:
+    """The fields of every line that is not blank, with its number."""
+    for number, line in enumerate(data.split(b"\n"), 1):
+        try:
+            fields = line.decode().split()
+        except UnicodeDecodeError:
+            raise ForeignError(f"{name}:{number}: not UTF-8 text") from None
+        if fields:
+            yield number, fields
+
+
+def first_lines(file: ForeignFile) -> list[list[str]]:
+    """The fields of the first few lines; none if it is not such a text."""
+    start = file.begin.split(b"\n")[:FEW]
+    try:
+        lines = [line.decode().split() for line in start if line.strip()]
+    except UnicodeDecodeError:
+        return []
+    # A table, or JSON, has other marks between its cells.
+    return [] if any(field[-1] in ",;{[\0" for line in lines for field in line) else lines
+
+
+def is_number(text: str) -> bool:
+    """Whether a field is a number, or says that there is none."""
+    try:
+        float(text)
+    except ValueError:
+        return text.lower() in MISSING
+    return True
+
+
+def _all_lines(lines: Sequence[Sequence[str]], count: int) -> bool:
+    return bool(lines) and all(len(line) == count and is_number(line[-1]) for line in lines)
+
+
+def is_four_columns(file: ForeignFile) -> bool:
+    """Whether every line is claimed, real, label and score."""
+    lines = first_lines(file)
+    return _all_lines(lines, 4) and not all(line[2].lower() in _KINDS for line in lines)
+
+
+def is_trials(file: ForeignFile) -> bool:
+    """Whether every line is model, segment and score, perhaps with the kind of trial; or there is a header."""
+    lines = first_lines(file)
+    if lines and lines[0][0].lower() == _HEADER:
+        return True
+    return _all_lines(lines, 3) or (_all_lines(lines, 4) and all(line[2].lower() in _KINDS for line in lines))
+
+
+class _TrialScores:
+    """Collects trials, and reports all mistakes of the file at once."""
+
+    def __init__(self, source: ForeignFile, options: ImportOptions) -> None:
+        if options.success_at is None:
+            raise ForeignError(
+                f"{source.name}: scores need --success-at X, the lowest score that is accepted; any will do for curves "
+                "and for --at eer"
+            )
+        self.source, self.at = source, options.success_at
+        self.mistakes = Mistakes(source.name)
+        self.results: list[ImportedAnswer] = []
+
+    def add(self, number: int, trial: str, score: str, positive: bool, expect: str, columns: Mapping[str, str]) -> None:
+        """A trial: its id, its score as text, whether the claim is true, and what it is of."""
+        value = self._score(number, score)
+        accepted = value is not None and value >= self.at
+        self.results.append(
+            ImportedAnswer(
+                id=trial,
+                place=f"{self.source.name}:{number}",
+                marks={CORRECT: float(accepted == positive)},
+                # The truth is a part of the test's identity, as in a table of predictions.
+                expect=expect,
+                positive=positive,
+                actual=value,
+                score=value,
+                columns=columns,
+            )
+        )
+
+    def _score(self, number: int, text: str) -> float | None:
+        if text.lower() in MISSING:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            self.mistakes.add(f"score {shown(text)} is not a finite number", place=f"line {number}")
+            return None
+        return value
+
+    def run(self, tool: str, notes: Sequence[str] = ()) -> ImportedRun:
+        """All trials as one run."""
+        self._raise()
+        kinds = {result.positive for result in self.results}
+        if len(kinds) < 2:
+            what = "genuine" if kinds == {False} else "impostor"
+            raise ForeignError(f"{self.source.name}: no {what} trial; are these columns what they seem to be?")
+        return ImportedRun(
+            self.source.name, UNNAMED, self.source.stem, self.results, tool=tool, verdict=CORRECT, graded=False,
+            task=SCORE.name, params={"threshold": self.at}, notes=notes,
+        )  # fmt: skip
+
+    def _raise(self) -> None:
+        if self.mistakes.count:
+            raise ForeignError(self.mistakes.report())
+
+
+def read_four_columns(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
+    """Each line as a trial: the claimed and the real identity, what was compared, the score."""
+    if all(len(line) > 3 and line[1] in ("0", "Q0") and line[3].isdecimal() for line in first_lines(source)):
+        raise ForeignError(
+            f"{source.name}: judgements of relevance, not results; import the run, with --key {source.name}"
+        )
+    trials = _TrialScores(source, options)
+    for number, fields in fields_of(source.data, source.name):
+        if len(fields) != 4:
+            trials.mistakes.add(f"{len(fields)} fields, expected claimed real label score", place=f"line {number}")
+            continue
+        claimed, real, label, score = fields
+        trials.add(
+            number, f"{claimed}/{label}", score, claimed == real, real, {"claimed": claimed, "real": real}
+        )  # fmt: skip
+    return [trials.run("four-column scores")]
+
+
+def read_trials(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
+    """Each line as a trial, with the kind of trial from its own third field or from the list of trials."""
+    trials, known = _TrialScores(source, options), None if options.key is None else read_key(options.key)
+    used: set[tuple[str, ...]] = set()
+    for number, fields in fields_of(source.data, source.name):
+        if number == 1 and fields[0].lower() == _HEADER:
+            continue
+        names, kind = _trial_of(fields, known)
+        if known is None and kind is None:
+            raise ForeignError(
+                f"{source.name}:{number}: nothing says whether this is a target; name the list of trials with --key"
+            )
+        if kind is None:
+            trials.mistakes.add(f"'{' '.join(names)}' is not in the list that --key names", place=f"line {number}")
+            continue
+        used.add(names)
+        columns = {"model": names[0], "segment": names[1]}
+        trials.add(number, "/".join(names), fields[-1], kind, "target" if kind else "nontarget", columns)
+    notes = []
+    if known is not None and len(used) < len(known):
+        for names in [names for names in known if names not in used]:
+            kind = known[names]
+            columns = {"model": names[0], "segment": names[1]}
+            trials.add(0, "/".join(names), "nan", kind, "target" if kind else "nontarget", columns)
+        notes.append(f"{len(known) - len(used):,} of {len(known):,} trials have no score; each counts as a refusal")
+    return [trials.run("a list of trials", notes)]
+
+
+def _trial_of(
+    fields: Sequence[str], known: Mapping[tuple[str, ...], bool] | None
+) -> tuple[tuple[str, ...], bool | None]:
+    """The names of a trial, and whether it is a target; None if nothing says so."""
+    if known is not None:
+        names = tuple(fields[:-1])
+        return (names, known[names]) if names in known else (names[:2], known.get(names[:2]))
+    return tuple(fields[:2]), _KINDS.get(fields[2].lower()) if len(fields) == 4 else None
+
+
+def read_key(path: Path) -> dict[tuple[str, ...], bool]:
+    """A list of trials: names and the kind of each, at the end or, as a 0 or 1, at the beginning."""
+    file, kinds = ForeignFile(path), dict[tuple[str, ...], bool]()
+    mistakes = Mistakes(f"--key {file.name}")
+    for number, fields in fields_of(file.data, file.name):
+        if number == 1 and fields[0].lower() == _HEADER:
+            continue
+        last, first = fields[-1].lower(), fields[0]
+        if len(fields) > 2 and last in _KINDS:
+            names, kind = tuple(fields[:-1]), _KINDS[last]
+        elif len(fields) > 2 and first in ("0", "1"):
+            names, kind = tuple(fields[1:]), first == "1"
+        else:
+            mistakes.add("expected model, segment and target or nontarget", place=f"line {number}")
+            continue
+        if kinds.setdefault(names, kind) != kind:
+            mistakes.add(f"trial '{' '.join(names)}' is both target and nontarget", place=f"line {number}")
+    if mistakes.count:
+        raise ForeignError(mistakes.report())
+    return kinds
+
+
+READERS = (
+    Reader("scores", "scores in four columns (claimed real label score)", is_four_columns, read_four_columns),
+    Reader("trials", "scores of trials (model segment score)", is_trials, read_trials, takes_key=True),
+)
