@@ -50,6 +50,21 @@ class PointsResult(Result):
         """The points of each curve."""
         raise NotImplementedError
 
+    def sizes(self) -> list[tuple[str, int, int]]:
+        """The name of each curve, how many points are shown, and how many there are."""
+        return []
+
+    def remarks_in(self, style: Format) -> Sequence[str]:
+        """Also which curves have fewer points than there are, where points are shown."""
+        if style is Format.TABLE:
+            return self.remarks
+        fewer = [
+            f"{name}: {size:,} of {whole:,} points; --points 0 gives all"
+            for name, size, whole in self.sizes()
+            if size < whole
+        ]
+        return [*self.remarks, *fewer]
+
     def tables(self) -> Sequence[Table]:
         """All points in one table."""
         return [curve_table(self.data())]
@@ -69,16 +84,9 @@ class CurveResult(PointsResult):
     confidence: float
     remarks: Sequence[str] = ()
 
-    def remarks_in(self, style: Format) -> Sequence[str]:
-        """Also which curves have fewer points than there are, where points are shown."""
-        if style is Format.TABLE:
-            return self.remarks
-        fewer = [
-            f"{curve.name}: {curve.points.tpr.size:,} of {curve.whole:,} points; --points 0 gives all"
-            for curve in self.curves
-            if curve.points.tpr.size < curve.whole
-        ]
-        return [*self.remarks, *fewer]
+    def sizes(self) -> list[tuple[str, int, int]]:
+        """The name of each curve, how many points are shown, and how many there are."""
+        return [(curve.name, curve.points.tpr.size, curve.whole) for curve in self.curves]
 
     def payload(self) -> Any:
         """As documented for the command."""

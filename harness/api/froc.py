@@ -12,7 +12,6 @@ from harness.api.options import FrocOptions
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.report.blocks import Block
 from harness.report.curve_data import CurveData
-from harness.report.formats import Format
 from harness.report.froc import froc_blocks, froc_data, froc_script
 from harness.report.plots.canvas import check_picture
 from harness.report.plots.froc import plot_froc
@@ -26,16 +25,9 @@ class FrocResult(PointsResult):
     confidence: float
     remarks: Sequence[str] = ()
 
-    def remarks_in(self, style: Format) -> Sequence[str]:
-        """Also which curves have fewer points than there are, where points are shown."""
-        if style is Format.TABLE:
-            return self.remarks
-        fewer = [
-            f"{curve.name}: {curve.points.recall.size:,} of {curve.whole:,} points; --points 0 gives all"
-            for curve in self.curves
-            if curve.points.recall.size < curve.whole
-        ]
-        return [*self.remarks, *fewer]
+    def sizes(self) -> list[tuple[str, int, int]]:
+        """The name of each curve, how many points are shown, and how many there are."""
+        return [(curve.name, curve.points.recall.size, curve.whole) for curve in self.curves]
 
     def payload(self) -> Any:
         """As documented for the command."""

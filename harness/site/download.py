@@ -19,10 +19,8 @@ from harness.site.request import Download, DownloadRequest, Validators, progress
 from harness.site.retry import (
     Abandoned,
     TryAgain,
-    connection_reason,
-    encryption_reason,
-    first_line,
     next_attempt,
+    request_errors,
     retry_after,
     retry_policy,
     run_within,
@@ -144,8 +142,8 @@ class _Transfer:
         return {"User-Agent": f"hate/{__version__}", "Accept-Encoding": encoding} | part | self.request.conditions
 
     def _get(self, session: requests.Session, address: Address) -> requests.Response:
-        name, limits = self.request.name, self.request.limits
-        try:
+        limits = self.request.limits
+        with request_errors(self.request.name):
             return session.get(
                 address.url,
                 headers=self._headers(),
@@ -154,14 +152,6 @@ class _Transfer:
                 stream=True,
                 timeout=(limits.connect_seconds, limits.silent_seconds),
             )
-        except requests.exceptions.SSLError as error:
-            raise DataError(f"{name}: {encryption_reason(error)}") from None
-        except requests.Timeout:
-            raise TryAgain("no answer in time") from None
-        except requests.ConnectionError as error:
-            raise TryAgain(connection_reason(error)) from None
-        except (requests.RequestException, ValueError) as error:
-            raise DataError(f"{name}: {first_line(error)}") from None
 
     def _handle(self, response: requests.Response) -> Download:
         """Act on the response's status; save the body if it is the file."""

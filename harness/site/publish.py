@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import os
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from filelock import FileLock, Timeout
 from msgspec.structs import replace
 
 from harness.errors import DataError, OutputError, UsageError
+from harness.files.durable import sync_file, sync_folder
 from harness.site.cache import is_whole
 from harness.site.candidates import Candidate
 from harness.site.catalogue import Catalogue
@@ -185,7 +185,7 @@ class SiteWriter:
         if signature is not None:
             self._put_data(signature_path(hashlib.sha256(data).hexdigest()), signature)
         self._put_data(TOP, data)
-        _sync_folder(self.root)
+        sync_folder(self.root)
 
     def put_root(self, document: SignedRoot) -> None:
         """Write a root document and its signature; readers see it with the top index that names it."""
@@ -223,27 +223,16 @@ class SiteWriter:
             yield part
             if not target.parent.is_dir():
                 target.parent.mkdir(parents=True, exist_ok=True)
-                _sync_folder(target.parent.parent)
+                sync_folder(target.parent.parent)
             part.replace(target)
-            _sync_folder(target.parent)
+            sync_folder(target.parent)
         finally:
             part.unlink(missing_ok=True)
 
 
 def _sync(file: IO[bytes]) -> None:
     file.flush()
-    with contextlib.suppress(OSError):  # some file systems cannot
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make sure that the file's name is on disk, too; Windows cannot do that."""
-    with contextlib.suppress(OSError):
-        fd = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+    sync_file(file.fileno())
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,15 @@
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import requests
 from urllib3 import Retry
 from urllib3.exceptions import InvalidHeader, MaxRetryError
 
+from harness.errors import DataError
 from harness.site.request import DownloadLimits
 
 # Rather than wait longer than this, the command fails and says why.
@@ -88,6 +90,21 @@ def run_within(seconds: float, work: Callable[[threading.Event], T]) -> T:
     if not results:
         raise TimeoutError
     return results[0]
+
+
+@contextmanager
+def request_errors(name: str) -> Iterator[None]:
+    """Within it, what goes wrong with a request is a reason to try again, or a DataError about the named file."""
+    try:
+        yield
+    except requests.exceptions.SSLError as error:
+        raise DataError(f"{name}: {encryption_reason(error)}") from None
+    except requests.Timeout:
+        raise TryAgain("no answer in time") from None
+    except requests.ConnectionError as error:
+        raise TryAgain(connection_reason(error)) from None
+    except (requests.RequestException, ValueError) as error:
+        raise DataError(f"{name}: {first_line(error)}") from None
 
 
 def connection_reason(error: requests.ConnectionError) -> str:

@@ -18,10 +18,9 @@ from harness.site.request import DownloadLimits, progress_listener
 from harness.site.retry import (
     Abandoned,
     TryAgain,
-    connection_reason,
-    encryption_reason,
     first_line,
     next_attempt,
+    request_errors,
     retry_after,
     retry_policy,
     run_within,
@@ -98,8 +97,7 @@ def _attempt(upload: Upload, abandoned: threading.Event) -> SubmissionReceipt:
 
 
 def _put(session: requests.Session, upload: Upload, body: "_Body") -> requests.Response:
-    name = masked(upload.url)
-    try:
+    with request_errors(masked(upload.url)):
         return session.put(
             upload.url,
             data=body,
@@ -109,14 +107,6 @@ def _put(session: requests.Session, upload: Upload, body: "_Body") -> requests.R
             stream=True,
             timeout=(_LIMITS.connect_seconds, _LIMITS.silent_seconds),
         )
-    except requests.exceptions.SSLError as error:
-        raise DataError(f"{name}: {encryption_reason(error)}") from None
-    except requests.Timeout:
-        raise TryAgain("no answer in time") from None
-    except requests.ConnectionError as error:
-        raise TryAgain(connection_reason(error)) from None
-    except (requests.RequestException, ValueError) as error:
-        raise DataError(f"{name}: {first_line(error)}") from None
 
 
 class _Bearer(requests.auth.AuthBase):

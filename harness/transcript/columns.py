@@ -97,7 +97,7 @@ class Columns:
 def read_columns(path: Path, *, name: str | None = None, lean: bool = False) -> Columns:
     """Read a transcript, plain or gzipped; it may be incomplete. `name` is for messages.
 
-    `lean` leaves out what only some analyses need: truth, actual, rank, values, details, and the columns of the
+    `lean` leaves out what only some analyses need: expect, truth, actual, rank, values, details, and the columns of the
     cases.
     """
     with open_transcript(path, name=name, record=_Lean if lean else Trial) as reader:
@@ -106,7 +106,7 @@ def read_columns(path: Path, *, name: str | None = None, lean: bool = False) -> 
 
 def collect(reader: TranscriptReader, *, lean: bool = False) -> Columns:
     """The columns of an open transcript."""
-    builder = _ColumnBuilder(("expect", "error", "stratum", "psu") if lean else _TEXT_KEYS, reader.name)
+    builder = _ColumnBuilder(("error", "stratum", "psu") if lean else _TEXT_KEYS, reader.name)
     # There are millions of small objects without cycles: the search for cycles would take as long as all the rest.
     gc_enabled = gc.isenabled()
     gc.disable()
@@ -124,7 +124,6 @@ class _Lean(Struct, gc=False):
 
     id: str
     outcome: Outcome
-    expect: str | UnsetType = UNSET
     score: float | UnsetType | None = UNSET
     error: str | UnsetType | None = UNSET
     seconds: float | UnsetType | None = UNSET
