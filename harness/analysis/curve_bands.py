@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from harness.analysis.align import AlignedRuns
 from harness.analysis.curve import RequestedPoint
@@ -87,18 +88,24 @@ class CurveBasis:
         return BandMethod.BRR if self.sampling.known else BandMethod.WILSON
 
 
-def find_subjects(aligned: AlignedRuns, names: tuple[str, str] | None) -> Subjects | None:
-    """The two subjects of each case, from two columns."""
-    if names is None:
-        return None
+def subject_labels(aligned: AlignedRuns, names: tuple[str, str], option: str) -> list[npt.NDArray[np.str_]]:
+    """The two subjects of each case, by label; every case must have both."""
     sides = []
     for name in names:
         column = aligned.column(name)
         if column is None:
-            raise UsageError(f"--subjects: no column '{name}'; {nearest(name, aligned.column_names())}")
+            raise UsageError(f"{option}: no column '{name}'; {nearest(name, aligned.column_names())}")
         if (column.codes < 0).any():
-            raise UsageError(f"--subjects: case '{aligned.ids[int((column.codes < 0).argmax())]}' has no '{name}'")
+            raise UsageError(f"{option}: case '{aligned.ids[int((column.codes < 0).argmax())]}' has no '{name}'")
         sides.append(np.asarray(column.labels)[column.codes])
+    return sides
+
+
+def find_subjects(aligned: AlignedRuns, names: tuple[str, str] | None) -> Subjects | None:
+    """The two subjects of each case, from two columns."""
+    if names is None:
+        return None
+    sides = subject_labels(aligned, names, "--subjects")
     try:
         return Subjects.of(*sides)
     except ValueError as error:

@@ -152,7 +152,7 @@ def _whole_list(runs: Sequence[Run], aligned: AlignedRuns, sizes: IntArray) -> U
 def _rate(
     name: str, successes: FloatArray, sizes: IntArray, whole: UnitList, confidence: float, rule: str | None
 ) -> SequentialRate:
-    limits = _limits(UnitSequence(whole.units, whole.cases, whole.largest, confidence=confidence), successes)
+    limits = SequenceLimits.of(UnitSequence(whole.units, whole.cases, whole.largest, confidence=confidence), successes)
     return SequentialRate(name, len(sizes), float(successes.sum() / sizes.sum()), limits, rule)
 
 
@@ -167,15 +167,10 @@ def _pair(
 ) -> SequentialPair:
     gap = successes[a] - successes[b]
     sequence = UnitSequence(whole.units, whole.cases, whole.largest, confidence=confidence, paired=True)
-    limits = _limits(sequence, gap)
+    limits = SequenceLimits.of(sequence, gap)
     decided = np.flatnonzero((limits.low > 0) | (limits.high < 0))
     first = int(decided[0]) + 1 if decided.size else None
     return SequentialPair(names[a], names[b], len(sizes), float(gap.sum() / sizes.sum()), limits, first)
-
-
-def _limits(sequence: UnitSequence, values: FloatArray) -> SequenceLimits:
-    found = [sequence.add(float(value)) for value in values]
-    return SequenceLimits(np.array([one.low for one in found]), np.array([one.high for one in found]))
 
 
 def sequential_json(found: SequentialComparison) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align, names_of
+from harness.analysis.curve_bands import subject_labels
 from harness.analysis.run_names import check_same_version, identity_json
 from harness.analysis.sampling import finite
 from harness.errors import TranscriptError, UsageError
-from harness.params import nearest
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.multiplicity import Multiplicity, adjusted
 from harness.stats.zoo import FEWEST, QuarterOverlap, RankTest, kruskal_wallis, overlap, quarters
@@ -140,14 +140,7 @@ def _with_kinds(subject: ZooSubject, number: int, members: dict[str, BoolArray])
 
 
 def _comparisons(aligned: AlignedRuns, columns: tuple[str, str]) -> _Comparisons:
-    found = []
-    for name in columns:
-        column = aligned.column(name)
-        if column is None:
-            raise UsageError(f"--zoo: no column '{name}'; {nearest(name, aligned.column_names())}")
-        if (column.codes < 0).any():
-            raise UsageError(f"--zoo: case '{aligned.ids[int((column.codes < 0).argmax())]}' has no '{name}'")
-        found.append(np.array(column.labels, dtype=object)[column.codes].astype(str))
+    found = subject_labels(aligned, columns, "--zoo")
     labels, numbers = np.unique(np.concatenate(found), return_inverse=True)
     claimed, other = np.split(numbers.astype(np.int64), 2)
     [scored] = aligned.curve_cases()

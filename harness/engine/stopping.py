@@ -9,12 +9,13 @@ without replacement.
 import re
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from harness.errors import UsageError
 from harness.model import Case, Trial
 from harness.script.cases import CaseSet
-from harness.transcript.format import unit_key
+from harness.site.header_facts import stopping_extent, units_in_order
 
 _RULE = re.compile(r"\s*width\s*<=?\s*([0-9.eE+-]+)\s*")
 
@@ -59,26 +60,16 @@ class UnitOrder:
     @staticmethod
     def of(cases: CaseSet, seed: int) -> "UnitOrder":
         """Sort the units; the cases of a unit stay together, in their own order."""
-        group = cases.psu or (lambda case: case.id)
-        numbered = list(enumerate(cases))
-        unit_of = [group(case) for _, case in numbered]
-        sizes: dict[str, int] = dict.fromkeys(unit_of, 0)
-        for unit in unit_of:
-            sizes[unit] += 1
-        place = {unit: number for number, unit in enumerate(sorted(sizes, key=lambda unit: unit_key(seed, unit)))}
-        numbered.sort(key=lambda one: (place[unit_of[one[0]]], one[0]))
-        return UnitOrder(numbered, {unit: sizes[unit] for unit in place}, unit_of)
+        units = units_in_order(cases, seed)
+        unit_of = [""] * len(cases)
+        for unit, own in units.items():
+            for number, _ in own:
+                unit_of[number] = unit
+        return UnitOrder(list(chain.from_iterable(units.values())), {u: len(own) for u, own in units.items()}, unit_of)
 
     def extent(self, rule: StopRule) -> dict[str, Any]:
         """What a reader of the transcript must know to find the interval again."""
-        sizes = self.sizes.values()
-        return {
-            "stop_when": rule.text,
-            "seed": rule.seed,
-            "units": len(self.sizes),
-            "cases": sum(sizes),
-            "largest": max(sizes),
-        }
+        return stopping_extent(rule.text, rule.seed, self.sizes.values())
 
 
 class Stopper:

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -11,11 +10,11 @@ from msgspec import UNSET
 from harness.model import ErrorRule
 from harness.params import Param, Value
 from harness.script.cases import CaseSet
-from harness.site.header_facts import header_design, header_test
+from harness.site.header_facts import header_design, header_test, stopping_extent, units_in_order
 from harness.tasks import find_task
 from harness.tasks.answers import shown
 from harness.tasks.judge import Judge
-from harness.transcript.format import Header, extent, unit_key
+from harness.transcript.format import Header, extent
 
 # As many answers to a case as `--repeat` allows.
 MOST_REPEATS = 10_000
@@ -48,28 +47,23 @@ def _extent_mistakes(header: Header, cases: CaseSet) -> Iterator[str]:
     part: dict[str, Any] = extent(len(cases), header.limit, header.train)
     part |= {"vary": False} if cases.originals_only else {}
     if "stop_when" in header.part:
-        sizes = units_in_order(cases, header).values()
-        said = {key: header.part.get(key) for key in ("stop_when", "seed")}
-        part = {**said, "units": len(sizes), "cases": len(cases), "largest": max(map(len, sizes))}
+        sizes = [len(own) for own in units_in_order(cases, _order_seed(header)).values()]
+        part = stopping_extent(header.part["stop_when"], header.part.get("seed"), sizes)
     if header.extent is not UNSET and header.extent != part:
         yield f"extent {_shown(header.extent)}, but limit and train make it {_shown(part)}"
 
 
-def units_in_order(cases: CaseSet, header: Header) -> dict[str, list[str]]:
-    """The ids of each unit's cases, in the random order of a run that could stop early."""
-    group, seed = cases.psu or (lambda case: case.id), header.part.get("seed")
-    units: dict[str, list[str]] = {}
-    for case in cases:
-        units.setdefault(group(case), []).append(case.id)
-    order = sorted(units, key=lambda unit: unit_key(seed if isinstance(seed, int) else 0, unit))
-    return {unit: units[unit] for unit in order}
+def _order_seed(header: Header) -> int:
+    """The seed of the random order; one that is not a number is a mistake elsewhere."""
+    seed = header.part.get("seed")
+    return seed if isinstance(seed, int) else 0
 
 
 def stopped_mistake(cases: CaseSet, header: Header, seen: set[str]) -> str | None:
     """What is wrong with the cases of a run that stopped early: they must be those of the first units."""
-    units = units_in_order(cases, header)
-    count = sum(1 for ids in units.values() if not seen.isdisjoint(ids))
-    wanted = {case for ids in islice(units.values(), count) for case in ids}
+    units = [{case.id for _, case in own} for own in units_in_order(cases, _order_seed(header)).values()]
+    count = sum(not seen.isdisjoint(ids) for ids in units)
+    wanted = set().union(*units[:count])
     if wanted == seen:
         return None
     return (

@@ -1,12 +1,13 @@
 """What the header of a transcript says about its test: written by a run, and compared when a transcript is audited."""
 
+from collections.abc import Collection
 from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from harness.model import ErrorRule
+from harness.model import Case, ErrorRule
 from harness.script.cases import CaseSet
-from harness.transcript.format import GalleryInfo, TestInfo
+from harness.transcript.format import GalleryInfo, TestInfo, unit_key
 
 
 def header_test(cases: CaseSet) -> TestInfo:
@@ -49,3 +50,23 @@ def header_design(cases: CaseSet) -> dict[str, Any]:
     if design.weights != "cases":
         declared["weights"] = design.weights if cases.weights is None else cases.weights
     return {key: value for key, value in declared.items() if value is not None}
+
+
+def units_in_order(cases: CaseSet, seed: int) -> dict[str, list[tuple[int, Case]]]:
+    """The cases of each unit with their numbers in the test; units in the random order of a seed."""
+    group = cases.psu or (lambda case: case.id)
+    units: dict[str, list[tuple[int, Case]]] = {}
+    for number, case in enumerate(cases):
+        units.setdefault(group(case), []).append((number, case))
+    return {unit: units[unit] for unit in sorted(units, key=lambda unit: unit_key(seed, unit))}
+
+
+def stopping_extent(stop_when: Any, seed: Any, sizes: Collection[int]) -> dict[str, Any]:
+    """What a header says about a run that may stop early; `sizes` are the numbers of cases in the test's units."""
+    return {
+        "stop_when": stop_when,
+        "seed": seed,
+        "units": len(sizes),
+        "cases": sum(sizes),
+        "largest": max(sizes),
+    }

@@ -35,6 +35,12 @@ class SequenceLimits:
     low: FloatArray
     high: FloatArray
 
+    @staticmethod
+    def of(sequence: BettingSequence | UnitSequence, values: FloatArray) -> SequenceLimits:
+        """The intervals of a sequence that has seen nothing yet, after each of the values."""
+        found = [sequence.add(float(value)) for value in values]
+        return SequenceLimits(np.array([one.low for one in found]), np.array([one.high for one in found]))
+
     def at(self, place: int) -> Interval:
         """The interval after so many values."""
         return Interval(float(self.low[place - 1]), float(self.high[place - 1]))
@@ -156,6 +162,4 @@ class UnitSequence:
 
 def sequence_of(values: FloatArray, *, confidence: float = 0.95, population: int | None = None) -> SequenceLimits:
     """The intervals after each of the values, in their order."""
-    sequence = BettingSequence(confidence=confidence, population=population)
-    found = [sequence.add(float(value)) for value in values]
-    return SequenceLimits(np.array([one.low for one in found]), np.array([one.high for one in found]))
+    return SequenceLimits.of(BettingSequence(confidence=confidence, population=population), values)

@@ -20,6 +20,7 @@ import numpy as np
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.curves.hull import convex_hull
 from harness.stats.curves.scores import ScoredCases, counts_of, require_both
+from harness.stats.curves.summaries import counted_cases
 from harness.stats.replication.statistic import SmoothFormula, TotalsStatistic, WeightsStatistic
 
 __all__ = [
@@ -185,17 +186,10 @@ def _statistic(
         linear=lambda weights: np.stack([slopes(cases, counted(weights, inside)) for cases, inside in cells], axis=1),
         # The best threshold of a sample jumps when a case is left out.
         smooth=False,
-        counted=_groups(cells),
+        counted=counted_cases([inside for _, inside in cells]),
         classes=cells[0][0].positive,
         words=words,
     )
-
-
-def _groups(cells: Sequence[Cell]) -> FloatArray | None:
-    if all(inside is None for _, inside in cells):
-        return None
-    whole = np.ones(cells[0][0].positive.size, dtype=np.bool_)
-    return np.stack([whole if inside is None else inside for _, inside in cells], axis=1).astype(np.float64)
 
 
 def _require_probabilities(cases: ScoredCases) -> None:
@@ -261,5 +255,10 @@ def calibration_error(cells: Sequence[Cell], bins: int = BINS) -> WeightsStatist
         return np.array([one(cases, weights if inside is None else weights * inside) for cases, inside in cells])
 
     return WeightsStatistic(
-        values, bounds=(0.0, 1.0), size=len(cells), smooth=False, counted=_groups(cells), words="calibration error"
+        values,
+        bounds=(0.0, 1.0),
+        size=len(cells),
+        smooth=False,
+        counted=counted_cases([inside for _, inside in cells]),
+        words="calibration error",
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.curves.scores import Order, ScoredCases
-from harness.stats.curves.summaries import CurveSummary, summary_of_weights, summary_slopes
+from harness.stats.curves.summaries import CurveSummary, counted_cases, summary_of_weights, summary_slopes
 from harness.stats.replication.sample import Sample
 from harness.stats.replication.statistic import WeightsStatistic
 
@@ -69,7 +69,7 @@ def element_statistic(summary: CurveSummary, cells: Sequence[ElementCell]) -> We
         size=len(cells),
         linear=None if summary.linear is None else linear,
         smooth=summary.smooth,
-        counted=_counted(cells),
+        counted=counted_cases([inside for _, inside in cells]),
         words=summary.words,
     )
 
@@ -87,11 +87,3 @@ def _gather(summary: CurveSummary, weights: FloatArray, cell: ElementCell, order
     slopes = summary_slopes(summary, elements.scored, order, _spread(weights, cell)) * elements.weight
     sums = np.bincount(elements.case, weights=slopes, minlength=cases)
     return np.asarray(sums if inside is None else sums * inside)
-
-
-def _counted(cells: Sequence[ElementCell]) -> FloatArray | None:
-    groups = [inside for _, inside in cells if inside is not None]
-    if not groups:
-        return None
-    whole = np.ones(groups[0].size, dtype=np.bool_)
-    return np.stack([whole if inside is None else inside for _, inside in cells], axis=1).astype(np.float64)

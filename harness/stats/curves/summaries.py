@@ -34,6 +34,7 @@ __all__ = [
     "CurveSummary",
     "Influence",
     "LinearSummary",
+    "counted_cases",
     "fnr_at_fpr",
     "influence",
     "summary_difference",
@@ -141,22 +142,27 @@ def fnr_at_fpr(limit: float) -> CurveSummary:
     return CurveSummary(f"fnr at fpr {limit:g}", f"false negative rate at fpr {limit:g}", of_rates, smooth=False)
 
 
+def counted_cases(groups: Sequence[BoolArray | None]) -> FloatArray | None:
+    """How much of each case counts for each cell (cases, m), from the cases inside it; None if all do for all."""
+    size = next((inside.size for inside in groups if inside is not None), None)
+    if size is None:
+        return None
+    whole = np.ones(size, dtype=np.bool_)
+    return np.stack([whole if inside is None else inside for inside in groups], axis=1).astype(np.float64)
+
+
 def summary_statistic(summary: CurveSummary, cells: Sequence[Cell]) -> WeightsStatistic:
     """A summary of the curves of some cells as a function of the case weights; each sort is done once."""
     orders = [Order.of(cases.better) for cases, _ in cells]
     curves = [_curve(summary, *cell, order) for cell, order in zip(cells, orders, strict=True)]
     positive = cells[0][0].positive
-    counted = None
-    if any(inside is not None for _, inside in cells):
-        whole = np.ones(positive.size, dtype=np.bool_)
-        counted = np.stack([whole if inside is None else inside for _, inside in cells], axis=1).astype(np.float64)
     return WeightsStatistic(
         lambda weights: np.array([curve(weights) for curve in curves]),
         bounds=(0.0, 1.0),
         size=len(cells),
         linear=None if summary.linear is None else lambda weights: _linear(summary, cells, orders, weights),
         smooth=summary.smooth,
-        counted=counted,
+        counted=counted_cases([inside for _, inside in cells]),
         classes=positive,
         words=summary.words,
     )
