@@ -1,6 +1,6 @@
 """Plug-ins: tasks, measures and importers in other installed packages, found through their entry points.
 
-A plug-in is imported only when it is needed, and checked when it is imported. See docs/plugins.md.
+A plug-in is imported only when it is needed, and checked when it is imported. See docs/reference/plugins.md.
 """
 
 from __future__ import annotations

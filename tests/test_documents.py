@@ -26,10 +26,10 @@ from harness.transcript.importing import registry
 from tests.workshop import Workshop
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
-CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+CONTRIBUTING = ROOT / "docs/reference/contributing.md"
 # Pages about the code. In a line that begins with a folder, names of files are those of files in it.
-CODE_PAGES = (CONTRIBUTING, ROOT / "docs/architecture.md")
+CODE_PAGES = (CONTRIBUTING, ROOT / "docs/reference/architecture.md")
 PLACEHOLDER = "NAME.py"
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -99,7 +99,7 @@ def test_functions_that_are_named_exist(page: Path) -> None:
     assert not [(name, path) for name, path in found if name not in names_in(ROOT / path)]
 
 
-@pytest.mark.parametrize("page", [ROOT / "docs/python.md"], ids=page_name)
+@pytest.mark.parametrize("page", [ROOT / "docs/reference/python.md"], ids=page_name)
 def test_samples_from_python_run(page: Path, shop: Workshop) -> None:
     """One after the other, as a reader would try them; what they print is what their comments say."""
     scope: dict[str, Any] = {}
@@ -111,7 +111,7 @@ def test_samples_from_python_run(page: Path, shop: Workshop) -> None:
     assert [comment for comment in comments if f"\n{comment}\n" not in printed] == []
 
 
-# The samples of CONTRIBUTING.md
+# The samples of the page on contributing
 
 
 def sample(begin: str) -> str:

@@ -4,7 +4,7 @@
 
 It prints the `sha256` and `bytes` that the script must have, and draws the picture of the documentation:
 
-    python -m tools.make_shapes --picture docs/shapes.png
+    python -m tools.make_shapes --picture docs/pictures/shapes.png
 """
 
 import hashlib

@@ -114,7 +114,7 @@ name = "{name}"
 version = "1.0"
 
 [stream]
-# One long-lived process: a JSON line in for every case, a JSON line out. See docs/interfaces.md.
+# One long-lived process: a JSON line in for every case, a JSON line out. See docs/reference/interfaces.md.
 argv = ["./{name}"]
 in_flight = 16
 """

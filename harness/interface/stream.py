@@ -1,4 +1,4 @@
-"""[stream]: one long-lived process, with one JSON line in and one out for every case. See docs/interfaces.md."""
+"""[stream]: one long-lived process, a JSON line in and one out for every case. See docs/reference/interfaces.md."""
 
 import contextlib
 import subprocess

@@ -1,4 +1,4 @@
-"""Test scripts, format 1: all keys as pydantic models. docs/test-scripts.md says what they mean."""
+"""Test scripts, format 1: all keys as pydantic models. docs/reference/test-scripts.md says what they mean."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The layout of a site, format 1: what each of its files holds. In words: docs/sites.md.
+"""The layout of a site, format 1: what each of its files holds. In words: docs/reference/sites.md.
 
 Only one file changes, the top index. It names the root of a tree by SHA-256, and everything below is named by its
 content. A reader with a top index therefore sees one consistent state of the site, and one signature covers all of it.

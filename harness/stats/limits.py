@@ -2,7 +2,7 @@
 
 A t interval on the raw scale undercovers near the ends of the scale, and has no width if no error was seen. Shares get
 Wilson's limits with an effective number of cases, other bounded measures get limits on the logit scale, and differences
-combine the limits of both sides. `docs/coverage.md` has the reasons and the simulated coverage.
+combine the limits of both sides. `docs/explanation/coverage.md` has the reasons and the simulated coverage.
 
 One rule covers samples without variance and the first errors. If all n cases are right, they count as
 `cases_without_variance` independent ones; their lower limit (`end_limit`) bounds every lower limit, however few the

@@ -21,7 +21,7 @@ from harness.transcript.read import summarise
 
 PART = ".part"
 BLOCK = 1 << 20
-# A power cut costs at most the records of this long, in seconds; docs/transcripts.md says what is synced when.
+# A power cut costs at most the records of so many seconds; docs/reference/transcripts.md says what is synced when.
 SYNC_SECONDS = 5.0
 _BEGIN = b'{"hate":"transcript",'
 

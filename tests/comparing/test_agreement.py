@@ -71,7 +71,7 @@ def test_limits_have_the_error_that_bland_and_altman_give_for_normal_differences
 
 @experiments(4_000, quick=200)
 def test_intervals_of_the_limits_cover(experiments: int) -> None:
-    """20 normal differences: 93 of 100 intervals of a limit have it, as docs/numbers.md says."""
+    """20 normal differences: 93 of 100 intervals of a limit have it, as docs/how-to/numbers.md says."""
     rng, inside = np.random.default_rng(3), np.zeros(3)
     for gaps in rng.normal(size=(experiments, 20)):
         found = make_estimates(make_sample(20), agreement_limits(gaps, np.ones(20))).all()

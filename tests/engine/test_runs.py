@@ -119,7 +119,7 @@ def test_a_limit(toy: Workshop) -> None:
 
 
 def test_a_program_sees_the_claim_only_in_score_tests(shop: Workshop) -> None:
-    """docs/interfaces.md: expect is the claim in score tests, and empty in tests that ask for it."""
+    """docs/reference/interfaces.md: expect is the claim in score tests, and empty in tests that ask for it."""
     threshold = '[params.threshold]\ntype = "float"\ndefault = 1.0\ndecision = true\n'
     shop.interface("def answer(case, params):\n    return len(case.expect)\n")
     shop.script(2, task="score", sections=threshold)

@@ -111,7 +111,7 @@ def test_a_child_that_keeps_the_pipes_open_does_not_delay_the_answer(shop: Works
 
 
 def test_placeholders(shop: Workshop) -> None:
-    """docs/interfaces.md: input, id, expect, repeat, parameters, columns; a list becomes several arguments."""
+    """docs/reference/interfaces.md: input, id, expect, repeat, parameters, columns; a list is several arguments."""
     rows = [
         {"id": "a b", "input": ["one", "two words", 3], "expect": "e", "day": "mon", "threshold": "no", "id2": True},
         {"id": "$(id)", "input": {"k": [1]}, "expect": "e", "day": "", "threshold": "no", "id2": None},

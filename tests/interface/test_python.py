@@ -1,4 +1,4 @@
-"""Python interfaces: every form in docs/interfaces.md, and mistakes that are reported on loading."""
+"""Python interfaces: every form in docs/reference/interfaces.md, and mistakes that are reported on loading."""
 
 import os
 import sys
@@ -186,7 +186,7 @@ class Mine:
 
 @each_mode
 def test_a_class_learns_answers_and_closes(words: tuple[str, ...], shop: Workshop) -> None:
-    """docs/interfaces.md: train once per worker with labels, answer without them, close at the end."""
+    """docs/reference/interfaces.md: train once per worker with labels, answer without them, close at the end."""
     shop.script(rows="id,input,expect,day\n1,a,v9,wed\n2,b,v8,wed\n", sections='[train]\ntable = "train.csv"\n')
     shop.write("toy/train.csv", "id,input,expect,day\nt1,a,A,mon\nt2,b,B,tue\n")
     shop.interface(STATE)
@@ -255,7 +255,7 @@ def close(): print("at close")
 
 @pytest.mark.parametrize("words", [(), ("-j", "2")], ids=["inline", "two"])
 def test_what_an_interface_prints_does_not_disturb_the_results(words: tuple[str, ...], toy: Workshop) -> None:
-    """docs/interfaces.md: what an interface prints goes to stderr."""
+    """docs/reference/interfaces.md: what an interface prints goes to stderr."""
     toy.interface(NOISE)
     done = toy.hate("run", "toy", "--format", "json", *words)
     assert done.status == 0

@@ -43,7 +43,7 @@ MATRIX = ",x0,y1,z\na,1,0.5,0.25\nc1,0.1,0.6,0.2\n"
 
 
 def test_a_matrix_of_claims(shop: Workshop) -> None:
-    """docs/interfaces.md: in a score test the entry in the column of the claim; rows are inputs or ids."""
+    """docs/reference/interfaces.md: in a score test the entry in the column of the claim; rows are inputs or ids."""
     shop.script(task="score", sections=THRESHOLD, rows=ROWS)
     shop.write("m.csv", MATRIX)
     shop.toml('[scores]\nmatrix = "m.csv"\n')

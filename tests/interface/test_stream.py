@@ -1,4 +1,4 @@
-"""[stream]: the protocol of docs/interfaces.md step by step, and programs that break it."""
+"""[stream]: the protocol of docs/reference/interfaces.md step by step, and programs that break it."""
 
 import pytest
 
@@ -182,7 +182,7 @@ def test_the_user_is_told_what_the_harness_waits_for(six_cases: Workshop, monkey
 
 
 def test_what_the_program_is_told(shop: Workshop) -> None:
-    """docs/interfaces.md: test, parameters, training cases; then, for each case, id, input and the rest."""
+    """docs/reference/interfaces.md: test, parameters, training cases; then, for each case, id, input and the rest."""
     shop.script(rows="id,input,expect,writer\n1,a,a,w\n", sections='[train]\ntable = "train.csv"\n')
     shop.write("toy/train.csv", "id,input,expect\nt1,a,A\n")
     body = "open('seen', 'w').write(json.dumps([hello, open(hello['train']).read(), line]))\n" + GOOD

@@ -1,4 +1,4 @@
-"""The digest of a test, computed again from its definition in docs/test-scripts.md."""
+"""The digest of a test, computed again from its definition in docs/reference/test-scripts.md."""
 
 import hashlib
 from pathlib import Path

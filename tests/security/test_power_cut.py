@@ -1,4 +1,4 @@
-"""A power cut at any moment: what docs/transcripts.md promises, checked on a disk that forgets what was not synced.
+"""A power cut at any moment: what docs/reference/transcripts.md promises, on a disk that forgets what was not synced.
 
 The acts of a writer are recorded; each prefix of them is a moment at which the power may fail. What was synced is then
 there, of the rest any part may be.

@@ -220,7 +220,7 @@ def nginx_program() -> str | None:
 
 @contextmanager
 def nginx(root: Path, folder: Path) -> Iterator[Served]:
-    """nginx, configured as in docs/serving.md."""
+    """nginx, configured as in docs/how-to/serving.md."""
     program = nginx_program()
     if program is None:
         pytest.skip("nginx is not installed")

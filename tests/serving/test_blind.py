@@ -59,7 +59,7 @@ def test_the_hidden_part_is_beside_the_site_and_bound_by_a_commitment(blind: Bli
         assert stat.S_IMODE(place.stat().st_mode) == 0o700
     manifest = read_manifest(blind.private / "riddle@1.0")
     assert manifest.digest == load_script(blind.source / "riddle.hate.toml").digest
-    # By hand, as docs/blind.md says that anyone can when the site opens the hidden part.
+    # By hand, as docs/how-to/blind.md says that anyone can when the site opens the hidden part.
     promise = "sha256:" + hashlib.sha256(f"{manifest.salt}:{manifest.digest}".encode()).hexdigest()
     index = open_folder(blind.root).test("riddle")
     assert index is not None

@@ -78,7 +78,7 @@ def test_a_tree_is_a_dictionary(changes: list[dict[str, int]]) -> None:
 
 
 def test_no_file_is_large_at_full_size() -> None:
-    """All nodes for 100,000 tests. docs/sites.md has the cost of each request."""
+    """All nodes for 100,000 tests. docs/reference/sites.md has the cost of each request."""
     memory = Memory()
     sha256 = "0" * 64
     tests = (

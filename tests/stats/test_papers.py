@@ -1,4 +1,4 @@
-"""Where the papers contradict themselves or arithmetic: checks every claim of docs/statistics.md about them."""
+"""Where the papers contradict themselves or arithmetic: every claim of docs/explanation/statistics.md is checked."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_tutorial_run_and_comparison_are_of_different_algorithms() -> None:
 
 
 def test_the_examples_of_the_statistics_page() -> None:
-    page = Path(__file__).parents[2] / "docs/statistics.md"
+    page = Path(__file__).parents[2] / "docs/explanation/statistics.md"
     result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert result.attempted > 0
     assert result.failed == 0

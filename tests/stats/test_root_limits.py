@@ -56,7 +56,7 @@ def squares(kind: str, rng: np.random.Generator, shape: tuple[int, int]) -> tupl
     return ((math.sqrt(0.7) * rng.normal(size=(*shape, 5)) + math.sqrt(0.3) * shared) ** 2).mean(axis=2), 1.0
 
 
-# As in docs/coverage.md; the limits of tails heavier than normal are too narrow with few units.
+# As in docs/explanation/coverage.md; the limits of tails heavier than normal are too narrow with few units.
 @pytest.mark.parametrize(
     ("kind", "units", "coverage"),
     [("normal", 10, 92.9), ("normal", 20, 93.1), ("normal", 50, 94.1), ("normal", 200, 94.7),

@@ -26,7 +26,7 @@ __all__ = ["ROUNDING", "Evidence"]
 ROUNDING = 1e-12
 # How often the units are split in two to see by how much an optimistic statistic is too large. The values of halves
 # exceed that of the whole by half of what the latter exceeds the truth: measured for average precision, see
-# docs/boxes.md. The theory of such maxima has powers of the number of units from -1/2 to -2/3, that is 0.4 to 0.6.
+# docs/how-to/boxes.md. The theory of such maxima has powers of the number of units from -1/2 to -2/3: 0.4 to 0.6.
 SPLITS = 10
 EXCESS_OF_HALVES = 2.0
 

@@ -1,4 +1,4 @@
-"""Where the papers on replication contradict arithmetic: checks every claim of docs/replication.md about them."""
+"""Where the papers on replication contradict arithmetic: every claim of docs/explanation/replication.md is checked."""
 
 import doctest
 from itertools import combinations, product
@@ -70,7 +70,7 @@ def test_stratified_methodology_a_power_that_is_one_does_not_make_a_generating_e
 
 
 def test_the_examples_of_the_replication_page() -> None:
-    page = Path(__file__).parents[3] / "docs/replication.md"
+    page = Path(__file__).parents[3] / "docs/explanation/replication.md"
     result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert result.attempted > 0
     assert result.failed == 0
