@@ -10,9 +10,9 @@ from harness.api.runs import design_remarks
 from harness.api.storing import store_whole
 from harness.cli.options import PATH, FormatOptions, command_options
 from harness.cli.output import emit, output_format, remark
-from harness.engine.session import interruptible
 from harness.engine.unit_tally import UnitTally, has_design
 from harness.errors import UsageError
+from harness.interface.interrupts import interruptible
 from harness.model import Counts
 from harness.options import option
 from harness.report.blocks import Table

@@ -12,13 +12,14 @@ from typing import Protocol
 from harness.engine.guard import guarded
 from harness.engine.header import run_header
 from harness.engine.plan import Plan
-from harness.engine.session import Latch, interruptible, open_session
+from harness.engine.session import open_session
 from harness.engine.stopping import Stopper
 from harness.engine.target import FinishedTranscript, Target, prepare
 from harness.engine.unit_tally import UnitTally
 from harness.errors import HateError, Interrupted, RunAborted, UsageError
 from harness.files.images import ImageError
 from harness.interface.contract import Session
+from harness.interface.interrupts import Latch, interruptible
 from harness.model import Case, Counts, ErrorKind, ErrorRule, Question, Reply, Trial
 from harness.transcript.format import Header
 from harness.transcript.write import TranscriptWriter

@@ -12,9 +12,9 @@ from filelock import FileLock
 from harness.engine.header import run_header
 from harness.engine.plan import Plan
 from harness.engine.run import FinishedRun, Progress, run
-from harness.engine.session import interruptible
 from harness.engine.target import Target
 from harness.errors import HateError, Interrupted, OutputError, TranscriptError
+from harness.interface.interrupts import interruptible
 from harness.interface.python import is_in_memory
 from harness.model import Trial
 from harness.transcript.format import Header

@@ -1,19 +1,15 @@
-"""Open a session for a run: its files, its standard output, and the signals that end it."""
+"""Open a session for a run: its files and its standard output."""
 
 import contextlib
 import os
-import signal
 import sys
 import tempfile
-import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import FrameType
 from typing import TextIO
 
 from harness.engine.plan import Plan
 from harness.engine.pool import Pool
-from harness.errors import Interrupted
 from harness.interface.contract import Interface, Session, Setup
 from harness.interface.python import PythonInterface
 from harness.interface.supervision import supervised
@@ -21,47 +17,6 @@ from harness.interface.wire import to_line
 from harness.model import Question
 from harness.script.cases import training
 from harness.script.gallery import enrolment
-
-
-class Latch:
-    """Remembers a signal, in case the interface swallows the exception."""
-
-    def __init__(self) -> None:
-        self.signum: int | None = None
-
-    def check(self) -> None:
-        """Raise `Interrupted` if there was a signal."""
-        if self.signum is not None:
-            raise Interrupted(self.signum)
-
-
-@contextlib.contextmanager
-def interruptible() -> Iterator[Latch]:
-    """Within it, SIGINT, SIGTERM and SIGHUP raise `Interrupted`; a second one kills at once."""
-    latch = Latch()
-    if threading.current_thread() is not threading.main_thread():
-        yield latch
-        return
-
-    def handle(signum: int, _frame: FrameType | None) -> None:
-        latch.signum = signum
-        for other, handler in before.items():
-            signal.signal(other, handler)
-        raise Interrupted(signum)
-
-    before = {signum: signal.signal(signum, handle) for signum in _ending_signals()}
-    try:
-        yield latch
-    finally:
-        for signum, handler in before.items():
-            signal.signal(signum, handler)
-
-
-def _ending_signals() -> list[signal.Signals]:
-    """The signals that end a run; a terminal that closes sends SIGHUP, unless the user said `nohup`."""
-    ending = [signal.SIGINT, signal.SIGTERM]
-    hangup = getattr(signal, "SIGHUP", None)
-    return [*ending, hangup] if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN else ending
 
 
 @contextlib.contextmanager

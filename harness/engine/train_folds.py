@@ -7,7 +7,6 @@ from pathlib import Path
 from harness.engine.header import run_header
 from harness.engine.plan import Plan
 from harness.engine.run import FinishedRun, Progress, run
-from harness.engine.session import interruptible
 from harness.engine.target import (
     Target,
     check_same,
@@ -20,6 +19,7 @@ from harness.engine.target import (
     is_empty,
 )
 from harness.errors import HateError, Interrupted, TranscriptError
+from harness.interface.interrupts import interruptible
 from harness.script.folds import HeldOutFold
 from harness.transcript.format import Header
 from harness.transcript.read import open_transcript

@@ -8,7 +8,8 @@ import sys
 import termios
 from time import perf_counter
 
-from harness.interface.process import Tail, forget, kill_group
+from harness.interface.interrupts import check_interrupt
+from harness.interface.process import SIGNAL_SECONDS, Tail, forget, kill_group
 
 LONGEST_LINE = 16 << 20
 
@@ -41,8 +42,9 @@ class PipedProgram:
         """Write and read what is possible; return whole lines, or none at the deadline or at the end of the output."""
         while True:
             self._flush()
-            wait = None if deadline is None else max(0.0, deadline - perf_counter()) * 1000
-            ready = {fd for fd, _ in self._poll.poll(wait)}
+            check_interrupt()
+            left = SIGNAL_SECONDS if deadline is None else deadline - perf_counter()
+            ready = {fd for fd, _ in self._poll.poll(max(0.0, min(left, SIGNAL_SECONDS)) * 1000)}
             if self._stderr in ready:
                 self.take_stderr()
             if self._stdout in ready and ((lines := self._take_stdout()) or self.ended):

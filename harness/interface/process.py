@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import TypeVar
 
 from harness.errors import InterfaceError
+from harness.interface.interrupts import check_interrupt
 from harness.interface.limits import NO_LIMITS, Limits
 from harness.interface.supervision import current
 
@@ -35,10 +36,11 @@ def next_item(items: "queue.SimpleQueue[T]", seconds: float = inf) -> T:
     """The next item of a queue; `queue.Empty` after so many seconds.
 
     It waits in small steps. Signals are handled by the main thread, but do not end its wait if another thread received
-    the signal, or if it came just before the wait began.
+    the signal, if it came just before the wait began, or if its exception was lost.
     """
     deadline = perf_counter() + seconds
     while (left := deadline - perf_counter()) > 0:
+        check_interrupt()
         with contextlib.suppress(queue.Empty):
             return items.get(timeout=min(left, SIGNAL_SECONDS))
     raise queue.Empty
@@ -225,6 +227,7 @@ class _PipeReader:
                     self._take(fd)
                 if ready:
                     continue
+            check_interrupt()
             if not self._open or self._exited():
                 return self._ended(deadline)
             if deadline is not None and perf_counter() >= deadline:

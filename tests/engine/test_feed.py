@@ -1,8 +1,11 @@
 """The questions of a run, with several threads."""
 
+import contextlib
 import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +15,11 @@ from harness.api.runs import PlanOptions, make_plan
 from harness.engine.plan import Plan
 from harness.engine.pool import Pool
 from harness.engine.run import Feed
-from harness.engine.session import interruptible
 from harness.errors import Interrupted
 from harness.interface.contract import Setup
+from harness.interface.interrupts import interruptible
+from harness.interface.pipes import PipedProgram
+from harness.interface.process import run_to_end, start
 from harness.model import Question, Reply
 from tests.workshop import WAIT, Workshop
 
@@ -47,10 +52,11 @@ def test_a_pool_that_is_closed_early_ends_its_threads(toy: Workshop) -> None:
 
 
 class SilentInterface:
-    """Its session is given a signal that the kernel delivers to its own thread, and then never answers."""
+    """Its session does `act` in its own thread, and then never answers."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, act: Callable[[], None]) -> None:
         self._plan = plan
+        self._act = act
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._plan.interface, name)
@@ -61,7 +67,7 @@ class SilentInterface:
 
     def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
         next(questions)
-        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        self._act()
         self.released.wait(WAIT)
         yield from ()
 
@@ -69,14 +75,61 @@ class SilentInterface:
         pass
 
 
+@contextlib.contextmanager
+def silent_pool(plan: Plan, act: Callable[[], None]) -> Iterator[Iterator[Reply]]:
+    """The replies of a pool that never has one."""
+    interface = SilentInterface(plan, act)
+    pool = Pool(interface, Setup("toy", "1.0", "label", plan.params, work=Path()), 1)
+    pool.start()
+    try:
+        yield pool.replies(iter([Question(0, "c0", "x")]))
+    finally:
+        interface.released.set()
+        pool.close()
+
+
 def test_an_interrupt_that_another_thread_receives_is_not_lost(toy: Workshop) -> None:
     """Python handles a signal in the main thread, which must therefore not wait for a reply without end."""
     plan = make_plan("toy", None, PlanOptions())
-    interface = SilentInterface(plan)
-    pool = Pool(interface, Setup("toy", "1.0", "label", plan.params, work=Path()), 1)
+    with (
+        interruptible(),
+        silent_pool(plan, lambda: signal.pthread_kill(threading.get_ident(), signal.SIGINT)) as replies,
+        pytest.raises(Interrupted),
+    ):
+        next(replies)
+
+
+class Finalised:
+    """A signal arrives while Python runs its finaliser, and drops what that raises."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+def wait_in_a_pool(plan: Plan) -> None:
+    with silent_pool(plan, lambda: None) as replies:
+        next(replies)
+
+
+def wait_for_a_program(plan: Plan) -> None:
+    run_to_end(["sleep", str(WAIT)], Path(), timeout=None, stdin=subprocess.DEVNULL)
+
+
+def wait_for_a_stream(plan: Plan) -> None:
+    program = PipedProgram(start(["sleep", str(WAIT)], Path(), subprocess.PIPE))
+    with contextlib.closing(program):
+        program.exchange(None)
+
+
+@pytest.mark.parametrize("wait", [wait_in_a_pool, wait_for_a_program, wait_for_a_stream])
+def test_an_interrupt_whose_exception_is_dropped_ends_the_wait(
+    wait: Callable[[Plan], None], toy: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python documents that exceptions in `__del__` are ignored; the latch remembers the signal."""
+    plan, dropped = make_plan("toy", None, PlanOptions()), list[object]()
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: dropped.append(unraisable.exc_type))
     with interruptible():
-        pool.start()
+        Finalised()
+        assert dropped == [Interrupted]
         with pytest.raises(Interrupted):
-            next(pool.replies(iter([Question(0, "c0", "x")])))
-    interface.released.set()
-    pool.close()
+            wait(plan)
