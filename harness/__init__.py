@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from harness.api.rates import rate as rate
     from harness.api.runs import load_test as load_test
     from harness.api.runs import run as run
+    from harness.api.status import status as status
     from harness.api.sweeps import sweep as sweep
     from harness.api.transcripts import read as read
     from harness.api.tuning import tune as tune
@@ -36,6 +37,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "harness.api.runs": ("load_test", "run"),
+    "harness.api.status": ("status",),
     "harness.api.sweeps": ("sweep",),
     "harness.api.tuning": ("tune",),
     "harness.api.transcripts": ("read",),

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 # The most columns that cases may have: each becomes an array in memory.
 MOST_COLUMNS = 1_000
@@ -206,6 +206,9 @@ class Counts(Struct, frozen=True):
     def rate(self) -> float:
         """The share of successes; 0 if there were no trials."""
         return self.successes / self.tests if self.tests else 0.0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(*map(int.__add__, astuple(self), astuple(other)))
 
     def plus(self, trial: Trial) -> "Counts":
         """These counts and one more trial."""

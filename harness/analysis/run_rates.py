@@ -49,10 +49,10 @@ def rate_of_units(sums: Mapping[tuple[Any, Any], Sequence[int]], header: Header)
         return DesignRate(None, None, str(error))
 
 
-def rate_of_transcript(path: Path) -> DesignRate:
-    """From a transcript, whatever its design is."""
+def rate_of_transcript(path: Path, *, partial: bool = False) -> DesignRate:
+    """From a transcript, whatever its design is; `partial` if it need not be complete."""
     try:
-        aligned = _aligned(path)
+        aligned = _aligned(path, partial=partial)
         sampling = take_sample(aligned, DesignOptions())
         return DesignRate(make_estimate(sampling.sample, rate(aligned.success[0]), Replication()), sampling)
     except (HateError, ValueError) as error:
@@ -72,10 +72,10 @@ def rates_of_answers(answers: AnswerLimits, values: Sequence[Value], sampling: S
         return [DesignRate(None, None, str(error))] * len(values)
 
 
-def _aligned(path: Path) -> AlignedRuns:
+def _aligned(path: Path, *, partial: bool = False) -> AlignedRuns:
     with open_transcript(path) as reader:
         lean = not reader.header.weighs_cases
-    return align([Run(read_columns(path, lean=lean), str(path), path.stem)])
+    return align([Run(read_columns(path, lean=lean), str(path), path.stem)], partial=partial)
 
 
 def _at_values(answers: AnswerLimits, values: Sequence[Value], sample: Sample) -> list[Estimate]:

@@ -15,6 +15,7 @@ COMMANDS = {
     "list": ("list", "tests, here and at the sites, with their synopses; interfaces; transcripts"),
     "describe": ("check", "what a test is about: data, training, parameters, design, cases"),
     "run": ("run", "run a test, print TP, TN, FP, FN, leave a transcript"),
+    "status": ("status", "how far a run is, from another terminal"),
     "test": ("run", "regression testing: print only the unexpected, exit 1 when a case failed"),
     "sweep": ("sweep", "run a test with every combination of parameter values, a row of counts each"),
     "tune": ("sweep", "find the best parameter values, on the training part, without the test cases"),

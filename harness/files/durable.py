@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import time
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,6 +15,9 @@ except ImportError:  # on Windows, where no other process can write to an open f
 
 # What file systems and devices say that cannot sync; the kernel has the data anyway.
 _CANNOT = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EROFS, errno.EBADF})
+
+# `is_locked` holds a lock for a moment: whoever wants to write tries so often, so many seconds apart.
+_GLANCES, _GLANCE = 3, 0.01
 
 
 def write_all(fd: int, data: bytes | memoryview) -> None:
@@ -53,11 +57,37 @@ def lock_file(fd: int, path: Path) -> bool:
     if fcntl is None:
         return True
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not _lock(fd):
+            return False
         # The file may have been replaced after we opened it: a lock on the old one protects nothing.
         return os.path.samestat(os.fstat(fd), path.stat())
     except OSError:
         return False
+
+
+def _lock(fd: int) -> bool:
+    for _ in range(_GLANCES):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_GLANCE)
+        else:
+            return True
+    return False
+
+
+def is_locked(fd: int) -> bool | None:
+    """Whether another process has locked an open file; None on systems that cannot tell."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_UN)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    return False
 
 
 def zipped(fd: int, size: int) -> Iterator[bytes]:

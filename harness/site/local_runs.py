@@ -132,11 +132,11 @@ class LocalRuns:
         return {name for run in self.runs for name in (run.header.algorithm.name, run.stem)}
 
 
-def local_runs(root: Path = ROOT) -> LocalRuns:
+def local_runs(root: Path = ROOT, pattern: str = "*/*") -> LocalRuns:
     """Search the working folder; only headers are read."""
     runs: list[LocalRun] = []
     unusable: dict[Path, float] = {}
-    for path in transcript_files(root):
+    for path in transcript_files(root, pattern):
         try:
             runs.append(read_run(path))
         except TranscriptError:
@@ -144,9 +144,9 @@ def local_runs(root: Path = ROOT) -> LocalRuns:
     return LocalRuns(runs, unusable)
 
 
-def transcript_files(root: Path) -> Iterator[Path]:
+def transcript_files(root: Path, pattern: str = "*/*") -> Iterator[Path]:
     """The transcripts in the subfolders of a folder, finished or not."""
-    for path in sorted(root.glob("*/*")):
+    for path in sorted(root.glob(pattern)):
         if path.name.endswith((*SUFFIXES, UNFINISHED)) and path.is_file():
             yield path
 

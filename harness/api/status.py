@@ -1,0 +1,188 @@
+"""How far a run is, seen from outside while it goes on, or after it ended: `status`, `hate status`."""
+
+import time
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from harness.api.result import Result
+from harness.engine.target import RETRY
+from harness.engine.unit_tally import UnitTally, has_design
+from harness.errors import UsageError
+from harness.model import Counts
+from harness.options import OptionSet, option
+from harness.options.shared import SECONDS, seconds
+from harness.report.blocks import Block, Table
+from harness.report.counts import count_row
+from harness.report.status import status_blocks, status_table
+from harness.site.local_runs import LocalRuns, local_runs, timestamp
+from harness.transcript.follow import Follower
+from harness.transcript.status import RunState, RunStatus, Speed
+from harness.transcript.write import working_path
+
+if TYPE_CHECKING:
+    from harness.analysis.run_rates import DesignRate
+
+# Where a run is watched for longer, the last so many seconds are what is recent.
+RECENT = 60.0
+
+
+class StatusOptions(OptionSet):
+    """How a run is looked at."""
+
+    every: float = option(
+        "--every", default=1.0, parse=seconds, within=SECONDS, metavar="SECONDS",
+        help="How long to look at a run that is under way, to see how fast it is; with --watch, how often.",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class StatusResult(Result):
+    """How far a run is: its speed, its errors, and its counts so far, which are those of a part of the test."""
+
+    run: RunStatus
+    # The rate so far by the test's design; None where it has none.
+    design: "DesignRate | None"
+
+    def payload(self) -> dict[str, Any]:
+        """The command's JSON."""
+        run, header = self.run, self.run.header
+        return {
+            "file": str(run.path),
+            "test": {"name": header.test.name, "version": header.test.version, "digest": header.test.digest},
+            "algorithm": header.algorithm,
+            "state": run.state,
+            "started": header.started or None,
+            "done": run.done,
+            "total": run.total,
+            "seconds": run.speed.seconds,
+            "cases_per_second": run.speed.overall,
+            "recent_cases_per_second": run.speed.recent,
+            "seconds_left": run.seconds_left,
+            "errors": dict(run.errors),
+            "so_far": None if header.is_blind else count_row(header.params, run.counts, self.design),
+        }
+
+    def blocks(self) -> Sequence[Block]:
+        """Sentences, and the counts so far."""
+        return status_blocks(self.run, self.design)
+
+    def tables(self) -> Sequence[Table]:
+        """One row of numbers."""
+        return [status_table(self.run, self.design)]
+
+
+class RunWatch:
+    """A run that is looked at again and again; each look reads only what is new."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._looks: deque[tuple[float, int]] = deque()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._follower = Follower(self._path)
+        self._counts, self._errors = Counts(), Counter[str]()
+        self._units = UnitTally(repeated=self._follower.header.repeat is not UNSET)
+
+    def look(self) -> StatusResult:
+        """The run as it is now."""
+        if self._follower.is_replaced:
+            self.close()
+            self._begin()
+        follower = self._follower
+        # Asked before the records are read: a run that ends in between is then seen to its last line.
+        written = follower.is_written()
+        for block in follower.read_on():
+            self._count(block)
+        state = RunState.STOPPED if written is False else RunState.RUNNING
+        state = state if follower.end is None else RunState.COMPLETE
+        run = RunStatus(
+            follower.path, follower.header, state, self._counts, dict(self._errors), self._speed(state),
+            certain=written is not None or follower.end is not None,
+        )  # fmt: skip
+        return StatusResult(run, self._rate())
+
+    def close(self) -> None:
+        """Release the file."""
+        self._follower.close()
+
+    def _count(self, block: Sequence[Any]) -> None:
+        self._counts = self._counts + Counts.of(block)
+        for record in block:
+            self._units.add(record)
+            if record.error:
+                self._errors[str(record.error)] += 1
+
+    def _rate(self) -> "DesignRate | None":
+        """As `hate run` and `hate rate` give it for the records so far."""
+        header = self._follower.header
+        if header.is_blind or not self._counts.tests or not (has_design(header.design) or header.repeat):
+            return None
+        from harness.analysis.run_rates import rate_of_transcript, rate_of_units
+
+        if header.weighs_cases:
+            return rate_of_transcript(self._follower.path, partial=True)
+        return rate_of_units(self._units.sums, header)
+
+    def _speed(self, state: RunState) -> Speed:
+        follower, now = self._follower, time.time()
+        started = timestamp(follower.header.started)
+        until = now if state is RunState.RUNNING else follower.modified
+        if follower.end is not None:
+            until = timestamp(follower.end.finished) or until
+        passed = None if started is None else max(until - started, 0.0)
+        overall = self._counts.tests / passed if passed else None
+        return Speed(passed, overall, *(self._recent(now) if state is RunState.RUNNING else ()))
+
+    def _recent(self, now: float) -> tuple[float | None, float]:
+        """The speed since an earlier look, and how long ago that was."""
+        self._looks.append((now, self._counts.tests))
+        while len(self._looks) > 2 and now - self._looks[1][0] >= RECENT:
+            self._looks.popleft()
+        then, before = self._looks[0]
+        return ((self._counts.tests - before) / (now - then) if now > then else None), now - then
+
+
+def status(run: str | Path | None = None, options: StatusOptions | None = None, **settings: Any) -> StatusResult:
+    """How far a run is: `harness.status("transcripts/hdigits/mine.jsonl")`; without a name, the newest one here.
+
+    A run that is under way is looked at twice, `every` seconds apart, to see how fast it is now.
+    """
+    options = StatusOptions.given(options, settings)
+    watch = RunWatch(find_run(run))
+    try:
+        found = watch.look()
+        if found.run.state is RunState.RUNNING:
+            time.sleep(options.every)
+            found = watch.look()
+        return found
+    finally:
+        watch.close()
+
+
+def find_run(run: str | Path | None) -> Path:
+    """The transcript of a run by its file or name, finished or not; without either, the one written to last."""
+    if run is not None and _exists(Path(run)):
+        return _retried(Path(run))
+    # Transcripts in the subfolders of transcripts/, and those that -o put here.
+    runs = LocalRuns([*local_runs().runs, *local_runs(Path(), "*").runs], {})
+    found = runs.runs if run is None else runs.of_algorithm(str(run)) or runs.of_file(str(run))
+    if not found:
+        what = "no runs here" if run is None else f"{run}: no such transcript"
+        raise UsageError(f"{what}; name the file of the run")
+    return _retried(max(found, key=lambda one: one.modified).path)
+
+
+def _exists(path: Path) -> bool:
+    return path.is_file() or working_path(path).is_file()
+
+
+def _retried(path: Path) -> Path:
+    """What --retry-errors is writing beside it, if it is."""
+    retry = path.with_name(path.name + RETRY)
+    return retry if retry.is_file() else path

@@ -1,0 +1,45 @@
+"""`hate status`: how far a run is, from another terminal."""
+
+import sys
+import time
+
+import click
+
+from harness.api.status import RunWatch, StatusOptions, find_run, status
+from harness.cli.options import FormatOptions, command_options, complete_transcript
+from harness.cli.output import emit_result, output_format
+from harness.options import option
+from harness.transcript.status import RunState
+
+
+class StatusCommandOptions(StatusOptions, FormatOptions):
+    """Options of `hate status`, and how to print."""
+
+    watch: bool = option("--watch", default=False, help="Print it again and again, until the run ends.")
+
+
+@click.command("status")
+@click.argument("file", required=False, shell_complete=complete_transcript)
+@command_options(StatusCommandOptions)
+def status_command(file: str | None, options: StatusCommandOptions) -> None:
+    """How far a run is: cases done, speed, time left, errors, and the counts so far with their interval.
+
+    FILE is its transcript, which is only read, or NAME of the algorithm; without it, the newest run here.
+
+    \b
+    hate status
+    hate status transcripts/hdigits/mine.jsonl --watch
+    """
+    if not options.watch:
+        emit_result(status(file, options), output_format(options.style))
+        return
+    watch, state = RunWatch(find_run(file)), RunState.RUNNING
+    while state is RunState.RUNNING:
+        found = watch.look()
+        state = found.run.state
+        click.clear()
+        emit_result(found, output_format(options.style))
+        sys.stdout.flush()
+        if state is RunState.RUNNING:
+            time.sleep(options.every)
+    watch.close()

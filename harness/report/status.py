@@ -1,0 +1,93 @@
+"""How far a run is, in words and in a row of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from harness.report.blocks import Block, Cell, Paragraphs, Table
+from harness.report.counts import count_cells, count_table, design_words, rate_interval
+from harness.transcript.status import RunState, RunStatus, Speed
+
+if TYPE_CHECKING:
+    from harness.analysis.run_rates import DesignRate
+
+_PEEKING = (
+    "these are the cases so far, a part of the test. The interval is right for a single look: to stop when it "
+    "looks good enough would make it wrong; hate run --stop-when is made for that"
+)
+_STOPPING = (
+    "it may stop early, which an interval must allow for: hate rate --sequential gives it when the run has ended"
+)
+# Seconds of each unit of time, largest first.
+_UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
+
+
+def status_blocks(run: RunStatus, design: DesignRate | None) -> Sequence[Block]:
+    """Sentences about the run, its counts so far, and what they are worth."""
+    lines = [_title(run), _progress(run), _speed(run.speed), _errors(run)]
+    blocks: list[Block] = [Paragraphs([line for line in lines if line])]
+    if run.header.is_blind or not run.done:
+        return blocks
+    blocks.append(count_table([(run.header.params, run.counts)], designs=[design], interval=not run.may_stop_early))
+    notes = [_STOPPING] if run.may_stop_early else [] if design is None else [design_words(design)]
+    notes += [] if run.state is RunState.COMPLETE or run.may_stop_early else [_PEEKING]
+    return [*blocks, Paragraphs(notes)] if notes else blocks
+
+
+def status_table(run: RunStatus, design: DesignRate | None) -> Table:
+    """One row of numbers; the counts are those so far."""
+    hidden = run.header.is_blind or run.may_stop_early or not run.done
+    interval = None if hidden else rate_interval(run.counts, design)
+    counts: list[Cell] = [None] * 7 if run.header.is_blind else count_cells(run.counts)
+    limits: list[Cell] = [None, None] if interval is None else [interval.low, interval.high]
+    columns = ["state", "done", "total", "seconds", "per_second", "recent_per_second", "seconds_left"]
+    speed = run.speed
+    cells: list[Cell] = [str(run.state), run.done, run.total, speed.seconds, speed.overall, speed.recent]
+    names = ["tests", "TP", "TN", "FP", "FN", "ER", "rate", "low", "high"]
+    return Table([*columns, *names], [[*cells, run.seconds_left, *counts, *limits]])
+
+
+def duration(seconds: float) -> str:
+    """A time in two units at most: 45 s, 3 min 20 s, 2 h 5 min."""
+    rest = round(seconds)
+    for place, (size, name) in enumerate(_UNITS):
+        if rest >= size:
+            smaller, unit = _UNITS[place + 1] if place + 1 < len(_UNITS) else (1, "s")
+            return f"{rest // size} {name} {rest % size // smaller} {unit}"
+    return f"{rest} s"
+
+
+def _title(run: RunStatus) -> str:
+    header = run.header
+    return f"{header.algorithm.name} on {header.test.name} {header.test.version}: {run.path}"
+
+
+def _progress(run: RunStatus) -> str:
+    share = f" ({run.done / run.total:.1%})" if run.total else ""
+    most = "at most " if run.may_stop_early and run.state is not RunState.COMPLETE else ""
+    of = (
+        f"of {most}{run.total:,} cases{share}"
+        if run.total is not None
+        else "cases; its transcript does not say of how many"
+    )
+    left = "" if not run.seconds_left else f"; about {duration(run.seconds_left)} left"
+    state = "running, or stopped (this system cannot tell)" if not run.certain else str(run.state)
+    carry_on = "; --resume carries on with it" if run.state is RunState.STOPPED else ""
+    return f"{state}: {run.done:,} {of}{left}{carry_on}"
+
+
+def _speed(speed: Speed) -> str:
+    parts = [] if speed.recent is None else [f"{_rate(speed.recent)} in the last {duration(speed.watched)}"]
+    if speed.overall is not None and speed.seconds is not None:
+        parts.append(f"{_rate(speed.overall)} in all {duration(speed.seconds)} since it was started")
+    return f"cases a second: {', '.join(parts)}" if parts else ""
+
+
+def _rate(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
+
+
+def _errors(run: RunStatus) -> str:
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(run.errors.items()))
+    return f"errors so far: {run.counts.ER:,}" + (f" ({kinds})" if kinds else "")
