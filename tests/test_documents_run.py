@@ -1,0 +1,142 @@
+"""Every command and every output of the README and of docs/ is run and compared; tools/documents has the rules."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tools.documents.checking import check_page, update_page
+from tools.documents.matching import fold, line_matches, matches, refreshed
+from tools.documents.pages import PAGES, ROOT, blocks, page_steps
+from tools.documents.wrapping import joined
+
+RUN = {"console", "pycon", "python", "toml", "json"}
+DIRECTIVES = "{"
+# Pages whose blocks are not all of these languages yet.
+TO_DO = {
+    page.relative_to(ROOT).as_posix()
+    for page in PAGES
+    if any(block.language in ("", "sh", "py") for block in blocks(page.read_text(encoding="utf-8")))
+}
+# What cannot be run, by page and reason. It grows only on purpose.
+NOT_RUN: dict[str, Counter[str]] = {}
+
+
+def page_name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def read(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+RUNNABLE = [page for page in PAGES if page_steps(read(page)) and page_name(page) not in TO_DO]
+
+
+@pytest.mark.parametrize("page", RUNNABLE, ids=page_name)
+def test_a_page_shows_what_is_printed(page: Path, tmp_path: Path, cache: Path) -> None:
+    findings = check_page(page, root=tmp_path / "page", cache=cache)
+    assert not findings, "\n\n".join(map(str, findings)) + "\n\nrefresh it: python -m tools.documents --update PAGE"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_every_block_is_run_or_says_why_not(page: Path) -> None:
+    found = [block for block in blocks(read(page)) if not block.language.startswith(DIRECTIVES)]
+    if page_name(page) not in TO_DO:
+        silent = [block for block in found if block.language not in RUN and not block.title and not block.not_run]
+        assert not [(block.first, block.language) for block in silent]
+    assert Counter(block.not_run for block in found if block.not_run) == NOT_RUN.get(page_name(page), Counter())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_a_paragraph_is_one_line(page: Path) -> None:
+    assert joined(read(page)) == read(page), "python -m tools.documents --update PAGE joins the lines"
+
+
+# The tool itself
+
+
+@pytest.mark.parametrize(
+    ("expected", "printed", "same"),
+    [
+        (["a", "b"], ["a", "b"], True),
+        (["a"], ["a", "b"], False),
+        (["a", "..."], ["a", "b"], True),
+        (["...", "b"], ["a", "b"], True),
+        (["...", "b"], ["b", "a"], False),
+        (["a", "...", "c", "...", "e"], ["a", "b", "c", "d", "e"], True),
+        (["a", "...", "c", "...", "e"], ["a", "e", "d", "c", "e"], True),
+        (["a", "...", "c", "...", "e"], ["a", "b", "d", "e"], False),
+        (["a", "...", "a"], ["a"], False),
+        (["took ... s", "end"], ["took 1.5 s", "end"], True),
+        (["took ... s"], ["took 1.5 min"], False),
+        (["a.c"], ["abc"], False),
+    ],
+)
+def test_what_an_ellipsis_stands_for(expected: list[str], printed: list[str], same: bool) -> None:
+    assert matches(expected, printed) is same
+
+
+def test_a_refreshed_output_shows_the_same_parts() -> None:
+    expected = ["took ... s", "", "rate  0.90", "...", "verdict: A", "...", "end"]
+    printed = ["took 2 s", "", "rate  0.91", "x", "y", "verdict: B", "z", "the end"]
+    assert refreshed(expected, printed) == ["took ... s", "", "rate  0.91", "...", "verdict: B", "...", "the end"]
+    assert matches(refreshed(expected, printed), printed)
+
+
+def test_sentences_are_folded_and_tables_are_not() -> None:
+    sentence, row = "word " * 30, "cell    " * 20
+    assert fold(f"{sentence}\n{row}\n\n") == [("word " * 20).strip(), ("word " * 10).strip(), row.rstrip()]
+    assert line_matches("...word", sentence.strip())
+
+
+PAGE = """\
+# A page
+
+```text greeting.txt
+hello
+```
+
+```console
+$ cat greeting.txt; pwd
+hello
+/home/you/work
+$ false
+$ echo $?
+1
+$ for word in a \\
+  b; do echo $word; done
+a
+...
+$ cat <<END
+> two
+> lines
+> END
+two
+lines
+```
+
+```python
+total = 1 + 1
+```
+
+```pycon
+>>> for n in range(total):
+...     print(n)
+0
+1
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "line"),
+    [("", "", None), ("hello\n/", "hallo\n/", 8), ("$ echo $?\n1\n", "", 11), ("0\n1\n", "0\n", 32)],
+)
+def test_a_page_is_checked_and_refreshed(right: str, wrong: str, line: int | None, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(PAGE.replace(right, wrong, 1))
+    findings = check_page(page, root=tmp_path / "first", cache=tmp_path)
+    assert [finding.step.first for finding in findings] == ([line] if line else [])
+    update_page(page, findings)
+    assert page.read_text() == (PAGE if right.startswith(("hello", "0")) else PAGE.replace(right, wrong, 1))

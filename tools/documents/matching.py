@@ -1,0 +1,101 @@
+"""Does a page show what was printed? And if not, what should it show?"""
+
+import re
+import textwrap
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+ANY = "..."
+WIDTH = 100
+
+
+def fold(text: str) -> list[str]:
+    """The lines of an output as pages show them: sentences folded, tables left alone."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        prose = len(line) > WIDTH and "  " not in line.strip()
+        lines.extend(_wrap(line) if prose else [line.rstrip()])
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _wrap(line: str) -> list[str]:
+    return textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def line_matches(expected: str, printed: str) -> bool:
+    """Whether a line is as shown, with any text for each ellipsis."""
+    if ANY not in expected:
+        return expected == printed
+    pattern = ".*?".join(re.escape(part) for part in expected.split(ANY))
+    return re.fullmatch(pattern, printed) is not None
+
+
+def matches(expected: Sequence[str], printed: Sequence[str]) -> bool:
+    """Whether an output is as shown, with any lines for each line that is an ellipsis."""
+    begin, *others = _chunks(expected)
+    if not others:
+        return _at(begin, printed, 0) and len(begin) == len(printed)
+    if not _at(begin, printed, 0):
+        return False
+    position = len(begin)
+    *middle, last = others
+    for chunk in middle:
+        found = [start for start in range(position, len(printed) + 1) if _at(chunk, printed, start)]
+        if not found:
+            return False
+        position = found[0] + len(chunk)
+    return len(printed) - len(last) >= position and _at(last, printed, len(printed) - len(last))
+
+
+def refreshed(expected: Sequence[str], printed: Sequence[str]) -> list[str]:
+    """What to show of an output: the same parts of it as before."""
+    chunks = _chunks(expected)
+    if len(chunks) == 1:
+        return [_keep(line, expected) for line in printed]
+    shown: list[str] = []
+    position = 0
+    for number, chunk in enumerate(chunks):
+        if number:
+            shown.append(ANY)
+        if not chunk:
+            continue
+        if number == len(chunks) - 1:
+            start, last = max(position, len(printed) - len(chunk)), len(printed) - 1
+        else:
+            start = _nearest(chunk[0], printed, position) if number else 0
+            last = _nearest(chunk[-1], printed, start)
+        shown.extend(_keep(line, chunk) for line in printed[start : last + 1])
+        position = last + 1
+    return shown
+
+
+def _chunks(expected: Sequence[str]) -> list[list[str]]:
+    """What stands between lines that are an ellipsis."""
+    chunks: list[list[str]] = [[]]
+    for line in expected:
+        if line.strip() == ANY:
+            chunks.append([])
+        else:
+            chunks[-1].append(line)
+    return chunks
+
+
+def _at(chunk: Sequence[str], printed: Sequence[str], start: int) -> bool:
+    part = printed[start : start + len(chunk)]
+    return len(part) == len(chunk) and all(map(line_matches, chunk, part))
+
+
+def _keep(line: str, old: Sequence[str]) -> str:
+    """The line, or one that the page had for it with an ellipsis."""
+    return next((one for one in old if one.strip() != ANY and line_matches(one, line)), line)
+
+
+def _nearest(line: str, printed: Sequence[str], start: int) -> int:
+    """The place of the most similar line from here on."""
+    if start >= len(printed):
+        return len(printed) - 1
+    places = range(start, len(printed))
+    exact = [place for place in places if line_matches(line, printed[place])]
+    return exact[0] if exact else max(places, key=lambda place: SequenceMatcher(None, line, printed[place]).ratio())
