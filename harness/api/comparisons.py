@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from harness.analysis.compare import CompareRequest, compare_runs
@@ -15,11 +14,11 @@ from harness.analysis.typed_table import runs_of_table
 from harness.analysis.unpaired import UnpairedComparison, UnpairedPair, compare_unpaired, unpaired_json
 from harness.api.operating import criterion_of, development_runs
 from harness.api.options import CompareOptions, ConfusionOptions
-from harness.api.result import Result
+from harness.api.result import PictureResult
 from harness.api.transcripts import OpenedTranscripts, Transcripts, baseline_remark, open_transcripts
 from harness.errors import UsageError
 from harness.measures import MEASURES, Reads
-from harness.options import ReplicationOptions
+from harness.options import PictureOptions, ReplicationOptions
 from harness.report.blocks import Block, Table
 from harness.report.comparison import comparison_blocks, metric_remark
 from harness.report.comparison import tidy_table as comparison_table
@@ -28,7 +27,7 @@ from harness.report.confusion import tidy_table as confusion_table
 from harness.report.cross_check import opinion_blocks
 from harness.report.fold_check import fold_blocks
 from harness.report.formats import Format
-from harness.report.plots.canvas import check_picture
+from harness.report.plots.canvas import Picture
 from harness.report.plots.groups import plot_groups
 from harness.report.plots.heat_maps import plot_confusion, plot_difference
 from harness.report.plots.values import plot_agreement
@@ -43,7 +42,7 @@ from harness.transcript.read import open_transcript
 
 
 @dataclass(frozen=True, repr=False)
-class CompareResult(Result):
+class CompareResult(PictureResult):
     """A comparison on the same cases: every algorithm by itself, every pair, and the verdicts."""
 
     found: Comparison
@@ -98,13 +97,13 @@ class CompareResult(Result):
         """A row for each pair."""
         return comparison_table(self.found)
 
-    def plot(self, path: str | Path) -> None:
-        """Draw the groups of `by` into a file (.svg, .png or .pdf), or else the agreement of two runs' numbers."""
-        _plot_groups(self.found, Path(path))
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The groups of `by`, or else the agreement of two runs' numbers."""
+        return _plot_groups(self.found, look)
 
 
 @dataclass(frozen=True, repr=False)
-class UnpairedResult(Result):
+class UnpairedResult(PictureResult):
     """A comparison on other inputs in the same strata."""
 
     found: UnpairedComparison
@@ -137,21 +136,19 @@ class UnpairedResult(Result):
         """A row for each pair."""
         return unpaired_table(self.found)
 
-    def plot(self, path: str | Path) -> None:
-        """Draw the groups of `by` into a file: .svg, .png or .pdf."""
-        _plot_groups(self.found, Path(path))
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The groups of `by`."""
+        return _plot_groups(self.found, look)
 
 
-def _plot_groups(found: Comparison | UnpairedComparison, path: Path) -> None:
-    check_picture(path)
+def _plot_groups(found: Comparison | UnpairedComparison, look: PictureOptions) -> Picture:
     if found.by is None and isinstance(found, Comparison) and found.agreement is not None:
-        plot_agreement(found.agreement, found.confidence, path)
-        return
+        return plot_agreement(found.agreement, found.confidence, look)
     if found.by is None and isinstance(found, Comparison) and found.aligned.has_numbers:
         raise UsageError("--plot: fewer than two cases have both answers, or these are not two runs; draw groups, --by")
     if found.by is None:
         raise UsageError("plot: there are no groups to draw; compare with by=COLUMN")
-    plot_groups(found.by, found.names, found.places, found.measure, found.confidence, path)
+    return plot_groups(found.by, found.names, found.places, found.measure, found.confidence, look)
 
 
 def compare(
@@ -248,7 +245,7 @@ def _unused_remark(found: Comparison, options: CompareOptions) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class ConfusionResult(Result):
+class ConfusionResult(PictureResult):
     """Confusion matrices: rows the truth, columns the answer."""
 
     found: Sequence[Confusion]
@@ -268,18 +265,16 @@ class ConfusionResult(Result):
         """A row for each cell."""
         return [confusion_table(self.found)]
 
-    def plot(self, path: str | Path) -> None:
-        """Draw the matrix, or the difference of two, into a file: .svg, .png or .pdf."""
-        check_picture(Path(path))
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The matrix, or the difference of two."""
         if len(self.found) > 2:
             raise UsageError(f"--plot: {len(self.found)} transcripts; one is drawn, or the difference of two")
         first, labels = self.found[0], self.found[0].labels
         if len(self.found) == 1:
-            plot_confusion(labels, first.matrix.tolist(), Path(path), title=first.name)
-            return
+            return plot_confusion(labels, first.matrix.tolist(), look, name=first.name)
         other = self.found[1]
-        title = f"{first.name} less {other.name}"
-        plot_difference(labels, matrix_difference(first, other).tolist(), Path(path), title=title)
+        name = f"{first.name} less {other.name}"
+        return plot_difference(labels, matrix_difference(first, other).tolist(), look, name=name)
 
 
 def confusion(transcripts: Transcripts, options: ConfusionOptions | None = None, **settings: Any) -> ConfusionResult:

@@ -1,5 +1,6 @@
 """Curves from Python: `roc`, `det` and `pr` over a threshold, and `cmc` over the rank."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,32 +24,41 @@ from harness.analysis.replication_methods import MethodComparison, compare_metho
 from harness.analysis.run_names import run_names
 from harness.api.matrices import is_matrix, read_matrices
 from harness.api.options import CmcOptions, CurveOptions, PrOptions
-from harness.api.result import Result
+from harness.api.result import PictureResult
 from harness.api.transcripts import Given, OpenedTranscripts, Transcripts, listed, open_transcripts
 from harness.errors import UsageError
+from harness.options import CurvePictureOptions, PictureOptions
 from harness.report.blocks import Block, Table
 from harness.report.curve_data import CurveData, curve_data, curve_table, match_data, plain_data
 from harness.report.curves import curve_blocks
 from harness.report.formats import Format
-from harness.report.gnuplot import curve_script, match_script
+from harness.report.gnuplot import ScriptPage, curve_script, match_script
 from harness.report.identification import effect_table, gallery_blocks, match_blocks, method_blocks, tidy_method_table
-from harness.report.plots.canvas import check_picture
-from harness.report.plots.curves import plot_cmc, plot_det, plot_pr, plot_roc
-from harness.report.plots.identification import plot_methods
+from harness.report.plots.canvas import Picture
+from harness.report.plots.curves import plot_det, plot_pr, plot_roc
+from harness.report.plots.identification import plot_cmc, plot_methods
 from harness.site.locate import Source
 
 # Which axes a kind of curve may have; the first is the default.
 AXES = {"roc": ("linear", "log"), "det": ("normal", "log", "linear"), "pr": ("linear",)}
-_PLOTS: dict[str, Callable[..., None]] = {"roc": plot_roc, "det": plot_det, "pr": plot_pr}
+_PLOTS: dict[str, Callable[..., Picture]] = {"roc": plot_roc, "det": plot_det, "pr": plot_pr}
 
 
 @dataclass(frozen=True, repr=False)
-class PointsResult(Result):
+class PointsResult(PictureResult):
     """Curves whose points are data: text and spreadsheets have the points, people see a summary."""
 
     def data(self) -> list[CurveData]:
         """The points of each curve."""
         raise NotImplementedError
+
+    @abstractmethod
+    def script(self, path: Path, look: Any) -> str:
+        """The gnuplot script; `look` are options as `pictured` has them."""
+
+    def gnuplot(self, path: str | Path, look: PictureOptions | None = None, **settings: Any) -> str:
+        """A gnuplot script with the data in it; the picture goes beside `path`. Settings are as for `picture`."""
+        return self.script(Path(path), self.look(look, settings))
 
     def sizes(self) -> list[tuple[str, int, int]]:
         """The name of each curve, how many points are shown, and how many there are."""
@@ -83,6 +93,7 @@ class CurveResult(PointsResult):
     crossings: Sequence[CurveCrossings]
     confidence: float
     remarks: Sequence[str] = ()
+    pictured = CurvePictureOptions
 
     def sizes(self) -> list[tuple[str, int, int]]:
         """The name of each curve, how many points are shown, and how many there are."""
@@ -100,14 +111,19 @@ class CurveResult(PointsResult):
         """The points of each curve."""
         return [curve_data(curve, self.confidence) for curve in self.curves]
 
-    def plot(self, path: str | Path, axes: str | None = None) -> None:
-        """Draw the curves into a file: .svg, .png or .pdf."""
-        check_picture(Path(path))
-        _PLOTS[self.kind](self.curves, Path(path), axes=self._axes(axes))
+    def drawn(self, look: CurvePictureOptions) -> Picture:
+        """The curves; `axes` is as for the command."""
+        return _PLOTS[self.kind](self.curves, look, axes=self._axes(look.axes))
 
-    def gnuplot(self, path: Path, axes: str | None = None) -> str:
-        """A gnuplot script with the data in it; the picture goes beside `path`."""
-        return curve_script(self.kind, self.curves, self._axes(axes), path)
+    def plot(self, path: str | Path, look: PictureOptions | str | None = None, **settings: Any) -> None:
+        """Draw the curves into a file, .svg, .png or .pdf: `axes`, and what `picture` takes."""
+        if isinstance(look, str):
+            look, settings = None, {"axes": look, **settings}
+        super().plot(path, look, **settings)
+
+    def script(self, path: Path, look: CurvePictureOptions) -> str:
+        """The script."""
+        return curve_script(self.kind, self.curves, self._axes(look.axes), ScriptPage(path, look))
 
     def _axes(self, axes: str | None) -> str:
         known = AXES[self.kind]
@@ -189,18 +205,17 @@ class CmcResult(PointsResult):
         """The points of each curve."""
         return [match_data(curve) for curve in self.curves]
 
-    def plot(self, path: str | Path) -> None:
-        """Draw the curves into a file: .svg, .png or .pdf."""
-        check_picture(Path(path))
-        plot_cmc(self.curves, Path(path))
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The curves."""
+        return plot_cmc(self.curves, look)
 
-    def gnuplot(self, path: Path) -> str:
-        """A gnuplot script with the data in it; the picture goes beside `path`."""
-        return match_script(self.curves, path)
+    def script(self, path: Path, look: PictureOptions) -> str:
+        """The script."""
+        return match_script(self.curves, ScriptPage(path, look))
 
 
 @dataclass(frozen=True, repr=False)
-class GalleriesResult(Result):
+class GalleriesResult(PictureResult):
     """The experiment with each set of images as the gallery, and a test of whether they differ."""
 
     found: Sequence[GalleryComparison]
@@ -223,14 +238,13 @@ class GalleriesResult(Result):
         """The tests."""
         return [effect_table(self.found)]
 
-    def plot(self, path: str | Path) -> None:
-        """Draw the curves into a file: .svg, .png or .pdf."""
-        check_picture(Path(path))
-        plot_cmc(self.curves, Path(path))
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The curves."""
+        return plot_cmc(self.curves, look)
 
 
 @dataclass(frozen=True, repr=False)
-class MethodsResult(Result):
+class MethodsResult(PictureResult):
     """Standard errors of recognition rates by several methods."""
 
     found: Sequence[MethodComparison]
@@ -248,10 +262,9 @@ class MethodsResult(Result):
         """A row for each method and rank."""
         return [tidy_method_table(self.found)]
 
-    def plot(self, path: str | Path) -> None:
-        """Draw the errors into a file: .svg, .png or .pdf."""
-        check_picture(Path(path))
-        plot_methods(self.found, Path(path))
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The errors."""
+        return plot_methods(self.found, look)
 
 
 def cmc(

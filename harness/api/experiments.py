@@ -10,13 +10,14 @@ from harness.analysis.urn import FRESH, UrnExperiment, UrnRequest, draw_from_urn
 from harness.analysis.urn_elements import UrnElements, from_matrices, from_runs
 from harness.api.matrices import read_matrices
 from harness.api.options import PermuteOptions, UrnOptions
-from harness.api.result import Result
+from harness.api.result import PictureResult
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.errors import UsageError
+from harness.options import PictureOptions
 from harness.params import Param, ParamType
 from harness.report.blocks import Block, Table
 from harness.report.permutation import permutation_blocks, tidy_tables
-from harness.report.plots.canvas import check_picture
+from harness.report.plots.canvas import Picture
 from harness.report.plots.identification import plot_permutation
 from harness.report.plots.urn import plot_urn
 from harness.report.urn import tidy_table, urn_blocks
@@ -24,7 +25,7 @@ from harness.stats.urn import permutations_needed
 
 
 @dataclass(frozen=True, repr=False)
-class PermutationResult(Result):
+class PermutationResult(PictureResult):
     """Recognition rates of the same people with other choices of image; `other` is with the other way of sampling."""
 
     found: PermutedRates
@@ -42,14 +43,13 @@ class PermutationResult(Result):
         """Rates, and pairs where there are several algorithms."""
         return tidy_tables(self.found)
 
-    def plot(self, path: str | Path) -> None:
-        """Draw the distributions into a file: .svg, .png or .pdf."""
-        check_picture(Path(path))
-        plot_permutation(self.found, Path(path), self.other)
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The distributions."""
+        return plot_permutation(self.found, look, self.other)
 
 
 @dataclass(frozen=True, repr=False)
-class UrnResult(Result):
+class UrnResult(PictureResult):
     """Which way of sampling explains how a rate varies from trial to trial."""
 
     found: UrnExperiment
@@ -67,10 +67,9 @@ class UrnResult(Result):
         """A row for each threshold and run."""
         return [tidy_table(self.found)]
 
-    def plot(self, path: str | Path) -> None:
-        """Draw the variances into a file: .svg, .png or .pdf."""
-        check_picture(Path(path))
-        plot_urn(self.found, Path(path))
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The variances."""
+        return plot_urn(self.found, look)
 
 
 def permute(matrices: Sequence[str | Path], options: PermuteOptions) -> PermutationResult:

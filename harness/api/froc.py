@@ -10,10 +10,12 @@ from harness.analysis.froc import FrocCurve, at_iou, froc_json, make_froc_curves
 from harness.api.curves import PointsResult
 from harness.api.options import FrocOptions
 from harness.api.transcripts import Transcripts, open_transcripts
+from harness.options import PictureOptions
 from harness.report.blocks import Block
 from harness.report.curve_data import CurveData
 from harness.report.froc import froc_blocks, froc_data, froc_script
-from harness.report.plots.canvas import check_picture
+from harness.report.gnuplot import ScriptPage
+from harness.report.plots.canvas import Picture
 from harness.report.plots.froc import plot_froc
 
 
@@ -41,14 +43,13 @@ class FrocResult(PointsResult):
         """The points of each curve."""
         return [froc_data(curve, self.confidence) for curve in self.curves]
 
-    def plot(self, path: str | Path) -> None:
-        """Draw the curves into a file: .svg, .png or .pdf."""
-        check_picture(Path(path))
-        plot_froc(self.curves, Path(path))
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The curves."""
+        return plot_froc(self.curves, look)
 
-    def gnuplot(self, path: Path) -> str:
-        """A gnuplot script with the data in it; the picture goes beside `path`."""
-        return froc_script(self.curves, self.confidence, path)
+    def script(self, path: Path, look: PictureOptions) -> str:
+        """The gnuplot script."""
+        return froc_script(self.curves, self.confidence, ScriptPage(path, look))
 
 
 def froc(transcripts: Transcripts, options: FrocOptions | None = None, **settings: Any) -> FrocResult:

@@ -2,24 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from harness.analysis.pilot import pilot_of
 from harness.analysis.power import PowerPlan, PowerRequest, plan_power, power_json
 from harness.api.power_options import PowerOptions
-from harness.api.result import Result
+from harness.api.result import PictureResult, Result
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.errors import UsageError
+from harness.options import PictureOptions
 from harness.report.blocks import Block, Table
-from harness.report.plots.canvas import check_picture
+from harness.report.plots.canvas import Picture
 from harness.report.plots.power import plot_power
 from harness.report.power import power_blocks, power_table, rule_blocks, rule_table
 from harness.stats.planning import PlannedSample, rule_of_30, rule_of_three
 
 
 @dataclass(frozen=True, repr=False)
-class PowerResult(Result):
+class PowerResult(PictureResult):
     """How large a test must be, or what a test of a given size shows."""
 
     found: PowerPlan
@@ -47,10 +47,9 @@ class PowerResult(Result):
         """The power, or the width, over the number of units."""
         return [power_table(self.found)]
 
-    def plot(self, path: str | Path) -> None:
-        """Draw the curve into a file: .svg, .png or .pdf."""
-        check_picture(Path(path))
-        plot_power(self.found, Path(path))
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The curve."""
+        return plot_power(self.found, look)
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from harness.analysis.development import OperatingRequest
 from harness.analysis.rate import RateRequest, RunMeasures, merge_breakdowns, rate_json, rate_runs
 from harness.api.operating import criterion_of, development_runs
 from harness.api.options import RateOptions
-from harness.api.result import Result
+from harness.api.result import PictureResult
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.errors import UsageError
+from harness.options import PictureOptions
 from harness.report.blocks import Block, Table
-from harness.report.plots.canvas import check_picture
+from harness.report.plots.canvas import Picture
 from harness.report.plots.groups import plot_groups
 from harness.report.plots.reliability import plot_reliability
 from harness.report.plots.values import plot_errors
@@ -24,7 +24,7 @@ from harness.stats.replication.method import Replication
 
 
 @dataclass(frozen=True, repr=False)
-class RateResult(Result):
+class RateResult(PictureResult):
     """Every transcript by itself: its measures, its groups, and what explains its failures."""
 
     runs: Sequence[RunMeasures]
@@ -48,19 +48,16 @@ class RateResult(Result):
         """A row for each transcript and measure, and for each group where there are any."""
         return [rate_table(self.runs)]
 
-    def plot(self, path: str | Path) -> None:
-        """Draw into a file (.svg, .png or .pdf): groups, the reliability that `ece` measures, or errors of numbers."""
-        names = [run.name for run in self.runs]
-        check_picture(Path(path))
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The groups, the reliability that `ece` measures, or the errors of numbers."""
+        names, confidence = [run.name for run in self.runs], self.replication.confidence
         if not self.runs[0].by and not self.runs[0].reliability:
-            plot_errors(self.runs, self.replication, Path(path))
-            return
+            return plot_errors(self.runs, self.replication, look)
         if not self.runs[0].by:
-            plot_reliability([run.reliability for run in self.runs], names, self.replication.confidence, Path(path))
-            return
+            return plot_reliability([run.reliability for run in self.runs], names, confidence, look)
         first = next(iter(self.runs[0].by))
         groups = merge_breakdowns(self.runs, first)
-        plot_groups(groups, names, [], self.runs[0].measures[first], self.replication.confidence, Path(path))
+        return plot_groups(groups, names, [], self.runs[0].measures[first], confidence, look)
 
 
 def rate(transcripts: Transcripts, options: RateOptions | None = None, **settings: Any) -> RateResult:

@@ -1,14 +1,17 @@
 """What the Python API returns: typed results that know their JSON, their text and their table."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
 from harness.errors import MissingExtra
+from harness.options import PictureOptions
 from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.formats import Format, encode_json, notebook_html, render, render_data, render_document
+from harness.report.plots.canvas import Picture, check_picture
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -84,3 +87,41 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         remarks = self.remarks_in(Format.TABLE)
         return notebook_html([*self.blocks(), *([Paragraphs(remarks)] if remarks else [])])
+
+
+class PictureResult(Result):
+    """A result that can be drawn."""
+
+    # The options of its picture.
+    pictured: ClassVar[type[PictureOptions]] = PictureOptions
+
+    @abstractmethod
+    def drawn(self, look: Any) -> Picture:
+        """The picture; `look` are options as `pictured` has them."""
+
+    def picture(self, look: PictureOptions | None = None, **settings: Any) -> Picture:
+        """The picture, not written anywhere: `.svg(prefix=, alt=)` is text for a page, `.save(path)` writes it.
+
+        `settings` are the options of --plot: `title`, `label` (a mapping of names), `width` (inches), `xlim`, `ylim`.
+        """
+        return self.drawn(self.look(look, settings))
+
+    def look(self, look: PictureOptions | None, settings: Mapping[str, Any]) -> PictureOptions:
+        """The options of a picture, which are given as one object or by keyword."""
+        return self.pictured.given(look, _as_words(settings))
+
+    def plot(self, path: str | Path, look: PictureOptions | None = None, **settings: Any) -> None:
+        """Draw into a file, .svg, .png or .pdf; settings are as for `picture`."""
+        check_picture(Path(path))
+        self.picture(look, **settings).save(Path(path))
+
+
+def _as_words(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What is natural in Python as the command line writes it: names and their labels, the ends of an axis."""
+    found = dict(settings)
+    if isinstance(found.get("label"), Mapping):
+        found["label"] = tuple(f"{name}={text}" for name, text in found["label"].items())
+    for name in ("xlim", "ylim"):
+        if isinstance(found.get(name), Sequence) and not isinstance(found[name], str):
+            found[name] = ",".join("" if end is None else str(end) for end in found[name])
+    return found

@@ -1,7 +1,6 @@
 """Sweeps from Python: a test with every combination of the parameters' values, and the transcripts of the runs."""
 
 import dataclasses
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,10 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
-from harness.api.result import Result
+from harness.api.result import PictureResult
 from harness.api.runs import AnyTest, design_remarks, first_error_words, network, note, with_assignments
+from harness.api.sweep_folder import SweepFolder
 from harness.engine.header import run_header
 from harness.engine.plan import Plan, RunOptions, find_parts
 from harness.engine.run import NoProgress, Progress, refuse_blind
@@ -27,22 +25,28 @@ from harness.engine.sweep import (
     random_combinations,
 )
 from harness.engine.unit_tally import has_design
-from harness.errors import HateError, OutputError, TranscriptError, UsageError
+from harness.errors import HateError, TranscriptError, UsageError
 from harness.model import Counts
-from harness.options import GalleryOptions, LibraryOptions, OptionSet, Range, SeedOptions, option
+from harness.options import (
+    GalleryOptions,
+    LibraryOptions,
+    OptionSet,
+    PictureOptions,
+    PlotOptions,
+    Range,
+    SeedOptions,
+    option,
+)
 from harness.params import Value
 from harness.report.blocks import Block, Table
 from harness.report.counts import CountRow, count_row, count_table, tidy_table
 from harness.report.formats import Format
 from harness.site.cache import cache_folder
-from harness.transcript.format import Header, differences
-from harness.transcript.read import open_transcript
 
 if TYPE_CHECKING:
     from harness.analysis.decisions import AnswerLimits
     from harness.analysis.run_rates import DesignRate
-
-LONGEST_NAME = 150
+    from harness.report.plots.canvas import Picture
 
 
 class ValuesOptions(OptionSet):
@@ -55,7 +59,7 @@ class ValuesOptions(OptionSet):
     fresh: bool = option("--fresh", default=False, help="Run everything, also what was run before.")
 
 
-class SweepOptions(ValuesOptions, SeedOptions, RunOptions, GalleryOptions, LibraryOptions):
+class SweepOptions(ValuesOptions, SeedOptions, PlotOptions, RunOptions, GalleryOptions, LibraryOptions):
     """Which combinations are run, and where their transcripts go."""
 
     sample: int | None = option(
@@ -106,11 +110,12 @@ def sweep(
         )
         grid = make_grid(parts.params, options.params)
         numbers = _numbers(grid, options)
-        axes = None if options.plot is None else _plot_axes(grid, options.plot)
+        if options.plot is not None:
+            _check_axes(grid, options.plot)
         plan = parts.plan(options)
         refuse_blind(plan)
         planned = plan_sweep(plan, grid, numbers)
-    return _drawn(_run_sweep(planned, grid, options, progress or NoProgress()), axes, options.plot)
+    return _drawn(_run_sweep(planned, grid, options, progress or NoProgress()), options)
 
 
 def _run_sweep(planned: Sweep, grid: Grid, options: SweepOptions, progress: Progress) -> "SweepResult":
@@ -126,24 +131,21 @@ def _run_sweep(planned: Sweep, grid: Grid, options: SweepOptions, progress: Prog
     return SweepResult(rows, paths, [axis.name for axis in grid.axes], remarks)
 
 
-def _drawn(found: "SweepResult", axes: tuple[str, str] | None, picture: Path | None) -> "SweepResult":
-    if axes is None or picture is None:
+def _drawn(found: "SweepResult", options: SweepOptions) -> "SweepResult":
+    if options.plot is None:
         return found
-    from harness.report.plots.heat_maps import plot_sweep
-
-    plot_sweep(found.payload()["rows"], *axes, picture)
-    return dataclasses.replace(found, remarks=[f"picture: {picture}", *found.remarks])
+    found.plot(options.plot, PictureOptions.taken_from(options))
+    return dataclasses.replace(found, remarks=[f"picture: {options.plot}", *found.remarks])
 
 
-def _plot_axes(grid: Grid, picture: Path) -> tuple[str, str]:
-    """The parameters that a picture is drawn over; refused before anything is run."""
+def _check_axes(grid: Grid, picture: Path) -> None:
+    """Refuse a picture that cannot be drawn before anything is run."""
     from harness.report.plots.canvas import check_picture
 
     check_picture(picture)
     swept = [axis.name for axis in grid.axes if len(axis.values) > 1]
     if len(swept) != 2:
         raise UsageError(f"--plot: a heat map is drawn over two parameters with several values, not over {len(swept)}")
-    return swept[0], swept[1]
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ class SweepResultRow:
 
 
 @dataclass(frozen=True, repr=False)
-class SweepResult(Result):
+class SweepResult(PictureResult):
     """What a sweep came to: a row for each combination, and the transcripts of its runs."""
 
     rows: Sequence[SweepResultRow]
@@ -171,6 +173,13 @@ class SweepResult(Result):
             "rows": [count_row(row.params, row.counts, row.design) for row in self.rows],
             "transcripts": [str(path) for path in self.paths],
         }
+
+    def drawn(self, look: PictureOptions) -> "Picture":
+        """The rates over the parameters that vary."""
+        from harness.report.plots.heat_maps import plot_sweep
+
+        x, y = self.swept
+        return plot_sweep(self.payload()["rows"], x, y, look)
 
     def blocks(self) -> Sequence[Block]:
         """The table of counts."""
@@ -290,57 +299,3 @@ def batch_remarks(runs: RunBatch, cached: Sequence[CachedRun]) -> list[str]:
     if error is not None:
         found.append(first_error_words(error))
     return found
-
-
-class SweepFolder:
-    """The folder for the transcripts of a sweep; that each has a place there is checked before anything is run."""
-
-    def __init__(self, folder: Path, planned: Sweep, grid: Grid, *, force: bool) -> None:
-        swept = [axis.name for axis in grid.part(decision=False).axes]
-        # A decision parameter of one value has it in the transcripts too; one of several has its default there.
-        decided = {axis.name: axis.values[0] for axis in grid.part(decision=True).axes if len(axis.values) == 1}
-        names = file_names(planned.plans[0].interface.name, [plan.params for plan in planned.plans], swept)
-        self.paths = [folder / name for name in names]
-        self._headers = [replace(run_header(plan), params={**plan.params, **decided}) for plan in planned.plans]
-        if not force:
-            for path, header in zip(self.paths, self._headers, strict=True):
-                _check_free(path, header)
-
-    def write(self, cached: Sequence[CachedRun]) -> list[Path]:
-        """Put them there, each with its outcomes as its parameters decide."""
-        from harness.analysis.decisions import write_decided
-
-        for one, path, header in zip(cached, self.paths, self._headers, strict=True):
-            write_decided([one.path], path, header)
-        return self.paths
-
-
-def file_names(algorithm: str, settings: Sequence[Mapping[str, Value]], swept: Sequence[str]) -> list[str]:
-    """ALGORITHM,tuples=64,bits=8.jsonl for each setting; never the same name twice."""
-    names: dict[str, None] = {}
-    for setting in settings:
-        words = [algorithm, *(f"{name}={value_text(setting[name])}" for name in swept)]
-        stem = re.sub(r"[^A-Za-z0-9._=,+-]+", "_", ",".join(words)).strip("._-,")[:LONGEST_NAME] or "run"
-        number, name = 1, f"{stem}.jsonl"
-        while name in names:
-            number += 1
-            name = f"{stem}-{number}.jsonl"
-        names[name] = None
-    return list(names)
-
-
-def value_text(value: Value) -> str:
-    """A value as a command line takes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
-
-
-def _check_free(path: Path, header: Header) -> None:
-    """Refuse to overwrite what is not of the very same setting."""
-    if not path.exists():
-        return
-    with open_transcript(path) as reader:
-        found = differences(header, reader.header)
-    if found:
-        raise OutputError(f"{path}: exists, of another run: {'; '.join(found)}; --force overwrites it")

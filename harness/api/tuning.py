@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from harness.api.result import Result
 from harness.api.runs import AnyTest, network, note, with_assignments
-from harness.api.sweeps import ValuesOptions, batch_remarks, cached_answers, decision_remarks, run_store, value_text
+from harness.api.sweep_folder import value_text
+from harness.api.sweeps import ValuesOptions, batch_remarks, cached_answers, decision_remarks, run_store
 from harness.engine.plan import Plan, RunOptions, RunParts, find_parts
 from harness.engine.run import NoProgress, Progress
 from harness.engine.run_cache import CachedRun, RunBatch, run_batch

@@ -12,13 +12,12 @@ from harness.cli.arguments import TestRunOptions, find_or_run, find_transcripts
 from harness.cli.options import (
     DataFormatOptions,
     FormatOptions,
-    PlotOptions,
     command_options,
     transcripts_argument,
 )
 from harness.cli.output import check_plot, draw, emit_result, output_format
 from harness.errors import UsageError
-from harness.options import option
+from harness.options import PlotOptions, option
 
 if TYPE_CHECKING:
     from harness.api.result import Result
@@ -100,8 +99,7 @@ def compare_command(transcripts: Sequence[str], options: CompareCommandOptions) 
         opened = find_transcripts(transcripts, options)
         _check_numbers_plot(opened, options)
         found = _sequential(opened, options) if options.sequential else compare(opened, options)
-    if options.plot is not None:
-        found.plot(options.plot)
+    draw(found, options)
     emit_result(found, output_format(options.style))
     return 1 if options.fail_if_worse and found.first_is_worse else 0
 
@@ -130,7 +128,7 @@ def rate_command(transcripts: Sequence[str], options: RateCommandOptions) -> Non
     if "ece" not in (options.statistic or "").split(","):
         _check_numbers_plot(opened, options)
     found = rate(opened, options)
-    draw(found, options.plot)
+    draw(found, options)
     emit_result(found, output_format(options.style))
 
 
@@ -148,7 +146,7 @@ def confusion_command(transcripts: Sequence[str], options: ConfusionCommandOptio
 
     found = confusion(find_or_run(transcripts, options), options)
     emit_result(found, output_format(options.style))
-    draw(found, options.plot)
+    draw(found, options)
 
 
 _NOTHING_TO_DRAW = "--plot draws what --by shows: name a column, such as --by truth"

@@ -8,14 +8,13 @@ import click
 
 from harness.api.options import CmcOptions, CurveOptions, FrocOptions, PrOptions
 from harness.cli.arguments import TestRunOptions, find_or_run
-from harness.cli.options import DataFormatOptions, PlotOptions, command_options, transcripts_argument
+from harness.cli.options import DataFormatOptions, command_options, transcripts_argument
 from harness.cli.output import check_plot, draw, emit_result, output_format, remark
 from harness.errors import OutputError, UsageError
-from harness.options import option
+from harness.options import PlotOptions, Range, option
 
 if TYPE_CHECKING:
-    from harness.api.curves import CmcResult, CurveResult
-    from harness.api.froc import FrocResult
+    from harness.api.curves import PointsResult
 
 
 class DrawingOptions(PlotOptions):
@@ -38,6 +37,11 @@ class RocCommandOptions(CurveCommandOptions):
     """Options of `hate roc`."""
 
     axes: str = option("--axes", default="linear", choices=("linear", "log"), help="Scale of the picture's axes.")
+    zoom: float | None = option(
+        "--zoom", default=None, within=Range(0, 1, high_open=True), metavar="RATE",
+        help="Also draw the corner up to this false-positive rate larger; by default where all curves lie close to it, "
+        "0 for never.",
+    )  # fmt: skip
 
 
 class DetCommandOptions(CurveCommandOptions):
@@ -69,7 +73,7 @@ def roc_command(transcripts: Sequence[str], options: RocCommandOptions) -> None:
     hate roc wisard witch --plot roc.svg
     hate roc wisard witch --at fpr=0.01 --format table
     """
-    _print_curves("roc", transcripts, options, options.axes)
+    _print_curves("roc", transcripts, options)
 
 
 @click.command("det")
@@ -85,7 +89,7 @@ def det_command(transcripts: Sequence[str], options: DetCommandOptions) -> None:
     hate det wisard witch --plot det.svg
     hate det wisard witch --axes log --gnuplot det.gp
     """
-    _print_curves("det", transcripts, options, options.axes)
+    _print_curves("det", transcripts, options)
 
 
 @click.command("pr")
@@ -101,17 +105,17 @@ def pr_command(transcripts: Sequence[str], options: PrCommandOptions) -> None:
     hate pr wisard witch --plot pr.svg
     hate pr wisard witch --format csv > points.csv
     """
-    _print_curves("pr", transcripts, options, "linear")
+    _print_curves("pr", transcripts, options)
 
 
-def _print_curves(kind: str, words: Sequence[str], options: CurveCommandOptions, axes: str) -> None:
+def _print_curves(kind: str, words: Sequence[str], options: CurveCommandOptions) -> None:
     _check_drawing(options)
     from harness.api.curves import threshold_curves
 
     opened = find_or_run(words, options, told_apart=not (options.swept or options.repeated))
     found = threshold_curves(kind, opened, options)
     emit_result(found, output_format(options.style))
-    _draw(found, options, axes)
+    _draw(found, options)
 
 
 @click.command("froc")
@@ -163,7 +167,7 @@ def cmc_command(transcripts: Sequence[str], options: CmcCommandOptions) -> None:
     if isinstance(found, CmcResult):
         _draw(found, options)
     else:
-        draw(found, options.plot)
+        draw(found, options)
 
 
 def _check_drawing(options: DrawingOptions) -> None:
@@ -173,12 +177,10 @@ def _check_drawing(options: DrawingOptions) -> None:
         raise OutputError(f"--gnuplot {options.gnuplot}: no folder {options.gnuplot.parent}; create it first")
 
 
-def _draw(found: "CurveResult | FrocResult | CmcResult", options: DrawingOptions, *axes: str) -> None:
-    if options.plot is not None:
-        found.plot(options.plot, *axes)
-        remark(f"picture: {options.plot}")
+def _draw(found: "PointsResult", options: DrawingOptions) -> None:
+    draw(found, options)
     if options.gnuplot is not None:
-        _write_script(options.gnuplot, found.gnuplot(options.gnuplot, *axes))
+        _write_script(options.gnuplot, found.gnuplot(options.gnuplot, found.pictured.taken_from(options)))
 
 
 def _write_script(path: Path, text: str) -> None:

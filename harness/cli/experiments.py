@@ -6,9 +6,10 @@ import click
 
 from harness.api.options import PermuteOptions, UrnOptions
 from harness.cli.arguments import RUN_OPTIONS, TestRunOptions, find_or_run, is_test
-from harness.cli.options import FormatOptions, PlotOptions, command_options, transcripts_argument
+from harness.cli.options import FormatOptions, command_options, transcripts_argument
 from harness.cli.output import check_plot, draw, emit_result, output_format
 from harness.errors import UsageError
+from harness.options import PlotOptions
 
 
 class PermuteCommandOptions(PermuteOptions, PlotOptions, FormatOptions):
@@ -37,7 +38,7 @@ def permute_command(matrices: Sequence[str], options: PermuteCommandOptions) -> 
 
     found = permute(matrices, options)
     emit_result(found, output_format(options.style))
-    draw(found, options.plot)
+    draw(found, options)
 
 
 @click.command("urn")
@@ -69,7 +70,7 @@ def urn_command(transcripts: Sequence[str], options: UrnCommandOptions) -> None:
         _check_no_matrix(transcripts, options)
         found = urn_of_transcripts(find_or_run(transcripts, options), options)
     emit_result(found, output_format(options.style))
-    draw(found, options.plot)
+    draw(found, options)
 
 
 def _check_no_run(words: Sequence[str], options: UrnCommandOptions) -> None:

@@ -185,12 +185,6 @@ class DataFormatOptions(FormatOptions):
     )  # fmt: skip
 
 
-class PlotOptions(OptionSet):
-    """A picture."""
-
-    plot: Path | None = option("--plot", default=None, metavar="FILE.svg|png|pdf", help="Draw it.")
-
-
 test_argument = click.argument("test", shell_complete=complete_test)
 transcripts_argument = click.argument(
     "transcripts", nargs=-1, required=True, metavar="T...", shell_complete=complete_transcript

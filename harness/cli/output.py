@@ -2,19 +2,14 @@
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from harness.api.result import Result
+from harness.api.result import PictureResult, Result
+from harness.options import PlotOptions
 from harness.report.blocks import Table
 from harness.report.formats import Format, render, render_data
-
-
-class Drawable(Protocol):
-    """A result with a picture."""
-
-    def plot(self, path: Path) -> None:
-        """Draw it into a file."""
 
 
 def output_format(style: str | None) -> Format:
@@ -44,11 +39,11 @@ def emit_result(result: Result, style: Format) -> None:
         remark(text)
 
 
-def draw(result: Drawable, path: Path | None) -> None:
-    """Draw a result into a file, if one was named."""
-    if path is not None:
-        result.plot(path)
-        remark(f"picture: {path}")
+def draw(result: PictureResult, options: PlotOptions, **settings: Any) -> None:
+    """Draw a result into a file, if one was named; `settings` replace options of the same name."""
+    if options.plot is not None:
+        result.plot(options.plot, replace(result.pictured.taken_from(options), **settings))
+        remark(f"picture: {options.plot}")
 
 
 def check_plot(path: Path | None) -> None:

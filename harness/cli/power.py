@@ -6,15 +6,21 @@ import click
 
 from harness.api.power_options import PowerOptions
 from harness.cli.arguments import find_transcripts
-from harness.cli.options import FormatOptions, PlotOptions, command_options, complete_transcript
+from harness.cli.options import FormatOptions, command_options, complete_transcript
 from harness.cli.output import check_plot, draw, emit_result, output_format
 from harness.errors import UsageError
-from harness.options import option
+from harness.options import PlotOptions, option
+from harness.options.pictures import WIDTHS, inches
 
 
 class PowerCommandOptions(PowerOptions, PlotOptions, FormatOptions):
     """Options of `hate power`, and how to print."""
 
+    # --width is that of an interval here.
+    picture_width: float | None = option(
+        "--picture-width", default=None, parse=inches, within=WIDTHS, metavar="INCHES|1column|2column",
+        help="How wide the picture is; by default a journal's column, 3.5 inches.",
+    )  # fmt: skip
     pilot: bool = option("--from", default=False, help="The transcripts that follow are a pilot; it may be left out.")
 
 
@@ -41,6 +47,6 @@ def power_command(transcripts: Sequence[str], options: PowerCommandOptions) -> N
     found = power(find_transcripts(transcripts, options) if transcripts else None, options)
     emit_result(found, output_format(options.style))
     if isinstance(found, PowerResult):
-        draw(found, options.plot)
+        draw(found, options, width=options.picture_width)
     elif options.plot is not None:
         raise UsageError("--plot: the rules of 3 and 30 are two numbers, not a curve")

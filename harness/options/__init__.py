@@ -8,6 +8,7 @@ from harness.options.declaration import (
     declared_options,
     option,
 )
+from harness.options.pictures import AxisLimits, CurvePictureOptions, PictureOptions, PlotOptions
 from harness.options.shared import (
     LONE_UNITS,
     REPLICATION_METHODS,
@@ -33,7 +34,9 @@ __all__ = [
     "LONE_UNITS",
     "REPLICATION_METHODS",
     "SECONDS",
+    "AxisLimits",
     "ConfidenceOptions",
+    "CurvePictureOptions",
     "DeclaredOption",
     "DesignOptions",
     "DownloadOptions",
@@ -47,6 +50,8 @@ __all__ = [
     "OptionSpec",
     "ParamOptions",
     "PartialOptions",
+    "PictureOptions",
+    "PlotOptions",
     "Range",
     "ReplicationOptions",
     "SeedOptions",

@@ -1,16 +1,14 @@
 """Free-response curves for people: a table, sentences, the points as data, a picture, and a gnuplot script."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from harness.analysis.froc import WORDS, FrocCurve
 from harness.report.blocks import Block, Cell, Paragraphs, Table
 from harness.report.curve_data import CurveData
 from harness.report.curves import METHODS
-from harness.report.gnuplot import CurvePart, PlotLayout, script
+from harness.report.gnuplot import CurvePart, PlotLayout, ScriptPage, script
 from harness.report.numbers import interval_text, percent
 from harness.report.sampling import target_text
-from harness.report.text import shortened
 from harness.stats.curves.free_response import FALSE_POSITIVES
 
 # The numbers of false positives per image in the table; the JSON has all.
@@ -67,15 +65,17 @@ def froc_data(curve: FrocCurve, confidence: float) -> CurveData:
     return CurveData(curve.name, columns, remarks)
 
 
-def froc_script(curves: Sequence[FrocCurve], confidence: float, path: Path) -> str:
+def froc_script(curves: Sequence[FrocCurve], confidence: float, page: ScriptPage) -> str:
     """A gnuplot script of the curves."""
     floor = floor_of(curves)
     settings = ["set logscale x 2", f"set xrange [{floor:g}:{largest(curves):g}]", "set yrange [0:1]"]
     at = f"($3 < {floor:g} ? {floor:g} : $3)"
     band = f"{at}:4:5" if any(curve.bands for curve in curves) else ""
     layout = PlotLayout("false positives per image", "recall", settings, f"{at}:2", "steps", band, straight=False)
-    parts = [CurvePart(label(curve), 1, curve.points.recall.size - 1) for curve in curves]
-    return script(layout, [froc_data(curve, confidence) for curve in curves], parts, path)
+    parts = [
+        CurvePart(f"{page.name(curve.name)}, {score_text(curve)}", 1, curve.points.recall.size - 1) for curve in curves
+    ]
+    return script(layout, [froc_data(curve, confidence) for curve in curves], parts, page)
 
 
 def floor_of(curves: Sequence[FrocCurve]) -> float:
@@ -90,8 +90,8 @@ def largest(curves: Sequence[FrocCurve]) -> float:
     return min(max(last, 1.0), 64.0)
 
 
-def label(curve: FrocCurve) -> str:
-    """The name and score of a curve, for a legend."""
+def score_text(curve: FrocCurve) -> str:
+    """The score of a curve, for a legend."""
     interval = curve.score.interval
     limits = "" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]"
-    return f"{shortened(curve.name)}, mean recall {curve.score.value:.3f}{limits}"
+    return f"mean recall {curve.score.value:.3f}{limits}"

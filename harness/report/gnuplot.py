@@ -2,16 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from harness.analysis.cmc import MatchCurve
 from harness.analysis.curve import Curve
+from harness.options import PictureOptions
 from harness.report.curve_data import CurveData, curve_data, match_data, plain_data
-from harness.report.plots.canvas import COLOURS, DEVIATE_TICKS, largest_rate, reached, smallest_rate
-from harness.report.text import safe, shortened
+from harness.report.plots.names import PictureNames
+from harness.report.plots.scales import DEVIATE_TICKS, largest_rate, reached, smallest_rate
+from harness.report.plots.style import COLOURS, WIDTH
+from harness.report.text import safe
 
 # Dash types that distinguish lines in black and white.
 DASHES = 5
+# Pixels of a picture as wide as a column.
+SIZE = (520, 480)
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,8 @@ class PlotLayout:
     extra: Sequence[str] = ()
     # Whether straight lines of the data are straight on these axes.
     straight: bool = True
+    # How a number is placed on the axes.
+    scale: str = "{}"
 
 
 @dataclass(frozen=True)
@@ -44,18 +51,44 @@ class CurvePart:
         return f"every ::{self.first}::{self.last}"
 
 
-def script(layout: PlotLayout, data: Sequence[CurveData], parts: Sequence[CurvePart], path: PurePath) -> str:
+class ScriptPage:
+    """Where a script goes, and how its picture looks."""
+
+    def __init__(self, path: PurePath, look: PictureOptions) -> None:
+        self.picture = f"{path.stem}.svg"
+        self._look, self._names = look, PictureNames(look)
+        self.name = self._names.shown
+
+    @property
+    def size(self) -> str:
+        """Pixels; wider pictures are higher too, as those of --plot are."""
+        scale = (self._look.width or WIDTH) / WIDTH
+        return f"{SIZE[0] * scale:.0f},{SIZE[1] * scale**0.5:.0f}"
+
+    def settings(self, layout: "PlotLayout") -> list[str]:
+        """The title and the limits of the axes, if there are any."""
+        found = [f"set title {quoted(self._look.title)} noenhanced"] if self._look.title else []
+        for axis, limits in (("x", self._look.xlim), ("y", self._look.ylim)):
+            if limits is not None:
+                ends = (limits.low, limits.high)
+                low, high = ("*" if end is None else layout.scale.format(f"{end:.9g}") for end in ends)
+                found += [f"set {axis}range [{low}:{high}]", "set size noratio"]
+        self._names.check()
+        return found
+
+
+def script(layout: PlotLayout, data: Sequence[CurveData], parts: Sequence[CurvePart], page: ScriptPage) -> str:
     """The whole script; names are single-quoted, so gnuplot reads no escapes or commands in them."""
-    picture = f"{path.stem}.svg"
     lines = [
-        f"# Draws {safe(picture)}. For another format change the next two lines, e.g. to pngcairo or pdfcairo.",
-        "set terminal svg size 520,480 font 'Helvetica,12' noenhanced background 'white'",
-        f"set output {quoted(picture)}",
+        f"# Draws {safe(page.picture)}. For another format change the next two lines, e.g. to pngcairo or pdfcairo.",
+        f"set terminal svg size {page.size} font 'Helvetica,12' noenhanced background 'white'",
+        f"set output {quoted(page.picture)}",
         "set key bottom right noenhanced",
-        f"set xlabel {quoted(layout.x)}",
-        f"set ylabel {quoted(layout.y)}",
+        f"set xlabel {quoted(page.name(layout.x, 40))}",
+        f"set ylabel {quoted(page.name(layout.y, 40))}",
         "set grid linecolor '#dddddd'",
         *layout.settings,
+        *page.settings(layout),
     ]
     for number, one in enumerate(data):
         lines += [f"$curve{number} << EOD", plain_data([one]).rstrip("\n"), "EOD"]
@@ -118,7 +151,8 @@ def det_layout(axes: str, floor: float, largest: float, *, bands: tuple[int, int
     per_cent = ", %" if normal else ""
     band = f"(at($3)):(at(1-${bands[0]})):(at(1-${bands[1]}))" if bands else ""
     labels = (f"false-positive rate{per_cent}", f"false-negative rate{per_cent}")
-    return PlotLayout(*labels, settings, "(at($3)):(at($4))", band=band, extra=[_DIAGONAL], straight=False)
+    scale = "invnorm({})" if normal else "{}"
+    return PlotLayout(*labels, settings, "(at($3)):(at($4))", band=band, extra=[_DIAGONAL], straight=False, scale=scale)
 
 
 def pr_layout() -> PlotLayout:
@@ -140,7 +174,7 @@ def _band_columns(curves: Sequence[Curve]) -> tuple[int, int] | None:
     return (8, 9) if all(curve.points.fixed for curve in curves) else (6, 7)
 
 
-def curve_script(kind: str, curves: Sequence[Curve], axes: str, path: Path) -> str:
+def curve_script(kind: str, curves: Sequence[Curve], axes: str, page: ScriptPage) -> str:
     """A gnuplot script of curves over a threshold."""
     bands, floor = _band_columns(curves), smallest_rate(curves)
     layout: PlotLayout = {
@@ -148,8 +182,8 @@ def curve_script(kind: str, curves: Sequence[Curve], axes: str, path: Path) -> s
         "det": lambda: det_layout(axes, floor, largest_rate(curves), bands=bands),
         "pr": pr_layout,
     }[kind]()
-    parts = [CurvePart(f"{shortened(curve.name)}, {_title(kind, curve)}", *_ends(curve)) for curve in curves]
-    return script(layout, [curve_data(curve) for curve in curves], parts, path)
+    parts = [CurvePart(f"{page.name(curve.name)}, {_title(kind, curve)}", *_ends(curve)) for curve in curves]
+    return script(layout, [curve_data(curve) for curve in curves], parts, page)
 
 
 def _ends(curve: Curve) -> tuple[int, int]:
@@ -166,10 +200,10 @@ def _title(kind: str, curve: Curve) -> str:
     return f"{name} {estimate.value:.3f}{limits}"
 
 
-def match_script(curves: Sequence[MatchCurve], path: Path) -> str:
+def match_script(curves: Sequence[MatchCurve], page: ScriptPage) -> str:
     """A gnuplot script of cumulative match curves."""
     parts = [
-        CurvePart(f"{shortened(curve.name)}, rank 1: {curve.rank_one[0]:.3f}", 0, curve.curve.ranks.size - 1)
+        CurvePart(f"{page.name(curve.name)}, rank 1: {curve.rank_one[0]:.3f}", 0, curve.curve.ranks.size - 1)
         for curve in curves
     ]
-    return script(cmc_layout(bands=any(c.bands for c in curves)), [match_data(c) for c in curves], parts, path)
+    return script(cmc_layout(bands=any(c.bands for c in curves)), [match_data(c) for c in curves], parts, page)

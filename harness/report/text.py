@@ -89,9 +89,9 @@ def shortened(name: str, longest: int = 28) -> str:
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
-def wrapped(text: str, size: int, *, indent: str = "") -> str:
+def wrapped(text: str, size: int, *, indent: str = "", cut: bool = False) -> str:
     """Harmless text in lines of at most `size` columns, broken between words; a longer word has a line of its own."""
-    return "\n".join(indent + line for line in wrapped_lines(text, size - len(indent)))
+    return "\n".join(indent + line for line in wrapped_lines(text, size - len(indent), cut=cut))
 
 
 def wrapped_lines(text: str, size: int, *, cut: bool = False) -> list[str]:

@@ -150,10 +150,10 @@ def test_a_sweep_over_two_parameters(shop: Workshop) -> None:
     ]  # fmt: skip
     pages = []
     for name in ("one.svg", "two.svg"):
-        plot_sweep(rows, "a", "b", shop.folder / name)
+        plot_sweep(rows, "a", "b").save(shop.folder / name)
         pages.append((shop.folder / name).read_bytes())
     assert pages[0] == pages[1]
-    plot_sweep(rows, "a", "c", shop.folder / "texts.png")
+    plot_sweep(rows, "a", "c").save(shop.folder / "texts.png")
     assert (shop.folder / "texts.png").stat().st_size > 1000
 
 

@@ -1,55 +1,34 @@
-"""The canvas of all pictures: column width, colours that the colour-blind can distinguish, reproducible files."""
+"""The canvas of all pictures: drawn without a window, then written, the same bytes every time, or taken as SVG.
+
+with Picture(look, height=3.3) as page:
+    page.sheet.plot(x, y, label=page.name("wisard"))
+    page.legend()
+page.save(Path("roc.pdf"))          # or page.svg(prefix="roc-") for a page
+"""
 
 import io
+import re
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 from harness.errors import MissingExtra, OutputError, UsageError
+from harness.options import AxisLimits, PictureOptions
+from harness.report.plots.legends import LegendRequest, place_legends
+from harness.report.plots.names import PictureNames
+from harness.report.plots.style import FURTHER_FONTS, STYLE, WIDTH
+from harness.report.text import html, safe, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from harness.analysis.curve import Curve
 
 SUFFIXES = (".svg", ".png", ".pdf")
-# A journal's column, in inches.
-WIDTH = 3.5
-# Okabe and Ito (2008) without the light yellow: everyone can distinguish them, on white paper.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-# These distinguish lines in black and white.
-DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (8, 2, 1, 2, 1, 2)))
-GREY = "#999999"
-# Rates that are marked on normal-deviate axes.
-DEVIATE_TICKS = (0.0001, 0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999)
-STYLE = {
-    "font.size": 8.0,
-    "axes.labelsize": 8.0,
-    "xtick.labelsize": 7.0,
-    "ytick.labelsize": 7.0,
-    "legend.fontsize": 6.5,
-    "legend.frameon": True,
-    "legend.framealpha": 0.9,
-    "legend.edgecolor": "none",
-    "legend.handlelength": 2.6,
-    "axes.linewidth": 0.6,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.minor.width": 0.4,
-    "ytick.minor.width": 0.4,
-    "lines.linewidth": 1.2,
-    "grid.linewidth": 0.4,
-    "grid.color": "#e4e4e4",
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    # A name with dollar signs is not a formula.
-    "text.parse_math": False,
-    "svg.hashsalt": "hate",
-    "pdf.fonttype": 42,
-}
+DPI = 300
+# Letters of a title in an inch.
+TITLE_LETTERS = 14
 
 
 def check_picture(path: Path) -> None:
@@ -70,66 +49,122 @@ def library() -> Any:
     return matplotlib
 
 
+class Picture:
+    """A picture while it is drawn, inside `with`, and afterwards, to be saved.
+
+    scales  the axes that have numbers: "xy" unless they have classes or groups, which have no limits to set
+    place   where a number is drawn on each axis, if not at itself
+    """
+
+    def __init__(
+        self, look: PictureOptions | None = None, *, height: float, width: float = WIDTH, panels: int = 1, **share: Any
+    ) -> None:
+        self.look = look or PictureOptions()
+        self.width = self.look.width or width
+        # A wider picture is higher too, but not as much: two columns would be a whole page.
+        self.height = height * (self.width / width) ** 0.5
+        self.scales = "xy"
+        self.place: dict[str, Callable[[float], float]] = {}
+        self._names = PictureNames(self.look)
+        self._legends: list[LegendRequest] = []
+        self._panels, self._share = panels, share
+        self._style = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._style.enter_context(_style())
+        # Not pyplot: no window and no global state, whatever backend the user has set.
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        self.figure: Figure = Figure(figsize=(self.width, self.height), layout="constrained")
+        FigureCanvasAgg(self.figure)
+        sheets = self.figure.subplots(self._panels, 1, squeeze=False, **self._share)
+        self.sheets: list[Axes] = list(sheets[:, 0])
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._style:
+            if kind is None:
+                self._finish()
+
+    @property
+    def sheet(self) -> "Axes":
+        """The only panel, or the first."""
+        return self.sheets[0]
+
+    def name(self, text: str, longest: int = 28) -> str:
+        """A name as the picture writes it: what --label says, else short enough for a legend."""
+        return self._names.shown(text, longest)
+
+    def legend(self, sheet: "Axes | None" = None, *, inside: bool = True, title: str | None = None) -> None:
+        """A legend for a panel, where it covers no curve: inside if there is room, else beside or above."""
+        self._legends.append(LegendRequest(sheet or self.sheet, inside, title))
+
+    def save(self, path: Path) -> None:
+        """Write it; the name's end says in which format."""
+        content = self._written(path.suffix.lower()[1:])
+        try:
+            path.write_bytes(content)
+        except OSError as error:
+            raise OutputError(f"{path}: {error.strerror}; the picture was not written") from None
+
+    def svg(self, *, prefix: str = "", alt: str = "") -> str:
+        """An <svg> element for a page. `prefix` keeps its ids apart from those of others, `alt` says what it shows."""
+        text = self._written("svg").decode("utf-8")
+        text = re.sub(r"<!--.*?-->\n?|\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+        used = set(re.findall(r"(?:href=\"|url\()#([^\")]+)", text))
+        text = re.sub(r' id="([^"]*)"', lambda found: f' id="{prefix}{found[1]}"' if found[1] in used else "", text)
+        text = re.sub(r"(href=\"|url\()#", rf"\g<1>#{prefix}", text)
+        return text.replace("<svg", f'<svg role="img" aria-label="{html(alt)}"' if alt else "<svg", 1)
+
+    def _written(self, kind: str) -> bytes:
+        dates: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[kind]
+        page = io.BytesIO()
+        with _style(), _any_letters():
+            self.figure.savefig(page, format=kind, dpi=DPI, metadata=dates)
+        return page.getvalue()
+
+    def _finish(self) -> None:
+        if self.look.title:
+            self.figure.suptitle(wrapped(safe(self.look.title), max(20, int(TITLE_LETTERS * self.width))))
+        self._limit("x", self.look.xlim)
+        self._limit("y", self.look.ylim)
+        self._names.check()
+        with _any_letters():
+            place_legends(self.figure, self._legends)
+
+    def _limit(self, axis: str, limits: AxisLimits | None) -> None:
+        if limits is None:
+            return
+        if axis not in self.scales:
+            raise UsageError(f"--{axis}lim: the {axis} axis of this picture has no scale; leave it out")
+        put = self.place.get(axis, float)
+        try:
+            low, high = (None if end is None else put(end) for end in (limits.low, limits.high))
+        except ValueError:
+            raise UsageError(f"--{axis}lim: this axis has rates above 0 and below 1") from None
+        for sheet in self.sheets:
+            sheet.set(**{f"{axis}lim": (low, high)})
+            if sheet.get_aspect() != "auto":
+                sheet.set_aspect("auto")
+
+
 @contextmanager
-def picture(path: Path, *, width: float = WIDTH, height: float = 3.3) -> "Iterator[tuple[Figure, Axes]]":
-    """Axes to draw on; the file is written at the end."""
+def _style() -> Iterator[None]:
     matplotlib = library()
-    from matplotlib.figure import Figure
+    from matplotlib import font_manager
 
-    # Not pyplot: no window and no global state, whatever backend the user has set.
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        axes = figure.add_subplot()
-        yield figure, axes
-        _save(figure, path)
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    fonts = ["DejaVu Sans", *(name for name in FURTHER_FONTS if name in installed)]
+    with matplotlib.rc_context({**STYLE, "font.family": fonts}):
+        yield
 
 
-def _save(figure: "Figure", path: Path) -> None:
-    kind = path.suffix.lower()[1:]
-    dates: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[kind]
-    page = io.BytesIO()
+@contextmanager
+def _any_letters() -> Iterator[None]:
+    """Letters that no font has are drawn as boxes."""
     with warnings.catch_warnings():
-        # Characters that the font lacks are drawn as boxes.
         warnings.simplefilter("ignore", UserWarning)
-        figure.savefig(page, format=kind, dpi=300, metadata=dates)
-    try:
-        path.write_bytes(page.getvalue())
-    except OSError as error:
-        raise OutputError(f"{path}: {error.strerror}; the picture was not written") from None
-
-
-def line(number: int) -> dict[str, Any]:
-    """The style of a curve's line."""
-    return {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
-
-
-def logarithmic(sheet: "Axes", which: str, *, dense: bool = False) -> None:
-    """Logarithmic axes, labelled 0.01 rather than with powers, which need formulas; `dense` has 1, 2, 5, 10."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    for name in which:
-        axis = sheet.xaxis if name == "x" else sheet.yaxis
-        (sheet.set_xscale if name == "x" else sheet.set_yscale)("log")
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_formatter(NullFormatter())
-        if dense:
-            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-
-
-def smallest_rate(curves: "Sequence[Curve]") -> float:
-    """Half of the smallest rate above 0: where an axis without 0 starts."""
-    smallest = min(1 / (2 * max(curve.positives, curve.negatives)) for curve in curves)
-    return max(smallest, 1e-6)
-
-
-def largest_rate(curves: "Sequence[Curve]") -> float:
-    """Where normal-deviate axes end: past the equal error rates, with room for a legend."""
-    return min(0.999, max(0.6, *(2 * curve.eer.value for curve in curves)))
-
-
-def reached(curve: "Curve") -> tuple[int, int]:
-    """The first point that a threshold reaches, and the first after those; a sweep reaches all."""
-    size = int(curve.points.tpr.size)
-    if curve.param is not None:
-        return 0, size
-    return int(curve.counts.opened), size - int(curve.counts.closed)
+        yield

@@ -2,27 +2,23 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.analysis.breakdown import Breakdown
 from harness.measures import Measure
+from harness.options import PictureOptions
 from harness.report.numbers import percent
-from harness.report.plots.canvas import COLOURS, DASHES, GREY, WIDTH, picture
-from harness.report.text import safe, shortened
+from harness.report.plots.canvas import Picture
+from harness.report.plots.style import COLOURS, DASHES, INK, MARKERS, WIDTH, guide
 from harness.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# Markers distinguish runs without colour.
-MARKERS = ("o", "s", "^", "D", "v", "P", "h")
-BLACK = COLOURS.index("#000000")
+BLACK = COLOURS.index(INK)
 # Differences of more pairs would overlap.
 MOST_PAIRS = 6
-# Letters in a row of the legend.
-ROW = 56
 # Inches that a group needs, and the margins.
 GROUP, MARGINS = 0.26, 0.8
 # Values that are marked on a scale, if they are no closer than that.
@@ -37,42 +33,42 @@ def plot_groups(
     pairs: Sequence[tuple[int, int]],
     measure: Measure,
     confidence: float,
-    path: Path,
-) -> None:
+    look: PictureOptions | None = None,
+) -> Picture:
     """The values of all runs above; the differences below, if there are a few."""
     few = 0 < len(pairs) <= MOST_PAIRS
     width = max(WIDTH, MARGINS + GROUP * len(by.groups))
-    with picture(path, width=width, height=4.4 if few else 2.8) as (figure, whole):
-        whole.remove()
-        sheets = figure.subplots(2 if few else 1, 1, sharex=True, squeeze=False)[:, 0]
-        _values(by, names, measure, sheets[0])
+    with Picture(look, width=width, height=4.1 if few else 2.6, panels=1 + few, sharex=True) as page:
+        _values(page, by, names, measure)
         if few:
-            _gaps(by, names, pairs, confidence, sheets[1])
-        _groups(by, sheets[-1], width)
+            _gaps(page, by, names, pairs, confidence)
+        _groups(page, by)
+    return page
 
 
-def _groups(by: Breakdown, sheet: "Axes", width: float) -> None:
+def _groups(page: Picture, by: Breakdown) -> None:
+    sheet = page.sheets[-1]
+    sheet.set_xlabel(page.name(by.column, 40))
     if by.positions is not None:
-        _scale(by, by.positions, sheet)
+        _scale(page, by, by.positions, sheet)
         return
-    labels = [shortened(group.label) for group in by.groups]
+    page.scales = "y"
+    labels = [page.name(group.label) for group in by.groups]
     # Seven letters of a label fit into a third of an inch.
-    slanted = max(map(len, labels)) * len(labels) > 14 * (width - MARGINS)
+    slanted = max(map(len, labels)) * len(labels) > 14 * (page.width - MARGINS)
     sheet.set_xticks(range(len(labels)), labels, rotation=40 if slanted else 0, ha="right" if slanted else "center",
                      rotation_mode="anchor")  # fmt: skip
-    sheet.set_xlabel(safe(by.column))
     sheet.set_xlim(-0.6, len(labels) - 0.4)
 
 
-def _scale(by: Breakdown, positions: Sequence[float], sheet: "Axes") -> None:
+def _scale(page: Picture, by: Breakdown, positions: Sequence[float], sheet: "Axes") -> None:
     """A number has a scale; its values are marked if there is room for them."""
     from matplotlib.ticker import NullLocator
 
     span = max(positions) - min(positions)
     if min(b - a for a, b in pairwise(sorted(positions))) >= span / MOST_TICKS:
-        sheet.set_xticks(positions, [shortened(group.label) for group in by.groups])
+        sheet.set_xticks(positions, [page.name(group.label) for group in by.groups])
         sheet.xaxis.set_minor_locator(NullLocator())
-    sheet.set_xlabel(safe(by.column))
     sheet.set_xlim(min(positions) - 0.04 * span, max(positions) + 0.04 * span)
 
 
@@ -84,26 +80,28 @@ def _places(by: Breakdown) -> tuple[list[float], float]:
     return by.positions, (max(by.positions) - min(by.positions)) / NARROW
 
 
-def _values(by: Breakdown, names: Sequence[str], measure: Measure, sheet: "Axes") -> None:
+def _values(page: Picture, by: Breakdown, names: Sequence[str], measure: Measure) -> None:
+    sheet = page.sheet
     for number, name in enumerate(names):
         column = [group.runs[number] for group in by.groups]
-        _series(sheet, _shifted(by, number, len(names)), column, number, shortened(name), joined=_is_scale(by))
-    sheet.set_ylabel(safe(measure.words))
-    _legend(sheet)
+        _series(sheet, _shifted(by, number, len(names)), column, number, page.name(name), joined=_is_scale(by))
+    sheet.set_ylabel(page.name(measure.words, 40))
+    _legend(page, sheet)
 
 
 def _gaps(
-    by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], confidence: float, sheet: "Axes"
+    page: Picture, by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], confidence: float
 ) -> None:
-    sheet.axhline(0, color=GREY, linewidth=0.8)
+    sheet = page.sheets[1]
+    sheet.axhline(0, **guide(linewidth=0.8))
     for number, (a, b) in enumerate(pairs):
         column = [group.pairs[number] for group in by.groups]
         # A pair does not share the style of either run.
         look = BLACK if len(pairs) == 1 else len(names) + number
-        label = f"{shortened(names[a])} − {shortened(names[b])}"
+        label = f"{page.name(names[a])} − {page.name(names[b])}"
         _series(sheet, _shifted(by, number, len(pairs)), column, look, label, joined=_is_scale(by))
-    sheet.set_ylabel(f"difference, {percent(confidence)} interval")
-    _legend(sheet)
+    sheet.set_ylabel(f"{page.name('difference')}, {percent(confidence)} interval")
+    _legend(page, sheet)
 
 
 def _is_scale(by: Breakdown) -> bool:
@@ -138,10 +136,6 @@ def _series(
     )  # fmt: skip
 
 
-def _legend(sheet: "Axes") -> None:
-    """Above the axes, where it hides nothing; in as many columns as fit."""
-    labels = sheet.get_legend_handles_labels()[1]
-    longest = max((len(label) for label in labels), default=1)
-    sheet.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=max(1, min(4, ROW // (longest + 4))),
-                 handlelength=1.2, handletextpad=0.3, columnspacing=1.0, borderaxespad=0.2)  # fmt: skip
+def _legend(page: Picture, sheet: "Axes") -> None:
+    page.legend(sheet, inside=False)
     sheet.grid(visible=False, axis="x")

@@ -1,106 +1,152 @@
 """Pictures of matrices: a confusion matrix, the difference of two, and a sweep over two parameters."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import UsageError
-from harness.report.plots.canvas import WIDTH, picture
+from harness.options import PictureOptions
+from harness.report.plots.canvas import Picture
+from harness.report.plots.style import BACKGROUND, COLOURS, INK, SMALL, WIDTH
 from harness.report.text import safe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
 
 
 # With more classes, a cell has no room for a number.
 MOST_CLASSES = 15
 LONGEST_LABEL = 12
+# Inches that a class needs for a count and a share, and the margins.
+CELL, MARGINS = 0.3, 1.1
 REFUSED = "refused"
 
 
-def plot_confusion(labels: Sequence[str], matrix: Sequence[Sequence[int]], path: Path, *, title: str = "") -> None:
-    """Shades are shares of a row, so that rare classes are visible too; numbers are counts."""
+def plot_confusion(
+    labels: Sequence[str], matrix: Sequence[Sequence[int]], look: PictureOptions | None = None, *, name: str = ""
+) -> Picture:
+    """Shades are shares of a row, so that rare classes are visible too; a cell has its count and its share."""
     sums = [sum(row) or 1 for row in matrix]
     shares = [[count / total for count in row] for row, total in zip(matrix, sums, strict=True)]
-    _plot_matrix(labels, matrix, shares, path, title, signed=False)
+    texts = [[_with_share(count, share) for count, share in zip(*row, strict=True)]
+             for row in zip(matrix, shares, strict=True)]  # fmt: skip
+    return _plot_matrix(labels, texts, shares, look, HeatScale("Blues", 0.0, 1.0, "share of the row, %"), name)
 
 
-def plot_difference(labels: Sequence[str], matrix: Sequence[Sequence[int]], path: Path, *, title: str = "") -> None:
+def _with_share(count: int, share: float) -> str:
+    if not count:
+        return ""
+    percentage = f"{100 * share:.0f}" if share >= 0.01 else "<1"
+    return f"{count}\n{percentage}%"
+
+
+def plot_difference(
+    labels: Sequence[str], matrix: Sequence[Sequence[int]], look: PictureOptions | None = None, *, name: str = ""
+) -> Picture:
     """Blue for more of an answer, red for fewer, which the colour-blind can distinguish; the numbers are signed."""
     largest = max((abs(count) for row in matrix for count in row), default=0) or 1
-    _plot_matrix(labels, matrix, [[count / largest for count in row] for row in matrix], path, title, signed=True)
+    texts = [[f"{count:+d}" if count else "" for count in row] for row in matrix]
+    shades = [[float(count) for count in row] for row in matrix]
+    return _plot_matrix(labels, texts, shades, look, HeatScale("RdBu", -largest, largest, "difference of counts"), name)
+
+
+@dataclass(frozen=True)
+class HeatScale:
+    """Colours from the lowest number to the highest, and what they show."""
+
+    colours: str
+    low: float
+    high: float
+    words: str
+
+    def is_dark(self, value: float) -> bool:
+        """Whether letters on this number must be light."""
+        return abs(value) > 0.6 * self.high
 
 
 def _plot_matrix(
     labels: Sequence[str],
-    matrix: Sequence[Sequence[int]],
+    texts: Sequence[Sequence[str]],
     shades: Sequence[Sequence[float]],
-    path: Path,
-    title: str,
-    *,
-    signed: bool,
-) -> None:
-    width = WIDTH if len(labels) <= MOST_CLASSES else 2 * WIDTH
-    with picture(path, width=width, height=width * 0.92) as (_, sheet):
-        limits = {"vmin": -1.0, "vmax": 1.0, "cmap": "RdBu"} if signed else {"vmin": 0.0, "vmax": 1.0, "cmap": "Blues"}
-        sheet.imshow(shades, aspect="equal", interpolation="nearest", **limits)  # type: ignore[arg-type]
+    look: PictureOptions | None,
+    scale: HeatScale,
+    name: str,
+) -> Picture:
+    many = len(labels) > MOST_CLASSES
+    width = 2 * WIDTH if many else max(WIDTH, MARGINS + CELL * (len(labels) + 1))
+    with Picture(look, width=width, height=(width - 0.35) if not name else width - 0.2) as page:
+        page.scales = ""
+        sheet = page.sheet
+        image = sheet.imshow(
+            shades, aspect="equal", interpolation="nearest", vmin=scale.low, vmax=scale.high, cmap=scale.colours
+        )
         sheet.grid(visible=False)
-        _label_classes(sheet, labels)
-        if len(labels) <= MOST_CLASSES:
-            _write_counts(sheet, matrix, shades, signed=signed)
+        _label_classes(page, labels)
+        if not many:
+            _write_texts(sheet, texts, [[scale.is_dark(one) for one in row] for row in shades])
         # Refusals are not a class: a line separates them from the answers.
-        sheet.axvline(len(labels) - 0.5, color="black", linewidth=0.6)
-        if title:
-            sheet.set_title(safe(title), fontsize=8)
+        sheet.axvline(len(labels) - 0.5, color=INK, linewidth=0.6)
+        if name:
+            sheet.set_title(page.name(name, 60))
+        _bar(page, image, scale.words, percent="%" in scale.words)
+    return page
 
 
-def _label_classes(sheet: "Axes", labels: Sequence[str]) -> None:
-    step = max(1, len(labels) // 60)
-    shown = [safe(label)[:LONGEST_LABEL] for label in labels]
+def _bar(page: Picture, image: "AxesImage", words: str, *, percent: bool = False) -> None:
+    bar = page.figure.colorbar(image, ax=page.sheet, label=page.name(words, 40), fraction=0.045, pad=0.02)
+    bar.outline.set_linewidth(0.6)
+    if percent:
+        bar.ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
+
+
+def _label_classes(page: Picture, labels: Sequence[str]) -> None:
+    sheet, step = page.sheet, max(1, len(labels) // 60)
+    shown = [page.name(label, LONGEST_LABEL) for label in labels]
     places = list(range(0, len(labels), step))
-    turned = 0 if max(map(len, shown)) <= 3 and len(labels) <= MOST_CLASSES else 90
-    sheet.set_xticks([*places, len(labels)], [*(shown[i] for i in places), REFUSED], rotation=turned)
+    turned = 0 if max(map(len, shown), default=0) <= 3 and len(labels) <= MOST_CLASSES else 90
+    refused = page.name(REFUSED)
+    sheet.set_xticks([*places, len(labels)], [*(shown[i] for i in places), refused], rotation=turned)
     sheet.set_yticks(places, [shown[i] for i in places])
     if not turned:
         sheet.get_xticklabels()[-1].set_rotation(90)
-    sheet.set(xlabel="answer", ylabel="truth")
+    sheet.set(xlabel=page.name("answer"), ylabel=page.name("truth"))
     sheet.tick_params(length=0)
 
 
-def _write_counts(
-    sheet: "Axes", matrix: Sequence[Sequence[int]], shades: Sequence[Sequence[float]], *, signed: bool
-) -> None:
-    size = 7.0 if len(matrix) <= 10 else 5.5
-    for i, row in enumerate(matrix):
-        for j, count in enumerate(row):
-            if count:
-                colour = "white" if abs(shades[i][j]) > 0.6 else "black"
-                text = f"{count:+d}" if signed else f"{count}"
-                sheet.text(j, i, text, ha="center", va="center", color=colour, fontsize=size)
+def _write_texts(sheet: "Axes", texts: Sequence[Sequence[str]], dark: Sequence[Sequence[bool]]) -> None:
+    for i, row in enumerate(texts):
+        for j, text in enumerate(row):
+            if text:
+                letters = BACKGROUND if dark[i][j] else INK
+                sheet.text(j, i, text, ha="center", va="center", color=letters, fontsize=SMALL, linespacing=0.95)
 
 
 MOST_NUMBERS = 8
 MOST_TICKS = 12
 
 
-def plot_sweep(rows: Sequence[Mapping[str, Any]], x: str, y: str, path: Path, *, value: str = "rate") -> None:
+def plot_sweep(
+    rows: Sequence[Mapping[str, Any]], x: str, y: str, look: PictureOptions | None = None, *, value: str = "rate"
+) -> Picture:
     """Draw the rows of a sweep's JSON over two of its parameters; the best cell has a frame."""
     cells = _cells(rows, x, y, value)
     across, down = _ordered(key[0] for key in cells), _ordered(key[1] for key in cells)
     grid = [[cells.get((a, b), float("nan")) for a in across] for b in down]
     height = min(1.6 * WIDTH, max(0.45 * WIDTH, WIDTH * len(down) / max(len(across), 1) * 0.8))
-    with picture(path, height=height) as (figure, sheet):
+    with Picture(look, height=height) as page:
+        page.scales = ""
+        sheet = page.sheet
         image = sheet.imshow(grid, aspect="auto", origin="lower", cmap="cividis", interpolation="nearest")
         sheet.grid(visible=False)
         sheet.set_xticks(*_ticks(across))
         sheet.set_yticks(*_ticks(down))
-        sheet.set(xlabel=safe(x), ylabel=safe(y))
+        sheet.set(xlabel=page.name(x), ylabel=page.name(y))
         if len(across) <= MOST_NUMBERS and len(down) <= 2 * MOST_NUMBERS:
             _write_values(sheet, grid)
-        column, row = _best(grid)
-        _frame(sheet, column, row)
-        bar = figure.colorbar(image, ax=sheet, label=safe(value), fraction=0.05, pad=0.02)
-        bar.outline.set_linewidth(0.6)
+        _frame(sheet, *_best(grid))
+        _bar(page, image, value)
+    return page
 
 
 def _cells(rows: Sequence[Mapping[str, Any]], x: str, y: str, value: str) -> dict[tuple[Any, Any], float]:
@@ -135,18 +181,15 @@ def _best(grid: Sequence[Sequence[float]]) -> tuple[int, int]:
     return -column, -row
 
 
-def _write_values(sheet: Any, grid: Sequence[Sequence[float]]) -> None:
+def _write_values(sheet: "Axes", grid: Sequence[Sequence[float]]) -> None:
     known = [value for row in grid for value in row if value == value]
     low, span = min(known), (max(known) - min(known)) or 1.0
-    for j, row in enumerate(grid):
-        for i, value in enumerate(row):
-            if value == value:
-                colour = "white" if (value - low) / span < 0.5 else "black"
-                sheet.text(i, j, f"{value:.3g}", ha="center", va="center", fontsize=6, color=colour)
+    texts = [[f"{value:.3g}" if value == value else "" for value in row] for row in grid]
+    _write_texts(sheet, texts, [[(value - low) / span < 0.5 for value in row] for row in grid])
 
 
-def _frame(sheet: Any, column: int, row: int) -> None:
+def _frame(sheet: "Axes", column: int, row: int) -> None:
     from matplotlib.patches import Rectangle
 
     corner = (column - 0.5, row - 0.5)
-    sheet.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor="#D55E00", linewidth=1.4, clip_on=False))
+    sheet.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=COLOURS[1], linewidth=1.4, clip_on=False))

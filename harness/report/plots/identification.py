@@ -1,107 +1,147 @@
-"""Pictures of identification experiments: standard errors by method, and permuted experiments."""
+"""Pictures of identification: cumulative match curves, standard errors by method, and permuted experiments."""
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.analysis.cmc import MatchCurve
 from harness.analysis.permute import PermutedRates
 from harness.analysis.replication_methods import MethodComparison
+from harness.options import PictureOptions
 from harness.report.numbers import percent
-from harness.report.plots.canvas import GREY, line, logarithmic, picture
-from harness.report.text import shortened
+from harness.report.plots.canvas import Picture
+from harness.report.plots.scales import logarithmic
+from harness.report.plots.style import BAND, colour, guide, line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+def plot_cmc(curves: Sequence[MatchCurve], look: PictureOptions | None = None) -> Picture:
+    """Identification rate over the rank."""
+    with Picture(look, height=2.7) as page:
+        sheet, lowest = page.sheet, 1.0
+        for number, curve in enumerate(curves):
+            bands, ranks = curve.curve.bands, curve.curve.ranks.tolist()
+            rate, low, high = curve.rank_one
+            text = f"{page.name(curve.name)}, rank 1: {rate:.3f}" + (f" [{low:.3f}, {high:.3f}]" if curve.bands else "")
+            if curve.bands:
+                sides = bands.low.tolist(), bands.high.tolist()
+                sheet.fill_between(ranks, *sides, step="post", color=colour(number), alpha=BAND, linewidth=0)
+            # A rate holds from its rank up to the next.
+            sheet.plot(ranks, bands.rate.tolist(), drawstyle="steps-post", label=text, **line(number))
+            lowest = min(lowest, low if curve.bands else rate)
+        logarithmic(sheet, "x", dense=True)
+        sheet.set(xlim=(1, max(2, *(int(c.curve.ranks[-1]) for c in curves))), xlabel=page.name("rank"))
+        sheet.set(ylim=(max(0.0, lowest - 0.05), 1.005), ylabel=page.name("identification rate"))
+        page.legend()
+    return page
+
+
 PANEL = 2.3
 
 
-def plot_methods(comparisons: Sequence[MethodComparison], path: Path) -> None:
+def plot_methods(comparisons: Sequence[MethodComparison], look: PictureOptions | None = None) -> Picture:
     """A panel of methods for each curve, and one with fewer units if strata have three or more."""
     panels = sum(1 + bool(one.fewer) for one in comparisons)
-    with picture(path, height=PANEL * panels) as (figure, whole):
-        whole.remove()
-        sheets = iter(figure.subplots(panels, 1, squeeze=False)[:, 0])
+    with Picture(look, height=PANEL * panels, panels=panels) as page:
+        sheets = iter(page.sheets)
         for one in comparisons:
-            _error_lines(next(sheets), one, {name: se.tolist() for name, se in one.se.items()})
+            _error_lines(page, next(sheets), one, {name: se.tolist() for name, se in one.se.items()})
             if one.fewer:
                 named = {f"{one.per_stratum} units": one.se["brr"].tolist()}
                 named |= {f"without unit {n + 1}": se.tolist() for n, se in enumerate(one.fewer)}
-                _error_lines(next(sheets), one, named)
+                _error_lines(page, next(sheets), one, named)
+    return page
 
 
-def _error_lines(sheet: "Axes", comparison: MethodComparison, named: dict[str, list[float]]) -> None:
+def _error_lines(page: Picture, sheet: "Axes", comparison: MethodComparison, named: dict[str, list[float]]) -> None:
     for number, (name, se) in enumerate(named.items()):
-        sheet.plot(comparison.ranks, se, label=name, **line(number))
+        sheet.plot(comparison.ranks, se, label=page.name(name), **line(number))
     logarithmic(sheet, "x", dense=True)
-    sheet.set(xlim=(1, max(2, comparison.ranks[-1])), xlabel="rank", ylabel="standard error")
+    sheet.set(xlim=(1, max(2, comparison.ranks[-1])), xlabel=page.name("rank"), ylabel=page.name("standard error"))
     sheet.set_ylim(bottom=0)
-    sheet.legend(loc="best", title=shortened(comparison.name), title_fontsize=7, alignment="left")
+    page.legend(sheet, title=page.name(comparison.name))
 
 
 # Differences of more pairs would overlap.
 MOST_PAIRS = 6
-# Letters of a label that leave room for a second one on the line.
-HALF = 24
 # About as many bars in a histogram as the paper has; a bar is a whole number of people wide.
 BARS = 25
 
 
-def plot_permutation(result: PermutedRates, path: Path, other: PermutedRates | None = None) -> None:
+def plot_permutation(
+    result: PermutedRates, look: PictureOptions | None = None, other: PermutedRates | None = None
+) -> Picture:
     """The paper's figures 1 to 4 as panels; 3 needs two algorithms, 4 balanced and unbalanced draws."""
-    pairs = [pair for pair in result.pairs if pair.rank == 1][:MOST_PAIRS]
+    pairs = [(pair.a, pair.b) for pair in result.pairs if pair.rank == 1][:MOST_PAIRS]
     panels = 2 + bool(pairs) + (other is not None)
-    with picture(path, height=PANEL * panels) as (figure, whole):
-        whole.remove()
-        sheets = iter(figure.subplots(panels, 1, squeeze=False)[:, 0])
-        _rates(next(sheets), result)
-        _over_rank(next(sheets), result)
+    wide = _bar_width(result, other, pairs)
+    with Picture(look, height=PANEL * panels, panels=panels) as page:
+        sheets = iter(page.sheets)
+        _rates(page, next(sheets), result, wide)
+        _over_rank(page, next(sheets), result)
         if pairs:
-            _differences(next(sheets), result, [(pair.a, pair.b) for pair in pairs])
+            _differences(page, next(sheets), result, pairs, wide)
         if other is not None:
-            _both(next(sheets), result, other)
+            _both(page, next(sheets), (result, other), wide)
+    return page
 
 
-def _rates(sheet: "Axes", result: PermutedRates) -> None:
-    found_at_one = result.permuted.found[:, :, 0]
-    counts = [found_at_one[:, number].tolist() for number in range(len(result.names))]
-    _histograms(sheet, result.permuted.people, counts, [shortened(name) for name in result.names], 0)
-    _labels(sheet, "recognition rate at rank 1")
+def _found(result: PermutedRates) -> list[list[int]]:
+    """How many people each algorithm found at rank 1, in every experiment."""
+    return [result.permuted.found[:, number, 0].tolist() for number in range(len(result.names))]
 
 
-def _over_rank(sheet: "Axes", result: PermutedRates) -> None:
+def _gaps(result: PermutedRates, pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
+    found = result.permuted.found[:, :, 0]
+    return [(found[:, a] - found[:, b]).tolist() for a, b in pairs]
+
+
+def _bar_width(result: PermutedRates, other: PermutedRates | None, pairs: Sequence[tuple[int, int]]) -> int:
+    """How many people a bar covers: as many in all panels, so that their heights can be compared."""
+    counts = [*_found(result), *_gaps(result, pairs), *(_found(other)[:1] if other else [])]
+    return max(max(one) - min(one) for one in counts) // BARS + 1
+
+
+def _rates(page: Picture, sheet: "Axes", result: PermutedRates, wide: int) -> None:
+    labels = [page.name(name) for name in result.names]
+    _histograms(sheet, result.permuted.people, _found(result), labels, 0, wide)
+    _labels(page, sheet, "recognition rate at rank 1")
+
+
+def _over_rank(page: Picture, sheet: "Axes", result: PermutedRates) -> None:
     for number, (name, rates) in enumerate(zip(result.names, result.rates, strict=True)):
-        ranks, look = [one.rank for one in rates], line(number)
+        ranks, own = [one.rank for one in rates], line(number)
         low, high = [one.interval.low for one in rates], [one.interval.high for one in rates]
-        sheet.fill_between(ranks, low, high, color=look["color"], alpha=0.13, linewidth=0)
-        sheet.plot(ranks, [one.mean for one in rates], label=shortened(name), marker=".", markersize=4, **look)
+        sheet.fill_between(ranks, low, high, color=own["color"], alpha=BAND, linewidth=0)
+        sheet.plot(ranks, [one.mean for one in rates], label=page.name(name), marker=".", markersize=4, **own)
     sheet.set_xticks([one.rank for one in result.rates[0]] if result.request.ranks <= 12 else sheet.get_xticks())
-    sheet.set(xlabel="rank", ylabel=f"rate, {percent(result.request.confidence)} interval")
+    sheet.set(xlabel=page.name("rank"), ylabel=f"{page.name('rate')}, {percent(result.request.confidence)} interval")
     sheet.set_xlim(1 - 0.1, result.request.ranks + 0.1)
 
 
-def _differences(sheet: "Axes", result: PermutedRates, pairs: Sequence[tuple[int, int]]) -> None:
-    found_at_one = result.permuted.found[:, :, 0]
-    labels = [f"{shortened(result.names[a], 16)} − {shortened(result.names[b], 16)}" for a, b in pairs]
-    counts = [(found_at_one[:, a] - found_at_one[:, b]).tolist() for a, b in pairs]
+def _differences(
+    page: Picture, sheet: "Axes", result: PermutedRates, pairs: Sequence[tuple[int, int]], wide: int
+) -> None:
+    labels = [f"{page.name(result.names[a], 16)} − {page.name(result.names[b], 16)}" for a, b in pairs]
     # A pair does not share the style of either algorithm.
-    _histograms(sheet, result.permuted.people, counts, labels, len(result.names))
-    sheet.axvline(0, color=GREY, linewidth=0.8, zorder=0)
-    _labels(sheet, "difference of rates at rank 1")
+    _histograms(sheet, result.permuted.people, _gaps(result, pairs), labels, len(result.names), wide)
+    sheet.axvline(0, **guide(linewidth=0.8))
+    _labels(page, sheet, "difference of rates at rank 1")
 
 
-def _both(sheet: "Axes", result: PermutedRates, other: PermutedRates) -> None:
-    name = shortened(result.names[0])
-    counts = [one.permuted.found[:, 0, 0].tolist() for one in (result, other)]
-    _histograms(sheet, result.permuted.people, counts, [f"{name}, balanced", f"{name}, unbalanced"], 0)
-    _labels(sheet, "recognition rate at rank 1")
+def _both(page: Picture, sheet: "Axes", results: Sequence[PermutedRates], wide: int) -> None:
+    name = page.name(results[0].names[0])
+    labels = [f"{name}, balanced", f"{name}, unbalanced"]
+    _histograms(sheet, results[0].permuted.people, [_found(one)[0] for one in results], labels, 0, wide)
+    _labels(page, sheet, "recognition rate at rank 1")
 
 
-def _histograms(sheet: "Axes", people: int, counts: Sequence[Sequence[int]], labels: Sequence[str], look: int) -> None:
+def _histograms(
+    sheet: "Axes", people: int, counts: Sequence[Sequence[int]], labels: Sequence[str], look: int, wide: int
+) -> None:
     """Shares of experiments; a bar is a whole number of people wide, so that every bar covers equally many rates."""
-    wide = max(max(one) - min(one) for one in counts) // BARS + 1
     for number, (one, label) in enumerate(zip(counts, labels, strict=True)):
         bars = Counter(count // wide for count in one)
         places = range(min(bars) - 1, max(bars) + 2)
@@ -109,10 +149,7 @@ def _histograms(sheet: "Axes", people: int, counts: Sequence[Sequence[int]], lab
         sheet.plot(x, [bars[place] / len(one) for place in places], label=label, **line(look + number))
 
 
-def _labels(sheet: "Axes", what: str) -> None:
-    """Axis labels, and the legend above the axes, where it hides nothing."""
-    sheet.set(xlabel=what, ylabel="share of experiments")
+def _labels(page: Picture, sheet: "Axes", what: str) -> None:
+    sheet.set(xlabel=page.name(what, 40), ylabel=page.name("share of experiments"))
     sheet.set_ylim(bottom=0)
-    labels = sheet.get_legend_handles_labels()[1]
-    columns = 2 if max(map(len, labels)) <= HALF else 1
-    sheet.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2)
+    page.legend(sheet, inside=False)

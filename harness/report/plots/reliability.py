@@ -1,31 +1,35 @@
 """Reliability diagrams: how often it happened, over the probability that was said."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from harness.analysis.reliability import ReliabilityBin
+from harness.options import PictureOptions
 from harness.report.numbers import percent
-from harness.report.plots.canvas import COLOURS, GREY, picture
-from harness.report.plots.groups import MARKERS
-from harness.report.text import shortened
+from harness.report.plots.canvas import Picture
+from harness.report.plots.style import GUIDE_DASHES, MARKERS, colour, guide
 
 
 def plot_reliability(
-    runs: Sequence[Sequence[ReliabilityBin]], names: Sequence[str], confidence: float, path: Path
-) -> None:
+    runs: Sequence[Sequence[ReliabilityBin]],
+    names: Sequence[str],
+    confidence: float,
+    look: PictureOptions | None = None,
+) -> Picture:
     """The bins of every run with their intervals, and the diagonal of a calibrated one."""
-    with picture(path) as (_, sheet):
-        sheet.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=(0, (5, 1.5)))
+    with Picture(look, height=3.3) as page:
+        sheet = page.sheet
+        sheet.plot([0, 1], [0, 1], **guide(linewidth=0.8, linestyle=GUIDE_DASHES))
         for number, (bins, name) in enumerate(zip(runs, names, strict=True)):
             below, above = zip(*map(_bars, bins), strict=True)
             sheet.errorbar(
                 [one.probability for one in bins], [one.frequency for one in bins], yerr=[below, above],
-                label=shortened(name), color=COLOURS[number % len(COLOURS)], marker=MARKERS[number % len(MARKERS)],
+                label=page.name(name), color=colour(number), marker=MARKERS[number % len(MARKERS)],
                 markersize=3.2, linewidth=0.9, elinewidth=0.9, capsize=1.6,
             )  # fmt: skip
-        sheet.set(xlabel="probability that was said", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-        sheet.set_ylabel(f"share that came true, {percent(confidence)} interval")
-        sheet.legend(loc="upper left")
+        sheet.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal", xlabel=page.name("probability that was said"))
+        sheet.set_ylabel(f"{page.name('share that came true')}, {percent(confidence)} interval")
+        page.legend()
+    return page
 
 
 def _bars(one: ReliabilityBin) -> tuple[float, float]:

@@ -1,10 +1,12 @@
 """The paper's figures 1 to 4: the sample variance and what each design predicts."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from harness.analysis.urn import UrnExperiment, UrnRow
-from harness.report.plots.canvas import COLOURS, GREY, logarithmic, picture
+from harness.options import PictureOptions
+from harness.report.plots.canvas import Picture
+from harness.report.plots.scales import logarithmic
+from harness.report.plots.style import COLOURS, GREY
 from harness.report.text import safe
 
 # As the paper draws them: cluster dotted, simple random dashed, stratified dots and dashes.
@@ -17,7 +19,7 @@ SAMPLE = COLOURS[1]
 MOST_TICKS = 8
 
 
-def plot_urn(experiment: UrnExperiment, path: Path) -> None:
+def plot_urn(experiment: UrnExperiment, look: PictureOptions | None = None) -> Picture:
     """Over the runs if there are several, else over the thresholds."""
     by_run = experiment.request.runs > 1
     rows = (
@@ -26,19 +28,20 @@ def plot_urn(experiment: UrnExperiment, path: Path) -> None:
         else list(experiment.rows)
     )
     x = [float(row.run) if by_run else _place(row, number) for number, row in enumerate(rows)]
-    with picture(path, height=2.8) as (_, sheet):
+    with Picture(look, height=2.5) as page:
+        sheet = page.sheet
         marker = "o" if len(rows) < 4 else None
         for design, (name, colour, dashes) in LOOKS.items():
             y = _above([row.mixing.predicted[design] for row in rows])
-            sheet.plot(x, y, label=name, color=colour, linestyle=dashes, marker=marker, markersize=3)
+            sheet.plot(x, y, label=page.name(name), color=colour, linestyle=dashes, marker=marker, markersize=3)
         y = _above([row.mixing.sample_variance for row in rows])
-        sheet.plot(x, y, label="sample variance", color=SAMPLE, marker=marker, markersize=4, linewidth=1.5)
+        sheet.plot(x, y, label=page.name("sample variance"), color=SAMPLE, marker=marker, markersize=4, linewidth=1.5)
         logarithmic(sheet, "y", dense=True)
         if by_run or rows[0].threshold is None:
             sheet.set_xticks([] if not by_run else [one for one in x if len(x) <= MOST_TICKS or one % 5 == 0])
-        sheet.set(xlabel=_what(experiment, by_run), ylabel="variance of the rate")
-        sheet.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, title=safe(_title(experiment)), alignment="left",
-                     title_fontsize=7)  # fmt: skip
+        sheet.set(xlabel=page.name(_what(experiment, by_run)), ylabel=page.name("variance of the rate"))
+        page.legend(inside=False, title=safe(_title(experiment)))
+    return page
 
 
 def _place(row: UrnRow, number: int) -> float:

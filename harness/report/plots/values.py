@@ -1,15 +1,15 @@
 """Numbers: the error of each answer over its truth, and the agreement of two runs as Bland and Altman draw it."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis.rate import RunMeasures
 from harness.analysis.value_errors import Agreement, ErrorsOverTruth, errors_over_truth
 from harness.errors import UsageError
+from harness.options import PictureOptions
 from harness.report.numbers import percent
-from harness.report.plots.canvas import COLOURS, GREY, picture
-from harness.report.text import shortened
+from harness.report.plots.canvas import Picture
+from harness.report.plots.style import COLOURS, DASHES, GREY, GUIDE_DASHES, guide
 from harness.stats.arrays import FloatArray
 from harness.stats.estimate import Estimate
 from harness.stats.replication.method import Replication
@@ -26,38 +26,37 @@ LONGEST = 18
 POINT, LINE, BLACK = COLOURS[0], COLOURS[1], COLOURS[6]
 
 
-def plot_errors(runs: Sequence[RunMeasures], replication: Replication, path: Path) -> None:
+def plot_errors(runs: Sequence[RunMeasures], replication: Replication, look: PictureOptions | None = None) -> Picture:
     """The error of every answer over the truth, a panel for each run, with the mean error in bins of the truth."""
     if not runs[0].aligned.has_numbers:
         raise UsageError("plot: there are no groups to draw; rate with by=COLUMN")
     if len(runs) > MOST_RUNS:
         raise UsageError(f"--plot: {len(runs)} transcripts; the errors of up to {MOST_RUNS} are drawn")
-    _draw_errors([errors_over_truth(run.aligned, run.sampling, replication) for run in runs], replication, path)
+    return _draw_errors([errors_over_truth(run.aligned, run.sampling, replication) for run in runs], replication, look)
 
 
-def _draw_errors(runs: Sequence[ErrorsOverTruth], replication: Replication, path: Path) -> None:
-    with picture(path, height=1.0 + 1.9 * len(runs)) as (figure, whole):
-        whole.remove()
-        sheets = figure.subplots(len(runs), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-        for sheet, run in zip(sheets, runs, strict=True):
+def _draw_errors(runs: Sequence[ErrorsOverTruth], replication: Replication, look: PictureOptions | None) -> Picture:
+    with Picture(look, height=0.7 + 1.7 * len(runs), panels=len(runs), sharex=True, sharey=True) as page:
+        for sheet, run in zip(page.sheets, runs, strict=True):
             # All points first: the panels share their axes.
             _points(sheet, run.truth, run.errors)
-        for sheet, run in zip(sheets, runs, strict=True):
+        for sheet, run in zip(page.sheets, runs, strict=True):
             _errors(sheet, run, replication.confidence)
-            who = "" if len(runs) == 1 else f"{shortened(run.name, LONGEST)}\n"
-            sheet.set_ylabel(f"{who}answer − truth")
-        sheets[-1].set_xlabel("truth")
+            who = "" if len(runs) == 1 else f"{page.name(run.name, LONGEST)}\n"
+            sheet.set_ylabel(f"{who}{page.name('answer − truth')}")
+            _legend(page, sheet)
+        page.sheets[-1].set_xlabel(page.name("truth"))
+    return page
 
 
 def _errors(sheet: "Axes", run: ErrorsOverTruth, confidence: float) -> None:
-    sheet.axhline(0, color=GREY, linewidth=0.8)
+    sheet.axhline(0, **guide(linewidth=0.8))
     if run.tolerance and run.truth.size:
         _tolerance(sheet, run)
     if run.bias is not None:
         _level(sheet, run.bias, LINE, "-", f"bias {_text(run.bias)}")
     if run.bins:
         _bins(sheet, run, f"mean error, {percent(confidence)} interval")
-    _legend(sheet)
 
 
 def _tolerance(sheet: "Axes", run: ErrorsOverTruth) -> None:
@@ -69,10 +68,10 @@ def _tolerance(sheet: "Axes", run: ErrorsOverTruth) -> None:
         label = f"tolerance {run.tolerance:g}" if sign > 0 else None
         if run.relative:
             reach = [sign * (run.tolerance or 0.0) * abs(end) for end in ends]
-            sheet.plot(ends, reach, color=GREY, linestyle=(0, (4, 2)), linewidth=0.8, label=label)
+            sheet.plot(ends, reach, color=GREY, linestyle=GUIDE_DASHES, linewidth=0.8, label=label)
         else:
             level = sign * (run.tolerance or 0.0)
-            sheet.axhline(level, color=GREY, linestyle=(0, (4, 2)), linewidth=0.8, label=label)
+            sheet.axhline(level, color=GREY, linestyle=GUIDE_DASHES, linewidth=0.8, label=label)
     if run.relative:
         # Far from 0 it would leave little room for the errors.
         sheet.set_ylim(shown)
@@ -89,18 +88,20 @@ def _bins(sheet: "Axes", run: ErrorsOverTruth, label: str) -> None:
     )  # fmt: skip
 
 
-def plot_agreement(found: Agreement, confidence: float, path: Path) -> None:
+def plot_agreement(found: Agreement, confidence: float, look: PictureOptions | None = None) -> Picture:
     """The difference of two answers over their mean, with the mean difference and the limits of agreement."""
-    a, b = (shortened(name, LONGEST) for name in found.names)
-    with picture(path, height=3.0) as (_, sheet):
+    with Picture(look, height=2.6) as page:
+        sheet, (a, b) = page.sheet, (page.name(name, LONGEST) for name in found.names)
         _points(sheet, found.means, found.differences)
-        sheet.axhline(0, color=GREY, linewidth=0.8)
+        sheet.axhline(0, **guide(linewidth=0.8))
         _level(sheet, found.bias, LINE, "-", f"mean difference {_text(found.bias)}")
         limits = f"limits of agreement {_text(found.low)} and {_text(found.high)}"
-        _level(sheet, found.low, BLACK, (0, (5, 1.5)), limits)
-        _level(sheet, found.high, BLACK, (0, (5, 1.5)), None)
-        sheet.set(xlabel="mean of both answers", ylabel=f"{a}\n− {b}" if len(a + b) > LONGEST else f"{a} − {b}")
-        _legend(sheet, columns=1, title=f"shaded: {percent(confidence)} intervals")
+        _level(sheet, found.low, BLACK, DASHES[1], limits)
+        _level(sheet, found.high, BLACK, DASHES[1], None)
+        sheet.set_xlabel(page.name("mean of both answers"))
+        sheet.set_ylabel(f"{a}\n− {b}" if len(a + b) > LONGEST else f"{a} − {b}")
+        _legend(page, sheet, title=f"shaded: {percent(confidence)} intervals")
+    return page
 
 
 def _points(sheet: "Axes", x: FloatArray, y: FloatArray) -> None:
@@ -124,10 +125,6 @@ def _text(one: Estimate) -> str:
     return f"{one.value:.3g}".replace("-", "−")
 
 
-def _legend(sheet: "Axes", *, columns: int = 2, title: str | None = None) -> None:
-    """Above the axes, where it hides nothing."""
-    if not sheet.get_legend_handles_labels()[1]:
-        return
-    sheet.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, handlelength=1.8, handletextpad=0.4,
-                 columnspacing=1.0, borderaxespad=0.2, title=title, alignment="left", title_fontsize=6.5)  # fmt: skip
+def _legend(page: Picture, sheet: "Axes", *, title: str | None = None) -> None:
+    page.legend(sheet, inside=False, title=title)
     sheet.grid(visible=False, axis="x")

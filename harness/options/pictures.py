@@ -1,0 +1,76 @@
+"""Options of pictures, the same for every command that draws one."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.options.declaration import OptionSet, Range, option
+
+# Inches of a journal's columns: IEEE's, which nearly all others come close to.
+COLUMNS = {"1column": 3.5, "2column": 7.16}
+WIDTHS = Range(2, 40)
+
+
+def inches(text: str) -> float:
+    """The width of a picture: inches, or the columns of a journal."""
+    try:
+        found = COLUMNS.get(text.strip().lower()) or float(text)
+    except ValueError:
+        raise ValueError(f"'{text}' is not a width; write inches, such as 3.3, or 1column, or 2column") from None
+    if found not in WIDTHS:
+        raise ValueError(f"{found:g} inches: a picture is {WIDTHS.low:g} to {WIDTHS.high:g} inches wide")
+    return found
+
+
+@dataclass(frozen=True)
+class AxisLimits:
+    """Where an axis begins and ends; None for an end that the data decides."""
+
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def parse(cls, text: str) -> "AxisLimits":
+        """LOW,HIGH, of which one may be left out."""
+        try:
+            low, high = (float(word) if word.strip() else None for word in text.split(","))
+        except ValueError:
+            raise ValueError(f"'{text}' is not LOW,HIGH, such as 0,0.1; one may be left out, as in 0.5,") from None
+        known = [end for end in (low, high) if end is not None]
+        if not known or not all(map(math.isfinite, known)) or known != sorted(set(known)):
+            raise ValueError(f"'{text}': an axis goes from a number to a larger one, such as 0,0.1")
+        return cls(low, high)
+
+
+class PictureOptions(OptionSet):
+    """How a picture looks."""
+
+    title: str | None = option("--title", default=None, metavar="TEXT", help="A line above the picture.")
+    label: tuple[str, ...] = option(
+        "--label", default=(), metavar="NAME=TEXT", help="Write TEXT for a name in the picture; may be repeated."
+    )
+    width: float | None = option(
+        "--width", default=None, parse=inches, within=WIDTHS, metavar="INCHES|1column|2column",
+        help="How wide the picture is; by default a journal's column, 3.5 inches.",
+    )  # fmt: skip
+    xlim: AxisLimits | None = option(
+        "--xlim", default=None, parse=AxisLimits.parse, metavar="LOW,HIGH",
+        help="Show this part of the x axis; one end may be left out.",
+    )  # fmt: skip
+    ylim: AxisLimits | None = option(
+        "--ylim", default=None, parse=AxisLimits.parse, metavar="LOW,HIGH", help="Show this part of the y axis."
+    )
+
+
+class CurvePictureOptions(PictureOptions):
+    """How a picture of curves over a threshold looks."""
+
+    # Which there are depends on the kind of curve.
+    axes: str | None = option(default=None)
+    zoom: float | None = option(default=None, within=Range(0, 1, high_open=True))
+
+
+class PlotOptions(PictureOptions):
+    """A picture: where it goes, and how it looks."""
+
+    plot: Path | None = option("--plot", default=None, metavar="FILE.svg|png|pdf", help="Draw it.")

@@ -1,0 +1,126 @@
+"""Legends that cover no curve: inside the axes where it is empty, else beside them or above."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from harness.report.plots.style import GUIDE
+from harness.report.text import wrapped
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+    from matplotlib.transforms import Bbox
+
+CORNERS = ("lower right", "lower left", "upper right", "upper left")
+SPOTS: tuple[Any, ...] = (*CORNERS, "center right", "center left", "center")
+# Pixels around a legend that are kept free.
+MARGIN = 3
+# Inches from which a picture has room for a legend beside the axes, and the share of it that it may take.
+WIDE, SHARE = 5.0, 0.5
+MOST_COLUMNS = 4
+# Letters of a line, until it fits.
+LINES = (60, 48, 40, 34, 28, 22, 16)
+
+
+@dataclass(frozen=True)
+class LegendRequest:
+    """A legend of a panel; `inside` if it may lie on the axes."""
+
+    sheet: "Axes"
+    inside: bool
+    title: str | None
+
+
+def place_legends(figure: "Figure", requests: Sequence[LegendRequest]) -> None:
+    """Find a place for every legend; the picture grows by those above its panels."""
+    figure.draw_without_rendering()
+    more = sum(_place(figure, request) for request in requests if request.sheet.get_legend_handles_labels()[1])
+    if more:
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, height + more)
+
+
+def _place(figure: "Figure", request: LegendRequest) -> float:
+    """Returns the inches that the legend needs above its axes."""
+    sheet = request.sheet
+    for spot in SPOTS if request.inside else ():
+        legend = sheet.legend(**_titled(request), loc=spot)
+        if not covers(legend, sheet):
+            return 0.0
+    width = figure.get_size_inches()[0]
+    if request.inside and width >= WIDE:
+        legend = sheet.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, **_titled(request))
+        _wrap(legend, width * SHARE)
+        return 0.0
+    return _above(figure, request)
+
+
+def _titled(request: LegendRequest) -> dict[str, Any]:
+    return {"title": request.title, "alignment": "left"}
+
+
+def _above(figure: "Figure", request: LegendRequest) -> float:
+    """Above the axes, in as many columns as fit."""
+    room = figure.get_size_inches()[0] - _left(figure, request.sheet) - 0.1
+    count = len(request.sheet.get_legend_handles_labels()[1])
+    for columns in range(min(count, MOST_COLUMNS), 0, -1):
+        legend = request.sheet.legend(
+            loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, borderaxespad=0.2, handlelength=2.2,
+            handletextpad=0.4, columnspacing=1.0, **_titled(request),
+        )  # fmt: skip
+        if _inches(legend).width <= room:
+            break
+    _wrap(legend, room)
+    return _inches(legend).height
+
+
+def _left(figure: "Figure", sheet: "Axes") -> float:
+    return float(sheet.get_window_extent().x0 / figure.dpi)
+
+
+def _wrap(legend: "Legend", room: float) -> None:
+    """Break the lines of a legend until it is as narrow as it must be."""
+    texts = {text: text.get_text() for text in legend.get_texts()}
+    for letters in LINES:
+        if _inches(legend).width <= room:
+            return
+        for text, whole in texts.items():
+            text.set_text(wrapped(whole, letters, cut=True))
+
+
+def _inches(legend: "Legend") -> "Bbox":
+    from matplotlib.transforms import Bbox
+
+    box, dpi = legend.get_window_extent(), legend.axes.figure.dpi
+    return Bbox.from_bounds(box.x0 / dpi, box.y0 / dpi, box.width / dpi, box.height / dpi)
+
+
+def covers(legend: "Legend", sheet: "Axes") -> bool:
+    """Whether a legend lies on anything that is drawn, or goes past the axes."""
+    box = legend.get_window_extent()
+    inside = sheet.get_window_extent()
+    if box.x0 < inside.x0 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1:
+        return True
+    near = box.padded(MARGIN)
+    drawn = [*sheet.lines, *sheet.collections, *sheet.patches, *sheet.texts, *sheet.images, *sheet.child_axes]
+    return any(touches(artist, near) for artist in drawn if artist.get_gid() != GUIDE and artist.get_visible())
+
+
+def touches(artist: "Artist", box: "Bbox") -> bool:
+    """Whether something drawn reaches into a box of pixels."""
+    from matplotlib.collections import Collection, PathCollection
+    from matplotlib.lines import Line2D
+
+    if isinstance(artist, Line2D):
+        path = artist.get_transform().transform_path(artist.get_path())
+        dots = artist.get_linestyle() in ("None", "none", "", " ")
+        return bool(box.count_contains(path.vertices) if dots else path.intersects_bbox(box, filled=False))
+    if isinstance(artist, PathCollection):
+        return bool(box.count_contains(artist.get_offset_transform().transform(artist.get_offsets())))
+    if isinstance(artist, Collection):
+        paths = [artist.get_transform().transform_path(path) for path in artist.get_paths()]
+        return any(path.intersects_bbox(box, filled=True) for path in paths)
+    return bool(box.overlaps(artist.get_window_extent()))
