@@ -12,6 +12,7 @@ from harness.engine.plan import Plan
 from harness.engine.pool import Pool
 from harness.interface.contract import Interface, Session, Setup
 from harness.interface.python import PythonInterface
+from harness.interface.stream import StreamInterface
 from harness.interface.supervision import supervised
 from harness.interface.wire import to_line
 from harness.model import Question
@@ -58,13 +59,26 @@ def open_session(plan: Plan) -> Iterator[Session]:
     scratch = tempfile.TemporaryDirectory(prefix="hate-", ignore_cleanup_errors=True)
     with scratch as work, _quiet(interface), supervised():
         setup = _setup(plan, interface, Path(work))
-        session = interface.open(setup) if options.jobs == 1 else Pool(interface, setup, options.jobs)
+        session = _open(interface, setup)
         try:
-            if isinstance(session, Pool):
-                session.start()
             yield session
         finally:
             session.close()
+
+
+def _open(interface: Interface, setup: Setup) -> Session:
+    """One program, or as many as there are jobs."""
+    if setup.jobs == 1:
+        return interface.open(setup)
+    if isinstance(interface, StreamInterface):
+        return interface.open_several(setup, setup.jobs)
+    pool = Pool(interface, setup, setup.jobs)
+    try:
+        pool.start()
+    except BaseException:
+        pool.close()
+        raise
+    return pool
 
 
 def _quiet(interface: Interface) -> contextlib.AbstractContextManager[None]:

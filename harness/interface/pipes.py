@@ -1,113 +1,131 @@
 """A long-lived program behind pipes: lines go in and come out, and neither side can block the other."""
 
+import contextlib
 import fcntl
 import os
 import select
 import subprocess
 import sys
 import termios
-from time import perf_counter
+from collections.abc import Collection
 
-from harness.interface.interrupts import check_interrupt
-from harness.interface.process import SIGNAL_SECONDS, Tail, forget, kill_group
+from harness.interface.process import Tail, forget, kill_group
 
 LONGEST_LINE = 16 << 20
 
 
 class PipedProgram:
-    """A running program, with what is being sent to it and received from it."""
+    """A running program, with what is being sent to it and received from it; `poll` says when there is more."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], poll: "select.poll") -> None:
         self.process = process
-        self.out = bytearray()
-        self.rest = bytearray()
         self.stderr = Tail()
         self.ended = False
         # Why it was stopped, if it did not end by itself.
         self.fault = ""
         # Whether it has answered any case yet.
         self.has_answered = False
+        self._out = bytearray()
+        self._rest = bytearray()
         pipes = (process.stdin, process.stdout, process.stderr)
         self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in pipes if pipe is not None)
         for fd in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(fd, False)
-        self._poll = select.poll()
-        self._poll.register(self._stdout, select.POLLIN)
-        self._poll.register(self._stderr, select.POLLIN)
-        self._writing = False
-        self._refused = False
-        self._stderr_open = True
+        self._poll = poll
+        # What the poll watches for us.
+        self.watched: set[int] = set()
+        self._watch(self._stdout, select.POLLIN)
+        self._watch(self._stderr, select.POLLIN)
+        # Bytes that could not be written any more.
+        self._refused = 0
 
-    def exchange(self, deadline: float | None) -> list[bytes]:
-        """Write and read what is possible; return whole lines, or none at the deadline or at the end of the output."""
-        while True:
+    def _watch(self, fd: int, events: int) -> None:
+        self._poll.register(fd, events)
+        self.watched.add(fd)
+
+    def _ignore(self, fd: int) -> None:
+        if fd in self.watched:
+            self.watched.discard(fd)
+            self._poll.unregister(fd)
+
+    def write(self, data: bytes) -> None:
+        """Write as much as the pipe takes, and the rest later."""
+        self._out += data
+        self._flush()
+
+    def read(self, ready: Collection[int]) -> list[bytes]:
+        """Write and read what is possible, without a wait; returns the whole lines that have come."""
+        if self._stdin in ready:
             self._flush()
-            check_interrupt()
-            left = SIGNAL_SECONDS if deadline is None else deadline - perf_counter()
-            ready = {fd for fd, _ in self._poll.poll(max(0.0, min(left, SIGNAL_SECONDS)) * 1000)}
-            if self._stderr in ready:
-                self.take_stderr()
-            if self._stdout in ready and ((lines := self._take_stdout()) or self.ended):
-                return lines
-            if deadline is not None and perf_counter() >= deadline:
-                return []
+        if self._stderr in ready:
+            self.take_stderr()
+        return self._take_stdout()
 
     def _flush(self) -> None:
         """Write as much as the pipe takes; that it is closed is noticed when the output ends."""
-        while self.out:
+        while self._out:
             try:
-                done = os.write(self._stdin, self.out)
+                done = os.write(self._stdin, self._out)
             except BlockingIOError:
-                break
+                if self._stdin not in self.watched:
+                    self._watch(self._stdin, select.POLLOUT)
+                return
             except OSError:
-                self._refused = True
-                self.out.clear()
+                self._refused += len(self._out)
+                self._out.clear()
             else:
-                del self.out[:done]
-        if self._writing != bool(self.out):
-            self._writing = bool(self.out)
-            if self._writing:
-                self._poll.register(self._stdin, select.POLLOUT)
-            else:
-                self._poll.unregister(self._stdin)
+                del self._out[:done]
+        self._ignore(self._stdin)
 
-    def has_read_all(self) -> bool:
-        """Whether the program has read everything that was written to it; True if the system does not say."""
-        if self.out or self._refused:
-            return False
-        try:
-            return int.from_bytes(fcntl.ioctl(self._stdin, termios.FIONREAD, bytes(4)), sys.byteorder) == 0
-        except OSError:
-            return True
+    def unread(self) -> int:
+        """How many of the bytes that were written to it the program has not read; 0 if the system does not say."""
+        left = self._refused + len(self._out)
+        with contextlib.suppress(OSError):
+            left += int.from_bytes(fcntl.ioctl(self._stdin, termios.FIONREAD, bytes(4)), sys.byteorder)
+        return left
 
     def take_stderr(self) -> bool:
-        """Keep what the program writes to stderr; False when there will be no more."""
-        data = os.read(self._stderr, 1 << 16) if self._stderr_open else b""
-        if self._stderr_open and not data:
-            self._stderr_open = False
-            self._poll.unregister(self._stderr)
+        """Keep what the program writes to stderr; False when there is no more."""
+        if self._stderr not in self.watched:
+            return False
+        try:
+            data = os.read(self._stderr, 1 << 16)
+        except BlockingIOError:
+            return False
+        if not data:
+            self._ignore(self._stderr)
         self.stderr.add(data)
         return bool(data)
 
     def _take_stdout(self) -> list[bytes]:
-        data = os.read(self._stdout, 1 << 18)
+        try:
+            data = os.read(self._stdout, 1 << 18)
+        except BlockingIOError:
+            return []
         lines: list[bytes] = []
+        self._rest += data
         if not data:
             self.ended = True
-            lines, self.rest = [bytes(self.rest)], bytearray()
+            lines, self._rest = [bytes(self._rest)], bytearray()
         elif b"\n" in data:
-            self.rest += data
-            *lines, rest = bytes(self.rest).split(b"\n")
-            self.rest = bytearray(rest)
-        else:
-            self.rest += data
-        if len(self.rest) > LONGEST_LINE:
+            *lines, rest = bytes(self._rest).split(b"\n")
+            self._rest = bytearray(rest)
+        if len(self._rest) > LONGEST_LINE:
             self.ended = True
             self.fault = f"wrote a line of more than {LONGEST_LINE >> 20} MiB"
         return [line for line in lines if line.strip()]
 
+    def end_input(self) -> None:
+        """Tell it that nothing more will come."""
+        self._ignore(self._stdin)
+        if self.process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self.process.stdin.close()
+
     def close(self) -> None:
         """Kill it if necessary, and close its pipes."""
+        for fd in list(self.watched):
+            self._ignore(fd)
         kill_group(self.process)
         self.process.wait()
         forget(self.process)

@@ -18,8 +18,8 @@ from harness.engine.run import Feed
 from harness.errors import Interrupted
 from harness.interface.contract import Setup
 from harness.interface.interrupts import interruptible
-from harness.interface.pipes import PipedProgram
-from harness.interface.process import run_to_end, start
+from harness.interface.process import run_to_end
+from harness.interface.stream import StreamInterface
 from harness.model import Question, Reply
 from tests.workshop import WAIT, Workshop
 
@@ -116,9 +116,8 @@ def wait_for_a_program(plan: Plan) -> None:
 
 
 def wait_for_a_stream(plan: Plan) -> None:
-    program = PipedProgram(start(["sleep", str(WAIT)], Path(), subprocess.PIPE))
-    with contextlib.closing(program):
-        program.exchange(None)
+    stream = StreamInterface("sleeper", "", "", {}, argv=("sleep", str(WAIT)), folder=Path())
+    stream.open(Setup("toy", "1.0", "label", plan.params, work=Path()))
 
 
 @pytest.mark.parametrize("wait", [wait_in_a_pool, wait_for_a_program, wait_for_a_stream])
