@@ -34,8 +34,8 @@ RUNNABLE = [page for page in PAGES if page_steps(read(page)) and page_name(page)
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=page_name)
-def test_a_page_shows_what_is_printed(page: Path, tmp_path: Path, cache: Path) -> None:
-    findings = check_page(page, root=tmp_path / "page", cache=cache)
+def test_a_page_shows_what_is_printed(page: Path, tmp_path: Path, fonts: Path) -> None:
+    findings = check_page(page, root=tmp_path / "page", fonts=fonts)
     assert not findings, "\n\n".join(map(str, findings)) + "\n\nrefresh it: python -m tools.documents --update PAGE"
 
 
@@ -136,7 +136,7 @@ total = 1 + 1
 def test_a_page_is_checked_and_refreshed(right: str, wrong: str, line: int | None, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(PAGE.replace(right, wrong, 1))
-    findings = check_page(page, root=tmp_path / "first", cache=tmp_path)
+    findings = check_page(page, root=tmp_path / "first", fonts=tmp_path)
     assert [finding.step.first for finding in findings] == ([line] if line else [])
     update_page(page, findings)
     assert page.read_text() == (PAGE if right.startswith(("hello", "0")) else PAGE.replace(right, wrong, 1))

@@ -19,7 +19,7 @@ def main(words: Sequence[str]) -> int:
     wrong = 0
     with tempfile.TemporaryDirectory() as scratch:
         for number, page in enumerate(given.pages or PAGES):
-            found = check_page(page.resolve(), root=Path(scratch, str(number)), cache=Path(scratch, "cache"))
+            found = check_page(page.resolve(), root=Path(scratch, str(number)), fonts=Path(scratch, "fonts"))
             for finding in found:
                 print(finding)
             wrong += len(found)

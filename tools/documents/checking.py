@@ -30,11 +30,11 @@ class Finding:
         return "\n".join([f"{self.page.relative_to(ROOT)}:{self.step.first}: {command}: {self.reason}", *changes])
 
 
-def check_page(page: Path, *, root: Path, cache: Path) -> list[Finding]:
+def check_page(page: Path, *, root: Path, fonts: Path) -> list[Finding]:
     """Do everything that a page says, in a folder that is made at `root`; what went otherwise."""
     steps = page_steps(page.read_text(encoding="utf-8"))
     findings = []
-    with PageFolder(root, cache) as folder:
+    with PageFolder(root, fonts) as folder:
         for step, following in zip(steps, [*steps[1:], None], strict=True):
             printed = folder.do(step)
             reason = printed.wrong or _reason(step, printed, following)

@@ -13,11 +13,15 @@ def fold(text: str) -> list[str]:
     """The lines of an output as pages show them: sentences folded, tables left alone."""
     lines: list[str] = []
     for line in text.splitlines():
-        prose = len(line) > WIDTH and "  " not in line.strip()
-        lines.extend(_wrap(line) if prose else [line.rstrip()])
+        lines.extend(_wrap(line) if len(line) > WIDTH and _is_prose(line.strip()) else [line.rstrip()])
     while lines and not lines[-1]:
         lines.pop()
     return lines
+
+
+def _is_prose(line: str) -> bool:
+    """Neither a row of a table, nor the rule below its head, nor JSON."""
+    return " " in line and "  " not in line and not line.startswith("{")
 
 
 def _wrap(line: str) -> list[str]:

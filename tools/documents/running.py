@@ -1,5 +1,6 @@
 """Do the steps of a page in a folder of its own, with a real shell and the real `hate`."""
 
+import ast
 import contextlib
 import io
 import json
@@ -11,7 +12,7 @@ import sys
 import time
 import tomllib
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +24,7 @@ from tools.documents.pages import Kind, Step
 LONGEST = 120.0  # seconds that one command may take
 PORT = "8000"
 DONE = "-=-done-=-"
+READERS: Mapping[str, Callable[[str], Any]] = {".py": ast.parse, ".toml": tomllib.loads, ".json": json.loads}
 NOT_PASSED_ON = ("HATE_", "XDG_", "PYTHON", "PYTEST", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR")
 
 
@@ -38,9 +40,9 @@ class Printed:
 class PageFolder:
     """Where the steps of a page are done: an empty folder, a shell, an interpreter."""
 
-    def __init__(self, root: Path, cache: Path) -> None:
+    def __init__(self, root: Path, fonts: Path) -> None:
         self.root = root.resolve()
-        self.cache = cache.resolve()
+        self.fonts = fonts
         self.work = self.root / "home/you/work"
         self.work.mkdir(parents=True)
         self.port = _free_port()
@@ -73,24 +75,20 @@ class PageFolder:
         if step.kind is Kind.SHELL:
             text = self._type(step)
             return Printed(fold(self._shown(text)), self.status)
-        if step.kind is Kind.FILE:
-            path = self.work / step.title
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(step.source, encoding="utf-8")
-            return Printed([])
-        return self._python(step) if step.kind is Kind.PYTHON else self._part(step)
+        if step.kind is Kind.PYTHON:
+            return self._python(step)
+        return self._file(step) if step.kind is Kind.FILE else self._part(step)
 
     def _environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(NOT_PASSED_ON)}
-        own = {"HOME": self.work.parent, "XDG_CACHE_HOME": self.cache, "MPLCONFIGDIR": self.cache / "fonts"}
+        own = {"HOME": self.work.parent, "XDG_CACHE_HOME": self.work.parent / ".cache", "MPLCONFIGDIR": self.fonts}
         fixed = {"PYTHONUNBUFFERED": "1", "LC_ALL": "C.UTF-8", "TZ": "UTC", "PAGER": "cat", "TERM": "dumb"}
         path = f"{Path(sys.executable).parent}:{kept['PATH']}"
         return {**kept, **{name: str(value) for name, value in own.items()}, **fixed, "PATH": path}
 
     def _shown(self, text: str) -> str:
         """An output with the names that pages have for what differs from machine to machine."""
-        text = text.replace(str(self.root), "").replace(str(self.cache), "/home/you/.cache")
-        return text.replace(f":{self.port}", f":{PORT}")
+        return text.replace(str(self.root), "").replace(f":{self.port}", f":{PORT}")
 
     def _type(self, step: Step) -> str:
         """Give the shell a command, and wait until it is over."""
@@ -135,10 +133,22 @@ class PageFolder:
                 return Printed(fold(traceback.format_exc()), wrong="raised an exception")
         return Printed(fold(self._shown(printed.getvalue())))
 
+    def _file(self, step: Step) -> Printed:
+        """A whole file: written, and read by those who can read it."""
+        path = self.work / step.title
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(step.source, encoding="utf-8")
+        reader = READERS.get(path.suffix, str)
+        try:
+            reader(step.source)
+        except (SyntaxError, ValueError) as error:
+            return Printed([], wrong=f"is not valid: {error}")
+        return Printed([])
+
     def _part(self, step: Step) -> Printed:
         """A part of a file, or of what a command prints."""
         try:
-            part = tomllib.loads(step.source) if step.kind is Kind.TOML else json.loads(step.source)
+            part = READERS[f".{step.kind.value}"](step.source)
         except ValueError as error:
             return Printed([], wrong=f"is not valid: {error}")
         if not step.title:
@@ -158,9 +168,10 @@ def _missing(part: Any, whole: Any, place: str = "") -> Iterator[str]:
                 yield from _missing(value, whole[key], f"{place}.{key}")
     elif isinstance(part, list):
         if not isinstance(whole, list) or (part and not whole):
-            yield f"list {place}".strip()
-        for one in part:
-            yield from _missing(one, whole[0], f"{place}[]") if isinstance(one, dict) else ()
+            yield f"item in {place}"
+        else:
+            for one in part:
+                yield from _missing(one, whole[0], f"{place}[]") if isinstance(one, dict) else ()
 
 
 def _open(pipe: IO[bytes] | None) -> IO[bytes]:
