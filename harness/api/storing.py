@@ -1,9 +1,10 @@
 """Write transcripts that are made of others: completely or not at all."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable
 from pathlib import Path
 
-from harness.engine.target import create, has_begun
+from harness.engine.target import create, default_path, has_begun
 from harness.errors import OutputError
 from harness.model import Trial
 from harness.transcript.format import Header
@@ -11,11 +12,20 @@ from harness.transcript.importing.convert import store
 from harness.transcript.write import TranscriptWriter
 
 
-def store_whole(header: Header, trials: Sequence[Trial], path: Path | None, *, force: bool) -> Path:
+def store_whole(header: Header, trials: Iterable[Trial], path: Path | None, *, force: bool) -> Path:
     """Write a transcript, to the first free default path where none is named; returns its path."""
-    if path is None or not has_begun(path):
+    if path is not None and has_begun(path):
+        if not force:
+            raise OutputError(f"{path}: exists; --force overwrites it")
+        # The old one stays until the new one is whole.
+        return store(TranscriptWriter.create_beside(path, header, ".import"), trials)
+    folder = (default_path(header.test.name, header.algorithm.name) if path is None else path).parent
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    try:
         return store(create(path, header, force=False).writer, trials)
-    if not force:
-        raise OutputError(f"{path}: exists; --force overwrites it")
-    # The old one stays until the new one is whole.
-    return store(TranscriptWriter.create_beside(path, header, ".import"), trials)
+    except BaseException:
+        # Nothing stays behind, neither the file nor the folders that were made for it.
+        with contextlib.suppress(OSError):
+            for one in missing:
+                one.rmdir()
+        raise

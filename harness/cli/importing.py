@@ -1,10 +1,12 @@
 """`hate import`: results of other tools as transcripts."""
 
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import UNSET
 
 from harness.api.runs import design_remarks
 from harness.api.storing import store_whole
@@ -12,8 +14,9 @@ from harness.cli.options import PATH, FormatOptions, command_options
 from harness.cli.output import emit, output_format, remark
 from harness.engine.unit_tally import UnitTally, has_design
 from harness.errors import UsageError
+from harness.files.sorting import in_lists
 from harness.interface.interrupts import interruptible
-from harness.model import Counts
+from harness.model import Counts, Trial
 from harness.options import option
 from harness.report.blocks import Table
 from harness.report.counts import COUNTS, count_cells, count_row, interval_cell
@@ -24,6 +27,7 @@ from harness.transcript.importing.file import ForeignFile
 from harness.transcript.importing.fold import fold_runs
 from harness.transcript.importing.metrics import values_note
 from harness.transcript.importing.registry import formats, read
+from harness.transcript.importing.survey import BLOCK
 
 if TYPE_CHECKING:
     from harness.analysis.run_rates import DesignRate
@@ -70,18 +74,55 @@ def import_command(files: Sequence[Path], options: ImportCommandOptions) -> int:
     converted = [convert(imported, options) for imported in runs]
     if options.output is not None and len(converted) > 1:
         raise UsageError(f"-o {options.output}: {len(converted)} transcripts do not fit into one file; leave out -o")
+    if len(converted) > 1:
+        # All or none: mistakes in the last file are found before the first transcript is written.
+        for item in converted:
+            deque(item.trials, 0)
+    tallies = [_Tally(item) for item in converted]
     with interruptible():
-        paths = [store_whole(item.header, item.trials, options.output, force=options.force) for item in converted]
-    _report(converted, paths, output_format(options.style))
+        paths = [store_whole(tally.header, tally, options.output, force=options.force) for tally in tallies]
+    notes = [note for item in converted for note in item.notes]
+    _report(tallies, paths, notes, output_format(options.style))
     return 0
 
 
-def _report(converted: Sequence[ImportedTranscript], paths: Sequence[Path], style: Format) -> None:
+class _Tally:
+    """The records of an import, counted on their way into the transcript."""
+
+    def __init__(self, imported: ImportedTranscript) -> None:
+        self.header = imported.header
+        self._trials = imported.trials
+        self._repeated = bool(imported.header.repeat)
+        self._has_design = has_design(imported.header.design) or self._repeated
+        self.counts = Counts()
+        self.values: Counter[str] = Counter()
+
+    def __iter__(self) -> Iterator[Trial]:
+        self._units = UnitTally(repeated=self._repeated)
+        for block in in_lists(iter(self._trials), BLOCK):
+            self.counts += Counts.of(block)
+            for trial in block:
+                if self._has_design:
+                    self._units.add(trial)
+                if trial.values is not UNSET:
+                    self.values.update(trial.values.keys())
+            yield from block
+
+    def design_rate(self) -> "DesignRate | None":
+        """The rate by the design that was named; None where none was."""
+        if not self._has_design:
+            return None
+        from harness.analysis.run_rates import rate_of_units
+
+        return rate_of_units(self._units.sums, self.header)
+
+
+def _report(tallies: Sequence[_Tally], paths: Sequence[Path], notes: Sequence[str], style: Format) -> None:
     rows, lines, designs = [], [], []
-    for item, path in zip(converted, paths, strict=True):
-        counts, design = Counts.of(item.trials), _design_rate(item)
-        row = count_row(item.header.params, counts, design)
-        names = {"test": item.header.test.name, "algorithm": item.header.algorithm.name}
+    for tally, path in zip(tallies, paths, strict=True):
+        counts, design = tally.counts, tally.design_rate()
+        row = count_row(tally.header.params, counts, design)
+        names = {"test": tally.header.test.name, "algorithm": tally.header.algorithm.name}
         rows.append({**names, **row})
         designs.append(design)
         lines.append([*names.values(), *count_cells(counts), interval_cell(counts, design), str(path)])
@@ -90,17 +131,7 @@ def _report(converted: Sequence[ImportedTranscript], paths: Sequence[Path], styl
     emit(style, Table(columns, lines, wide=frozenset({"95 % interval"})), payload)
     for text in design_remarks(style, designs):
         remark(text)
-    notes = [note for item in converted for note in item.notes]
-    notes.append(values_note(trial for item in converted for trial in item.trials))
-    for note in filter(None, dict.fromkeys(notes)):
+    values = sum((tally.values for tally in tallies), Counter[str]())
+    kept = values_note(values, sum(tally.counts.tests for tally in tallies))
+    for note in filter(None, dict.fromkeys([*notes, kept])):
         remark(note)
-
-
-def _design_rate(item: ImportedTranscript) -> "DesignRate | None":
-    """The rate by the design that was named; None where none was."""
-    repeated = bool(item.header.repeat)
-    if not has_design(item.header.design) and not repeated:
-        return None
-    from harness.analysis.run_rates import rate_of_units
-
-    return rate_of_units(UnitTally.of(item.trials, repeated=repeated).sums, item.header)

@@ -31,8 +31,15 @@ def digest(files: Mapping[str, str]) -> str:
 
 def digest_without_script(cases: Iterable[tuple[str, str]]) -> str:
     """The digest of an imported result: over the sorted id, NUL, expect, newline."""
-    lines = sorted(f"{case_id}\0{expect}\n".encode() for case_id, expect in cases)
-    return f"{SCHEME}:{hashlib.sha256(b''.join(lines)).hexdigest()}"
+    return case_list_digest(sorted(f"{case_id}\0{expect}\n" for case_id, expect in cases))
+
+
+def case_list_digest(parts: Iterable[str]) -> str:
+    """The same from its lines, which are sorted already; a part may have many of them."""
+    sha256 = hashlib.sha256()
+    for part in parts:
+        sha256.update(part.encode())
+    return f"{SCHEME}:{sha256.hexdigest()}"
 
 
 def _listing(files: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@ import hashlib
 import os
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import lt
 from pathlib import Path
 from time import perf_counter
@@ -144,6 +144,16 @@ class TranscriptWriter:
         self._indexes.append(index)
         if perf_counter() >= self._sync_at:
             self._sync()
+
+    def extend(self, trials: Sequence[Trial]) -> None:
+        """Write the records of the cases that follow, in the order of the cases, many at once."""
+        try:
+            lines = self._encoder.encode_lines(trials)
+        except UnicodeEncodeError:
+            lines = self._encoder.encode_lines([_unicode(msgspec.to_builtins(trial)) for trial in trials])
+        self._write(lines)
+        for trial in trials:
+            self.count(trial)
 
     def add(self, trial: Trial) -> int:
         """Write a record and count it; returns its first byte. Call `keep` later to note its case."""

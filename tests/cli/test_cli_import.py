@@ -12,6 +12,7 @@ import pytest
 
 from harness.api import storing
 from harness.model import Trial
+from harness.transcript.importing import convert
 from harness.transcript.importing.convert import store
 from harness.transcript.write import TranscriptWriter
 from tests.workshop import Workshop
@@ -112,11 +113,11 @@ def test_a_transcript_is_complete_or_absent(
     shop: Workshop, monkeypatch: pytest.MonkeyPatch, after: int, older: bool
 ) -> None:
     """A signal after some of 100 records are on disk: nothing is left, and an older transcript is unchanged."""
-    append = TranscriptWriter.append
+    extend = TranscriptWriter.extend
 
-    def append_and_end(writer: TranscriptWriter, index: int, trial: Trial) -> None:
-        append(writer, index, trial)
-        if index + 1 == after:
+    def extend_and_end(writer: TranscriptWriter, trials: Sequence[Trial]) -> None:
+        extend(writer, trials)
+        if writer.counts.tests == after:
             assert writer.path.read_bytes().count(b"\n") == after + 1
             signal.raise_signal(signal.SIGTERM)
 
@@ -124,7 +125,8 @@ def test_a_transcript_is_complete_or_absent(
     if older:
         assert shop.call("import", "t.csv", "-o", "out/t.jsonl").status == 0
     before = {path: path.read_bytes() for path in (shop.folder / "out").glob("*")}
-    monkeypatch.setattr(TranscriptWriter, "append", append_and_end)
+    monkeypatch.setattr(convert, "BLOCK", 1)
+    monkeypatch.setattr(TranscriptWriter, "extend", extend_and_end)
     done = shop.call("import", "t.csv", "-o", "out/t.jsonl", *(["--force"] if older else []))
     assert (done.status, done.out, done.err) == (143, "", "hate: terminated\n")
     assert {path: path.read_bytes() for path in (shop.folder / "out").glob("*")} == before

@@ -1,10 +1,10 @@
 """The types of an import: a reader, its options, and its results, which are answers with the marks that a tool gave."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -14,12 +14,15 @@ from harness.plugins import Plugin
 from harness.tasks.label import LABEL
 from harness.transcript.importing.file import ForeignFile
 
+if TYPE_CHECKING:
+    from harness.transcript.importing.survey import Survey
+
 # A mark is a number (true is 1, false is 0); None if the tool gave none for an answer. It may be infinite or NaN: only
 # the metric that decides is checked, and only finite values are kept.
 Mark = float | None
 
 
-class ImportedAnswer(Struct, frozen=True):
+class ImportedAnswer(Struct, frozen=True, gc=False):
     """One answer, as another tool judged it. A struct, because there may be a million."""
 
     id: str
@@ -53,7 +56,8 @@ class ImportedRun:
     source: str
     test: str
     algorithm: str
-    results: Sequence[ImportedAnswer]
+    # A list, or something that reads the file anew each time: they are gone through more than once.
+    results: Iterable[ImportedAnswer]
     # The tool, for the header.
     tool: str
     version: str = ""
@@ -69,6 +73,8 @@ class ImportedRun:
     keyed: bool = False
     # Notes for the user.
     notes: Sequence[str] = ()
+    # What a reader knows of its answers already, because it has gone through them.
+    survey: "Survey | None" = None
     # The plug-in that the reader came from, if any.
     plugin: Plugin | None = None
 

@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from msgspec import UNSET, structs
@@ -12,16 +13,19 @@ from harness.errors import ForeignError, OutputError, UsageError
 from harness.files.conditions import number
 from harness.files.digest import digest_without_script
 from harness.files.mistakes import Mistakes
-from harness.model import MOST_COLUMNS, Trial
+from harness.files.sorting import in_lists
+from harness.model import Trial
 from harness.tasks import find_task, plugin_of
 from harness.tasks.label import LABEL
 from harness.tasks.score import SCORE
+from harness.tasks.task import Task
 from harness.transcript.format import AlgorithmInfo, Header, InterfaceInfo, TestInfo, new_header
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions
 from harness.transcript.importing.file import as_text, look_up
 from harness.transcript.importing.metrics import KeptValues, SuccessRule, find_success_rule
 from harness.transcript.importing.predictions import CORRECT
 from harness.transcript.importing.records import ImportedDesign, RecordMaker
+from harness.transcript.importing.survey import BLOCK, Survey
 from harness.transcript.write import TranscriptWriter
 
 
@@ -30,45 +34,69 @@ class ImportedTranscript:
     """A transcript that is ready to be written."""
 
     header: Header
-    trials: Sequence[Trial]
+    # Made from the answers each time that they are gone through.
+    trials: Iterable[Trial]
     notes: Sequence[str]
 
 
 def convert(imported: ImportedRun, options: ImportOptions) -> ImportedTranscript:
     """Check everything, then decide every outcome; a ForeignError says what is wrong."""
     results = with_ids(imported, options.columns.id)
-    _check_width(imported)
-    _check(imported, results, partial=options.partial)
-    rule = find_success_rule(imported, options)
-    values = KeptValues.of(imported, options, rule)
-    design = ImportedDesign.of(results, options)
-    ordered = _ordered(results)
-    repeats = max(Counter(result.id for result in results).values())
-    trials = list(RecordMaker(rule, values, design, repeated=repeats > 1).trials(ordered))
-    task = find_task(imported.task)
-    if task is not None and not task.records_expect:
-        trials = [structs.replace(trial, expect=UNSET) for trial in trials]
+    survey = imported.survey or Survey.of(results)
+    cases = ImportedCases(survey.digest, survey.answers)
+    if not survey.is_plain or not survey.answers or imported.missing:
+        # Repeats are put in order, and mistakes are found one by one: that takes all answers together.
+        results = list(results)
+        _check(imported, results, partial=options.partial)
+        results = _ordered(results)
+        cases = ImportedCases.of(results)
+    rule = find_success_rule(imported, survey, options)
+    values = KeptValues.of(imported, survey, options, rule)
+    design = ImportedDesign.of(survey.columns, options)
+    maker = RecordMaker(rule, values, design, repeated=cases.repeats > 1)
     missing = f"incomplete: {imported.missing}" if imported.missing else ""
     notes = [note for note in (*imported.notes, missing, rule.note, _numbers_note(imported)) if note]
-    header = transcript_header(replace(imported, results=ordered), options, rule, design, repeats)
-    return ImportedTranscript(header, trials, notes)
+    header = transcript_header(imported, options, rule, design, cases)
+    return ImportedTranscript(header, _Trials(maker, results, find_task(imported.task)), notes)
 
 
-def _check_width(imported: ImportedRun) -> None:
-    """Each column becomes an array in memory, even if every record has one of its own."""
-    names: set[str] = set()
-    for result in imported.results:
-        if not result.columns.keys() <= names:
-            names |= result.columns.keys()
-            if len(names) > MOST_COLUMNS:
-                raise ForeignError(f"{result.place}: more than {MOST_COLUMNS:,} columns; leave some out")
+@dataclass(frozen=True)
+class _Trials:
+    """The records of a transcript, made while they are gone through."""
+
+    maker: RecordMaker
+    results: Iterable[ImportedAnswer]
+    task: Task | None
+
+    def __iter__(self) -> Iterator[Trial]:
+        trials = self.maker.trials(self.results)
+        if self.task is None or self.task.records_expect:
+            return trials
+        return (structs.replace(trial, expect=UNSET) for trial in trials)
+
+
+@dataclass(frozen=True)
+class ImportedCases:
+    """The cases that the answers are to."""
+
+    digest: str
+    count: int
+    # The most answers to one of them.
+    repeats: int = 1
+
+    @staticmethod
+    def of(results: Sequence[ImportedAnswer]) -> "ImportedCases":
+        """From all answers."""
+        expects = {result.id: result.expect for result in results}
+        repeats = max(Counter(result.id for result in results).values())
+        return ImportedCases(digest_without_script(expects.items()), len(expects), repeats)
 
 
 def _numbers_note(imported: ImportedRun) -> str:
     """Measured numbers that are compared as labels: a near miss is as wrong as any other."""
     if imported.verdict != CORRECT or imported.task != LABEL.name:
         return ""
-    first = imported.results[:1000]  # enough to tell
+    first = islice(imported.results, 1000)  # enough to tell
     texts = [text for result in first for text in (result.expect, as_text(result.actual)) if text]
     found = [number(text) for text in texts]
     fractions = [text for text, value in zip(texts, found, strict=True) if value is not None and value != int(value)]
@@ -80,7 +108,7 @@ def _numbers_note(imported: ImportedRun) -> str:
     )
 
 
-def with_ids(imported: ImportedRun, column: str | None) -> Sequence[ImportedAnswer]:
+def with_ids(imported: ImportedRun, column: str | None) -> Iterable[ImportedAnswer]:
     """The answers with ids from this column; for a table, --id has been applied already."""
     if column is None or imported.keyed:
         return imported.results
@@ -134,26 +162,25 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
 def transcript_header(
-    imported: ImportedRun, options: ImportOptions, rule: SuccessRule, design: ImportedDesign, repeats: int
+    imported: ImportedRun, options: ImportOptions, rule: SuccessRule, design: ImportedDesign, cases: ImportedCases
 ) -> Header:
     """Test, algorithm, metric and design, and the tool that it was imported from."""
-    cases = {result.id: result.expect for result in imported.results}
     threshold = {} if rule.at is None else {"threshold": rule.at}
     task = find_task(imported.task)
     return new_header(
         TestInfo(
             name=_test_name(imported, options),
             version=options.version or imported.version or UNKNOWN_VERSION,
-            digest=digest_without_script(cases.items()),
+            digest=cases.digest,
             task=imported.task if rule.at is None else SCORE.name,
-            cases=len(cases),
+            cases=cases.count,
         ),
         AlgorithmInfo(options.algorithm or imported.algorithm or "unnamed"),
         InterfaceInfo(kind=f"import: {imported.tool}"),
         plugins=[imported.plugin, None if task is None else plugin_of(task)],
         params={**imported.params, "metric": rule.metric, **threshold},
         design=design.declared,
-        repeat=repeats if repeats > 1 else UNSET,
+        repeat=cases.repeats if cases.repeats > 1 else UNSET,
     )
 
 
@@ -169,11 +196,11 @@ def _test_name(imported: ImportedRun, options: ImportOptions) -> str:
     return name or "imported"
 
 
-def store(writer: TranscriptWriter, trials: Sequence[Trial]) -> Path:
+def store(writer: TranscriptWriter, trials: Iterable[Trial]) -> Path:
     """Write all records and the last line; a file that cannot be finished is removed."""
     try:
-        for index, trial in enumerate(trials):
-            writer.append(index, trial)
+        for block in in_lists(iter(trials), BLOCK):
+            writer.extend(block)
         return writer.finish()
     except BaseException as error:
         writer.close()

@@ -1,6 +1,7 @@
 """A file of another tool: limited in size, decoded tolerantly, flattened into columns."""
 
 import atexit
+import codecs
 import json
 import math
 import shutil
@@ -73,7 +74,7 @@ class ForeignFile:
         """The JSON object on the first line; None if there is none."""
         if self.begin[:1] != b"{":
             return None
-        line = self.data.lstrip().partition(b"\n")[0]
+        line = self._begin[0]
         try:
             found = msgspec.json.decode(line)
         except BAD_JSON:
@@ -86,7 +87,7 @@ class ForeignFile:
     @property
     def is_lines(self) -> bool:
         """Whether it is JSON lines: an object on the first line, and more after it."""
-        return self.first_object is not None and bool(self.data.lstrip().partition(b"\n")[2].strip())
+        return self.first_object is not None and self._begin[1]
 
     @cached_property
     def document(self) -> Mapping[str, Any] | None:
@@ -97,9 +98,25 @@ class ForeignFile:
 
     def lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Each JSON object of a JSON Lines file with its line."""
-        for number, line in enumerate(self.data.split(b"\n"), 1):
+        for number, line in enumerate(self._lines(), 1):
             if line.strip():
                 yield number, decode(line, dict[str, Any], f"{self.name}:{number}")
+
+    @cached_property
+    def _begin(self) -> tuple[bytes, bool]:
+        """The first line that is not blank, and whether there are more."""
+        lines = (line.strip() for line in self._lines() if line.strip())
+        return next(lines, b""), next(lines, None) is not None
+
+    def _lines(self) -> Iterator[bytes]:
+        """The lines, one at a time."""
+        try:
+            with self.content.open("rb") as file:
+                if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+                    file.seek(0)
+                yield from file
+        except OSError as error:
+            raise ForeignError(f"{self.name}: {error.strerror}") from None
 
 
 def _first_bytes(path: Path) -> bytes:

@@ -33,7 +33,7 @@ def _fold(parts: Sequence[ImportedRun], options: ImportOptions) -> ImportedRun:
     first = parts[0]
     for part in parts[1:]:
         _check_task(first, part, options)
-    answers = [with_ids(part, options.columns.id) for part in parts]
+    answers = [list(with_ids(part, options.columns.id)) for part in parts]
     for part, own in zip(parts[1:], answers[1:], strict=True):
         _check_cases(first, answers[0], part, own, partial=options.partial)
     results: list[ImportedAnswer] = []
@@ -46,6 +46,7 @@ def _fold(parts: Sequence[ImportedRun], options: ImportOptions) -> ImportedRun:
         first,
         source=f"{first.source} and {len(parts) - 1} more",
         results=results,
+        survey=None,
         params=_common([part.params for part in parts]),
         missing="; ".join(f"{part.source}: {part.missing}" for part in parts if part.missing),
         keyed=True,

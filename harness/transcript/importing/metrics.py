@@ -2,17 +2,14 @@
 
 import math
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from msgspec import UNSET
-
 from harness.errors import ForeignError
-from harness.model import Trial
 from harness.params import nearest
 from harness.transcript.format import MOST_VALUES
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions
+from harness.transcript.importing.survey import MetricFacts, Survey
 
 
 @dataclass(frozen=True)
@@ -24,42 +21,30 @@ class SuccessRule:
     # A note for the user about the choice.
     note: str = ""
 
-    def success(self, result: ImportedAnswer) -> bool:
-        """Whether an answer counts as right."""
-        mark = result.marks.get(self.metric)
-        return mark is not None and mark >= (1.0 if self.at is None else self.at)
 
-
-def find_success_rule(imported: ImportedRun, options: ImportOptions) -> SuccessRule:
+def find_success_rule(imported: ImportedRun, survey: Survey, options: ImportOptions) -> SuccessRule:
     """The metric that --metric names, or the tool's verdict, or the only metric that can decide."""
-    judged = [result for result in imported.results if result.error is None]
-    names = list(dict.fromkeys(name for result in judged for name in result.marks))
+    names = list(survey.metrics)
     if not names:
         raise ForeignError(f"{imported.source}: no answer has a mark, so nothing says what was right")
     if options.metric is not None and options.metric not in names:
         raise ForeignError(f"{imported.source}: no metric '{options.metric}'; {nearest(options.metric, names)}")
     metric = imported.verdict if options.metric is None else options.metric
     if metric is None and len(names) > 1:
-        return _only_binary(imported.source, judged, names, options)
+        return _only_binary(imported.source, survey, names, options)
     metric = names[0] if metric is None else metric
     at = options.success_at if imported.graded else None
-    if all(result.marks.get(metric) is None for result in judged):
+    if metric not in survey.metrics or not survey.metrics[metric].marks:
         text = f"'{metric}' is empty in every answer, so nothing says what was right"
         raise ForeignError(f"{imported.source}: {text}; name another with --success or --metric")
-    _check_marks(judged, names, metric, at)
+    _check_marks(survey.metrics[metric], names, metric, at)
     return SuccessRule(metric, at)
 
 
-def _only_binary(
-    source: str, judged: Sequence[ImportedAnswer], names: list[str], options: ImportOptions
-) -> SuccessRule:
+def _only_binary(source: str, survey: Survey, names: list[str], options: ImportOptions) -> SuccessRule:
     """The only metric of zeros and ones, if every answer has its mark; otherwise the user must choose."""
-    binary = [name for name in names if all(result.marks.get(name) in (None, 0.0, 1.0) for result in judged)]
-    if (
-        len(binary) == 1
-        and options.success_at is None
-        and all(result.marks.get(binary[0]) is not None for result in judged)
-    ):
+    binary = [name for name in names if survey.metrics[name].graded is None]
+    if len(binary) == 1 and options.success_at is None and survey.metrics[binary[0]].marks == survey.judged:
         return SuccessRule(
             binary[0], note=f"{binary[0]} decides, the only metric of zeros and ones; --metric chooses another"
         )
@@ -69,16 +54,15 @@ def _only_binary(
     )
 
 
-def _check_marks(judged: Sequence[ImportedAnswer], names: list[str], metric: str, at: float | None) -> None:
-    for result in judged:
-        mark = result.marks.get(metric)
-        if mark is not None and not math.isfinite(mark):
-            raise ForeignError(f"{result.place}: {metric}: {mark} is neither a finite number nor true or false")
-        if at is None and mark not in (None, 0.0, 1.0):
-            raise ForeignError(
-                f"{result.place}: {metric} is {mark:g}, neither 0 nor 1; --success-at X says from which mark an answer "
-                f"is right{_others(names, metric)} (the marks are kept as values, for hate compare --statistic)"
-            )
+def _check_marks(facts: MetricFacts, names: list[str], metric: str, at: float | None) -> None:
+    infinite, graded = facts.infinite, facts.graded
+    if infinite is not None and (at is not None or graded is None or infinite.number <= graded.number):
+        raise ForeignError(f"{infinite.place}: {metric}: {infinite.mark} is neither a finite number nor true or false")
+    if at is None and graded is not None:
+        raise ForeignError(
+            f"{graded.place}: {metric} is {graded.mark:g}, neither 0 nor 1; --success-at X says from which mark an "
+            f"answer is right{_others(names, metric)} (the marks are kept as values, for hate compare --statistic)"
+        )
 
 
 def _others(names: list[str], metric: str) -> str:
@@ -103,11 +87,10 @@ class KeptValues:
     names: Mapping[str, str]
 
     @staticmethod
-    def of(imported: ImportedRun, options: ImportOptions, rule: SuccessRule) -> "KeptValues":
+    def of(imported: ImportedRun, survey: Survey, options: ImportOptions, rule: SuccessRule) -> "KeptValues":
         """All marks, or the one that decides and those that --value names; and the columns that it names."""
         # If the harness itself compared answer and truth, the mark only repeats the outcome.
-        marks = [name for result in imported.results for name in result.marks] if imported.graded else []
-        known = dict.fromkeys([*marks, *(name for result in imported.results for name in result.values)])
+        known = dict.fromkeys([*(survey.mark_names if imported.graded else ()), *survey.value_names])
         names = _chosen(imported, options, known, rule) if options.values else list(known)
         if len(names) > MOST_VALUES:
             raise ForeignError(
@@ -162,12 +145,8 @@ def _plain(name: str) -> str:
     return "".join(characters) or UNNAMED
 
 
-def values_note(trials: Iterable[Trial]) -> str:
-    """Which values were kept, and what they are for; empty if there are none."""
-    total, counts = 0, Counter[str]()
-    for trial in trials:
-        total += 1
-        counts.update([] if trial.values is UNSET else list(trial.values))
+def values_note(counts: Mapping[str, int], total: int) -> str:
+    """Which values were kept, how many records of how many have them, and what they are for; empty if none."""
     names = [name if count == total else f"{name} ({count:,} of {total:,})" for name, count in counts.items()]
     more = [f"and {len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
     listed = ", ".join([*names[:MOST_NAMED], *more])

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -11,7 +11,8 @@ from harness.errors import ForeignError
 from harness.tasks.label import LABEL
 from harness.tasks.score import SCORE
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions
-from harness.transcript.importing.file import as_mark, as_text
+from harness.transcript.importing.file import as_mark
+from harness.transcript.importing.survey import Survey
 
 CORRECT = "correct"
 # Pairs of labels, and which is positive: scikit-learn's rule for `pos_label=None`.
@@ -31,19 +32,17 @@ class Predictions:
 
     def judged(self) -> ImportedRun:
         """A detection, with TN and FP, if one of two classes is the positive one; otherwise a label test."""
-        results = [self._plain(result) for result in self.imported.results]
-        label = self._positive_label(results)
+        facts = _LabelFacts(self.options.positive_label)
+        survey = Survey.of(self.imported.results, facts.add)
+        label = self._positive_label(facts)
         if label is None:
-            self._check_labels(results)
-            judged = [self._label(result) for result in results]
-        else:
-            judged = [self._detection(result, label) for result in results]
-        at = (
-            None if label is None or not any(result.score is not None for result in judged) else self.options.success_at
-        )
+            self._check_labels(facts)
+        used = set(self.classes.values())
+        at = self.options.success_at if label is not None and self._is_scored(facts, label) else None
         return dataclasses.replace(
             self.imported,
-            results=[self._without_probabilities(result) for result in judged],
+            results=_Judged(self, label) if self.classes or label is not None else self.imported.results,
+            survey=dataclasses.replace(survey, columns={name: None for name in survey.columns if name not in used}),
             # In a score test `positive` is the ground truth, and `expect` is not judged: it keeps the true label, so
             # that two tables which agree only in their ids have different digests.
             task=LABEL.name if label is None else SCORE.name,
@@ -52,9 +51,17 @@ class Predictions:
             graded=False,
         )
 
-    def _check_labels(self, results: list[ImportedAnswer]) -> None:
+    def _is_scored(self, facts: "_LabelFacts", label: str) -> bool:
+        results = self.imported.results if self._column(label) is not None else ()
+        return facts.scored or any(self._probability(result, label) is not None for result in results)
+
+    def judge(self, result: ImportedAnswer, label: str | None) -> ImportedAnswer:
+        """An answer as a detection of this class; None for a label test."""
+        return self._without_probabilities(self._label(result) if label is None else self._detection(result, label))
+
+    def _check_labels(self, facts: "_LabelFacts") -> None:
         """With several classes, a single score is ambiguous: it belongs to one of them."""
-        if any(result.score is not None for result in results) and not self.classes:
+        if facts.scored and not self.classes:
             source = self.imported.source
             raise ForeignError(f"{source}: which class is the score for? name it with --positive-label")
 
@@ -65,23 +72,14 @@ class Predictions:
         used = set(self.classes.values())
         return replace(result, columns={name: value for name, value in result.columns.items() if name not in used})
 
-    def _plain(self, result: ImportedAnswer) -> ImportedAnswer:
-        expect = label_text(result.expect)
-        if not expect:
-            raise ForeignError(f"{result.place}: no true label; every row needs one")
-        actual = None if result.actual is None else label_text(as_text(result.actual))
-        marks = {CORRECT: float(actual == expect)}
-        return replace(result, expect=expect, actual=actual, marks=marks)
-
-    def _positive_label(self, results: list[ImportedAnswer]) -> str | None:
+    def _positive_label(self, facts: "_LabelFacts") -> str | None:
         label = self.options.positive_label
-        labels = {result.expect for result in results}
         if label is not None:
-            if label not in labels:
-                shown = ", ".join(sorted(labels)[:20])
+            if not facts.has_wanted:
+                shown = ", ".join(sorted(facts.true)[:20])
                 raise ForeignError(f"{self.imported.source}: --positive-label {label}: not among the labels {shown}")
             return label
-        seen = labels | {result.actual for result in results if result.actual is not None}
+        seen = facts.true | facts.predicted
         return next((positive for pair, positive in _BINARY if seen <= pair), None)
 
     def _detection(self, result: ImportedAnswer, label: str) -> ImportedAnswer:
@@ -111,6 +109,43 @@ class Predictions:
     def _probability(self, result: ImportedAnswer, label: str) -> float | None:
         column = self._column(label)
         return None if column is None else as_mark(result.columns.get(column), f"{result.place}: {column}")
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Predictions that are judged while they are gone through."""
+
+    predictions: Predictions
+    label: str | None
+
+    def __iter__(self) -> Iterator[ImportedAnswer]:
+        judge, label = self.predictions.judge, self.label
+        return (judge(result, label) for result in self.predictions.imported.results)
+
+
+# Enough labels to know that there are more than two, and to name some.
+_ENOUGH = 100
+
+
+class _LabelFacts:
+    """Which labels occur; of very many, only some."""
+
+    def __init__(self, wanted: str | None) -> None:
+        self._wanted = wanted
+        self.has_wanted = False
+        self.scored = False
+        self.true: set[str] = set()
+        self.predicted: set[str] = set()
+
+    def add(self, block: Sequence[ImportedAnswer]) -> None:
+        """Look at some more answers."""
+        true = {result.expect for result in block}
+        self.has_wanted = self.has_wanted or self._wanted in true
+        self.scored = self.scored or any(result.score is not None for result in block)
+        if len(self.true) < _ENOUGH:
+            self.true |= true
+        if len(self.predicted) < _ENOUGH:
+            self.predicted |= {result.actual for result in block if result.actual is not None}
 
 
 def label_text(text: str) -> str:

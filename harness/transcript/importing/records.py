@@ -1,6 +1,6 @@
 """The records of an imported transcript: the outcome and the sampling groups of every answer."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,9 +55,8 @@ class ImportedDesign:
     psu: GroupColumns | None
 
     @staticmethod
-    def of(results: Sequence[ImportedAnswer], options: ImportOptions) -> "ImportedDesign":
+    def of(columns: Mapping[str, object], options: ImportOptions) -> "ImportedDesign":
         """The columns that the options name, which must exist."""
-        columns = dict.fromkeys(name for result in results for name in result.columns)
         stratum, psu = options.stratum, options.psu
         return ImportedDesign(
             None if stratum is None else GroupColumns("stratum", stratum, columns),
@@ -90,47 +89,54 @@ class RecordMaker:
         self._repeated = repeated
         self._design_columns = design.names
 
-    def trials(self, results: Sequence[ImportedAnswer]) -> Iterator[Trial]:
+    def trials(self, results: Iterable[ImportedAnswer]) -> Iterator[Trial]:
         """A record for each result; repeats of a case are consecutive and numbered from 1."""
+        if not self._repeated and self._design.psu is None and self._design.stratum is None:
+            yield from (self._trial(result, None, None, None) for result in results)
+            return
         strata = PsuStrata()
         stratum, psu = self._design.stratum, self._design.psu
+        # A case of its own cannot be in two strata, and there may be too many to remember.
+        alone = psu is None and not self._repeated
         repeat, last = 0, ""
         for result in results:
             repeat, last = (repeat + 1 if result.id == last else 1), result.id
-            groups = (stratum.of(result) if stratum else None, psu.of(result) if psu else None)
-            if clash := strata.clash(result.id if groups[1] is None else groups[1], groups[0] or "", option="--"):
+            group, unit = stratum.of(result) if stratum else None, psu.of(result) if psu else None
+            clash = None if alone else strata.clash(result.id if unit is None else unit, group or "", option="--")
+            if clash:
                 raise ForeignError(f"{result.place}: {clash}")
-            yield self._trial(result, repeat if self._repeated else None, *groups)
+            yield self._trial(result, repeat if self._repeated else None, group, unit)
 
     def _trial(self, result: ImportedAnswer, repeat: int | None, stratum: str | None, psu: str | None) -> Trial:
         """The other tool decided what is right; everything else is as in a run."""
+        metric, at = self._rule.metric, self._rule.at
+        mark, error, message = result.marks.get(metric), result.error, result.message
+        if error is None and mark is None:
+            error, message = ErrorKind.ANSWER, f"no mark by {metric}"
         case = Case(result.id, None, result.expect, result.positive, result.truth, self._columns(result))
-        error, message = self._error(result)
-        values = self._values.of_result(result)
-        details: dict[str, Any] = {"boxes": result.boxes, "pixels": result.pixels}
-        if error is not None:
-            outcome, answer = outcome_of_error(result.positive), Answer(values=values, **details)
+        values = self._values.of_result(result) if self._values.names else None
+        if error is not None or mark is None:
+            outcome, actual, score = outcome_of_error(result.positive), None, None
         else:
-            accepted = self._rule.success(result) == result.positive
+            accepted = (mark >= (1.0 if at is None else at)) == result.positive
             outcome = Outcome.of(positive=result.positive, accepted=accepted)
-            actual = result.answers.get(self._rule.metric, result.actual)
-            answer = Answer(actual, self._score(result), values=values, **details)
+            actual = result.answers.get(metric, result.actual) if result.answers else result.actual
+            # With --success-at it is the mark that was compared with a threshold.
+            score = result.score if at is None else mark
+        answer = Answer(actual, score, values=values, pixels=result.pixels, boxes=result.boxes)
         return record(case, answer, outcome, error, message, result.seconds, None, repeat, stratum, psu)
-
-    def _error(self, result: ImportedAnswer) -> tuple[ErrorKind | None, str]:
-        if result.error is None and result.marks.get(self._rule.metric) is None:
-            return ErrorKind.ANSWER, f"no mark by {self._rule.metric}"
-        return result.error, result.message
-
-    def _score(self, result: ImportedAnswer) -> float | None:
-        """The score; with --success-at, the mark itself, because it was compared with a threshold."""
-        return result.score if self._rule.at is None else result.marks.get(self._rule.metric)
 
     def _columns(self, result: ImportedAnswer) -> dict[str, Any]:
         """The columns of the case, not of the answer, without long texts."""
+        columns = result.columns
+        if not result.values and isinstance(columns, dict) and not any(map(_is_document, columns.values())):
+            return columns
         return {
             name: value
-            for name, value in result.columns.items()
-            if name in self._design_columns
-            or (name not in result.values and (not isinstance(value, str) or len(value) <= LONGEST_COLUMN))
+            for name, value in columns.items()
+            if name in self._design_columns or (name not in result.values and not _is_document(value))
         }
+
+
+def _is_document(value: object) -> bool:
+    return isinstance(value, str) and len(value) > LONGEST_COLUMN

@@ -1,7 +1,10 @@
 """Any table, CSV or JSON lines: one row per answer, columns named by the user or recognised by their usual names."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from harness.errors import ForeignError, ScriptError
@@ -11,6 +14,7 @@ from harness.params import nearest
 from harness.tasks.score import SCORE
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Reader, TableColumns
 from harness.transcript.importing.file import (
+    MOST_COLUMNS,
     NOWHERE,
     ForeignFile,
     as_mark,
@@ -24,11 +28,13 @@ from harness.transcript.importing.file import (
 )
 from harness.transcript.importing.id_results import UNNAMED
 from harness.transcript.importing.metrics import split_names
-from harness.transcript.importing.predictions import CORRECT, Predictions
+from harness.transcript.importing.predictions import CORRECT, Predictions, label_text
 
 _Row = dict[str, Any]
-_Rows = list[tuple[str, _Row]]
+_PlacedRow = tuple[str, _Row]
 _DELIMITERS = ",\t;|"
+_MOST_LABELS = 1_000
+_NOTHING: dict[str, Any] = {}
 
 
 def is_delimited(file: ForeignFile) -> bool:
@@ -47,88 +53,116 @@ def read_delimited(source: ForeignFile, options: ImportOptions) -> list[Imported
     line = source.start.split(b"\n")[0]
     delimiter = max(_DELIMITERS, key=lambda mark: line.count(mark.encode()))
     try:
-        rows = _rows(source, Delimited(source.content, delimiter))
+        return [_table(source, _TableRows(lambda: _delimited(source, delimiter), texts=True), options)]
     except ScriptError as error:
         raise ForeignError(str(error)) from None
-    return [_table(source, rows, options)]
 
 
-def _rows(source: ForeignFile, table: Delimited) -> _Rows:
-    mistakes, rows = Mistakes(source.name), []
-    for row in table:
-        if text := table.ragged(row):
-            mistakes.add(text, place=f"line {table.line}")
-        else:
-            rows.append((f"{source.name}:{table.line}", dict(zip(table.header, row, strict=True))))
-    mistakes.raise_if_any()
-    return rows
+def _delimited(source: ForeignFile, delimiter: str) -> Iterator[_PlacedRow]:
+    """The rows; those that are too long or too short are left out, and reported at the end."""
+    mistakes = Mistakes(source.name)
+    try:
+        table = Delimited(source.content, delimiter)
+        name, header, width = source.name, table.header, len(table.header)
+        for row in table:
+            if len(row) == width:
+                yield f"{name}:{table.line}", dict(zip(header, row, strict=True))
+            else:
+                mistakes.add(str(table.ragged(row)), place=f"line {table.line}")
+        mistakes.raise_if_any()
+    except ScriptError as error:
+        raise ForeignError(str(error)) from None
 
 
 def read_lines(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
     """JSON lines."""
-    return [_table(source, [(f"{source.name}:{number}", row) for number, row in source.lines()], options)]
+    name = source.name
+    return [_table(source, _TableRows(lambda: ((f"{name}:{number}", row) for number, row in source.lines())), options)]
 
 
 def read_list(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
     """A JSON array of objects."""
     rows = decode(source.data, list[dict[str, Any]], source.name)
-    return [_table(source, [(f"{source.name}: entry {number}", row) for number, row in enumerate(rows, 1)], options)]
+    placed = [(f"{source.name}: entry {number}", row) for number, row in enumerate(rows, 1)]
+    return [_table(source, _TableRows(placed.__iter__), options)]
 
 
-def _table(source: ForeignFile, rows: _Rows, options: ImportOptions) -> ImportedRun:
-    if not rows:
+@dataclass(frozen=True)
+class _TableRows:
+    """The rows of a table, each with its place; read from the file again whenever they are gone through."""
+
+    read: Callable[[], Iterator[_PlacedRow]]
+    # Whether all cells are texts, and all rows have the same columns.
+    texts: bool = False
+
+    def __iter__(self) -> Iterator[_PlacedRow]:
+        return self.read()
+
+
+def _table(source: ForeignFile, rows: _TableRows, options: ImportOptions) -> ImportedRun:
+    first = list(islice(rows, 100))
+    if not first:
+        deque(rows, 0)  # the mistakes in them, if that is why there are none
         raise ForeignError(f"{source.name}: no rows")
-    header = list(dict.fromkeys(name for _, row in rows[:100] for name in row))
+    header = list(dict.fromkeys(name for _, row in first for name in row))
     fields = guess_columns(options.columns, header)
     if fields.success is None and fields.actual is None and fields.score is None:
         raise ForeignError(
             f"{source.name}: cannot tell which column holds what; name them with --success, "
-            f"or --expect and --actual; columns: {', '.join(flat(rows[0][1])) or 'none'}"
+            f"or --expect and --actual; columns: {', '.join(flat(first[0][1])) or 'none'}"
         )
     values = split_names(options.values, lambda name: _is_column(rows, name))
     _check_columns(source, rows, [fields.actual, fields.score, *values])
-    reader = _RowReader(source, fields, options, values)
-    results = list(reader.results(rows))
+    predicted = fields.success is None and fields.positive is None and fields.expect is not None
+    reader = _RowReader(source, rows, fields, options, values, predicted)
     notes = [_empty_note(rows, name) for name in (fields.actual, fields.score) if name is not None]
     if fields.id is None:
         notes.append("no column of ids, so rows are matched by their number; name one with --id")
-    imported = ImportedRun(source.name, UNNAMED, source.stem, results, tool="a table", keyed=True, notes=notes)
-    if fields.success is None and fields.positive is None and fields.expect is not None:
+    imported = ImportedRun(source.name, UNNAMED, source.stem, reader, tool="a table", keyed=True, notes=notes)
+    if predicted:
         return Predictions(imported, options, probabilities(header)).judged()
     return reader.finish(imported)
 
 
-def _is_column(rows: _Rows, name: str) -> bool:
+def _is_column(rows: Iterable[_PlacedRow], name: str) -> bool:
     return any(find(row, name) is not NOWHERE for _, row in rows)
 
 
-def _empty_note(rows: _Rows, name: str) -> str:
+def _empty_note(rows: Iterable[_PlacedRow], name: str) -> str:
     if any(find(row, name) not in (None, "", NOWHERE) for _, row in rows):
         return ""
     return f"column '{name}' is empty in every row, so no answer counts as accepted; is it the right column?"
 
 
-def _check_columns(source: ForeignFile, rows: _Rows, names: Sequence[str | None]) -> None:
+def _check_columns(source: ForeignFile, rows: Iterable[_PlacedRow], names: Sequence[str | None]) -> None:
     """A row may lack its answer, its score (a refusal) or a value, but not all rows may."""
     for name in names:
         if name is not None and not _is_column(rows, name):
-            raise ForeignError(f"{source.name}: no column '{name}'; {nearest(name, flat(rows[0][1]))}")
+            _, first = next(iter(rows))
+            raise ForeignError(f"{source.name}: no column '{name}'; {nearest(name, flat(first))}")
+
+
+# The marks of most answers: one object for all of them.
+_RIGHT, _WRONG = {CORRECT: 1.0}, {CORRECT: 0.0}
 
 
 @dataclass(frozen=True)
 class _RowReader:
-    """Reads rows, given which column holds what."""
+    """The answers in the rows, given which column holds what; read again whenever they are gone through."""
 
     source: ForeignFile
+    rows: _TableRows
     fields: TableColumns
     options: ImportOptions
     # Columns to keep as values.
     values: Sequence[str]
+    # Whether truth and answer are labels to be compared, in their plain form.
+    predicted: bool
 
-    def results(self, rows: _Rows) -> Iterator[ImportedAnswer]:
-        """One result per row."""
-        for number, (place, row) in enumerate(rows, 1):
-            yield self._result(place, row, number)
+    def __iter__(self) -> Iterator[ImportedAnswer]:
+        labels, make = _LabelTexts(), self._result
+        for number, (place, row) in enumerate(self.rows, 1):
+            yield make(place, row, number, labels)
 
     def finish(self, imported: ImportedRun) -> ImportedRun:
         """The run with its verdict, and with the threshold if the score decided."""
@@ -139,62 +173,95 @@ class _RowReader:
         threshold = {"threshold": self.options.success_at}
         return replace(imported, verdict=CORRECT, graded=False, task=SCORE.name, params=threshold)
 
-    def _result(self, place: str, row: _Row, number: int) -> ImportedAnswer:
+    def _result(self, place: str, row: _Row, number: int, labels: "_LabelTexts") -> ImportedAnswer:
         fields = self.fields
-        values = {key: self._value(row, key, name, place) for key, name in vars(fields).items()}
-        positive = self._positive(values["positive"], place)
+        expect = "" if fields.expect is None else self._text(row, fields.expect, place)
+        actual = None if fields.actual is None else find(row, fields.actual)
+        actual = None if actual is NOWHERE or actual == "" else actual
+        if self.predicted:
+            expect, actual = labels[expect], None if actual is None else labels[as_text(actual)]
+            if not expect:
+                raise ForeignError(f"{place}: no true label; every row needs one")
+        score = None if fields.score is None else self._score(row, fields.score, place)
+        positive = fields.positive is None or self._positive(row, fields.positive, place)
         return ImportedAnswer(
-            id=str(number) if fields.id is None else as_text(values["id"]),
-            place=place,
-            marks=self._marks(values, positive, place),
-            values={name: as_value(find(row, name), f"{place}: {name}") for name in self.values},
-            expect=as_text(values["expect"]),
-            actual=None if values["actual"] in (None, "") else values["actual"],
+            str(number) if fields.id is None else self._text(row, fields.id, place),
+            place,
+            self._marks(row, place, (expect, actual, score, positive)),
+            {name: as_value(find(row, name), f"{place}: {name}") for name in self.values} if self.values else _NOTHING,
+            expect,
+            actual,
             positive=positive,
-            score=as_mark(values["score"], f"{place}: {fields.score}"),
-            repeat=self._repeat(values["repeat"], place),
+            score=score,
+            repeat=1 if fields.repeat is None else self._repeat(row, fields.repeat, place),
             columns=self._columns(row),
         )
 
-    def _value(self, row: _Row, key: str, name: str | None, place: str) -> Any:
-        if name is None:
-            return None
-        value = find(row, name) if key in ("actual", "score") else look_up(row, name, place)
-        return None if value is NOWHERE else value
+    @staticmethod
+    def _text(row: _Row, name: str, place: str) -> str:
+        value = row.get(name)
+        return value if type(value) is str else as_text(look_up(row, name, place))
+
+    @cached_property
+    def _used(self) -> frozenset[Any]:
+        return frozenset(vars(self.fields).values())
+
+    @cached_property
+    def _groups(self) -> list[str]:
+        return self.options.groups
 
     def _columns(self, row: _Row) -> _Row:
         """The columns of the case, and all that the design needs."""
-        used = set(vars(self.fields).values())
-        columns = {name: value for name, value in flat(row).items() if name not in used}
-        named = ((name, find(row, name)) for name in self.options.groups)
+        used = self._used
+        cells = row if self.rows.texts and len(row) <= MOST_COLUMNS else flat(row)
+        columns = {name: value for name, value in cells.items() if name not in used}
+        if not self._groups:
+            return columns
+        named = ((name, find(row, name)) for name in self._groups)
         return columns | {name: value for name, value in named if isinstance(value, str | int | float)}
 
-    def _marks(self, values: Mapping[str, Any], positive: bool, place: str) -> dict[str, float | None]:
+    def _marks(self, row: _Row, place: str, answer: tuple[str, Any, float | None, bool]) -> Mapping[str, float | None]:
         """The verdict of the table, or else whether the answer was accepted if and only if it should be."""
-        if self.fields.success is not None:
-            return {self.fields.success: as_mark(values["success"], f"{place}: {self.fields.success}")}
-        if self.fields.actual is not None:
-            if self.fields.expect is None:
+        fields, (expect, actual, score, positive) = self.fields, answer
+        if fields.success is not None:
+            return {fields.success: as_mark(look_up(row, fields.success, place), f"{place}: {fields.success}")}
+        if fields.actual is not None:
+            if fields.expect is None:
                 raise ForeignError(f"{self.source.name}: --actual needs --expect or --success")
-            return {CORRECT: float((as_text(values["actual"]) == as_text(values["expect"])) == positive)}
+            return _RIGHT if (("" if actual is None else as_text(actual)) == expect) == positive else _WRONG
         if self.options.success_at is None:
             raise ForeignError(
                 f"{self.source.name}: a score alone needs --success-at X, the lowest score that is accepted"
             )
-        score = as_mark(values["score"], f"{place}: {self.fields.score}")
-        return {CORRECT: float((score is not None and score >= self.options.success_at) == positive)}
+        return _RIGHT if (score is not None and score >= self.options.success_at) == positive else _WRONG
 
-    def _positive(self, value: Any, place: str) -> bool:
-        mark = as_mark(value, f"{place}: {self.fields.positive}")
+    def _score(self, row: _Row, name: str, place: str) -> float | None:
+        value = find(row, name)
+        return None if value is NOWHERE else as_mark(value, f"{place}: {name}")
+
+    def _positive(self, row: _Row, name: str, place: str) -> bool:
+        value = look_up(row, name, place)
+        mark = as_mark(value, f"{place}: {name}")
         if mark not in (None, 0.0, 1.0):
-            raise ForeignError(f"{place}: {self.fields.positive}: {shown(value)} is not true or false")
+            raise ForeignError(f"{place}: {name}: {shown(value)} is not true or false")
         return mark != 0.0
 
-    def _repeat(self, value: Any, place: str) -> int:
-        mark = 1.0 if value is None else as_mark(value, f"{place}: {self.fields.repeat}")
+    def _repeat(self, row: _Row, name: str, place: str) -> int:
+        value = look_up(row, name, place)
+        mark = 1.0 if value is None else as_mark(value, f"{place}: {name}")
         if mark is None or mark != int(mark) or not 0 <= mark < 1e9:
-            raise ForeignError(f"{place}: {self.fields.repeat}: {shown(value)} is not the number of a repeat")
+            raise ForeignError(f"{place}: {name}: {shown(value)} is not the number of a repeat")
         return int(mark)
+
+
+class _LabelTexts(dict[str, str]):
+    """Labels in their plain form; there are usually few, and then each is made once."""
+
+    def __missing__(self, text: str) -> str:
+        plain = label_text(text)
+        if len(self) < _MOST_LABELS:
+            self[text] = plain
+        return plain
 
 
 # The first that a table has counts. Compared in lower case, with blanks and dashes as underscores.
