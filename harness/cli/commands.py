@@ -35,7 +35,7 @@ COMMANDS = {
     "urn": ("experiments", "which way of sampling explains how a rate varies from trial to trial"),
     "import": ("importing", "turn results of other tools into transcripts"),
     "publish": ("publish", "add tests and transcripts to a site, a folder that any web server can serve"),
-    "serve": ("publish", "serve a site over HTTP, with pages for people"),
+    "serve": ("serve", "serve a site over HTTP, with pages for people"),
     "submit": ("submit", "hand a transcript in at a site that is served"),
     "token": ("submit", "who may submit transcripts to a site that is served, and how many on a day"),
     "fetch": ("fetch", "download tests and transcripts ahead of time"),

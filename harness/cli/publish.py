@@ -1,4 +1,4 @@
-"""`hate publish` and `hate serve`: a site in a folder, and a server for it."""
+"""`hate publish`: a site in a folder."""
 
 import tempfile
 from collections.abc import Sequence
@@ -9,17 +9,27 @@ import click
 from harness.cli.arguments import find_transcripts
 from harness.cli.options import FormatOptions, command_options
 from harness.cli.output import emit, output_format, remark
-from harness.errors import MissingExtra, UsageError
-from harness.options import DownloadOptions, OptionSet, Range, byte_count, option
+from harness.cli.progress import show_pages
+from harness.errors import HateError, MissingExtra, UsageError
+from harness.options import DownloadOptions, Range, option
 from harness.report.blocks import Table
 from harness.site.candidates import Candidate, read_candidates
 from harness.site.changes import SiteChange
 from harness.site.interface_files import is_interface
+from harness.site.layout import PAGES
 from harness.site.locate import local_transcripts
 from harness.site.publish import SiteSettings, dry_run, publish, tidy
 from harness.site.root import RootChange
 from harness.site.signing import is_key, new_key, read_key
 from harness.site.urls import is_url, parse
+
+
+def site_address(text: str) -> str:
+    """The address of a site; a UsageError if it is none."""
+    try:
+        return parse(text).url.rstrip("/")
+    except HateError as error:
+        raise UsageError(str(error)) from None
 
 
 class PublishOptions(FormatOptions):
@@ -46,6 +56,14 @@ class PublishOptions(FormatOptions):
         help="Where else the site's files are; may be repeated, and replaces all earlier mirrors.",
     )  # fmt: skip
     title: str | None = option("--title", default=None, metavar="TEXT", help="The title of the site.")
+    url: str | None = option(
+        "--url", default=None, parse=site_address, metavar="URL",
+        help="Where people find the site, for the commands that its pages show.",
+    )  # fmt: skip
+    pages: bool = option(
+        "--pages", default=False,
+        help="Also write pages for people, so that any web server shows them; from then on with every change.",
+    )  # fmt: skip
     tidy: bool = option("--tidy", default=False, help="Remove files that the site's index has not named for a day.")
     root_key: Path | None = option(
         "--root-key", default=None, metavar="FILE",
@@ -77,55 +95,7 @@ class PublishOptions(FormatOptions):
     def changes_site(self) -> bool:
         """Whether something about the site itself is to be changed."""
         given = (self.mirrors, self.root_key, self.allow, self.revoke, self.new_root)
-        return any(given) or self.title is not None or self.lifetime is not None
-
-
-class ServeCommandOptions(OptionSet):
-    """Options of `hate serve`."""
-
-    host: str = option(
-        "--host", default="127.0.0.1", metavar="ADDRESS",
-        help="The address to listen on; 0.0.0.0 for the whole network.",
-    )  # fmt: skip
-    port: int = option(
-        "--port", default=8000, within=Range(0, 65535), metavar="N", help="The port; 0 takes a free one."
-    )
-    tokens: Path | None = option(
-        "--tokens", default=None, metavar="FILE", help="Accept transcripts from those whose tokens are in FILE."
-    )
-    key: Path | None = option(
-        "--key", default=None, metavar="FILE", help="Sign what is submitted; needed where the site is signed."
-    )
-    largest: int = option(
-        "--largest", default=100 << 20, parse=byte_count, metavar="SIZE", shown="100M",
-        help="Refuse a submission that is larger, or unpacks to more.",
-    )  # fmt: skip
-    rate_limit: int = option(
-        "--rate-limit", default=60, within=Range(1, 100_000), metavar="N",
-        help="How many submissions a token may make in an hour.",
-    )  # fmt: skip
-    an_hour: int | None = option(
-        "--an-hour", default=None, within=Range(1, 100_000), hidden=True, help="The old name of --rate-limit."
-    )
-    per_day: int = option(
-        "--per-day", default=1000, within=Range(1, 1_000_000), metavar="N",
-        help="How many submissions each name may make on a day; `hate token quota` sets it for one.",
-    )  # fmt: skip
-    blind_per_day: int = option(
-        "--blind-per-day", default=5, within=Range(1, 1_000_000), metavar="N",
-        help="How many submissions each name may make on a day for one blind test.",
-    )  # fmt: skip
-    private: Path | None = option(
-        "--private", default=None, metavar="FOLDER", help="Where `hate publish --blind` put the truth, if told where."
-    )
-    isolated: bool = option(
-        "--isolated", default=False, help="Accept only runs whose code was kept apart from the judge (--isolate)."
-    )
-    proxies: tuple[str, ...] = option(
-        "--proxy", default=(), metavar="ADDRESS",
-        help="Believe what this proxy says about its clients (X-Forwarded-For); may be repeated, or be a network.",
-    )  # fmt: skip
-    access_log: bool = option("--access-log", default=False, help="Write a line on stderr for every request.")
+        return any(given) or any(one is not None for one in (self.title, self.url, self.lifetime))
 
 
 @click.command("publish")
@@ -149,15 +119,20 @@ def publish_command(paths: tuple[Path, ...], options: PublishOptions) -> None:
     if is_url(options.site):
         _hand_in(paths, options.site, options)
         return
-    site = Path(options.site)
+    _change_site(paths, Path(options.site), options)
+
+
+def _change_site(paths: tuple[Path, ...], site: Path, options: PublishOptions) -> None:
     if options.blind:
         _publish_blind(paths, site, options)
     elif paths or options.changes_site:
         _publish(paths, site, options)
-    elif not options.tidy:
+    elif not (options.tidy or options.pages):
         raise UsageError("nothing to publish; name a test's folder or transcripts")
     if options.tidy:
         _tidy_site(site, dry=options.dry_run)
+    if not options.dry_run:
+        _write_pages(site, options)
 
 
 def _hand_in(paths: tuple[Path, ...], url: str, options: PublishOptions) -> None:
@@ -180,6 +155,23 @@ def _tidy_site(site: Path, *, dry: bool) -> None:
         raise UsageError("--tidy and --dry-run exclude one another")
     removed = tidy(site)
     remark(f"{site}: {removed.files:,} files removed, {removed.size:,} bytes")
+
+
+def _write_pages(site: Path, options: PublishOptions) -> None:
+    """The pages, if they are wanted or there already."""
+    if not (options.pages or (site / PAGES).is_file()):
+        return
+    try:
+        from harness.server.static_pages import StaticSite
+    except ImportError as error:
+        library = (error.name or "").partition(".")[0]
+        raise MissingExtra(f"pages need {library}: pip install 'hate-harness[serve]'") from None
+    from harness.site.blind import private_folder
+
+    private = options.private or private_folder(site)
+    with show_pages() as advance:
+        count = StaticSite(site, private if private.is_dir() else None).write(advance)
+    remark(f"{site / 'index.html'}: {count.written:,} of {count.pages:,} pages written")
 
 
 def _new_key(path: Path) -> None:
@@ -207,7 +199,7 @@ def _publish_candidates(offered: Sequence[Candidate], site: Path, options: Publi
 
 def _settings(options: PublishOptions) -> SiteSettings:
     mirrors = _addresses(options.mirrors) if options.mirrors else None
-    return SiteSettings(mirrors, options.title, options.lifetime, _root_change(options))
+    return SiteSettings(mirrors, options.title, options.url, options.lifetime, _root_change(options))
 
 
 def _root_change(options: PublishOptions) -> RootChange | None:
@@ -278,30 +270,3 @@ def _print_published(change: SiteChange, site: Path, options: PublishOptions) ->
         remark(f"{site} is as it was")
     else:
         remark(f"{site}: change {change.top.serial:,}")
-
-
-@click.command("serve")
-@click.argument("site", type=click.Path(path_type=Path))
-@command_options(ServeCommandOptions)
-def serve_command(site: Path, options: ServeCommandOptions) -> None:
-    """Serve SITE, a folder made by `hate publish`: its files, as any web server would, and pages for people.
-
-    It is read-only. With --tokens, transcripts can be submitted by PUT; see `hate token`.
-    """
-    try:
-        from harness.server.app import ServeOptions, listen, make_server, serve
-        from harness.server.submit import SubmissionLimits
-    except ImportError as error:
-        library = (error.name or "").partition(".")[0]
-        raise MissingExtra(f"serving needs {library}: pip install 'hate-harness[serve]'") from None
-    hourly = options.an_hour or options.rate_limit
-    limits = SubmissionLimits(options.largest, hourly, options.per_day, options.blind_per_day, options.isolated)
-    serving = ServeOptions(
-        site, host=options.host, port=options.port, tokens=options.tokens, key=options.key,
-        access_log=options.access_log, limits=limits, proxies=options.proxies, private=options.private,
-    )  # fmt: skip
-    server = make_server(serving)
-    with listen(serving.host, serving.port) as listening:
-        host = f"[{serving.host}]" if ":" in serving.host else serving.host
-        remark(f"hate: serving {site} at http://{host}:{listening.getsockname()[1]}/ until Ctrl-C")
-        serve(server, listening)

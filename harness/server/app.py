@@ -21,6 +21,7 @@ from harness.errors import HateError, UsageError
 from harness.report.text import safe
 from harness.server.connections import ConnectionLimits, guarded_protocol, parse_proxies
 from harness.server.files import StaticFiles
+from harness.server.links import UNKNOWN_ADDRESS, Links
 from harness.server.pages import Pages
 from harness.server.render import TEMPLATES, render_page
 from harness.server.state import ServedSite
@@ -51,9 +52,12 @@ MOST_FILES = 8192
 _RAW_HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
-def make_app(root: Path, submissions: Submissions | None = None, private: Path | None = None) -> ASGIApp:
+def make_app(
+    root: Path, submissions: Submissions | None = None, private: Path | None = None, address: str = UNKNOWN_ADDRESS
+) -> ASGIApp:
     """The application that serves a site's folder, and accepts submissions if they are enabled."""
-    files, pages = StaticFiles(root), Pages(ServedSite(root, private))
+    links = Links(address=address, submissions=submissions is not None)
+    files, pages = StaticFiles(root), Pages(ServedSite(root, private), links)
     routes = [
         Route(f"/{TOP}", files.top),
         Route("/index/{shard}/{name}", files.named),
@@ -63,6 +67,7 @@ def make_app(root: Path, submissions: Submissions | None = None, private: Path |
         Route("/tests/{test}", pages.test),
         Route("/transcripts/{test}/{name}", pages.transcript),
         Route("/compare/{test}", pages.comparison),
+        Route("/data/{test}/{file}", pages.data),
         Route("/-/style.css", _asset("style.css", "text/css")),
         Route("/-/icon.svg", _asset("icon.svg", "image/svg+xml")),
     ]
@@ -119,7 +124,7 @@ async def _unexpected(request: Request, error: Exception) -> Response:
 def _error(request: Request, status: int, phrase: str, text: str, headers: dict[str, str]) -> Response:
     headers = {"cache-control": "no-store"} | headers
     if "text/html" in request.headers.get("accept", ""):
-        page = render_page("error.html", title=phrase, text=text)
+        page = render_page("error.html", links=Links(), title=phrase, text=text)
         return Response(page, status, headers, "text/html; charset=utf-8")
     return PlainTextResponse(f"{text or phrase}\n", status, headers)
 
@@ -140,6 +145,8 @@ class ServeOptions:
     # Where the truth of blind tests is, if not beside the site's folder.
     private: Path | None = None
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
+    # Where people find the site, unless it says so itself.
+    address: str = UNKNOWN_ADDRESS
 
     def submissions(self) -> Submissions | None:
         """The handler of submissions, if there are tokens; a HateError if the site or the options are wrong."""
@@ -179,7 +186,7 @@ def make_server(options: ServeOptions) -> uvicorn.Server:
     """A server that can be run on a listening socket; a HateError if the site or the options are wrong."""
     limits, proxies = options.connections, parse_proxies(options.proxies)
     config = uvicorn.Config(
-        make_app(options.root, options.submissions(), options.private_folder),
+        make_app(options.root, options.submissions(), options.private_folder, options.address),
         log_config=None,
         log_level="info" if options.access_log else "warning",
         access_log=options.access_log,

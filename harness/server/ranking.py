@@ -179,30 +179,6 @@ def _weights(aligned: AlignedRuns) -> str | None:
     return declared if declared in (*PLAIN_WEIGHTS, *aligned.cases.columns) else "cases"
 
 
-WIDTH = 200.0
-MARGIN = 5.0
-
-
-@dataclass(frozen=True)
-class IntervalPlot:
-    """Positions on a line of 200 units."""
-
-    low: str
-    value: str
-    high: str
-
-
-def interval_plots(rows: Sequence[RankingRow]) -> list[IntervalPlot]:
-    """A plot for each row."""
-    low, high = min(row.low for row in rows), max(row.high for row in rows)
-    scale = (WIDTH - 2 * MARGIN) / ((high - low) or 1.0)
-
-    def position(value: float) -> str:
-        return f"{MARGIN + (value - low) * scale:.1f}"
-
-    return [IntervalPlot(position(row.low), position(row.value), position(row.high)) for row in rows]
-
-
 # A matrix of more classes does not fit on a page, and one of very many would not fit in memory.
 MOST_CLASSES = 20
 LONGEST_CLASS = 60

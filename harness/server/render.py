@@ -1,10 +1,11 @@
 """Templates and Markdown: everything is escaped, and control characters are shown as their codes."""
 
+import functools
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
@@ -19,6 +20,15 @@ from harness.report.formats import Format, render_document
 from harness.report.text import safe, safe_lines
 from harness.server.state import SiteState
 from harness.site.layout import Release
+
+
+class PageError(Exception):
+    """Why there is no such page, for people: a status of HTTP and a sentence."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status, self.text = status, text
+
 
 TEMPLATES = Path(__file__).parent / "templates"
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
@@ -42,11 +52,6 @@ def shortened(value: object, longest: int = 80) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def _segment(text: str) -> str:
-    """A name as part of an address."""
-    return quote(text, safe="@")
-
-
 _templates = Environment(
     loader=FileSystemLoader(TEMPLATES),
     autoescape=True,
@@ -55,7 +60,13 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters |= {"size": size_text, "short": shortened, "segment": _segment}
+_templates.filters |= {"size": size_text, "short": shortened}
+
+
+@functools.cache
+def template_hash() -> str:
+    """The hash of templates and style sheet, which may change without a new version."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(TEMPLATES.iterdir()))).hexdigest()
 
 
 def render_page(template: str, **values: Any) -> str:

@@ -108,12 +108,7 @@ def find_test(state: SiteState, text: str) -> SiteTest | None:
 def transcripts_of(state: SiteState, test: SiteTest) -> list[TranscriptEntry]:
     """The transcripts of a version, the highest rate first."""
     entries = [e for e in state.catalogue.transcripts(test.index) if e.version == test.version.version]
-    return sorted(entries, key=lambda entry: (-rate_of(entry), entry.name))[:MOST_TRANSCRIPTS]
-
-
-def rate_of(entry: TranscriptEntry) -> float:
-    """The share of successes."""
-    return (entry.TP + entry.TN) / entry.tests if entry.tests else 0.0
+    return sorted(entries, key=lambda entry: (-entry.rate, entry.name))[:MOST_TRANSCRIPTS]
 
 
 @dataclass

@@ -14,6 +14,7 @@ from harness.site.interface_files import InterfaceCandidate
 from harness.site.layout import (
     FORMAT,
     MOST_TESTS_A_NAME,
+    BestEntry,
     InterfaceEntry,
     NameEntry,
     Ref,
@@ -116,7 +117,9 @@ def plan_change(draft: SiteDraft, top: Top, candidates: Sequence[Candidate], now
     _raise_mistakes(change)
     if not change.changes:
         return change
-    tests = TreeUpdate(site.test_tree, draft, lambda name, _: [_test_entry(draft, indexes[name])], draft.write)
+    tests = TreeUpdate(
+        site.test_tree, draft, lambda name, old: [_test_entry(site, drafts[name], indexes[name], old)], draft.write
+    )
     new = {(name, test) for test, test_draft in drafts.items() for name in test_draft.new_names}
     names = TreeUpdate(site.name_tree, draft, lambda name, old: [_name_entry(name, old, new)], draft.write)
     change.top = replace(
@@ -141,13 +144,27 @@ def _raise_mistakes(change: SiteChange) -> None:
         raise kind("\n  ".join([f"{len(mistakes)} cannot be published, so nothing was published", *mistakes]))
 
 
-def _test_entry(draft: SiteDraft, index: TestIndex) -> TestEntry:
+def _test_entry(site: Catalogue, test: "_TestDraft", index: TestIndex, old: Sequence[TestEntry]) -> TestEntry:
     """The entry of a test in the tree of tests; adds its index to the draft."""
     latest = index.latest
+    known = old[0] if old and old[0].version == latest.version else None
+    # An older version of the harness did not look for the best.
+    searched = known is None or known.best is not None or not known.transcripts
+    entries = test.added if searched else site.transcripts(index)
+    best = _best([one for one in entries if one.version == latest.version], known.best if known is not None else None)
     return TestEntry(
         index.name, latest.version, latest.synopsis, latest.task, latest.cases, latest.digest, len(index.versions),
-        index.transcripts.count if index.transcripts else 0, draft.write(encode(index)),
+        index.transcripts.count if index.transcripts else 0, test.change.draft.write(encode(index)), latest.published,
+        best,
     )  # fmt: skip
+
+
+def _best(entries: Sequence[TranscriptEntry], known: BestEntry | None) -> BestEntry | None:
+    """The transcript with the highest rate; the older one, or the first by name, if two have the same."""
+    for entry in sorted(entries, key=lambda entry: entry.name):
+        if known is None or entry.rate > known.rate:
+            known = BestEntry(entry.name, entry.rate)
+    return known
 
 
 def _name_entry(name: str, old: list[NameEntry], new: set[tuple[str, str]]) -> NameEntry:
@@ -168,6 +185,7 @@ class _TestDraft:
         self.interfaces = [one for one in candidates if isinstance(one, InterfaceCandidate) and one.test_name == name]
         # Names of transcripts that this test did not have before.
         self.new_names: set[str] = set()
+        self.added: list[TranscriptEntry] = []
 
     def index(self) -> TestIndex | None:
         """Its new index; None if nothing changes or there are mistakes."""
@@ -270,7 +288,8 @@ class _TestDraft:
         if known is None:
             if not entries:
                 self.new_names.add(candidate.name)
-            entries.append(_transcript_entry(candidate, self.change.now))
+            self.added.append(_transcript_entry(candidate, self.change.now))
+            entries.append(self.added[-1])
         self.change.add(label, [candidate.ref], new=known is None)
 
     def _name_mistake(self, known: TranscriptEntry | None, candidate: TranscriptCandidate) -> str:

@@ -15,6 +15,8 @@ from harness.errors import DataError
 
 FORMAT = 1
 TOP = "hate-site.json"
+# Which pages for people are there as files, and what they were made from.
+PAGES = "-/pages.json"
 # A leaf with more entries is split by the next hex digit of their keys.
 LARGEST_LEAF = 512
 # 16 digits distinguish 1.8e19 entries; no site has more, so a deeper tree is hostile.
@@ -67,6 +69,8 @@ class Top(Struct, frozen=True):
     serial: Count
     published: Words = ""
     title: Words = ""
+    # Where people find the site, for the commands that its pages show.
+    url: Words = ""
     # `ed25519:` and the public key in base64, if the site is signed.
     key: Words = ""
     # The latest root document, if another key, kept offline, says which keys may sign.
@@ -81,6 +85,13 @@ class Top(Struct, frozen=True):
     names: Subtree | None = None
 
 
+class BestEntry(Struct, frozen=True):
+    """The transcript with the highest rate."""
+
+    name: TranscriptName
+    rate: Annotated[float, Meta(ge=0, le=1)]
+
+
 class TestEntry(Struct, frozen=True):
     """A test in the tree of tests: what a list shows of its latest version, and where its own index is."""
 
@@ -93,6 +104,9 @@ class TestEntry(Struct, frozen=True):
     versions: Count
     transcripts: Count
     index: Ref
+    # When that version was published, and its best transcript; sites of older versions do not say.
+    published: Words = ""
+    best: BestEntry | None = None
 
 
 class VersionEntry(Struct, frozen=True):
@@ -180,6 +194,11 @@ class TranscriptEntry(Struct, frozen=True):
     self_reported: Words = UNJUDGED
     # Where the algorithm ran: `process`, one of its own, or `none`, that of the harness; empty if that is not known.
     isolation: Words = ""
+
+    @property
+    def rate(self) -> float:
+        """The share of successes."""
+        return (self.TP + self.TN) / self.tests if self.tests else 0.0
 
 
 class NameEntry(Struct, frozen=True):

@@ -29,6 +29,7 @@ from harness.site.published import (
     PublishedTranscript,
     bundled_transcripts,
     find_at_sites,
+    find_transcript_at,
     name_hint,
     only_match,
     published_header,
@@ -300,6 +301,8 @@ def _from_published(found: PublishedTranscript, *notes: str) -> Source:
 
 
 def _from_url(url: str, limits: DownloadLimits) -> Source:
+    if (published := find_transcript_at(url)) is not None:
+        return _from_published(published)
     found = remote_transcript(url, limits)
     stem = one_line(transcript_stem(unquote(Path(url_path(url)).name)))
     return Source(found.path, one_line(masked(url)), stem or "transcript", found.note)

@@ -54,6 +54,7 @@ class SiteSettings:
 
     mirrors: Sequence[str] | None = None
     title: str | None = None
+    url: str | None = None
     # Days until an index expires; 0 for never.
     lifetime: int | None = None
     root: RootChange | None = None
@@ -115,6 +116,7 @@ def _with_settings(root: Path, signer: Signer | None, settings: SiteSettings) ->
         lifetime=top.lifetime if settings.lifetime is None else settings.lifetime,
         mirrors=top.mirrors if settings.mirrors is None else list(settings.mirrors),
         title=top.title if settings.title is None else settings.title,
+        url=top.url if settings.url is None else settings.url,
     ), document
 
 
@@ -178,19 +180,19 @@ class SiteWriter:
         for ref, source in draft.files.items():
             self._put_file(ref, source)
         for ref, data in draft.indexes.items():
-            self._put_data(index_path(ref.sha256), data)
+            self.put_data(index_path(ref.sha256), data)
 
     def put_top(self, data: bytes, signature: bytes | None) -> None:
         """Write the top index: from now on readers see the change. Its signature must be there before it."""
         if signature is not None:
-            self._put_data(signature_path(hashlib.sha256(data).hexdigest()), signature)
-        self._put_data(TOP, data)
+            self.put_data(signature_path(hashlib.sha256(data).hexdigest()), signature)
+        self.put_data(TOP, data)
         sync_folder(self.root)
 
     def put_root(self, document: SignedRoot) -> None:
         """Write a root document and its signature; readers see it with the top index that names it."""
-        self._put_data(signature_path(document.ref.sha256), document.signature)
-        self._put_data(index_path(document.ref.sha256), document.data)
+        self.put_data(signature_path(document.ref.sha256), document.signature)
+        self.put_data(index_path(document.ref.sha256), document.data)
 
     def _put_file(self, ref: Ref, source: Path) -> None:
         target = self.root / file_path(ref.sha256)
@@ -206,7 +208,8 @@ class SiteWriter:
             if digest.hexdigest() != ref.sha256:
                 raise OutputError(f"{source}: changed while it was being published; nothing was published, try again")
 
-    def _put_data(self, name: str, data: bytes) -> None:
+    def put_data(self, name: str, data: bytes) -> None:
+        """Write a file of the site, unless it has this content already."""
         target = self.root / name
         with contextlib.suppress(OSError):
             if target.read_bytes() == data:

@@ -20,8 +20,12 @@ from harness.site.urls import is_url, masked
 from harness.transcript.format import Header
 from harness.transcript.read import open_transcript
 
-# The address of a test is that of its page.
-_ADDRESS = re.compile(r"(?P<site>.+?)/tests/(?P<name>[a-z0-9][a-z0-9._-]*)(@(?P<version>[A-Za-z0-9._+-]+))?/?")
+# The address of a test or a transcript is that of its page.
+_TEST = r"(?P<name>[a-z0-9][a-z0-9._-]*)(@(?P<version>[A-Za-z0-9._+-]+))?"
+_ADDRESS = re.compile(rf"(?P<site>.+?)/tests/{_TEST}/?")
+_TRANSCRIPT_ADDRESS = re.compile(rf"(?P<site>.+?)/transcripts/{_TEST}/(?P<transcript>[A-Za-z0-9][A-Za-z0-9._+-]*)")
+# What the names of pages end in that are files.
+PAGE_SUFFIX = ".html"
 MOST_HINTS = 10
 
 
@@ -102,7 +106,7 @@ def find_release(text: str, searched: Sites) -> SiteTest | None:
 
 def find_release_at(url: str) -> tuple[SiteTest, str]:
     """The test at an address, SITE/tests/NAME or SITE/tests/NAME@VERSION, and a note about it for the user."""
-    found = _ADDRESS.fullmatch(url.partition("?")[0].partition("#")[0])
+    found = _ADDRESS.fullmatch(_page(url))
     if found is None:
         raise UsageError(
             f"{masked(url)}: not the address of a test, such as SITE/tests/NAME or SITE/tests/NAME@VERSION"
@@ -118,9 +122,14 @@ def find_release_at(url: str) -> tuple[SiteTest, str]:
     return SiteTest(catalogue, index, version), note
 
 
+def _page(url: str) -> str:
+    """The address of a page, whether it is served or a file."""
+    return url.partition("?")[0].partition("#")[0].removesuffix(PAGE_SUFFIX)
+
+
 def is_test_address(text: str) -> bool:
     """Whether a text is the address of a test's page."""
-    return is_url(text) and _ADDRESS.fullmatch(text.partition("?")[0].partition("#")[0]) is not None
+    return is_url(text) and _ADDRESS.fullmatch(_page(text)) is not None
 
 
 @dataclass(frozen=True)
@@ -214,6 +223,22 @@ def find_at_sites(text: str) -> PublishedTranscript | None:
         return None
     note = "; ".join(searched.notes)
     return PublishedTranscript(found.index.name, found.entry.name, found.path(), found.label, note)
+
+
+def find_transcript_at(url: str) -> PublishedTranscript | None:
+    """The transcript whose page has this address, downloaded; None if it is another address, that of a file say."""
+    found = _TRANSCRIPT_ADDRESS.fullmatch(_page(url))
+    if found is None or found["transcript"].endswith(SUFFIXES):
+        return None
+    try:
+        catalogue, note = open_site(site_config(found["site"]))
+    except HateError:
+        return None
+    test = found["name"] + (f"@{found['version']}" if found["version"] else "")
+    known = _by_full_name(catalogue, test, found["transcript"])
+    if known is None:
+        raise UsageError(f"{masked(url)}: no transcript '{found['transcript']}' of {test} at {catalogue.store.name}")
+    return PublishedTranscript(known.index.name, known.entry.name, known.path(), known.label, note)
 
 
 def name_hint(text: str, known: Sequence[PublishedTranscript], others: Iterable[str] = ()) -> str:

@@ -72,6 +72,9 @@ class AlgorithmInfo(Struct, frozen=True):
 
     name: str
     version: str = ""
+    # Addresses of its code and of a paper about it.
+    code: str | UnsetType = UNSET
+    paper: str | UnsetType = UNSET
 
 
 class GitInfo(Struct, frozen=True):

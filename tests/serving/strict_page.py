@@ -3,16 +3,17 @@
 from html.parser import HTMLParser
 from urllib.parse import urlsplit
 
-VOID = {"meta", "link", "input", "line", "circle", "br", "hr"}
+VOID = {"meta", "link", "input", "line", "circle", "path", "img", "br", "hr"}
 TAGS = VOID | {
     "html", "head", "title", "body", "nav", "main", "footer", "form", "button", "a", "code", "pre", "p", "span", "div",
     "ul", "ol", "li", "dl", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6", "small", "table", "thead", "tbody", "tr",
-    "th", "td", "svg", "strong", "em", "blockquote", "abbr",
+    "th", "td", "svg", "strong", "em", "blockquote", "abbr", "label", "select", "option", "time", "text", "figure", "figcaption",
 }  # fmt: skip
 ATTRIBUTES = {
     "lang", "charset", "name", "content", "rel", "href", "type", "class", "action", "method", "role", "value",
     "aria-label", "placeholder", "tabindex", "viewbox", "aria-hidden", "x1", "x2", "y1", "y2", "cx", "cy", "r",
-    "download", "title",
+    "download", "title", "selected", "datetime", "data-sort", "aria-sort", "x", "y", "text-anchor", "d", "src", "alt",
+    "width", "height", "loading", "id",
 }  # fmt: skip
 
 
@@ -35,7 +36,7 @@ class Page(HTMLParser):
         named = dict(attrs)
         assert tag in TAGS
         assert named.keys() <= ATTRIBUTES
-        for key in ("href", "action"):
+        for key in ("href", "action", "src"):
             if key in named:
                 assert urlsplit(named[key] or "").scheme in ("", "http", "https", "mailto")
         if tag == "a":
@@ -58,11 +59,11 @@ class Page(HTMLParser):
         if "title" in self.open:
             self.title += data
         if {"td", "th"} & set(self.open):
-            self.rows[-1][-1] += data.strip()
+            self.rows[-1][-1] = f"{self.rows[-1][-1]} {data.strip()}".strip()
 
     def handle_comment(self, data: str) -> None:
         raise AssertionError(f"a comment: {data}")
 
     def row(self, name: str) -> list[str]:
-        """The first row that has this cell."""
-        return next(row for row in self.rows if name in row)
+        """The first row that has this cell, perhaps with a mark after it."""
+        return next(row for row in self.rows if any(cell == name or cell.startswith(f"{name} ") for cell in row))

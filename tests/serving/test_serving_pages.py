@@ -180,7 +180,8 @@ def test_a_comparison_shows_the_verdicts_first(served: Served) -> None:
     assert shown.row("warlock better") == ["warlock better", "x", "100", "94"]
     assert "warlock is better than witch by" in shown.text
     assert shown.text.index("Verdicts") < shown.text.index("Z score")
-    assert "hate compare hdigits/warlock hdigits/wisard hdigits/witch" in shown.text
+    run = "SITE/transcripts/hdigits@1.0.0"
+    assert f"hate compare \\\n  {run}/warlock \\\n  {run}/wisard \\\n  {run}/witch" in shown.text
 
 
 def test_every_link_leads_somewhere(served: Served) -> None:
@@ -332,7 +333,7 @@ def test_old_versions_stay_and_link_to_the_new(toy_site: Path, tmp_path: Path) -
         old = page(server, "/tests/toy@1.0")
         assert old.boxes == ["good", "bad"]
         assert "There is a later version: 1.10" in old.text
-        assert "hate run toy@1.0" in old.text
+        assert "hate run SITE/tests/toy@1.0" in old.text
 
 
 def test_the_page_links_to_the_transcript_file(served: Served, site: Path) -> None:

@@ -1,0 +1,89 @@
+"""`hate serve`: a server for the site in a folder."""
+
+from pathlib import Path
+
+import click
+
+from harness.cli.options import command_options
+from harness.cli.output import remark
+from harness.errors import MissingExtra
+from harness.options import OptionSet, Range, byte_count, option
+
+
+class ServeCommandOptions(OptionSet):
+    """Options of `hate serve`."""
+
+    host: str = option(
+        "--host", default="127.0.0.1", metavar="ADDRESS",
+        help="The address to listen on; 0.0.0.0 for the whole network.",
+    )  # fmt: skip
+    port: int = option(
+        "--port", default=8000, within=Range(0, 65535), metavar="N", help="The port; 0 takes a free one."
+    )
+    tokens: Path | None = option(
+        "--tokens", default=None, metavar="FILE", help="Accept transcripts from those whose tokens are in FILE."
+    )
+    key: Path | None = option(
+        "--key", default=None, metavar="FILE", help="Sign what is submitted; needed where the site is signed."
+    )
+    largest: int = option(
+        "--largest", default=100 << 20, parse=byte_count, metavar="SIZE", shown="100M",
+        help="Refuse a submission that is larger, or unpacks to more.",
+    )  # fmt: skip
+    rate_limit: int = option(
+        "--rate-limit", default=60, within=Range(1, 100_000), metavar="N",
+        help="How many submissions a token may make in an hour.",
+    )  # fmt: skip
+    an_hour: int | None = option(
+        "--an-hour", default=None, within=Range(1, 100_000), hidden=True, help="The old name of --rate-limit."
+    )
+    per_day: int = option(
+        "--per-day", default=1000, within=Range(1, 1_000_000), metavar="N",
+        help="How many submissions each name may make on a day; `hate token quota` sets it for one.",
+    )  # fmt: skip
+    blind_per_day: int = option(
+        "--blind-per-day", default=5, within=Range(1, 1_000_000), metavar="N",
+        help="How many submissions each name may make on a day for one blind test.",
+    )  # fmt: skip
+    private: Path | None = option(
+        "--private", default=None, metavar="FOLDER", help="Where `hate publish --blind` put the truth, if told where."
+    )
+    isolated: bool = option(
+        "--isolated", default=False, help="Accept only runs whose code was kept apart from the judge (--isolate)."
+    )
+    proxies: tuple[str, ...] = option(
+        "--proxy", default=(), metavar="ADDRESS",
+        help="Believe what this proxy says about its clients (X-Forwarded-For); may be repeated, or be a network.",
+    )  # fmt: skip
+    access_log: bool = option("--access-log", default=False, help="Write a line on stderr for every request.")
+
+
+@click.command("serve")
+@click.argument("site", type=click.Path(path_type=Path))
+@command_options(ServeCommandOptions)
+def serve_command(site: Path, options: ServeCommandOptions) -> None:
+    """Serve SITE, a folder made by `hate publish`: its files, as any web server would, and pages for people.
+
+    It is read-only. With --tokens, transcripts can be submitted by PUT; see `hate token`.
+    """
+    try:
+        from harness.server.app import ServeOptions, listen, make_server, serve
+        from harness.server.links import UNKNOWN_ADDRESS
+        from harness.server.submit import SubmissionLimits
+    except ImportError as error:
+        library = (error.name or "").partition(".")[0]
+        raise MissingExtra(f"serving needs {library}: pip install 'hate-harness[serve]'") from None
+    hourly = options.an_hour or options.rate_limit
+    limits = SubmissionLimits(options.largest, hourly, options.per_day, options.blind_per_day, options.isolated)
+    with listen(options.host, options.port) as listening:
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        address = f"http://{host}:{listening.getsockname()[1]}"
+        serving = ServeOptions(
+            site, host=options.host, port=options.port, tokens=options.tokens, key=options.key,
+            access_log=options.access_log, limits=limits, proxies=options.proxies, private=options.private,
+            # One that stands for all addresses of this machine is none to type.
+            address=UNKNOWN_ADDRESS if options.host in ("", "0.0.0.0", "::") else address,  # noqa: S104
+        )  # fmt: skip
+        server = make_server(serving)
+        remark(f"hate: serving {site} at {address}/ until Ctrl-C")
+        serve(server, listening)

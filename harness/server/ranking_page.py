@@ -1,0 +1,202 @@
+"""The page of a test: its ranking, how to run it, its curves, facts and files; and the ranking as data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from markupsafe import Markup
+
+from harness.report.blocks import Cell, Table
+from harness.report.formats import Format, render, render_data
+from harness.server.interval_plots import IntervalAxis, IntervalPlot, interval_axis
+from harness.server.page_site import PageSite
+from harness.server.ranking import MOST_CHOSEN, Ranking, header_of, rank
+from harness.server.render import ScriptSummary, markdown_html, render_page, script_summary, shortened
+from harness.server.state import SiteState, transcripts_of
+from harness.site.layout import TranscriptEntry
+from harness.site.published import SiteTest
+from harness.site.urls import is_url
+from harness.transcript.format import Header
+
+MOST_LISTED = 500
+MOST_FILES = 200
+MOST_INTERFACES = 20
+LONGEST_PARAMS = 60
+# By which column a ranking can be sorted; the first is the default.
+ORDERS = ("rank", "name", "date")
+
+
+@dataclass(frozen=True)
+class RankedRow:
+    """A line of a ranking; without rank and interval if the run could not be compared."""
+
+    entry: TranscriptEntry
+    value: float
+    params: str
+    code: str
+    paper: str
+    baseline: bool
+    rank: int | None = None
+    letters: str = ""
+    low: float | None = None
+    high: float | None = None
+    plot: IntervalPlot | None = None
+
+
+@dataclass(frozen=True)
+class RankingTable:
+    """All lines of a ranking, the best first, and what their intervals say."""
+
+    rows: list[RankedRow]
+    ranking: Ranking | None
+    axis: IntervalAxis | None
+    # How many more there are than are listed.
+    more: int
+
+
+def ranking_table(state: SiteState, entries: Sequence[TranscriptEntry], baseline: str) -> RankingTable:
+    """The best are compared, the others listed below them."""
+    ranking = rank(state, entries)
+    rows: list[RankedRow] = []
+    axis = None
+    if ranking is not None:
+        axis = interval_axis([(row.low, row.high) for row in ranking.rows])
+        for number, row in enumerate(ranking.rows, start=1):
+            compared = {"rank": number, "letters": row.letters, "low": row.low, "high": row.high}
+            plot = axis.plot(row.low, row.value, row.high)
+            rows.append(_row(state, row.entry, row.value, baseline, plot=plot, **compared))
+    names = {row.entry.name for row in rows}
+    rest = [entry for entry in entries if entry.name not in names]
+    rows += [_row(state, entry, entry.rate, baseline) for entry in rest[:MOST_LISTED]]
+    return RankingTable(rows, ranking, axis, max(0, len(rest) - MOST_LISTED))
+
+
+def _row(state: SiteState, entry: TranscriptEntry, value: float, baseline: str, **compared: Any) -> RankedRow:
+    header = header_of(state, entry)
+    return RankedRow(
+        entry,
+        value,
+        params=_own_params(header),
+        code=_web_address(header.algorithm.code),
+        paper=_web_address(header.algorithm.paper),
+        baseline=bool(baseline) and baseline in (entry.name, entry.algorithm),
+        **compared,
+    )
+
+
+def _own_params(header: Header) -> str:
+    """The parameters that differ from their defaults; all of them if these are not known."""
+    defaults = header.defaults if isinstance(header.defaults, dict) else {}
+    own = {name: value for name, value in header.params.items() if name not in defaults or defaults[name] != value}
+    return shortened(", ".join(f"{name}={param_text(value)}" for name, value in own.items()), LONGEST_PARAMS)
+
+
+def param_text(value: object) -> str:
+    """The value of a parameter, for a page."""
+    return shortened(value if isinstance(value, str) else msgspec.json.encode(value).decode())
+
+
+def _web_address(text: str | msgspec.UnsetType) -> str:
+    """The address, if a page may link to it: a header may say anything."""
+    return text if isinstance(text, str) and is_url(text) and text.lower().startswith(("http://", "https://")) else ""
+
+
+def _sorted(rows: Sequence[RankedRow], order: str) -> list[RankedRow]:
+    if order == "name":
+        return sorted(rows, key=lambda row: row.entry.name.casefold())
+    if order == "date":
+        return sorted(rows, key=lambda row: row.entry.published, reverse=True)
+    return list(rows)
+
+
+def render_test_page(site: PageSite, text: str, order: str = ORDERS[0]) -> str:
+    """The page of a test."""
+    state, links = site.state, site.links
+    test = site.test(text)
+    entries = transcripts_of(state, test)
+    release = test.release
+    summary = script_summary(state, release)
+    return render_page(
+        "test.html",
+        links=links,
+        title=f"{test.name} {test.version.version}",
+        site=state.title,
+        test=test,
+        about=summary,
+        description=markdown_html(summary.description),
+        ranking=_ranking_html(site, test, summary, order if order in ORDERS else ORDERS[0]),
+        transcripts=len(entries),
+        curves="",
+        files=[(file.path, file.bytes, links.file(file.sha256)) for file in release.files[:MOST_FILES]],
+        more_files=max(0, len(release.files) - MOST_FILES),
+        interfaces=[
+            (one.name, [(file.path, file.bytes, links.file(file.sha256)) for file in one.files])
+            for one in test.index.interfaces[:MOST_INTERFACES]
+        ],
+    )
+
+
+def _ranking_html(site: PageSite, test: SiteTest, about: ScriptSummary, order: str) -> Markup:
+    state, entries = site.state, transcripts_of(site.state, test)
+    if not entries:
+        return Markup()
+
+    def make() -> str:
+        table = ranking_table(state, entries, about.baseline)
+        return render_page(
+            "ranking.html",
+            links=site.links,
+            test=test,
+            table=table,
+            ranking=table.ranking,
+            rows=_sorted(table.rows, order),
+            order=order,
+            # Columns that would be empty are left out.
+            shown={
+                "params": any(row.params for row in table.rows),
+                "ER": any(row.entry.ER for row in table.rows),
+                "by": any(row.entry.by for row in table.rows),
+            },
+            compared=sum(row.rank is not None for row in table.rows),
+            most=MOST_CHOSEN,
+            reported=any(entry.self_reported for entry in entries),
+            inside=any(entry.isolation != "process" for entry in entries),
+        )
+
+    return site.part(f"ranking by {order}", test, entries, make)
+
+
+def ranking_data(site: PageSite, test: SiteTest, style: Format) -> str:
+    """The ranking for programs, as CSV or JSON."""
+    about = script_summary(site.state, test.release)
+    table = ranking_table(site.state, transcripts_of(site.state, test), about.baseline)
+    rows = data_table(table.rows)
+    if style is not Format.JSON:
+        return render(rows, style)
+    ranking = table.ranking
+    return render_data(
+        {
+            "test": {"name": test.name, "version": test.version.version, "digest": test.version.digest},
+            "confidence": None if ranking is None else ranking.confidence,
+            "method": None if ranking is None else ranking.method,
+            "target": None if ranking is None else ranking.target,
+            "transcripts": rows.records(),
+        },
+        style,
+    )
+
+
+def data_table(rows: Sequence[RankedRow]) -> Table:
+    """The lines of a ranking as one table."""
+    columns = ["rank", "name", "letters", "rate", "low", "high", "tests", "TP", "TN", "FP", "FN", "ER", "params"]
+    columns += ["published", "by", "code", "paper", "self_reported", "isolation", "sha256"]
+    return Table(columns, [_cells(row) for row in rows])
+
+
+def _cells(row: RankedRow) -> list[Cell]:
+    one = row.entry
+    counts: list[Cell] = [one.tests, one.TP, one.TN, one.FP, one.FN, one.ER]
+    compared: list[Cell] = [row.rank, one.name, row.letters, row.value, row.low, row.high]
+    about: list[Cell] = [row.params, one.published, one.by, row.code, row.paper, one.self_reported, one.isolation]
+    return [*compared, *counts, *about, one.file.sha256]

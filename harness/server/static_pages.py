@@ -1,0 +1,149 @@
+"""The pages of a site as files in its folder, so that any web server shows them."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from harness import __version__
+from harness.server.links import Links
+from harness.server.page_data import PAGE_DATA, DataKind
+from harness.server.page_site import PageSite
+from harness.server.ranking import MOST_CHOSEN, rank
+from harness.server.ranking_page import render_test_page
+from harness.server.render import TEMPLATES, PageError, render_page, template_hash
+from harness.server.run_pages import render_comparison_page, render_transcript_page
+from harness.server.state import MemoryCache, ServedSite, SiteState, transcripts_of
+from harness.server.test_list import TestQuery, render_test_list
+from harness.site.layout import PAGES, TestIndex, TranscriptEntry, encode
+from harness.site.publish import lock_site
+from harness.site.published import PAGE_SUFFIX, SiteTest
+
+ASSETS = ("style.css", "icon.svg", "pages.js")
+PART_CACHE_SIZE = 64 << 20
+
+
+@dataclass(frozen=True)
+class PageFile:
+    """A page: where it is, what it depends on, and how it is made."""
+
+    path: str
+    content: object
+    make: Callable[[PageSite], str]
+
+    def key(self, links: Links) -> str:
+        """Changes when the page would."""
+        parts = (__version__, template_hash(), links, self.content)
+        return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
+
+
+@dataclass(frozen=True)
+class PageCount:
+    """How many pages there are, and how many of them were made now."""
+
+    pages: int
+    written: int
+
+
+@dataclass
+class StaticSite:
+    """A site's folder and the pages that belong in it."""
+
+    root: Path
+    private: Path | None = None
+    _cache: MemoryCache = field(default_factory=lambda: MemoryCache(PART_CACHE_SIZE))
+
+    def write(self, advance: Callable[[int, int], None] = lambda _done, _total: None) -> PageCount:
+        """Write what is new or has changed; `advance` is told how many pages are done, and of how many."""
+        served = ServedSite(self.root, self.private)
+        state = served.state()
+        files = list(_page_files(served, state))
+        with lock_site(self.root) as writer:
+            for name in ASSETS:
+                writer.put_data(f"-/{name}", (TEMPLATES / name).read_bytes())
+            known, made = _manifest(self.root), 0
+            keys: dict[str, str] = {}
+            for number, page in enumerate(files):
+                links = _links(state, page.path)
+                keys[page.path] = page.key(links)
+                if known.get(page.path) != keys[page.path] or not (self.root / page.path).is_file():
+                    writer.put_data(page.path, _made(page, PageSite(state, links, self._cache)).encode())
+                    made += 1
+                advance(number + 1, len(files))
+            writer.put_data(PAGES, encode(keys))
+        return PageCount(len(files), made)
+
+
+def _made(page: PageFile, site: PageSite) -> str:
+    try:
+        return page.make(site)
+    except PageError as error:
+        return render_page("error.html", links=site.links, title="No such page", text=error.text)
+
+
+def _manifest(root: Path) -> dict[str, str]:
+    try:
+        return msgspec.json.decode((root / PAGES).read_bytes(), type=dict[str, str])
+    except (OSError, msgspec.MsgspecError):
+        return {}
+
+
+def _links(state: SiteState, path: str) -> Links:
+    links = Links(root="../" * path.count("/"), suffix=PAGE_SUFFIX, front_page="index.html")
+    return links.of_site(state.catalogue.top)
+
+
+def _page_files(served: ServedSite, state: SiteState) -> Iterator[PageFile]:
+    top = state.catalogue.top
+    yield PageFile(
+        "index.html", [top.title, top.tests], lambda site: render_test_list(served, state, site.links, TestQuery())
+    )
+    for entry in served.tests(state):
+        index = state.catalogue.index_of(entry)
+        yield from _test_files(state, top.title, index)
+
+
+def _test_files(state: SiteState, title: str, index: TestIndex) -> Iterator[PageFile]:
+    for version in index.versions:
+        test = SiteTest(state.catalogue, index, version)
+        names = [test.full_name, *([index.name] if version == index.latest else [])]
+        for name in names:
+            yield PageFile(f"tests/{name}{PAGE_SUFFIX}", [title, index], _test_page(name))
+        entries = transcripts_of(state, test)
+        yield from _data_files(test, entries)
+        for entry in entries:
+            path = f"transcripts/{test.full_name}/{entry.name}{PAGE_SUFFIX}"
+            yield PageFile(path, [title, version, entry], _transcript_page(test.full_name, entry.name))
+        if len(entries) > 1 and not version.blind:
+            path = f"compare/{test.full_name}{PAGE_SUFFIX}"
+            yield PageFile(path, [title, version, entries], _comparison(test, entries))
+
+
+def _test_page(name: str) -> Callable[[PageSite], str]:
+    return lambda site: render_test_page(site, name)
+
+
+def _transcript_page(test: str, name: str) -> Callable[[PageSite], str]:
+    return lambda site: render_transcript_page(site, test, name)
+
+
+def _comparison(test: SiteTest, entries: list[TranscriptEntry]) -> Callable[[PageSite], str]:
+    """The best that can be compared: a page in a file cannot be asked for others."""
+
+    def make(site: PageSite) -> str:
+        ranking = rank(site.state, entries)
+        names = [] if ranking is None else [row.entry.name for row in ranking.rows]
+        return render_comparison_page(site, test.full_name, names[:MOST_CHOSEN])
+
+    return make
+
+
+def _data_files(test: SiteTest, entries: list[TranscriptEntry]) -> Iterator[PageFile]:
+    for name, kind in PAGE_DATA.items() if entries else ():
+        yield PageFile(f"data/{test.full_name}/{name}", [test.version, entries], _data(kind, test.full_name))
+
+
+def _data(kind: DataKind, test: str) -> Callable[[PageSite], str]:
+    return lambda site: kind.make(site, test, [])
