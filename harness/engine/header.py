@@ -17,7 +17,12 @@ def run_header(plan: Plan) -> Header:
     options, train = plan.options, _train(plan)
     return new_header(
         header_test(plan.cases),
-        AlgorithmInfo(plan.interface.name, plan.interface.version),
+        AlgorithmInfo(
+            plan.interface.name,
+            plan.interface.version,
+            code=plan.interface.links.code or UNSET,
+            paper=plan.interface.links.paper or UNSET,
+        ),
         interface_info(plan.interface),
         plugins=[plugin_of(plan.cases.script.task)],
         params=dict(plan.params),

@@ -15,7 +15,7 @@ import msgspec
 from harness.errors import InterfaceError, ScriptError
 from harness.files.images import ImageError, read_regular
 from harness.files.patterns import Matcher
-from harness.interface.contract import Interface, Session, Setup
+from harness.interface.contract import NO_LINKS, AlgorithmLinks, Interface, Session, Setup
 from harness.interface.process import LARGEST_OUTPUT, FinishedProcess, describe_status, last_lines, run_to_end
 from harness.interface.wire import BYTES
 from harness.model import ErrorKind, Question, Reply, plain_text
@@ -51,6 +51,7 @@ class CommandInterface:
     # Whether what is filled in may begin with a dash, as an option does.
     dashes: bool = False
     kind: str = "command"
+    links: AlgorithmLinks = NO_LINKS
 
     @property
     def writes_file(self) -> bool:

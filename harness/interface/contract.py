@@ -1,5 +1,6 @@
 """The contract: an `Interface` has been loaded and checked; `open` makes a `Session` that answers questions."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from harness.errors import InterfaceError
 from harness.interface.limits import NO_LIMITS, Limits
 from harness.model import Question, Reply
 from harness.params import Param, Value
@@ -43,6 +45,23 @@ class Session(Protocol):
         """End the program; called once, even after an error."""
 
 
+class AlgorithmLinks(msgspec.Struct, frozen=True):
+    """Where the code of an algorithm is, and a paper about it; for the pages of a site."""
+
+    code: str = ""
+    paper: str = ""
+
+    def check(self, place: str) -> "AlgorithmLinks":
+        """An InterfaceError if one of them is no address of the web."""
+        for name, text in (("code", self.code), ("paper", self.paper)):
+            if text and not re.fullmatch(r"https?://[^\s/]\S*", text):
+                raise InterfaceError(f"{place}: {name} is '{text:.100}'; make it an address, https://...")
+        return self
+
+
+NO_LINKS = AlgorithmLinks()
+
+
 class Interface(Protocol):
     """A way to reach an algorithm, checked when it was loaded."""
 
@@ -65,6 +84,10 @@ class Interface(Protocol):
     @property
     def params(self) -> Mapping[str, Param]:
         """The algorithm's own parameters."""
+
+    @property
+    def links(self) -> AlgorithmLinks:
+        """Where to read about the algorithm."""
 
     @property
     def learns(self) -> bool:
@@ -95,3 +118,4 @@ class InterfaceFacts(msgspec.Struct, frozen=True):
     learns: bool = False
     enrols: bool = False
     error: str = ""
+    links: AlgorithmLinks = NO_LINKS

@@ -16,7 +16,7 @@ import msgspec
 import requests
 
 from harness.errors import InterfaceError
-from harness.interface.contract import Interface, Session, Setup
+from harness.interface.contract import NO_LINKS, AlgorithmLinks, Interface, Session, Setup
 from harness.interface.process import next_item
 from harness.model import ErrorKind, Question, Reply
 from harness.params import Param
@@ -39,6 +39,7 @@ class HttpInterface:
     url: str
     headers: Mapping[str, str]
     kind: str = "http"
+    links: AlgorithmLinks = NO_LINKS
     learns: bool = False
     enrols: bool = False
 

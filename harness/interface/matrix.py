@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from harness.errors import InterfaceError
 from harness.files.digest import file_sha256
-from harness.interface.contract import Interface, Session, Setup
+from harness.interface.contract import NO_LINKS, AlgorithmLinks, Interface, Session, Setup
 from harness.matrices.labels import Labels, places
 from harness.matrices.matrix import Identities, Matrix, first_candidates, rank_probes
 from harness.matrices.read import KINDS, read_matrix
@@ -37,6 +37,7 @@ class MatrixInterface:
     params: Mapping[str, Param] = field(default_factory=dict)
     version: str = ""
     kind: str = "matrix"
+    links: AlgorithmLinks = NO_LINKS
     learns: bool = False
     enrols: bool = False
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from harness.errors import InterfaceError
-from harness.interface.contract import DESCRIBE, InterfaceFacts
+from harness.interface.contract import DESCRIBE, NO_LINKS, AlgorithmLinks, InterfaceFacts
 from harness.interface.imports import ImportedFiles, imported_files
 from harness.interface.process import describe_status, last_lines, run_to_end
 from harness.interface.python_load import own_params
@@ -33,6 +33,7 @@ def load_outside(path: Path) -> StreamInterface:
         learns=facts.learns,
         enrols=facts.enrols,
         imports=imports,
+        links=facts.links,
     )
 
 
@@ -48,6 +49,7 @@ def worker_interface(
     enrols: bool,
     imports: ImportedFiles | None,
     imported: bool = False,
+    links: AlgorithmLinks = NO_LINKS,
 ) -> StreamInterface:
     """An interface file in a worker, which speaks the stream protocol; `imported` if it was loaded here as well."""
     return StreamInterface(
@@ -66,6 +68,7 @@ def worker_interface(
         own_clock=True,
         imports=imports,
         imported=imported,
+        links=links,
     )
 
 

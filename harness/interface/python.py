@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any, TextIO, TypeGuard
 
 from harness.errors import InterfaceError
-from harness.interface.contract import Interface, Session, Setup
+from harness.interface.contract import NO_LINKS, AlgorithmLinks, Interface, Session, Setup
 from harness.interface.imports import ImportedFiles
 from harness.interface.wire import NotPlainError, from_line, plain
 from harness.model import ErrorKind, Question, Reply
@@ -45,6 +45,7 @@ class PythonInterface:
     shared: bool = False
     # What its file imports; None for an object.
     imports: ImportedFiles | None = None
+    links: AlgorithmLinks = NO_LINKS
 
     def open(self, setup: Setup) -> Session:
         """The algorithm in this process, trained."""
@@ -66,7 +67,7 @@ class PythonInterface:
 
         return worker_interface(
             self.path, name=self.name, version=self.version, sha256=self.sha256, params=self.params, batch=self.batch,
-            learns=self.learns, enrols=self.enrols, imports=self.imports, imported=True,
+            learns=self.learns, enrols=self.enrols, imports=self.imports, imported=True, links=self.links,
         )  # fmt: skip
 
     @property

@@ -14,6 +14,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from harness.errors import InterfaceError
+from harness.interface.contract import AlgorithmLinks
 from harness.interface.imports import imported_files
 from harness.interface.python import Caller, PythonInterface
 from harness.params import Param, ParamType
@@ -63,6 +64,7 @@ def _interface(source: Any, target: tuple[Callable[[], Any], Any], path: Path, n
         version=_text(source, shape, "VERSION", path),
         sha256="",
         params=_params(source, shape, path),
+        links=AlgorithmLinks(*(_text(source, shape, name, path) for name in ("CODE", "PAPER"))).check(str(path)),
         batch=_batch_size(shape, path),
         make=make,
         learns=hasattr(shape, "train"),

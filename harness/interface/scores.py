@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.errors import InterfaceError, ScriptError
 from harness.files.tables import Delimited, rows
-from harness.interface.contract import Interface, Session, Setup
+from harness.interface.contract import NO_LINKS, AlgorithmLinks, Interface, Session, Setup
 from harness.model import ErrorKind, Question, Reply, plain_text
 from harness.params import Param
 
@@ -25,6 +25,7 @@ class ScoresInterface:
     path: Path
     matrix: bool
     kind: str = "scores"
+    links: AlgorithmLinks = NO_LINKS
     learns: bool = False
     enrols: bool = False
 

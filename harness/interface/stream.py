@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from harness.interface.contract import Interface, Session, Setup
+from harness.interface.contract import NO_LINKS, AlgorithmLinks, Interface, Session, Setup
 from harness.interface.imports import ImportedFiles
 from harness.interface.interrupts import check_interrupt
 from harness.interface.process import SIGNAL_SECONDS
@@ -39,6 +39,7 @@ class StreamInterface:
     # For Python: what the interface file imports, and whether the harness has imported it as well.
     imports: ImportedFiles | None = None
     imported: bool = False
+    links: AlgorithmLinks = NO_LINKS
 
     def open(self, setup: Setup) -> Session:
         """The program, started and ready."""

@@ -14,7 +14,7 @@ from harness.files.mistakes import Mistakes
 from harness.files.patterns import compile_pattern
 from harness.files.toml import Section, read_toml, validate
 from harness.interface.command import FILLED_IN, CommandInterface
-from harness.interface.contract import Interface
+from harness.interface.contract import AlgorithmLinks, Interface
 from harness.interface.process import resolve_program
 from harness.interface.python_load import own_params
 from harness.interface.scores import ScoresInterface
@@ -30,6 +30,8 @@ class AlgorithmSection(Section):
     name: StrictStr | None = None
     version: StrictStr = ""
     params: dict[str, Any] = {}
+    code: StrictStr = ""
+    paper: StrictStr = ""
 
 
 class CommandSection(Section):
@@ -122,6 +124,7 @@ def load_toml(path: Path) -> Interface:
         "name": name,
         "version": file.algorithm.version,
         "params": own_params(file.algorithm.params, str(path)),
+        "links": AlgorithmLinks(file.algorithm.code, file.algorithm.paper).check(f"{path}: algorithm"),
     }
     if file.command is not None:
         return _command(path, file.command, common)

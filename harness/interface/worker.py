@@ -38,7 +38,7 @@ def describe(path: Path, shown: Path) -> InterfaceFacts:
     except InterfaceError as error:
         return InterfaceFacts(error=str(error).replace(str(path), str(shown)))
     params = {name: param.default for name, param in found.params.items()}
-    return InterfaceFacts(found.name, found.version, params, found.batch, found.learns, found.enrols)
+    return InterfaceFacts(found.name, found.version, params, found.batch, found.learns, found.enrols, links=found.links)
 
 
 def serve(path: Path, source: int, out: IO[bytes]) -> None:

@@ -1,5 +1,6 @@
 """Python interfaces: every form in docs/reference/interfaces.md, and mistakes that are reported on loading."""
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -217,6 +218,19 @@ def test_names_and_versions(shop: Workshop) -> None:
     assert load_interface(str(shop.write("b/other.py", ECHO))).name == "other"
     assert load_interface("b").name == "b"
     assert load_interface("wisard").name == "wisard"
+
+
+@pytest.mark.parametrize("more", [(), ("--isolate",), ("-j", "2")])
+def test_links_to_code_and_paper_are_in_the_header(toy: Workshop, more: tuple[str, ...]) -> None:
+    toy.interface(f'CODE = "https://code.example.org/mine"\nPAPER = "https://papers.example.org/7"\n{ECHO}')
+    assert toy.call("run", "toy", "-o", "mine.jsonl", *more).status == 0
+    header = json.loads((toy.folder / "mine.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    links = {"code": "https://code.example.org/mine", "paper": "https://papers.example.org/7"}
+    assert header["algorithm"].items() >= links.items()
+    toy.interface(f'CODE = "javascript:alert(1)"\n{ECHO}')
+    wrong = toy.call("run", "toy", "-o", "wrong.jsonl", *more)
+    assert wrong.status == 2
+    assert "code is 'javascript:alert(1)'; make it an address, https://..." in wrong.err
 
 
 def test_a_file_with_the_name_of_a_bundled_interface(shop: Workshop) -> None:

@@ -42,7 +42,7 @@ http {{
   access_log off;
   client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
   uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-  types {{ application/json json; text/html html; }}
+  types {{ application/json json; text/html html; text/css css; text/javascript js; image/svg+xml svg; text/csv csv; }}
   default_type application/octet-stream;
   sendfile on;
   gzip on; gzip_types application/json; gzip_min_length 512; gzip_vary on;

@@ -7,7 +7,8 @@ VOID = {"meta", "link", "input", "line", "circle", "path", "img", "br", "hr"}
 TAGS = VOID | {
     "html", "head", "title", "body", "nav", "main", "footer", "form", "button", "a", "code", "pre", "p", "span", "div",
     "ul", "ol", "li", "dl", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6", "small", "table", "thead", "tbody", "tr",
-    "th", "td", "svg", "strong", "em", "blockquote", "abbr", "label", "select", "option", "time", "text", "figure", "figcaption",
+    "th", "td", "svg", "strong", "em", "blockquote", "abbr", "label", "select", "option", "time", "text",
+    "figure", "figcaption",
 }  # fmt: skip
 ATTRIBUTES = {
     "lang", "charset", "name", "content", "rel", "href", "type", "class", "action", "method", "role", "value",

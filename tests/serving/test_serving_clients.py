@@ -77,9 +77,21 @@ def test_the_address_of_a_page_names_the_test(shop: Workshop, tmp_path: Path) ->
     root = make_site(tmp_path)
     shop.interface("def answer(case, params):\n    return None\n")
     with serve_here(root) as server:
-        for address in (f"{server.url}/tests/far", f"{server.url}/tests/far@1.0"):
+        for page in ("far", "far@1.0", "far.html", "far@1.0.html"):
+            address = f"{server.url}/tests/{page}"
             done = shop.call("run", address, "--format", "json", "-o", "mine.jsonl", "--force")
             assert (done.status, done.row["tests"]) == (0, 20), done.err
+
+
+def test_the_address_of_a_page_names_the_transcript(shop: Workshop, tmp_path: Path) -> None:
+    root = make_site(tmp_path)
+    with serve_here(root) as server:
+        runs = [f"{server.url}/transcripts/{page}" for page in ("far@1.0/alpha", "far/beta.html")]
+        done = shop.call("compare", *runs, "--format", "json")
+        assert [run["name"] for run in done.json["transcripts"]] == ["alpha", "beta"], done.err
+        unknown = shop.call("show", f"{server.url}/transcripts/far/delta")
+    assert unknown.status == 2
+    assert "no transcript 'delta' of far" in unknown.err
 
 
 def test_others_find_what_is_submitted(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

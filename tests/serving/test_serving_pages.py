@@ -9,12 +9,17 @@ from urllib.parse import urljoin
 
 import pytest
 import requests
+from msgspec.structs import replace
 
 from harness.analysis.run_rates import rate_of_transcript
 from harness.bundled import bundled
+from harness.server.interval_plots import interval_axis
 from harness.site.candidates import read_test_candidate, read_transcript_candidate
-from harness.site.layout import file_path
-from harness.site.publish import SiteSettings, publish
+from harness.site.changes import SiteDraft
+from harness.site.layout import BestEntry, encode, file_path
+from harness.site.publish import SiteSettings, current_top, lock_site, publish
+from harness.site.sites import FolderStore, open_folder
+from harness.site.tree import build_tree
 from tests.serving.served import DIGITS, Served, publish_unjudged, repeated, serve_here, toy_script, toy_transcript
 from tests.serving.strict_page import Page
 from tests.workshop import Workshop
@@ -90,6 +95,98 @@ def test_tests_are_found_by_words(served: Served) -> None:
     assert "/tests/hdigits" not in page(served, "/?q=uniform+IMAGES").links
     assert "/tests/blank" in page(served, "/?q=uniform+IMAGES").links
     assert "No test contains all of these words" in page(served, "/?q=nonsense%22%3E%3Cb%3E").text
+
+
+def test_tests_are_filtered_and_ordered(tmp_path: Path) -> None:
+    root = tmp_path / "site"
+    for name, cases in (("small", 20), ("large", 200), ("middle", 120)):
+        publish(root, [read_test_candidate(toy_script(tmp_path / name, name=name, cases=cases))])
+    for name, wrong in (("small", 4), ("large", 10)):
+        path = tmp_path / f"of-{name}.jsonl"
+        path.write_bytes(toy_transcript(root, name=name, wrong=range(wrong)))
+        publish(root, [read_transcript_candidate(path)])
+
+    def found(server: Served, query: str) -> list[str]:
+        return [link.removeprefix("/tests/") for link in page(server, f"/?{query}").links if "/tests/" in link]
+
+    with serve_here(root) as server:
+        assert found(server, "") == ["large", "middle", "small"]
+        assert found(server, "cases=100") == ["large", "middle"]
+        assert found(server, "sort=cases") == ["large", "middle", "small"]
+        # 190 of 200 and 16 of 20 are right; nothing is known about the third.
+        assert found(server, "sort=best") == ["large", "small", "middle"]
+        assert found(server, "task=score") == []
+        assert found(server, "task=label&q=toy&cases=100&sort=cases") == ["large", "middle"]
+        assert found(server, "since=2026-01-01") == ["large", "middle", "small"]
+        assert found(server, "since=2999-01-01") == []
+        assert found(server, "since=soon&cases=-1&sort=nonsense&page=x") == ["large", "middle", "small"]
+        assert "best 0.9500 by of-large" in page(server, "/").text
+
+
+def test_the_best_of_an_older_site_is_found_when_it_changes(tmp_path: Path) -> None:
+    """Sites of older versions do not say which transcript is the best."""
+    root = tmp_path / "site"
+    publish(root, [read_test_candidate(toy_script(tmp_path / "toy"))])
+    add(root, tmp_path, "good", wrong=[1])
+    top = current_top(root)
+    (entry,) = open_folder(root).tests()
+    with lock_site(root) as writer:
+        draft = SiteDraft(FolderStore(root))
+        tree = build_tree([replace(entry, best=None, published="")], type(entry), draft.write)
+        writer.put(draft)
+        writer.put_top(encode(replace(top, serial=top.serial + 1, tests=tree.root)), None)
+    add(root, tmp_path, "bad", wrong=range(10))
+    (after,) = open_folder(root).tests()
+    assert after.best == BestEntry("good", 0.95)
+    assert after.published == entry.published
+
+
+def test_a_ranking_is_sorted_by_name_and_date(toy_site: Path, tmp_path: Path) -> None:
+    add(toy_site, tmp_path, "Awful", wrong=range(20))
+    with serve_here(toy_site) as server:
+        assert page(server, "/tests/toy").boxes == ["good", "bad", "Awful"]
+        assert page(server, "/tests/toy?sort=name").boxes == ["Awful", "bad", "good"]
+        assert page(server, "/tests/toy?sort=nonsense").boxes == ["good", "bad", "Awful"]
+        # The rank stays that of the rate.
+        assert page(server, "/tests/toy?sort=name").row("good")[0] == "1"
+
+
+def test_links_to_code_and_paper_are_only_links_to_the_web(toy_site: Path, tmp_path: Path) -> None:
+    links = {"code": "https://code.example.org/a?b=1&c=2", "paper": "javascript:alert(1)"}
+    add(toy_site, tmp_path, "linked", algorithm={"name": "linked"} | links)
+    with serve_here(toy_site) as server:
+        shown = page(server, "/tests/toy")
+        assert links["code"] in shown.links
+        assert shown.row("linked")[1] == "linked code"
+        rows = server.get("/data/toy/ranking.csv").text
+    assert links["code"] in rows
+    assert "javascript" not in rows
+
+
+def test_parameters_that_are_not_the_defaults_are_shown(toy_site: Path, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {
+        "params": {"threshold": 0.0, "tuples": 64},
+        "defaults": {"threshold": 0.0, "tuples": 128},
+    }
+    add(toy_site, tmp_path, "tuned", **settings)
+    with serve_here(toy_site) as server:
+        assert "tuples=64" in page(server, "/tests/toy").row("tuned")
+
+
+def test_one_bad_entry_does_not_squeeze_the_others() -> None:
+    """Nine good runs and a hopeless one: the good ones have most of the axis, and the bad one an arrow."""
+    good = [(0.90 + n / 200, 0.92 + n / 200) for n in range(9)]
+    axis = interval_axis([*good, (0.05, 0.09)])
+    assert axis.low > 0.7
+    first, last = axis.plot(0.90, 0.91, 0.92), axis.plot(0.94, 0.95, 0.96)
+    assert float(last.high or 0) - float(first.low) > 40
+    bad = axis.plot(0.05, 0.07, 0.09)
+    assert (bad.cut, bad.value, bad.high) == (True, None, None)
+    assert 3 <= len(axis.ticks) <= 6
+    assert [float(tick.text) for tick in axis.ticks] == sorted({float(tick.text) for tick in axis.ticks})
+    # Without an outlier nothing is cut, and runs that are all the same have an axis too.
+    assert not any(interval_axis(good).plot(low, low, high).cut for low, high in good)
+    assert interval_axis([(1.0, 1.0)]).plot(1.0, 1.0, 1.0).cut is False
 
 
 def test_many_tests_are_split_into_pages(tmp_path: Path) -> None:
@@ -213,6 +310,8 @@ def test_every_link_leads_somewhere(served: Served) -> None:
         ("/transcripts/hdigits/nobody", 404, "No such transcript"),
         ("/transcripts/hdigits@1.0.0/%3Cb%3E", 404, "No such transcript"),
         ("/nowhere", 404, "Not Found"),
+        ("/data/hdigits/nothing.csv", 404, "Not Found"),
+        ("/data/nothing/ranking.csv", 404, "No such test"),
         ("/?q=" + "x" * 5000, 414, ""),
     ],
 )
