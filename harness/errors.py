@@ -51,6 +51,10 @@ class MissingExtra(HateError):
     """An optional library is not installed; the text says how to install it."""
 
 
+class ClusterError(HateError):
+    """A cluster cannot be reached, does not fit, or was lost on the way."""
+
+
 class RunAborted(HateError):
     """A case ended in an error, and the script says that errors end the run."""
 

@@ -66,6 +66,8 @@ ONLY_IN = {
     "zstandard": ("transcript/importing/inspect_ai.py",),
     "pandas": ("api/result.py",),
     "PIL": ("files/images.py",),
+    "dask": ("engine/cluster",),
+    "distributed": ("engine/cluster",),
 }
 STATS_MAY_IMPORT = {"numpy", "scipy"} | set(sys.stdlib_module_names)
 TASKS = {"label", "score", "rank", "value", "mask", "boxes"}

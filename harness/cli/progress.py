@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn, TaskID
 
     from harness.engine.run import Progress
+
+
+# The workers whose rates are shown one by one.
+MOST_RATES = 3
 
 
 class TerminalBar:
@@ -28,10 +32,11 @@ class TerminalBar:
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
+            TextColumn("{task.fields[workers]}"),
             TimeRemainingColumn(),
             TextColumn("{task.fields[errors]}"),
         )
-        self._task = self._bar.add_task("", total=total, completed=done, rate="", errors="")
+        self._task = self._bar.add_task("", total=total, completed=done, rate="", workers="", errors="")
         self._bar.start()
 
     def advance(self, done: int, errors: int) -> None:
@@ -42,10 +47,23 @@ class TerminalBar:
         text = "" if not speed else f"{speed:,.0f}/s" if speed >= 10 else f"{speed:.1f}/s"
         self._bar.update(self._task, completed=done, rate=text, errors=f"{errors:,} errors" if errors else "")
 
+    def show_workers(self, throughput: Mapping[str, float]) -> None:
+        """Beside the rate of all workers, that of each; of many, the slowest and the quickest."""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, workers=_workers(sorted(throughput.values())))
+
     def end(self) -> None:
         """Take it away."""
         if self._bar is not None:
             self._bar.stop()
+
+
+def _workers(rates: Sequence[float]) -> str:
+    if not rates:
+        return "(no worker)"
+    each = rates if len(rates) <= MOST_RATES else (rates[0], rates[-1])
+    between = " + " if len(rates) <= MOST_RATES else " to "
+    return f"({len(rates):,} workers: {between.join(f'{rate:,.0f}' for rate in each)})"
 
 
 def progress() -> "Progress":

@@ -156,6 +156,8 @@ def _stop_rule(options: RunOptions) -> StopRule | None:
 
 def _check_workers(interface: Interface, options: RunOptions) -> None:
     """Python code in this process can neither be stopped, limited nor copied."""
+    if options.cluster is not None and options.jobs != 1:
+        raise UsageError("--cluster and -j exclude one another: the cluster has its own number of workers")
     if options.limits and interface.kind == "http":
         raise UsageError(f"--memory, --no-network: {interface.name} is a service, which is not started here")
     if options.limits and not options.limits.network:
@@ -163,6 +165,10 @@ def _check_workers(interface: Interface, options: RunOptions) -> None:
     if not is_in_memory(interface):
         return
     remedy = "put it into a file interface.py and give its path"
+    if options.cluster is not None:
+        raise UsageError(
+            f"cluster='{options.cluster}': {interface.name} is an object of this program, which no worker has; {remedy}"
+        )
     if options.limits:
         raise UsageError(f"memory, no_network: {interface.name} runs in this process and cannot be limited; {remedy}")
     if options.timeout is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from harness.engine.guard import guarded
 from harness.engine.header import run_header
@@ -18,7 +18,7 @@ from harness.engine.target import FinishedTranscript, Target, prepare
 from harness.engine.unit_tally import UnitTally
 from harness.errors import HateError, Interrupted, RunAborted, UsageError
 from harness.files.images import ImageError
-from harness.interface.contract import Session
+from harness.interface.contract import Session, SpreadSession
 from harness.interface.interrupts import Latch, interruptible
 from harness.model import Case, Counts, ErrorKind, ErrorRule, Question, Reply, Trial
 from harness.transcript.format import Header
@@ -38,6 +38,14 @@ class Progress(Protocol):
 
     def end(self) -> None:
         """Stop."""
+
+
+@runtime_checkable
+class WorkerProgress(Protocol):
+    """Progress that can also show what each worker of a cluster does."""
+
+    def show_workers(self, throughput: Mapping[str, float]) -> None:
+        """Show cases a second by the name of the worker."""
 
 
 class NoProgress:
@@ -258,6 +266,8 @@ class Loop:
                 tick = perf_counter() + TICK_SECONDS
                 counts = self._recorder.counts
                 progress.advance(counts.tests, counts.ER)
+                if isinstance(session, SpreadSession) and isinstance(progress, WorkerProgress):
+                    progress.show_workers(session.throughput())
 
     def _note_error(self, trial: Trial) -> None:
         self.first_error = self.first_error or trial

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
+from harness.engine.cluster import cluster_kept, connected
 from harness.engine.plan import Plan
 from harness.engine.pool import Pool
 from harness.interface.contract import Interface, Session, Setup
@@ -52,8 +53,13 @@ def _is_real_stdout(out: TextIO | None) -> bool:
 
 @contextlib.contextmanager
 def open_session(plan: Plan) -> Iterator[Session]:
-    """The program, ready to answer: in this process, or in one or more workers (with `jobs` or `timeout`)."""
+    """The program, ready to answer: in this process, in workers (with `jobs` or `timeout`), or on a cluster."""
     options = plan.options
+    # Answers from a file are looked up here: no program runs.
+    if options.cluster is not None and plan.interface.kind not in ("scores", "matrix"):
+        with _cluster_session(plan, options.cluster) as on_cluster:
+            yield on_cluster
+        return
     inside = options.jobs == 1 and options.timeout is None and not options.limits
     interface = plan.interface if inside else plan.interface.isolated()
     scratch = tempfile.TemporaryDirectory(prefix="hate-", ignore_cleanup_errors=True)
@@ -79,6 +85,24 @@ def _open(interface: Interface, setup: Setup) -> Session:
         pool.close()
         raise
     return pool
+
+
+@contextlib.contextmanager
+def _cluster_session(plan: Plan, address: str) -> Iterator[Session]:
+    from harness.engine.cluster_job import make_job
+    from harness.engine.cluster_session import ClusterSession, job_key
+
+    interface = plan.interface.isolated()
+    with tempfile.TemporaryDirectory(prefix="hate-", ignore_cleanup_errors=True) as work, cluster_kept():
+        setup = _setup(plan, interface, Path(work))
+        cluster = connected(address)
+        job = make_job(plan, interface, setup, key=job_key(), same_machine=cluster.same_machine)
+        session = ClusterSession(cluster, job, plan.total)
+        try:
+            session.start()
+            yield session
+        finally:
+            session.close()
 
 
 def _quiet(interface: Interface) -> contextlib.AbstractContextManager[None]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -60,6 +60,14 @@ class AlgorithmLinks(msgspec.Struct, frozen=True):
 
 
 NO_LINKS = AlgorithmLinks()
+
+
+@runtime_checkable
+class SpreadSession(Session, Protocol):
+    """A program on several machines."""
+
+    def throughput(self) -> Mapping[str, float]:
+        """Cases a second by the name of the worker."""
 
 
 class Interface(Protocol):

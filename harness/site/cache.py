@@ -227,6 +227,7 @@ ENTRY_KINDS = {
     "folds": "folds for tuning",
     "varied": "varied images",
     "runs": "runs of sweeps and of tuning",
+    "cluster": "files sent to a worker of a cluster",
     PARTIAL: "interrupted downloads",
     "urls": "records of addresses",
 }

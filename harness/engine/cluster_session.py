@@ -1,0 +1,238 @@
+"""A session on a cluster: questions go out in batches, as many as keep the workers busy."""
+
+import contextlib
+import math
+import pickle
+import secrets
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from time import perf_counter
+from typing import Any
+
+from harness.engine.cluster import Cluster
+from harness.engine.cluster_job import Job, Parcel
+from harness.engine.cluster_worker import MADE_FILE, BatchResult, answer, close, pack_questions, unpack_replies
+from harness.errors import ClusterError, InterfaceError
+from harness.model import ErrorKind, Question, Reply
+from harness.script.vary import MADE
+
+# How much work a batch should be: a few milliseconds of Dask's for each batch should not count.
+BATCH_SECONDS = 0.1
+# More seconds for each thread of the cluster, because one scheduler has to keep up with all of them.
+SECONDS_A_THREAD = 0.001
+MOST_CASES = 5_000
+# A first case may be quicker than those that follow.
+GROWTH = 8
+# A batch that is worked on, and one that waits, for each thread.
+BATCHES_A_THREAD = 2
+# Each thread should get this many batches, so that none is left alone with the last one.
+LEAST_BATCHES = 8
+# Into how many parts a batch is divided to find the case that kills its worker.
+PARTS = 32
+TICK_SECONDS = 0.1
+# Over how many seconds the throughput of a worker is measured.
+RECENT_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Questions that were sent together; `alone` if nothing else was in flight."""
+
+    questions: dict[int, Question]
+    future: Any
+    alone: bool = False
+
+
+class ClusterSession:
+    """Keeps the workers of a cluster busy. Results are taken by case: what is done a second time is dropped."""
+
+    def __init__(self, cluster: Cluster, job: Job, total: int) -> None:
+        from distributed import as_completed
+
+        self._cluster = cluster
+        self._job = job
+        self._content = pickle.dumps(job, protocol=5)
+        self._total = total
+        self._batches: dict[str, _Batch] = {}
+        self._completed = as_completed([], loop=cluster.client.loop, with_results=True, raise_errors=False)
+        self._suspects: deque[list[Question]] = deque()
+        self._packed: dict[str, Parcel] = {}
+        self._size = 1
+        self._number = 0
+        # When, which worker, how many cases.
+        self._recent: deque[tuple[float, str, int]] = deque()
+        self._begun = perf_counter()
+
+    def start(self) -> None:
+        """Make a program ready on each worker, and wait for the first; an InterfaceError if it does not start."""
+        for worker in self._cluster.threads() or [None]:
+            self._submit([], worker=worker)
+        self._cluster_has_answered()
+        self._begun = perf_counter()
+
+    def _cluster_has_answered(self) -> None:
+        waiting = dict(self._batches)
+        while all(key in self._batches for key in waiting):
+            for key, result in self._events():
+                list(self._take(key, result))
+            if self._batches.keys() - waiting.keys():  # asked again, with the files that were missing
+                waiting = dict(self._batches)
+
+    def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
+        """The replies of all workers."""
+        more = True
+        while True:
+            more = self._fill(questions, more=more)
+            if not self._in_flight() and not self._suspects and not more:
+                return
+            for key, result in self._events():
+                yield from self._take(key, result)
+
+    def _in_flight(self) -> int:
+        """How many batches have been sent; programs that are only made ready do not count."""
+        return sum(bool(batch.questions) for batch in self._batches.values())
+
+    def _fill(self, questions: Iterator[Question], *, more: bool) -> bool:
+        """Send as much as the workers can use; returns whether there may be more questions."""
+        if self._suspects:
+            if not self._in_flight():
+                self._submit(self._suspects.popleft(), alone=True)
+            return more
+        threads = sum(self._cluster.threads().values())
+        while more and self._in_flight() < max(1, BATCHES_A_THREAD * threads):
+            batch = list(islice(questions, self._batch_size(threads)))
+            if batch:
+                self._submit(batch)
+            more = bool(batch)
+        return more
+
+    def _batch_size(self, threads: int) -> int:
+        share = self._total // (LEAST_BATCHES * max(1, threads))
+        return max(1, min(self._size, share, MOST_CASES))
+
+    def _submit(self, questions: list[Question], *, alone: bool = False, worker: str | None = None) -> None:
+        self._number += 1
+        future = self._cluster.client.submit(
+            answer, self._job.key, self._cluster.versions, self._content, pack_questions(questions),
+            key=f"hate-{self._job.key}-{self._number}", pure=False, workers=worker,
+            # A worker that has gone in the meantime must not keep the others waiting.
+            allow_other_workers=worker is not None,
+        )  # fmt: skip
+        self._batches[future.key] = _Batch({one.index: one for one in questions}, future, alone)
+        self._completed.add(future)
+
+    def _events(self) -> Iterator[tuple[str, Any]]:
+        """Batches that are done, as soon as there are some. Waits in small steps, for signals."""
+        completed = self._completed
+        while not (found := completed.next_batch(block=False)):
+            self._check_cluster()
+            with completed.thread_condition:
+                if completed.queue.empty():
+                    completed.thread_condition.wait(TICK_SECONDS)
+        for future, result in found:
+            yield future.key, self._result(future, result)
+
+    def _check_cluster(self) -> None:
+        if self._cluster.stopping.is_set():
+            raise ClusterError("another run on the cluster was stopped")
+        if self._cluster.is_lost:
+            raise ClusterError(f"--cluster {self._cluster.address}: the scheduler is gone")
+        self._cluster.threads()
+
+    def _result(self, future: Any, result: Any) -> BatchResult | None:
+        """What a batch came to; None if its workers died, one after the other."""
+        if future.status == "finished":
+            if not isinstance(result, BatchResult):
+                raise ClusterError(f"--cluster {self._cluster.address}: a worker answered {type(result).__name__}")
+            return result
+        if future.status == "error":
+            from distributed import KilledWorker
+
+            error = result[1]
+            if isinstance(error, KilledWorker):
+                return None
+            text = " ".join(f"{type(error).__name__}: {error}".split())
+            raise ClusterError(f"--cluster {self._cluster.address}: a worker failed: {text}")
+        raise ClusterError(f"--cluster {self._cluster.address}: the scheduler is gone")
+
+    def _take(self, key: str, result: BatchResult | None) -> Iterator[Reply]:
+        batch = self._batches.pop(key, None)
+        if batch is None:
+            return
+        questions = batch.questions
+        if result is None:
+            yield from self._killed(batch)
+        elif result.refusal:
+            raise InterfaceError(result.refusal)
+        elif result.missing:
+            self._send(result, questions)
+            self._submit(list(questions.values()), alone=batch.alone, worker=None if questions else result.worker)
+        elif questions:
+            self._measure(result, len(questions))
+            for reply in unpack_replies(result.replies, questions):
+                yield reply
+                del questions[reply.question.index]
+            if questions:
+                raise ClusterError(f"{result.worker}: gave no answer to {len(questions):,} cases of a batch")
+
+    def _killed(self, batch: _Batch) -> Iterator[Reply]:
+        """The worker died each time: ask parts of the batch, with nothing else in flight, until one case is left."""
+        questions = list(batch.questions.values())
+        if not questions:
+            raise InterfaceError(f"{self._job.interface.name}: the worker dies when the program is started")
+        if len(questions) == 1 and batch.alone:
+            yield Reply(questions[0], None, ErrorKind.CRASH, "the worker that was asked died, each time")
+            return
+        size = math.ceil(len(questions) / PARTS)
+        self._suspects.extend(questions[at : at + size] for at in range(0, len(questions), size))
+
+    def _send(self, result: BatchResult, questions: Mapping[int, Question]) -> None:
+        """Send a worker the files that it asked for."""
+        parcels: dict[str, Parcel] = {}
+        wanted = {name.removeprefix(MADE_FILE) for name in result.missing if name.startswith(MADE_FILE)}
+        if wanted:
+            folder = self._job.places[MADE]
+            parcels[MADE] = Parcel({name: ((folder / name).read_bytes(), 0o444) for name in wanted})
+        for name in result.missing:
+            if name in self._job.materials:
+                if name not in self._packed:
+                    self._packed[name] = self._job.materials[name].pack()
+                parcels[name] = self._packed[name]
+        self._cluster.send(self._job.key, parcels, result.worker)
+
+    def _measure(self, result: BatchResult, count: int) -> None:
+        """The size of the next batches, from the time that this one took."""
+        now = perf_counter()
+        self._recent.append((now, result.worker, count))
+        while self._recent[0][0] < now - RECENT_SECONDS:
+            self._recent.popleft()
+        threads = sum(self._cluster.threads().values())
+        wanted = max(BATCH_SECONDS, SECONDS_A_THREAD * threads) / max(result.seconds / count, 1e-6)
+        self._size = max(1, min(int(wanted), GROWTH * max(count, self._size // 2)))
+
+    def throughput(self) -> dict[str, float]:
+        """Cases a second by worker, lately."""
+        now = perf_counter()
+        span = min(RECENT_SECONDS, now - self._begun) or 1.0
+        found: dict[str, float] = dict.fromkeys(self._cluster.threads(), 0.0)
+        for _, worker, count in self._recent:
+            found[worker] = found.get(worker, 0.0) + count / span
+        return found
+
+    def close(self) -> None:
+        """End the programs; what is in flight counts for nothing."""
+        if self._cluster.is_lost:
+            return
+        futures = [batch.future for batch in self._batches.values()]
+        self._batches.clear()
+        with contextlib.suppress(OSError):  # the scheduler has gone in the meantime
+            if futures:
+                self._cluster.client.cancel(futures, force=True)
+            self._cluster.run(close, self._job.key)
+
+
+def job_key() -> str:
+    """A name for a job that no other run on the cluster has."""
+    return secrets.token_hex(8)

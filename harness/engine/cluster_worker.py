@@ -1,0 +1,341 @@
+"""What runs on a worker of a cluster: programs that stay open between batches, each for one batch at a time."""
+
+import asyncio
+import contextlib
+import pickle
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import monotonic, perf_counter
+from typing import Any
+
+from msgspec.structs import astuple
+from msgspec.structs import replace as with_fields
+
+from harness.bundled import bundled
+from harness.engine.cluster_job import Job, Material, Parcel, Translation, Versions, relocated
+from harness.errors import ClusterError, HateError, InterfaceError, ScriptError
+from harness.files.images import ImageError, read_regular
+from harness.interface.contract import Session, Setup
+from harness.interface.process import kill_all
+from harness.interface.supervision import supervised
+from harness.interface.wire import BYTES, from_line, to_line
+from harness.model import Question, Reply
+from harness.script.library import scripts_in
+from harness.script.load import load_script
+from harness.script.vary import MADE
+from harness.site.cache import cache_folder, cached
+from harness.site.fetch import fetch_data
+
+# A program that nobody has asked for so long belongs to a run that was killed.
+IDLE_SECONDS = 600.0
+CLOSING_SECONDS = 2.0
+CLUSTER = "cluster"
+# The name of a varied input among the files that a worker asks for.
+MADE_FILE = "made/"
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """What became of a batch: replies, or what is missing, or why it cannot be worked on."""
+
+    worker: str
+    replies: bytes = b""
+    seconds: float = 0.0
+    missing: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+def pack_questions(questions: list[Question]) -> bytes:
+    """Questions as bytes, which Dask passes on without looking into them."""
+    return pickle.dumps([astuple(one) for one in questions], protocol=5)
+
+
+def pack_replies(replies: list[Reply]) -> bytes:
+    """Replies as bytes, with the index of their question in place of the question."""
+    fields = [(one.question.index, one.raw, one.error, one.message, one.seconds, one.memory) for one in replies]
+    return pickle.dumps(fields, protocol=5)
+
+
+def unpack_replies(content: bytes, questions: Mapping[int, Question]) -> Iterator[Reply]:
+    """The replies to these questions; any other is left out."""
+    # From a worker of the user's own cluster, whose results Dask unpickles as well.
+    for index, *fields in pickle.loads(content):  # noqa: S301
+        if index in questions:
+            yield Reply(questions[index], *fields)
+
+
+def versions() -> Versions:
+    """Of this worker."""
+    return Versions.here()
+
+
+def answer(key: str, ours: Versions, job: bytes, questions: bytes) -> BatchResult:
+    """Answer a batch; without questions, only make a program ready."""
+    worker = _address()
+    if mistake := Versions.here().mistake(ours):
+        return BatchResult(worker, refusal=f"{worker} {mistake}")
+    try:
+        with _programs.job(key, job) as preparation:
+            return _answer(preparation, worker, [Question(*fields) for fields in pickle.loads(questions)])  # noqa: S301
+    except _Missing as error:
+        return BatchResult(worker, missing=error.names)
+    except HateError as error:
+        return BatchResult(worker, refusal=str(error))
+
+
+def _answer(preparation: "_Preparation", worker: str, questions: list[Question]) -> BatchResult:
+    questions = preparation.translated(questions)
+    with preparation.program() as session:
+        begin = perf_counter()
+        replies: list[Reply] = []
+        for reply in session.replies(iter(questions)) if questions else ():
+            replies.append(preparation.with_files(reply))
+            if preparation.closed:  # otherwise it would restart its program for each case in flight
+                break
+        return BatchResult(worker, pack_replies(replies), perf_counter() - begin)
+
+
+async def receive(key: str, parcels: Mapping[str, Parcel]) -> None:
+    """Keep files that were missing."""
+    await asyncio.to_thread(_programs.receive, key, parcels)
+
+
+async def close(key: str) -> None:
+    """End the programs of a job."""
+    await asyncio.to_thread(_programs.close, key)
+
+
+def _address() -> str:
+    from distributed import get_worker
+
+    return str(get_worker().address)
+
+
+class _Missing(Exception):
+    """Files that this worker needs and does not have."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(names)
+        self.names = names
+
+
+@dataclass
+class _Preparation:
+    """A job on this worker: its files have been found, and programs can be started."""
+
+    job: Job
+    interface: Any
+    setup: Setup
+    translate: Translation
+    made: Path | None
+    idle: list[tuple[Session, Path]] = field(default_factory=list)
+    busy: int = 0
+    closed: bool = False
+    used: float = field(default_factory=monotonic)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def translated(self, questions: list[Question]) -> list[Question]:
+        """The questions with this machine's paths; `_Missing` if varied inputs are not here."""
+        if self.job.same_machine:
+            return questions
+        found = [with_fields(one, input=self.translate(one.input)) for one in questions]
+        if self.made is not None:
+            made = {str(one.input) for one in found if str(one.input).startswith(f"{self.made}/")}
+            if missing := sorted(path for path in made if not Path(path).exists()):
+                raise _Missing(tuple(f"{MADE_FILE}{Path(path).name}" for path in missing))
+        _check_visible(found[:1])
+        return found
+
+    @contextlib.contextmanager
+    def program(self) -> Iterator[Session]:
+        """A program that is ready; it is kept for the next batch unless something goes wrong."""
+        with self.lock:
+            self.busy += 1
+            session, work = self.idle.pop() if self.idle else (None, None)
+        kept = False
+        try:
+            if session is None or work is None:
+                session, work = self._open()
+            yield session
+            kept = not self.closed
+        finally:
+            with self.lock:
+                self.busy -= 1
+                self.used = monotonic()
+                if kept and session is not None and work is not None:
+                    self.idle.append((session, work))
+            if not kept and session is not None and work is not None:
+                _end(session, work)
+
+    def _open(self) -> tuple[Session, Path]:
+        work = Path(tempfile.mkdtemp(prefix="hate-", dir=_scratch()))
+        try:
+            return self.interface.open(replace(self.setup, work=work)), work
+        except BaseException:
+            shutil.rmtree(work, ignore_errors=True)
+            raise
+
+    def with_files(self, reply: Reply) -> Reply:
+        """The reply with the content of a file in place of its path, which may mean nothing on another machine."""
+        if not self.job.answers_files or self.job.same_machine:
+            return reply
+        return with_fields(reply, raw=_content(reply.raw, getattr(self.interface, "folder", Path())))
+
+    def end_idle(self) -> None:
+        """End the programs that do nothing."""
+        with self.lock:
+            ended, self.idle = self.idle, []
+        for session, work in ended:
+            _end(session, work)
+
+
+def _check_visible(questions: list[Question]) -> None:
+    """A file that this worker does not have would be an error of every case."""
+    for path in (one.input for one in questions if isinstance(one.input, str) and one.input.startswith("/")):
+        if not Path(path).exists():
+            raise ClusterError(f"{_address()} does not see {path}; put it on a file system that the workers share")
+
+
+def _content(raw: Any, folder: Path) -> Any:
+    if isinstance(raw, dict):
+        return raw if BYTES in raw else {key: _content(value, folder) for key, value in raw.items()}
+    if not isinstance(raw, str) or not raw:
+        return raw
+    try:
+        return {BYTES: read_regular(folder / raw)}
+    except (ImageError, OSError, ValueError):  # an answer in error, as it is said where it is judged
+        return raw
+
+
+def _scratch() -> str | None:
+    """The folder that the worker removes at its end."""
+    from distributed import get_worker
+
+    return str(get_worker().local_directory) or None
+
+
+def _end(session: Session, work: Path) -> None:
+    with contextlib.suppress(InterfaceError):  # all its answers have been given
+        session.close()
+    shutil.rmtree(work, ignore_errors=True)
+
+
+class _Programs:
+    """The jobs of this worker."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, _Preparation] = {}
+        self._received: dict[tuple[str, str], Path] = {}
+        self._lock = threading.Lock()
+        self._supervision = contextlib.ExitStack()
+        self._watching = False
+
+    @contextlib.contextmanager
+    def job(self, key: str, content: bytes) -> Iterator[_Preparation]:
+        """The job with this key, prepared when it is first asked for."""
+        with self._lock:
+            self._watch()
+            found = self._jobs.get(key)
+            if found is None:
+                found = self._jobs[key] = self._prepare(pickle.loads(content))  # noqa: S301 (as all that Dask sends)
+        yield found
+
+    def _watch(self) -> None:
+        if not self._watching:
+            self._watching = True
+            # Programs are ended with this worker, however it ends.
+            self._supervision.enter_context(supervised())
+            threading.Thread(target=self._end_forgotten, daemon=True).start()
+
+    def _end_forgotten(self) -> None:
+        while True:
+            threading.Event().wait(IDLE_SECONDS / 10)
+            for one in list(self._jobs.values()):
+                if not one.busy and monotonic() - one.used > IDLE_SECONDS:
+                    one.end_idle()
+
+    def receive(self, key: str, parcels: Mapping[str, Parcel]) -> None:
+        for name, parcel in parcels.items():
+            if name == MADE:
+                _store_made(parcel)
+            else:
+                self._received[key, name] = cached(CLUSTER, parcel.key, parcel.unpack)
+
+    def close(self, key: str) -> None:
+        found = self._jobs.pop(key, None)
+        if found is None:
+            return
+        found.closed = True
+        deadline = monotonic() + CLOSING_SECONDS
+        while found.busy and monotonic() < deadline:
+            # Only if no other run would lose its programs; then they go when their batch is done.
+            if not any(one.busy for one in self._jobs.values()):
+                kill_all()
+            threading.Event().wait(0.05)
+        found.end_idle()
+
+    def _prepare(self, job: Job) -> _Preparation:
+        places = {name: self._place(job, name, one) for name, one in job.materials.items()}
+        if missing := tuple(name for name, place in places.items() if place is None):
+            raise _Missing(missing)
+        data = job.places if job.same_machine or not job.script else _data(job, places["script"])
+        moved = {job.places[name]: data[name] for name in job.places} | {job.cache: cache_folder()}
+        translate = Translation({} if job.same_machine else moved)
+        train, gallery = (_learning(job, name, places.get(name), translate) for name in ("train", "gallery"))
+        setup = replace(job.setup, train=train, gallery=gallery)
+        interface = job.interface if job.same_machine else relocated(job, places.get("interface"))
+        return _Preparation(job, interface, setup, translate, data.get(MADE))
+
+    def _place(self, job: Job, name: str, material: Material) -> Path | None:
+        if material.is_in(material.folder):
+            return material.folder
+        if (job.key, name) in self._received:
+            return self._received[job.key, name]
+        if name == "script":
+            return next((path.parent for path in scripts_in(bundled("test_scripts")) if _is_same(path, job)), None)
+        return None
+
+
+def _is_same(path: Path, job: Job) -> bool:
+    return path.name == job.script and job.materials["script"].is_in(path.parent)
+
+
+def _data(job: Job, folder: Path | None) -> Mapping[str, Path]:
+    """Where the data of the test is on this machine: beside the script, or in the cache."""
+    if folder is None:
+        raise ScriptError(f"no script {job.script}")
+    found = fetch_data(load_script(folder / job.script))
+    return {name: path.absolute() for name, path in found.items()}
+
+
+def _learning(job: Job, name: str, folder: Path | None, translate: Translation) -> Path | None:
+    """The training file or the gallery, with this machine's paths."""
+    path: Path | None = getattr(job.setup, name)
+    if path is None or folder is None:
+        return path
+    here = folder / path.name
+    if not translate:
+        return here
+    target = Path(tempfile.mkdtemp(prefix="hate-", dir=_scratch())) / path.name
+    with here.open("rb") as lines, target.open("wb") as out:
+        for line in lines:
+            question = from_line(line)
+            out.write(to_line(with_fields(question, input=translate(question.input))))
+    return target
+
+
+def _store_made(parcel: Parcel) -> None:
+    """Put varied images where this machine keeps its own; whatever is there has the same name for its content."""
+    folder = cache_folder() / MADE
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".making-") as scratch:
+        parcel.unpack(Path(scratch))
+        for name in parcel.files:
+            (Path(scratch) / name).replace(folder / name)
+
+
+_programs = _Programs()
