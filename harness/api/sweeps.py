@@ -122,7 +122,7 @@ def _run_sweep(planned: Sweep, grid: Grid, options: SweepOptions, progress: Prog
     folder = None if options.output is None else SweepFolder(options.output, planned, grid, force=options.force)
     with run_batch(run_store(fresh=options.fresh), progress) as runs:
         runs.announce(len(planned.plans), sum(plan.total for plan in planned.plans))
-        cached = [runs.take(plan) for plan in planned.plans]
+        cached = runs.take_all(planned.plans)
         decided = _decide(planned, cached)
         paths = [one.path for one in cached] if folder is None else folder.write(cached)
     rows = [SweepResultRow(row.setting, *found) for row, found in zip(planned.rows, decided, strict=True)]

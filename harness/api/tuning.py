@@ -256,7 +256,7 @@ class Tuner:
         """The best value of an algorithm setting over all decisions."""
         key = tuple(setting.values())
         if key not in self._known:
-            taken = [self.runs.take(replace(base, params=setting)) for base in self.bases]
+            taken = self.runs.take_all([replace(base, params=setting) for base in self.bases])
             self.cached += taken
             thresholds = self.thresholds
             found = [one for others in self.others for one in self._decided(setting, taken, others, thresholds)]

@@ -11,25 +11,34 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from harness.engine.cluster_job import Parcel, Versions
 from harness.errors import ClusterError, MissingExtra
+from harness.interface.interrupts import check_interrupt
 
+if TYPE_CHECKING:
+    from harness.engine.cluster_job import Parcel
+
+T = TypeVar("T")
+R = TypeVar("R")
 LOCAL = "local:"
 CONNECT_SECONDS = 10.0
 # How often to ask how many workers there are; they come and go.
 REFRESH_SECONDS = 2.0
 # How long a scheduler may be without workers before the user is told.
 PATIENCE_SECONDS = 5.0
+RUNS_AT_ONCE = 2
+SIGNAL_SECONDS = 0.5
 
 
 class Cluster:
     """A client of a Dask scheduler, and the workers if they were started here."""
 
     def __init__(self, address: str) -> None:
+        from harness.engine.cluster_job import Versions
+
         self.address = address
         self.same_machine = address.startswith(LOCAL)
         self.versions = Versions.here()
@@ -69,7 +78,7 @@ class Cluster:
         found: dict[str, Any] = self.client.run(function, *arguments, workers=workers, on_error="return")
         return found
 
-    def send(self, key: str, parcels: dict[str, Parcel], worker: str) -> None:
+    def send(self, key: str, parcels: "dict[str, Parcel]", worker: str) -> None:
         """Give files to a worker; if it has gone in the meantime, another will ask for them."""
         from harness.engine.cluster_worker import receive
 
@@ -228,8 +237,25 @@ def connected(address: str) -> Cluster:
     return _shared.connect(address)
 
 
-def stop_runs() -> None:
-    """Have all runs on the cluster end as if they were interrupted."""
-    cluster = _shared.cluster
-    if cluster is not None:
-        cluster.stopping.set()
+def side_by_side(act: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    """Runs on the cluster, a few at a time: the next one fills the workers while the last cases of another are done.
+
+    When one fails, or is interrupted, the others end too.
+    """
+    from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+
+    with ThreadPoolExecutor(RUNS_AT_ONCE) as pool:
+        runs = [pool.submit(act, item) for item in items]
+        waiting = set(runs)
+        try:
+            while waiting:
+                done, waiting = wait(waiting, SIGNAL_SECONDS, FIRST_EXCEPTION)
+                check_interrupt()
+                for one in done:
+                    one.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            if _shared.cluster is not None:
+                _shared.cluster.stopping.set()
+            raise
+    return [one.result() for one in runs]

@@ -15,6 +15,7 @@ from harness.engine.cluster import Cluster
 from harness.engine.cluster_job import Job, Parcel
 from harness.engine.cluster_worker import MADE_FILE, BatchResult, answer, close, pack_questions, unpack_replies
 from harness.errors import ClusterError, InterfaceError
+from harness.interface.interrupts import check_interrupt
 from harness.model import ErrorKind, Question, Reply
 from harness.script.vary import MADE
 
@@ -127,6 +128,7 @@ class ClusterSession:
         """Batches that are done, as soon as there are some. Waits in small steps, for signals."""
         completed = self._completed
         while not (found := completed.next_batch(block=False)):
+            check_interrupt()
             self._check_cluster()
             with completed.thread_condition:
                 if completed.queue.empty():

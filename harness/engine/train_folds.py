@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from harness.engine.cluster import cluster_kept
 from harness.engine.header import run_header
 from harness.engine.plan import Plan
 from harness.engine.run import FinishedRun, Progress, run
@@ -36,7 +37,7 @@ def run_folds(
     plans = [replace(plan, held_out=part) for part in parts]
     place = _base_path([run_header(one) for one in plans], output)
     results: list[FinishedRun] = []
-    with interruptible():
+    with interruptible(), cluster_kept():
         for number, one in enumerate(plans, 1):
             # If no fold was run yet, nothing can be resumed, least of all a run with the whole training part.
             target = Target(fold=number) if place is None else replace(output, path=fold_path(place, number))

@@ -1,0 +1,242 @@
+"""`--cluster`: a real Dask scheduler with two workers gives the transcript that a run in this process gives."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import harness
+from harness.engine.cluster_job import LARGEST, Material, Translation, Versions
+from harness.errors import ClusterError, UsageError
+from tests.engine.dask_processes import DaskProcesses, can_hide, dask_processes
+from tests.workshop import STREAM, Record, Workshop, errors
+
+pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+
+# Wrong in all the ways that an interface can be wrong.
+UNRELIABLE = """\
+import os, sys
+def answer(case, params):
+    n = int(case.id[1:])
+    if n == 7: raise ValueError("seven")
+    if n == 11: return object()
+    if n == 13: os._exit(3)
+    return case.input if n % 3 else None
+"""
+LEARNER = """\
+from pathlib import Path
+class Learner:
+    def train(self, cases, params):
+        self.known = {case.input: case.expect for case in cases}
+    def answer(self, case, params):
+        return self.known.get(case.input, (Path(__file__).parent / "default.txt").read_text())
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[DaskProcesses]:
+    with dask_processes() as started:
+        yield started
+
+
+def on_cluster(shop: Workshop, cluster: DaskProcesses, *more: str) -> tuple[list[Record], list[Record]]:
+    """The records of a run in this process, or in workers of this machine, and of one on the cluster."""
+    inline = shop.run(*more, output="inline.jsonl")
+    spread = shop.run("--cluster", cluster.address, *more, output="cluster.jsonl")
+    assert shop.lines("inline.jsonl")[0] | {"started": ""} == shop.lines("cluster.jsonl")[0] | {"started": ""}
+    return inline, spread
+
+
+def test_python_with_errors(shop: Workshop, cluster: DaskProcesses) -> None:
+    shop.script(40)
+    shop.interface(UNRELIABLE)
+    # A process of its own each, or the crash would be ours.
+    inline, spread = on_cluster(shop, cluster, "--timeout", "30")
+    assert errors(spread) == {"c7": "crash", "c11": "answer", "c13": "crash"}
+    assert inline == spread
+
+
+def test_a_time_limit_and_several_answers(shop: Workshop, cluster: DaskProcesses) -> None:
+    shop.script(6)
+    shop.interface(
+        "import time\ndef answer(case, params):\n    time.sleep(9 if case.id == 'c3' else 0)\n    return case.repeat\n"
+    )
+    inline, spread = on_cluster(shop, cluster, "--timeout", "0.5", "--repeat", "2")
+    assert inline == spread
+    assert errors(spread) == {"c3": "timeout"}
+    assert [record["repeat"] for record in spread] == [1, 2] * 6
+
+
+def test_a_program_and_a_stream(shop: Workshop, cluster: DaskProcesses) -> None:
+    shop.script(12)
+    shop.program("echo.sh", '#!/bin/sh\n[ "$1" = x4 ] && exit 2\necho "$1"\n')
+    shop.toml('[command]\nargv = ["./echo.sh", "{input}"]\n')
+    inline, spread = on_cluster(shop, cluster)
+    assert inline == spread
+    assert errors(spread) == {"c4": "crash"}
+    shop.stream("say(id=id, label=given)")
+    for name in ("inline.jsonl", "cluster.jsonl"):
+        (shop.folder / name).unlink()
+    inline, spread = on_cluster(shop, cluster)
+    assert inline == spread
+    assert not errors(spread)
+
+
+def test_answers_from_a_file_need_no_worker(shop: Workshop) -> None:
+    shop.script(4)
+    shop.write("answers.csv", "id,label\nc0,x0\nc1,x1\nc2,z\nc3,x3\n")
+    shop.toml('[scores]\ntable = "answers.csv"\n')
+    assert [one["outcome"] for one in shop.run("--cluster", "tcp://127.0.0.1:1")] == ["TP", "TN", "FN", "TN"]
+
+
+def test_a_run_is_resumed_on_a_cluster(shop: Workshop, cluster: DaskProcesses) -> None:
+    shop.script(60)
+    shop.interface()
+    whole = shop.run(output="whole.jsonl")
+    begun = (shop.folder / "whole.jsonl").read_text().splitlines(keepends=True)
+    shop.write("torn.jsonl", "".join(begun[:20]) + '{"id": "c')
+    assert shop.run("--resume", "--cluster", cluster.address, output="torn.jsonl") == whole
+
+
+def test_a_sweep_on_a_cluster(shop: Workshop, cluster: DaskProcesses) -> None:
+    shop.script(20)
+    shop.interface(
+        "PARAMS = {'shift': 0}\ndef answer(case, params):\n    return f'x{int(case.id[1:]) + params[\"shift\"]}'\n"
+    )
+    words = ["sweep", "toy", "--param", "shift=0,1,2,3", "--fresh", "--format", "json"]
+    inline = shop.call(*words)
+    spread = shop.call(*words, "--cluster", cluster.address)
+    assert (inline.status, spread.status) == (0, 0), spread.err
+    assert inline.json["rows"] == spread.json["rows"]
+    assert [row["TP"] for row in spread.json["rows"]] == [10, 0, 0, 0]
+
+
+def test_regression_tests_and_single_cases(shop: Workshop, cluster: DaskProcesses) -> None:
+    shop.script(8)
+    shop.interface("def answer(case, params):\n    return None if case.id == 'c2' else case.input\n")
+    done = shop.call("test", "toy", "--cluster", cluster.address)
+    assert (done.status, "1 of 8 cases failed" in done.out) == (1, True)
+    assert "FN" in shop.call("run", "toy", "--case", "c2", "--cluster", cluster.address).out
+
+
+def test_a_run_that_may_stop(shop: Workshop, cluster: DaskProcesses) -> None:
+    shop.script(400)
+    shop.interface()
+    inline, spread = on_cluster(shop, cluster, "--stop-when", "width<0.3")
+    assert inline == spread
+    assert len(spread) < 400
+
+
+def test_python_calls_it_too(shop: Workshop, cluster: DaskProcesses) -> None:
+    shop.script(6)
+    path = shop.interface()
+    found = harness.run(shop.folder / "toy/toy.hate.toml", path, cluster=cluster.address)
+    assert found.counts.successes == 6
+    with pytest.raises(UsageError, match=r"is an object of this program, which no worker has; put it into a file"):
+        harness.run(shop.folder / "toy/toy.hate.toml", lambda case, params: case.input, cluster="local:2")
+
+
+def test_a_program_that_does_not_start(shop: Workshop, cluster: DaskProcesses) -> None:
+    shop.script(6)
+    shop.interface("def train(cases, params):\n    raise RuntimeError('no licence')\ndef answer(case, params): ...\n")
+    done = shop.call("run", "toy", "-o", "out.jsonl", "--cluster", cluster.address)
+    assert done.status == 2
+    assert "no licence" in done.err
+    assert done.err.count("\n") == 1
+    assert not (shop.folder / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("text", ["local:", "local:0", "local:x", "8786", "http://x:1", "tcp://"])
+def test_what_is_not_a_cluster(shop: Workshop, text: str) -> None:
+    shop.script()
+    shop.interface()
+    done = shop.call("run", "toy", "--cluster", text)
+    assert done.status == 2
+    assert "write local:N for N workers here, or the address of a Dask scheduler" in done.err
+
+
+def test_options_that_exclude_one_another(shop: Workshop) -> None:
+    shop.script()
+    shop.interface()
+    done = shop.call("run", "toy", "--cluster", "local:2", "-j", "2")
+    assert (done.status, "--cluster and -j exclude one another" in done.err) == (2, True)
+
+
+def test_versions_must_agree() -> None:
+    ours = Versions("1.2", "3.11.7", "2.0", "2026.1")
+    assert not Versions("1.2", "3.11.2", "1.9", "2026.1").mistake(ours)
+    assert Versions("1.2", "3.11.2", "1.9", "2026.1").remark(ours) == "numpy 1.9, not 2.0"
+    assert "has hate-harness 1.1, and this is 1.2" in Versions("1.1", "3.11.7").mistake(ours)
+    assert "has Python 3.12.7, and this is 3.11.7" in Versions("1.2", "3.12.7").mistake(ours)
+
+
+def test_paths_of_another_machine() -> None:
+    here = Translation({Path("/a"): Path("/cache"), Path("/a/b"): Path("/data"), Path("/same"): Path("/same")})
+    assert here(["/a/b/1.png", {"x": "/a/c"}, "/ab", "/a", 3]) == ["/data/1.png", {"x": "/cache/c"}, "/ab", "/cache", 3]
+    assert not Translation({Path("/same"): Path("/same")})
+
+
+def test_too_much_to_send(tmp_path: Path) -> None:
+    with (tmp_path / "weights").open("wb") as file:
+        file.truncate(LARGEST + 1)
+    with pytest.raises(ClusterError, match=r"has more than 256 MiB or 5,000 files, too much to send"):
+        Material("the interface x", tmp_path, {}, whole=True).pack()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not can_hide(), reason="this system does not let users mount over a folder")
+def test_a_worker_on_another_machine_gets_all_files(shop: Workshop) -> None:
+    """It sees neither the folder of the test and the interface, nor the cache."""
+    shop.script(rows="id,input,expect\n" + "".join(f"c{n},{{texts}}/{n}.txt,{n % 3}\n" for n in range(9)))
+    sections = '[data.texts]\npath = "texts"\n[train]\ntable = "train.csv"\n'
+    shop.write("toy/toy.hate.toml", (shop.folder / "toy/toy.hate.toml").read_text() + sections)
+    shop.write("toy/train.csv", "id,input,expect\n" + "".join(f"t{n},{{texts}}/{n}.txt,{n % 3}\n" for n in range(6)))
+    for n in range(9):
+        shop.write(f"toy/texts/{n}.txt", str(n % 3))
+    shop.write("neighbour.py", "from pathlib import Path\ndef read(path):\n    return Path(path).read_text()\n")
+    shop.write("default.txt", "2")
+    shop.interface(
+        "from neighbour import read\n" + LEARNER.replace("{case.input: case.expect", "{read(case.input): case.expect")
+        .replace("self.known.get(case.input,", "self.known.get(read(case.input),")
+    )  # fmt: skip
+    with dask_processes(workers=0) as cluster:
+        cluster.add_worker(threads=2, hidden=shop.folder.parent)
+        inline, spread = on_cluster(shop, cluster)
+        assert inline == spread
+        assert {one["outcome"] for one in spread} == {"TP"}
+        whole = STREAM.format(body="    say(id=id, label=open(given).read())")
+        shop.write("program.py", whole)
+        argv = json.dumps([sys.executable, "-S", "program.py"])
+        shop.toml(f'[algorithm]\nname = "streamer"\n[stream]\nargv = {argv}\n')
+        inline = shop.run("--interface", "interface.toml", output="a.jsonl")
+        assert shop.run("--interface", "interface.toml", "--cluster", cluster.address, output="b.jsonl") == inline
+
+
+@pytest.mark.slow
+def test_a_case_that_kills_its_workers_is_an_error_of_that_case(shop: Workshop, cluster: DaskProcesses) -> None:
+    shop.script(30)
+    shop.interface(
+        "import os, signal, time\ndef answer(case, params):\n    if case.id == 'c17':\n"
+        "        os.kill(os.getppid(), signal.SIGKILL)\n        time.sleep(9)\n    return case.input\n"
+    )
+    records = shop.run("--cluster", cluster.address)
+    assert errors(records) == {"c17": "crash"}
+    assert len(records) == 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "words",
+    ["hdigits wisard", "faces matrix:eigenfaces_l1.npy", "blank relief", "shapes blobs", "vase otsu"],
+)  # fmt: skip
+def test_bundled_tests_are_the_same_everywhere(shop: Workshop, words: str) -> None:
+    test, interface = words.split()
+    found = []
+    for place in ((), ("-j", "2"), ("--cluster", "local:2")):
+        done = shop.hate("run", test, "--interface", interface, "-o", "out.jsonl", "--force", *place)
+        assert done.status == 0, done.err
+        header = {key: value for key, value in shop.lines()[0].items() if key != "started"}
+        found.append((header, shop.records(), done.out))
+    assert found[0] == found[1] == found[2]
