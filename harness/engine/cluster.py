@@ -48,9 +48,7 @@ class Cluster:
         self._threads: dict[str, int] = {}
         self._asked = -REFRESH_SECONDS
         self._warned = False
-        # Dask logs what the harness says in a line.
-        for name in ("distributed", "tornado.application"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
+        _silence_logs()
         if self.same_machine:
             self._local = _start_workers(int(address.removeprefix(LOCAL)))
         try:
@@ -125,13 +123,22 @@ class Cluster:
                 _end_workers(self._local)
 
 
+def _silence_logs() -> None:
+    """Dask logs at length what the harness says in a line."""
+    try:
+        import distributed  # noqa: F401 (it sets up its loggers)
+    except ImportError:
+        raise _missing() from None
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
 def _start_workers(count: int) -> Any:
     with _quiet():
-        try:
-            import dask
-            from distributed import LocalCluster
-        except ImportError:
-            raise _missing() from None
+        import dask
+        from distributed import LocalCluster
+
         if _is_imported_again():
             raise ClusterError(
                 "--cluster local:N starts processes that import your program: put what it does under "
@@ -161,10 +168,8 @@ def _end_workers(local: Any) -> None:
 
 
 def _connect(target: Any, address: str) -> Any:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise _missing() from None
+    from distributed import Client
+
     try:
         with _quiet():
             return Client(target, timeout=CONNECT_SECONDS, set_as_default=False)

@@ -87,7 +87,16 @@ def _children(pid: int) -> list[int]:
 def dask_processes(workers: int = 2) -> Iterator[DaskProcesses]:
     with tempfile.TemporaryDirectory(prefix="hate-dask-", ignore_cleanup_errors=True) as folder:
         place = Path(folder) / "scheduler.json"
-        argv = [*dask("scheduler"), "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", place]
+        argv = [
+            *dask("scheduler"),
+            "--host",
+            "127.0.0.1",
+            "--port",
+            "0",
+            "--no-dashboard",
+            "--scheduler-file",
+            str(place),
+        ]
         with (Path(folder) / "log").open("ab") as log:
             scheduler = subprocess.Popen(
                 argv, cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
