@@ -6,7 +6,6 @@ default: a tenth of it is run beside it, and the peaks should be alike.
 """
 
 import os
-import subprocess
 import sys
 import tempfile
 import time
