@@ -31,9 +31,9 @@ class AnovaResult(Result):
         """A row for each term, and sentences."""
         return anova_blocks(self.found)
 
-    def tables(self) -> Sequence[Table]:
+    def table(self) -> Table:
         """A row for each term."""
-        return [tidy_table(self.found)]
+        return tidy_table(self.found)
 
 
 def anova(transcripts: Transcripts, columns: str, options: RateOptions | None = None, **settings: Any) -> AnovaResult:

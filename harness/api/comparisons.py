@@ -20,7 +20,7 @@ from harness.errors import UsageError
 from harness.measures import MEASURES, Reads
 from harness.options import PictureOptions, ReplicationOptions
 from harness.report.blocks import Block, Table
-from harness.report.comparison import comparison_blocks, metric_remark
+from harness.report.comparison import comparison_blocks, comparison_summary, metric_remark
 from harness.report.comparison import tidy_table as comparison_table
 from harness.report.confusion import confusion_blocks
 from harness.report.confusion import tidy_table as confusion_table
@@ -89,9 +89,15 @@ class CompareResult(PictureResult):
 
     def blocks(self) -> Sequence[Block]:
         """The whole report."""
+        return [*comparison_blocks(self.found), *self._second_opinions()]
+
+    def summary(self) -> Sequence[Block]:
+        """The verdicts, the ranking and the differences."""
+        return [*comparison_summary(self.found), *self._second_opinions()]
+
+    def _second_opinions(self) -> list[Block]:
         more = opinion_blocks(self.found, self.opinions) if self.opinions else []
-        folds = fold_blocks(self.found, self.folds) if self.folds else []
-        return [*comparison_blocks(self.found), *more, *folds]
+        return [*more, *(fold_blocks(self.found, self.folds) if self.folds else [])]
 
     def table(self) -> Table:
         """A row for each pair."""
@@ -261,9 +267,9 @@ class ConfusionResult(PictureResult):
         """Matrices, recall and precision, the most confused pairs."""
         return confusion_blocks(self.found, self.confidence, self.pairs)
 
-    def tables(self) -> Sequence[Table]:
+    def table(self) -> Table:
         """A row for each cell."""
-        return [confusion_table(self.found)]
+        return confusion_table(self.found)
 
     def drawn(self, look: PictureOptions) -> Picture:
         """The matrix, or the difference of two."""

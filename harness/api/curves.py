@@ -33,7 +33,13 @@ from harness.report.curve_data import CurveData, curve_data, curve_table, match_
 from harness.report.curves import curve_blocks
 from harness.report.formats import Format
 from harness.report.gnuplot import ScriptPage, curve_script, match_script
-from harness.report.identification import effect_table, gallery_blocks, match_blocks, method_blocks, tidy_method_table
+from harness.report.identification import (
+    gallery_blocks,
+    match_blocks,
+    method_blocks,
+    tidy_effect_table,
+    tidy_method_table,
+)
 from harness.report.plots.canvas import Picture
 from harness.report.plots.curves import plot_det, plot_pr, plot_roc
 from harness.report.plots.identification import plot_cmc, plot_methods
@@ -75,9 +81,9 @@ class PointsResult(PictureResult):
         ]
         return [*self.remarks, *fewer]
 
-    def tables(self) -> Sequence[Table]:
+    def table(self) -> Table:
         """All points in one table."""
-        return [curve_table(self.data())]
+        return curve_table(self.data())
 
     def plain(self) -> str:
         """A block of points for each curve, for gnuplot."""
@@ -234,9 +240,9 @@ class GalleriesResult(PictureResult):
         """Curves and tests."""
         return gallery_blocks(self.found, self.confidence)
 
-    def tables(self) -> Sequence[Table]:
+    def table(self) -> Table:
         """The tests."""
-        return [effect_table(self.found)]
+        return tidy_effect_table(self.found)
 
     def drawn(self, look: PictureOptions) -> Picture:
         """The curves."""
@@ -258,9 +264,9 @@ class MethodsResult(PictureResult):
         """The methods side by side."""
         return method_blocks(self.found)
 
-    def tables(self) -> Sequence[Table]:
+    def table(self) -> Table:
         """A row for each method and rank."""
-        return [tidy_method_table(self.found)]
+        return tidy_method_table(self.found)
 
     def drawn(self, look: PictureOptions) -> Picture:
         """The errors."""

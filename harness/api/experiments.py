@@ -16,7 +16,7 @@ from harness.errors import UsageError
 from harness.options import PictureOptions
 from harness.params import Param, ParamType
 from harness.report.blocks import Block, Table
-from harness.report.permutation import permutation_blocks, tidy_tables
+from harness.report.permutation import permutation_blocks, rank_table
 from harness.report.plots.canvas import Picture
 from harness.report.plots.identification import plot_permutation
 from harness.report.plots.urn import plot_urn
@@ -39,9 +39,9 @@ class PermutationResult(PictureResult):
         """Rates and pairs."""
         return permutation_blocks(self.found, self.other)
 
-    def tables(self) -> Sequence[Table]:
-        """Rates, and pairs where there are several algorithms."""
-        return tidy_tables(self.found)
+    def table(self) -> Table:
+        """A row for each rank of an algorithm, and of a pair where there are several."""
+        return rank_table(self.found)
 
     def drawn(self, look: PictureOptions) -> Picture:
         """The distributions."""
@@ -63,9 +63,9 @@ class UrnResult(PictureResult):
         """The variances, and what they say."""
         return urn_blocks(self.found)
 
-    def tables(self) -> Sequence[Table]:
+    def table(self) -> Table:
         """A row for each threshold and run."""
-        return [tidy_table(self.found)]
+        return tidy_table(self.found)
 
     def drawn(self, look: PictureOptions) -> Picture:
         """The variances."""

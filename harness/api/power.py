@@ -43,9 +43,9 @@ class PowerResult(PictureResult):
         """The answer, what it rests on, and a table."""
         return power_blocks(self.found)
 
-    def tables(self) -> Sequence[Table]:
+    def table(self) -> Table:
         """The power, or the width, over the number of units."""
-        return [power_table(self.found)]
+        return power_table(self.found)
 
     def drawn(self, look: PictureOptions) -> Picture:
         """The curve."""
@@ -86,9 +86,9 @@ class RuleResult(Result):
         """A table and what the rules say."""
         return rule_blocks(self.rate, self.confidence, self.design_effect, self.three, self.thirty)
 
-    def tables(self) -> Sequence[Table]:
+    def table(self) -> Table:
         """A row for each rule."""
-        return [rule_table(self.design_effect, self.three, self.thirty)]
+        return rule_table(self.design_effect, self.three, self.thirty)
 
 
 def power(

@@ -44,9 +44,9 @@ class RateResult(PictureResult):
         """Counts, measures, groups, and how the cases were sampled."""
         return rate_blocks(self.runs, self.replication)
 
-    def tables(self) -> Sequence[Table]:
+    def table(self) -> Table:
         """A row for each transcript and measure, and for each group where there are any."""
-        return [rate_table(self.runs)]
+        return rate_table(self.runs)
 
     def drawn(self, look: PictureOptions) -> Picture:
         """The groups, the reliability that `ece` measures, or the errors of numbers."""

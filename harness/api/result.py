@@ -35,13 +35,13 @@ class Result(ABC):
     def blocks(self) -> Sequence[Block]:
         """What people read: headings, sentences and tables."""
 
-    def tables(self) -> Sequence[Table]:
-        """The tables, for spreadsheets."""
-        return [block for block in self.blocks() if isinstance(block, Table)]
+    def summary(self) -> Sequence[Block]:
+        """What people are shown first, where `blocks` is more than they want to read."""
+        return self.blocks()
 
     def table(self) -> Table:
-        """The table that a data frame is made of."""
-        return self.tables()[0]
+        """The one table that spreadsheets and data frames get: tidy, an interval as two numbers."""
+        return next(block for block in self.blocks() if isinstance(block, Table))
 
     def plain(self) -> str:
         """Text without frames: columns for gnuplot and R where the result is a single table."""
@@ -64,16 +64,16 @@ class Result(ABC):
         table = self.table()
         return DataFrame(table.records(), columns=list(table.columns))
 
-    def render(self, style: Format | str = Format.PLAIN, width: int = 100) -> str:
-        """The result in a format; `width` is that of a terminal."""
+    def render(self, style: Format | str = Format.PLAIN, width: int = 100, *, everything: bool = False) -> str:
+        """The result in a format; `width` is that of a terminal. Plain text has everything, the others a summary."""
         style = Format(style)
         if style in (Format.JSON, Format.R):
             return render_data(self.payload(), style)
         if style is Format.CSV:
-            return "\n".join(render(table, style) for table in self.tables())
+            return render(self.table(), style)
         if style is Format.PLAIN:
             return self.plain()
-        blocks = self.blocks()
+        blocks = self.blocks() if everything else self.summary()
         if len(blocks) == 1 and isinstance(blocks[0], Table):
             return render(blocks[0], style, terminal_width=width)
         return render_document(blocks, style, terminal_width=width)
@@ -86,7 +86,7 @@ class Result(ABC):
 
     def _repr_html_(self) -> str:
         remarks = self.remarks_in(Format.TABLE)
-        return notebook_html([*self.blocks(), *([Paragraphs(remarks)] if remarks else [])])
+        return notebook_html([*self.summary(), *([Paragraphs(remarks)] if remarks else [])])
 
 
 class PictureResult(Result):

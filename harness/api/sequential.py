@@ -28,9 +28,9 @@ class SequentialResult(Result):
         """Verdicts first."""
         return sequential_blocks(self.found)
 
-    def tables(self) -> Sequence[Table]:
+    def table(self) -> Table:
         """A row for each pair, or for each run by itself."""
-        return [tidy_table(self.found)]
+        return tidy_table(self.found)
 
     @property
     def first_is_worse(self) -> bool:

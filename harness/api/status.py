@@ -71,9 +71,9 @@ class StatusResult(Result):
         """Sentences, and the counts so far."""
         return status_blocks(self.run, self.design)
 
-    def tables(self) -> Sequence[Table]:
+    def table(self) -> Table:
         """One row of numbers."""
-        return [status_table(self.run, self.design)]
+        return status_table(self.run, self.design)
 
 
 class RunWatch:

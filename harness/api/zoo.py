@@ -28,9 +28,9 @@ class ZooResult(Result):
         """Tests, counts, and the people with the lowest genuine scores."""
         return zoo_blocks(self.found)
 
-    def tables(self) -> Sequence[Table]:
+    def table(self) -> Table:
         """A row for each person."""
-        return [subject_table(self.found)]
+        return subject_table(self.found)
 
 
 def zoo(transcripts: Transcripts, subjects: str, *, partial: bool = False, **downloads: Any) -> ZooResult:

@@ -15,9 +15,10 @@ from harness.cli.options import (
     command_options,
     transcripts_argument,
 )
-from harness.cli.output import check_plot, draw, emit_result, output_format
+from harness.cli.output import check_plot, draw, emit_result, output_format, remark
 from harness.errors import UsageError
 from harness.options import PlotOptions, option
+from harness.report.formats import Format
 
 if TYPE_CHECKING:
     from harness.api.result import Result
@@ -41,6 +42,11 @@ class CompareCommandOptions(CompareOptions, GroupPlotOptions, FormatOptions):
         "--table", default=False,
         help="Four counts instead of transcripts: both failed, only A right, only B right, both right.",
     )  # fmt: skip
+    everything: bool = option(
+        "--all",
+        default=False,
+        help="Everything: McNemar's tables, all p-values, time and memory, how cases were drawn.",
+    )
     fail_if_worse: bool = option(
         "--fail-if-worse", default=False,
         help="For a build: exit status 1 when the first is significantly worse than another.",
@@ -90,7 +96,7 @@ def compare_command(transcripts: Sequence[str], options: CompareCommandOptions) 
         raise UsageError(
             f"{_NOTHING_TO_DRAW}; without it the agreement of two transcripts is drawn, if they are paired"
         )
-    from harness.api.comparisons import compare, compare_table
+    from harness.api.comparisons import CompareResult, compare, compare_table
 
     found: Any
     if options.typed:
@@ -99,8 +105,11 @@ def compare_command(transcripts: Sequence[str], options: CompareCommandOptions) 
         opened = find_transcripts(transcripts, options)
         _check_numbers_plot(opened, options)
         found = _sequential(opened, options) if options.sequential else compare(opened, options)
+    style = output_format(options.style)
+    emit_result(found, style, everything=options.everything)
+    if style is Format.TABLE and not options.everything and isinstance(found, CompareResult):
+        remark("--all shows everything: McNemar's tables, all p-values, time and memory, how the cases were drawn")
     draw(found, options)
-    emit_result(found, output_format(options.style))
     return 1 if options.fail_if_worse and found.first_is_worse else 0
 
 

@@ -19,7 +19,7 @@ from harness.interface.interrupts import interruptible
 from harness.model import Counts, Trial
 from harness.options import option
 from harness.report.blocks import Table
-from harness.report.counts import COUNTS, count_cells, count_row, interval_cell
+from harness.report.counts import COUNTS, LIMITS, count_cells, count_row, interval_cell, limit_cells
 from harness.report.formats import Format
 from harness.transcript.importing.contract import ImportOptions
 from harness.transcript.importing.convert import ImportedTranscript, convert
@@ -125,9 +125,10 @@ def _report(tallies: Sequence[_Tally], paths: Sequence[Path], notes: Sequence[st
         names = {"test": tally.header.test.name, "algorithm": tally.header.algorithm.name}
         rows.append({**names, **row})
         designs.append(design)
-        lines.append([*names.values(), *count_cells(counts), interval_cell(counts, design), str(path)])
+        limits = limit_cells(counts, design) if style is Format.CSV else [interval_cell(counts, design)]
+        lines.append([*names.values(), *count_cells(counts), *limits, str(path)])
     payload = {"rows": rows, "transcripts": [str(path) for path in paths]}
-    columns = ["test", "algorithm", *COUNTS, "95 % interval", "transcript"]
+    columns = ["test", "algorithm", *COUNTS, *(LIMITS if style is Format.CSV else ["95 % interval"]), "transcript"]
     emit(style, Table(columns, lines, wide=frozenset({"95 % interval"})), payload)
     for text in design_remarks(style, designs):
         remark(text)

@@ -32,9 +32,9 @@ def emit(style: Format, table: Table, payload: Any) -> None:
         print(render(table, style, terminal_width=terminal_width()), end="")
 
 
-def emit_result(result: Result, style: Format) -> None:
+def emit_result(result: Result, style: Format, *, everything: bool = False) -> None:
     """Print a result, and its remarks beside it."""
-    print(result.render(style, terminal_width()), end="")
+    print(result.render(style, terminal_width(), everything=everything), end="")
     for text in result.remarks_in(style):
         remark(text)
 

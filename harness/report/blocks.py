@@ -13,6 +13,18 @@ class ExactNumber(float):
         return str(int(self)) if self.is_integer() and abs(self) < 1e15 else float.__repr__(self)
 
 
+class IntervalText(str):
+    """An interval in a cell: its limits are kept apart, for formats that write intervals in their own way."""
+
+    low: str
+    high: str
+
+    def __new__(cls, low: str, high: str) -> "IntervalText":  # noqa: D102 (said above)
+        made = super().__new__(cls, f"{low} to {high}")
+        made.low, made.high = low, high
+        return made
+
+
 @dataclass(frozen=True)
 class Table:
     """Named columns and rows; numbers are right-aligned, floats shown with four digits after the point."""
@@ -21,6 +33,8 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     # Columns for people, which programs do not need.
     wide: frozenset[str] = field(default_factory=frozenset)
+    # Columns that a narrow page of a journal can do without.
+    spare: frozenset[str] = field(default_factory=frozenset)
 
     def narrow(self) -> "Table":
         """The table without its `wide` columns."""

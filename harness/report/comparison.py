@@ -1,4 +1,4 @@
-"""A comparison for people: figure 5 of the tutorial, and below it what the tutorial does not cover."""
+"""A comparison for people: the verdicts, what supports them, and figure 5 of the tutorial."""
 
 from dataclasses import dataclass
 from math import isfinite, isinf
@@ -7,7 +7,8 @@ from harness.analysis.align import AlignedRuns
 from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
-from harness.report.comparison_details import detail_blocks, margin_blocks, operating_blocks
+from harness.report.comparison_details import asked_blocks, detail_blocks, margin_blocks, operating_blocks
+from harness.report.groups import tidy_group_table
 from harness.report.numbers import (
     DIFFERENCE,
     correction_name,
@@ -21,8 +22,8 @@ from harness.report.numbers import (
     p_text,
     percent,
 )
-from harness.report.sampling import sampling_lines
-from harness.report.verdicts import pair_verdict, tutorial_lines
+from harness.report.sampling import sampling_lines, target_words
+from harness.report.verdicts import disagreement, pair_verdict, tutorial_lines
 from harness.stats.multiplicity import Multiplicity
 
 # With more transcripts, a table for each pair, or a line for each, is more than anyone reads.
@@ -38,63 +39,140 @@ class _Detail:
     pairs: bool
 
 
-def comparison_blocks(comparison: Comparison) -> list[Block]:
-    """The whole report."""
-    alone = comparison.baseline is not None
-    names = comparison.aligned.names
-    shown = _Detail(len(names) <= MOST_TABLES, len(names) <= MOST_PAIRS or alone)
-    test = comparison.aligned.headers[0].test
-    answers = comparison.aligned.answers
-    count = f"{comparison.aligned.n // answers:,} cases" + (f" of {answers} answers" if answers > 1 else "")
-    title = f"{test.name} {test.version}: {len(names)} transcripts, {count}"
-    blocks: list[Block] = [Heading(title)]
-    if comparison.aligned.left_out:
-        blocks.append(Paragraphs([f"Left out: {comparison.aligned.left_out:,} cases that not all runs have."]))
-    blocks += operating_blocks(comparison)
-    if shown.pairs and not alone:
-        blocks.append(better_table(comparison))
-    for pair in comparison.pairs if shown.tables else []:
-        blocks += [pair_table(comparison, pair), Paragraphs(tutorial_lines(comparison, pair))]
-    blocks += [Heading("Each by itself"), summary_table(comparison), *_joint(comparison)]
-    blocks += [Paragraphs(_measure_lines(comparison))] if comparison.other_measure else []
+def _detail(comparison: Comparison) -> _Detail:
+    many = len(comparison.names)
+    return _Detail(many <= MOST_TABLES, many <= MOST_PAIRS or comparison.baseline is not None)
+
+
+def comparison_summary(comparison: Comparison) -> list[Block]:
+    """The verdicts, the ranking, the differences, and whatever was asked for besides."""
+    shown = _detail(comparison)
+    blocks = _answer(comparison, shown, verdicts=1)
+    blocks += [Heading("Ranking"), ranking_table(comparison), Paragraphs(_ranking_lines(comparison))]
     if shown.pairs:
-        blocks += [Heading("Pairs"), pairs_table(comparison)]
-        if comparison.values is not None:
-            blocks.append(replication_table(comparison))
-            blocks += [Paragraphs(lines)] if (lines := _flip_lines(comparison)) else []
-        blocks += [Paragraphs(lines)] if (lines := _multiplicity_lines(comparison)) else []
-        blocks += [Paragraphs(list(comparison.cautions))] if comparison.cautions else []
-    blocks += detail_blocks(comparison, pairs=shown.pairs)
-    example = next((pair.estimate for pair in comparison.pairs if pair.estimate is not None), None)
-    blocks += [Heading("How the cases were sampled"), Paragraphs(sampling_lines(comparison.sampling, example))]
-    if shown.pairs:
-        blocks += [
-            Heading("Verdicts"),
-            Paragraphs([line for pair in comparison.pairs for line in pair_verdict(comparison, pair)]),
-        ]
-        blocks += margin_blocks(comparison)
-    else:
-        blocks.append(
-            Paragraphs(
-                [
-                    "--baseline NAME shows one against the others; "
-                    f"--format json has all {len(comparison.pairs):,} pairs."
-                ]
-            )
-        )
+        blocks += [Heading("Differences"), difference_table(comparison)]
+        lines = ["only A: cases on which A succeeded and B failed."]
+        lines += [line for pair in comparison.pairs for line in disagreement(comparison, pair)]
+        blocks.append(Paragraphs([*lines, *comparison.cautions]))
+    blocks += [*operating_blocks(comparison), *asked_blocks(comparison)]
     return blocks
 
 
+def comparison_blocks(comparison: Comparison) -> list[Block]:
+    """Everything: the verdicts, what supports them, and the tables of the tutorial."""
+    shown = _detail(comparison)
+    blocks = _answer(comparison, shown) + operating_blocks(comparison)
+    blocks += [Heading("Each by itself"), summary_table(comparison), *_joint(comparison)]
+    blocks += [Paragraphs(_measure_lines(comparison))] if comparison.other_measure else []
+    if shown.pairs:
+        blocks += _pair_blocks(comparison)
+    blocks += detail_blocks(comparison, pairs=shown.pairs)
+    example = next((pair.estimate for pair in comparison.pairs if pair.estimate is not None), None)
+    blocks += [Heading("How the cases were sampled"), Paragraphs(sampling_lines(comparison.sampling, example))]
+    return blocks + _tutorial(comparison, shown)
+
+
+def _answer(comparison: Comparison, shown: _Detail, verdicts: int | None = None) -> list[Block]:
+    """The title, and the verdicts below it: all that is said of a pair, or so many sentences."""
+    test, answers = comparison.aligned.headers[0].test, comparison.aligned.answers
+    count = f"{comparison.aligned.n // answers:,} cases" + (f" of {answers} answers" if answers > 1 else "")
+    blocks: list[Block] = [Heading(f"{test.name} {test.version}: {len(comparison.names)} transcripts, {count}")]
+    if comparison.aligned.left_out:
+        blocks.append(Paragraphs([f"Left out: {comparison.aligned.left_out:,} cases that not all runs have."]))
+    if not shown.pairs:
+        return [*blocks, Paragraphs([_many_pairs(comparison)])]
+    lines = [line for pair in comparison.pairs for line in pair_verdict(comparison, pair)[:verdicts]]
+    return [*blocks, Heading("Verdicts"), Paragraphs(lines), *margin_blocks(comparison)]
+
+
+def _many_pairs(comparison: Comparison) -> str:
+    return f"--baseline NAME shows one against the others; --format json has all {len(comparison.pairs):,} pairs."
+
+
+def _pair_blocks(comparison: Comparison) -> list[Block]:
+    blocks: list[Block] = [Heading("Pairs"), pairs_table(comparison)]
+    if comparison.values is not None:
+        blocks.append(replication_table(comparison))
+        blocks += [Paragraphs(lines)] if (lines := _flip_lines(comparison)) else []
+    blocks += [Paragraphs(lines)] if (lines := _multiplicity_lines(comparison)) else []
+    return [*blocks, Paragraphs(list(comparison.cautions))] if comparison.cautions else blocks
+
+
+def _tutorial(comparison: Comparison, shown: _Detail) -> list[Block]:
+    """Figure 5 of the tutorial: who succeeded where another failed, and McNemar's test of each pair."""
+    blocks: list[Block] = []
+    if shown.pairs and comparison.baseline is None:
+        blocks += [Heading("Cases on which one succeeded and another failed"), better_table(comparison)]
+    for pair in comparison.pairs if shown.tables else []:
+        blocks += [pair_table(comparison, pair), Paragraphs(tutorial_lines(comparison, pair))]
+    return blocks
+
+
+def ranking_table(comparison: Comparison) -> Table:
+    """The best first, with the interval that the verdicts rest on: by design where one is known, else Wilson's."""
+    known, lettered = comparison.values is not None, comparison.baseline is None
+    columns = ["name", "tests", "TP", "TN", "FP", "FN", "ER", "rate"]
+    measured = _measured_column(comparison)
+    columns += [*measured, f"{percent(comparison.confidence)} interval", *(["letters"] * lettered)]
+    rows: list[list[Cell]] = []
+    for i in comparison.order:
+        run, counts = comparison.runs[i], comparison.aligned.counts[i]
+        value, interval = estimate_cells(run.estimate) if known else (run.rate, interval_text(run.interval))
+        row: list[Cell] = [run.name, counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, run.rate]
+        row += [value if run.estimate else "-"] if measured else []
+        rows.append([*row, interval, *([comparison.letters[i]] * lettered)])
+    return Table(columns, rows, spare=frozenset({"TP", "TN", "FP", "FN"}))
+
+
+def _measured_column(comparison: Comparison) -> list[str]:
+    """The name of the column with the estimate by design, where that is not the rate itself."""
+    if comparison.other_measure:
+        return [comparison.measure.name]
+    return ["weighted"] if comparison.sampling.known and comparison.sampling.weights != "cases" else []
+
+
+def _ranking_lines(comparison: Comparison) -> list[str]:
+    lines = ["Algorithms that share a letter cannot be told apart."] if comparison.baseline is None else []
+    lines += _measure_lines(comparison) if comparison.other_measure else []
+    if not comparison.sampling.known:
+        return [*lines, *sampling_lines(comparison.sampling, None)]
+    return [*lines, f"Intervals are {target_words(comparison.sampling)}."]
+
+
+def difference_table(comparison: Comparison) -> Table:
+    """What each verdict rests on: the difference and its p-value, and on how many cases only one succeeded."""
+    columns = ["A - B", "difference", f"{percent(comparison.confidence)} interval"]
+    columns += [f"p {_correction(comparison)}", "only A", "only B"]
+    rows: list[list[Cell]] = []
+    for pair in comparison.pairs:
+        one = pair.estimate
+        interval = pair.interval if comparison.values is None else None if one is None else one.interval
+        value: Cell = pair.difference if comparison.values is None else None if one is None else one.value
+        decisive = None if comparison.values is not None and one is None else pair.p_decisive
+        figures = [value, interval_text(interval), p_text(decisive), pair.n_sf, pair.n_fs]
+        rows.append([_pair_name(comparison, pair), *figures])
+    return Table(columns, rows)
+
+
 def tidy_table(comparison: Comparison) -> Table:
-    """The pairs for programs: the counts of McNemar's test, and the difference by design, or else Newcombe's."""
+    """The pairs for programs: the counts of McNemar's test, and the difference by design, or else Newcombe's.
+
+    With groups, a row for each pair in each group.
+    """
+    if comparison.by is not None:
+        return tidy_group_table(comparison.by, comparison.names, comparison.places, comparison.measure.name)
     names, rows = comparison.names, list[list[Cell]]()
     for pair in comparison.pairs:
         if comparison.values is None:
             cells = independent_cells(pair.difference, pair.interval, pair.p_exact, pair.p_adjusted)
         else:
             cells = difference_cells(pair.estimate)
-        rows.append([names[pair.a], names[pair.b], pair.n_ff, pair.n_sf, pair.n_fs, pair.n_ss, *cells])
-    return Table(["a", "b", "n_ff", "n_sf", "n_fs", "n_ss", *DIFFERENCE], rows)
+        flip = None if pair.sign_flip is None else pair.sign_flip.p_value
+        counts = [pair.n_ff, pair.n_sf, pair.n_fs, pair.n_ss]
+        p_values = [pair.p_exact, pair.p_mid, pair.p_one_sided, flip]
+        rows.append([names[pair.a], names[pair.b], *counts, *cells, *p_values, comparison.measure.name])
+    columns = ["a", "b", "n_ff", "n_sf", "n_fs", "n_ss", *DIFFERENCE]
+    return Table([*columns, "p_exact", "p_mid", "p_one_sided", "p_flip", "measure"], rows)
 
 
 def better_table(comparison: Comparison) -> Table:
@@ -122,9 +200,8 @@ def summary_table(comparison: Comparison) -> Table:
     order = comparison.order
     level = percent(comparison.confidence)
     columns = ["name", "tests", "TP", "TN", "FP", "FN", "ER", "rate", f"Wilson {level}"]
-    # The estimate by design is the rate itself, unless cases weigh differently.
-    weighted = comparison.other_measure or (comparison.sampling.known and comparison.sampling.weights != "cases")
-    columns += [comparison.measure.name if comparison.other_measure else "weighted"] if weighted else []
+    weighted = _measured_column(comparison)
+    columns += weighted
     columns += [f"by design {level}"] if comparison.values is not None else []
     rows: list[list[Cell]] = []
     for i in order:

@@ -10,7 +10,7 @@ from harness.analysis.operating_point import OperatingResult
 from harness.analysis.value_errors import AGREEING
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.groups import group_blocks
-from harness.report.numbers import interval_text, p_text, percent
+from harness.report.numbers import interval_text, join_names, p_text, percent
 from harness.report.verdicts import margin_verdict
 from harness.stats.estimate import Estimate
 
@@ -23,7 +23,12 @@ _MEGABYTE = 1e6
 def detail_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
     """Agreement, win rates, costs, groups and items."""
     wins = win_blocks(comparison) if pairs else []
-    blocks = [*agreement_blocks(comparison), *wins, *resource_blocks(comparison, pairs=pairs)]
+    return [*agreement_blocks(comparison), *wins, *resource_blocks(comparison, pairs=pairs), *asked_blocks(comparison)]
+
+
+def asked_blocks(comparison: Comparison) -> list[Block]:
+    """Groups and items, where they were asked for."""
+    blocks: list[Block] = []
     if comparison.by is not None:
         blocks += group_blocks(
             comparison.by, comparison.names, comparison.places, comparison.measure, comparison.replication
@@ -113,10 +118,15 @@ def resource_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
                 ),
             ]
         )
-    blocks: list[Block] = [Heading("Time and memory per case"), Table(columns, rows)]
+    blocks: list[Block] = [Heading(f"{_resource_words(comparison)} per case"), Table(columns, rows)]
     return (
         [*blocks, _ratios(comparison, [(what, resources) for what, _, _, resources in recorded])] if pairs else blocks
     )
+
+
+def _resource_words(comparison: Comparison) -> str:
+    known = (("time", comparison.seconds), ("memory", comparison.memory))
+    return join_names([what for what, resources in known if resources is not None]).capitalize()
 
 
 def _resource_cells(estimate: Estimate | None, scale: float) -> tuple[Cell, Cell]:

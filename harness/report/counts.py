@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 CountRow = tuple[Mapping[str, Value], Counts]
 # The tutorial's columns, and the rate.
 COUNTS = ("tests", "TP", "TN", "FP", "FN", "ER", "rate")
+# Where programs read it, the interval is two numbers.
+LIMITS = ("estimate", "low", "high")
 
 
 def count_row(params: Mapping[str, Value], counts: Counts, design: DesignRate | None = None) -> dict[str, Any]:
@@ -64,6 +66,13 @@ def count_table(
     return Table(columns, lines, wide=frozenset({"rate", "weighted", "95 % interval"}))
 
 
+def limit_cells(counts: Counts, design: DesignRate | None) -> list[Cell]:
+    """The cells of the columns `LIMITS`: the rate by design and its interval, for programs."""
+    interval = rate_interval(counts, design)
+    estimate = counts.rate if design is None or design.estimate is None else design.estimate.value
+    return [estimate, *((None, None) if interval is None else (interval.low, interval.high))]
+
+
 def tidy_table(
     rows: Sequence[CountRow], swept: Sequence[str] = (), designs: Sequence[DesignRate | None] | None = None
 ) -> Table:
@@ -71,15 +80,9 @@ def tidy_table(
     known = designs or [None] * len(rows)
     lines: list[list[Cell]] = []
     for (params, counts), design in zip(rows, known, strict=True):
-        interval = rate_interval(counts, design)
-        estimate = counts.rate if design is None or design.estimate is None else design.estimate.value
-        lines.append([
-            *(parameter_cell(params[name]) for name in swept),
-            *count_cells(counts),
-            estimate,
-            *((None, None) if interval is None else (interval.low, interval.high)),
-        ])  # fmt: skip
-    return Table([*swept, *COUNTS, "estimate", "low", "high"], lines)
+        cells = [parameter_cell(params[name]) for name in swept]
+        lines.append([*cells, *count_cells(counts), *limit_cells(counts, design)])
+    return Table([*swept, *COUNTS, *LIMITS], lines)
 
 
 def count_cells(counts: Counts) -> list[Cell]:

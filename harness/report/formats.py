@@ -16,6 +16,7 @@ import msgspec
 from harness.report.blocks import Block, Cell, ExactNumber, Heading, Table, cell_text
 from harness.report.r_data import to_r
 from harness.report.terminal import padded, terminal_table
+from harness.report.tex import tex_document
 from harness.report.text import (
     html,
     json_text,
@@ -24,7 +25,6 @@ from harness.report.text import (
     one_word,
     safe,
     spreadsheet,
-    tex,
     width,
     wrapped,
 )
@@ -57,6 +57,7 @@ class Writer:
     heading     nothing for a format that has only tables
     paragraphs  likewise
     inner       a table between paragraphs, if that is written differently
+    document    all parts together, if they depend on one another
     offered     whether commands offer the format; the others are for pages
     """
 
@@ -64,6 +65,7 @@ class Writer:
     heading: Callable[[str], str] = lambda _text: ""
     paragraphs: Callable[[Sequence[str], int], str] = lambda _texts, _width: ""
     inner: Callable[[Table, int], str] | None = None
+    document: Callable[[Sequence[Block], int], str] | None = None
     offered: bool = True
 
 
@@ -74,7 +76,10 @@ def render(table: Table, style: Format, *, terminal_width: int = 100) -> str:
 
 def render_document(blocks: Sequence[Block], style: Format, *, terminal_width: int = 100) -> str:
     """All blocks, with blank lines between them; CSV has only the tables."""
-    parts = [_render_block(block, WRITERS[style], terminal_width) for block in blocks]
+    writer = WRITERS[style]
+    if writer.document is not None:
+        return writer.document(blocks, terminal_width)
+    parts = [_render_block(block, writer, terminal_width) for block in blocks]
     return "\n".join(part.strip("\n") + "\n" for part in parts if part)
 
 
@@ -158,10 +163,22 @@ def _lines(texts: Sequence[str], _width: int) -> str:
 def _csv(table: Table, _width: int) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(map(spreadsheet, table.columns))
+    writer.writerow(map(spreadsheet, _told_apart(table.columns)))
     for row in table.rows:
         writer.writerow([_csv_cell(cell) for cell in row])
     return out.getvalue()
+
+
+def _told_apart(names: Sequence[str]) -> list[str]:
+    """Column names of which no two are the same: a column of the cases may be called like one of ours."""
+    found: list[str] = []
+    for name in names:
+        number = 2
+        own = name
+        while own in found:
+            own, number = f"{name}_{number}", number + 1
+        found.append(own)
+    return found
 
 
 def _csv_cell(cell: Cell) -> Cell:
@@ -171,14 +188,6 @@ def _csv_cell(cell: Cell) -> Cell:
 
 
 # For papers and pages
-
-
-def _tex(table: Table, _width: int) -> str:
-    """A tabular with booktabs rules."""
-    align = "".join("r" if right else "l" for right in table.numeric())
-    lines = [rf"\begin{{tabular}}{{{align}}}", r"\toprule", " & ".join(map(tex, table.columns)) + r" \\", r"\midrule"]
-    lines += [" & ".join(tex(cell_text(cell)) for cell in row) + r" \\" for row in table.rows]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
 def _markdown(table: Table, _width: int) -> str:
@@ -222,7 +231,7 @@ WRITERS = {
     # The # of a plain table is for gnuplot; between paragraphs an aligned table reads better.
     Format.PLAIN: Writer(_plain, _underlined, _lines, inner=lambda table, _width: _terminal(table, _UNLIMITED)),
     Format.CSV: Writer(_csv),
-    Format.TEX: Writer(_tex, lambda text: rf"\paragraph{{{tex(text)}}}", _separate(tex)),
+    Format.TEX: Writer(lambda table, width: tex_document([table], width), document=tex_document),
     Format.MD: Writer(_markdown, lambda text: f"## {markdown(text)}", _separate(markdown)),
     Format.HTML: Writer(_html, lambda text: f"<h2>{html(text)}</h2>", _html_paragraphs, offered=False),
 }

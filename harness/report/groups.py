@@ -6,7 +6,16 @@ from harness.analysis.breakdown import Breakdown, Gap
 from harness.analysis.turning import LeadSpan, is_significant, lead_spans
 from harness.measures import Measure
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
-from harness.report.numbers import distance, estimate_cells, p_is, p_text, percent, span
+from harness.report.numbers import (
+    DIFFERENCE,
+    difference_cells,
+    distance,
+    estimate_cells,
+    p_is,
+    p_text,
+    percent,
+    span,
+)
 from harness.stats.replication.method import Replication
 
 # Runs whose intervals by group fit side by side.
@@ -45,6 +54,16 @@ def value_table(by: Breakdown, names: Sequence[str], replication: Replication) -
         for group in by.groups
     ]
     return Table([by.column, "cases", *columns], rows)
+
+
+def tidy_group_table(by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], measure: str) -> Table:
+    """Every pair in every group, for programs."""
+    rows: list[list[Cell]] = [
+        [names[a], names[b], group.label, group.cases, *difference_cells(one), measure]
+        for group in by.groups
+        for (a, b), one in zip(pairs, group.pairs, strict=True)
+    ]
+    return Table(["a", "b", by.column, "cases", *DIFFERENCE, "measure"], rows)
 
 
 def _pair_table(

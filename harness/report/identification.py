@@ -73,15 +73,36 @@ def effect_table(comparisons: Sequence[GalleryComparison]) -> Table:
     rows: list[list[Cell]] = []
     for one in comparisons:
         for tested in one.tests:
-            rates = tested.effect.rates[:, 0].tolist()
-            best, worst = rates.index(max(rates)), rates.index(min(rates))
-            names = tested.sets.names
-            rows.append([
-                one.name, "mixed" if tested.mixed else f"by {tested.sets.column}", len(names),
-                f"{rates[best]:.4f} ({names[best]})", f"{rates[worst]:.4f} ({names[worst]})",
-                float(tested.effect.ranges[0]), p_text(float(tested.effect.p_values[0])),
-            ])  # fmt: skip
+            ends = [f"{rate:.4f} ({name})" for name, rate in _extremes(tested)]
+            rows.append([*_partition(one, tested), *ends, float(tested.effect.ranges[0]), p_text(_p_first(tested))])
     return Table(["name", "galleries", "number", "best, rank 1", "worst, rank 1", "apart", "p"], rows)
+
+
+def tidy_effect_table(comparisons: Sequence[GalleryComparison]) -> Table:
+    """The same for programs."""
+    columns = ["name", "galleries", "number", "best", "best_rate", "worst", "worst_rate", "apart", "p_value"]
+    rows: list[list[Cell]] = []
+    for one in comparisons:
+        for tested in one.tests:
+            best, worst = _extremes(tested)
+            figures = [float(tested.effect.ranges[0]), _p_first(tested)]
+            rows.append([*_partition(one, tested), *best, *worst, *figures])
+    return Table(columns, rows)
+
+
+def _partition(comparison: GalleryComparison, tested: GalleryTest) -> list[Cell]:
+    how = "mixed" if tested.mixed else f"by {tested.sets.column}"
+    return [comparison.name, how, len(tested.sets.names)]
+
+
+def _extremes(tested: GalleryTest) -> tuple[tuple[str, float], tuple[str, float]]:
+    """The best and the worst gallery, each with its rate at rank 1."""
+    rates = list(zip(tested.sets.names, tested.effect.rates[:, 0].tolist(), strict=True))
+    return max(rates, key=lambda one: one[1]), min(rates, key=lambda one: one[1])
+
+
+def _p_first(tested: GalleryTest) -> float:
+    return float(tested.effect.p_values[0])
 
 
 def _gallery_lines(comparison: GalleryComparison) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from harness.report.blocks import IntervalText
 from harness.stats.rates import Interval
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ _METHODS = {"brr": "BRR", "wilson": "Wilson", "group-jackknife": "group jackknif
 
 def span(low: float, high: float, form: str = ".4f") -> str:
     """An interval from limits."""
-    return f"{low:{form}} to {high:{form}}"
+    return IntervalText(f"{low:{form}}", f"{high:{form}}")
 
 
 def interval_text(interval: Interval | None, form: str = ".4f", scale: float = 1.0) -> str:

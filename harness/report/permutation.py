@@ -54,20 +54,21 @@ def _share(value: float) -> str:
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def tidy_tables(result: PermutedRates) -> list[Table]:
-    """Every rank of every algorithm, and of every pair, for programs."""
-    rates: list[list[Cell]] = [
+def rank_table(result: PermutedRates) -> Table:
+    """Every rank of every algorithm, for programs; a row with `less` is about the difference from that algorithm."""
+    columns = ["algorithm", "rank", "mean", "sd", "low", "high"]
+    rows: list[list[Cell]] = [
         [name, one.rank, one.mean, one.sd, one.interval.low, one.interval.high]
         for name, of_one in zip(result.names, result.rates, strict=True)
         for one in of_one
     ]
+    if not result.pairs:
+        return Table(columns, rows)
     pairs: list[list[Cell]] = [
-        [result.names[p.a], result.names[p.b], p.rank, p.mean, p.interval.low, p.interval.high, p.p_not_better]
+        [result.names[p.a], p.rank, p.mean, None, p.interval.low, p.interval.high, result.names[p.b], p.p_not_better]
         for p in result.pairs
     ]
-    tables = [Table(["algorithm", "rank", "mean", "sd", "low", "high"], rates)]
-    columns = ["a", "b", "rank", "difference", "low", "high", "p_not_better"]
-    return [*tables, Table(columns, pairs)] if pairs else tables
+    return Table([*columns, "less", "p_not_better"], [*([*row, None, None] for row in rows), *pairs])
 
 
 def _facts(result: PermutedRates) -> list[str]:

@@ -2,7 +2,7 @@
 
 from harness.analysis.unpaired import UnpairedComparison, UnpairedPair
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
-from harness.report.groups import group_blocks
+from harness.report.groups import group_blocks, tidy_group_table
 from harness.report.numbers import (
     DIFFERENCE,
     correction_name,
@@ -76,7 +76,12 @@ def _sides(comparison: UnpairedComparison) -> Table:
 
 
 def tidy_table(comparison: UnpairedComparison) -> Table:
-    """The pairs for programs: the difference by design, or else Newcombe's with Fisher's exact p-value."""
+    """The pairs for programs: the difference by design, or else Newcombe's with Fisher's exact p-value.
+
+    With groups, a row for each pair in each group.
+    """
+    if comparison.by is not None:
+        return tidy_group_table(comparison.by, comparison.names, comparison.places, comparison.measure.name)
     names, rows = comparison.names, list[list[Cell]]()
     for pair in comparison.pairs:
         alone = pair.independent
@@ -84,8 +89,8 @@ def tidy_table(comparison: UnpairedComparison) -> Table:
             cells = independent_cells(alone.difference, alone.interval, alone.p_fisher, pair.p_adjusted)
         else:
             cells = difference_cells(pair.estimate)
-        rows.append([names[pair.a], names[pair.b], *cells])
-    return Table(["a", "b", *DIFFERENCE], rows)
+        rows.append([names[pair.a], names[pair.b], *cells, comparison.measure.name])
+    return Table(["a", "b", *DIFFERENCE, "measure"], rows)
 
 
 def _pairs(comparison: UnpairedComparison) -> Table:

@@ -40,7 +40,7 @@ def pair_verdict(comparison: Comparison, pair: Pair) -> list[str]:
     if pair.other_measure and pair.estimate is None:
         return [_without_value(comparison, pair)]
     lines = [_better(comparison, pair) if pair.p_decisive <= comparison.alpha else _undecided(comparison, pair)]
-    return lines if pair.other_measure else lines + _disagreement(comparison, pair) + _complementary(comparison, pair)
+    return lines if pair.other_measure else lines + disagreement(comparison, pair) + _complementary(comparison, pair)
 
 
 def _without_value(comparison: Comparison, pair: Pair) -> str:
@@ -131,7 +131,7 @@ def _widest(comparison: Comparison) -> float:
     return high - low
 
 
-def _disagreement(comparison: Comparison, pair: Pair) -> list[str]:
+def disagreement(comparison: Comparison, pair: Pair) -> list[str]:
     """If McNemar and replication disagree: which to believe, and why."""
     estimate = pair.estimate
     if estimate is None or estimate.p_adjusted is None:

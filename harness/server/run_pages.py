@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from harness.errors import DataError, HateError
 from harness.model import Counts
-from harness.report.blocks import Block, Heading
 from harness.report.comparison import comparison_blocks
 from harness.report.counts import count_table
 from harness.server.page_site import PageSite
@@ -60,12 +59,6 @@ def _interval_by_design(ranking: Ranking | None) -> str:
     return f"{level} interval {row.low:.4f} to {row.high:.4f}, by {ranking.method}, {ranking.target}."
 
 
-def _verdicts_first(blocks: Sequence[Block]) -> list[Block]:
-    """The verdicts, then the rest; without the first block, the title, which the page has already."""
-    place = next((i for i, block in enumerate(blocks) if block == Heading("Verdicts")), len(blocks))
-    return [*blocks[place:], *([Heading("Case by case")] if place > 1 else []), *blocks[1:place]]
-
-
 def render_comparison_page(site: PageSite, text: str, names: Sequence[str]) -> str:
     """The page of a comparison, sorted by name, so that the same transcripts are compared only once."""
     test = site.test(text)
@@ -78,7 +71,7 @@ def render_comparison_page(site: PageSite, text: str, names: Sequence[str]) -> s
 
     def make() -> str:
         comparison = chosen_comparison(site.state, known)
-        return as_html(_verdicts_first(comparison_blocks(comparison)))
+        return as_html(comparison_blocks(comparison)[1:])  # the page has a title already
 
     try:
         report = site.part("comparison", test, known, make)

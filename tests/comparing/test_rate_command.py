@@ -405,7 +405,8 @@ def test_every_format_has_the_figures(shop: Workshop, style: str) -> None:
     one = rate(shop, path)["transcripts"][0]["replication"]
     done = shop.call("rate", path, "--by", "noise:2", "--format", style)
     assert done.status == 0
-    assert f"{one['interval'][0]:.4f} to {one['interval'][1]:.4f}" in done.out
+    low, high = (f"{limit:.4f}" for limit in one["interval"])
+    assert (f"[{low}, {high}]" if style == "tex" else f"{low} to {high}") in done.out
 
 
 @pytest.mark.parametrize("by", [[], ["--by", "noise:2", "--statistic", "rate,auc"]])

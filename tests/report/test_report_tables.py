@@ -73,8 +73,12 @@ def test_markdown_aligns_numbers_to_the_right() -> None:
 
 
 def test_tex_is_a_tabular_with_rules() -> None:
-    assert render(TABLE, Format.TEX).splitlines() == [
-        r"\begin{tabular}{lrrl}",
+    assert [line for line in render(TABLE, Format.TEX).splitlines() if not line.startswith("%")] == [
+        "",
+        r"\begin{table}",
+        r"\centering\footnotesize\setlength{\tabcolsep}{4pt}",
+        r"\caption{What the table shows}",
+        r"\begin{tabular}{@{}lrrl@{}}",
         r"\toprule",
         r"name & tests & rate & note \\",
         r"\midrule",
@@ -82,6 +86,7 @@ def test_tex_is_a_tabular_with_rules() -> None:
         r"witch & 7 &  & not so fine \\",
         r"\bottomrule",
         r"\end{tabular}",
+        r"\end{table}",
     ]
 
 
@@ -183,7 +188,7 @@ def test_markdown_cells_stay_cells(text: str) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_tex_has_no_commands_but_our_own(text: str) -> None:
-    known = r"\\(textbackslash|textasciicircum|textasciitilde|textless|textgreater)\{\}|\\[{}$&#_%]|^\{\}"
+    known = r"\\(textbackslash|textasciicircum|textasciitilde|textless|textgreater|textbar)\{\}|\\[{}$&#_%]|^\{\}"
     assert not set(re.sub(known, "", tex(text))) & set("\\{}$&#^_~%<>")
     assert not tex(text).lstrip().startswith(("[", "*"))
 
