@@ -40,7 +40,7 @@ class AlignedRuns:
     names: list[str]
     headers: list[Header]
     counts: list[Counts]
-    ids: list[str]
+    ids: Sequence[str]
     # (m, n) each.
     success: BoolArray
     outcome: npt.NDArray[np.int8]

@@ -11,6 +11,7 @@ import numpy as np
 
 from harness.errors import TranscriptError
 from harness.stats.arrays import IntArray
+from harness.transcript.texts import TextList
 
 if TYPE_CHECKING:
     from harness.analysis.align import Run
@@ -20,7 +21,7 @@ MOST_NAMED = 5
 MOST_ANSWERS = 1000
 
 
-def matched_records(runs: Sequence[Run]) -> list[tuple[list[str], IntArray | None]]:
+def matched_records(runs: Sequence[Run]) -> list[tuple[Sequence[str], IntArray | None]]:
     """The keys that the records of each run are matched by, and where those records are; None for their own order.
 
     If runs have different numbers of answers per case, each answer of a run with fewer is repeated. The mean over a
@@ -36,7 +37,7 @@ def matched_records(runs: Sequence[Run]) -> list[tuple[list[str], IntArray | Non
             f"{runs[0].source} and the others have {many} answers per case, with a common multiple over "
             f"{MOST_ANSWERS}; compare runs with the same number of answers, or a multiple of it"
         )
-    matched: list[tuple[list[str], IntArray | None]] = []
+    matched: list[tuple[Sequence[str], IntArray | None]] = []
     for run, own in zip(runs, answers, strict=True):
         copies = common // own
         keys = [key for copy in range(copies) for key in _keys(run, copy * own)]
@@ -44,7 +45,7 @@ def matched_records(runs: Sequence[Run]) -> list[tuple[list[str], IntArray | Non
     return matched
 
 
-def _keys(run: Run, offset: int = 0) -> list[str]:
+def _keys(run: Run, offset: int = 0) -> Sequence[str]:
     """The id of each record, and which of several answers it is."""
     columns = run.columns
     if not offset and not (columns.repeat > 1).any():
@@ -53,13 +54,15 @@ def _keys(run: Run, offset: int = 0) -> list[str]:
     return [f"{i}\0{r}" if r > 1 else i for i, r in zip(columns.ids, numbers, strict=True)]
 
 
-def _check_once(run: Run, keys: list[str]) -> None:
+def _check_once(run: Run, keys: Sequence[str]) -> None:
+    if isinstance(keys, TextList) and keys.is_ascending:
+        return
     if len(set(keys)) != len(keys):
         twice = Counter(keys).most_common(1)[0][0]
         raise TranscriptError(f"{run.source}: case '{_case_text(twice)}' occurs twice")
 
 
-def orders_of(runs: Sequence[Run], keys: Sequence[list[str]], *, intersect: bool) -> tuple[list[IntArray], int]:
+def orders_of(runs: Sequence[Run], keys: Sequence[Sequence[str]], *, intersect: bool) -> tuple[list[IntArray], int]:
     """For each run, where its records of the common cases are, in the order of the first run."""
     _check_once(runs[0], keys[0])
     if all(other == keys[0] for other in keys[1:]):
@@ -81,7 +84,7 @@ def orders_of(runs: Sequence[Run], keys: Sequence[list[str]], *, intersect: bool
     return orders, missing
 
 
-def _missing(runs: Sequence[Run], keys: Sequence[list[str]], everything: set[str]) -> str:
+def _missing(runs: Sequence[Run], keys: Sequence[Sequence[str]], everything: set[str]) -> str:
     parts = []
     for run, own in zip(runs, keys, strict=True):
         lacking = sorted(everything.difference(own))

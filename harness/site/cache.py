@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from platformdirs import user_cache_path
 
 from harness.errors import DataError
 from harness.files.digest import file_sha256
+from harness.files.folders import KEPT_COLUMNS, UNFINISHED_PREFIX
+from harness.files.folders import cache_folder as cache_folder
 from harness.site.layout import Release, decode_release
 from harness.site.listing import (
     LISTING_SUFFIX,
@@ -29,8 +30,6 @@ from harness.site.listing import (
     write_listing,
 )
 
-# The prefix of entries that are still being made or already being removed.
-UNFINISHED_PREFIX = ".making-"
 # Files by their SHA-256; each is called `content` in a folder of its own.
 FILES = "files"
 CONTENT = "content"
@@ -47,11 +46,6 @@ SCRIPTS = "scripts"
 # What runs read and nobody writes: read-only; and of these, what has a listing to be verified against.
 SEALED = frozenset({FILES, UNPACKED, SCRIPTS, RELEASES})
 LISTED = frozenset({FILES, UNPACKED, SCRIPTS})
-
-
-def cache_folder() -> Path:
-    """The cache folder, by the conventions of the platform."""
-    return user_cache_path("hate", appauthor=False)
 
 
 def cached(kind: str, key: str, make: Callable[[Path], None]) -> Path:
@@ -228,6 +222,7 @@ ENTRY_KINDS = {
     "varied": "varied images",
     "runs": "runs of sweeps and of tuning",
     "cluster": "files sent to a worker of a cluster",
+    KEPT_COLUMNS: "columns of large transcripts",
     PARTIAL: "interrupted downloads",
     "urls": "records of addresses",
 }
@@ -268,6 +263,10 @@ class CacheEntry:
             return not is_whole(self.path / CONTENT, self.path.name, None)
         if self.kind in (UNPACKED, SCRIPTS):
             return not is_intact(self.path, thorough=True)
+        if self.kind == KEPT_COLUMNS:
+            from harness.transcript.kept_columns import is_sound  # with numpy, which few commands of the cache need
+
+            return not is_sound(self.path)
         if self.kind != RELEASES:
             return None
         release = self.release()
