@@ -1,5 +1,6 @@
 """Sets of options that several commands share."""
 
+from harness.options.cores import usable_cores
 from harness.options.declaration import OptionSet, Range, option
 
 LONE_UNITS = ("collapse", "fail", "remove", "certainty", "adjust", "average")
@@ -85,6 +86,19 @@ def seconds(text: str) -> float:
     return found
 
 
+JOBS = Range(1, 1000)
+
+
+def job_count(text: str) -> int:
+    """A number of jobs; 'auto' is as many as there are cores to use."""
+    if text.strip().casefold() == "auto":
+        return usable_cores()
+    found = int(text) if text.strip().isdecimal() and len(text) < 10 else 0
+    if found not in JOBS:
+        raise ValueError(f"'{text}' is not a number of jobs; write 1 to {JOBS.high:g}, or auto")
+    return found
+
+
 class OfflineOptions(OptionSet):
     """Whether the network may be used."""
 
@@ -149,8 +163,8 @@ class ExecutionOptions(OptionSet):
     """How cases are run."""
 
     jobs: int = option(
-        "-j", "--jobs", default=1, within=Range(1, 1000), metavar="N",
-        help="Run N cases at a time, each in a process of its own.",
+        "-j", "--jobs", default=1, within=JOBS, parse=job_count, metavar="N|auto",
+        help="Run N cases at a time, each in a process of its own; 'auto' for as many as there are cores to use.",
     )  # fmt: skip
     cluster: str | None = option(
         "--cluster", default=None, parse=cluster_address, metavar="ADDRESS|local:N",
