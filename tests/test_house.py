@@ -34,7 +34,7 @@ ALSO_ALLOWED = {
 }
 # Heavy or special libraries, and the only places that may import them.
 ONLY_IN = {
-    "requests": ("site/", "interface/http.py"),
+    "requests": ("site/", "interface/http_connection.py"),
     "urllib3": ("site/",),
     "rich": ("cli/", "report/"),
     "click": ("cli/",),

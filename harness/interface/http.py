@@ -1,29 +1,23 @@
 """[http]: a service that gets a case as JSON by POST and answers with JSON."""
 
 import os
-import queue
 import re
-import socket
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
 from time import perf_counter
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
-import requests
 
 from harness.errors import InterfaceError
 from harness.interface.contract import NO_LINKS, AlgorithmLinks, Interface, Session, Setup
-from harness.interface.process import next_item
+from harness.interface.http_connection import CONNECT_SECONDS, LARGEST_ANSWER, Connection, Late
+from harness.interface.interrupts import check_interrupt
 from harness.model import ErrorKind, Question, Reply
 from harness.params import Param
 
 _SECRET = re.compile(r"\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
-LARGEST_ANSWER = 16 << 20
-CONNECT_SECONDS = 10.0
 # The answer, or the kind of error and its message.
 HttpReply = tuple[Any, ErrorKind | None, str]
 
@@ -45,13 +39,14 @@ class HttpInterface:
 
     def open(self, setup: Setup) -> Session:
         """A connection to the service, which must be running."""
-        parts = urlsplit(self.url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
+        session = HttpSession(self, setup)
         try:
-            socket.create_connection((parts.hostname or "", port), CONNECT_SECONDS).close()
-        except OSError as error:
-            raise InterfaceError(f"{self.url}: {error.strerror or error}; is the service running?") from None
-        return HttpSession(self, setup)
+            session.connect()
+        except (OSError, HTTPException) as error:
+            session.close()
+            reason = getattr(error, "strerror", None) or error
+            raise InterfaceError(f"{self.url}: {reason}; is the service running?") from None
+        return session
 
     def isolated(self) -> Interface:
         """A service already runs in its own process."""
@@ -64,72 +59,44 @@ class HttpSession:
     def __init__(self, interface: HttpInterface, setup: Setup) -> None:
         self._url = interface.url
         self._setup = setup
-        self._headers = {name: _fill_in_secrets(text, name) for name, text in interface.headers.items()}
-        self._session = self._connect()
+        # Only what the interface says: no password that ~/.netrc has for the host, no cookies.
+        headers = {name: _fill_in_secrets(text, name) for name, text in interface.headers.items()}
+        self._connection = Connection(interface.url, headers, setup.timeout)
 
-    def _connect(self) -> requests.Session:
-        session = requests.Session()
-        # Only what the interface says: without this, the library would add the password that ~/.netrc has for the host.
-        session.auth = lambda request: request
-        session.headers.update(self._headers)
-        session.headers["Content-Type"] = "application/json"
-        return session
+    def connect(self) -> None:
+        """Open the connection."""
+        self._connection.open()
 
     def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
         """One request after the other."""
         for question in questions:
+            check_interrupt()
             start = perf_counter()
-            limit = self._setup.timeout
-            raw, kind, message = (
-                self._ask(self._session, question) if limit is None else self._ask_in_time(question, limit)
-            )
+            raw, kind, message = self._ask(question)
             yield Reply(question, raw, kind, message, perf_counter() - start)
 
-    def _ask_in_time(self, question: Question, limit: float) -> HttpReply:
-        """Ask in a thread that can be abandoned: a server that sends byte by byte never times out a read."""
-        replies: queue.SimpleQueue[HttpReply] = queue.SimpleQueue()
-        session = self._session
-
-        def ask() -> None:
-            replies.put(self._ask(session, question))
-            if session is not self._session:
-                session.close()
-
-        threading.Thread(target=ask, daemon=True).start()
-        try:
-            return next_item(replies, limit)
-        except queue.Empty:
-            self._session = self._connect()
-            return None, ErrorKind.TIMEOUT, f"no answer in {limit:g} s"
-
-    def _ask(self, session: requests.Session, question: Question) -> HttpReply:
+    def _ask(self, question: Question) -> HttpReply:
         body = {"id": question.id, "input": question.input, "params": dict(self._setup.params)}
         body |= {"expect": question.expect} if question.expect else {}
         body |= {"columns": question.columns} if question.columns else {}
         body |= {"repeat": question.repeat} if question.repeat > 1 else {}
-        # A read that takes far longer belongs to an abandoned request, which must end at some time.
-        read_timeout = None if self._setup.timeout is None else 2 * self._setup.timeout + 1
         try:
-            with session.post(
-                self._url,
-                data=msgspec.json.encode(body),
-                timeout=(CONNECT_SECONDS, read_timeout),
-                stream=True,
-                allow_redirects=False,
-            ) as response:
-                content = _content(response)
-        except requests.Timeout:
-            return None, ErrorKind.TIMEOUT, f"no connection in {CONNECT_SECONDS:g} s"
-        except (requests.RequestException, HTTPException, OSError, ValueError) as error:
+            answer = self._connection.post(msgspec.json.encode(body))
+        except Late:
+            return None, ErrorKind.TIMEOUT, f"no answer in {self._setup.timeout:g} s"
+        except TimeoutError:  # reading has no time limit of its own
+            limit = min(CONNECT_SECONDS, self._setup.timeout or CONNECT_SECONDS)
+            return None, ErrorKind.TIMEOUT, f"no connection in {limit:g} s"
+        except (HTTPException, OSError, ValueError) as error:
             return None, ErrorKind.INTERFACE, f"{self._url}: {_reason(error)}"
-        if response.status_code != 200:
-            words = " ".join(content[:200].decode(errors="replace").split())
-            return None, ErrorKind.CRASH, f"HTTP {response.status_code} {response.reason}: {words}"
-        return _read(content)
+        if answer.status != 200:
+            words = " ".join(answer.content[:200].decode(errors="replace").split())
+            return None, ErrorKind.CRASH, f"HTTP {answer.status} {answer.reason}: {words}"
+        return _read(answer.content)
 
     def close(self) -> None:
         """Close the connection."""
-        self._session.close()
+        self._connection.end()
 
 
 def _reason(error: BaseException) -> str:
@@ -137,16 +104,6 @@ def _reason(error: BaseException) -> str:
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
-
-
-def _content(response: requests.Response) -> bytes:
-    """The body, up to a limit."""
-    content = b""
-    for block in response.iter_content(1 << 16):
-        content += block
-        if len(content) > LARGEST_ANSWER:
-            break
-    return content
 
 
 def _read(content: bytes) -> HttpReply:

@@ -38,6 +38,8 @@ def next_item(items: "queue.SimpleQueue[T]", seconds: float = inf) -> T:
     It waits in small steps. Signals are handled by the main thread, but do not end its wait if another thread received
     the signal, if it came just before the wait began, or if its exception was lost.
     """
+    with contextlib.suppress(queue.Empty):
+        return items.get_nowait()
     deadline = perf_counter() + seconds
     while (left := deadline - perf_counter()) > 0:
         check_interrupt()

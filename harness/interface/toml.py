@@ -137,7 +137,7 @@ def load_toml(path: Path) -> Interface:
     if file.scores is not None:
         return _scores(path, file.scores, common)
     if file.http is not None:
-        from harness.interface.http import HttpInterface  # requests is slow to import
+        from harness.interface.http import HttpInterface  # TLS is slow to import
 
         return HttpInterface(**common, sha256=_sha256(path), url=file.http.url, headers=file.http.headers)
     raise InterfaceError(f"{path}: no way to reach the program")

@@ -2,15 +2,24 @@
 
 import json
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import IPv4Address
+from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
-from tests.workshop import Record, Workshop, errors
+from harness.interface.http_connection import Connection
+from tests.workshop import WAIT, Record, Workshop, errors
 
 Handler = BaseHTTPRequestHandler
 
@@ -22,6 +31,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, act: Callable[[Handler], None]) -> None:
         self.asked: list[tuple[dict[str, str], Any]] = []
+        self.clients: list[Any] = []
         self.over = threading.Event()
         server = self
 
@@ -30,7 +40,8 @@ class Server(ThreadingHTTPServer):
 
             def do_POST(self) -> None:  # noqa: N802 (the library's name)
                 case = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                server.asked.append((dict(self.headers), case))
+                server.asked.append((dict(self.headers) | {"target": self.path}, case))
+                server.clients.append(self.client_address)
                 if case["id"] == "c0":
                     act(self)
                 else:
@@ -89,6 +100,65 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def all_good(others: list[Record]) -> bool:
     return [record["outcome"] for record in others] == ["TN", "TP", "TN"]
+
+
+def chunked(to: Handler) -> None:
+    to.send_response(200)
+    to.send_header("Transfer-Encoding", "chunked")
+    to.end_headers()
+    to.wfile.write(b'2\r\n"x\r\n2\r\n0"\r\n0\r\n\r\n')
+
+
+def closing(to: Handler) -> None:
+    """Says so, as it should."""
+    reply(to, b'"x0"', Connection="close")
+
+
+def old(to: Handler) -> None:
+    to.wfile.write(b'HTTP/1.0 200 OK\r\n\r\n"x0"')
+    to.close_connection = True
+
+
+def continuing(to: Handler) -> None:
+    to.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    reply(to, b'"x0"')
+
+
+@pytest.mark.parametrize("words", [(), ("--timeout", "30"), ("-j", "2")], ids=["", "limited", "two"])
+@pytest.mark.parametrize("act", [chunked, closing, old, continuing])
+def test_ways_to_send_an_answer(
+    act: Callable[[Handler], None], words: tuple[str, ...], shop: Workshop, serve: Serve
+) -> None:
+    serve(act)
+    records = shop.run(*words)
+    assert errors(records) == {}
+    assert records[0]["outcome"] == "TP"
+    assert all_good(records[1:])
+
+
+def test_a_connection_that_was_closed_while_it_was_idle_is_opened_again(serve: Serve) -> None:
+    """As many services do after some seconds."""
+
+    def answer_and_hang_up(to: Handler) -> None:
+        reply(to, b'"x0"')
+        to.connection.shutdown(socket.SHUT_RDWR)
+        hung_up.set()
+
+    hung_up = threading.Event()
+    server = serve(answer_and_hang_up)
+    connection = Connection(server.url, {}, None)
+    for _ in range(3):
+        assert connection.post(b'{"id": "c0"}').content == b'"x0"'
+        assert hung_up.wait(WAIT)
+        hung_up.clear()
+    connection.end()
+    assert len(set(server.clients)) == 3
+
+
+def test_one_connection_is_kept(shop: Workshop, serve: Serve) -> None:
+    server = serve(lambda to: reply(to, b'"x0"'))
+    shop.run("--timeout", "30")
+    assert len({port for _, port in server.clients}) == 1
 
 
 GOOD = {
@@ -241,3 +311,61 @@ def test_a_secret_that_is_not_set(shop: Workshop, serve: Serve, monkeypatch: pyt
     done = shop.call("run", "toy")
     assert done.status == 2
     assert "X-Key: environment variable TOY_KEY is not set" in done.err
+
+
+def test_a_secret_that_is_no_header(shop: Workshop, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line break would begin another header."""
+    server = serve(lambda to: reply(to, b'"x0"'))
+    monkeypatch.setenv("TOY_KEY", "a\r\nX-Admin: yes")
+    done = shop.call("run", "toy")
+    assert done.status == 2
+    assert "http.headers.X-Key: not a header" in done.err
+    assert "X-Admin" not in done.err
+    assert server.asked == []
+
+
+def test_the_proxy_of_the_environment(shop: Workshop, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RFC 9112, 3.2.2: a proxy is asked with the whole address; RFC 7617: its name and password are in a header."""
+    proxy = serve(lambda to: reply(to, b'"x0"'))
+    shop.toml('[http]\nurl = "http://service.invalid:81/a b?q=\\u00e9"\n')
+    monkeypatch.setenv("http_proxy", f"http://Aladdin:open%20sesame@127.0.0.1:{proxy.server_port}")
+    assert errors(shop.run()) == {}
+    headers, _ = proxy.asked[0]
+    assert headers["target"] == "http://service.invalid:81/a%20b?q=%C3%A9"
+    assert headers["Host"] == "service.invalid:81"
+    assert headers["Proxy-Authorization"] == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
+    monkeypatch.setenv("no_proxy", "service.invalid")
+    assert shop.call("run", "toy").status == 2
+
+
+def certificate(folder: Path) -> tuple[Path, Path]:
+    """A self-signed certificate for 127.0.0.1, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1, now - timedelta(1), now + timedelta(1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    private = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    (folder / "key.pem").write_bytes(key.private_bytes(serialization.Encoding.PEM, *private))
+    return folder / "cert.pem", folder / "key.pem"
+
+
+@pytest.mark.parametrize("words", [(), ("--timeout", "30")], ids=["", "limited"])
+def test_a_secure_service(
+    words: tuple[str, ...], shop: Workshop, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve(lambda to: reply(to, b'"x0"'))
+    cert, key = certificate(shop.folder)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    shop.toml(f'[http]\nurl = "{server.url.replace("http", "https")}"\n')
+    done = shop.call("run", "toy", *words)
+    assert done.status == 2
+    assert "certificate verify failed" in done.err.lower()
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(cert))
+    assert errors(shop.run(*words)) == {}
