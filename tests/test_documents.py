@@ -37,7 +37,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)*(?:\.py|/))`")
 # `run` in `harness/engine/run.py`, `TASKS` of `harness/tasks/__init__.py`, `align` (`harness/analysis/align.py`)
 NAMED = re.compile(r"`([\w.]+)`\s+(?:in|of|\()\s*`([\w/]+\.py)`")
-SAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SAMPLE = re.compile(r"^```(?:python|text)(?: [\w/]+\.py)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def page_name(page: Path) -> str:
@@ -99,23 +99,11 @@ def test_functions_that_are_named_exist(page: Path) -> None:
     assert not [(name, path) for name, path in found if name not in names_in(ROOT / path)]
 
 
-@pytest.mark.parametrize("page", [ROOT / "docs/reference/python.md"], ids=page_name)
-def test_samples_from_python_run(page: Path, shop: Workshop) -> None:
-    """One after the other, as a reader would try them; what they print is what their comments say."""
-    scope: dict[str, Any] = {}
-    for sample in SAMPLE.findall(read(page)):
-        exec(compile(sample, page_name(page), "exec"), scope)
-    printed = shop.capsys.readouterr().out
-    comments = re.findall(r"^print\(.*\) +# ([<A-Z].*)$", read(page), re.MULTILINE)
-    assert len(comments) == 2
-    assert [comment for comment in comments if f"\n{comment}\n" not in printed] == []
-
-
 # The samples of the page on contributing
 
 
-def sample(begin: str) -> str:
-    [found] = [text for text in SAMPLE.findall(read(CONTRIBUTING)) if text.startswith(begin)]
+def sample(begin: str, page: Path = CONTRIBUTING) -> str:
+    [found] = [text for text in SAMPLE.findall(read(page)) if text.startswith(begin)]
     assert isinstance(found, str)
     return found
 
@@ -157,6 +145,14 @@ def test_the_sample_of_a_measure(shop: Workshop, monkeypatch: pytest.MonkeyPatch
     own, precision = (found["measures"][name] for name in ("fdr", "precision"))
     assert own["estimate"] == pytest.approx(1 - precision["estimate"]) == pytest.approx(57 / (57 + 647))
     assert own["interval"] == pytest.approx([1 - limit for limit in reversed(precision["interval"])])
+
+
+def test_the_other_sample_of_a_measure(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = ROOT / "docs/reference/measures.md"
+    [measure] = eval(f"[{sample('_share(', page)}]", vars(outcomes))
+    monkeypatch.setitem(measures.MEASURES, "jaccard", measure)
+    printed = shop.call("rate", "wisard", "--statistic", "jaccard").out
+    assert sample(" measure    ", page) in printed
 
 
 def test_the_sample_of_an_importer(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:

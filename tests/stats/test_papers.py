@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,10 +56,3 @@ def test_tutorial_run_and_comparison_are_of_different_algorithms() -> None:
     assert table.n == 1434
     assert table.n_sf + table.n_ss != 450 + 320
     assert mcnemar(table).z == pytest.approx(28.34, abs=0.005)
-
-
-def test_the_examples_of_the_statistics_page() -> None:
-    page = Path(__file__).parents[2] / "docs/explanation/statistics.md"
-    result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert result.attempted > 0
-    assert result.failed == 0

@@ -1,8 +1,6 @@
 """Where the papers on replication contradict arithmetic: every claim of docs/explanation/replication.md is checked."""
 
-import doctest
 from itertools import combinations, product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -67,10 +65,3 @@ def test_stratified_methodology_a_power_that_is_one_does_not_make_a_generating_e
     assert not np.array_equal(element, whole.powers[0])
     np.testing.assert_array_equal(whole.powers[2 * 8 % 8], whole.powers[0])
     assert len({2 * t % 8 for t in range(8)}) == 4
-
-
-def test_the_examples_of_the_replication_page() -> None:
-    page = Path(__file__).parents[3] / "docs/explanation/replication.md"
-    result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert result.attempted > 0
-    assert result.failed == 0
