@@ -10,6 +10,7 @@ The rules of a page:
   a pipe. A command goes on after a backslash at the end of a line, and in lines that begin with `> `. All blocks of a
   page are one shell, in an empty folder. A command after which nothing is shown must succeed; after one that fails,
   `echo $?` asks for the exit status.
+- A page with the line <!-- in a checkout --> has examples/, interfaces/ and test_scripts/ in its folder.
 - ```python blocks are run too, in one interpreter for the page; ```pycon blocks show what is printed after `>>> `.
 - A block with a name, ```python interface.py, is that file, and is there for the commands that follow.
 - ```toml and ```json blocks without a name are parts of files, and valid by themselves. ```json with a command, as in

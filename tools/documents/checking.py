@@ -11,6 +11,7 @@ from tools.documents.running import PageFolder, Printed
 from tools.documents.wrapping import joined
 
 ASKS_STATUS = "echo $?"
+IN_CHECKOUT = "<!-- in a checkout -->"
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,10 @@ class Finding:
 
 def check_page(page: Path, *, root: Path, fonts: Path) -> list[Finding]:
     """Do everything that a page says, in a folder that is made at `root`; what went otherwise."""
-    steps = page_steps(page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    steps = page_steps(text)
     findings = []
-    with PageFolder(root, fonts) as folder:
+    with PageFolder(root, fonts, checkout=IN_CHECKOUT in text) as folder:
         for step, following in zip(steps, [*steps[1:], None], strict=True):
             printed = folder.do(step)
             reason = printed.wrong or _reason(step, printed, following)

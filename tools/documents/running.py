@@ -19,10 +19,11 @@ from types import TracebackType
 from typing import IO, Any
 
 from tools.documents.matching import fold
-from tools.documents.pages import Kind, Step
+from tools.documents.pages import ROOT, Kind, Step
 
 LONGEST = 120.0  # seconds that one command may take
 PORT = "8000"
+CHECKOUT = ("examples", "interfaces", "test_scripts")
 DONE = "-=-done-=-"
 READERS: Mapping[str, Callable[[str], Any]] = {".py": ast.parse, ".toml": tomllib.loads, ".json": json.loads}
 NOT_PASSED_ON = ("HATE_", "XDG_", "PYTHON", "PYTEST", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR")
@@ -40,11 +41,13 @@ class Printed:
 class PageFolder:
     """Where the steps of a page are done: an empty folder, a shell, an interpreter."""
 
-    def __init__(self, root: Path, fonts: Path) -> None:
+    def __init__(self, root: Path, fonts: Path, *, checkout: bool = False) -> None:
         self.root = root.resolve()
         self.fonts = fonts
         self.work = self.root / "home/you/work"
         self.work.mkdir(parents=True)
+        for name in CHECKOUT if checkout else ():
+            (self.work / name).symlink_to(ROOT / name)
         self.port = _free_port()
         self.scope: dict[str, Any] = {"__name__": "__main__"}
         self.status = 0
@@ -88,7 +91,7 @@ class PageFolder:
 
     def _shown(self, text: str) -> str:
         """An output with the names that pages have for what differs from machine to machine."""
-        return text.replace(str(self.root), "").replace(f":{self.port}", f":{PORT}")
+        return text.replace(str(self.root), "").replace(str(ROOT), "/home/you/hate").replace(f":{self.port}", f":{PORT}")
 
     def _type(self, step: Step) -> str:
         """Give the shell a command, and wait until it is over."""
