@@ -274,7 +274,7 @@ class _TestDraft:
             return sorted(entries, key=lambda entry: version_key(entry.version))
 
         update = TreeUpdate(tree, self.change.draft, updated, self.change.draft.write)
-        return update.of({candidate.name for candidate in candidates}).root
+        return update.of(candidate.name for candidate in candidates).root
 
     def _add_transcript(self, entries: list[TranscriptEntry], candidate: TranscriptCandidate) -> None:
         test, label = candidate.header.test, f"{candidate.header.test.name}/{candidate.name}"

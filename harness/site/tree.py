@@ -118,7 +118,7 @@ class TreeUpdate(Generic[Entry]):
                 groups[name] = self.change(name, groups.get(name, []))
             return _build_node([entry for name in sorted(groups) for entry in groups[name]], prefix, self.write)
         children = dict(node.children)
-        for digit in {key[len(prefix)] for key in keys}:
+        for digit in sorted({key[len(prefix)] for key in keys}):
             below = {key: name for key, name in keys.items() if key[len(prefix)] == digit}
             child = self._below(children.pop(digit, None), prefix + digit, below)
             children |= {digit: child} if child is not None else {}

@@ -91,7 +91,8 @@ class PageFolder:
 
     def _shown(self, text: str) -> str:
         """An output with the names that pages have for what differs from machine to machine."""
-        return text.replace(str(self.root), "").replace(str(ROOT), "/home/you/hate").replace(f":{self.port}", f":{PORT}")
+        text = text.replace(str(self.root), "").replace(str(ROOT), "/home/you/hate")
+        return text.replace(f":{self.port}", f":{PORT}")
 
     def _type(self, step: Step) -> str:
         """Give the shell a command, and wait until it is over."""
