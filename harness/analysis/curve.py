@@ -16,6 +16,7 @@ from harness.stats.curves.binormal import BinormalFit
 from harness.stats.curves.ellipses import Ellipse
 from harness.stats.curves.hull import Crossing, crossings
 from harness.stats.curves.points import DetectionCost, OperatingPoint
+from harness.stats.curves.precision import PrecisionBand
 from harness.stats.curves.scores import ThresholdCounts
 from harness.stats.estimate import Estimate
 
@@ -84,7 +85,7 @@ class Curve:
     # What the intervals of area and equal error rate are for.
     summary_target: str
     eer_threshold: float
-    average_precision: float
+    average_precision: Estimate
     points: CurvePoints
     # How the bands were computed and what they are for; empty if there are none.
     bands: str
@@ -105,6 +106,8 @@ class Curve:
     # What the curve is over if not over cases, such as pixels, and whether negative ones can be counted.
     elements: str = ""
     has_negatives: bool = True
+    # The band of the precision, for curves of precision over recall.
+    precision_band: PrecisionBand | None = None
     # The binormal curve that fits the scores best, if one does.
     binormal: BinormalFit | None = None
 
@@ -165,7 +168,10 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "eer_se": finite(curve.eer.se),
         "eer_method": curve.eer.method or None,
         "eer_threshold": finite(curve.eer_threshold),
-        "average_precision": curve.average_precision,
+        "average_precision": finite(curve.average_precision.value),
+        "average_precision_interval": interval_json(curve.average_precision.interval),
+        "average_precision_se": finite(curve.average_precision.se),
+        "average_precision_method": curve.average_precision.method or None,
         "binormal": None if curve.binormal is None else binormal_json(curve.binormal),
         "closed": curve.counts.closed,
         "opened": curve.counts.opened,
@@ -177,6 +183,9 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "cost": None if curve.cost is None else _cost(curve.cost),
         "notes": curve.notes,
     }
+    if curve.precision_band is not None:
+        names = ("threshold", "recall", "precision", "low", "high")
+        payload |= {"precision_band": {name: numbers(getattr(curve.precision_band, name)) for name in names}}
     if curve.elements:
         payload |= {"elements": curve.elements}
     if curve.param is not None:

@@ -29,6 +29,7 @@ from harness.stats.curves.points import (
     fmr_at_fnmr,
     fnmr_at_fmr,
 )
+from harness.stats.curves.precision import PrecisionBand, precision_band
 from harness.stats.curves.scores import ScoredCases, ThresholdCounts
 from harness.stats.curves.summaries import CurveSummary, summary_estimate
 from harness.stats.curves.two_way import TARGET, Subjects, two_way_bands, two_way_summary
@@ -136,6 +137,18 @@ def curve_bands(basis: CurveBasis, counts: ThresholdCounts, at: IntArray) -> Cur
     return replicated_bands(
         basis.cases, basis.sample, at, replication=replace(basis.replication, confidence=confidence)
     )
+
+
+def precision_limits(basis: CurveBasis, counts: ThresholdCounts) -> PrecisionBand | None:
+    """The band of the precision, if it is asked for and the design has one."""
+    none = (BandMethod.NONE, BandMethod.TWO_WAY, BandMethod.SIMULTANEOUS)
+    if not basis.request.precise or basis.bands in none:
+        return None
+    try:
+        return precision_band(basis.cases, counts, basis.sample, basis.replication)
+    except ValueError:
+        # Too few units for an error.
+        return None
 
 
 def fixed_bands(basis: CurveBasis, counts: ThresholdCounts, at: IntArray) -> FixedFprBands | None:

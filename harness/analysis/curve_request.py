@@ -58,6 +58,8 @@ class CurveRequest:
     subjects: tuple[str, str] | None = None
     design: DesignOptions = field(default_factory=DesignOptions)
     partial: bool = False
+    # Whether the average precision gets an interval too.
+    precise: bool = False
 
 
 POINT_RATES = ("fpr", "fnr", "threshold")

@@ -7,7 +7,14 @@ import numpy as np
 
 from harness.analysis.align import Run, align
 from harness.analysis.curve import Curve, CurvePoints
-from harness.analysis.curve_bands import CurveBasis, curve_bands, fixed_bands, least_cost, requested_point
+from harness.analysis.curve_bands import (
+    CurveBasis,
+    curve_bands,
+    fixed_bands,
+    least_cost,
+    precision_limits,
+    requested_point,
+)
 from harness.analysis.curve_request import CurveRequest
 from harness.analysis.curve_scores import scored_elements
 from harness.analysis.sampling import Sampling, take_sample
@@ -18,7 +25,7 @@ from harness.stats.curves.area import auc
 from harness.stats.curves.elements import ScoredElements, element_sample, element_statistic
 from harness.stats.curves.points import average_precision, equal_error
 from harness.stats.curves.scores import ScoredCases, ThresholdCounts, counts_of
-from harness.stats.curves.summaries import AREA, EQUAL_ERROR, CurveSummary
+from harness.stats.curves.summaries import AREA, AVERAGE_PRECISION, EQUAL_ERROR, FOUND_PRECISION, CurveSummary
 from harness.stats.estimate import Estimate
 from harness.stats.replication.estimates import make_estimate
 from harness.tasks.task import Elements
@@ -77,7 +84,7 @@ def _curve(name: str, elements: Elements, scored: ScoredElements, sampling: Samp
         eer=_summary(EQUAL_ERROR, equal_error(counts).rate, elements, scored, sampling, basis),
         summary_target=basis.target,
         eer_threshold=equal_error(counts).threshold if elements.has_negatives else math.nan,
-        average_precision=_average_precision(counts, whole),
+        average_precision=_precision(_average_precision(counts, whole), elements, scored, sampling, basis),
         points=points if elements.has_negatives else _without_rates(points),
         bands=band_method(basis, bands),
         target="" if bands is None else basis.sampling.target,
@@ -87,6 +94,7 @@ def _curve(name: str, elements: Elements, scored: ScoredElements, sampling: Samp
         requested=[requested_point(basis, counts, one) for one in request.at] if elements.has_negatives else [],
         cost=least_cost(counts, request.cost) if elements.has_negatives else None,
         notes=[f"the curve is over {elements.words}; the {plural(basis.sampling.psu or 'case')} are the units"],
+        precision_band=precision_limits(basis, counts),
         elements=elements.words,
         has_negatives=elements.has_negatives,
     )
@@ -100,14 +108,31 @@ def _summary(
     sampling: Sampling,
     basis: CurveBasis,
 ) -> Estimate:
-    """Area or equal error rate; without an interval if there are too few cases for one."""
+    """Area or equal error rate, if there is one."""
     if not elements.has_negatives:
         return Estimate(math.nan, math.nan, math.nan, None)
+    return _estimate(summary, value, scored, sampling, basis)
+
+
+def _estimate(
+    summary: CurveSummary, value: float, scored: ScoredElements, sampling: Sampling, basis: CurveBasis
+) -> Estimate:
+    """A summary; without an interval if there are too few cases for one."""
     try:
         estimate = make_estimate(sampling.sample, element_statistic(summary, [(scored, None)]), basis.replication)
     except ValueError:
         return Estimate(value, math.nan, math.nan, None)
     return replace(estimate, value=value)
+
+
+def _precision(
+    value: float, elements: Elements, scored: ScoredElements, sampling: Sampling, basis: CurveBasis
+) -> Estimate:
+    """The average precision, with an interval if one is asked for."""
+    if not basis.request.precise:
+        return Estimate(value, math.nan, math.nan, None)
+    summary = AVERAGE_PRECISION if elements.has_negatives else FOUND_PRECISION
+    return _estimate(summary, value, scored, sampling, basis)
 
 
 def _average_precision(counts: ThresholdCounts, whole: int) -> float:

@@ -23,6 +23,7 @@ from harness.stats.replication.estimates import Estimates, make_estimates
 from harness.stats.replication.linearised import influences
 from harness.stats.replication.method import Method, Replication
 from harness.stats.replication.sample import Sample
+from harness.stats.replication.statistic import full_values
 from harness.stats.sign_flip import best_of
 
 
@@ -64,14 +65,16 @@ class Goal:
     def of_scores(self, answers: AnswerLimits) -> float:
         """From all thresholds."""
         counts = counts_of(curve_cases(answers))
-        return SUMMARIES[self.name].of_rates(counts.tpr, counts.fpr)
+        return SUMMARIES[self.name].of_totals(counts.tp, counts.fp)
 
 
-def parse_goal(text: str) -> Goal:
-    """A measure by name: rate, f1, auc, eer, or cost:fp=10,fn=1."""
-    measure = find_measure(text, option="--goal")
+def parse_goal(text: str, option: str = "--goal") -> Goal:
+    """A measure by name that recorded answers give: rate, f1, auc, eer, or cost:fp=10,fn=1."""
+    measure = find_measure(text, option=option)
     if not is_goal(measure):
-        raise UsageError(f"--goal {text}: not a goal; choose from {', '.join(goals())}, or cost:fp=10,fn=1")
+        raise UsageError(
+            f"{option} {text}: answers alone do not give it; choose from {', '.join(goals())}, or cost:fp=10,fn=1"
+        )
     return Goal(measure)
 
 
@@ -88,6 +91,8 @@ def curve_cases(answers: AnswerLimits) -> ScoredCases:
 
 
 ALPHA = 0.05
+# Candidates that are estimated at a time.
+BLOCK = 16
 # With more numbers (cases x candidates), Bonferroni allows for the choice among many.
 MOST = 50_000_000
 _CODES = {outcome: code for code, outcome in enumerate(Outcome)}
@@ -227,6 +232,22 @@ def _estimates(goal: Goal, candidates: Sequence[Candidate], sample: Sample) -> E
     runs = Candidates(candidates)
     statistic = goal.measure.statistic(runs, [(number, None) for number in range(len(candidates))])
     return make_estimates(sample, statistic, Replication(method=Method.LINEARISED))
+
+
+def estimate_candidates(measure: Measure, candidates: Sequence[Candidate], sample: Sample) -> list[Estimate | None]:
+    """The measure of each candidate by itself; None if one has no value, such as the precision of no answers."""
+    found: list[Estimate | None] = []
+    for start in range(0, len(candidates), BLOCK):
+        runs = Candidates(candidates[start : start + BLOCK])
+        cells: list[tuple[int, BoolArray | None]] = [(number, None) for number in range(len(runs.candidates))]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = full_values(sample, measure.statistic(runs, cells))
+        known = np.flatnonzero(np.isfinite(values)).tolist()
+        if known:
+            estimates = make_estimates(sample, measure.statistic(runs, [cells[number] for number in known]))
+        places = {number: place for place, number in enumerate(known)}
+        found += [estimates.one(places[number]) if number in places else None for number, _ in cells]
+    return found
 
 
 def _p_chosen(goal: Goal, candidates: Sequence[Candidate], winner: int, default: int, sample: Sample) -> float:

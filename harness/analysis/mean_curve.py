@@ -47,7 +47,7 @@ def curve_of_repeats(runs: Sequence[Run], name: str, request: CurveRequest) -> C
         eer=_mean(np.array([equal_error(one.counts).rate for one in scored]), request),
         summary_target=TARGET,
         eer_threshold=equal_error(counts).threshold,
-        average_precision=float(np.mean([average_precision(one.counts) for one in scored])),
+        average_precision=_mean(np.array([average_precision(one.counts) for one in scored]), request),
         points=CurvePoints(thresholds, counts.tpr, counts.fpr, counts.fnr, counts.precision, low, high, none, none),
         bands="" if request.bands is BandMethod.NONE else METHOD,
         target=TARGET,

@@ -15,6 +15,7 @@ from harness.analysis.curve_bands import (
     find_subjects,
     fixed_bands,
     least_cost,
+    precision_limits,
     requested_point,
 )
 from harness.analysis.curve_request import BandMethod, CurveRequest
@@ -28,7 +29,7 @@ from harness.stats.curves.binormal import BinormalFit, binormal_of_scores
 from harness.stats.curves.fixed_fpr import FixedFprBands
 from harness.stats.curves.points import average_precision, equal_error, points, thinned
 from harness.stats.curves.scores import ThresholdCounts, counts_of, make_scored_cases
-from harness.stats.curves.summaries import AREA, EQUAL_ERROR
+from harness.stats.curves.summaries import AREA, AVERAGE_PRECISION, EQUAL_ERROR
 from harness.stats.estimate import Estimate
 from harness.stats.replication.balanced import balanced_size
 
@@ -91,7 +92,7 @@ def curve_of_scores(run: Run, name: str, request: CurveRequest) -> Curve:
         eer=error,
         summary_target=basis.target,
         eer_threshold=equal.threshold,
-        average_precision=average_precision(counts),
+        average_precision=_precision(basis, average_precision(counts)),
         points=curve_points(counts, at, bands, fixed),
         bands=band_method(basis, bands),
         target=_target(basis, bands),
@@ -100,6 +101,7 @@ def curve_of_scores(run: Run, name: str, request: CurveRequest) -> Curve:
         whole=counts.threshold.size,
         requested=requested,
         cost=least_cost(counts, request.cost),
+        precision_band=precision_limits(basis, counts),
         binormal=_binormal(basis),
         notes=[*_ends(scored_run), *_equal_error_note(counts), *notes, *few],
     )
@@ -135,6 +137,16 @@ def _summaries(basis: CurveBasis, area: float, error: float) -> tuple[Estimate, 
         nothing = [Estimate(value, math.nan, math.nan, None) for value in (area, error)]
         return nothing[0], nothing[1], [f"no interval: {mistake}"]
     return estimates[0], estimates[1], []
+
+
+def _precision(basis: CurveBasis, value: float) -> Estimate:
+    """The average precision; with an interval if one is asked for, and there are enough cases."""
+    try:
+        if basis.request.precise:
+            return replace(curve_estimate(basis, AVERAGE_PRECISION), value=value)
+    except ValueError:
+        pass
+    return Estimate(value, math.nan, math.nan, None)
 
 
 def _binormal(basis: CurveBasis) -> BinormalFit | None:

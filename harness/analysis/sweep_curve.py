@@ -66,7 +66,7 @@ def curve_of_sweep(runs: Sequence[Run], name: str, param: str, request: CurveReq
         eer=Estimate(equal_error(counts).rate, math.nan, math.nan, None),
         summary_target=settings.sampling.target if settings.sampling.known else INDEPENDENT,
         eer_threshold=float("nan"),
-        average_precision=average_precision(counts),
+        average_precision=Estimate(average_precision(counts), math.nan, math.nan, None),
         points=_points(settings, order, low, high),
         bands=bands,
         target=target,

@@ -158,7 +158,7 @@ def pr(transcripts: Transcripts, options: PrOptions | None = None, **settings: A
 
 def threshold_curves(kind: str, transcripts: Transcripts, options: CurveOptions) -> CurveResult:
     """Curves of a kind: roc, det or pr."""
-    request = _curve_request(options)
+    request = _curve_request(options, precise=kind == "pr")
     opened = open_transcripts(transcripts, options, told_apart=not (options.swept or options.repeated))
     runs = opened.runs() if not isinstance(options, PrOptions) else at_iou(opened.runs(), options.iou)
     curves = make_curves(runs, request, swept=options.swept, repeated=options.repeated)
@@ -177,7 +177,7 @@ def _check_negatives(kind: str, curves: Sequence[Curve]) -> None:
             )
 
 
-def _curve_request(options: CurveOptions) -> CurveRequest:
+def _curve_request(options: CurveOptions, *, precise: bool) -> CurveRequest:
     return CurveRequest(
         bands=BandMethod(options.bands),
         confidence=options.confidence,
@@ -188,6 +188,7 @@ def _curve_request(options: CurveOptions) -> CurveRequest:
         subjects=None if options.subjects is None else parse_subjects(options.subjects),
         design=options,
         partial=options.partial,
+        precise=precise,
     )
 
 

@@ -2,15 +2,15 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.api.result import PictureResult
-from harness.api.runs import AnyTest, design_remarks, first_error_words, network, note, with_assignments
+from harness.api.runs import AnyTest, first_error_words, network, note, with_assignments
 from harness.api.sweep_folder import SweepFolder
+from harness.api.sweep_result import SweepResult, SweepResultRow
 from harness.engine.header import run_header
 from harness.engine.plan import Plan, RunOptions, find_parts
 from harness.engine.run import NoProgress, Progress, refuse_blind
@@ -38,15 +38,12 @@ from harness.options import (
     option,
 )
 from harness.params import Value
-from harness.report.blocks import Block, Table
-from harness.report.counts import CountRow, count_row, count_table, tidy_table
-from harness.report.formats import Format
 from harness.site.cache import cache_folder
 
 if TYPE_CHECKING:
     from harness.analysis.decisions import AnswerLimits
     from harness.analysis.run_rates import DesignRate
-    from harness.report.plots.canvas import Picture
+    from harness.stats.estimate import Estimate
 
 
 class ValuesOptions(OptionSet):
@@ -74,8 +71,12 @@ class SweepOptions(ValuesOptions, SeedOptions, PlotOptions, RunOptions, GalleryO
     )
     force: bool = option("--force", default=False, help="With -o: overwrite transcripts of other runs.")
     plot: Path | None = option(
-        "--plot", default=None, metavar="FILE.svg|png|pdf", help="Draw the rates over two parameters."
+        "--plot", default=None, metavar="FILE.svg|png|pdf", help="Draw the rates over one or two parameters."
     )
+    statistic: str = option(
+        "--statistic", default="rate", metavar="NAME", completion="goal",
+        help="Another measure to compute and draw: tpr, precision, f1, auc, ...",
+    )  # fmt: skip
 
 
 def sweep(
@@ -111,11 +112,11 @@ def sweep(
         grid = make_grid(parts.params, options.params)
         numbers = _numbers(grid, options)
         if options.plot is not None:
-            _check_axes(grid, options.plot)
+            check_axes(grid, options.plot)
         plan = parts.plan(options)
         refuse_blind(plan)
         planned = plan_sweep(plan, grid, numbers)
-    return _drawn(_run_sweep(planned, grid, options, progress or NoProgress()), options)
+    return drawn(_run_sweep(planned, grid, options, progress or NoProgress()), options)
 
 
 def _run_sweep(planned: Sweep, grid: Grid, options: SweepOptions, progress: Progress) -> "SweepResult":
@@ -125,76 +126,38 @@ def _run_sweep(planned: Sweep, grid: Grid, options: SweepOptions, progress: Prog
         cached = runs.take_all(planned.plans)
         decided = _decide(planned, cached)
         paths = [one.path for one in cached] if folder is None else folder.write(cached)
-    rows = [SweepResultRow(row.setting, *found) for row, found in zip(planned.rows, decided, strict=True)]
+        measured = _measured(planned, cached, options.statistic)
+    rows = [
+        SweepResultRow(row.setting, *found, one)
+        for row, found, one in zip(planned.rows, decided, measured, strict=True)
+    ]
     remarks = [*_sample_remarks(grid, planned, options), *_row_remarks(rows)]
     remarks += [*decision_remarks(grid, planned.plans[0]), *batch_remarks(runs, cached)]
-    return SweepResult(rows, paths, [axis.name for axis in grid.axes], remarks)
+    return SweepResult(rows, paths, [axis.name for axis in grid.axes], remarks, options.statistic)
 
 
-def _drawn(found: "SweepResult", options: SweepOptions) -> "SweepResult":
+Drawn = TypeVar("Drawn", bound=PictureResult)
+
+
+def drawn(found: Drawn, options: PlotOptions) -> Drawn:
+    """The result, drawn if a picture was asked for."""
     if options.plot is None:
         return found
     found.plot(options.plot, PictureOptions.taken_from(options))
-    return dataclasses.replace(found, remarks=[f"picture: {options.plot}", *found.remarks])
+    return dataclasses.replace(found, remarks=[f"picture: {options.plot}", *found.remarks])  # type: ignore[type-var]
 
 
-def _check_axes(grid: Grid, picture: Path) -> None:
+def check_axes(grid: Grid, picture: Path) -> None:
     """Refuse a picture that cannot be drawn before anything is run."""
     from harness.report.plots.canvas import check_picture
+    from harness.report.plots.settings import check_swept
 
     check_picture(picture)
-    swept = [axis.name for axis in grid.axes if len(axis.values) > 1]
-    if len(swept) != 2:
-        raise UsageError(f"--plot: a heat map is drawn over two parameters with several values, not over {len(swept)}")
+    check_swept(_varying(grid))
 
 
-@dataclass(frozen=True)
-class SweepResultRow:
-    """One combination of parameter values: the counts, and the rate by the test's design where it has one."""
-
-    params: Mapping[str, Value]
-    counts: Counts
-    design: "DesignRate | None" = None
-
-
-@dataclass(frozen=True, repr=False)
-class SweepResult(PictureResult):
-    """What a sweep came to: a row for each combination, and the transcripts of its runs."""
-
-    rows: Sequence[SweepResultRow]
-    paths: Sequence[Path]
-    # The parameters that vary.
-    swept: Sequence[str]
-    remarks: Sequence[str] = ()
-
-    def payload(self) -> dict[str, Any]:
-        """The command's JSON."""
-        return {
-            "rows": [count_row(row.params, row.counts, row.design) for row in self.rows],
-            "transcripts": [str(path) for path in self.paths],
-        }
-
-    def drawn(self, look: PictureOptions) -> "Picture":
-        """The rates over the parameters that vary."""
-        from harness.report.plots.heat_maps import plot_sweep
-
-        x, y = self.swept
-        return plot_sweep(self.payload()["rows"], x, y, look)
-
-    def blocks(self) -> Sequence[Block]:
-        """The table of counts."""
-        return [count_table(*self._rows())]
-
-    def table(self) -> Table:
-        """A row for each combination."""
-        return tidy_table(*self._rows())
-
-    def _rows(self) -> "tuple[list[CountRow], Sequence[str], list[DesignRate | None]]":
-        return [(row.params, row.counts) for row in self.rows], self.swept, [row.design for row in self.rows]
-
-    def remarks_in(self, style: Format) -> Sequence[str]:
-        """The remarks beside a format."""
-        return [*design_remarks(style, [row.design for row in self.rows]), *self.remarks]
+def _varying(grid: Grid) -> list[str]:
+    return [axis.name for axis in grid.axes if len(axis.values) > 1]
 
 
 def _numbers(grid: Grid, options: SweepOptions) -> list[int]:
@@ -221,6 +184,29 @@ def _decide(planned: Sweep, cached: Sequence[CachedRun]) -> "list[tuple[Counts, 
         answers = cached_answers(cached[run], dict(zip(others, decided, strict=True)))
         designs = rates(run, answers, values)
         found.update(zip(own, zip(answers.counts(values), designs, strict=True), strict=True))
+    return [found[place] for place in range(len(planned.rows))]
+
+
+def _measured(planned: Sweep, cached: Sequence[CachedRun], statistic: str) -> "list[Estimate | None]":
+    """Another measure of each row than the rate, from the answers of its run."""
+    if statistic == "rate":
+        return [None] * len(planned.rows)
+    from harness.analysis.lead import Candidate, estimate_candidates, parse_goal
+    from harness.analysis.run_rates import sampling_of_transcript
+
+    measure = parse_goal(statistic, option="--statistic").measure
+    script, params = planned.plans[0].cases.script, planned.plans[0].params
+    param = script.task.limits(script.rules, params).param
+    others = [name for name in script.task.decisions if name in params and name != param]
+    found: dict[int, Estimate | None] = {}
+    for run, one in enumerate(cached):
+        own = [place for place, row in enumerate(planned.rows) if row.run == run]
+        candidates = []
+        for place in own:
+            setting = planned.rows[place].setting
+            candidates.append(Candidate(cached_answers(one, {name: setting[name] for name in others}), setting[param]))
+        estimates = estimate_candidates(measure, candidates, sampling_of_transcript(one.path).sample)
+        found.update(zip(own, estimates, strict=True))
     return [found[place] for place in range(len(planned.rows))]
 
 

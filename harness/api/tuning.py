@@ -4,18 +4,27 @@ import hashlib
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.api.result import Result
+from harness.api.result import PictureResult
 from harness.api.runs import AnyTest, network, note, with_assignments
 from harness.api.sweep_folder import value_text
-from harness.api.sweeps import ValuesOptions, batch_remarks, cached_answers, decision_remarks, run_store
+from harness.api.sweeps import (
+    ValuesOptions,
+    batch_remarks,
+    cached_answers,
+    check_axes,
+    decision_remarks,
+    drawn,
+    run_store,
+)
 from harness.engine.plan import Plan, RunOptions, RunParts, find_parts
 from harness.engine.run import NoProgress, Progress
 from harness.engine.run_cache import CachedRun, RunBatch, run_batch
 from harness.engine.sweep import Grid, ParamValues, all_combinations, make_grid, random_combinations
 from harness.errors import UsageError
-from harness.options import LibraryOptions, Range, SeedOptions, option
+from harness.options import LibraryOptions, PictureOptions, PlotOptions, Range, SeedOptions, option
 from harness.params import ParamType, Value
 from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.counts import COUNTS, count_cells, count_row, parameter_cell
@@ -25,6 +34,8 @@ from harness.script.load import load_script
 if TYPE_CHECKING:
     from harness.analysis.lead import Goal
     from harness.analysis.tune import TunedSetting, Tuning
+    from harness.report.plots.canvas import Picture
+    from harness.stats.estimate import Estimate
 
 # Of the folds in the cache.
 SCHEME = 1
@@ -39,7 +50,7 @@ def _goal_help() -> str:
     return f"What to tune for: {', '.join(goals())}, or cost:fp=10,fn=1."
 
 
-class TuneOptions(ValuesOptions, SeedOptions, RunOptions, LibraryOptions):
+class TuneOptions(ValuesOptions, SeedOptions, PlotOptions, RunOptions, LibraryOptions):
     """What to tune for, on which cases, and which combinations to try."""
 
     goal: str = option("--goal", default="rate", metavar="NAME", completion="goal", help=_goal_help)
@@ -59,6 +70,9 @@ class TuneOptions(ValuesOptions, SeedOptions, RunOptions, LibraryOptions):
         "--on-test", default=False, help="Tune on the test's own cases; results on them are then no longer evidence."
     )
     top: int = option("--top", default=10, within=Range(1), metavar="N", help="Show the best N.")
+    plot: Path | None = option(
+        "--plot", default=None, metavar="FILE.svg|png|pdf", help="Draw what was tried over one or two parameters."
+    )
     # Folds are made of cases that are asked once.
     repeat: int = option(default=1, within=Range(1, 1))
 
@@ -86,11 +100,14 @@ def tune(
         parts = find_parts(test, interface, note=note, name=name, libraries=options.libraries, isolate=options.isolate)
         grid = make_grid(parts.params, options.params)
         _check_goal(goal, grid)
+        if options.plot is not None:
+            check_axes(grid, options.plot)
         bases, words = _on_test(parts, options) if options.on_test else _on_folds(parts, options)
     found, remarks = _search(goal, grid, bases, options, progress or NoProgress())
     swept = [axis.name for axis in grid.axes]
     command = _run_command(test, interface, {one: found.winner.params[one] for one in swept})
-    return TuneResult(found, swept, options, words, command, remarks)
+    result = TuneResult(found, swept, options, words, command, remarks)
+    return drawn(result, options)
 
 
 def _search(
@@ -152,7 +169,7 @@ def _run_command(test: AnyTest, interface: object, params: dict[str, Value]) -> 
 
 
 @dataclass(frozen=True, repr=False)
-class TuneResult(Result):
+class TuneResult(PictureResult):
     """What tuning found: the best setting, the default, and whether the lead is more than noise."""
 
     found: "Tuning"
@@ -184,6 +201,23 @@ class TuneResult(Result):
             "command": self.command,
             "rows": [{**count_row(one.params, one.counts), "value": one.value} for one in self.found.settings],
         }
+
+    def drawn(self, look: PictureOptions) -> "Picture":
+        """What was tried, over the parameters that vary."""
+        from harness.analysis.lead import estimate_candidates
+        from harness.report.plots.settings import ON_TEST, SettingsChart, SettingValue, plot_settings
+
+        found, measure = self.found, self.found.goal.measure
+        varying = [name for name in self.swept if len({one.params[name] for one in found.settings}) > 1]
+        estimates: list[Estimate | None] = [None] * len(found.settings)
+        if len(varying) == 1:
+            estimates = estimate_candidates(measure, [one.candidate for one in found.settings], found.sample)
+        settings = [
+            SettingValue(one.params, one.value, None if estimate is None else estimate.interval)
+            for one, estimate in zip(found.settings, estimates, strict=True)
+        ]
+        note = ON_TEST if self.options.on_test else f"On {self.options.folds} folds of the training part."
+        return plot_settings(SettingsChart(settings, varying, measure.words, measure.larger_is_better, note), look)
 
     def blocks(self) -> Sequence[Block]:
         """The best settings, and what to make of them."""

@@ -55,6 +55,7 @@ MEASURES = (
         tunable=False,
     ),
     _summary("eer", "equal error rate", larger=False),
+    _summary("average_precision", "average precision over recall", larger=True),
 )
 
 

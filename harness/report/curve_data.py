@@ -43,6 +43,10 @@ def curve_data(curve: Curve, confidence: float = 0.95) -> CurveData:
             [f"AUC {_with_interval(curve, curve.auc, level)}; EER {_with_interval(curve, curve.eer, level)}"]
             * curve.has_negatives
         ),
+        *(
+            [f"AP {_with_interval(curve, curve.average_precision, level)}"]
+            * (curve.average_precision.interval is not None)
+        ),
         *([f"low and high: of the tpr at that threshold, {level}, {curve.bands}, for {target}"] * bool(curve.bands)),
         *([f"low_at_fpr and high_at_fpr: of the tpr at that fpr, {level}"] * curve.points.fixed),
         *curve.notes,

@@ -32,25 +32,18 @@ def summary_table(curves: Sequence[Curve], kind: str, confidence: float) -> Tabl
     """A row for each curve."""
     level = percent(confidence)
     if not all(curve.has_negatives for curve in curves):
-        found: list[list[Cell]] = [[one.name, one.positives, one.negatives, one.average_precision] for one in curves]
-        return Table(["name", "objects", "false positives", "AP"], found)
-    columns = ["name", "positives", "negatives", "AUC", f"AUC {level}", "EER", f"EER {level}"]
-    if kind == "pr":
-        columns.insert(3, "AP")
-    rows: list[list[Cell]] = []
-    for curve in curves:
-        row: list[Cell] = [curve.name, curve.positives, curve.negatives]
-        row += [curve.average_precision] if kind == "pr" else []
-        rows.append(
-            [
-                *row,
-                curve.auc.value,
-                interval_text(curve.auc.interval),
-                curve.eer.value,
-                interval_text(curve.eer.interval),
-            ]
-        )
+        found: list[list[Cell]] = [[one.name, one.positives, one.negatives, *_cells(one, ["AP"])] for one in curves]
+        return Table(["name", "objects", "false positives", "AP", f"AP {level}"], found)
+    names = ["AP", "AUC"] if kind == "pr" else ["AUC", "EER"]
+    columns = ["name", "positives", "negatives", *(text for name in names for text in (name, f"{name} {level}"))]
+    rows: list[list[Cell]] = [[one.name, one.positives, one.negatives, *_cells(one, names)] for one in curves]
     return Table(columns, rows)
+
+
+def _cells(curve: Curve, names: Sequence[str]) -> list[Cell]:
+    """Each summary and its interval."""
+    estimates = {"AP": curve.average_precision, "AUC": curve.auc, "EER": curve.eer}
+    return [cell for name in names for cell in (estimates[name].value, interval_text(estimates[name].interval))]
 
 
 def operating_table(curves: Sequence[Curve], confidence: float) -> Table:
@@ -141,12 +134,17 @@ def _certainty(curve: Curve) -> str:
     intervals = [
         (f"{what} by {METHODS.get(method, method)}", target_text(curve.summary_target, curve.stratum))
         for what, one, method in (
+            ("AP", curve.average_precision, curve.average_precision.method),
             ("AUC", curve.auc, summary_method(curve.auc)),
             ("EER", curve.eer, curve.eer.method),
         )
         if one.interval is not None
     ]
-    if curve.bands:
+    if curve.precision_band is not None:
+        intervals.append(
+            ("pointwise bands of the precision at each threshold", target_text(curve.summary_target, curve.stratum))
+        )
+    elif curve.bands:
         where = "at each false positive rate" if curve.points.fixed else "at each threshold"
         kind = f"pointwise bands {where}, {METHODS.get(curve.bands, curve.bands)}"
         kind = f"bands {where} that hold along the whole curve" if curve.bands == "simultaneous" else kind

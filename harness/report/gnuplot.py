@@ -192,9 +192,8 @@ def _ends(curve: Curve) -> tuple[int, int]:
 
 
 def _title(kind: str, curve: Curve) -> str:
-    if kind == "pr":
-        return f"AP {curve.average_precision:.3f}"
-    name, estimate = ("AUC", curve.auc) if kind == "roc" else ("EER", curve.eer)
+    summaries = {"pr": ("AP", curve.average_precision), "roc": ("AUC", curve.auc), "det": ("EER", curve.eer)}
+    name, estimate = summaries[kind]
     interval = estimate.interval
     limits = "" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]"
     return f"{name} {estimate.value:.3f}{limits}"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from _pytest.mark import ParameterSet
 
-from harness.report.plots.heat_maps import plot_sweep
+from harness.report.plots.settings import SettingsChart, SettingValue, plot_settings
 from tests.curves.transcripts import counts, random_scores, scores, write_transcript
 from tests.workshop import Workshop
 
@@ -144,16 +144,16 @@ def test_without_matplotlib_a_line_says_how_to_get_it(
 
 
 def test_a_sweep_over_two_parameters(shop: Workshop) -> None:
-    rows = [
-        {"params": {"a": a, "b": b, "c": c}, "rate": 0.5 + a / 10 + b / 100}
+    settings = [
+        SettingValue({"a": a, "b": b, "c": c}, 0.5 + a / 10 + b / 100)
         for a in (1, 2, 3) for b in (0.5, 1.5) for c in ("x", "y")
     ]  # fmt: skip
     pages = []
     for name in ("one.svg", "two.svg"):
-        plot_sweep(rows, "a", "b").save(shop.folder / name)
+        plot_settings(SettingsChart(settings, ["a", "b"], "rate")).save(shop.folder / name)
         pages.append((shop.folder / name).read_bytes())
     assert pages[0] == pages[1]
-    plot_sweep(rows, "a", "c").save(shop.folder / "texts.png")
+    plot_settings(SettingsChart(settings, ["a", "c"], "rate")).save(shop.folder / "texts.png")
     assert (shop.folder / "texts.png").stat().st_size > 1000
 
 
@@ -191,10 +191,16 @@ def test_curves_without_a_picture_load_no_matplotlib(shop: Workshop, transcripts
     assert ran.stderr.strip().startswith("0 ")
 
 
-def test_sweep_draws_two_parameters_and_no_other_number(shop: Workshop) -> None:
-    words = ("sweep", "hdigits", "--interface", "witch", "--limit", "20", "--param", "ridge=1,1000")
-    done = shop.call(*words, "--param", "threshold=0,50,100", "--plot", "heat.svg")
-    assert done.status == 0, done.err
-    assert (shop.folder / "heat.svg").read_bytes().startswith(b"<?xml")
-    one = shop.call(*words, "--plot", "heat.svg")
-    assert (one.status, "a heat map is drawn over two parameters" in one.err) == (2, True)
+def test_sweep_draws_one_or_two_parameters_and_no_other_number(shop: Workshop) -> None:
+    words = ("sweep", "hdigits", "--interface", "witch", "--limit", "20", "--param", "threshold=0,50,100")
+    for more, name in (((), "line.svg"), (("--param", "ridge=1,1000"), "heat.svg")):
+        done = shop.call(*words, *more, "--plot", name)
+        assert done.status == 0, done.err
+        assert f"picture: {name}" in done.err
+        svg = (shop.folder / name).read_text(encoding="utf-8")
+        # The comments of an SVG have its texts.
+        assert "is tuned on the test's own cases" in " ".join(re.findall("<!-- (.*?) -->", svg, re.DOTALL)).replace(
+            "\n", " "
+        )
+    none = shop.call(*words[:-1], "threshold=0", "--plot", "heat.svg")
+    assert (none.status, "one or two parameters with several values; none has" in none.err) == (2, True)

@@ -7,7 +7,6 @@ page.save(Path("roc.pdf"))          # or page.svg(prefix="roc-") for a page
 """
 
 import io
-import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,16 +18,17 @@ from harness.errors import MissingExtra, OutputError, UsageError
 from harness.options import AxisLimits, PictureOptions
 from harness.report.plots.legends import LegendRequest, place_legends
 from harness.report.plots.names import PictureNames
-from harness.report.plots.style import FURTHER_FONTS, STYLE, WIDTH
-from harness.report.text import html, safe, wrapped
+from harness.report.plots.style import DIM, FURTHER_FONTS, STYLE, WIDTH
+from harness.report.plots.svg import svg_element
+from harness.report.text import safe, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SUFFIXES = (".svg", ".png", ".pdf")
 DPI = 300
-# Letters of a title in an inch.
-TITLE_LETTERS = 14
+# Letters in an inch, at the size of a title.
+LETTERS, TITLE_SIZE = 14, 8.5
 
 
 def check_picture(path: Path) -> None:
@@ -102,6 +102,11 @@ class Picture:
         """A legend for a panel, where it covers no curve: inside if there is room, else beside or above."""
         self._legends.append(LegendRequest(sheet or self.sheet, inside, title))
 
+    def note(self, text: str, size: float) -> None:
+        """A sentence below the picture."""
+        letters = int(self.width * LETTERS * TITLE_SIZE / size)
+        self.figure.supxlabel(wrapped(safe(text), letters), fontsize=size, color=DIM)
+
     def save(self, path: Path) -> None:
         """Write it; the name's end says in which format."""
         content = self._written(path.suffix.lower()[1:])
@@ -111,13 +116,11 @@ class Picture:
             raise OutputError(f"{path}: {error.strerror}; the picture was not written") from None
 
     def svg(self, *, prefix: str = "", alt: str = "") -> str:
-        """An <svg> element for a page. `prefix` keeps its ids apart from those of others, `alt` says what it shows."""
-        text = self._written("svg").decode("utf-8")
-        text = re.sub(r"<!--.*?-->\n?|\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-        used = set(re.findall(r"(?:href=\"|url\()#([^\")]+)", text))
-        text = re.sub(r' id="([^"]*)"', lambda found: f' id="{prefix}{found[1]}"' if found[1] in used else "", text)
-        text = re.sub(r"(href=\"|url\()#", rf"\g<1>#{prefix}", text)
-        return text.replace("<svg", f'<svg role="img" aria-label="{html(alt)}"' if alt else "<svg", 1)
+        """An <svg> element for a page, with colours as attributes, so that a page may map them: see `style`.
+
+        `prefix` keeps its ids apart from those of others, `alt` says what it shows.
+        """
+        return svg_element(self._written("svg").decode("utf-8"), prefix, alt)
 
     def _written(self, kind: str) -> bytes:
         dates: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[kind]
@@ -128,7 +131,7 @@ class Picture:
 
     def _finish(self) -> None:
         if self.look.title:
-            self.figure.suptitle(wrapped(safe(self.look.title), max(20, int(TITLE_LETTERS * self.width))))
+            self.figure.suptitle(wrapped(safe(self.look.title), max(20, int(LETTERS * self.width))))
         self._limit("x", self.look.xlim)
         self._limit("y", self.look.ylim)
         self._names.check()

@@ -17,7 +17,7 @@ from harness.report.plots.scales import (
     smallest_rate,
 )
 from harness.report.plots.style import BAND, colour, dot, guide, line, thin
-from harness.stats.rates import Interval
+from harness.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,10 +72,9 @@ def plot_pr(curves: Sequence[Curve], look: PictureOptions | None = None, *, axes
             recall, precision = curve.points.tpr.tolist(), curve.points.precision.tolist()
             first, last = reached(curve)
             part = slice(first, last)
-            if curve.bands:
-                _recall_band(sheet, number, curve, part)
+            _precision_band(sheet, number, curve, part)
             own = line(number) | ({} if curve.param is None else {"marker": "o", "markersize": 3.2})
-            text = f"{page.name(curve.name)}, AP {curve.average_precision:.3f}"
+            text = f"{page.name(curve.name)}, AP {_value(curve.average_precision)}"
             sheet.plot(recall[part], precision[part], drawstyle="steps-pre", label=text, **own)
             if last < len(recall):
                 sheet.plot(recall[last - 1 :], precision[last - 1 :], drawstyle="steps-pre", **thin(number))
@@ -84,6 +83,16 @@ def plot_pr(curves: Sequence[Curve], look: PictureOptions | None = None, *, axes
         sheet.set(xlim=(0, 1), ylim=(0, 1.005), xlabel=page.name("recall"), ylabel=page.name("precision"))
         page.legend()
     return page
+
+
+def _precision_band(sheet: "Axes", number: int, curve: Curve, part: slice) -> None:
+    """Limits of the precision; where there are none, those of the recall at each threshold."""
+    band = curve.precision_band
+    if band is not None:
+        sides = (side.tolist() for side in (band.recall, band.low, band.high))
+        sheet.fill_between(*sides, color=colour(number), alpha=BAND, linewidth=0)
+    elif curve.bands:
+        _recall_band(sheet, number, curve, part)
 
 
 def _recall_band(sheet: "Axes", number: int, curve: Curve, part: slice) -> None:
@@ -130,13 +139,13 @@ def _det_axes(page: Picture, axes: str, floor: float, curves: Sequence[Curve]) -
 
 
 def _with_area(page: Picture, curve: Curve) -> str:
-    return f"{page.name(curve.name)}, AUC {_value(curve.auc.value, curve.auc.interval)}"
+    return f"{page.name(curve.name)}, AUC {_value(curve.auc)}"
 
 
 def _with_equal_error(page: Picture, curve: Curve) -> str:
-    return f"{page.name(curve.name)}, EER {_value(curve.eer.value, curve.eer.interval)}"
+    return f"{page.name(curve.name)}, EER {_value(curve.eer)}"
 
 
-def _value(value: float, interval: Interval | None) -> str:
-    text = f"{value:.3f}"
-    return text if interval is None else f"{text} [{interval.low:.3f}, {interval.high:.3f}]"
+def _value(one: Estimate) -> str:
+    interval = one.interval
+    return f"{one.value:.3f}" + ("" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]")

@@ -1,14 +1,13 @@
 """Pictures of matrices: a confusion matrix, the difference of two, and a sweep over two parameters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import UsageError
 from harness.options import PictureOptions
 from harness.report.plots.canvas import Picture
 from harness.report.plots.style import BACKGROUND, COLOURS, INK, SMALL, WIDTH
-from harness.report.text import safe
+from harness.report.text import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,66 +125,53 @@ MOST_NUMBERS = 8
 MOST_TICKS = 12
 
 
-def plot_sweep(
-    rows: Sequence[Mapping[str, Any]], x: str, y: str, look: PictureOptions | None = None, *, value: str = "rate"
-) -> Picture:
-    """Draw the rows of a sweep's JSON over two of its parameters; the best cell has a frame."""
-    cells = _cells(rows, x, y, value)
-    across, down = _ordered(key[0] for key in cells), _ordered(key[1] for key in cells)
-    grid = [[cells.get((a, b), float("nan")) for a in across] for b in down]
-    height = min(1.6 * WIDTH, max(0.45 * WIDTH, WIDTH * len(down) / max(len(across), 1) * 0.8))
-    with Picture(look, height=height) as page:
-        page.scales = ""
-        sheet = page.sheet
-        image = sheet.imshow(grid, aspect="auto", origin="lower", cmap="cividis", interpolation="nearest")
-        sheet.grid(visible=False)
-        sheet.set_xticks(*_ticks(across))
-        sheet.set_yticks(*_ticks(down))
-        sheet.set(xlabel=page.name(x), ylabel=page.name(y))
-        if len(across) <= MOST_NUMBERS and len(down) <= 2 * MOST_NUMBERS:
-            _write_values(sheet, grid)
-        _frame(sheet, *_best(grid))
-        _bar(page, image, value)
-    return page
-
-
-def _cells(rows: Sequence[Mapping[str, Any]], x: str, y: str, value: str) -> dict[tuple[Any, Any], float]:
-    """One number for each pair of values: the best of the rows that have them."""
-    cells: dict[tuple[Any, Any], float] = {}
-    for row in rows:
-        params = row["params"]
-        missing = [name for name in (x, y) if name not in params]
-        if missing:
-            raise UsageError(f"--plot: the sweep has no parameter '{missing[0]}'")
-        key = params[x], params[y]
-        cells[key] = max(float(row[value]), cells.get(key, float("-inf")))
-    if not cells:
-        raise UsageError("--plot: the sweep has no rows to draw")
-    return cells
-
-
-def _ordered(values: Any) -> list[Any]:
-    """Numbers by size, texts by name, false before true."""
-    return sorted(set(values), key=lambda one: (isinstance(one, str), one))
+def draw_grid(
+    page: Picture,
+    grid: Sequence[Sequence[float]],
+    values: tuple[Sequence[Any], Sequence[Any]],
+    words: str,
+    *,
+    larger: bool,
+) -> None:
+    """Numbers over two parameters, whose values are given; the best cell has a frame."""
+    page.scales = ""
+    sheet, (across, down) = page.sheet, values
+    image = sheet.imshow(
+        grid, aspect="auto", origin="lower", cmap="cividis" if larger else "cividis_r", interpolation="nearest"
+    )
+    sheet.grid(visible=False)
+    sheet.set_xticks(*_ticks(across))
+    sheet.set_yticks(*_ticks(down))
+    if len(across) <= MOST_NUMBERS and len(down) <= 2 * MOST_NUMBERS:
+        _write_values(sheet, grid, larger=larger)
+    _frame(sheet, *_best(grid, larger=larger))
+    _bar(page, image, words)
 
 
 def _ticks(values: Sequence[Any]) -> tuple[list[int], list[str]]:
     step = next(10**k * n for k in range(9) for n in (1, 2, 5) if len(values) <= MOST_TICKS * 10**k * n)
     places = list(range(0, len(values), step))
-    return places, [f"{v:g}" if isinstance(v := values[i], float) else safe(str(v))[:10] for i in places]
+    return places, [value_words(values[i]) for i in places]
 
 
-def _best(grid: Sequence[Sequence[float]]) -> tuple[int, int]:
-    known = [(value, -j, -i) for j, row in enumerate(grid) for i, value in enumerate(row) if value == value]
+def value_words(value: Any) -> str:
+    """The value of a parameter on an axis."""
+    return f"{value:g}" if isinstance(value, float) else shortened(str(value), 10)
+
+
+def _best(grid: Sequence[Sequence[float]], *, larger: bool) -> tuple[int, int]:
+    sign = 1.0 if larger else -1.0
+    known = [(sign * value, -j, -i) for j, row in enumerate(grid) for i, value in enumerate(row) if value == value]
     _, row, column = max(known)
     return -column, -row
 
 
-def _write_values(sheet: "Axes", grid: Sequence[Sequence[float]]) -> None:
+def _write_values(sheet: "Axes", grid: Sequence[Sequence[float]], *, larger: bool) -> None:
     known = [value for row in grid for value in row if value == value]
     low, span = min(known), (max(known) - min(known)) or 1.0
     texts = [[f"{value:.3g}" if value == value else "" for value in row] for row in grid]
-    _write_texts(sheet, texts, [[(value - low) / span < 0.5 for value in row] for row in grid])
+    dark = [[((value - low) / span < 0.5) == larger for value in row] for row in grid]
+    _write_texts(sheet, texts, dark)
 
 
 def _frame(sheet: "Axes", column: int, row: int) -> None:

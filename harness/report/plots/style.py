@@ -17,7 +17,7 @@ GREY = "#999999"
 # Settings that are beaten by others, and what else should stay in the background.
 DIM = "#666666"
 # Okabe and Ito (2008) without the light yellow: everyone can distinguish them, on white paper.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", INK)
 # These distinguish lines in black and white. Dots alone are the line that no threshold reaches: see `THIN`.
 DASHES: tuple[Any, ...] = (
     "-", (0, (5, 1.5)), (0, (2.4, 1.4)), (0, (6, 1.5, 1.4, 1.5)), (0, (6, 1.5, 1.4, 1.5, 1.4, 1.5)),
@@ -38,6 +38,7 @@ STYLE = {
     "legend.fontsize": SMALL,
     "legend.title_fontsize": SMALL,
     "figure.titlesize": NORMAL + 0.5,
+    "figure.labelsize": SMALL,
     "axes.titlesize": NORMAL,
     "legend.frameon": True,
     "legend.framealpha": 0.9,

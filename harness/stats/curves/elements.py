@@ -69,6 +69,7 @@ def element_statistic(summary: CurveSummary, cells: Sequence[ElementCell]) -> We
         size=len(cells),
         linear=None if summary.linear is None else linear,
         smooth=summary.smooth,
+        optimistic=summary.optimistic,
         counted=counted_cases([inside for _, inside in cells]),
         words=summary.words,
     )

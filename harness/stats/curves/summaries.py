@@ -1,11 +1,12 @@
-"""Summaries of a curve as statistics of a sample: area, equal error rate, one error rate at a limit of the other.
+"""Summaries of a curve as statistics of a sample: area, equal error rate, average precision, an error rate at a limit.
 
-Each is a function of the case weights, evaluated in every replicate from one sort. Area and equal error rate also have
-a linear form: what each case adds to first order, by DeLong's placements for the area, as in Obuchowski (1997) for
-clusters, here with strata and weights. It costs one sort, whatever the number of units.
+Each is a function of the case weights, evaluated in every replicate from one sort. Most also have a linear form: what
+each case adds to first order, by DeLong's placements for the area, as in Obuchowski (1997) for clusters, here with
+strata and weights. It costs one sort, whatever the number of units.
 
 The deviations of the cases of a class have the weighted mean 0. If their weights change, the summary changes by the
-sum over both classes of the weighted means of the deviations, up to second order.
+sum over both classes of the weighted means of the deviations, up to second order. Average precision also depends on how
+much both classes weigh, so that only the sum of both means is 0.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from harness.stats.replication.statistic import WeightsStatistic
 
 __all__ = [
     "AREA",
+    "AVERAGE_PRECISION",
     "EQUAL_ERROR",
+    "FOUND_PRECISION",
     "SUMMARIES",
     "CurveSummary",
     "Influence",
@@ -47,10 +50,13 @@ __all__ = [
 
 
 class LinearSummary(StrEnum):
-    """The summaries that have a linear form: the area under the curve, and the equal error rate."""
+    """The summaries that have a linear form."""
 
     AUC = "auc"
     EER = "eer"
+    AP = "average_precision"
+    # Without the last point, where no threshold is.
+    AP_FOUND = "average_precision_found"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +71,8 @@ def influence(of: LinearSummary | str, cases: ScoredCases, order: Order | None =
     """The influence of a summary given by name; `order` is the sort of the cases, if that has been done already."""
     if of not in list(LinearSummary):
         raise ValueError(f"summary {of!r}: expected one of {', '.join(LinearSummary)}")
+    if of in (LinearSummary.AP, LinearSummary.AP_FOUND):
+        return _of_average_precision(cases, order, found=of == LinearSummary.AP_FOUND)
     return _of_area(cases, order) if of == LinearSummary.AUC else _of_equal_error(cases)
 
 
@@ -103,31 +111,79 @@ def _accepted_at_eer(cases: ScoredCases, counts: ThresholdCounts) -> FloatArray:
     return np.where(cases.better > edge, 1.0, np.where(cases.better == edge, share, 0.0))
 
 
+def _of_average_precision(cases: ScoredCases, order: Order | None, *, found: bool) -> Influence:
+    """The derivative of A = sum over groups g of tied scores of t_g P_g / N, with P_g = T_g / (T_g + F_g).
+
+    t_g is the weight of the positives in a group, T_g and F_g that of all positives and negatives down to it, N that of
+    all positives. For a positive and a negative of group k,
+
+        N dA/dw = P_k - A + sum over g >= k of t_g (1 - P_g) / (T_g + F_g),
+        N dA/dw = - sum over g >= k of t_g P_g / (T_g + F_g).
+    """
+    order = order or Order.of(cases.better)
+    w, hit = cases.weight[order.cases], cases.positive[order.cases]
+    tp, fp = (np.cumsum(np.where(of, w, 0.0))[order.ends] for of in (hit, ~hit))
+    precision = np.divide(tp, tp + fp, out=np.zeros_like(tp), where=tp + fp > 0)
+    gained = np.diff(tp, prepend=0.0)
+    if found:
+        gained[-1] = precision[-1] = 0.0
+    value = float(gained @ precision) / tp[-1]
+    share = np.divide(gained, tp + fp, out=np.zeros_like(tp), where=tp + fp > 0)
+    gain, loss = (np.cumsum((share * part)[::-1])[::-1] for part in (1 - precision, precision))
+    group = np.repeat(np.arange(order.ends.size), np.diff(order.ends, prepend=-1))
+    slopes = np.empty(w.size)
+    slopes[order.cases] = np.where(hit, (precision - value + gain)[group], -loss[group]) / tp[-1]
+    return Influence(value, slopes * np.where(cases.positive, tp[-1], fp[-1]))
+
+
 # The scores of a run, and which of the cases count; None if all do.
 Cell = tuple[ScoredCases, BoolArray | None]
 
 
 @dataclass(frozen=True, slots=True)
 class CurveSummary:
-    """A number that summarises a curve, from its true- and false-positive rates, (0, 0) and (1, 1) included.
+    """A number that summarises a curve, from the weights of the positives and negatives accepted, from none to all.
 
     `smooth`: it changes little if one case is left out. The point where a curve meets a line is not smooth, just like a
     median, and the delete-one jackknife is wrong for it: by 35 % for equal error rates of 100 subjects. `linear`: the
-    name of its linear form, if there is one.
+    name of its linear form, if there is one. `optimistic`: it is too large on average if cases are few.
     """
 
     name: str
     words: str
-    of_rates: Callable[[FloatArray, FloatArray], float]
+    of_totals: Callable[[FloatArray, FloatArray], float]
     smooth: bool
     linear: LinearSummary | None = None
+    optimistic: bool = False
 
 
-AREA = CurveSummary("auc", "area under the ROC curve", lambda tpr, fpr: float(area(tpr, fpr)), True, LinearSummary.AUC)
-EQUAL_ERROR = CurveSummary(
-    "eer", "equal error rate", lambda tpr, fpr: float(equal_error_rates(tpr, fpr)), False, LinearSummary.EER
+def _of_rates(formula: Callable[[FloatArray, FloatArray], FloatArray | float]) -> Callable[..., float]:
+    """A formula that takes true- and false-positive rates."""
+    return lambda tp, fp: float(formula(tp / tp[-1], fp / fp[-1]))
+
+
+def _precision_over_recall(tp: FloatArray, fp: FloatArray) -> float:
+    """Precision averaged over recall, as a step function; NaN-free where nothing is accepted yet."""
+    accepted = tp[1:] + fp[1:]
+    precision = np.divide(tp[1:], accepted, out=np.zeros(accepted.size), where=accepted > 0)
+    return float(np.diff(tp) @ precision) / float(tp[-1])
+
+
+def _precision_of_found(tp: FloatArray, fp: FloatArray) -> float:
+    """The same over what has been found: the last point has what no threshold finds."""
+    return _precision_over_recall(tp[:-1], fp[:-1]) * float(tp[-2] / tp[-1]) if tp[-2] > 0 else 0.0
+
+
+AREA = CurveSummary("auc", "area under the ROC curve", _of_rates(area), True, LinearSummary.AUC)
+EQUAL_ERROR = CurveSummary("eer", "equal error rate", _of_rates(equal_error_rates), False, LinearSummary.EER)
+AVERAGE_PRECISION = CurveSummary(
+    "average_precision", "average precision", _precision_over_recall, True, LinearSummary.AP, optimistic=True
 )
-SUMMARIES = {summary.name: summary for summary in (AREA, EQUAL_ERROR)}
+# For objects: negatives cannot be counted, and objects that were not found are the last point.
+FOUND_PRECISION = CurveSummary(
+    "average_precision_found", "average precision", _precision_of_found, True, LinearSummary.AP_FOUND, optimistic=True
+)
+SUMMARIES = {summary.name: summary for summary in (AREA, EQUAL_ERROR, AVERAGE_PRECISION)}
 
 
 def fnr_at_fpr(limit: float) -> CurveSummary:
@@ -139,7 +195,8 @@ def fnr_at_fpr(limit: float) -> CurveSummary:
         # Rates of a replicate are sums of weights: a limit met exactly may be missed by a rounding error.
         return float(1 - tpr[np.searchsorted(fpr, limit + 1e-12, side="right") - 1])
 
-    return CurveSummary(f"fnr at fpr {limit:g}", f"false negative rate at fpr {limit:g}", of_rates, smooth=False)
+    words = f"false negative rate at fpr {limit:g}"
+    return CurveSummary(f"fnr at fpr {limit:g}", words, _of_rates(of_rates), smooth=False)
 
 
 def counted_cases(groups: Sequence[BoolArray | None]) -> FloatArray | None:
@@ -164,6 +221,7 @@ def summary_statistic(summary: CurveSummary, cells: Sequence[Cell]) -> WeightsSt
         smooth=summary.smooth,
         counted=counted_cases([inside for _, inside in cells]),
         classes=positive,
+        optimistic=summary.optimistic,
         words=summary.words,
     )
 
@@ -223,7 +281,7 @@ def summary_of_weights(summary: CurveSummary, cases: ScoredCases, order: Order) 
         if not (tp[-1] > 0 and fp[-1] > 0):
             return float("nan")
         start = np.zeros(1)
-        return summary.of_rates(np.concatenate((start, tp / tp[-1])), np.concatenate((start, fp / fp[-1])))
+        return summary.of_totals(np.concatenate((start, tp)), np.concatenate((start, fp)))
 
     return of_weights
 

@@ -1,0 +1,138 @@
+"""Pictures of what settings came to: over one parameter a line with its band, over two a heat map."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from harness.errors import UsageError
+from harness.options import PictureOptions
+from harness.params import Value
+from harness.report.plots.canvas import Picture
+from harness.report.plots.heat_maps import MOST_TICKS, draw_grid, value_words
+from harness.report.plots.scales import logarithmic
+from harness.report.plots.style import BAND, COLOURS, SMALL
+from harness.stats.rates import Interval
+
+# Below what the best of settings on a test's own cases is.
+ON_TEST = "A value chosen here is tuned on the test's own cases."
+# From this ratio of the largest to the smallest on, equal ratios make the axis logarithmic.
+LOGARITHMIC = 20.0
+MOST_MARKS = 40
+
+
+@dataclass(frozen=True)
+class SettingValue:
+    """A setting of the parameters, and what it came to."""
+
+    params: Mapping[str, Value]
+    value: float
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class SettingsChart:
+    """What is drawn: settings, the parameters that vary, the measure in words, and a line below the picture."""
+
+    settings: Sequence[SettingValue]
+    swept: Sequence[str]
+    words: str
+    larger_is_better: bool = True
+    note: str = ""
+
+
+def check_swept(swept: Sequence[str]) -> None:
+    """Refuse what cannot be drawn, before anything is run."""
+    if not 1 <= len(swept) <= 2:
+        found = f"{len(swept)} have" if swept else "none has"
+        raise UsageError(f"--plot: a sweep is drawn over one or two parameters with several values; {found}")
+
+
+def plot_settings(chart: SettingsChart, look: PictureOptions | None = None) -> Picture:
+    """The settings over the parameters that vary."""
+    check_swept(chart.swept)
+    return _plot_line(chart, look) if len(chart.swept) == 1 else _plot_grid(chart, look)
+
+
+def _plot_line(chart: SettingsChart, look: PictureOptions | None) -> Picture:
+    [param] = chart.swept
+    known = sorted((one for one in chart.settings if one.value == one.value), key=lambda one: _key(one.params[param]))
+    if not known:
+        raise UsageError("--plot: no setting has a value to draw")
+    with Picture(look, height=2.6) as page:
+        sheet = page.sheet
+        x = _places(page, [one.params[param] for one in known])
+        limits = [one.interval or Interval(one.value, one.value) for one in known]
+        joined = "x" in page.scales
+        if joined:
+            sides = [one.low for one in limits], [one.high for one in limits]
+            sheet.fill_between(x, *sides, color=COLOURS[0], alpha=BAND, linewidth=0)
+        else:
+            sheet.vlines(x, [one.low for one in limits], [one.high for one in limits], color=COLOURS[0], linewidth=0.9)
+        mark = "o" if len(known) <= MOST_MARKS else None
+        style = "-" if joined else "none"
+        sheet.plot(x, [one.value for one in known], color=COLOURS[0], linestyle=style, marker=mark, markersize=3.2)
+        best = _best(known, larger=chart.larger_is_better)
+        text = f"best: {page.name(param)} {value_words(known[best].params[param])}, {known[best].value:.3f}"
+        sheet.plot([x[best]], [known[best].value], marker="D", markersize=4.5, color=COLOURS[1], linestyle="none",
+                   label=text, zorder=5)  # fmt: skip
+        sheet.set(xlabel=page.name(param), ylabel=page.name(chart.words, 40))
+        _note(page, chart.note)
+        page.legend()
+    return page
+
+
+def _key(value: Value) -> tuple[bool, Any]:
+    return isinstance(value, str), value
+
+
+def _best(known: Sequence[SettingValue], *, larger: bool) -> int:
+    sign = 1.0 if larger else -1.0
+    return max(range(len(known)), key=lambda place: (sign * known[place].value, -place))
+
+
+def _places(page: Picture, values: Sequence[Value]) -> list[float]:
+    """Where values are drawn: numbers on a scale, texts side by side."""
+    numbers = [float(one) for one in values if isinstance(one, (int, float)) and not isinstance(one, bool)]
+    if len(numbers) == len(values):
+        if numbers[0] > 0 and numbers[-1] / numbers[0] >= LOGARITHMIC and _geometric(numbers):
+            logarithmic(page.sheet, "x")
+        return numbers
+    page.scales = "y"
+    step = max(1, -(-len(values) // MOST_TICKS))
+    places = range(0, len(values), step)
+    page.sheet.set_xticks(list(places), [page.name(value_words(values[i]), 10) for i in places])
+    page.sheet.grid(visible=False, axis="x")
+    return [float(place) for place in range(len(values))]
+
+
+def _geometric(numbers: Sequence[float]) -> bool:
+    """Whether neighbours differ by a factor rather than by a step."""
+    ratios = [b / a for a, b in pairwise(numbers) if b > a]
+    return len(ratios) > 1 and max(ratios) < 2.6 * min(ratios)
+
+
+def _plot_grid(chart: SettingsChart, look: PictureOptions | None) -> Picture:
+    x, y = chart.swept
+    cells: dict[tuple[Value, Value], float] = {}
+    sign = 1.0 if chart.larger_is_better else -1.0
+    for one in chart.settings:
+        key = one.params[x], one.params[y]
+        # One number for each pair of values: the best of the settings that have them.
+        if one.value == one.value and sign * one.value > sign * cells.get(key, -sign * float("inf")):
+            cells[key] = one.value
+    if not cells:
+        raise UsageError("--plot: no setting has a value to draw")
+    across, down = (sorted({key[side] for key in cells}, key=_key) for side in (0, 1))
+    grid = [[cells.get((a, b), float("nan")) for a in across] for b in down]
+    shape = len(down) / max(len(across), 1)
+    with Picture(look, height=min(5.6, max(1.6, 2.8 * shape)) + 0.15 * bool(chart.note)) as page:
+        draw_grid(page, grid, (across, down), chart.words, larger=chart.larger_is_better)
+        page.sheet.set(xlabel=page.name(x), ylabel=page.name(y))
+        _note(page, chart.note)
+    return page
+
+
+def _note(page: Picture, text: str) -> None:
+    if text:
+        page.note(text, SMALL)
