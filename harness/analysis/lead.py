@@ -72,9 +72,8 @@ def parse_goal(text: str, option: str = "--goal") -> Goal:
     """A measure by name that recorded answers give: rate, f1, auc, eer, or cost:fp=10,fn=1."""
     measure = find_measure(text, option=option)
     if not is_goal(measure):
-        raise UsageError(
-            f"{option} {text}: answers alone do not give it; choose from {', '.join(goals())}, or cost:fp=10,fn=1"
-        )
+        why = "not a goal" if option == "--goal" else "recorded answers alone do not give it"
+        raise UsageError(f"{option} {text}: {why}; choose from {', '.join(goals())}, or cost:fp=10,fn=1")
     return Goal(measure)
 
 

@@ -84,9 +84,10 @@ def width(text: str) -> int:
 
 
 def shortened(name: str, longest: int = 28) -> str:
-    """A name short enough for a legend."""
+    """A name short enough for a legend; both ends stay, since long names often differ in the last letters."""
     shown = safe(name)
-    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+    end = (longest - 1) // 3
+    return shown if len(shown) <= longest else f"{shown[: longest - 1 - end]}…{shown[-end:]}"
 
 
 def wrapped(text: str, size: int, *, indent: str = "", cut: bool = False) -> str:

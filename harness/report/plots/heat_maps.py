@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 # With more classes, a cell has no room for a number.
 MOST_CLASSES = 15
 LONGEST_LABEL = 12
-# Inches that a class needs for a count and a share, and the margins.
-CELL, MARGINS = 0.3, 1.1
+# Inches that a class needs for its count, and the margins; inches of a digit and of a line.
+CELL, MARGINS = 0.22, 1.05
+DIGIT, LINE = 0.062, 0.105
 REFUSED = "refused"
 
 
@@ -28,16 +29,16 @@ def plot_confusion(
     """Shades are shares of a row, so that rare classes are visible too; a cell has its count and its share."""
     sums = [sum(row) or 1 for row in matrix]
     shares = [[count / total for count in row] for row, total in zip(matrix, sums, strict=True)]
-    texts = [[_with_share(count, share) for count, share in zip(*row, strict=True)]
-             for row in zip(matrix, shares, strict=True)]  # fmt: skip
-    return _plot_matrix(labels, texts, shares, look, HeatScale("Blues", 0.0, 1.0, "share of the row, %"), name)
+    counts = [[f"{count}" if count else "" for count in row] for row in matrix]
+    percentages = [[_percentage(share) for share in row] for row in shares]
+    scale = HeatScale("Blues", 0.0, 1.0, "share of the row (lower number), %")
+    return _plot_matrix(labels, [counts, percentages], shares, look, scale, name)
 
 
-def _with_share(count: int, share: float) -> str:
-    if not count:
+def _percentage(share: float) -> str:
+    if not share:
         return ""
-    percentage = f"{100 * share:.0f}" if share >= 0.01 else "<1"
-    return f"{count}\n{percentage}%"
+    return f"{100 * share:.0f}" if share >= 0.01 else "<1"
 
 
 def plot_difference(
@@ -47,7 +48,8 @@ def plot_difference(
     largest = max((abs(count) for row in matrix for count in row), default=0) or 1
     texts = [[f"{count:+d}" if count else "" for count in row] for row in matrix]
     shades = [[float(count) for count in row] for row in matrix]
-    return _plot_matrix(labels, texts, shades, look, HeatScale("RdBu", -largest, largest, "difference of counts"), name)
+    scale = HeatScale("RdBu", -largest, largest, "difference of counts")
+    return _plot_matrix(labels, [texts], shades, look, scale, name)
 
 
 @dataclass(frozen=True)
@@ -66,15 +68,17 @@ class HeatScale:
 
 def _plot_matrix(
     labels: Sequence[str],
-    texts: Sequence[Sequence[str]],
+    texts: Sequence[Sequence[Sequence[str]]],
     shades: Sequence[Sequence[float]],
     look: PictureOptions | None,
     scale: HeatScale,
     name: str,
 ) -> Picture:
-    many = len(labels) > MOST_CLASSES
-    width = 2 * WIDTH if many else max(WIDTH, MARGINS + CELL * (len(labels) + 1))
-    with Picture(look, width=width, height=(width - 0.35) if not name else width - 0.2) as page:
+    """Cells are square; those that are large enough have all texts, else the first, else none."""
+    width = max(WIDTH, min(2 * WIDTH, MARGINS + CELL * (len(labels) + 1)))
+    width = look.width if look is not None and look.width is not None else width
+    cell = (width - MARGINS) / (len(labels) + 1)
+    with Picture(look, width=width, height=max(1.8, MARGINS + 0.2 * bool(name) + cell * len(labels))) as page:
         page.scales = ""
         sheet = page.sheet
         image = sheet.imshow(
@@ -82,8 +86,7 @@ def _plot_matrix(
         )
         sheet.grid(visible=False)
         _label_classes(page, labels)
-        if not many:
-            _write_texts(sheet, texts, [[scale.is_dark(one) for one in row] for row in shades])
+        _write_texts(sheet, _fitting(texts, cell), [[scale.is_dark(one) for one in row] for row in shades])
         # Refusals are not a class: a line separates them from the answers.
         sheet.axvline(len(labels) - 0.5, color=INK, linewidth=0.6)
         if name:
@@ -111,6 +114,17 @@ def _label_classes(page: Picture, labels: Sequence[str]) -> None:
         sheet.get_xticklabels()[-1].set_rotation(90)
     sheet.set(xlabel=page.name("answer"), ylabel=page.name("truth"))
     sheet.tick_params(length=0)
+
+
+def _fitting(texts: Sequence[Sequence[Sequence[str]]], cell: float) -> Sequence[Sequence[str]]:
+    """As many lines of text as a cell of so many inches has room for."""
+    for lines in range(len(texts), 0, -1):
+        shown = texts[:lines]
+        longest = max((len(text) for part in shown for row in part for text in row), default=0)
+        if cell >= DIGIT * longest + 0.02 and cell >= LINE * lines:
+            return [["\n".join(filter(None, cells)) for cells in zip(*rows, strict=True)]
+                    for rows in zip(*shown, strict=True)]  # fmt: skip
+    return []
 
 
 def _write_texts(sheet: "Axes", texts: Sequence[Sequence[str]], dark: Sequence[Sequence[bool]]) -> None:
