@@ -26,8 +26,8 @@ SECONDS_A_THREAD = 0.001
 MOST_CASES = 5_000
 # A first case may be quicker than those that follow.
 GROWTH = 8
-# A batch that is worked on, and one that waits, for each thread.
-BATCHES_A_THREAD = 2
+# For each thread: one batch that is worked on, one that waits at the worker, and two on the way there and back.
+BATCHES_A_THREAD = 4
 # Each thread should get this many batches, so that none is left alone with the last one.
 LEAST_BATCHES = 8
 # Into how many parts a batch is divided to find the case that kills its worker.
