@@ -96,7 +96,7 @@ def sweep(
 
     The test, the interface and `name` are as for `run`. The other options are those of the command: `sample`, `latin`,
     `seed`, `output` (a folder for the transcripts), `force`, `plot` (a picture of two parameters), `fresh`, `jobs`,
-    `timeout`, `repeat`, `limit`, `gallery`, `probe`, `libraries`.
+    `cluster`, `timeout`, `repeat`, `limit`, `gallery`, `probe`, `libraries`.
     """
     options = SweepOptions.given(options, with_assignments(settings))
     with network(options):

@@ -90,7 +90,7 @@ def tune(
 
     `params` are as for `sweep`; the test, the interface and `name` are as for `run`. The other options are those of the
     command: `goal`, `folds`, `method` ("grid", "random" or "optimise"), `trials`, `on_test`, `top`, `seed`, `fresh`,
-    `jobs`, `timeout`, `limit`, `libraries`.
+    `jobs`, `cluster`, `timeout`, `limit`, `libraries`.
     """
     from harness.analysis.lead import parse_goal
 
