@@ -59,8 +59,8 @@ def worker_interface(
         params=params,
         argv=_argv(str(path.absolute())),
         folder=Path.cwd(),
-        # The next batch is sent while one is being worked on.
-        in_flight=2 * batch,
+        # At first; more when it turns out to be quick.
+        in_flight=batch,
         batch=batch,
         kind="python",
         learns=learns,

@@ -133,8 +133,10 @@ class StreamWorker:
         if self._program is None or not self.ready:
             return
         if not self._suspects:
-            if self._in_flight < self._window:
-                self._send(self._program, source.take(self._window - self._in_flight))
+            # Whole batches: a smaller one may cost as much.
+            room = (self._window - self._in_flight) // self._interface.batch * self._interface.batch
+            if room > 0:
+                self._send(self._program, source.take(room))
         elif not self._in_flight:
             self._send(self._program, [self._suspects.popleft()])
 
@@ -204,8 +206,8 @@ class StreamWorker:
         now = perf_counter()
         share = (now - self._last_event) / len(lines)
         if self._interface.own_clock:
-            ahead = min(MOST_IN_FLIGHT, int(AHEAD_SECONDS / max(share, 1e-6)))
-            self._window = max(self._interface.in_flight, ahead)
+            batch, ahead = self._interface.batch, int(AHEAD_SECONDS / max(share, 1e-6))
+            self._window = max(batch, min(MOST_IN_FLIGHT, ahead) // batch * batch)
         self._update_memory(program, now)
         replies, read, memory = list[Reply](), self._read, self._memory
         for line in lines:

@@ -4,12 +4,14 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 
 from harness.errors import InterfaceError
+from harness.files.durable import write_all
 from harness.interface.contract import DESCRIBE, InterfaceFacts, Setup
 from harness.interface.python_load import load_python
 from harness.interface.wire import from_line, spill
@@ -46,7 +48,8 @@ def serve(path: Path, source: int, out: IO[bytes]) -> None:
     batches = _available_lines(source)
     hello = msgspec.json.decode(next(batches)[0])
     train, gallery, test, work = hello["train"], hello.get("gallery"), hello["test"], Path(hello["work"])
-    session = load_python(path).open(
+    interface = load_python(path)
+    session = interface.open(
         Setup(
             test=test["name"],
             version=test["version"],
@@ -60,8 +63,10 @@ def serve(path: Path, source: int, out: IO[bytes]) -> None:
     out.write(b'{"ready":true}\n')
     encode = msgspec.json.Encoder().encode
     for lines in batches:
-        for reply in session.replies(map(from_line, lines)):
-            out.write(encode(_message(reply, work)) + b"\n")
+        replies = session.replies(map(from_line, lines))
+        # An answer is written at once, so that the harness knows which case we work on; a batch is answered at once.
+        while batch := list(islice(replies, interface.batch)):
+            write_all(out.fileno(), b"".join([encode(_message(reply, work)) + b"\n" for reply in batch]))
     session.close()
 
 
@@ -75,10 +80,10 @@ def _available_lines(source: int) -> Iterator[list[bytes]]:
 
 
 def _message(reply: Reply, work: Path) -> dict[str, Any]:
-    message: dict[str, Any] = {"id": reply.question.id, "seconds": reply.seconds}
     if reply.error is not None:
-        return message | {"error": reply.message, "kind": reply.error}
-    return message | {"answer": spill(reply.raw, work)}
+        return {"id": reply.question.id, "seconds": reply.seconds, "error": reply.message, "kind": reply.error}
+    raw = spill(reply.raw, work) if type(reply.raw) is dict else reply.raw
+    return {"id": reply.question.id, "seconds": reply.seconds, "answer": raw}
 
 
 if __name__ == "__main__":
