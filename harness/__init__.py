@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from harness.api.fusing import fuse as fuse
     from harness.api.power import power as power
     from harness.api.rates import rate as rate
+    from harness.api.reports import make_report as make_report
     from harness.api.runs import load_test as load_test
     from harness.api.runs import run as run
     from harness.api.status import status as status
@@ -49,6 +50,7 @@ _HOMES = {
     "harness.api.fusing": ("fuse",),
     "harness.api.zoo": ("zoo",),
     "harness.api.anova": ("anova",),
+    "harness.api.reports": ("make_report",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -46,6 +46,7 @@ ONLY_IN = {
         "matrices/",
         "analysis/",
         "files/images.py",
+        "files/thumbnails.py",
         "interface/matrix.py",
         "script/effects.py",
         "script/jpeg.py",
@@ -71,6 +72,7 @@ ONLY_IN = {
     "PIL": ("files/images.py",),
     "dask": ("engine/cluster",),
     "distributed": ("engine/cluster",),
+    "weasyprint": ("report/page/pdf.py",),
 }
 STATS_MAY_IMPORT = {"numpy", "scipy"} | set(sys.stdlib_module_names)
 TASKS = {"label", "score", "rank", "value", "mask", "boxes"}

@@ -218,14 +218,8 @@ def merge_breakdowns(runs: Sequence[RunMeasures], name: str) -> Breakdown:
 
 def _explained(study: Measurement) -> list[ExplainedVariance]:
     """Every column that has a few groups; the one that explains most comes first."""
-    explained, seen = [], set()
-    for column in study.aligned.column_names():
-        groups = None if column == study.sampling.psu else _few_groups(study.aligned, column)
-        # Columns that partition the cases in the same way count once.
-        partition = b"" if groups is None else np.unique(groups.codes, return_index=True)[1][groups.codes].tobytes()
-        if groups is not None and partition not in seen:
-            seen.add(partition)
-            explained.append(_explains(study, groups))
+    columns = distinct_groups(study.aligned, study.aligned.column_names(), apart=study.sampling.psu)
+    explained = [_explains(study, groups) for groups in columns.values()]
     p_values = np.array([np.nan if one.p_value is None else one.p_value for one in explained], dtype=np.float64)
     corrected = adjusted(p_values, Multiplicity.HOLM) if explained else p_values
     explained = [
@@ -234,15 +228,30 @@ def _explained(study: Measurement) -> list[ExplainedVariance]:
     return sorted(explained, key=lambda one: -one.share)
 
 
-def _few_groups(aligned: AlignedRuns, column: str) -> CaseGroups | None:
+def distinct_groups(aligned: AlignedRuns, columns: Sequence[str], *, apart: str | None) -> dict[str, CaseGroups]:
+    """The groups of each column that has a few, by what `--by` calls them; not of the column `apart`, the PSU.
+
+    Columns that partition the cases in the same way count once.
+    """
+    found, seen = dict[str, CaseGroups](), set[bytes]()
+    for column in dict.fromkeys(columns):
+        by, groups = (column, None) if column == apart else _few_groups(aligned, column)
+        partition = b"" if groups is None else np.unique(groups.codes, return_index=True)[1][groups.codes].tobytes()
+        if groups is not None and partition not in seen:
+            seen.add(partition)
+            found[by] = groups
+    return found
+
+
+def _few_groups(aligned: AlignedRuns, column: str) -> tuple[str, CaseGroups | None]:
     """The groups of a column, or bins of a number; None if they would be too many or too small."""
     for by in (column, f"{column}:{BINS}"):
         try:
             groups = groups_of(aligned, by)
         except UsageError:
             continue
-        return groups if len(groups.labels) * 2 <= aligned.n else None
-    return None
+        return by, groups if len(groups.labels) * 2 <= aligned.n else None
+    return column, None
 
 
 def _explains(study: Measurement, groups: CaseGroups) -> ExplainedVariance:

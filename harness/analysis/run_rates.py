@@ -93,7 +93,11 @@ Labels = npt.NDArray[np.int32]
 
 def transcript_repeats(path: Path, times: int) -> Repeats:
     """Variance between cases and between runs; records are in case order, each case's answers together."""
-    columns = read_columns(path)
+    return repeats_of(read_columns(path), times)
+
+
+def repeats_of(columns: Columns, times: int) -> Repeats:
+    """The same for records that were read before."""
     return repeats(np.asarray(columns.success).reshape(-1, times), **case_groups(columns, times))
 
 

@@ -54,11 +54,8 @@ class SequentialOptions(OptionSet):
     )  # fmt: skip
 
 
-class CompareOptions(
-    ByOptions, OperatingOptions, DesignOptions, ReplicationOptions, SequentialOptions, IntersectOptions,
-    PartialOptions, DownloadOptions,
-):  # fmt: skip
-    """Options of `compare`."""
+class ContrastOptions(OptionSet):
+    """What is compared, with whom, and how p-values of several pairs are corrected."""
 
     baseline: str | None = option(
         "--baseline", default=None, metavar="NAME", help="Compare this one with all the others, instead of all pairs."
@@ -71,6 +68,14 @@ class CompareOptions(
         "--multiplicity", default="holm", choices=MULTIPLICITY,
         help="How p-values of several pairs are corrected; max-t gives intervals that hold for all at once.",
     )  # fmt: skip
+
+
+class CompareOptions(
+    ContrastOptions, ByOptions, OperatingOptions, DesignOptions, ReplicationOptions, SequentialOptions,
+    IntersectOptions, PartialOptions, DownloadOptions,
+):  # fmt: skip
+    """Options of `compare`."""
+
     margin: float | None = option(
         "--margin", default=None, within=Range(0, low_open=True), metavar="M",
         help="Test whether one is as good as another, within this difference.",

@@ -29,6 +29,7 @@ COMMANDS = {
     "diff": ("cases", "the cases on which two runs differ"),
     "rate": ("compare", "one algorithm by itself: measures with errors by design, groups, worst group, gap"),
     "compare": ("compare", "is A better than B? McNemar, replication, verdicts, from transcripts anywhere"),
+    "report": ("report", "one page that needs nothing else: the data sheet of a run, the comparison of several"),
     "fuse": ("fuse", "combine the answers of several algorithms into one transcript"),
     "power": ("power", "how many units and cases a test needs; what a test could have shown"),
     "permute": ("experiments", "recognition rates of the same people with other choices of image, from matrices"),

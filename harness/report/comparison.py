@@ -48,7 +48,7 @@ def comparison_summary(comparison: Comparison) -> list[Block]:
     """The verdicts, the ranking, the differences, and whatever was asked for besides."""
     shown = _detail(comparison)
     blocks = _answer(comparison, shown, verdicts=1)
-    blocks += [Heading("Ranking"), ranking_table(comparison), Paragraphs(_ranking_lines(comparison))]
+    blocks += [Heading("Ranking"), ranking_table(comparison), Paragraphs(ranking_lines(comparison))]
     if shown.pairs:
         blocks += [Heading("Differences"), difference_table(comparison)]
         lines = ["only A: cases on which A succeeded and B failed."]
@@ -62,8 +62,10 @@ def comparison_blocks(comparison: Comparison) -> list[Block]:
     """Everything: the verdicts, what supports them, and the tables of the tutorial."""
     shown = _detail(comparison)
     blocks = _answer(comparison, shown) + operating_blocks(comparison)
-    blocks += [Heading("Each by itself"), summary_table(comparison), *_joint(comparison)]
-    blocks += [Paragraphs(_measure_lines(comparison))] if comparison.other_measure else []
+    blocks += [Heading("Each by itself"), summary_table(comparison)]
+    if len(comparison.runs) > 2:
+        blocks.append(Paragraphs([*joint_lines(comparison), combined_line(comparison)]))
+    blocks += [Paragraphs(measure_lines(comparison))] if comparison.other_measure else []
     if shown.pairs:
         blocks += _pair_blocks(comparison)
     blocks += detail_blocks(comparison, pairs=shown.pairs)
@@ -94,7 +96,7 @@ def _pair_blocks(comparison: Comparison) -> list[Block]:
     if comparison.values is not None:
         blocks.append(replication_table(comparison))
         blocks += [Paragraphs(lines)] if (lines := _flip_lines(comparison)) else []
-    blocks += [Paragraphs(lines)] if (lines := _multiplicity_lines(comparison)) else []
+    blocks += [Paragraphs(lines)] if (lines := multiplicity_lines(comparison)) else []
     return [*blocks, Paragraphs(list(comparison.cautions))] if comparison.cautions else blocks
 
 
@@ -131,9 +133,10 @@ def _measured_column(comparison: Comparison) -> list[str]:
     return ["weighted"] if comparison.sampling.known and comparison.sampling.weights != "cases" else []
 
 
-def _ranking_lines(comparison: Comparison) -> list[str]:
+def ranking_lines(comparison: Comparison) -> list[str]:
+    """What the letters mean, what is compared, and what the intervals are for."""
     lines = ["Algorithms that share a letter cannot be told apart."] if comparison.baseline is None else []
-    lines += _measure_lines(comparison) if comparison.other_measure else []
+    lines += measure_lines(comparison) if comparison.other_measure else []
     if not comparison.sampling.known:
         return [*lines, *sampling_lines(comparison.sampling, None)]
     return [*lines, f"Intervals are {target_words(comparison.sampling)}."]
@@ -216,7 +219,8 @@ def summary_table(comparison: Comparison) -> Table:
     return Table([*columns, *(["letters"] if comparison.baseline is None else [])], rows)
 
 
-def _joint(comparison: Comparison) -> list[Block]:
+def joint_lines(comparison: Comparison) -> list[str]:
+    """Tests of three runs or more together, and what the letters mean."""
     if len(comparison.runs) < 3:
         return []
     q = comparison.cochran
@@ -230,9 +234,13 @@ def _joint(comparison: Comparison) -> list[Block]:
         )
     if comparison.baseline is None:
         lines.append("Algorithms that share a letter cannot be told apart.")
+    return lines
+
+
+def combined_line(comparison: Comparison) -> str:
+    """What all runs together could reach."""
     combined = f"Always picking an algorithm that is right would give {comparison.oracle:.4f}"
-    lines.append(f"{combined}, a majority vote {comparison.majority:.4f}.")
-    return [Paragraphs(lines)]
+    return f"{combined}." if comparison.majority is None else f"{combined}, a majority vote {comparison.majority:.4f}."
 
 
 def pairs_table(comparison: Comparison) -> Table:
@@ -303,7 +311,7 @@ def metric_remark(aligned: AlignedRuns) -> str:
     return f"not scored by the same metric: {how}"
 
 
-def _measure_lines(comparison: Comparison) -> list[str]:
+def measure_lines(comparison: Comparison) -> list[str]:
     """Which measure is compared, and what McNemar's test is about."""
     which = "larger is better" if comparison.larger_is_better else "smaller is better"
     if comparison.measure.ideal is not None:
@@ -323,7 +331,7 @@ def _measure_lines(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _multiplicity_lines(comparison: Comparison) -> list[str]:
+def multiplicity_lines(comparison: Comparison) -> list[str]:
     """What the correction for several pairs does, and what it leaves alone."""
     if len(comparison.pairs) < 2:
         return []

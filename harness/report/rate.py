@@ -24,16 +24,12 @@ def rate_blocks(runs: Sequence[RunMeasures], replication: Replication) -> list[B
         blocks += threshold_blocks(operating, [run.name for run in runs])
     blocks.append(count_table(runs))
     blocks.append(measure_table(runs, replication))
-    blocks += [Paragraphs(lines)] if (lines := _left_out_lines(runs)) else []
+    blocks += [Paragraphs(lines)] if (lines := left_out_lines(runs)) else []
     names = [run.name for run in runs]
     for name in runs[0].by:
         blocks += group_blocks(merge_breakdowns(runs, name), names, [], runs[0].measures[name], replication)
     if any(run.explained for run in runs):
-        blocks += [
-            Heading("Columns that explain success"),
-            explained_table(runs),
-            Paragraphs(_explained_lines(runs)),
-        ]
+        blocks += explained_blocks(runs)
     first = next((one for one in runs[0].estimates.values() if one is not None), None)
     return [*blocks, Heading("How the cases were sampled"), Paragraphs(sampling_lines(runs[0].sampling, first))]
 
@@ -62,7 +58,7 @@ def measure_table(runs: Sequence[RunMeasures], replication: Replication) -> Tabl
     return Table([*first, "value", "se", f"{percent(replication.confidence)} interval", "deff"], rows)
 
 
-def _left_out_lines(runs: Sequence[RunMeasures]) -> list[str]:
+def left_out_lines(runs: Sequence[RunMeasures]) -> list[str]:
     """Which measures are of fewer cases than the others."""
     lines = []
     for run in runs:
@@ -102,6 +98,11 @@ def _figures(estimate: Estimate | None, form: str) -> list[Cell]:
     effect = "-" if estimate.design_effect is None else f"{estimate.design_effect:.2f}"
     se = f"{estimate.se:{form}}" if estimate.se == estimate.se else "-"
     return [f"{estimate.value:{form}}", se, interval_text(estimate.interval, form), effect]
+
+
+def explained_blocks(runs: Sequence[RunMeasures]) -> list[Block]:
+    """Which columns explain success, and how much of it."""
+    return [Heading("Columns that explain success"), explained_table(runs), Paragraphs(_explained_lines(runs))]
 
 
 def explained_table(runs: Sequence[RunMeasures]) -> Table:

@@ -32,10 +32,13 @@ def cases_here(script: Script) -> CaseSet | None:
     """The cases of a test, without a download; None if they are named by data that is not here."""
     if script.file.cases.glob is None:
         return cases_without_data(script)
-    for data in script.file.data.values():
-        if data.url is not None and not (cache_folder() / FILES / (data.sha256 or "-") / CONTENT).is_file():
-            return None
-    return load_cases(script, fetch_data(script))
+    return load_cases(script, fetch_data(script)) if is_data_here(script) else None
+
+
+def is_data_here(script: Script) -> bool:
+    """Whether all data of a test is beside its script or in the cache."""
+    urls = [data for data in script.file.data.values() if data.url is not None]
+    return all((cache_folder() / FILES / (data.sha256 or "-") / CONTENT).is_file() for data in urls)
 
 
 def part_of(cases: CaseSet, test: TestInfo) -> CaseSet:
@@ -134,10 +137,19 @@ def audit_file(path: Path) -> Audit:
     return replace(result, self_reported=why) if cases is None else result
 
 
+def find_cases_here(path: Path, header: Header) -> CaseSet | None:
+    """The test of a transcript, if it and what its cases are made of are on this machine; nothing is downloaded."""
+    return _first_match(_scripts_here(path, header.test), header.test)[0]
+
+
 def _find_cases(path: Path, header: Header) -> tuple[CaseSet | None, str]:
     """The test of a transcript, or why there is none."""
-    test, why = header.test, NOT_HERE
-    for script in _scripts(path, test):
+    return _first_match(_scripts(path, header.test), header.test)
+
+
+def _first_match(scripts: Iterator[Script], test: TestInfo) -> tuple[CaseSet | None, str]:
+    why = NOT_HERE
+    for script in scripts:
         try:
             cases = cases_here(script)
             if cases is None:
@@ -152,7 +164,7 @@ def _find_cases(path: Path, header: Header) -> tuple[CaseSet | None, str]:
     return None, why
 
 
-def _scripts(path: Path, test: TestInfo) -> Iterator[Script]:
+def _scripts_here(path: Path, test: TestInfo) -> Iterator[Script]:
     """Scripts with the name and version of a test, the nearest first."""
     named = (one.path for one in find_all() if (one.name, one.version) == (test.name, test.version))
     for place in dict.fromkeys([*scripts_in(path.parent), *named]):
@@ -162,6 +174,11 @@ def _scripts(path: Path, test: TestInfo) -> Iterator[Script]:
             continue
         if (script.name, script.version) == (test.name, test.version):
             yield script
+
+
+def _scripts(path: Path, test: TestInfo) -> Iterator[Script]:
+    """The same, and then at the configured sites."""
+    yield from _scripts_here(path, test)
     if test.version and configured_sites():
         try:
             release = find_release(f"{test.name}@{test.version}", sites())

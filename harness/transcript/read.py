@@ -286,15 +286,20 @@ def glance(path: Path) -> TranscriptSummary:
     with open_transcript(path) as reader:
         header = reader.header
     try:
-        last = _tail(path).rstrip().rpartition(b"\n")[2]
-        if not _is_end(last):
+        end = read_end(path)
+        if end is None:
             return summarise(path)
-        end = _end.decode(last)
         # As many as there are answers; what they are worth is not known here.
         withheld = Counts(FN=end.tests, ER=end.ER)
         return TranscriptSummary(header, withheld if header.is_blind else end.counts, complete=True)
     except (OSError, EOFError, zlib.error, *UNUSABLE) as error:
         raise TranscriptError(f"{path}: cannot be read: {error}") from None
+
+
+def read_end(path: Path) -> End | None:
+    """The last line; None for a transcript that has none. It is not checked against what stands above it."""
+    last = _tail(path).rstrip().rpartition(b"\n")[2]
+    return _end.decode(last) if _is_end(last) else None
 
 
 def _tail(path: Path) -> bytes:

@@ -1,0 +1,118 @@
+"""Cases that are worth looking at: those that runs fail on, and those on which they differ."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.analysis.align import AlignedRuns
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
+from harness.transcript.columns import OUTCOMES, Coded
+
+
+@dataclass(frozen=True)
+class RecordedReply:
+    """What a run answered to a case; of several answers the first, with the share of them that were right."""
+
+    outcome: str
+    answer: str
+    error: str
+    score: float | None
+    right: float
+
+
+@dataclass(frozen=True)
+class TellingCase:
+    """A case as it was recorded, with the reply of every run."""
+
+    id: str
+    positive: bool
+    expect: str
+    truth: str
+    replies: list[RecordedReply]
+
+
+@dataclass(frozen=True)
+class TellingCases:
+    """Some of the cases of a kind, and how many there are."""
+
+    cases: list[TellingCase]
+    count: int
+
+
+class CasesById:
+    """Aligned records by the id of their case: with several answers to a case, it has several records."""
+
+    def __init__(self, aligned: AlignedRuns) -> None:
+        self._aligned = aligned
+        _, first, self._case = np.unique(np.array(aligned.ids, dtype=object), return_index=True, return_inverse=True)
+        # Cases in the order of the test, each by its first record.
+        self._order = np.argsort(first)
+        self._first: IntArray = first[self._order]
+        sizes = np.bincount(self._case)[self._order]
+        self._share: FloatArray = np.stack(
+            [np.bincount(self._case, weights=own)[self._order] / sizes for own in aligned.success]
+        )
+
+    def failed(self, most: int) -> TellingCases:
+        """Cases that no answer of any run solved."""
+        failed = np.flatnonzero(self._share.max(axis=0) == 0)
+        return self._chosen(_spread(failed, most), failed.size)
+
+    def unsteady(self, most: int) -> TellingCases:
+        """Cases that some answers of a run solved and others did not, the hardest first."""
+        solved = self._share.mean(axis=0)
+        varies = np.flatnonzero(((self._share > 0) & (self._share < 1)).any(axis=0))
+        hardest = varies[np.argsort(solved[varies], kind="stable")]
+        return self._chosen(hardest[:most], varies.size)
+
+    def differing(self, most: int) -> TellingCases:
+        """Cases that some runs solved and others did not: as evenly as possible of each way to differ."""
+        solved: BoolArray = self._share >= 0.5
+        differs = np.flatnonzero(solved.any(axis=0) & ~solved.all(axis=0))
+        _, way = np.unique(solved[:, differs], axis=1, return_inverse=True)
+        # The first of each way to differ, then the second of each, and so on.
+        turn = np.zeros(differs.size, dtype=np.intp)
+        for number in range(int(way.max()) + 1 if way.size else 0):
+            mine = np.flatnonzero(way.ravel() == number)
+            turn[_spread(mine, most)] = np.arange(1, min(mine.size, most) + 1)
+        picked = np.flatnonzero(turn)
+        return self._chosen(np.sort(differs[picked[np.argsort(turn[picked], kind="stable")[:most]]]), differs.size)
+
+    def _chosen(self, places: Iterable[int], count: int) -> TellingCases:
+        return TellingCases([self._case_at(int(place)) for place in places], int(count))
+
+    def _case_at(self, place: int) -> TellingCase:
+        record, cases = int(self._first[place]), self._aligned.cases
+        own = int(self._aligned.order[record])
+        replies = [self._reply(run, record, float(share)) for run, share in enumerate(self._share[:, place])]
+        return TellingCase(
+            id=self._aligned.ids[record],
+            positive=bool(self._aligned.positive[record]),
+            expect=_text(cases.expect, own),
+            truth=_text(cases.truth, own),
+            replies=replies,
+        )
+
+    def _reply(self, run: int, record: int, share: float) -> RecordedReply:
+        columns, own = self._aligned.runs[run], int(self._aligned.orders[run][record])
+        score = float(columns.score[own])
+        return RecordedReply(
+            outcome=OUTCOMES[int(columns.outcome[own])].value,
+            answer=_text(columns.actual, own),
+            error=_text(columns.error, own),
+            score=None if np.isnan(score) else score,
+            right=share,
+        )
+
+
+def _text(column: Coded, place: int) -> str:
+    code = int(column.codes[place])
+    return "" if code < 0 else column.labels[code]
+
+
+def _spread(places: IntArray, most: int) -> IntArray:
+    """At most so many of them, evenly spread."""
+    if places.size <= most:
+        return places
+    return places[np.linspace(0, places.size - 1, most).round().astype(np.intp)]

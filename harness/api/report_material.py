@@ -1,0 +1,142 @@
+"""What a report is made of: transcripts that are read once, their test if it is here, and what was asked for."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+
+from harness.analysis.align import AlignedRuns, Run
+from harness.analysis.breakdown import Breakdown, break_down
+from harness.analysis.cells import Measurement
+from harness.analysis.rate import distinct_groups
+from harness.analysis.telling_cases import CasesById
+from harness.api.report_options import ReportOptions
+from harness.api.transcripts import OpenedTranscripts
+from harness.errors import HateError
+from harness.options import OptionSet
+from harness.options.declaration import declared_options
+from harness.report.blocks import Paragraphs
+from harness.report.page.cases import case_parts
+from harness.report.page.document import Facts, ReportSection
+from harness.report.page.provenance import RunOrigin, origin_section, test_facts_part
+from harness.script.design import column_names
+from harness.site.inputs import CaseInput, TestHere, find_test_here
+from harness.stats.replication.method import Replication
+from harness.transcript.format import Header
+from harness.transcript.read import read_end
+
+# Columns that are broken down if none are named.
+MOST_COLUMNS = 8
+# Groups that a column may have that nobody asked for.
+MOST_GROUPS = 12
+
+
+@dataclass(frozen=True)
+class ReportMaterial:
+    """The transcripts of a report, and what was asked for."""
+
+    opened: OpenedTranscripts
+    options: ReportOptions
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """All of them, read."""
+        return self.opened.runs()
+
+    @property
+    def names(self) -> list[str]:
+        """How the transcripts can be named again."""
+        return [source.full_name or source.name for source in self.opened.sources]
+
+    @property
+    def header(self) -> Header:
+        """Of the first."""
+        return self.runs[0].columns.header
+
+    @cached_property
+    def test(self) -> TestHere | None:
+        """Their test, if it is here."""
+        return find_test_here(self.opened.paths[0], self.header)
+
+    @property
+    def synopsis(self) -> str:
+        """What the test is about; empty if it is not here."""
+        return "" if self.test is None else self.test.cases.script.file.test.synopsis
+
+    @property
+    def replication(self) -> Replication:
+        """How errors are estimated."""
+        return Replication(confidence=self.options.confidence, seed=self.options.seed)
+
+    def facts(self) -> Facts:
+        """What was tested."""
+        script = None if self.test is None else self.test.cases.script
+        return test_facts_part(self.header.test, script, self.header.design)
+
+    def origin(self, names: Sequence[str]) -> ReportSection:
+        """Where the numbers come from, and how to get them again."""
+        origins = [
+            RunOrigin(name, typed, run.columns.header, read_end(path))
+            for name, typed, run, path in zip(names, self.names, self.runs, self.opened.paths, strict=True)
+        ]
+        command = shlex.join(["hate", "report", *self.names, *_changed_flags(self.options), "-o", "report.html"])
+        return origin_section(origins, command)
+
+    def breakdowns(self, study: Measurement, pairs: Sequence[tuple[int, int]]) -> list[Breakdown]:
+        """By the columns that were named; else by the declared ones, and others with few groups."""
+        if self.options.by:
+            return [break_down(study, pairs, by) for by in self.options.by]
+        declared = _declared(study.aligned)
+        columns = [*declared, *study.aligned.column_names()]
+        found: list[Breakdown] = []
+        for by, groups in distinct_groups(study.aligned, columns, apart=study.sampling.psu).items():
+            if len(found) == MOST_COLUMNS or (by not in declared and len(groups.labels) > MOST_GROUPS):
+                continue
+            with suppress(HateError):  # no group of it has a value
+                found.append(break_down(study, pairs, by))
+        return found
+
+    def case_section(self, aligned: AlignedRuns) -> ReportSection | None:
+        """Cases to look at, with their inputs: those on which runs differ, and those that none of them solves."""
+        most, cases, alone = self.options.cases, CasesById(aligned), len(aligned.names) == 1
+        kinds = [
+            (cases.differing(most), "cases on which they differ"),
+            (cases.unsteady(most), "cases that are solved at times"),
+            (cases.failed(most), "cases that failed" if alone else "cases that none of them solves"),
+        ]
+        inputs = self._inputs([case.id for found, _ in kinds for case in found.cases])
+        parts = [part for found, what in kinds for part in case_parts(found, aligned.names, inputs, what=what)]
+        if not parts:
+            return None
+        command = shlex.join(["hate", *(["show"] if alone else ["diff"]), *self.names[:2]])
+        return ReportSection("cases", "Cases to look at", [*parts, Paragraphs([f"`{command}` looks into all cases."])])
+
+    def _inputs(self, ids: Sequence[str]) -> Mapping[str, CaseInput]:
+        try:
+            return {} if self.test is None else self.test.inputs(ids)
+        except HateError:  # the data was changed since
+            return {}
+
+
+def _declared(aligned: AlignedRuns) -> list[str]:
+    """The columns that the test declares, and that these cases have."""
+    design, there = aligned.headers[0].design, aligned.column_names()
+    names = [name for key in ("stratum", "cofactors") for name in column_names(design.get(key) or [])]
+    return [name for name in names if name in there]
+
+
+def _changed_flags(options: OptionSet) -> list[str]:
+    """The options that were given, as one would type them; without where the report goes."""
+    words, changed = list[str](), options.changed()
+    for declared in declared_options(type(options)):
+        if declared.name not in changed or declared.name == "output":
+            continue
+        value, flag = changed[declared.name], declared.spec.flags[-1]
+        if isinstance(value, tuple) and declared.spec.separator is None:
+            words += [word for one in value for word in (flag, str(one))]
+        elif isinstance(value, tuple):
+            words += [flag, (declared.spec.separator or ",").join(map(str, value))]
+        else:
+            words += [flag] if value is True else [flag, str(value)]
+    return words

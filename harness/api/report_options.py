@@ -1,0 +1,29 @@
+"""Options of `report`, for the command line and for Python."""
+
+from harness.api.options import ContrastOptions, IntersectOptions
+from harness.options import (
+    ConfidenceOptions,
+    DesignOptions,
+    DownloadOptions,
+    PartialOptions,
+    Range,
+    SeedOptions,
+    option,
+)
+
+
+class ReportOptions(
+    ContrastOptions, DesignOptions, ConfidenceOptions, SeedOptions, IntersectOptions, PartialOptions, DownloadOptions
+):
+    """Options of `report`."""
+
+    title: str | None = option("--title", default=None, metavar="TEXT", help="The title of the page.")
+    by: tuple[str, ...] = option(
+        "--by", default=(), metavar="COLUMN",
+        help="Break down by this column; may be repeated. By default all that the test declares, and others with few "
+        "groups.",
+    )  # fmt: skip
+    cases: int = option(
+        "--cases", default=24, within=Range(0, 200), metavar="N",
+        help="Show at most N cases of a kind, with their inputs if these are here.",
+    )  # fmt: skip

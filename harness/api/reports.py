@@ -1,0 +1,197 @@
+"""Reports from Python: `make_report` of one transcript, its data sheet, or of several, their comparison."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness import __version__
+from harness.analysis.align import AlignedRuns, align
+from harness.analysis.cells import Measurement
+from harness.analysis.compare import CompareRequest, compare_runs
+from harness.analysis.comparison import Comparison
+from harness.analysis.rate import RateRequest, rate_runs
+from harness.api.report_curves import confusion_section, curve_section, error_section, further_sentences
+from harness.api.report_material import ReportMaterial
+from harness.api.report_options import ReportOptions
+from harness.api.transcripts import Transcripts, baseline_remark, open_transcripts
+from harness.errors import OutputError, UsageError
+from harness.measures import MEASURES
+from harness.report.comparison import metric_remark
+from harness.report.numbers import join_names
+from harness.report.page import comparison as several
+from harness.report.page import data_sheet as sheet
+from harness.report.page.document import KeyFigures, Part, ReportPage, ReportSection
+from harness.report.page.groups import GroupStudy, group_section
+from harness.report.page.html import page_html
+from harness.report.page.markdown import page_markdown
+from harness.report.page.pdf import page_pdf, pdf_library
+from harness.stats.multiplicity import Multiplicity
+from harness.transcript.format import now
+
+SUFFIXES = (".html", ".htm", ".md", ".pdf")
+# Pairs that are compared in each group, and names in a title.
+MOST_PAIRS = 6
+MOST_NAMES = 3
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report, ready to be written; the pages of a site can take its sections."""
+
+    page: ReportPage
+    remarks: Sequence[str] = ()
+
+    def html(self) -> str:
+        """One page with everything in it."""
+        return page_html(self.page)
+
+    def markdown(self) -> str:
+        """For a pull request."""
+        return page_markdown(self.page)
+
+    def pdf(self) -> bytes:
+        """On A4; needs the extra `pdf`."""
+        return page_pdf(self.page)
+
+    def write(self, path: str | Path) -> None:
+        """Write it to a file: .html, .md or .pdf."""
+        path = Path(path)
+        check_report(path)
+        made: dict[str, Callable[[], str | bytes]] = {".md": self.markdown, ".pdf": self.pdf}
+        content = made.get(path.suffix.lower(), self.html)()
+        try:
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        except OSError as error:
+            raise OutputError(f"{path}: {error.strerror}; the report was not written") from None
+
+
+def check_report(path: Path) -> None:
+    """Raise an error before anything is computed if the report cannot be written."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"-o {path}: the name of a report must end in .html, .md or .pdf")
+    if not path.parent.is_dir():
+        raise OutputError(f"-o {path}: no folder {path.parent}; create it first")
+    if path.suffix.lower() == ".pdf":
+        pdf_library()
+
+
+def make_report(transcripts: Transcripts, options: ReportOptions | None = None, **settings: Any) -> Report:
+    """The data sheet of one transcript, or the comparison of several: `make_report("wisard").write("sheet.html")`.
+
+    Options are those of the command, with underscores.
+    """
+    options = ReportOptions.given(options, settings)
+    material = ReportMaterial(open_transcripts(transcripts, options), options)
+    return _data_sheet(material) if len(material.runs) == 1 else _comparison(material)
+
+
+def _data_sheet(material: ReportMaterial) -> Report:
+    options, replication = material.options, material.replication
+    aligned = align(material.runs, partial=options.partial)
+    if aligned.n == 1:
+        return _single_case(material, aligned)
+    request = RateRequest(design=options, replication=replication, partial=options.partial)
+    [run] = rate_runs(material.runs, request)
+    study = Measurement(MEASURES["rate"], run.aligned, run.sampling, replication)
+    groups = GroupStudy([run.name], [], study.measure, replication, material.breakdowns(study, []))
+    return _sheet(
+        material,
+        sheet.key_figures(run, replication),
+        _present(
+            sheet.sampling_section(run, material.facts()),
+            sheet.measure_section(run, replication, further_sentences(material)),
+            curve_section(material),
+            error_section(run, material),
+            confusion_section(material),
+            group_section(groups) if groups.columns else None,
+            sheet.explained_section(run),
+            material.case_section(run.aligned),
+            sheet.resource_section(run, replication),
+            material.origin([run.name]),
+        ),
+    )
+
+
+def _single_case(material: ReportMaterial, aligned: AlignedRuns) -> Report:
+    """One case is not a sample: it has no errors by design, no curve and no groups."""
+    sections = _present(
+        ReportSection("test", "What was tested", [material.facts()]),
+        material.case_section(aligned),
+        material.origin(aligned.names),
+    )
+    return _sheet(material, sheet.count_figures(aligned.counts[0], material.options.confidence), sections)
+
+
+def _sheet(material: ReportMaterial, figures: KeyFigures, sections: Sequence[ReportSection]) -> Report:
+    test, algorithm = material.header.test, material.header.algorithm
+    page = ReportPage(
+        title=material.options.title or f"{algorithm.name} on {test.name} {test.version}",
+        kind="Data sheet",
+        about=material.synopsis,
+        lead=[figures],
+        sections=sections,
+        colophon=_colophon(),
+    )
+    return Report(page, material.opened.notes)
+
+
+def _comparison(material: ReportMaterial) -> Report:
+    found = compare_runs(material.runs, _compare_request(material))
+    study = Measurement(found.measure, found.aligned, found.sampling, found.replication)
+    pairs = found.places if len(found.places) <= MOST_PAIRS else []
+    groups = GroupStudy(found.names, pairs, found.measure, found.replication, material.breakdowns(study, pairs))
+    remarks = [metric_remark(found.aligned), baseline_remark(material.header.test, found.names)]
+    return Report(
+        ReportPage(
+            title=material.options.title or _title(found),
+            kind="Comparison",
+            about=material.synopsis,
+            lead=several.verdict_parts(found),
+            sections=_present(
+                several.ranking_section(found),
+                several.pair_section(found),
+                curve_section(material),
+                group_section(groups) if groups.columns else None,
+                several.complement_section(found),
+                _section("agreement", "Agreement of the answers", several.agreement_parts(found)),
+                material.case_section(found.aligned),
+                _section("resources", "Time and memory", several.resource_parts(found)),
+                several.sampling_section(found, material.facts()),
+                material.origin(found.names),
+            ),
+            colophon=_colophon(),
+        ),
+        [*material.opened.notes, *filter(None, remarks)],
+    )
+
+
+def _compare_request(material: ReportMaterial) -> CompareRequest:
+    options = material.options
+    return CompareRequest(
+        statistic=options.statistic,
+        baseline=options.baseline,
+        multiplicity=Multiplicity(options.multiplicity),
+        design=options,
+        replication=material.replication,
+        intersect=options.intersect,
+        partial=options.partial,
+    )
+
+
+def _title(found: Comparison) -> str:
+    test, names = found.aligned.headers[0].test, found.names
+    who = join_names(names) if len(names) <= MOST_NAMES else f"{len(names)} runs"
+    return f"{who} on {test.name} {test.version}"
+
+
+def _colophon() -> str:
+    return f"Made by hate {__version__}, a harness for algorithm testing and exploration, on {now()}."
+
+
+def _section(key: str, title: str, parts: Sequence[Part]) -> ReportSection | None:
+    return ReportSection(key, title, parts) if parts else None
+
+
+def _present(*sections: ReportSection | None) -> list[ReportSection]:
+    return [section for section in sections if section is not None]

@@ -1,0 +1,61 @@
+"""Single cases on a page: what went in, what was to be found, and what every run answered."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from harness.analysis.telling_cases import RecordedReply, TellingCase, TellingCases
+from harness.files.thumbnails import thumbnail
+from harness.report.page.document import CaseAnswer, CaseCard, CaseCards, Part
+
+LONGEST_TEXT, LONGEST_ANSWER, LONGEST_CLAIM = 400, 80, 120
+
+
+class ShownInput(Protocol):
+    """The input of a case: a file, or a text."""
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None for a text."""
+
+    @property
+    def text(self) -> str:
+        """The text."""
+
+
+def case_parts(found: TellingCases, names: Sequence[str], inputs: Mapping[str, ShownInput], *, what: str) -> list[Part]:
+    """Some cases as cards; `what` says which they are."""
+    if not found.cases:
+        return []
+    cards = [_card(case, names, inputs.get(case.id)) for case in found.cases]
+    of = f"{len(cards)} of " if found.count > len(cards) else ""
+    return [CaseCards(f"{of}{found.count:,} {what}", cards)]
+
+
+def _card(case: TellingCase, names: Sequence[str], shown: ShownInput | None) -> CaseCard:
+    picture = None if shown is None or shown.path is None else thumbnail(shown.path)
+    text = "" if shown is None or shown.path is not None else _cut(shown.text, LONGEST_TEXT)
+    answers = [_answer(reply, name if len(names) > 1 else "") for reply, name in zip(case.replies, names, strict=True)]
+    return CaseCard(case.id, _claim(case), answers, picture, text)
+
+
+def _claim(case: TellingCase) -> str:
+    """What the case is about: its claim, whether that is true, and the real class."""
+    claim, truth = _cut(case.expect, LONGEST_CLAIM), _cut(case.truth, LONGEST_CLAIM)
+    if not claim:
+        return "nothing to accept" if not case.positive else ""
+    if case.positive:
+        return f"expected {claim}"
+    return f"claimed {claim}, really {truth}" if truth else f"falsely claimed {claim}"
+
+
+def _answer(reply: RecordedReply, name: str) -> CaseAnswer:
+    said = reply.error or _cut(reply.answer, LONGEST_ANSWER)
+    if not said and reply.score is not None:
+        said = f"{reply.score:.4g}"
+    outcome = reply.outcome if reply.right in (0.0, 1.0) else f"right {reply.right:.0%} of the time"
+    return CaseAnswer(name, outcome, said, reply.right >= 0.5)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

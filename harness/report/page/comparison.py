@@ -1,0 +1,125 @@
+"""The comparison of several algorithms, section by section: the verdicts first, then what supports them."""
+
+from collections.abc import Sequence
+
+from harness.analysis.comparison import Comparison
+from harness.analysis.pairs import Pair
+from harness.report.blocks import Paragraphs, Table
+from harness.report.comparison import (
+    better_table,
+    combined_line,
+    difference_table,
+    joint_lines,
+    multiplicity_lines,
+    pair_table,
+    pairs_table,
+    ranking_lines,
+    ranking_table,
+    replication_table,
+    summary_table,
+)
+from harness.report.comparison_details import agreement_blocks, resource_blocks, win_blocks
+from harness.report.numbers import percent
+from harness.report.page.charts import Bar, BarColumn
+from harness.report.page.document import DataTable, Facts, Folded, Part, ReportSection, Verdicts, parts_of
+from harness.report.sampling import sampling_lines
+from harness.report.verdicts import pair_verdict, tutorial_lines
+
+# Verdicts that stand first; the others are folded.
+MOST_VERDICTS = 6
+# With more pairs, a table for each is more than anyone reads.
+MOST_TABLES = 15
+COUNTS = ("tests", "TP", "TN", "FP", "FN", "ER")
+
+
+def verdict_parts(comparison: Comparison) -> list[Part]:
+    """A verdict for each pair; of many pairs, first those of the best run."""
+    best = comparison.order[0]
+    pairs = comparison.pairs
+    first = list(pairs) if len(pairs) <= MOST_VERDICTS else [pair for pair in pairs if best in (pair.a, pair.b)]
+    parts: list[Part] = [Verdicts([pair_verdict(comparison, pair) for pair in first[:MOST_VERDICTS]])]
+    rest = [pair for pair in pairs if pair not in first[:MOST_VERDICTS]]
+    if rest:
+        verdicts = Verdicts([pair_verdict(comparison, pair) for pair in rest])
+        parts.append(Folded(f"{len(rest):,} more verdicts", [verdicts]))
+    return parts
+
+
+def ranking_section(comparison: Comparison) -> ReportSection:
+    """Each algorithm by itself, the best first, with letters and intervals."""
+    rows = []
+    for place in comparison.order:
+        run = comparison.runs[place]
+        by_design = None if run.estimate is None else run.estimate.interval
+        rows.append([Bar.of(run.value, run.interval if comparison.values is None else by_design)])
+    what = comparison.measure.words
+    table = DataTable(
+        caption=f"The best first, by {what}",
+        table=_letters_first(ranking_table(comparison)),
+        bars=BarColumn(f"{what}, {percent(comparison.confidence)}", rows),
+    )
+    more: list[Part] = [DataTable("Intervals by design, and if cases were independent", summary_table(comparison))]
+    more += [Paragraphs(lines)] if (lines := joint_lines(comparison)) else []
+    told = Paragraphs(ranking_lines(comparison))
+    return ReportSection("ranking", "Ranking", [table, told, Folded("All runs together", more)])
+
+
+def _letters_first(table: Table) -> Table:
+    """Names, letters and intervals side by side: a screen may be too narrow for all columns."""
+    named = ("name", "letters")
+    order = sorted(range(len(table.columns)), key=lambda i: (table.columns[i] not in named, table.columns[i] in COUNTS))
+    return Table([table.columns[i] for i in order], [[row[i] for i in order] for row in table.rows])
+
+
+def pair_section(comparison: Comparison) -> ReportSection:
+    """The difference of every pair; what stands behind it is folded."""
+    by_design = comparison.values is not None
+    found = [
+        Bar.of_estimate(one.estimate) if by_design else Bar.of(one.difference, one.interval) for one in comparison.pairs
+    ]
+    bars = BarColumn(f"difference, {percent(comparison.confidence)}", [[bar] for bar in found], zero=0.0)
+    parts: list[Part] = [DataTable("Differences", difference_table(comparison), bars=bars)]
+    lines = ["only A: cases on which A succeeded and B failed.", *multiplicity_lines(comparison), *comparison.cautions]
+    parts.append(Paragraphs(lines))
+    if by_design:
+        table = DataTable("Differences, with errors by design", replication_table(comparison))
+        parts.append(Folded("With errors by design", [table]))
+    mcnemar = DataTable("McNemar's test, if cases were independent", pairs_table(comparison))
+    tables = comparison.pairs if len(comparison.pairs) <= MOST_TABLES else []
+    folded = [mcnemar, *(part for pair in tables for part in _two_by_two(comparison, pair))]
+    parts.append(Folded("McNemar's test, case by case", folded))
+    return ReportSection("pairs", "Pairs", [*parts, *parts_of(win_blocks(comparison), "Win rates")])
+
+
+def _two_by_two(comparison: Comparison, pair: Pair) -> list[Part]:
+    a, b = comparison.names[pair.a], comparison.names[pair.b]
+    return [DataTable(f"{a} and {b}", pair_table(comparison, pair)), Paragraphs(tutorial_lines(comparison, pair))]
+
+
+def complement_section(comparison: Comparison) -> ReportSection:
+    """On how many cases one was right where another was wrong, and what picking the right one would give."""
+    table = DataTable(
+        "Cases on which the one of the row was right and the one of the column wrong", better_table(comparison)
+    )
+    return ReportSection(
+        "complement", "Where they complement one another", [table, Paragraphs([combined_line(comparison)])]
+    )
+
+
+def resource_parts(comparison: Comparison) -> list[Part]:
+    """Time and memory per case, without the heading."""
+    return parts_of(
+        resource_blocks(comparison, pairs=len(comparison.pairs) <= MOST_TABLES)[1:], "Time and memory per case"
+    )
+
+
+def agreement_parts(comparison: Comparison) -> list[Part]:
+    """How far the numbers of two runs agree, without the heading."""
+    return parts_of(agreement_blocks(comparison)[1:], "Agreement of the answers")
+
+
+def sampling_section(comparison: Comparison, facts: Facts) -> ReportSection:
+    """What was tested, and how the cases were sampled."""
+    example = next((pair.estimate for pair in comparison.pairs if pair.estimate is not None), None)
+    lines: Sequence[str] = sampling_lines(comparison.sampling, example)
+    return ReportSection("test", "What was tested", [facts, Paragraphs(lines)])

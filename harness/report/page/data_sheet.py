@@ -1,0 +1,114 @@
+"""The data sheet of one algorithm, section by section: what the tutorial wishes for in its section 7."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from harness.analysis.confusion import Confusion
+from harness.analysis.rate import RunMeasures
+from harness.analysis.run_rates import DesignRate
+from harness.model import Counts
+from harness.report.blocks import Paragraphs, Table
+from harness.report.confusion import MOST_COLUMNS, confusion_blocks
+from harness.report.counts import design_words
+from harness.report.numbers import interval_text, percent
+from harness.report.page.charts import Bar, BarColumn
+from harness.report.page.document import DataTable, Facts, KeyFigure, KeyFigures, Part, ReportSection, parts_of
+from harness.report.rate import explained_blocks, left_out_lines, measure_table
+from harness.report.sampling import INDEPENDENT, sampling_lines
+from harness.stats.rates import wilson
+from harness.stats.replication.method import Replication
+
+RESOURCES = ("seconds", "memory")
+RATE = "rate of success"
+# Pairs of classes that are named as confused.
+MOST_CONFUSED = 10
+
+
+def key_figures(run: RunMeasures, replication: Replication) -> KeyFigures:
+    """The rate with its interval, by design if there is one, and the counts."""
+    counts, rate = run.aligned.counts[0], run.estimates.get("rate")
+    if not run.sampling.known or rate is None or rate.interval is None:
+        return count_figures(counts, replication.confidence)
+    level, how = percent(replication.confidence), design_words(DesignRate(rate, run.sampling))
+    note = f"{level} interval {interval_text(rate.interval)}{how.removeprefix('interval')}"
+    return KeyFigures([KeyFigure(RATE, f"{rate.value:.4f}", note), *_tally(counts)])
+
+
+def count_figures(counts: Counts, confidence: float) -> KeyFigures:
+    """The same for independent cases, of which there may be a single one."""
+    interval = wilson(counts.successes, counts.tests, confidence=confidence)
+    note = f"{percent(confidence)} interval {interval_text(interval)}, {INDEPENDENT}"
+    return KeyFigures([KeyFigure(RATE, f"{counts.rate:.4f}", note), *_tally(counts)])
+
+
+def _tally(counts: Counts) -> list[KeyFigure]:
+    return [KeyFigure(name, f"{getattr(counts, name):,}") for name in ("tests", "TP", "TN", "FP", "FN", "ER")]
+
+
+def sampling_section(run: RunMeasures, facts: Facts) -> ReportSection:
+    """What was tested, and how the cases were sampled."""
+    first = next((one for one in run.estimates.values() if one is not None), None)
+    return ReportSection("test", "What was tested", [facts, Paragraphs(sampling_lines(run.sampling, first))])
+
+
+def measure_section(run: RunMeasures, replication: Replication, further: Sequence[str]) -> ReportSection:
+    """All measures but time and memory, with errors by design."""
+    shown = _only(run, [name for name in run.estimates if name not in RESOURCES])
+    rows = [
+        [Bar.of_estimate(one) if shown.measures[name].bounds == (0.0, 1.0) else None]
+        for name, one in shown.estimates.items()
+    ]
+    table = DataTable(
+        caption="Measures, with errors by design" if run.sampling.known else "Measures",
+        table=measure_table([shown], replication),
+        bars=BarColumn(f"{percent(replication.confidence)} intervals", rows, bounds=(0.0, 1.0)),
+    )
+    lines = [*left_out_lines([shown]), *further]
+    return ReportSection("measures", "Measures", [table, *([Paragraphs(lines)] if lines else [])])
+
+
+def resource_section(run: RunMeasures, replication: Replication) -> ReportSection | None:
+    """Time and memory per case; None if neither was recorded."""
+    names = [name for name in RESOURCES if run.estimates.get(name) is not None]
+    if not names:
+        return None
+    table = measure_table([_only(run, names)], replication)
+    return ReportSection("resources", "Time and memory", [DataTable("Time and memory per case", table)])
+
+
+def explained_section(run: RunMeasures) -> ReportSection | None:
+    """Which columns explain success; None if there are none."""
+    if not run.explained:
+        return None
+    heading, *rest = explained_blocks([run])
+    return ReportSection("explained", "What explains success", parts_of(rest, getattr(heading, "text", "Columns")))
+
+
+def confusion_parts(confusion: Confusion, confidence: float) -> list[Part]:
+    """The matrix, shaded by the share of its row, each class, and which are confused."""
+    _, *blocks = confusion_blocks([confusion], confidence, MOST_CONFUSED)
+    captions = iter(["Confusion matrix: rows the truth, columns the answer"] if _is_shown(confusion) else [])
+    parts: list[Part] = []
+    for block in blocks:
+        if not isinstance(block, Table):
+            parts += parts_of([block], "")
+        elif caption := next(captions, ""):
+            parts.append(DataTable(caption, block, shades=_shares(confusion.matrix.tolist())))
+        else:
+            parts.append(DataTable("Classes" if "recall" in block.columns else "The most confused pairs", block))
+    return parts
+
+
+def _is_shown(confusion: Confusion) -> bool:
+    return len(confusion.labels) <= MOST_COLUMNS
+
+
+def _shares(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
+    sums = [sum(row) or 1 for row in matrix]
+    return [[count / total for count in row] for row, total in zip(matrix, sums, strict=True)]
+
+
+def _only(run: RunMeasures, names: Sequence[str]) -> RunMeasures:
+    """The run with some of its measures."""
+    kept = {name: run.left_out[name] for name in names if name in run.left_out}
+    return replace(run, estimates={name: run.estimates[name] for name in names}, left_out=kept)

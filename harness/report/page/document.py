@@ -1,0 +1,135 @@
+"""What a page of a report is made of, before it is drawn: sections with sentences, tables, charts and cases.
+
+A section is made once and drawn as HTML or Markdown; the pages of a site can take single sections. The blocks of all
+other reports (`harness.report.blocks`) are parts too, so that sentences and tables are the ones that commands print.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from harness.report.blocks import Block, Heading, Paragraphs, Table
+from harness.report.page.charts import BarColumn, LineChart
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """A number that a reader should see first, and what it is."""
+
+    label: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class KeyFigures:
+    """A few of them, in a row."""
+
+    figures: Sequence[KeyFigure]
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What was found about each pair: a sentence, and more about it."""
+
+    pairs: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and values, such as parameters."""
+
+    rows: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class DataTable:
+    """A table with a caption; perhaps with a column of bars, or with its cells shaded.
+
+    `data` is what can be downloaded, if that is not the table itself.
+    """
+
+    caption: str
+    table: Table
+    bars: BarColumn | None = None
+    # From 0 to 1 for each cell after the first of each row.
+    shades: Sequence[Sequence[float]] | None = None
+    data: Table | None = None
+
+
+@dataclass(frozen=True)
+class CaseAnswer:
+    """What a run answered to a case, and whether that was right; `outcome` may be a share of several answers."""
+
+    run: str
+    outcome: str
+    answer: str
+    right: bool
+
+
+@dataclass(frozen=True)
+class CaseCard:
+    """A case: its input as a picture (a PNG) or as text, what was to be found, and what was answered."""
+
+    id: str
+    claim: str
+    answers: Sequence[CaseAnswer]
+    picture: bytes | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class CaseCards:
+    """Some cases side by side."""
+
+    caption: str
+    cards: Sequence[CaseCard]
+
+
+@dataclass(frozen=True)
+class CommandLines:
+    """What to type in a shell."""
+
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What a reader may open: it supports what is above it."""
+
+    summary: str
+    parts: "Sequence[Part]"
+
+
+Part = Heading | Paragraphs | KeyFigures | Verdicts | Facts | DataTable | LineChart | CaseCards | CommandLines | Folded
+
+
+@dataclass(frozen=True)
+class ReportSection:
+    """A part of a page with a heading; `key` is its address within the page."""
+
+    key: str
+    title: str
+    parts: Sequence[Part]
+
+
+@dataclass(frozen=True)
+class ReportPage:
+    """A whole page: what stands first, and the sections below it."""
+
+    title: str
+    # What kind of page it is, above the title, and what it is about, below it.
+    kind: str
+    about: str
+    lead: Sequence[Part]
+    sections: Sequence[ReportSection]
+    # The last line: which program made it, and when.
+    colophon: str
+
+
+def parts_of(blocks: Iterable[Block], caption: str) -> list[Part]:
+    """The blocks of another report; a table has the heading above it as its caption, else the one that is given."""
+    parts: list[Part] = []
+    for block in blocks:
+        caption = block.text if isinstance(block, Heading) else caption
+        parts.append(DataTable(caption, block) if isinstance(block, Table) else block)
+    return parts

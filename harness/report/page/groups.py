@@ -1,0 +1,119 @@
+"""Behaviour by a column on a page: a bar for each group, or a line over a scale; and the worst of all groups."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.analysis.breakdown import Breakdown, Group
+from harness.measures import Measure
+from harness.report.blocks import Cell, Heading, Paragraphs, Table
+from harness.report.groups import gap_lines, group_blocks
+from harness.report.numbers import estimate_cells, percent
+from harness.report.page.charts import Bar, BarColumn, ChartAxis, LineChart, Trace
+from harness.report.page.document import DataTable, Folded, Part, ReportSection
+from harness.stats.replication.method import Replication
+
+# Groups of all columns that are called the worst.
+MOST_WORST = 8
+# Bars of more runs in one row cannot be told apart.
+MOST_BARS = 7
+NUMBERS = ("value", "se", "low", "high")
+
+
+@dataclass(frozen=True)
+class GroupStudy:
+    """Runs by every column: who they are, the pairs that are compared, and what was measured."""
+
+    names: Sequence[str]
+    pairs: Sequence[tuple[int, int]]
+    measure: Measure
+    replication: Replication
+    columns: Sequence[Breakdown]
+
+
+def group_section(study: GroupStudy) -> ReportSection:
+    """All columns, one after the other."""
+    parts: list[Part] = [_worst(study)] if len(study.names) == 1 and len(study.columns) > 1 else []
+    for by in study.columns:
+        parts += _column(study, by)
+    return ReportSection("groups", "Behaviour by property of the inputs", parts)
+
+
+def _column(study: GroupStudy, by: Breakdown) -> list[Part]:
+    """What `--by` says, with bars or a line: the worst groups are told, what else was found is folded."""
+    blocks = group_blocks(by, study.names, study.pairs, study.measure, study.replication)
+    title = next((block.text for block in blocks if isinstance(block, Heading)), by.column)
+    values, *others = [block for block in blocks if isinstance(block, Table)]
+    lines = [text for block in blocks if isinstance(block, Paragraphs) for text in block.texts]
+    told = gap_lines(by, study.names, study.measure, study.replication)
+    parts: list[Part] = [Heading(title), *([_line(study, by, title)] if by.positions is not None else [])]
+    bars = None if by.positions is not None or len(study.names) > MOST_BARS else _bars(study, by)
+    parts.append(DataTable(title, values, bars=bars, data=_data(study, by)))
+    parts += [Paragraphs(told)] if told else []
+    folded: list[Part] = [DataTable(f"{title}, differences of pairs", table) for table in others]
+    rest = [line for line in lines if line not in told]
+    folded += [Paragraphs(rest)] if rest else []
+    return [*parts, *([Folded(f"Differences by {by.column}", folded)] if folded else [])]
+
+
+def _bars(study: GroupStudy, by: Breakdown) -> BarColumn:
+    rows = [[Bar.of_estimate(one) for one in group.runs] for group in by.groups]
+    return BarColumn(f"{percent(study.replication.confidence)} intervals", rows, study.names)
+
+
+def _line(study: GroupStudy, by: Breakdown, title: str) -> LineChart:
+    """Over a scale, each run is a line; groups without a value are left out of it."""
+    traces = []
+    for number, name in enumerate(study.names):
+        bars = [Bar.of_estimate(group.runs[number]) for group in by.groups]
+        known = [(x, bar) for x, bar in zip(by.positions or [], bars, strict=True) if bar is not None]
+        traces.append(
+            Trace(
+                name,
+                [x for x, _ in known],
+                [bar.value for _, bar in known],
+                [bar.low for _, bar in known],
+                [bar.high for _, bar in known],
+                marks=True,
+            )
+        )
+    ends = [end for trace in traces for end in (*trace.low, *trace.high)]
+    return LineChart(
+        caption=f"{title}, with {percent(study.replication.confidence)} intervals",
+        description=f"{study.measure.words} for each value of {by.column}; the table below has the numbers.",
+        x=ChartAxis.over(by.column, by.positions or []),
+        y=ChartAxis.over(study.measure.words, ends),
+        traces=traces,
+        data=_data(study, by),
+    )
+
+
+def _data(study: GroupStudy, by: Breakdown) -> Table:
+    """A row for each run and group, for programs."""
+    rows: list[list[Cell]] = []
+    for number, name in enumerate(study.names):
+        for group in by.groups:
+            one = group.runs[number]
+            limits = (None, None) if one is None or one.interval is None else (one.interval.low, one.interval.high)
+            cells: list[Cell] = [None, None, *limits] if one is None else [one.value, one.se, *limits]
+            rows.append([name, group.label, group.cases, *cells])
+    return Table(["transcript", by.column, "cases", *NUMBERS], rows)
+
+
+def _worst(study: GroupStudy) -> DataTable:
+    """The groups with the worst values, whatever their column."""
+    known = [(by.column, group) for by in study.columns for group in by.groups if group.runs[0] is not None]
+    worst = sorted(known, key=lambda one: _merit(study.measure, one[1]))[:MOST_WORST]
+    level = percent(study.replication.confidence)
+    rows: list[list[Cell]] = [
+        [f"{column} {group.label}", group.cases, *estimate_cells(group.runs[0])] for column, group in worst
+    ]
+    return DataTable(
+        caption=f"The worst groups: {study.measure.words}",
+        table=Table(["group", "cases", study.measure.name, f"{level} interval"], rows),
+        bars=BarColumn(f"{level} intervals", [[Bar.of_estimate(group.runs[0])] for _, group in worst]),
+    )
+
+
+def _merit(measure: Measure, group: Group) -> float:
+    one = group.runs[0]
+    return float("inf") if one is None else measure.merit(one.value)

@@ -1,0 +1,254 @@
+"""A report as one HTML file that needs nothing else: style, script, pictures and data are in it."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.report.blocks import Heading, Paragraphs, Table, cell_text
+from harness.report.formats import Format, render
+from harness.report.page.charts import BarColumn, LineChart, Trace
+from harness.report.page.document import (
+    CaseAnswer,
+    CaseCard,
+    CaseCards,
+    CommandLines,
+    DataTable,
+    Facts,
+    Folded,
+    KeyFigures,
+    Part,
+    ReportPage,
+    ReportSection,
+    Verdicts,
+)
+from harness.report.page.svg import bar_row, bar_scale, line_chart, swatch
+from harness.report.text import html, safe_lines
+
+FOLDER = Path(__file__).parent
+# Shades of a cell that the style sheet has.
+SHADES = 10
+# Sorting a table is no help if it has fewer rows.
+LEAST_SORTED = 3
+_CODE = re.compile(r"`([^`]+)`|(?<![\w-])(--[a-z][a-z-]+)")
+_NUMBER = re.compile(r"|[-x]|[<+-]?[\d,]*\.?\d+(e[+-]?\d+)?%?")
+
+
+def page_html(page: ReportPage) -> str:
+    """The whole page."""
+    style, script = ((FOLDER / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    contents = "".join(f'<li><a href="#{one.key}">{html(one.title)}</a></li>\n' for one in page.sections)
+    body = "\n".join(section_html(section) for section in page.sections)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>{html(page.title)}</title>
+<style>{style}</style>
+</head>
+<body>
+<header>
+<p class="kind">{html(page.kind)}</p>
+<h1>{html(page.title)}</h1>
+<p class="about">{html(page.about)}</p>
+</header>
+<main>
+<div class="lead">
+{parts_html(page.lead)}
+</div>
+<nav aria-label="Contents"><ul>
+{contents}</ul></nav>
+{body}
+</main>
+<footer><p>{html(page.colophon)}</p></footer>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def section_html(section: ReportSection) -> str:
+    """A section with its heading; it escapes all text itself."""
+    return f'<section id="{section.key}">\n<h2>{html(section.title)}</h2>\n{parts_html(section.parts)}\n</section>'
+
+
+def parts_html(parts: Sequence[Part]) -> str:
+    """Parts one after the other."""
+    return "\n".join(_WRITERS[type(part)](part) for part in parts)
+
+
+def prose(text: str) -> str:
+    """A sentence; options, and what stands between backticks, are set as code."""
+    return _CODE.sub(lambda match: f"<code>{match[1] or match[2]}</code>", html(text))
+
+
+def _heading(part: Heading) -> str:
+    return f"<h3>{html(part.text)}</h3>"
+
+
+def _paragraphs(part: Paragraphs) -> str:
+    return "\n".join(f"<p>{prose(text)}</p>" for text in part.texts)
+
+
+def _key_figures(part: KeyFigures) -> str:
+    items = "".join(
+        f"<div><dt>{html(one.label)}</dt><dd><b>{html(one.value)}</b>"
+        f"{f' <span>{html(one.note)}</span>' if one.note else ''}</dd></div>\n"
+        for one in part.figures
+    )
+    return f'<dl class="figures">\n{items}</dl>'
+
+
+def _verdicts(part: Verdicts) -> str:
+    return f'<ul class="verdicts">\n{"".join(map(_verdict, part.pairs))}</ul>'
+
+
+def _verdict(lines: Sequence[str]) -> str:
+    more = "".join(f'<p class="quiet">{prose(line)}</p>' for line in lines[1:])
+    return f"<li><p>{prose(lines[0])}</p>{more}</li>\n"
+
+
+def _facts(part: Facts) -> str:
+    rows = "".join(f"<dt>{html(name)}</dt><dd>{html(value)}</dd>\n" for name, value in part.rows)
+    return f'<dl class="facts">\n{rows}</dl>'
+
+
+# Tables
+
+
+def _data_table(part: DataTable) -> str:
+    table, bars = part.table, part.bars
+    # The first column is what a row is about, even if that is a number.
+    kinds = ["", *("number" if right else "" for right in _right_aligned(table)[1:])]
+    head = [f'<th scope="col"{_class(kind)}>{html(name)}</th>' for name, kind in zip(table.columns, kinds, strict=True)]
+    if bars is not None:
+        head.insert(1, f'<th scope="col" class="bars">{html(bars.title)}{bar_scale(bars)}</th>')
+    rows = "".join(f"<tr>{''.join(_cells(part, place, kinds))}</tr>\n" for place in range(len(table.rows)))
+    sortable = " sortable" if len(table.rows) >= LEAST_SORTED and part.shades is None else ""
+    return (
+        f'<div class="table" tabindex="0" role="group" aria-label="{html(part.caption)}">\n'
+        f'<table class="data{sortable}">\n<caption>{html(part.caption)}</caption>\n'
+        f"<thead><tr>{''.join(head)}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"
+        f'<p class="get">{_legend(bars)}{_download(part.caption, part.data or table)}</p>'
+    )
+
+
+def _right_aligned(table: Table) -> list[bool]:
+    """Which columns have numbers, also numbers that were written as text, with dashes for those that are missing."""
+    if not table.rows:
+        return [False] * len(table.columns)
+    return [all(_NUMBER.fullmatch(cell_text(row[place])) for row in table.rows) for place in range(len(table.columns))]
+
+
+def _cells(part: DataTable, place: int, kinds: Sequence[str]) -> list[str]:
+    texts = [html(cell_text(cell)) for cell in part.table.rows[place]]
+    shades = [] if part.shades is None else [f"h{round(share * SHADES)}" for share in part.shades[place]]
+    cells = [f'<th scope="row">{texts[0]}</th>']
+    for number, (text, kind) in enumerate(zip(texts[1:], kinds[1:], strict=True)):
+        cells.append(f"<td{_class(kind, *shades[number : number + 1])}>{text}</td>")
+    if part.bars is not None:
+        cells.insert(1, f'<td class="bars">{bar_row(part.bars, part.bars.rows[place])}</td>')
+    return cells
+
+
+def _class(*names: str) -> str:
+    known = " ".join(filter(None, names))
+    return f' class="{known}"' if known else ""
+
+
+def _legend(bars: BarColumn | None) -> str:
+    """Which bar is whose, if a row has several."""
+    if bars is None or len(bars.names) < 2:
+        return ""
+    return _names([Trace(name, (), (), marks=True) for name in bars.names])
+
+
+def _names(traces: Sequence[Trace]) -> str:
+    items = (f"<span>{swatch(number, trace)} {html(trace.name)}</span>" for number, trace in enumerate(traces))
+    return f'<span class="legend">{" ".join(items)}</span> '
+
+
+def _download(caption: str, table: Table) -> str:
+    """A link to the numbers; what it points to is in the page."""
+    data = base64.b64encode(render(table, Format.CSV).encode()).decode()
+    name = re.sub(r"[^a-z0-9]+", "-", caption.lower())[:60].strip("-") or "data"
+    link = f'<a download="{name}.csv" href="data:text/csv;charset=utf-8;base64,{data}">'
+    return f'{link}CSV<span class="unseen"> of {html(caption)}</span></a>'
+
+
+# Charts, cases, commands
+
+
+def _line_chart(part: LineChart) -> str:
+    return (
+        f"<figure>\n<figcaption>{html(part.caption)}</figcaption>\n{line_chart(part)}\n"
+        f'<p class="get">{_names(part.traces)}{_download(part.caption, part.data)}</p>\n</figure>'
+    )
+
+
+def _case_cards(part: CaseCards) -> str:
+    cards = "\n".join(f"<li>{_card(card)}</li>" for card in part.cards)
+    return f'<p class="caption">{html(part.caption)}</p>\n<ul class="cases">\n{cards}\n</ul>'
+
+
+def _card(card: CaseCard) -> str:
+    shown = ""
+    if card.picture is not None:
+        data = base64.b64encode(card.picture).decode()
+        shown = f'<img src="data:image/png;base64,{data}" alt="The input of case {html(card.id)}">'
+    elif card.text:
+        shown = f'<pre class="input">{html_lines(card.text)}</pre>'
+    answers = "".join(_answer(one) for one in card.answers)
+    claim = f'<p class="claim">{html(card.claim)}</p>' if card.claim else ""
+    return f'{shown}<div><p class="id">{html(card.id)}</p>{claim}<ul>{answers}</ul></div>'
+
+
+def _answer(one: CaseAnswer) -> str:
+    right, name = ("right", "✓") if one.right else ("wrong", "✗")
+    said = f": {html(one.answer)}" if one.answer else ""
+    who = f"{html(one.run)} " if one.run else ""
+    return (
+        f'<li class="{right}"><span aria-hidden="true">{name}</span><span class="unseen">{right}: </span> '
+        f"{who}<small>{html(one.outcome)}</small>{said}</li>"
+    )
+
+
+def html_lines(text: str) -> str:
+    """Text of several lines for a page."""
+    return "\n".join(map(html, safe_lines(text).split("\n")))
+
+
+def _commands(part: CommandLines) -> str:
+    return f"<pre><code>{html_lines(chr(10).join(part.lines))}</code></pre>"
+
+
+def _folded(part: Folded) -> str:
+    return f"<details>\n<summary>{html(part.summary)}</summary>\n{parts_html(part.parts)}\n</details>"
+
+
+_WRITERS: dict[type, Callable[[Any], str]] = {
+    Heading: _heading,
+    Paragraphs: _paragraphs,
+    KeyFigures: _key_figures,
+    Verdicts: _verdicts,
+    Facts: _facts,
+    DataTable: _data_table,
+    LineChart: _line_chart,
+    CaseCards: _case_cards,
+    CommandLines: _commands,
+    Folded: _folded,
+}

@@ -1,0 +1,131 @@
+"""A report as GitHub Markdown, for a pull request: verdicts, tables, and details that are folded."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from harness.report.blocks import Cell, Heading, Paragraphs, Table
+from harness.report.formats import Format, render
+from harness.report.page.charts import LineChart
+from harness.report.page.document import (
+    CaseCard,
+    CaseCards,
+    CommandLines,
+    DataTable,
+    Facts,
+    Folded,
+    KeyFigures,
+    Part,
+    ReportPage,
+    ReportSection,
+    Verdicts,
+)
+from harness.report.text import html, markdown, safe
+
+# Sections that a reader of a pull request sees at once; the others are folded.
+OPEN = ("ranking", "measures")
+# A comment on GitHub may have 65,536 characters: longer tables are cut.
+MOST_ROWS = 60
+
+
+def page_markdown(page: ReportPage) -> str:
+    """The whole page."""
+    parts = [f"# {text(page.title)}", text(page.about), _parts(page.lead), *map(_section, page.sections)]
+    return "\n\n".join(part for part in parts if part) + f"\n\n---\n\n{text(page.colophon)}\n"
+
+
+def text(words: str) -> str:
+    """Text as it is, without markup."""
+    return _quiet(markdown(words))
+
+
+def _quiet(escaped: str) -> str:
+    """So that nobody is notified of a name after an @."""
+    return escaped.replace("@", "@<!-- -->")
+
+
+def _section(section: ReportSection) -> str:
+    body = _parts(section.parts)
+    if not body:
+        return ""
+    if section.key in OPEN:
+        return f"## {text(section.title)}\n\n{body}"
+    return _details(section.title, body)
+
+
+def _details(summary: str, body: str) -> str:
+    """The summary is HTML, where no Markdown is read; what follows a blank line is Markdown again."""
+    return f"<details><summary>{_quiet(html(summary))}</summary>\n\n{body}\n\n</details>"
+
+
+def _parts(parts: Sequence[Part]) -> str:
+    return "\n\n".join(filter(None, (_WRITERS[type(part)](part) for part in parts)))
+
+
+def _heading(part: Heading) -> str:
+    return f"### {text(part.text)}"
+
+
+def _paragraphs(part: Paragraphs) -> str:
+    return "\n\n".join(map(text, part.texts))
+
+
+def _key_figures(part: KeyFigures) -> str:
+    first, *rest = part.figures
+    counts = ", ".join(f"{text(one.label)} {text(one.value)}" for one in rest)
+    return f"**{text(first.label)} {text(first.value)}**, {text(first.note)}\n\n{counts}"
+
+
+def _verdicts(part: Verdicts) -> str:
+    return "\n".join(f"- **{text(first)}**{''.join(f' {text(line)}' for line in rest)}" for first, *rest in part.pairs)
+
+
+def _facts(part: Facts) -> str:
+    return "\n".join(f"- {text(name)}: {text(value)}" for name, value in part.rows)
+
+
+def _data_table(part: DataTable) -> str:
+    rows = part.table.rows
+    table = _quiet(render(Table(part.table.columns, rows[:MOST_ROWS]), Format.MD).strip())
+    more = f"\n\n{len(rows) - MOST_ROWS:,} more rows." if len(rows) > MOST_ROWS else ""
+    return f"{text(part.caption)}\n\n{table}{more}"
+
+
+def _case_cards(part: CaseCards) -> str:
+    names = [answer.run for answer in part.cards[0].answers]
+    columns = ["case", "claim", *(name or "answer" for name in names)]
+    return _data_table(DataTable(part.caption, Table(columns, [_card(card) for card in part.cards])))
+
+
+def _card(card: CaseCard) -> list[Cell]:
+    answers = [f"{'✓' if one.right else '✗'} {one.outcome} {one.answer}".rstrip() for one in card.answers]
+    return [card.id, card.claim, *answers]
+
+
+def _commands(part: CommandLines) -> str:
+    """A fence that is longer than any inside."""
+    lines = "\n".join(map(safe, part.lines))
+    fence = "```" if "```" not in lines else "`" * (2 + len(lines))
+    return f"{fence}sh\n{lines}\n{fence}"
+
+
+def _folded(part: Folded) -> str:
+    return _details(part.summary, _parts(part.parts))
+
+
+def _nothing(_part: LineChart) -> str:
+    """A comment has no room for a picture; the tables beside it have its summary."""
+    return ""
+
+
+_WRITERS: dict[type, Callable[[Any], str]] = {
+    Heading: _heading,
+    Paragraphs: _paragraphs,
+    KeyFigures: _key_figures,
+    Verdicts: _verdicts,
+    Facts: _facts,
+    DataTable: _data_table,
+    LineChart: _nothing,
+    CaseCards: _case_cards,
+    CommandLines: _commands,
+    Folded: _folded,
+}

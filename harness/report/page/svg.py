@@ -1,0 +1,214 @@
+"""Draw charts as SVG: colours have classes, so that a style sheet can change them, and values for where there is none.
+
+No style attributes and no ids: a page with a strict policy takes them as they are, and as many as it likes.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from harness.report.page.charts import Bar, BarColumn, ChartAxis, LineChart, Trace, round_ticks
+from harness.report.text import html, shortened
+
+# As in the style sheet, which has others for a dark page: everyone can distinguish them, and they stand out on white.
+COLOURS = ("#0b63b0", "#c04a05", "#00805c", "#a3438a", "#80650a", "#2f7a94", "#555555")
+DASHES = ("", "7 3", "2 2.5", "7 2.5 2 2.5", "11 3 2 3 2 3")
+INK, QUIET, RULE = "#1b1f24", "#59636e", "#d5dbe1"
+# Marks distinguish runs without colour.
+MARKS = (
+    "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0-4 0Z",
+    "M-3.5-3.5H3.5V3.5H-3.5Z",
+    "M0-4.6L4.4 3.2H-4.4Z",
+    "M0-4.8L4.8 0L0 4.8L-4.8 0Z",
+)
+# Of bars, in pixels: the width of the column, the height of a row with one bar, and of each further bar.
+BAR_WIDTH, BAR_ROW, BAR_STEP, BAR_EDGE = 220, 18, 11, 7
+BAR_TICKS, CHART_TICKS = 4, 6
+# Of charts: the whole picture, and the room for labels on the left, right, top and bottom.
+WIDTH, HEIGHT = 460, 340
+LEFT, RIGHT, TOP, BOTTOM = 54, 14, 10, 42
+
+
+def colour(number: int, what: str) -> str:
+    """The attributes of a line (`stroke`) or an area (`fill`) that belongs to a run."""
+    place = number % len(COLOURS)
+    return f'class="{what[0]}{place}" {what}="{COLOURS[place]}"'
+
+
+def dash(number: int) -> str:
+    """The attribute that distinguishes lines without colour."""
+    pattern = DASHES[number % len(DASHES)]
+    return f' stroke-dasharray="{pattern}"' if pattern else ""
+
+
+def mark(number: int, x: float, y: float) -> str:
+    """The mark of a run."""
+    return f'<path d="{MARKS[number % len(MARKS)]}" transform="translate({x:.1f} {y:.1f})" {colour(number, "fill")}/>'
+
+
+# Bars
+
+
+def bar_scale(column: BarColumn) -> str:
+    """The scale above a column of bars."""
+    ticks = round_ticks(*column.limits, BAR_TICKS)
+    texts = "".join(
+        f'<text x="{_across(column, tick):.1f}" y="11" text-anchor="{_anchor(column, tick)}" class="q" '
+        f'fill="{QUIET}">{tick:g}</text>'
+        for tick in ticks
+    )
+    size = f'viewBox="0 0 {BAR_WIDTH} 14" width="{BAR_WIDTH}" height="14"'
+    return f'<svg {size} font-size="10.5" aria-hidden="true">{texts}</svg>'
+
+
+def bar_row(column: BarColumn, row: Sequence[Bar | None]) -> str:
+    """The bars of a row; the table has the numbers, so that nobody has to read them off."""
+    height = BAR_ROW + BAR_STEP * (len(row) - 1)
+    lines = [_upright(_across(column, tick), height, "r", RULE) for tick in round_ticks(*column.limits, BAR_TICKS)]
+    if column.zero is not None:
+        lines.append(_upright(_across(column, column.zero), height, "i", INK))
+    bars = [_bar(column, bar, number) for number, bar in enumerate(row) if bar is not None]
+    return (
+        f'<svg viewBox="0 0 {BAR_WIDTH} {height}" width="{BAR_WIDTH}" height="{height}" aria-hidden="true">'
+        f"{''.join(lines)}{''.join(bars)}</svg>"
+    )
+
+
+def _bar(column: BarColumn, bar: Bar, number: int) -> str:
+    y = BAR_ROW / 2 + BAR_STEP * number
+    low, value, high = (_across(column, place) for place in (bar.low, bar.value, bar.high))
+    name = f"{shortened(column.names[number])}: " if column.names[number] else ""
+    return (
+        f"<g><title>{html(name)}{bar.value:.4g} ({bar.low:.4g} to {bar.high:.4g})</title>"
+        f'<path d="M{low:.1f} {y:g}H{high:.1f}" {colour(number, "stroke")} stroke-width="2.4" stroke-linecap="round"/>'
+        f"{mark(number, value, y)}</g>"
+    )
+
+
+def _across(column: BarColumn, value: float) -> float:
+    low, high = column.limits
+    share = (value - low) / (high - low)
+    return BAR_EDGE + min(max(share, 0.0), 1.0) * (BAR_WIDTH - 2 * BAR_EDGE)
+
+
+def _anchor(column: BarColumn, tick: float) -> str:
+    """Labels at the ends stay inside of the picture."""
+    place = _across(column, tick)
+    return "start" if place < 14 else "end" if place > BAR_WIDTH - 14 else "middle"
+
+
+def _upright(x: float, height: float, kind: str, ink: str) -> str:
+    return f'<path d="M{x:.1f} 0V{height}" class="s{kind}" stroke="{ink}"/>'
+
+
+# Lines
+
+
+def line_chart(chart: LineChart) -> str:
+    """A chart with axes; its legend is text of the page."""
+    frame = _Frame(chart.x, chart.y)
+    inner = _guides(chart, frame)
+    inner += [_band(trace, number, frame) for number, trace in enumerate(chart.traces) if not trace.marks]
+    inner += [_trace(trace, number, frame) for number, trace in enumerate(chart.traces)]
+    # A picture within the picture: what leaves the frame is cut off.
+    across, down = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+    inside = f'x="{LEFT}" y="{TOP}" width="{across}" height="{down}" viewBox="{LEFT} {TOP} {across} {down}"'
+    return (
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" '
+        f'font-size="12"><title>{html(chart.caption)}</title><desc>{html(chart.description)}</desc>'
+        f"{''.join(_grid(chart, frame))}<svg {inside}>{''.join(inner)}</svg></svg>"
+    )
+
+
+def swatch(number: int, trace: Trace) -> str:
+    """The line or mark of a run, for a legend."""
+    line = f'<path d="M1 7H27" {colour(number, "stroke")} stroke-width="2"{dash(number)} fill="none"/>' * trace.line
+    marks = mark(number, 14, 7) if trace.marks else ""
+    return f'<svg viewBox="0 0 28 14" width="28" height="14" aria-hidden="true">{line}{marks}</svg>'
+
+
+class _Frame:
+    """From values to places in the picture."""
+
+    def __init__(self, x: ChartAxis, y: ChartAxis) -> None:
+        self._x, self._y = x, y
+
+    def x(self, value: float) -> float:
+        return LEFT + (value - self._x.low) / (self._x.high - self._x.low) * (WIDTH - LEFT - RIGHT)
+
+    def y(self, value: float) -> float:
+        return HEIGHT - BOTTOM - (value - self._y.low) / (self._y.high - self._y.low) * (HEIGHT - TOP - BOTTOM)
+
+    def path(self, points: Iterable[tuple[float, float]]) -> str:
+        """A line through points; neighbours that look the same are one."""
+        places = (f"{self.x(x):.1f} {self.y(y):.1f}" for x, y in points)
+        return "L".join(place for place, _ in groupby(places))
+
+
+def _ticks(axis: ChartAxis) -> list[tuple[float, str]]:
+    return list(axis.ticks) or [(tick, f"{tick:g}") for tick in round_ticks(axis.low, axis.high, CHART_TICKS)]
+
+
+def _grid(chart: LineChart, frame: _Frame) -> list[str]:
+    right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
+    parts = []
+    for tick, label in _ticks(chart.x):
+        x = frame.x(tick)
+        parts.append(f'<path d="M{x:.1f} {TOP}V{bottom}" class="sr" stroke="{RULE}"/>')
+        parts.append(_label(x, bottom + 16, shortened(label, 10), "middle"))
+    for tick, label in _ticks(chart.y):
+        y = frame.y(tick)
+        parts.append(f'<path d="M{LEFT} {y:.1f}H{right}" class="sr" stroke="{RULE}"/>')
+        parts.append(_label(LEFT - 6, y + 4, shortened(label, 8), "end"))
+    middle = (TOP + bottom) / 2
+    parts.append(_label((LEFT + right) / 2, HEIGHT - 6, shortened(chart.x.label, 48), "middle"))
+    upright = f' transform="rotate(-90 13 {middle:.0f})"'
+    return [*parts, _label(13, middle, shortened(chart.y.label, 42), "middle", upright)]
+
+
+def _label(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="q" fill="{QUIET}"{more}>{html(text)}</text>'
+
+
+def _guides(chart: LineChart, frame: _Frame) -> list[str]:
+    """Where guessing would be, and other lines across."""
+    ends = [((chart.x.low, level), (chart.x.high, level)) for level in chart.levels]
+    ends += [((chart.x.low, chart.y.low), (chart.x.high, chart.y.high))] if chart.diagonal else []
+    return [
+        f'<path d="M{frame.path(line)}" class="sq" stroke="{QUIET}" stroke-dasharray="3 4" fill="none"/>'
+        for line in ends
+    ]
+
+
+def _band(trace: Trace, number: int, frame: _Frame) -> str:
+    known = [point for point in zip(trace.x, trace.low, trace.high, strict=False) if all(map(math.isfinite, point))]
+    if not known:
+        return ""
+    around = [(x, high) for x, _, high in known] + [(x, low) for x, low, _ in reversed(known)]
+    return f'<path d="M{frame.path(around)}Z" {colour(number, "fill")} fill-opacity=".16"/>'
+
+
+def _trace(trace: Trace, number: int, frame: _Frame) -> str:
+    points = [point for point in zip(trace.x, trace.y, strict=True) if all(map(math.isfinite, point))]
+    parts = [f"<title>{html(shortened(trace.name))}</title>"]
+    if trace.line and points:
+        look = f'{colour(number, "stroke")} stroke-width="2"{dash(number)}'
+        parts.append(f'<path d="M{frame.path(points)}" {look} fill="none" stroke-linejoin="round"/>')
+    if trace.faint:
+        dots = "".join(f"M{frame.path([point])}h0" for point in points)
+        parts.append(
+            f'<path d="{dots}" {colour(number, "stroke")} stroke-width="3" stroke-linecap="round" opacity=".45"/>'
+        )
+    elif trace.marks:
+        parts += [
+            _error_bar(x, low, high, number, frame)
+            for x, low, high in zip(trace.x, trace.low, trace.high, strict=False)
+        ]
+        parts += [mark(number, frame.x(x), frame.y(y)) for x, y in points]
+    return f"<g>{''.join(parts)}</g>"
+
+
+def _error_bar(x: float, low: float, high: float, number: int, frame: _Frame) -> str:
+    if not all(map(math.isfinite, (x, low, high))):
+        return ""
+    return f'<path d="M{frame.path([(x, low), (x, high)])}" {colour(number, "stroke")} stroke-width="1.6" fill="none"/>'
