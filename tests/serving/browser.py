@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,6 +34,8 @@ class Browser:
         self._session = ""
         # Complaints of the page: blocked scripts and styles, missing files, exceptions, dialogs.
         self.complaints: list[Any] = []
+        # The addresses of everything that pages asked for.
+        self.requests: list[str] = []
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -69,6 +71,8 @@ class Browser:
         method, params = said.get("method"), said.get("params", {})
         if method == "Log.entryAdded" and params["entry"]["level"] == "error":
             self.complaints.append(params["entry"]["text"])
+        if method == "Network.requestWillBeSent":
+            self.requests.append(params["request"]["url"])
         if method in ("Runtime.exceptionThrown", "Page.javascriptDialogOpening"):
             self.complaints.append(params)
 
@@ -82,6 +86,10 @@ class Browser:
     def arrive(self) -> None:
         """Wait until the page has loaded."""
         self._wait(lambda said: said.get("method") == "Page.loadEventFired")
+
+    def wait_for(self, method: str, is_it: Callable[[Any], bool]) -> None:
+        """Wait until something is reported."""
+        self._wait(lambda said: said.get("method") == method and is_it(said["params"]))
 
     def find(self, expression: str) -> Any:
         """The value of an expression in the page; the page's own scripts may be off."""

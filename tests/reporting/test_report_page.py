@@ -1,0 +1,238 @@
+"""`hate report`: one page with the numbers and sentences of `rate`, `compare` and the curves, for every task."""
+
+import csv
+import io
+import re
+import sys
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+import harness
+from harness.api.comparisons import CompareResult
+from harness.api.reports import Report
+from harness.report.blocks import Table, cell_text
+from tests.comparing.numbers import Scales
+from tests.comparing.transcripts import transcript
+from tests.reporting.parsed import ParsedReport
+from tests.reporting.runs import HOSTILE, hostile_run, scored_run
+from tests.workshop import Workshop
+
+WISARD, WARLOCK, WITCH = "hdigits/wisard", "hdigits/warlock", "hdigits/witch"
+
+
+def page_of(shop: Workshop, *words: str | Path) -> ParsedReport:
+    done = shop.call("report", *words, "-o", "report.html")
+    assert done.status == 0, done.err
+    assert done.err.splitlines()[-1] == "report: report.html"
+    return ParsedReport((shop.folder / "report.html").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def sheet() -> ParsedReport:
+    return ParsedReport(harness.make_report(WISARD).html())
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Report:
+    return harness.make_report([WISARD, WARLOCK, WITCH])
+
+
+def csv_rows(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def named(rows: list[list[str]]) -> list[dict[str, str]]:
+    return [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+
+
+def test_a_data_sheet_has_the_numbers_of_rate(sheet: ParsedReport) -> None:
+    page, rate = sheet, harness.rate(WISARD)
+    shown = next(block for block in rate.blocks() if isinstance(block, Table) and block.columns[0] == "measure")
+    for row in shown.rows:
+        cells = list(map(cell_text, row))
+        assert any([line[0], *line[-4:]] == cells for line in page.rows), cells
+    assert "rate of success 0.9114 95 % interval 0.8899 to 0.9291 by BRR, for these strata (truth) and" in page.words
+    groups = named(csv_rows(harness.rate(WISARD, by="truth").render("csv")))
+    for mine, own in zip(named(page.downloads["by-truth-rate-of-success.csv"]), groups, strict=True):
+        assert {key: own[key] for key in mine} == mine
+
+
+def test_a_data_sheet_has_every_part(sheet: ParsedReport) -> None:
+    page, header = sheet, harness.read(WISARD).header
+    assert [title for level, title in page.headings if level == 2] == [
+        "What was tested", "Measures", "Curve", "Which class is mistaken for which",
+        "Behaviour by property of the inputs", "What explains success", "Cases to look at", "Time and memory",
+        "Where this comes from",
+    ]  # fmt: skip
+    texts = ("tuples=128", header.test.digest, header.interface.sha256, header.python, header.started)
+    for text in (*texts, "hate run hdigits@1.0.0 --interface wisard", "hate report hdigits/wisard -o report.html"):
+        assert text in page.words
+
+
+def test_a_comparison_has_the_sentences_of_compare(comparison: Report) -> None:
+    page, found = ParsedReport(comparison.html()), harness.compare([WISARD, WARLOCK, WITCH])
+    assert isinstance(found, CompareResult)
+    first = page.words.split("The best first")[0]
+    assert all(sentence in first for sentence in found.verdicts)
+    [warlock] = [row for row in page.rows if row[:3] == ["warlock", "", "a"]]
+    assert warlock[3:5] == ["0.9693", "0.9549 to 0.9792"]
+    pairs = page.downloads["differences-with-errors-by-design.csv"]
+    assert [row[0] for row in pairs[1:]] == ["wisard - warlock", "wisard - witch", "warlock - witch"]
+
+
+def test_a_curve_is_the_one_of_roc(comparison: Report) -> None:
+    page, roc = ParsedReport(comparison.html()), harness.roc([WISARD, WARLOCK, WITCH], points=400)
+    assert page.downloads["roc-curve-with-95-bands.csv"] == csv_rows(roc.render("csv"))
+    for curve in roc.curves:
+        assert any(row[:1] == [curve.name] and f"{curve.auc.value:.4f}" in row for row in page.rows)
+
+
+def test_a_picture_of_each_case_comes_from_the_data_that_is_here(shop: Workshop) -> None:
+    from PIL import Image
+
+    page = page_of(shop, WISARD, WARLOCK, "--cases", "5")
+    assert len(page.pictures) == 10
+    sizes = {Image.open(io.BytesIO(picture)).size for picture in page.pictures}
+    assert sizes == {(8, 8)}
+    assert "5 of 117 cases on which they differ" in page.words
+
+
+def test_inputs_that_are_texts_are_shown_and_files_elsewhere_are_not_opened(shop: Workshop) -> None:
+    secret = shop.write("secret.txt", "the secret")
+    rows = f"id,input,expect,positive\na,{secret},x,true\nb,a question,y,true\n"
+    shop.script(rows=rows)
+    shop.interface()
+    shop.run()
+    page = page_of(shop, "out.jsonl")
+    assert "a question" in page.words
+    assert "the secret" not in page.words
+    assert "2 cases that failed" in page.words
+
+
+KINDS: dict[str, Callable[[Path], Sequence[str | Path]]] = {
+    "boxes": lambda folder: ["shapes/blobs", "shapes/relief"],
+    "one of boxes": lambda folder: ["shapes/relief"],
+    "numbers": lambda folder: Scales().runs(folder),
+    "one of numbers": lambda folder: Scales().runs(folder)[:1],
+    "scores": lambda folder: [scored_run(folder / "a.jsonl", 400), scored_run(folder / "b.jsonl", 400, shift=0.5)],
+    "all right": lambda folder: [transcript(folder / "good.jsonl", [True] * 8)],
+    "one case": lambda folder: [transcript(folder / "one.jsonl", [False])],
+    "no design": lambda folder: [transcript(folder / f"{n}.jsonl", [n, True, True, False] * 3) for n in (False, True)],
+    "repeated": lambda folder: [
+        transcript(
+            folder / "dice.jsonl",
+            [bool(n % 4) for n in range(30)],
+            ids=[f"q{n // 3}" for n in range(30)],
+            repeat=[n % 3 + 1 for n in range(30)],
+        )
+    ],
+    "hostile": lambda folder: [hostile_run(folder / "h1.jsonl", 1)],
+    "hostiles": lambda folder: [hostile_run(folder / f"h{n}.jsonl", n) for n in (1, 2, 3)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_of_every_kind_is_well_made(shop: Workshop, kind: str) -> None:
+    page = page_of(shop, *KINDS[kind](shop.folder))
+    assert page.text.count("Where this comes from") == 2
+    assert page.links == len(page.captions) + len(page.charts)
+
+
+def test_ranks_have_a_match_curve(shop: Workshop) -> None:
+    matrix = Path(__file__).parents[2] / "test_scripts/faces/eigenfaces_l1.npy"
+    assert shop.call("run", "faces", "--interface", f"matrix:{matrix}", "-o", "f.jsonl").status == 0
+    page = page_of(shop, "f.jsonl")
+    assert "cumulative-match-curve-with-95-bands.csv" in page.downloads
+    assert "FNIR" in page.words
+
+
+def test_hostile_names_stay_text(shop: Workshop) -> None:
+    page = page_of(shop, *KINDS["hostiles"](shop.folder))
+    assert page.headings[0][1].startswith(HOSTILE)
+    assert "<script>alert" not in (shop.folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_markdown_for_a_pull_request(shop: Workshop) -> None:
+    runs = [str(path) for path in KINDS["hostiles"](shop.folder)]
+    assert shop.call("report", *runs, "-o", "report.md").status == 0
+    text = (shop.folder / "report.md").read_text(encoding="utf-8")
+    parser = MarkdownIt("commonmark", {"html": True}).enable("table")
+    made = re.findall(r"<(?!!--)/?([a-zA-Z0-9]+)", parser.render(text))
+    assert set(made) <= {
+        "h1", "h2", "h3", "p", "ul", "li", "strong", "table", "thead", "tbody", "tr", "th", "td", "details", "summary",
+        "hr", "pre", "code",
+    }  # fmt: skip
+    assert made.count("details") % 2 == 0
+    assert "@you" not in text.split("```sh")[0]
+
+
+def test_markdown_has_the_verdict_first(comparison: Report) -> None:
+    text, found = comparison.markdown(), harness.compare([WISARD, WARLOCK, WITCH])
+    assert isinstance(found, CompareResult)
+    assert found.verdicts[0] in text.split("## Ranking")[0]
+    assert "| warlock | a |" in text
+
+
+def test_the_same_input_gives_the_same_page(shop: Workshop, comparison: Report) -> None:
+    """In another process, with other hashes; only the time differs."""
+    assert shop.hate("report", WISARD, WARLOCK, WITCH, "-o", "report.html").status == 0
+    made = re.compile(r"on \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+    text = (shop.folder / "report.html").read_text(encoding="utf-8")
+    assert made.sub("", text) == made.sub("", comparison.html())
+
+
+def test_named_columns_and_a_baseline(shop: Workshop) -> None:
+    page = page_of(shop, WISARD, WARLOCK, WITCH, "--by", "positive", "--baseline", "witch", "--title", "Digits & more")
+    assert page.headings[0] == (1, "Digits & more")
+    assert [title for level, title in page.headings if level == 3] == ["By positive: rate of success"]
+    assert "--by positive" in page.words
+    assert "letters" not in page.words
+
+
+def test_what_cannot_be_reported_is_refused(shop: Workshop) -> None:
+    transcript(shop.folder / "half.jsonl", [True, False] * 4, complete=False)
+    for words, status, message in (
+        (["half.jsonl", "-o", "r.html"], 2, "half.jsonl: incomplete"),
+        ([WISARD, "-o", "r.txt"], 2, "-o r.txt: the name of a report must end in .html, .md or .pdf"),
+        ([WISARD, "-o", "none/r.md"], 2, "-o none/r.md: no folder none"),
+        ([WISARD, "--by", "wriiter", "-o", "r.md"], 2, "--by wriiter: no such column"),
+        ([WISARD, "shapes/blobs", "-o", "r.md"], 2, "shapes"),
+        ([WISARD], 2, "--output"),
+    ):
+        done = shop.call("report", *words)
+        assert done.status == status
+        assert message in done.err
+        assert len(done.err.strip().splitlines()) == 1
+        assert not list(shop.folder.glob("r.*"))
+    assert shop.call("report", "half.jsonl", "--partial", "-o", "r.html").status == 0
+
+
+def test_a_pdf_on_a4(shop: Workshop) -> None:
+    hostile_run(shop.folder / "h.jsonl", 1)
+    assert shop.call("report", "h.jsonl", "-o", "report.pdf").status == 0
+    data = (shop.folder / "report.pdf").read_bytes()
+    assert data.startswith(b"%PDF")
+    text = b"".join(map(unpacked, re.findall(rb"stream\r?\n(.*?)\r?\nendstream", data, re.DOTALL)))
+    boxes = {tuple(map(float, box.split())) for box in re.findall(rb"/MediaBox\s*\[([^\]]+)\]", text + data)}
+    assert boxes
+    assert all(abs(box[2] - 595.28) < 1 and abs(box[3] - 841.89) < 1 for box in boxes)
+
+
+def unpacked(stream: bytes) -> bytes:
+    try:
+        return zlib.decompress(stream)
+    except zlib.error:
+        return b""
+
+
+def test_a_pdf_without_the_extra(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "weasyprint", None)
+    done = shop.call("report", WISARD, "-o", "report.pdf")
+    assert done.status == 2
+    assert done.err == (
+        "hate: a PDF needs WeasyPrint: pip install 'hate-harness[pdf]', or print the .html from a browser\n"
+    )
