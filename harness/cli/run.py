@@ -1,4 +1,4 @@
-"""`hate run` and `hate test`: run a test, print the counts, leave a transcript."""
+"""`hate run`: run a test, print the counts, leave a transcript."""
 
 import difflib
 import shutil
@@ -8,28 +8,21 @@ from pathlib import Path
 import click
 
 from harness.api.runs import (
-    PlanOptions,
     RunCallOptions,
-    RunResult,
     finish_run,
     make_plan,
-    watch_run,
 )
 from harness.cli.options import TABULAR, FormatOptions, command_options
 from harness.cli.options import test_argument as test_arg
 from harness.cli.output import emit_result, output_format
 from harness.cli.progress import progress
 from harness.engine.plan import Plan
-from harness.engine.run import NoProgress, ask, run
-from harness.engine.target import Target
+from harness.engine.run import ask, run
 from harness.errors import UsageError
-from harness.model import Trial
 from harness.options import InterfaceOptions, OptionSet, Range, option
-from harness.report.counts import rate_words
 from harness.report.formats import Format
 from harness.report.text import json_text
 from harness.report.trials import trial_details, trial_line
-from harness.transcript.read import open_transcript
 
 # How many ids are looked through for one that is like a misspelt one.
 MOST_COMPARED = 10_000
@@ -140,52 +133,3 @@ def _copy(path: Path) -> None:
             return
         shutil.copyfileobj(file, sys.stdout.buffer)
     sys.stdout.buffer.flush()
-
-
-class RegressionOptions(InterfaceOptions, PlanOptions):
-    """Options of `hate test`."""
-
-    # A case is asked once.
-    repeat: int = option(default=1)
-    output: Path | None = option(
-        "-o", "--output", default=None, metavar="FILE", help="Keep a transcript; by default there is none."
-    )
-    force: bool = option("--force", default=False, help="Overwrite an existing transcript.")
-    quiet: bool = option("--quiet", default=False, help="Only the last line.")
-    silent: bool = option("--silent", default=False, help="Print nothing; the exit status tells.")
-    verbose: bool = option("--verbose", default=False, help="Every case, not only those that failed.")
-
-
-@click.command("test")
-@test_arg
-@command_options(RegressionOptions)
-def test_command(test: str, options: RegressionOptions) -> int:
-    """Run TEST as a regression test, for a build: exit status 1 when a case failed."""
-    if options.quiet + options.silent + options.verbose > 1:
-        raise UsageError("--quiet, --silent and --verbose exclude one another")
-    plan = make_plan(test, options.interface, options)
-    bar = NoProgress() if options.silent else progress()
-
-    def show(trial: Trial) -> None:
-        if options.verbose or not (options.silent or options.quiet or trial.outcome.success):
-            print(trial_line(trial))
-
-    if options.output is None:
-        result = watch_run(plan, show, bar)
-    else:
-        result = finish_run(plan, run(plan, Target(options.output, options.force), bar))
-        with open_transcript(options.output) as reader:
-            for trial in (trial for block in reader.blocks() for trial in block):
-                show(trial)
-    if not options.silent:
-        print(_verdict(plan.cases.name, result))
-    return 0 if result.counts.successes == result.counts.tests else 1
-
-
-def _verdict(name: str, result: RunResult) -> str:
-    counts = result.counts
-    failed = counts.tests - counts.successes
-    if not failed:
-        return f"{name}: all {counts.tests:,} cases passed"
-    errors = f", {counts.ER:,} of them in error" if counts.ER else ""
-    return f"{name}: {failed:,} of {counts.tests:,} cases failed{errors}; {rate_words(counts, result.design)}"

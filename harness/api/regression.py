@@ -1,0 +1,177 @@
+"""Regression testing: does a program still do what it did? `hate test` asks this of one test or of several."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from harness.api.comparisons import CompareResult, compare
+from harness.api.runs import RunResult, finish_run, watch_run
+from harness.api.transcripts import open_transcripts
+from harness.engine.plan import Plan
+from harness.engine.run import Progress, refuse_blind, run
+from harness.engine.target import Target
+from harness.errors import UsageError
+from harness.model import Trial
+from harness.options import DownloadOptions, Range, option
+from harness.site.locate import Source
+from harness.transcript.read import open_transcript
+
+
+class RuleOptions(DownloadOptions):
+    """When a test has passed, where not every case need succeed."""
+
+    least: float | None = option(
+        "--least", default=None, within=Range(0, 1), metavar="RATE",
+        help="Pass when the rate is at least this, whichever cases fail.",
+    )  # fmt: skip
+    baseline: tuple[str, ...] = option(
+        "--baseline", default=(), metavar="T", completion="transcript",
+        help="Pass unless significantly worse than this stored run; for several tests, one for each.",
+    )  # fmt: skip
+    known_failures: Path | None = option(
+        "--known-failures", default=None, metavar="FILE",
+        help="Pass when only these cases fail: a line for each, ID or TEST/ID.",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a test had to fulfil, whether it did, and what is said about it."""
+
+    name: str
+    holds: bool
+    text: str
+
+
+@dataclass
+class CaseTally:
+    """Which cases failed, and which of them were known to."""
+
+    known: frozenset[str]
+    test: str
+    new: int = 0
+    again: int = 0
+    passing: list[str] = field(default_factory=list)
+
+    def is_known(self, trial: Trial) -> bool:
+        """Whether this case was known to fail."""
+        return trial.id in self.known or f"{self.test}/{trial.id}" in self.known
+
+    def add(self, trial: Trial) -> None:
+        """Count a case."""
+        if not trial.outcome.success:
+            known = self.is_known(trial)
+            self.again, self.new = self.again + known, self.new + (not known)
+        elif self.is_known(trial):
+            self.passing.append(trial.id)
+
+
+@dataclass(frozen=True)
+class RegressionResult:
+    """How a test ended."""
+
+    name: str
+    run: RunResult
+    tally: CaseTally
+    conditions: Sequence[Condition]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every condition holds."""
+        return all(one.holds for one in self.conditions)
+
+
+@dataclass(frozen=True)
+class RegressionRules:
+    """`RuleOptions`, with their files read."""
+
+    least: float | None
+    baselines: Sequence[Source]
+    known: frozenset[str] | None
+
+    @property
+    def cases_may_fail(self) -> bool:
+        """Whether a failed case is no failure of the test by itself."""
+        return self.known is None and (self.least is not None or bool(self.baselines))
+
+
+def read_rules(options: RuleOptions) -> RegressionRules:
+    """The rules, with stored runs found and known failures read."""
+    sources = [source for name in options.baseline for source in open_transcripts(name, options).sources]
+    known = None if options.known_failures is None else _read_known(options.known_failures)
+    return RegressionRules(options.least, sources, known)
+
+
+def _read_known(path: Path) -> frozenset[str]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise UsageError(f"--known-failures {path}: {reason}") from None
+    lines = (line.strip() for line in text.splitlines())
+    return frozenset(line for line in lines if line and not line.startswith("#"))
+
+
+def run_regression(
+    plan: Plan, rules: RegressionRules, target: Target, each: Callable[[Trial, CaseTally], None], progress: Progress
+) -> RegressionResult:
+    """Run a test, hand each case to `each`, and hold what came of it against the rules."""
+    refuse_blind(plan)
+    tally = CaseTally(rules.known or frozenset(), plan.cases.name)
+
+    def see(trial: Trial) -> None:
+        tally.add(trial)
+        each(trial, tally)
+
+    baseline = _baseline_of(plan.cases.name, rules)
+    with ExitStack() as stack:
+        if baseline is not None and target.path is None:
+            folder = stack.enter_context(TemporaryDirectory(prefix="hate-"))
+            target = Target(Path(folder, "this-run.jsonl"))
+        result = _run(plan, target, see, progress)
+        conditions = _conditions(result, tally, rules)
+        if baseline is not None and target.path is not None:
+            conditions.append(_against(baseline, target.path))
+    return RegressionResult(plan.cases.name, result, tally, conditions)
+
+
+def _run(plan: Plan, target: Target, see: Callable[[Trial], None], progress: Progress) -> RunResult:
+    if target.path is None:
+        return watch_run(plan, see, progress)
+    result = finish_run(plan, run(plan, target, progress))
+    with open_transcript(target.path) as reader:
+        for trial in (trial for block in reader.blocks() for trial in block):
+            see(trial)
+    return result
+
+
+def _conditions(result: RunResult, tally: CaseTally, rules: RegressionRules) -> list[Condition]:
+    found: list[Condition] = []
+    if rules.least is not None:
+        rate = result.counts.rate
+        holds, side = (True, "not below") if rate >= rules.least else (False, "below")
+        found.append(Condition(f"rate at least {rules.least:g}", holds, f"rate {rate:.4f}, {side} {rules.least:g}"))
+    if not rules.cases_may_fail:
+        kind = "new failures" if rules.known is not None else "failures"
+        found.append(Condition(f"no {kind}", tally.new == 0, ""))
+    return found
+
+
+def _baseline_of(test: str, rules: RegressionRules) -> Source | None:
+    """The stored run of a test."""
+    if not rules.baselines:
+        return None
+    for source in rules.baselines:
+        with open_transcript(source.path) as reader:
+            if reader.header.test.name == test:
+                return source
+    raise UsageError(f"--baseline: no run of {test} among them; give one for each test")
+
+
+def _against(baseline: Source, path: Path) -> Condition:
+    """This run against a stored one, by the paired test that fits how the cases were sampled."""
+    found = compare([Source(path, str(path), "this-run"), baseline])
+    verdict = found.verdicts[0] if isinstance(found, CompareResult) else ""
+    return Condition(f"not worse than {baseline.full_name or baseline.name}", not found.first_is_worse, verdict)

@@ -1,0 +1,179 @@
+"""`hate test`: run tests as a build does, print only the unexpected, and say with the exit status how it went."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from harness.api.regression import CaseTally, RegressionResult, RuleOptions, read_rules, run_regression
+from harness.api.runs import PlanOptions, make_plan
+from harness.cli.options import command_options, complete_test
+from harness.cli.progress import progress
+from harness.engine.run import NoProgress
+from harness.engine.target import Target
+from harness.errors import OutputError, UsageError
+from harness.model import Trial
+from harness.options import InterfaceOptions, option
+from harness.report.counts import rate_words
+from harness.report.junit import JunitCase, JunitStatus, JunitSuite, junit_lines
+from harness.report.text import safe
+from harness.report.trials import trial_line
+from harness.script.library import scripts_in
+from harness.script.load import SUFFIX
+
+# Failed cases of a test that are shown; a build log is read from its end.
+MOST_LINES = 20
+MOST_PASSING = 10
+
+
+class RegressionOptions(InterfaceOptions, RuleOptions, PlanOptions):
+    """Options of `hate test`."""
+
+    # A case is asked once.
+    repeat: int = option(default=1)
+    junit: Path | None = option(
+        "--junit", default=None, metavar="FILE", help="Write the results as JUnit XML, for a build server."
+    )
+    output: Path | None = option(
+        "-o", "--output", default=None, metavar="FILE", help="Keep a transcript; by default there is none."
+    )
+    force: bool = option("--force", default=False, help="Overwrite an existing transcript.")
+    quiet: bool = option("--quiet", default=False, help="Only the summary.")
+    silent: bool = option("--silent", default=False, help="Print nothing; the exit status tells.")
+    verbose: bool = option("--verbose", default=False, help="Every case, not only the first that failed.")
+
+
+@click.command("test")
+@click.argument("tests", nargs=-1, required=True, metavar="TEST...", shell_complete=complete_test)
+@command_options(RegressionOptions)
+def test_command(tests: Sequence[str], options: RegressionOptions) -> int:
+    """Run tests as regression tests, for a build: exit status 1 when a case failed.
+
+    TEST is a name, a path, or a folder of tests. With --least, --baseline or --known-failures, cases may fail as far
+    as these allow.
+
+    \b
+    hate test hdigits --interface mine --least 0.9
+    hate test hdigits --baseline last-week.jsonl --junit results.xml
+    hate test tests/ --known-failures known.txt
+    """
+    _check(options)
+    rules = read_rules(options)
+    plans = [make_plan(test, options.interface, options) for word in tests for test in _tests_in(word)]
+    if options.output is not None and len(plans) > 1:
+        raise UsageError(f"-o {options.output}: {len(plans)} tests do not fit into one transcript; leave out -o")
+    results, suites = [], []
+    for plan in plans:
+        log = CaseLog(plan.cases.name, options, tolerant=rules.cases_may_fail)
+        bar = NoProgress() if options.silent else progress()
+        result = run_regression(plan, rules, Target(options.output, options.force), log.add, bar)
+        if not options.silent:
+            print("\n".join([*log.rest(), *summary_lines(result, options)]), flush=True)
+        results.append(result)
+        suites.append(log.finish(result))
+    if len(results) > 1 and not options.silent:
+        print(total_line(results))
+    if options.junit is not None:
+        _write_junit(options.junit, suites)
+    return 0 if all(result.passed for result in results) else 1
+
+
+def _check(options: RegressionOptions) -> None:
+    if options.quiet + options.silent + options.verbose > 1:
+        raise UsageError("--quiet, --silent and --verbose exclude one another")
+
+
+def _tests_in(word: str) -> list[str]:
+    """A test, or the tests of a folder that has no script of its own."""
+    folder = Path(word)
+    if "@" in word or not folder.is_dir() or len(list(folder.glob(f"*{SUFFIX}"))) == 1:
+        return [word]
+    scripts = list(dict.fromkeys(scripts_in(folder)))
+    # A bare word may be the name of a test that happens to be a folder too.
+    if not scripts and "/" not in word:
+        return [word]
+    if not scripts:
+        raise UsageError(f"{word}: no test in it; a test is a file that ends in {SUFFIX}")
+    return [str(path) for path in scripts]
+
+
+class CaseLog:
+    """The cases of one test: lines for people as they come in, and a suite for a build server."""
+
+    def __init__(self, test: str, options: RegressionOptions, *, tolerant: bool) -> None:
+        self._options, self._tolerant = options, tolerant
+        self._suite = JunitSuite(test)
+        self._shown = self._hidden = 0
+
+    def add(self, trial: Trial, tally: CaseTally) -> None:
+        """See a case."""
+        known = tally.is_known(trial)
+        if self._options.junit is not None:
+            self._suite.cases.append(self._junit_case(trial, known=known))
+        options = self._options
+        if options.silent or options.quiet:
+            return
+        if options.verbose:
+            print(trial_line(trial))
+        elif not trial.outcome.success and not known:
+            self._shown, self._hidden = self._shown + 1, self._hidden + (self._shown >= MOST_LINES)
+            if self._shown <= MOST_LINES:
+                print(trial_line(trial))
+
+    def rest(self) -> list[str]:
+        """How many failed cases were not shown."""
+        return [f"... and {self._hidden:,} more; --verbose shows all"] if self._hidden else []
+
+    def finish(self, result: RegressionResult) -> JunitSuite:
+        """The suite, with what was asked of the test as a whole."""
+        for one in result.conditions:
+            if one.text:
+                status = JunitStatus.PASSED if one.holds else JunitStatus.FAILED
+                self._suite.cases.append(JunitCase(one.name, 0.0, status, one.text))
+        return self._suite
+
+    def _junit_case(self, trial: Trial, *, known: bool) -> JunitCase:
+        seconds = trial.seconds if isinstance(trial.seconds, float) else 0.0
+        if trial.outcome.success:
+            return JunitCase(trial.id, seconds)
+        text = trial_line(trial)
+        if known or self._tolerant:
+            why = "a known failure" if known else "may fail: the run as a whole counts"
+            return JunitCase(trial.id, seconds, JunitStatus.SKIPPED, f"{why}; {text}")
+        return JunitCase(trial.id, seconds, JunitStatus.ERROR if trial.error else JunitStatus.FAILED, text)
+
+
+def summary_lines(result: RegressionResult, options: RegressionOptions) -> list[str]:
+    """How a test ended: its counts, what was asked of it, and known failures that are none any more."""
+    counts, tally = result.run.counts, result.tally
+    failed = counts.tests - counts.successes
+    lines = [f"{result.name}: all {counts.tests:,} cases passed"]
+    if failed:
+        errors = f", {counts.ER:,} of them in error" if counts.ER else ""
+        rate = rate_words(counts, result.run.design)
+        lines = [f"{result.name}: {failed:,} of {counts.tests:,} cases failed{errors}; {rate}"]
+    if options.known_failures is not None:
+        lines.append(f"{result.name}: {tally.new:,} new failures, {tally.again:,} known ones")
+    if tally.passing:
+        more = ", ..." if len(tally.passing) > MOST_PASSING else ""
+        names = ", ".join(tally.passing[:MOST_PASSING])
+        lines.append(f"{result.name}: {len(tally.passing):,} known failures pass now: {names}{more}")
+    words = {True: "passed", False: "FAILED"}
+    lines += [f"{result.name}: {one.name}: {words[one.holds]}: {one.text}" for one in result.conditions if one.text]
+    return list(map(safe, lines))
+
+
+def total_line(results: Sequence[RegressionResult]) -> str:
+    """How several tests ended."""
+    failed = [result.name for result in results if not result.passed]
+    if not failed:
+        return f"all {len(results):,} tests passed"
+    return safe(f"{len(failed):,} of {len(results):,} tests failed: {', '.join(failed)}")
+
+
+def _write_junit(path: Path, suites: Sequence[JunitSuite]) -> None:
+    try:
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in junit_lines(suites))
+    except OSError as error:
+        raise OutputError(f"--junit {path}: {error.strerror}") from None
