@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from harness.api.comparisons import CompareResult, compare
 from harness.api.runs import RunResult, finish_run, watch_run
 from harness.api.transcripts import open_transcripts
 from harness.engine.plan import Plan
@@ -172,6 +171,8 @@ def _baseline_of(test: str, rules: RegressionRules) -> Source | None:
 
 def _against(baseline: Source, path: Path) -> Condition:
     """This run against a stored one, by the paired test that fits how the cases were sampled."""
+    from harness.api.comparisons import CompareResult, compare  # scipy is not needed without it
+
     found = compare([Source(path, str(path), "this-run"), baseline])
     verdict = found.verdicts[0] if isinstance(found, CompareResult) else ""
     return Condition(f"not worse than {baseline.full_name or baseline.name}", not found.first_is_worse, verdict)

@@ -1,6 +1,5 @@
 """Tests and runs from Python: `load_test` and `run`, which the commands `run` and `test` call too."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from harness.params import Value
 from harness.report.blocks import Block, Table
 from harness.report.counts import count_row, count_table, design_words, rate_interval, tidy_table
 from harness.report.formats import Format
+from harness.report.remarks import say
 from harness.report.text import safe
 from harness.script.cases import CaseSet
 from harness.stats.rates import Interval
@@ -110,7 +110,7 @@ def make_plan(test: AnyTest, interface: object, options: PlanOptions, *, name: s
 
 def note(text: str) -> None:
     """Tell the user where something came from, on stderr."""
-    print(safe(f"hate: {text}"), file=sys.stderr)
+    say(safe(f"hate: {text}"))
 
 
 @contextmanager

@@ -50,7 +50,7 @@ class ValuesOptions(OptionSet):
     """The parameters that vary, and whether earlier runs may be used."""
 
     params: tuple[str, ...] = option(
-        "--param", metavar="NAME=VALUES",
+        "--param", metavar="NAME=VALUES", completion="param",
         help="A list 0,1,2, a range 0:1:0.1, or a logarithmic range 1:1000:x10; may be repeated.",
     )  # fmt: skip
     fresh: bool = option("--fresh", default=False, help="Run everything, also what was run before.")

@@ -9,10 +9,12 @@ import click
 from harness.api.cases import CasesResult, DifferencesResult, compare_cases, show_cases
 from harness.api.options import DiffOptions, ShowOptions
 from harness.cli.arguments import find_transcripts
-from harness.cli.options import FormatOptions, command_options, complete_transcript
+from harness.cli.completion import complete_transcript
+from harness.cli.options import FormatOptions, command_options
 from harness.cli.output import output_format, remark, terminal_width
 from harness.report.blocks import Table
 from harness.report.formats import Format, render
+from harness.report.remarks import fitted
 from harness.report.text import safe
 
 # How many rows of a table are laid out at a time, so that the first page appears at once.
@@ -71,13 +73,13 @@ def _print_cases(found: CasesResult | DifferencesResult, style: Format) -> None:
     if sys.stdout.isatty() and len(table.rows) + len(heading) + 4 > shutil.get_terminal_size().lines:
         click.echo_via_pager(_pages(table, heading))
     else:
-        print("\n".join(map(safe, heading)))
+        print("\n".join(fitted(safe(line), sys.stdout) for line in heading))
         print(render(table, style, terminal_width=terminal_width()), end="")
 
 
 def _pages(table: Table, heading: Sequence[str]) -> Iterator[str]:
     """The table in pieces, laid out while the reader reads; each piece repeats the header."""
-    yield "\n".join(map(safe, heading)) + "\n"
+    yield "\n".join(fitted(safe(line), sys.stdout) for line in heading) + "\n"
     for start in range(0, len(table.rows), PAGE):
         part = Table(table.columns, table.rows[start : start + PAGE])
         yield render(part, Format.TABLE, terminal_width=terminal_width())

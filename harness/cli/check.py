@@ -43,7 +43,11 @@ class DescribeOptions(LibraryOptions, FormatOptions):
 @test_arg
 @command_options(DescribeOptions)
 def describe_command(test: str, options: DescribeOptions) -> None:
-    """Describe TEST: data and training material and where it is, parameters, design, case counts."""
+    """Describe TEST: data and training material and where it is, parameters, design, case counts.
+
+    \b
+    hate describe hdigits
+    """
     facts = test_facts(load_test(test, libraries=options.libraries))
     style = output_format(options.style)
     if style is Format.JSON:
@@ -64,6 +68,10 @@ def check_command(paths: Sequence[str]) -> int:
 
     PATH is a file, or a folder, in which every script, interface and transcript is checked. Python code that is found
     in a folder is read, not run; name its file to have it loaded.
+
+    \b
+    hate check my-test/
+    hate check interface.py transcripts/
     """
     named = {Path(path) for path in paths if Path(path).is_file()}
     files = [file for path in paths for file in _files(Path(path))]

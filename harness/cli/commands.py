@@ -68,7 +68,8 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
-HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+# Help is read in terminals of 80 columns, and quoted in mails.
+HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 
 
 @click.group(cls=LazyGroup, context_settings=HELP)
@@ -77,6 +78,10 @@ def hate() -> None:
     """A Harness for Algorithm Testing and Exploration.
 
     Run an algorithm on a published test, let the harness decide what is right, and compare the transcripts.
+
+    \b
+    hate run hdigits --interface wisard
+    hate compare wisard witch
     """
 
 
@@ -138,7 +143,11 @@ def _mode_command(mode: str, commands: Collection[str]) -> str:
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion_command(shell: str) -> None:
-    """Print the completion script of a shell, such as `eval "$(hate completion bash)"`."""
+    """Print the completion script of a shell, such as `eval "$(hate completion bash)"`.
+
+    \b
+    hate completion bash
+    """
     kind = get_completion_class(shell)
     if kind is None:
         raise UsageError(f"{shell}: no completion for this shell")

@@ -149,6 +149,10 @@ def confusion_command(transcripts: Sequence[str], options: ConfusionCommandOptio
 
     Recall and precision of each class with intervals, and the most confused pairs. Two transcripts give the
     difference too. T is a file, a URL, NAME of a run, TEST/NAME of a published one, or a test, which is run first.
+
+    \b
+    hate confusion wisard
+    hate confusion wisard witch --plot difference.svg
     """
     check_plot(options.plot)
     from harness.api.comparisons import confusion

@@ -149,8 +149,8 @@ def cmc_command(transcripts: Sequence[str], options: CmcCommandOptions) -> None:
     or CSV or Parquet with the gallery in its first row and the probes in its first column.
 
     \b
-    hate cmc faces --interface matrix:eigenfaces_l1.npy --gallery image=1 --probe 'image>1'
-    hate cmc faces.npy --gallery session=1 --probe session=2 --stratum subject --plot cmc.svg
+    hate cmc faces --interface matrix:eigenfaces_l1.npy --probe 'image>1'
+    hate cmc faces.npy --gallery session=1 --probe session=2 --plot cmc.svg
     hate cmc faces.csv --identity '^[^_]+'
     """
     _check_drawing(options)

@@ -31,7 +31,7 @@ def permute_command(matrices: Sequence[str], options: PermuteCommandOptions) -> 
 
     \b
     hate permute faces
-    hate permute pca.npy lda.npy --labels images.csv --differ day --plot permuted.svg
+    hate permute pca.npy lda.npy --labels images.csv --differ day
     """
     check_plot(options.plot)
     from harness.api.experiments import permute
@@ -53,7 +53,7 @@ def urn_command(transcripts: Sequence[str], options: UrnCommandOptions) -> None:
     \b
     hate urn hdigits --interface wisard --group truth --resample groups --groups 2
     hate urn weather.jsonl --group subject --trial time
-    hate urn weather.jsonl --group image --trial time --shuffle time --plot urn.svg
+    hate urn weather.jsonl --group image --trial time --shuffle time
     """
     from harness.api.experiments import check_urn_options, urn_of_matrices, urn_of_transcripts
     from harness.api.matrices import is_matrix

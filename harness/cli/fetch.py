@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from harness.api import runs
-from harness.cli.options import FormatOptions, command_options, complete_test
+from harness.cli.completion import complete_test
+from harness.cli.options import CommandGroup, FormatOptions, command_options
 from harness.cli.output import emit, output_format, remark
 from harness.engine.plan import find_test
 from harness.errors import UsageError
@@ -54,6 +55,10 @@ def fetch_command(words: Sequence[str], options: FetchOptions) -> None:
     """Download all that TEST needs, so that it runs without a network; TEST/NAME is a transcript.
 
     What is here already is not downloaded again.
+
+    \b
+    hate fetch hdigits
+    hate fetch hdigits/wisard
     """
     found: list[FetchedPart] = []
     for word in words:
@@ -110,9 +115,17 @@ def _interfaces(script: Script, folder: Path) -> list[FetchedPart]:
     return [(label, f"interface {one.name}", copy_interface(store, one, folder)) for one in entries]
 
 
-@click.group("cache")
-def cache_command() -> None:
-    """The cache of downloads: list what is in it, verify it, clear it."""
+@click.group("cache", cls=CommandGroup, invoke_without_command=True)
+@click.pass_context
+def cache_command(context: click.Context) -> None:
+    """The cache of downloads: list what is in it, verify it, clear it; without a command, list.
+
+    \b
+    hate cache
+    hate cache verify
+    """
+    if context.invoked_subcommand is None:
+        list_cache(CacheListOptions())
 
 
 class CacheListOptions(FormatOptions):
@@ -132,7 +145,16 @@ class CacheClearOptions(OptionSet):
 @cache_command.command("list")
 @command_options(CacheListOptions)
 def list_cache_command(options: CacheListOptions) -> None:
-    """List what is in the cache: the tests of sites, and how much there is of the rest."""
+    """List what is in the cache: the tests of sites, and how much there is of the rest.
+
+    \b
+    hate cache list --all
+    """
+    list_cache(options)
+
+
+def list_cache(options: CacheListOptions) -> None:
+    """Print what is in the cache."""
     rows: list[list[Cell]] = []
     rest: dict[str, list[CacheEntry]] = {}
     for item in cache_entries():
@@ -154,6 +176,9 @@ def verify_command(options: FormatOptions) -> int:
     """Check everything that has a known SHA-256; remove what is damaged, with exit status 1.
 
     It is downloaded again when it is needed.
+
+    \b
+    hate cache verify
     """
     rows: list[list[Cell]] = []
     checked = 0
@@ -176,6 +201,9 @@ def clear_command(kinds: tuple[str, ...], options: CacheClearOptions) -> None:
     """Remove everything from the cache, or only some KINDs, as `hate cache list` names them.
 
     Nothing of your own is in there. The keys of sites are kept elsewhere and stay: see `hate cache forget`.
+
+    \b
+    hate cache clear runs --older-than 30
     """
     for kind in kinds:
         if kind not in ENTRY_KINDS:
@@ -197,6 +225,10 @@ def clear_command(kinds: tuple[str, ...], options: CacheClearOptions) -> None:
 @cache_command.command("forget")
 @click.argument("site")
 def forget_command(site: str) -> None:
-    """Forget the key and the last index of SITE, and trust the next ones: only if its owner says that they are new."""
+    """Forget the key and the last index of SITE, and trust the next ones: only if its owner says that they are new.
+
+    \b
+    hate cache forget https://example.org/tests/
+    """
     known = forget(site_config(site))
     remark(f"{site_config(site).name}: {'forgotten' if known else 'nothing to forget'}")

@@ -1,5 +1,6 @@
 """`hate import`: results of other tools as transcripts."""
 
+import textwrap
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -49,8 +50,11 @@ class ImportCommandOptions(ImportOptions, FormatOptions):
 def _help() -> str:
     """What the command does, and the formats that it knows, from the registry."""
     known = formats()
-    width = max(map(len, known)) + 2
-    listed = "\n".join(f"  {name:<{width}}{what}" for name, what in known.items())
+    column = max(map(len, known)) + 2
+    listed = "\n".join(
+        textwrap.fill(what, 76, initial_indent=f"  {name:<{column}}", subsequent_indent=" " * (column + 2))
+        for name, what in known.items()
+    )
     return f"""Turn results of other tools into transcripts, so that they can be compared.
 
 FILE is recognised by its content. --from takes one of these names, or that of a plug-in:
@@ -59,6 +63,10 @@ FILE is recognised by its content. --from takes one of these names, or that of a
 {listed}
 
 Columns of a table are known by their usual names (y_true, y_pred, y_score), or named by options; nested keys have dots.
+
+\b
+hate import predictions.csv --test toy --algorithm mine
+hate import logs/*.eval -o mine.jsonl
 """
 
 

@@ -233,7 +233,12 @@ class ListOptions(LibraryOptions, FormatOptions):
 @click.command("list")
 @command_options(ListOptions)
 def list_command(options: ListOptions) -> None:
-    """List the tests that are here and at the configured sites, with their synopses."""
+    """List the tests that are here and at the configured sites, with their synopses.
+
+    \b
+    hate list
+    hate list --transcripts
+    """
     style = output_format(options.style)
     if options.transcripts:
         table, payload = transcript_list(style)

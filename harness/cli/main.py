@@ -111,10 +111,12 @@ def _drop_output() -> None:
 
 def complain(text: str, status: int, note: str = "") -> int:
     """Say what is wrong, and how to fix it."""
-    from harness.report.text import safe, safe_message
+    from harness.report.remarks import say
+    from harness.report.text import safe
 
-    lines = [f"hate: {safe_message(text) or 'error'}", *([f"hate: {safe(note)}"] if note else [])]
-    print("\n".join(lines), file=sys.stderr)
+    say(f"hate: {text.rstrip() or 'error'}")
+    if note:
+        say(f"hate: {safe(note)}")
     return status
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.options import PATH, command_options
+from harness.cli.options import PATH, CommandGroup, command_options
 from harness.cli.output import remark
 from harness.errors import OutputError, UsageError
 from harness.interface.load import FILES
@@ -51,7 +51,7 @@ def new_matrix_command(path: Path, options: NewMatrixOptions) -> None:
     `day=0.3/45`: on one of 45 days, at random.
 
     \b
-    hate new matrix made.npy --subjects 256 --images 4 --effect subject=0.5 --effect day=0.3
+    hate new matrix made.npy --subjects 256 --images 4 --effect day=0.3
     hate cmc made.npy --gallery day=1 --probe day=2
     """
     from harness.matrices.generate import MatrixRecipe, write_matrix
@@ -142,9 +142,14 @@ table = "{cases}"
 '''
 
 
-@click.group("new", no_args_is_help=False)
+@click.group("new", cls=CommandGroup, no_args_is_help=False)
 def new_command() -> None:
-    """Write an example interface, test script or similarity matrix to start from."""
+    """Write an example interface, test script or similarity matrix to start from.
+
+    \b
+    hate new interface mine
+    hate new script my-test --task score
+    """
 
 
 new_command.add_command(new_matrix_command)
@@ -170,7 +175,11 @@ class NewScriptOptions(OptionSet):
 @click.argument("name", required=False)
 @command_options(NewInterfaceOptions)
 def new_interface_command(name: str | None, options: NewInterfaceOptions) -> None:
-    """Write interface.py (or interface.toml) into the working folder; NAME is the algorithm's."""
+    """Write interface.py (or interface.toml) into the working folder; NAME is the algorithm's.
+
+    \b
+    hate new interface mine --kind command
+    """
     kind = options.kind
     template = {"python": PYTHON_INTERFACE, "command": COMMAND_INTERFACE, "stream": STREAM_INTERFACE}[kind]
     path = Path("interface.py" if kind == "python" else "interface.toml")
@@ -185,7 +194,11 @@ def new_interface_command(name: str | None, options: NewInterfaceOptions) -> Non
 @click.argument("name")
 @command_options(NewScriptOptions)
 def new_script_command(name: str, options: NewScriptOptions) -> None:
-    """Write NAME/NAME.hate.toml and a table of cases."""
+    """Write NAME/NAME.hate.toml and a table of cases.
+
+    \b
+    hate new script my-test --task score
+    """
     task = options.task
     import re
 

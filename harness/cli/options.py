@@ -1,4 +1,4 @@
-"""Click options and arguments: made out of the sets of `harness.options`, and what a shell completes."""
+"""Click options and arguments, made out of the sets of `harness.options`."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -7,15 +7,28 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
+from harness.cli.completion import COMPLETIONS, complete_test, complete_transcript
 from harness.errors import UsageError
 from harness.options import DeclaredOption, OptionSet, Range, declared_options, option
 from harness.report.formats import TABULAR as TABULAR
 from harness.report.formats import Format
 
 F = TypeVar("F", bound=Callable[..., Any])
-Completion = Callable[[click.Context, click.Parameter, str], list[Any]]
+
+
+class CommandGroup(click.Group):
+    """A group that says of each command what it does in a whole sentence, where click would cut it."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list for `--help`."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _first_sentence(command)) for name, command in commands if command is not None])
+
+
+def _first_sentence(command: click.Command) -> str:
+    return " ".join((command.help or "").partition("\n\n")[0].split())
 
 
 class Numbers(click.FloatRange):
@@ -86,7 +99,12 @@ def _click_option(declared: DeclaredOption) -> Callable[[F], F]:
     if declared.several and spec.separator is None:
         settings["multiple"] = True
     elif not declared.required and declared.default not in (None, ()):
-        settings |= {"default": _written(declared), "show_default": spec.shown or True}
+        # Of a default in words, click would show (4G).
+        if spec.shown is None:
+            settings["show_default"] = True
+        else:
+            settings["help"] = f"{settings['help']}  [default: {spec.shown}]"
+        settings["default"] = _written(declared)
     if spec.completion is not None:
         settings["shell_complete"] = COMPLETIONS[spec.completion]
     return click.option(*spec.flags, declared.name, **settings)
@@ -119,52 +137,6 @@ def _number_type(kind: type, within: Range) -> "click.ParamType[Any]":
         "min": within.low, "max": within.high, "min_open": within.low_open, "max_open": within.high_open,
     }  # fmt: skip
     return click.IntRange(**bounds) if kind is int else Numbers(**bounds)
-
-
-def complete_test(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Names of tests for the shell."""
-    from harness.script.library import find_all
-
-    return sorted({found.name for found in find_all() if found.name.startswith(incomplete)})
-
-
-def complete_interface(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Names of bundled interfaces for the shell."""
-    from harness.interface.load import bundled_interfaces
-
-    return [name for name in bundled_interfaces() if name.startswith(incomplete)]
-
-
-def complete_measure(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Names of measures for the shell."""
-    from harness.measures import MEASURES
-
-    return [name for name in (*MEASURES, "rank1") if name.startswith(incomplete)]
-
-
-def complete_goal(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Measures that can be tuned for, for the shell."""
-    from harness.measures import goals
-
-    return [name for name in goals() if name.startswith(incomplete)]
-
-
-def complete_transcript(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of runs and of published transcripts, and files, for the shell."""
-    from harness.site.locate import local_transcripts
-
-    found = [CompletionItem(name) for name in sorted(local_transcripts().names()) if name.startswith(incomplete)]
-    return found or [CompletionItem(incomplete, type="file")]
-
-
-# What a set's option may name as its completion.
-COMPLETIONS: Mapping[str, Completion] = {
-    "test": complete_test,
-    "interface": complete_interface,
-    "measure": complete_measure,
-    "goal": complete_goal,
-    "transcript": complete_transcript,
-}
 
 
 class FormatOptions(OptionSet):

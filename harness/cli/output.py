@@ -56,6 +56,7 @@ def check_plot(path: Path | None) -> None:
 
 def remark(text: str) -> None:
     """A line beside the results: on stderr, so that piped output stays clean."""
+    from harness.report.remarks import say
     from harness.report.text import safe
 
-    print(safe(text), file=sys.stderr)
+    say(safe(text))

@@ -6,7 +6,8 @@ import click
 
 from harness.api.power_options import PowerOptions
 from harness.cli.arguments import find_transcripts
-from harness.cli.options import FormatOptions, command_options, complete_transcript
+from harness.cli.completion import complete_transcript
+from harness.cli.options import FormatOptions, command_options
 from harness.cli.output import check_plot, draw, emit_result, output_format
 from harness.errors import UsageError
 from harness.options import PlotOptions, option

@@ -107,6 +107,9 @@ def publish_command(paths: tuple[Path, ...], options: PublishOptions) -> None:
     PATH is the folder or script of a test, a transcript of a test that is published there, by file or NAME, or an
     interface for a test, which others can read and try. All of it is checked first, and nothing of it is run; readers
     see all of it or nothing. What was published before stays as it is.
+
+    \b
+    hate publish my-test/ mine.jsonl --to ./site
     """
     if options.new_key is not None:
         _new_key(options.new_key)

@@ -1,5 +1,6 @@
 """`hate test`: run tests as a build does, print only the unexpected, and say with the exit status how it went."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import click
 
 from harness.api.regression import CaseTally, RegressionResult, RuleOptions, read_rules, run_regression
 from harness.api.runs import PlanOptions, make_plan
-from harness.cli.options import command_options, complete_test
+from harness.cli.completion import complete_test
+from harness.cli.options import command_options
 from harness.cli.progress import progress
 from harness.engine.run import NoProgress
 from harness.engine.target import Target
@@ -16,6 +18,7 @@ from harness.model import Trial
 from harness.options import InterfaceOptions, option
 from harness.report.counts import rate_words
 from harness.report.junit import JunitCase, JunitStatus, JunitSuite, junit_lines
+from harness.report.remarks import fitted
 from harness.report.text import safe
 from harness.report.trials import trial_line
 from harness.script.library import scripts_in
@@ -68,11 +71,12 @@ def test_command(tests: Sequence[str], options: RegressionOptions) -> int:
         bar = NoProgress() if options.silent else progress()
         result = run_regression(plan, rules, Target(options.output, options.force), log.add, bar)
         if not options.silent:
-            print("\n".join([*log.rest(), *summary_lines(result, options)]), flush=True)
+            lines = [*log.rest(), *summary_lines(result, options)]
+            print("\n".join(fitted(line, sys.stdout) for line in lines), flush=True)
         results.append(result)
         suites.append(log.finish(result))
     if len(results) > 1 and not options.silent:
-        print(total_line(results))
+        print(fitted(total_line(results), sys.stdout))
     if options.junit is not None:
         _write_junit(options.junit, suites)
     return 0 if all(result.passed for result in results) else 1

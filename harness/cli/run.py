@@ -61,6 +61,10 @@ def run_command(test: str, options: RunCommandOptions) -> int:
     """Run TEST and print tests, TP, TN, FP, FN and ER (errors among them).
 
     TEST is a name (see `hate list`), NAME@VERSION, or the path of a script.
+
+    \b
+    hate run hdigits --interface wisard
+    hate run hdigits --param threshold=10 -j 4 -o mine.jsonl
     """
     target = options.target
     _check(options)

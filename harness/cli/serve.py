@@ -65,6 +65,9 @@ def serve_command(site: Path, options: ServeCommandOptions) -> None:
     """Serve SITE, a folder made by `hate publish`: its files, as any web server would, and pages for people.
 
     It is read-only. With --tokens, transcripts can be submitted by PUT; see `hate token`.
+
+    \b
+    hate serve ./site --port 8000
     """
     try:
         from harness.server.app import ServeOptions, listen, make_server, serve

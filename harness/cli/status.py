@@ -6,7 +6,8 @@ import time
 import click
 
 from harness.api.status import RunWatch, StatusOptions, find_run, status
-from harness.cli.options import FormatOptions, command_options, complete_transcript
+from harness.cli.completion import complete_transcript
+from harness.cli.options import FormatOptions, command_options
 from harness.cli.output import emit_result, output_format
 from harness.options import option
 from harness.transcript.status import RunState

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from harness.cli.arguments import find_transcripts
-from harness.cli.options import FormatOptions, command_options, transcripts_argument
+from harness.cli.options import CommandGroup, FormatOptions, command_options, transcripts_argument
 from harness.cli.output import emit, output_format, remark
 from harness.errors import HateError, UsageError
 from harness.options import DownloadOptions, OptionSet, Range, option
@@ -35,6 +35,9 @@ def submit_command(transcripts: Sequence[str], options: SubmitOptions) -> None:
     """Hand transcripts in at a site, with a token from its owner.
 
     T is a file, or the NAME of a run. What the server will check is checked here first, with the same code.
+
+    \b
+    hate submit mine.jsonl --to http://localhost:8000
     """
     submit(transcripts, options)
 
@@ -133,16 +136,24 @@ class TokenListOptions(TokenOptions, FormatOptions):
     """Options of `hate token list`."""
 
 
-@click.group("token")
+@click.group("token", cls=CommandGroup)
 def token_command() -> None:
-    """Tokens for those who may submit transcripts; their names and hashes are kept in a file."""
+    """Tokens for those who may submit transcripts; their names and hashes are kept in a file.
+
+    \b
+    hate token add ann --tokens tokens.json
+    """
 
 
 @token_command.command("add")
 @click.argument("name")
 @command_options(TokenAddOptions)
 def add_command(name: str, options: TokenAddOptions) -> None:
-    """Make a token for NAME and print it; it is never shown again."""
+    """Make a token for NAME and print it; it is never shown again.
+
+    \b
+    hate token add ann --tokens tokens.json --per-day 5
+    """
     from harness.server.tokens import add_token
 
     print(add_token(options.tokens, name, per_day=options.per_day or 0))
@@ -154,7 +165,11 @@ def add_command(name: str, options: TokenAddOptions) -> None:
 @click.argument("per_day", type=click.IntRange(0, 1_000_000))
 @command_options(TokenOptions)
 def quota_command(name: str, per_day: int, options: TokenOptions) -> None:
-    """Let NAME make PER_DAY submissions on a day; 0 for what the server allows everyone."""
+    """Let NAME make PER_DAY submissions on a day; 0 for what the server allows everyone.
+
+    \b
+    hate token quota ann 10 --tokens tokens.json
+    """
     from harness.server.tokens import set_quota
 
     set_quota(options.tokens, name, per_day)
@@ -164,7 +179,11 @@ def quota_command(name: str, per_day: int, options: TokenOptions) -> None:
 @click.argument("name")
 @command_options(TokenOptions)
 def remove_command(name: str, options: TokenOptions) -> None:
-    """Revoke the token of NAME."""
+    """Revoke the token of NAME.
+
+    \b
+    hate token remove ann --tokens tokens.json
+    """
     from harness.server.tokens import remove_token
 
     remove_token(options.tokens, name)
@@ -176,7 +195,11 @@ token_command.add_command(remove_command, "revoke")
 @token_command.command("list")
 @command_options(TokenListOptions)
 def list_tokens_command(options: TokenListOptions) -> None:
-    """List who has a token."""
+    """List who has a token.
+
+    \b
+    hate token list --tokens tokens.json
+    """
     from harness.server.tokens import read_tokens
 
     known = [

@@ -23,6 +23,9 @@ def sweep_command(test: str, options: SweepCommandOptions) -> None:
 
     A decision parameter, such as threshold, never runs the program again. Runs are kept: only what is new is run,
     and a sweep that was stopped carries on.
+
+    \b
+    hate sweep hdigits --interface wisard --param threshold=0:20:5
     """
     emit_result(sweep(test, options.interface, options, progress=progress()), output_format(options.style))
 
@@ -38,5 +41,8 @@ def tune_command(test: str, options: TuneCommandOptions) -> None:
     """Find the best values of parameters for TEST, on folds of its training part: its test cases are not used.
 
     Values of a decision parameter, such as threshold, cost nothing. Runs are kept, as by `hate sweep`.
+
+    \b
+    hate tune hdigits --interface wisard --param threshold=0,5,10
     """
     emit_result(tune(test, options.interface, options, progress=progress()), output_format(options.style))

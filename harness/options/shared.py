@@ -141,7 +141,7 @@ class ParamOptions(OptionSet):
     """Parameters of the test and of the algorithm."""
 
     params: tuple[str, ...] = option(
-        "--param", default=(), metavar="NAME=VALUE", help="Set a parameter; may be repeated."
+        "--param", default=(), metavar="NAME=VALUE", completion="param", help="Set a parameter; may be repeated."
     )
 
 

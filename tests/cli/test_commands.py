@@ -257,7 +257,16 @@ def test_completion_prints_a_script(shell: str, shop: Workshop) -> None:
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [("hate ru", "run"), ("hate run hd", "hdigits"), ("hate run hdigits --interface wis", "wisard")],
+    [
+        ("hate ru", "run"),
+        ("hate run hd", "hdigits"),
+        ("hate test hd", "hdigits"),
+        ("hate run hdigits --interface wis", "wisard"),
+        ("hate run hdigits --param thr", "threshold="),
+        ("hate run hdigits --interface wisard --param b", "bits="),
+        ("hate sweep vase --interface smooth --param rad", "radius="),
+        ("hate compare hdigits/wis", "hdigits/wisard"),
+    ],
 )
 def test_completion_completes(words: str, expected: str, shop: Workshop) -> None:
     place = {"_HATE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}

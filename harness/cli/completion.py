@@ -1,0 +1,108 @@
+"""What a shell completes: tests, interfaces, parameters, measures, transcripts.
+
+Whatever is wrong with a file, a user who presses the tab key is not told: nothing is completed then.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from harness.errors import HateError
+
+Completion = Callable[[click.Context, click.Parameter, str], list[Any]]
+
+
+def _or_files(names: list[str], incomplete: str) -> list[CompletionItem]:
+    """Names that go on as the word begins; where there is none, files."""
+    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+def complete_test(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of tests for the shell, and files."""
+    from harness.script.library import find_all
+
+    return _or_files(sorted({found.name for found in find_all()}), incomplete)
+
+
+def complete_interface(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of bundled interfaces for the shell, and files."""
+    from harness.interface.load import bundled_interfaces
+
+    return _or_files(list(bundled_interfaces()), incomplete)
+
+
+def complete_param(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Parameters of the test and of the interface that are on the command line already, as NAME=."""
+    known = {**_test_params(ctx), **_interface_params(ctx)}
+    return [
+        CompletionItem(f"{name}=", help=f"by default {default}")
+        for name, default in known.items()
+        if f"{name}=".startswith(incomplete)
+    ]
+
+
+def _test_params(ctx: click.Context) -> dict[str, Any]:
+    from harness.script.library import find_script
+    from harness.script.load import load_script
+
+    named = next((found for name in ("test", "tests", "transcripts") if (found := ctx.params.get(name))), None)
+    # While an option still lacks its value, click has not given the words before it to the arguments.
+    words = [named] if isinstance(named, str) else [*(named or ()), *ctx.args]
+    if not words:
+        return {}
+    try:
+        script = load_script(find_script(words[0], ctx.params.get("libraries") or ()))
+    except HateError:
+        return {}
+    return {name: param.default for name, param in script.params.items()}
+
+
+def _interface_params(ctx: click.Context) -> dict[str, Any]:
+    """Code is read, not run."""
+    from harness.interface.load import find_interface
+    from harness.interface.python_read import read_python
+    from harness.interface.toml import load_toml
+
+    try:
+        path: Path = find_interface(ctx.params.get("interface"))
+        if path.suffix == ".py":
+            return dict(read_python(path).params)
+        return {name: param.default for name, param in load_toml(path).params.items()}
+    except HateError:
+        return {}
+
+
+def complete_measure(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of measures for the shell."""
+    from harness.measures import MEASURES
+
+    return [name for name in (*MEASURES, "rank1") if name.startswith(incomplete)]
+
+
+def complete_goal(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Measures that can be tuned for, for the shell."""
+    from harness.measures import goals
+
+    return [name for name in goals() if name.startswith(incomplete)]
+
+
+def complete_transcript(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of runs and of published transcripts, and files, for the shell."""
+    from harness.site.locate import local_transcripts
+
+    return _or_files(sorted(local_transcripts().names()), incomplete)
+
+
+# What a set's option may name as its completion.
+COMPLETIONS: Mapping[str, Completion] = {
+    "test": complete_test,
+    "interface": complete_interface,
+    "param": complete_param,
+    "measure": complete_measure,
+    "goal": complete_goal,
+    "transcript": complete_transcript,
+}
