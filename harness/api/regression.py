@@ -36,7 +36,7 @@ class RuleOptions(DownloadOptions):
 
 
 @dataclass(frozen=True)
-class Condition:
+class Requirement:
     """What a test had to fulfil, whether it did, and what is said about it."""
 
     name: str
@@ -74,12 +74,12 @@ class RegressionResult:
     name: str
     run: RunResult
     tally: CaseTally
-    conditions: Sequence[Condition]
+    requirements: Sequence[Requirement]
 
     @property
     def passed(self) -> bool:
-        """Whether every condition holds."""
-        return all(one.holds for one in self.conditions)
+        """Whether every requirement is met."""
+        return all(one.holds for one in self.requirements)
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,10 @@ def run_regression(
             folder = stack.enter_context(TemporaryDirectory(prefix="hate-"))
             target = Target(Path(folder, "this-run.jsonl"))
         result = _run(plan, target, see, progress)
-        conditions = _conditions(result, tally, rules)
+        requirements = _requirements(result, tally, rules)
         if baseline is not None and target.path is not None:
-            conditions.append(_against(baseline, target.path))
-    return RegressionResult(plan.cases.name, result, tally, conditions)
+            requirements.append(_against(baseline, target.path))
+    return RegressionResult(plan.cases.name, result, tally, requirements)
 
 
 def _run(plan: Plan, target: Target, see: Callable[[Trial], None], progress: Progress) -> RunResult:
@@ -146,15 +146,15 @@ def _run(plan: Plan, target: Target, see: Callable[[Trial], None], progress: Pro
     return result
 
 
-def _conditions(result: RunResult, tally: CaseTally, rules: RegressionRules) -> list[Condition]:
-    found: list[Condition] = []
+def _requirements(result: RunResult, tally: CaseTally, rules: RegressionRules) -> list[Requirement]:
+    found: list[Requirement] = []
     if rules.least is not None:
         rate = result.counts.rate
         holds, side = (True, "not below") if rate >= rules.least else (False, "below")
-        found.append(Condition(f"rate at least {rules.least:g}", holds, f"rate {rate:.4f}, {side} {rules.least:g}"))
+        found.append(Requirement(f"rate at least {rules.least:g}", holds, f"rate {rate:.4f}, {side} {rules.least:g}"))
     if not rules.cases_may_fail:
         kind = "new failures" if rules.known is not None else "failures"
-        found.append(Condition(f"no {kind}", tally.new == 0, ""))
+        found.append(Requirement(f"no {kind}", tally.new == 0, ""))
     return found
 
 
@@ -169,10 +169,10 @@ def _baseline_of(test: str, rules: RegressionRules) -> Source | None:
     raise UsageError(f"--baseline: no run of {test} among them; give one for each test")
 
 
-def _against(baseline: Source, path: Path) -> Condition:
+def _against(baseline: Source, path: Path) -> Requirement:
     """This run against a stored one, by the paired test that fits how the cases were sampled."""
     from harness.api.comparisons import CompareResult, compare  # scipy is not needed without it
 
     found = compare([Source(path, str(path), "this-run"), baseline])
     verdict = found.verdicts[0] if isinstance(found, CompareResult) else ""
-    return Condition(f"not worse than {baseline.full_name or baseline.name}", not found.first_is_worse, verdict)
+    return Requirement(f"not worse than {baseline.full_name or baseline.name}", not found.first_is_worse, verdict)

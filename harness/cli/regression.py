@@ -130,7 +130,7 @@ class CaseLog:
 
     def finish(self, result: RegressionResult) -> JunitSuite:
         """The suite, with what was asked of the test as a whole."""
-        for one in result.conditions:
+        for one in result.requirements:
             if one.text:
                 status = JunitStatus.PASSED if one.holds else JunitStatus.FAILED
                 self._suite.cases.append(JunitCase(one.name, 0.0, status, one.text))
@@ -163,7 +163,7 @@ def summary_lines(result: RegressionResult, options: RegressionOptions) -> list[
         names = ", ".join(tally.passing[:MOST_PASSING])
         lines.append(f"{result.name}: {len(tally.passing):,} known failures pass now: {names}{more}")
     words = {True: "passed", False: "FAILED"}
-    lines += [f"{result.name}: {one.name}: {words[one.holds]}: {one.text}" for one in result.conditions if one.text]
+    lines += [f"{result.name}: {one.name}: {words[one.holds]}: {one.text}" for one in result.requirements if one.text]
     return list(map(safe, lines))
 
 
