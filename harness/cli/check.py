@@ -26,6 +26,7 @@ from harness.report.text import safe, safe_message
 from harness.script.cases import CaseSet, read_cases, training
 from harness.script.design import FIXED_COLUMNS
 from harness.script.load import SUFFIX, read_script, table_names
+from harness.script.template import unfilled
 from harness.site.fetch import fetch_data
 from harness.site.judging import audit_file
 
@@ -135,6 +136,7 @@ def _check_script(file: Path) -> Iterator[str]:
         yield f"warning: {len(seen):,} test inputs are training material too, such as that of case '{seen[0]}'"
     if cases.gallery is not None:
         yield from _overlaps(cases, trained)
+    yield from (f"warning: {text}" for text in unfilled(script))
     yield f"a valid test: {script.name} {script.version}, {len(cases):,} cases, {script.digest}"
 
 

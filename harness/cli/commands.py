@@ -14,6 +14,7 @@ from harness.errors import UsageError
 COMMANDS = {
     "list": ("list", "tests, here and at the sites, with their synopses; interfaces; transcripts"),
     "describe": ("check", "what a test is about: data, training, parameters, design, cases"),
+    "cases": ("case_list", "the cases of a test, with their inputs, to compute answers elsewhere"),
     "run": ("run", "run a test, print TP, TN, FP, FN, leave a transcript"),
     "status": ("status", "how far a run is, from another terminal"),
     "test": ("regression", "regression testing: print only the unexpected, exit 1 when a case failed"),

@@ -119,28 +119,6 @@ argv = ["./{name}"]
 in_flight = 16
 """
 
-SCRIPT = '''\
-format = 1
-
-[test]
-name = "{name}"
-version = "0.1.0"
-synopsis = "What is tested, in a line"
-task = "{task}"
-{test}description = """
-What the cases are, where they come from, and how they were sampled.
-"""
-authors = []
-license = "CC-BY-4.0"
-
-[cases]
-table = "{cases}"
-
-{sections}[design]
-# stratum = "truth"    # a group that a repetition would have again; makes the error smaller
-# psu = "subject"      # a group that was drawn, and would be others in a repetition; makes the error larger
-'''
-
 
 @click.group("new", cls=CommandGroup, no_args_is_help=False)
 def new_command() -> None:
@@ -199,23 +177,19 @@ def new_script_command(name: str, options: NewScriptOptions) -> None:
     \b
     hate new script my-test --task score
     """
-    task = options.task
-    import re
-
     from harness.script.schema import NAME_PATTERN
+    from harness.script.template import template_files
 
+    task = options.task
     if not re.fullmatch(NAME_PATTERN, name):
         raise UsageError(f"'{name}': a test's name has small letters, digits, dots, _ and -, such as my-test")
     asked = find_task(task)
     if asked is None:
         raise UsageError(f"--task {task}: no such task; {nearest(task, task_names())}")
-    folder, example = Path(name), asked.example
-    script = folder / f"{name}.hate.toml"
-    sections = f"{example.sections}\n" if example.sections else ""
-    cases = next((table for table in example.tables if Path(table).stem == "cases"), "cases.csv")
-    text = SCRIPT.format(name=name, task=task, test=example.test, sections=sections, cases=cases)
-    _write({script: text, **{folder / table: rows for table, rows in example.tables.items()}})
-    remark(f"{script} written; try: hate check {folder}")
+    files = template_files(name, asked)
+    _write(files)
+    script = next(iter(files))
+    remark(f"{script} written; fill it in, then: hate check {script.parent}")
 
 
 def _checked(name: str) -> str:

@@ -8,10 +8,12 @@ import msgspec
 
 from harness.errors import HateError, ScriptError, TranscriptError, UsageError
 from harness.files.digest import file_sha256
+from harness.files.mistakes import Mistakes
 from harness.model import Counts
 from harness.script.cases import CaseSet, load_cases
 from harness.script.library import find_script
 from harness.script.load import SUFFIX, Script, load_script
+from harness.script.template import unfilled
 from harness.site.fetch import fetch_data
 from harness.site.interface_files import InterfaceCandidate, is_interface, read_interface_candidate
 from harness.site.layout import (
@@ -115,6 +117,7 @@ def read_test_candidate(path: Path) -> TestCandidate:
     if path.is_dir() and not any(path.glob(f"*{SUFFIX}")):
         raise ScriptError(f"{path}: no script (*{SUFFIX}) in this folder; see `hate new script`")
     script = load_script(find_script(str(path.absolute())))
+    _check_filled(script)
     cases = load_cases(script, fetch_data(script))
     paths = sorted(_files(script))
     if len(paths) > MOST_FILES:
@@ -128,6 +131,14 @@ def read_test_candidate(path: Path) -> TestCandidate:
         sources[ref] = source
     release = Release("release", FORMAT, script.name, script.version, script.digest, script.path.name, files)
     return TestCandidate(release, _shortened(script.file.test.synopsis), script.task.name, len(cases), sources, cases)
+
+
+def _check_filled(script: Script) -> None:
+    """Nobody should meet a template at a site."""
+    mistakes = Mistakes(str(script.path))
+    for text in unfilled(script):
+        mistakes.add(text)
+    mistakes.raise_if_any()
 
 
 def _files(script: Script) -> set[str]:

@@ -61,3 +61,40 @@ def test_training_claims_of_a_score_test_say_whether_they_are_true(shop: Worksho
         "def answer(case, params):\n    return 1.0\n"
     )
     assert shop.call("run", "toy").status == 0
+
+
+# What a program of each task answers, so that the template's cases run without an error.
+ANSWERS = {
+    "label": "'yes'", "score": "0.7", "rank": "['a']", "value": "1.5", "boxes": "[]",
+    "mask": "[[0] * 4 for _ in range(4)]",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("task", ANSWERS)
+def test_a_template_is_a_test_that_runs_and_is_not_published(shop: Workshop, task: str) -> None:
+    assert shop.call("new", "script", "mine", "--task", task).status == 0
+    checked = shop.call("check", "mine")
+    assert checked.status == 0
+    assert "warning: test.synopsis: still that of the template" in checked.out
+    shop.interface(f"def answer(case, params):\n    return {ANSWERS[task]}\n")
+    row = shop.call("run", "mine", "--format", "json").row
+    assert row["tests"] >= 2
+    refused = shop.call("publish", "mine", "--to", "site")
+    assert refused.status == 2
+    for key in ("test.synopsis", "test.description", "cases."):
+        assert key in refused.err
+    assert not (shop.folder / "site").exists()
+
+
+def test_a_template_that_is_filled_in_is_published(shop: Workshop) -> None:
+    shop.call("new", "script", "mine")
+    path = shop.folder / "mine" / "mine.hate.toml"
+    text = path.read_text(encoding="utf-8").replace("What is tested, in a line", "Yes or no")
+    path.write_text(text.replace("What the cases are, where they", "Questions; they"), encoding="utf-8")
+    refused = shop.call("publish", "mine", "--to", "site")
+    assert refused.status == 2
+    assert "cases.csv: still the cases of the template" in refused.err
+    assert "synopsis" not in refused.err
+    shop.write("mine/cases.csv", "id,input,expect\n1,a,yes\n2,b,yes\n")
+    assert "warning" not in shop.call("check", "mine").out
+    assert shop.call("publish", "mine", "--to", "site").status == 0

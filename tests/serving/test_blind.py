@@ -123,6 +123,18 @@ def test_nothing_shows_outcomes_without_a_transcript(blind: BlindSite, server: S
         assert "riddle: a blind test, judged by its site" in done.err
 
 
+def test_the_list_of_cases_stays_blind(blind: BlindSite, server: Served) -> None:
+    done = blind.shop.call("cases", "riddle")
+    assert done.status == 0
+    for line in done.out.splitlines():
+        case = json.loads(line)
+        assert set(case) == {"id", "input", "columns"}
+        assert set(case["columns"]) == {"page", "weather"}
+    refused = blind.shop.call("cases", "riddle", "--truth")
+    assert (refused.status, refused.out) == (2, "")
+    assert "what is true is with its site" in refused.err
+
+
 def test_a_stopped_run_is_resumed(blind: BlindSite, server: Served) -> None:
     path = blind.run("a.jsonl")
     whole = [{key: value for key, value in line.items() if key != "seconds"} for line in blind.shop.lines("a.jsonl")]
