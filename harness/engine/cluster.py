@@ -136,7 +136,6 @@ def _silence_logs() -> None:
 
 def _start_workers(count: int) -> Any:
     with _quiet():
-        import dask
         from distributed import LocalCluster
 
         if _is_imported_again():
@@ -144,18 +143,20 @@ def _start_workers(count: int) -> Any:
                 "--cluster local:N starts processes that import your program: put what it does under "
                 'if __name__ == "__main__":'
             )
-        with dask.config.set({"distributed.admin.low-level-log-length": 0}):
+        try:
             return LocalCluster(
                 n_workers=count, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None,
                 host="127.0.0.1", silence_logs=logging.CRITICAL,
             )  # fmt: skip
+        except (OSError, RuntimeError) as error:
+            raise ClusterError(f"--cluster {LOCAL}{count}: the workers cannot be started: {_why(error)}") from None
 
 
 def _is_imported_again() -> bool:
-    """Whether this is a worker that imports the program which started it."""
+    """Whether this is a worker that imports the program which started it, so that it cannot start others."""
     import multiprocessing
 
-    return multiprocessing.parent_process() is not None and "__mp_main__" in sys.modules
+    return bool(getattr(multiprocessing.current_process(), "_inheriting", False))
 
 
 def _end_workers(local: Any) -> None:
@@ -172,9 +173,31 @@ def _connect(target: Any, address: str) -> Any:
 
     try:
         with _quiet():
+            if target == address:
+                _knock(address)
             return Client(target, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError, RuntimeError) as error:
-        raise ClusterError(f"--cluster {address}: no scheduler can be reached: {_why(error)}") from None
+        words = f"{' '.join(str(error).split())}; is it running?"
+        if "ssl_context" in words:
+            words = "Dask has no certificates for TLS; name them in its settings, distributed.comm.tls"
+        raise ClusterError(f"--cluster {address}: no scheduler can be reached: {words}") from None
+
+
+def _knock(address: str) -> None:
+    """Connect and leave: a client that cannot connect takes long to give up, and complains at the end."""
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    from distributed import Security
+    from distributed.comm import connect
+
+    async def knock() -> None:
+        comm = await connect(address, timeout=CONNECT_SECONDS, **Security().get_connection_args("client"))
+        await comm.close()
+
+    # In a thread of its own: a notebook has a loop already.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, knock()).result()
 
 
 def _missing() -> MissingExtra:

@@ -23,7 +23,7 @@ from harness.script.vary import MADE
 BATCH_SECONDS = 0.1
 # More seconds for each thread of the cluster, because one scheduler has to keep up with all of them.
 SECONDS_A_THREAD = 0.001
-MOST_CASES = 5_000
+MOST_CASES = 2_000
 # A first case may be quicker than those that follow.
 GROWTH = 8
 # For each thread: one batch that is worked on, one that waits at the worker, and two on the way there and back.

@@ -17,10 +17,13 @@ from harness.errors import OutputError, TranscriptError
 from harness.files.durable import in_blocks, lock_file, move_into_place, sync_file, sync_folder, write_all, zipped
 from harness.model import Counts, Outcome, Trial
 from harness.transcript.format import End, Header, now
+from harness.transcript.order import starts_in_order
 from harness.transcript.read import summarise
 
 PART = ".part"
 BLOCK = 1 << 20
+# Longer than most records.
+LINE = 1 << 10
 # A power cut costs at most the records of so many seconds; docs/reference/transcripts.md says what is synced when.
 SYNC_SECONDS = 5.0
 _BEGIN = b'{"hate":"transcript",'
@@ -251,11 +254,15 @@ class TranscriptWriter:
 
     def _lines_in_order(self) -> Iterator[bytes]:
         """The header, then the records by their cases."""
-        ends = _ends(self._starts, self._offset)
         yield os.pread(self._fd, self._head, 0)
-        for number in sorted(range(len(self._indexes)), key=self._indexes.__getitem__):
-            start = self._starts[number]
-            yield os.pread(self._fd, ends[start] - start, start)
+        yield from map(self._line, starts_in_order(self._indexes, self._starts))
+
+    def _line(self, start: int) -> bytes:
+        """The record that begins at this byte."""
+        line, size = b"", LINE
+        while b"\n" not in line:
+            line, size = os.pread(self._fd, size, start), 8 * size
+        return line[: line.index(b"\n") + 1]
 
     def _sha256(self) -> str:
         digest, place = hashlib.sha256(), 0
@@ -325,11 +332,6 @@ def _unicode(value: Any) -> Any:
 
 def _ascending(numbers: "array[int]") -> bool:
     return all(map(lt, numbers, memoryview(numbers)[1:]))
-
-
-def _ends(starts: "array[int]", last: int) -> dict[int, int]:
-    ordered = sorted(starts)
-    return dict(zip(ordered, [*ordered[1:], last], strict=True))
 
 
 def working_path(target: Path) -> Path:

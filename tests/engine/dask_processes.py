@@ -23,6 +23,8 @@ class DaskProcesses:
     folder: Path
     address: str
     scheduler: Process
+    # What is set for all processes.
+    settings: dict[str, str]
     nannies: list[Process] = field(default_factory=list)
 
     def add_worker(self, *, threads: int = 1, hidden: Path | None = None, cache: Path | None = None) -> Process:
@@ -46,8 +48,8 @@ class DaskProcesses:
     def _start(self, argv: list[str], more: dict[str, str]) -> Process:
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(
-                argv, cwd=self.folder, env=environment() | more, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                start_new_session=True,
+                argv, cwd=self.folder, env=environment() | self.settings | more, stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
 
     def end(self) -> None:
@@ -84,26 +86,20 @@ def _children(pid: int) -> list[int]:
 
 
 @contextmanager
-def dask_processes(workers: int = 2) -> Iterator[DaskProcesses]:
+def dask_processes(workers: int = 2, settings: dict[str, str] | None = None) -> Iterator[DaskProcesses]:
+    settings = settings or {}
+    protocol = "tls" if settings else "tcp"
     with tempfile.TemporaryDirectory(prefix="hate-dask-", ignore_cleanup_errors=True) as folder:
         place = Path(folder) / "scheduler.json"
-        argv = [
-            *dask("scheduler"),
-            "--host",
-            "127.0.0.1",
-            "--port",
-            "0",
-            "--no-dashboard",
-            "--scheduler-file",
-            str(place),
-        ]
+        argv = [*dask("scheduler"), "--host", f"{protocol}://127.0.0.1:0", "--no-dashboard"]
+        argv += ["--scheduler-file", str(place)]
         with (Path(folder) / "log").open("ab") as log:
             scheduler = subprocess.Popen(
-                argv, cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                argv, cwd=folder, env=environment() | settings, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 start_new_session=True,
             )  # fmt: skip
         wait_until("the scheduler", lambda: place.exists() and place.read_text().strip().endswith("}"))
-        cluster = DaskProcesses(Path(folder), json.loads(place.read_text())["address"], scheduler)
+        cluster = DaskProcesses(Path(folder), json.loads(place.read_text())["address"], scheduler, settings)
         try:
             for _ in range(workers):
                 cluster.add_worker()

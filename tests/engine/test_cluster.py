@@ -1,6 +1,7 @@
 """`--cluster`: a real Dask scheduler with two workers gives the transcript that a run in this process gives."""
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +12,11 @@ import harness
 from harness.engine.cluster_job import LARGEST, Material, Translation, Versions
 from harness.errors import ClusterError, UsageError
 from tests.engine.dask_processes import DaskProcesses, can_hide, dask_processes
-from tests.workshop import STREAM, Record, Workshop, errors
+from tests.workshop import STREAM, WAIT, Done, Record, Workshop, errors
 
 pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
 
+ROLES = ("CLIENT", "SCHEDULER", "WORKER")
 # Wrong in all the ways that an interface can be wrong.
 UNRELIABLE = """\
 import os, sys
@@ -240,3 +242,47 @@ def test_bundled_tests_are_the_same_everywhere(shop: Workshop, words: str) -> No
         header = {key: value for key, value in shop.lines()[0].items() if key != "started"}
         found.append((header, shop.records(), done.out))
     assert found[0] == found[1] == found[2]
+
+
+def program(shop: Workshop, text: str) -> Done:
+    path = shop.write("program.py", text)
+    argv = [sys.executable, str(path)]
+    done = subprocess.run(argv, cwd=shop.folder, env=shop.env, capture_output=True, text=True, timeout=2 * WAIT)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.slow
+def test_tls(shop: Workshop) -> None:
+    """With Dask's own settings, in the environment; without them nobody gets in."""
+    from distributed import Security
+
+    made = Security.temporary()
+    shop.write("key.pem", made.tls_client_key)
+    shop.write("cert.pem", made.tls_client_cert)
+    names = {"CA_FILE": "cert"} | {f"{who}__{what}": what.lower() for who in ROLES for what in ("CERT", "KEY")}
+    settings = {
+        f"DASK_DISTRIBUTED__COMM__TLS__{name}": str(shop.folder / f"{file}.pem") for name, file in names.items()
+    }
+    shop.script(6)
+    shop.interface()
+    with dask_processes(workers=1, settings=settings) as cluster:
+        assert cluster.address.startswith("tls://")
+        refused = shop.hate("run", "toy", "-o", "out.jsonl", "--cluster", cluster.address)
+        assert (refused.status, refused.err.count("\n")) == (2, 1), refused.err
+        shop.env |= settings
+        done = shop.hate("run", "toy", "-o", "out.jsonl", "--cluster", cluster.address)
+        assert done.status == 0, done.err
+    assert len(shop.records()) == 6
+
+
+@pytest.mark.slow
+def test_a_program_of_the_users_own(shop: Workshop) -> None:
+    """Workers that are started here import it again; a program that forgets about that is told."""
+    shop.script(6)
+    shop.interface()
+    call = "harness.run('toy', 'interface.py', output='out.jsonl', force=True, cluster='local:1')"
+    done = program(shop, f"import harness\nif __name__ == '__main__':\n    print({call}.counts.successes)\n")
+    assert (done.status, done.out) == (0, "6\n"), done.err
+    careless = program(shop, f"import harness\n{call}\n")
+    assert careless.status != 0
+    assert 'put what it does under if __name__ == "__main__":' in careless.err
