@@ -1,6 +1,7 @@
-"""What the harness costs per case, against bare loops that do the same work: `python -m benchmarks.bench_run`.
+"""What the harness costs per case, against bare loops of the same work: `python -m benchmarks.bench_run [WHAT...]`.
 
-Wall time, the best of three turns.
+Whole commands, wall time, the best of three turns. WHAT is one or more of function, workers, design, stream, http,
+command, million; all by default.
 """
 
 import json
@@ -11,6 +12,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
+from http.client import HTTPConnection
 from pathlib import Path
 
 from benchmarks.timing import Timing, best, perf_counter, print_timings, seconds
@@ -42,14 +46,48 @@ int main(void) {
 """
 
 
+SERVICE = r"""
+import asyncio
+ANSWER = b'{"label":"3"}'
+async def serve(reader, writer):
+    try:
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0]))
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(ANSWER), ANSWER))
+    except asyncio.IncompleteReadError:
+        writer.close()
+async def main():
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+asyncio.run(main())
+"""
+FUNCTION = "def answer(case, params):\n    return '3'\n"
+
+
 def main() -> None:
+    parts = {
+        "function": lambda: python_function(200_000),
+        "workers": lambda: workers(200_000),
+        "design": lambda: design_of_a_run(200_000),
+        "stream": lambda: stream_program(200_000),
+        "http": lambda: http_service(5_000),
+        "command": lambda: command_program(1_000),
+        "million": million_cases,
+    }
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        python_function(200_000)
-        design_of_a_run(200_000)
-        stream_program(200_000)
-        command_program(1_000)
-        million_cases()
+        for name in sys.argv[1:] or parts:
+            parts[name]()
+
+
+def write_interface(python: str = "", toml: str = "") -> None:
+    """One of the two, and not the other."""
+    for name, text in (("interface.py", python), ("interface.toml", toml)):
+        Path(name).unlink(missing_ok=True)
+        if text:
+            Path(name).write_text(text)
 
 
 def report(what: str, harness: float, bare: float, goal: str) -> None:
@@ -75,19 +113,35 @@ def hate(*args: str) -> None:
         sys.exit(f"{' '.join(args)}: {done.stderr}")
 
 
+def per_case(count: int, *ways: Sequence[str], bare: Callable[[], object]) -> list[float]:
+    """The time of a case for each way to run, without the time to start; last, that of the bare loop."""
+    commands = [partial(hate, *words) for words in ways]
+    starts = [partial(hate, *words, "--limit", "1") for words in ways]
+    *times, loop = best(*commands, *starts, bare, clock=perf_counter)
+    return [*((whole - start) / count for whole, start in zip(times, times[len(ways) :], strict=False)), loop / count]
+
+
 def python_function(count: int) -> None:
     write_test(count)
-    Path("interface.py").write_text("def answer(case, params):\n    return '3'\n")
+    write_interface(FUNCTION)
     whole, bare = best(hate, bare_python, clock=perf_counter)
-    write_test(1)
-    (start,) = best(hate, clock=perf_counter)
     report("python function, whole command", whole / count, bare / count, "at most 2")
-    report("python function, without start-up", (whole - start) / count, bare / count, "at most 10 us")
+
+
+def workers(count: int) -> None:
+    """The same function in workers, which can be killed."""
+    write_test(count)
+    write_interface(FUNCTION)
+    ways = ((), ("--isolate",), ("--timeout", "60"), ("-j", "2"), ("-j", "2", "--timeout", "60"))
+    *times, bare = per_case(count, *ways, bare=bare_python)
+    for words, spent in zip(ways, times, strict=True):
+        goal = "at most 20 us" if words else "at most 10 us"
+        report(f"python function {' '.join(words)}".strip() + ", without start-up", spent, bare, goal)
 
 
 def design_of_a_run(count: int) -> None:
     """The interval by design (sums by unit while recording, one estimate at the end) against a run without."""
-    Path("interface.py").write_text("def answer(case, params):\n    return '3'\n")
+    write_interface(FUNCTION)
     figures = []
     for design in ('psu = "expect"\n', ""):
         write_test(count, design)
@@ -118,19 +172,13 @@ def stream_program(count: int) -> None:
         return
     Path("echo.c").write_text(ECHO_C)
     subprocess.run(["gcc", "-O2", "-o", "echo", "echo.c"], check=True)
-    Path("interface.py").unlink()
-    Path("interface.toml").write_text(f'[stream]\nargv = ["./echo"]\nin_flight = {IN_FLIGHT}\n')
     write_test(count)
     lines = [f'{{"id":"c{i:07d}","input":"{i}"}}'.encode() + b"\n" for i in range(count)]
-    whole, bare = best(hate, lambda: bare_stream(lines), clock=perf_counter)
-    write_test(1)
-    (start,) = best(hate, clock=perf_counter)
-    work = (whole - start) / count
-    report(f"stream, {IN_FLIGHT} in flight, pipes only", work, bare / count, "")
-    write_test(count)
-    Path("interface.toml").unlink()
-    Path("interface.py").write_text("def answer(case, params):\n    return '3'\n")
+    write_interface(FUNCTION)
     (function,) = best(hate, clock=perf_counter)
+    write_interface(toml=f'[stream]\nargv = ["./echo"]\nin_flight = {IN_FLIGHT}\n')
+    whole, bare = best(hate, lambda: bare_stream(lines), clock=perf_counter)
+    report(f"stream, {IN_FLIGHT} in flight, whole command", whole / count, bare / count, "")
     # The share of the pipes: what a stream costs beyond a function that does nothing.
     report("  beyond the python function", (whole - function) / count, bare / count, "at most 1.5")
 
@@ -161,12 +209,33 @@ def bare_stream(lines: list[bytes]) -> None:
     process.stdout.close()
 
 
+def http_service(count: int) -> None:
+    write_test(count)
+    with subprocess.Popen([sys.executable, "-c", SERVICE], stdout=subprocess.PIPE, text=True) as service:
+        port = int(service.stdout.readline()) if service.stdout is not None else 0
+        write_interface(toml=f'[http]\nurl = "http://127.0.0.1:{port}/answer"\n')
+        ways = ((), ("--timeout", "60"), ("-j", "16"))
+        *times, bare = per_case(count, *ways, bare=lambda: bare_http(port, count))
+        service.kill()
+    for words, spent in zip(ways, times, strict=True):
+        report(f"http {' '.join(words)}".strip() + ", without start-up", spent, bare, "at most 250 us")
+
+
+def bare_http(port: int, count: int) -> None:
+    """The same requests with Python's own client, on one connection."""
+    connection = HTTPConnection("127.0.0.1", port)
+    for number in range(count):
+        body = json.dumps({"id": f"c{number:07d}", "input": str(number), "params": {}})
+        connection.request("POST", "/answer", body, {"Content-Type": "application/json"})
+        json.loads(connection.getresponse().read())
+    connection.close()
+
+
 def command_program(count: int) -> None:
     program = Path("say")
     program.write_text("#!/bin/sh\necho 3\n")
     program.chmod(0o755)
-    Path("interface.py").unlink()
-    Path("interface.toml").write_text('[command]\nargv = ["./say", "{input}"]\n')
+    write_interface(toml='[command]\nargv = ["./say", "{input}"]\n')
     write_test(count)
     argv = str(program.absolute())
 
@@ -174,16 +243,20 @@ def command_program(count: int) -> None:
         for number in range(count):
             subprocess.run([argv, str(number)], capture_output=True)
 
-    whole, loop = best(hate, bare, clock=perf_counter)
-    write_test(1)
-    (start,) = best(hate, clock=perf_counter)
-    report("command, a shell script", (whole - start) / count, loop / count, "at most 1.15")
-    Path("interface.toml").unlink()
+    work, loop = per_case(count, (), bare=bare)
+    report("command, a shell script, without start-up", work, loop, "at most 1.15")
+    if shutil.which("hyperfine") is None:
+        print("hyperfine: not here, left out")
+        return
+    timed = ["hyperfine", "-N", "--warmup", "0", "--runs", str(count), "--style", "none", f"{argv} 3"]
+    whole, peer = best(hate, partial(subprocess.run, timed, capture_output=True, check=True), clock=perf_counter)
+    line = Timing("  the whole command", whole / count, peer / count, f"{peer / count * 1e6:.2f} us by hyperfine", "1")
+    print_timings([line], unit="us")
 
 
 def million_cases() -> None:
     write_test(1_000_000)
-    Path("interface.py").write_text("def answer(case, params):\n    return '3'\n")
+    write_interface(FUNCTION)
     spent = seconds(hate, clock=perf_counter)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"1,000,000 cases: {spent:.1f} s, {peak:.0f} MB at most (goal: under 300 MB)")

@@ -48,18 +48,23 @@ class Supervision:
         # Something that no other process has in its environment.
         self.mark = os.urandom(16).hex()
         self._guardian: subprocess.Popen[bytes] | None = None
+        self._environment: dict[bytes, bytes] = {}
         self._lock = threading.Lock()
         self._before: set[int] | None = None
         self._subreaper = False
 
-    def environment(self) -> dict[str, str]:
-        """The environment of a program; the guardian is started before the first of them."""
+    def environment(self) -> dict[bytes, bytes]:
+        """The environment of a program; the guardian is started before the first of them.
+
+        It is made once, and of bytes, because encoding it takes as long as anything else in starting a small program.
+        """
         with self._lock:
             if self._guardian is None:
                 self._before = _children()
                 self._subreaper = _become_subreaper()
                 self._guardian = _start_guardian(self.mark)
-        return {**os.environ, MARK: self.mark}
+                self._environment = {**os.environb, MARK.encode(): self.mark.encode()}
+        return self._environment
 
     def note(self, sign: str, pid: int) -> None:
         """Tell the guardian that a program has started (+) or ended (-)."""
