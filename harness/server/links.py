@@ -1,7 +1,7 @@
 """Where the pages of a site are: as links from one to another, and as addresses for commands."""
 
 from dataclasses import dataclass, replace
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from harness.site.layout import Top, file_path
 from harness.site.published import SiteTest
@@ -58,10 +58,9 @@ class Links:
         """The page that compares transcripts."""
         return f"{self.root}compare/{segment(test.full_name)}{self.suffix}"
 
-    def data(self, test: SiteTest, file: str, names: tuple[str, ...] = ()) -> str:
-        """What is behind a page, or a picture on it: `ranking.csv`, `curves.svg`; of some transcripts only."""
-        query = f"?{urlencode([('t', name) for name in names])}" if names and self.served else ""
-        return f"{self.root}data/{segment(test.full_name)}/{file}{query}"
+    def data(self, test: SiteTest, file: str) -> str:
+        """What is behind a page, for programs: `ranking.csv`."""
+        return f"{self.root}data/{segment(test.full_name)}/{file}"
 
     def file(self, sha256: str) -> str:
         """A file of the site."""

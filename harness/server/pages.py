@@ -62,12 +62,11 @@ class Pages:
         return await self._page(request, lambda site: render_comparison_page(site, test, names))
 
     async def data(self, request: Request) -> Response:
-        """The data and the pictures of a test's page, or of a comparison."""
-        test, names = request.path_params["test"], request.query_params.getlist("t")
-        kind = PAGE_DATA.get(request.path_params["file"])
+        """The data behind the page of a test."""
+        test, kind = request.path_params["test"], PAGE_DATA.get(request.path_params["file"])
         if kind is None:
             raise HTTPException(404)
-        return await self._page(request, lambda site: kind.make(site, test, names), kind.media_type)
+        return await self._page(request, lambda site: kind.make(site, test), kind.media_type)
 
     async def _page(self, request: Request, make: PageMaker, media_type: str = HTML) -> Response:
         # Not request.url, which is made of whatever host the client names: it could put a page in another's place.

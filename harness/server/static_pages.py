@@ -146,4 +146,4 @@ def _data_files(test: SiteTest, entries: list[TranscriptEntry]) -> Iterator[Page
 
 
 def _data(kind: DataKind, test: str) -> Callable[[PageSite], str]:
-    return lambda site: kind.make(site, test, [])
+    return lambda site: kind.make(site, test)
