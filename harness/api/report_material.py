@@ -38,6 +38,8 @@ class ReportMaterial:
 
     opened: OpenedTranscripts
     options: ReportOptions
+    # Their test, if it is known already.
+    known_test: TestHere | None = None
 
     @cached_property
     def runs(self) -> list[Run]:
@@ -57,7 +59,7 @@ class ReportMaterial:
     @cached_property
     def test(self) -> TestHere | None:
         """Their test, if it is here."""
-        return find_test_here(self.opened.paths[0], self.header)
+        return self.known_test or find_test_here(self.opened.paths[0], self.header)
 
     @property
     def synopsis(self) -> str:

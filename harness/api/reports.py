@@ -82,7 +82,11 @@ def make_report(transcripts: Transcripts, options: ReportOptions | None = None, 
     Options are those of the command, with underscores.
     """
     options = ReportOptions.given(options, settings)
-    material = ReportMaterial(open_transcripts(transcripts, options), options)
+    return report_of(ReportMaterial(open_transcripts(transcripts, options), options))
+
+
+def report_of(material: ReportMaterial) -> Report:
+    """The report of transcripts that were opened before."""
     return _data_sheet(material) if len(material.runs) == 1 else _comparison(material)
 
 

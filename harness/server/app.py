@@ -23,7 +23,7 @@ from harness.server.connections import ConnectionLimits, guarded_protocol, parse
 from harness.server.files import StaticFiles
 from harness.server.links import UNKNOWN_ADDRESS, Links
 from harness.server.pages import Pages
-from harness.server.render import TEMPLATES, render_page
+from harness.server.render import ASSET_TYPES, ASSETS, render_page
 from harness.server.state import ServedSite
 from harness.server.submit import SubmissionLimits, Submissions
 from harness.server.tokens import TokenStore, read_tokens
@@ -36,7 +36,8 @@ from harness.site.sites import open_folder
 _log = logging.getLogger("hate")
 # No scripts, nothing from other servers, no embedding in frames.
 POLICY = (
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
 )
 HEADERS = {
     "content-security-policy": POLICY,
@@ -68,8 +69,7 @@ def make_app(
         Route("/transcripts/{test}/{name}", pages.transcript),
         Route("/compare/{test}", pages.comparison),
         Route("/data/{test}/{file}", pages.data),
-        Route("/-/style.css", _asset("style.css", "text/css")),
-        Route("/-/icon.svg", _asset("icon.svg", "image/svg+xml")),
+        *(Route(f"/-/{name}", _asset(path, ASSET_TYPES[path.suffix])) for name, path in ASSETS.items()),
     ]
     if submissions is not None:
         routes.append(Route("/transcripts/{test}/{name}", submissions.submit, methods=["PUT"]))
@@ -80,9 +80,9 @@ def make_app(
     return _with_headers(app)
 
 
-def _asset(name: str, media_type: str) -> Callable[[Request], Awaitable[Response]]:
+def _asset(path: Path, media_type: str) -> Callable[[Request], Awaitable[Response]]:
     async def serve(request: Request) -> Response:
-        return FileResponse(TEMPLATES / name, media_type=media_type, headers={"cache-control": "max-age=3600"})
+        return FileResponse(path, media_type=media_type, headers={"cache-control": "max-age=3600"})
 
     return serve
 

@@ -1,21 +1,19 @@
 """What pages compute from transcripts: a ranking, a comparison, a confusion matrix."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.compare import CompareRequest, compare_aligned
 from harness.analysis.comparison import Comparison
-from harness.analysis.confusion import ConfusionRequest, confusions
 from harness.analysis.matching import MOST_ANSWERS
 from harness.analysis.rate import RateRequest, rate_runs
 from harness.analysis.sampling import Sampling, take_sample
-from harness.errors import HateError, UsageError
+from harness.errors import HateError
 from harness.options import DesignOptions
-from harness.report.blocks import Block, Heading
-from harness.report.confusion import confusion_blocks
+from harness.report.blocks import Block
 from harness.report.numbers import method_words
 from harness.report.rate import measure_table
 from harness.report.sampling import INDEPENDENT, target_words
@@ -23,8 +21,7 @@ from harness.server.board import shown_path
 from harness.server.state import SiteState
 from harness.site.layout import TranscriptEntry
 from harness.stats.replication.method import Replication
-from harness.tasks import find_task
-from harness.transcript.columns import Columns, read_columns
+from harness.transcript.columns import read_columns
 from harness.transcript.format import PLAIN_WEIGHTS, Header
 from harness.transcript.read import open_transcript
 
@@ -59,7 +56,7 @@ class Ranking:
 
 def rank(state: SiteState, entries: Sequence[TranscriptEntry]) -> Ranking | None:
     """The transcripts, compared; None if they cannot be."""
-    chosen = _affordable(entries[:MOST_RANKED])
+    chosen = affordable(entries[:MOST_RANKED])
     if not chosen:
         return None
     try:
@@ -86,15 +83,8 @@ def _ranking_row(entry: TranscriptEntry, comparison: Comparison, number: int) ->
     return RankingRow(entry, value, low, high, comparison.letters[number])
 
 
-def chosen_comparison(state: SiteState, entries: Sequence[TranscriptEntry]) -> Comparison:
-    """The full comparison of a few transcripts; a HateError if they cannot be compared."""
-    if len(_affordable(entries)) < len(entries):
-        raise UsageError(f"more than {MOST_RECORDS:,} records together; compare them with `hate compare`")
-    known = _aligned(state, entries, require_all=True)
-    return compare_aligned(known.aligned, known.sampling, CompareRequest())
-
-
-def _affordable(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
+def affordable(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
+    """The first of them that are not too large together."""
     affordable, records = [], 0
     for entry in entries:
         records += entry.tests
@@ -140,7 +130,12 @@ def _aligned(state: SiteState, entries: Sequence[TranscriptEntry], *, require_al
         else:
             left_out.append(entry.name)
     aligned = replace(align(runs), names=[entry.name for entry in used])
-    return _AlignedEntries(used, aligned, take_sample(aligned, DesignOptions(weights=_weights(aligned))), left_out)
+    return _AlignedEntries(
+        used,
+        aligned,
+        take_sample(aligned, DesignOptions(weights=design_weights(aligned.headers[0], aligned.cases.columns))),
+        left_out,
+    )
 
 
 def _agree(first: Run, other: Run) -> bool:
@@ -171,20 +166,12 @@ def _answers(run: Run) -> int:
     return int(run.columns.repeat.max(initial=1))
 
 
-def _weights(aligned: AlignedRuns) -> str | None:
-    """The weights that the run declares, unless it names a file: a submitted header must not name local files."""
-    declared = aligned.headers[0].design.get("weights", "cases")
+def design_weights(header: Header, columns: Collection[str]) -> str | None:
+    """The weights that a run declares, unless it names a file: a submitted header must not name local files."""
+    declared = header.design.get("weights", "cases")
     if not isinstance(declared, str):
         return None
-    return declared if declared in (*PLAIN_WEIGHTS, *aligned.cases.columns) else "cases"
-
-
-# A matrix of more classes does not fit on a page, and one of very many would not fit in memory.
-MOST_CLASSES = 20
-LONGEST_CLASS = 60
-MOST_CONFUSION_RECORDS = 500_000
-MOST_PAIRS = 10
-CONFUSION_CONFIDENCE = 0.95
+    return declared if declared in (*PLAIN_WEIGHTS, *columns) else "cases"
 
 
 def header_of(state: SiteState, entry: TranscriptEntry) -> Header:
@@ -200,28 +187,3 @@ def measures_of(state: SiteState, entry: TranscriptEntry) -> list[Block]:
         return [measure_table(rate_runs([run], RateRequest()), Replication())]
     except HateError:
         return []
-
-
-def confusion_of(state: SiteState, entry: TranscriptEntry, task: str) -> list[Block]:
-    """Which class is mistaken for which; empty if that makes no sense."""
-    known = find_task(task)
-    if known is None or not known.answers_classes or entry.tests > MOST_CONFUSION_RECORDS:
-        return []
-    columns = read_columns(state.catalogue.store.file(entry.file), name=entry.name)
-    if not _fits_page(columns):
-        return []
-    try:
-        # No weights: a matrix counts every record once, and a submitted header must not name local files.
-        options = ConfusionRequest(confidence=CONFUSION_CONFIDENCE, design=DesignOptions(weights="cases"))
-        matrices = confusions([Run(columns, entry.name, entry.name)], options)
-    except HateError:
-        return []
-    return [
-        Heading("Which class is mistaken for which"),
-        *confusion_blocks(matrices, CONFUSION_CONFIDENCE, MOST_PAIRS)[1:],
-    ]
-
-
-def _fits_page(columns: Columns) -> bool:
-    labels = {*columns.truth.labels, *columns.expect.labels, *columns.actual.labels}
-    return len(labels) <= MOST_CLASSES and all(len(label) <= LONGEST_CLASS for label in labels)

@@ -11,8 +11,9 @@ from harness.report.blocks import Cell, Table
 from harness.report.formats import Format, render, render_data
 from harness.server.interval_plots import IntervalAxis, IntervalPlot, interval_axis
 from harness.server.page_site import PageSite
-from harness.server.ranking import MOST_CHOSEN, Ranking, header_of, rank
+from harness.server.ranking import MOST_CHOSEN, Ranking, affordable, header_of, rank
 from harness.server.render import ScriptSummary, markdown_html, render_page, script_summary, shortened
+from harness.server.reports import MOST_CURVES, curves_html
 from harness.server.state import SiteState, transcripts_of
 from harness.site.layout import TranscriptEntry
 from harness.site.published import SiteTest
@@ -127,7 +128,7 @@ def render_test_page(site: PageSite, text: str, order: str = ORDERS[0]) -> str:
         description=markdown_html(summary.description),
         ranking=_ranking_html(site, test, summary, order if order in ORDERS else ORDERS[0]),
         transcripts=len(entries),
-        curves="",
+        curves=_curves(site, test, entries),
         files=[(file.path, file.bytes, links.file(file.sha256)) for file in release.files[:MOST_FILES]],
         more_files=max(0, len(release.files) - MOST_FILES),
         interfaces=[
@@ -135,6 +136,13 @@ def render_test_page(site: PageSite, text: str, order: str = ORDERS[0]) -> str:
             for one in test.index.interfaces[:MOST_INTERFACES]
         ],
     )
+
+
+def _curves(site: PageSite, test: SiteTest, entries: Sequence[TranscriptEntry]) -> Markup:
+    if test.version.blind or not entries:
+        return Markup()
+    best = affordable(entries)[:MOST_CURVES]
+    return site.part("curves", test, best, lambda: curves_html(site, test, best))
 
 
 def _ranking_html(site: PageSite, test: SiteTest, about: ScriptSummary, order: str) -> Markup:

@@ -17,6 +17,7 @@ from harness.errors import HateError
 from harness.files.toml import read_toml
 from harness.report.blocks import Block
 from harness.report.formats import Format, render_document
+from harness.report.page.html import STYLE
 from harness.report.text import safe, safe_lines
 from harness.server.state import SiteState
 from harness.site.layout import Release
@@ -31,6 +32,9 @@ class PageError(Exception):
 
 
 TEMPLATES = Path(__file__).parent / "templates"
+# What pages refer to, and where it is; the script is for pages in files only.
+ASSETS = {name: TEMPLATES / name for name in ("style.css", "icon.svg", "pages.js")} | {"report.css": STYLE}
+ASSET_TYPES = {".css": "text/css", ".svg": "image/svg+xml", ".js": "text/javascript"}
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -66,7 +70,7 @@ _templates.filters |= {"size": size_text, "short": shortened}
 @functools.cache
 def template_hash() -> str:
     """The hash of templates and style sheet, which may change without a new version."""
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(TEMPLATES.iterdir()))).hexdigest()
+    return hashlib.sha256(b"".join(path.read_bytes() for path in [*sorted(TEMPLATES.iterdir()), STYLE])).hexdigest()
 
 
 def render_page(template: str, **values: Any) -> str:

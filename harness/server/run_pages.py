@@ -2,22 +2,19 @@
 
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from harness.errors import DataError, HateError
 from harness.model import Counts
-from harness.report.comparison import comparison_blocks
+from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.counts import count_table
 from harness.server.page_site import PageSite
-from harness.server.ranking import (
-    MOST_CHOSEN,
-    Ranking,
-    chosen_comparison,
-    confusion_of,
-    header_of,
-    measures_of,
-    rank,
-)
+from harness.server.ranking import MOST_CHOSEN, Ranking, header_of, measures_of, rank
 from harness.server.ranking_page import param_text
 from harness.server.render import PageError, as_html, render_page, shortened
+from harness.server.reports import report_html
+from harness.site.layout import TranscriptEntry
+from harness.site.published import SiteTest
 
 MOST_PARAMS = 50
 
@@ -28,8 +25,6 @@ def render_transcript_page(site: PageSite, text: str, name: str) -> str:
     test = site.test(text)
     entry = site.entry(test, name)
     header = header_of(state, entry)
-    counts = Counts(entry.TP, entry.TN, entry.FP, entry.FN, entry.ER)
-    interval = site.data("interval", test, [entry], lambda: _interval_by_design(rank(state, [entry])).encode()).decode()
     return render_page(
         "transcript.html",
         links=links,
@@ -41,14 +36,35 @@ def render_transcript_page(site: PageSite, text: str, name: str) -> str:
         params=[(shortened(key), param_text(value)) for key, value in list(header.params.items())[:MOST_PARAMS]],
         versions=list((header.versions or {}).items())[:MOST_PARAMS],
         file=links.file(entry.file.sha256),
-        # The interval for independent cases would contradict the one by design, which is shown below.
-        counts=as_html([count_table([({}, counts)], interval=not interval)]),
-        interval=interval,
-        confusion=site.part("confusion", test, [entry], lambda: as_html(confusion_of(state, entry, test.version.task)))
-        # The classes of single cases could be told from it; so all that there is, is here.
-        if not test.version.blind
-        else site.part("measures", test, [entry], lambda: as_html(measures_of(state, entry))),
+        report=_blind_report(site, test, entry) if test.version.blind else _data_sheet(site, test, entry),
     )
+
+
+def _data_sheet(site: PageSite, test: SiteTest, entry: TranscriptEntry) -> Markup:
+    try:
+        return site.part("data sheet", test, [entry], lambda: report_html(site, test, [entry]))
+    except DataError:
+        raise
+    except HateError as error:
+        return as_html([_counts(entry), Paragraphs([f"There is no data sheet: {str(error).splitlines()[0]}."])])
+
+
+def _blind_report(site: PageSite, test: SiteTest, entry: TranscriptEntry) -> Markup:
+    """Nothing from which the class of a single case could be told."""
+
+    def make() -> str:
+        interval = _interval_by_design(rank(site.state, [entry]))
+        # The interval for independent cases would contradict the one by design.
+        blocks: list[Block] = [_counts(entry, interval=not interval)]
+        blocks += [Paragraphs([interval])] if interval else []
+        return as_html([*blocks, *measures_of(site.state, entry)])
+
+    return site.part("blind report", test, [entry], make)
+
+
+def _counts(entry: TranscriptEntry, *, interval: bool = True) -> Table:
+    counts = Counts(entry.TP, entry.TN, entry.FP, entry.FN, entry.ER)
+    return count_table([({}, counts)], interval=interval)
 
 
 def _interval_by_design(ranking: Ranking | None) -> str:
@@ -69,12 +85,8 @@ def render_comparison_page(site: PageSite, text: str, names: Sequence[str]) -> s
         raise PageError(400, f"Choose two to {MOST_CHOSEN} transcripts.")
     known = [site.entry(test, name) for name in chosen]
 
-    def make() -> str:
-        comparison = chosen_comparison(site.state, known)
-        return as_html(comparison_blocks(comparison)[1:])  # the page has a title already
-
     try:
-        report = site.part("comparison", test, known, make)
+        report = site.part("comparison", test, known, lambda: report_html(site, test, known))
     except DataError:
         raise
     except HateError as error:

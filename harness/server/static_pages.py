@@ -13,7 +13,7 @@ from harness.server.page_data import PAGE_DATA, DataKind
 from harness.server.page_site import PageSite
 from harness.server.ranking import MOST_CHOSEN, rank
 from harness.server.ranking_page import render_test_page
-from harness.server.render import TEMPLATES, PageError, render_page, template_hash
+from harness.server.render import ASSETS, PageError, render_page, template_hash
 from harness.server.run_pages import render_comparison_page, render_transcript_page
 from harness.server.state import MemoryCache, ServedSite, SiteState, transcripts_of
 from harness.server.test_list import TestQuery, render_test_list
@@ -21,7 +21,6 @@ from harness.site.layout import PAGES, TestIndex, TranscriptEntry, encode
 from harness.site.publish import lock_site
 from harness.site.published import PAGE_SUFFIX, SiteTest
 
-ASSETS = ("style.css", "icon.svg", "pages.js")
 PART_CACHE_SIZE = 64 << 20
 
 
@@ -61,8 +60,8 @@ class StaticSite:
         state = served.state()
         files = list(_page_files(served, state))
         with lock_site(self.root) as writer:
-            for name in ASSETS:
-                writer.put_data(f"-/{name}", (TEMPLATES / name).read_bytes())
+            for name, path in ASSETS.items():
+                writer.put_data(f"-/{name}", path.read_bytes())
             known, made = _manifest(self.root), 0
             keys: dict[str, str] = {}
             for number, page in enumerate(files):

@@ -56,13 +56,16 @@ def find_test_here(path: Path, header: Header) -> TestHere | None:
     """The test of a transcript; None if it is not here, or is not the one that was run."""
     try:
         cases = find_cases_here(path, header)
-        if cases is None:
-            return None
-        if not is_data_here(cases.script):
-            return TestHere(cases, has_data=False)
-        return TestHere(replace(cases, places=fetch_data(cases.script)), has_data=True)
+        return None if cases is None else with_data(cases)
     except HateError:
         return None
+
+
+def with_data(cases: CaseSet) -> TestHere:
+    """A test with its data, if that is here; nothing is downloaded."""
+    if not is_data_here(cases.script):
+        return TestHere(cases, has_data=False)
+    return TestHere(replace(cases, places=fetch_data(cases.script)), has_data=True)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -28,6 +28,7 @@ from harness.report.page.svg import bar_row, bar_scale, line_chart, swatch
 from harness.report.text import html, safe_lines
 
 FOLDER = Path(__file__).parent
+STYLE = FOLDER / "report.css"
 # Shades of a cell that the style sheet has.
 SHADES = 10
 # Sorting a table is no help if it has fewer rows.
