@@ -8,13 +8,15 @@ TAGS = VOID | {
     "html", "head", "title", "body", "nav", "main", "footer", "form", "button", "a", "code", "pre", "p", "span", "div",
     "ul", "ol", "li", "dl", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6", "small", "table", "thead", "tbody", "tr",
     "th", "td", "svg", "strong", "em", "blockquote", "abbr", "label", "select", "option", "time", "text",
-    "figure", "figcaption",
+    "figure", "figcaption", "section", "details", "summary", "caption", "b", "g", "desc",
 }  # fmt: skip
 ATTRIBUTES = {
     "lang", "charset", "name", "content", "rel", "href", "type", "class", "action", "method", "role", "value",
     "aria-label", "placeholder", "tabindex", "viewbox", "aria-hidden", "x1", "x2", "y1", "y2", "cx", "cy", "r",
     "download", "title", "selected", "datetime", "data-sort", "aria-sort", "x", "y", "text-anchor", "d", "src", "alt",
-    "width", "height", "loading", "id",
+    "width", "height", "loading", "id", "scope",
+    "fill", "fill-opacity", "font-size", "stroke", "stroke-dasharray", "stroke-linecap", "stroke-linejoin",
+    "stroke-width", "transform",
 }  # fmt: skip
 
 
@@ -39,7 +41,11 @@ class Page(HTMLParser):
         assert named.keys() <= ATTRIBUTES
         for key in ("href", "action", "src"):
             if key in named:
-                assert urlsplit(named[key] or "").scheme in ("", "http", "https", "mailto")
+                # What is in the page itself is only ever a table to download, or a small picture.
+                own = ("data:text/csv;charset=utf-8;base64,", "data:image/png;base64,")
+                assert urlsplit(named[key] or "").scheme in ("", "http", "https", "mailto") or (
+                    (named[key] or "").startswith(own)
+                )
         if tag == "a":
             self.links.append(named["href"] or "")
         if tag == "input" and named.get("type") == "checkbox":
@@ -57,7 +63,8 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text += data
-        if "title" in self.open:
+        # A picture has titles, too.
+        if self.open[-2:] == ["head", "title"]:
             self.title += data
         if {"td", "th"} & set(self.open):
             self.rows[-1][-1] = f"{self.rows[-1][-1]} {data.strip()}".strip()

@@ -25,12 +25,14 @@ from harness.report.page.document import (
     Verdicts,
 )
 from harness.report.page.svg import bar_row, bar_scale, line_chart, swatch
-from harness.report.text import html, safe_lines
+from harness.report.text import html, safe_lines, shortened
 
 FOLDER = Path(__file__).parent
 STYLE = FOLDER / "report.css"
 # Shades of a cell that the style sheet has.
 SHADES = 10
+# A label may be a whole text; the data behind the table have all of it.
+LONGEST_CELL = 200
 # Sorting a table is no help if it has fewer rows.
 LEAST_SORTED = 3
 _CODE = re.compile(r"`([^`]+)`|(?<![\w-])(--[a-z][a-z-]+)")
@@ -156,7 +158,7 @@ def _right_aligned(table: Table) -> list[bool]:
 
 
 def _cells(part: DataTable, place: int, kinds: Sequence[str]) -> list[str]:
-    texts = [html(cell_text(cell)) for cell in part.table.rows[place]]
+    texts = [html(shortened(cell_text(cell), LONGEST_CELL)) for cell in part.table.rows[place]]
     shades = [] if part.shades is None else [f"h{round(share * SHADES)}" for share in part.shades[place]]
     cells = [f'<th scope="row">{texts[0]}</th>']
     for number, (text, kind) in enumerate(zip(texts[1:], kinds[1:], strict=True)):
