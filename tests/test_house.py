@@ -58,7 +58,7 @@ ONLY_IN = {
         "transcript/texts.py",
         "transcript/importing/coco_masks.py",
     ),
-    "pyarrow": ("files/tables.py",),
+    "pyarrow": ("files/tables.py", "transcript/parquet.py"),
     "matplotlib": ("report/plots/",),
     "optuna": ("analysis/tune.py",),
     "cryptography": ("site/signing.py",),

@@ -29,6 +29,7 @@ from harness.script.load import SUFFIX, read_script, table_names
 from harness.script.template import unfilled
 from harness.site.fetch import fetch_data
 from harness.site.judging import audit_file
+from harness.transcript.forms import Form, is_parquet_transcript
 
 
 class DescribeOptions(LibraryOptions, FormatOptions):
@@ -94,12 +95,13 @@ def _files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise UsageError(f"{path}: no such file or folder")
-    names = (f"*{SUFFIX}", "interface.py", "interface.toml", "*.jsonl", "*.jsonl.gz")
+    names = (f"*{SUFFIX}", "interface.py", "interface.toml", "*.jsonl", "*.jsonl.gz", "*.parquet")
     found = sorted({file for name in names for file in path.rglob(name) if "__pycache__" not in file.parts})
     tables = {table for script in found if script.name.endswith(SUFFIX) for table in _tables(script)}
     if not found:
         raise UsageError(f"{path}: no script (*{SUFFIX}), interface or transcript in there")
-    return [file for file in found if file.resolve() not in tables]
+    others = {file for file in found if file.suffix == Form.PARQUET and not is_parquet_transcript(file)}
+    return [file for file in found if file.resolve() not in tables and file not in others]
 
 
 def _tables(script: Path) -> Iterator[Path]:

@@ -23,6 +23,7 @@ from harness.options import InterfaceOptions, OptionSet, Range, option
 from harness.report.formats import Format
 from harness.report.text import json_text
 from harness.report.trials import trial_details, trial_line
+from harness.transcript.forms import open_lines
 
 # How many ids are looked through for one that is like a misspelt one.
 MOST_COMPARED = 10_000
@@ -128,9 +129,7 @@ def _hint(missing: str, plan: Plan) -> str:
 
 def _copy(path: Path) -> None:
     """The transcript itself on standard output."""
-    import gzip
-
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+    with open_lines(path) as file:
         if sys.stdout.isatty():
             # The same values; a file or a program gets the very bytes, which have a checksum.
             sys.stdout.writelines(json_text(line.decode(errors="replace")) for line in file)

@@ -90,12 +90,10 @@ def is_locked(fd: int) -> bool | None:
     return False
 
 
-def zipped(fd: int, size: int) -> Iterator[bytes]:
-    """A file, compressed: without name and time, so that the same content compresses to the same bytes."""
-    packer, place = zlib.compressobj(9, zlib.DEFLATED, 16 + zlib.MAX_WBITS), 0
-    while block := os.pread(fd, size, place):
-        yield packer.compress(block)
-        place += len(block)
+def zipped(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Bytes, compressed: without name and time, so that the same content compresses to the same bytes."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    yield from map(packer.compress, blocks)
     yield packer.flush()
 
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from harness.errors import TranscriptError
+from harness.errors import MissingExtra, TranscriptError
 from harness.transcript.format import Header
 from harness.transcript.read import TranscriptSummary, glance, open_transcript
 from harness.transcript.settings import part_of
 
 ROOT = Path("transcripts")
-SUFFIXES = (".jsonl", ".jsonl.gz")
-# A compressed transcript that is still being written.
-UNFINISHED = ".jsonl.gz.part"
+SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
+# A transcript of another form than lines that is still being written.
+UNFINISHED = (".jsonl.gz.part", ".parquet.part")
 # The largest age in seconds to give in each unit; the unit's seconds, name and symbol.
 _UNITS = (
     (120, 1, "second", "s"),
@@ -35,8 +35,8 @@ class LocalRun:
 
     @property
     def stem(self) -> str:
-        """The file's base name, without .jsonl or .gz."""
-        return self.path.name.partition(".jsonl")[0]
+        """The file's base name, without .jsonl, .gz or .parquet."""
+        return re.split(r"\.jsonl|\.parquet", self.path.name)[0]
 
     @property
     def began(self) -> float:
@@ -139,7 +139,7 @@ def local_runs(root: Path = ROOT, pattern: str = "*/*") -> LocalRuns:
     for path in transcript_files(root, pattern):
         try:
             runs.append(read_run(path))
-        except TranscriptError:
+        except (TranscriptError, MissingExtra):
             unusable[path] = path.stat().st_mtime if path.exists() else 0.0
     return LocalRuns(runs, unusable)
 
@@ -147,7 +147,7 @@ def local_runs(root: Path = ROOT, pattern: str = "*/*") -> LocalRuns:
 def transcript_files(root: Path, pattern: str = "*/*") -> Iterator[Path]:
     """The transcripts in the subfolders of a folder, finished or not."""
     for path in sorted(root.glob(pattern)):
-        if path.name.endswith((*SUFFIXES, UNFINISHED)) and path.is_file():
+        if path.name.endswith((*SUFFIXES, *UNFINISHED)) and path.is_file():
             yield path
 
 
@@ -169,7 +169,7 @@ def glance_at_run(path: Path) -> TranscriptSummary:
 
 def transcript_stem(name: str) -> str:
     """The base name of a transcript's file."""
-    for suffix in (".gz", ".jsonl", ".out"):
+    for suffix in (".gz", ".jsonl", ".parquet", ".out"):
         name = name.removesuffix(suffix)
     return name
 
@@ -200,7 +200,7 @@ def shortfall(run: LocalRun) -> str:
 
 def _is_numbered(path: Path, name: str) -> bool:
     """Whether a file is named like the runs of an algorithm: NAME, NAME-2."""
-    return re.fullmatch(rf"{re.escape(name)}(-[0-9]+)?\.jsonl.*", path.name) is not None
+    return re.fullmatch(rf"{re.escape(name)}(-[0-9]+)?\.(jsonl|parquet).*", path.name) is not None
 
 
 def _skipped(run: LocalRun, why: str) -> SkippedRun:

@@ -163,12 +163,12 @@ def local_transcripts() -> LocalTranscripts:
 
 @dataclass(frozen=True)
 class Source:
-    """A transcript that can be read from `path`, plain or gzipped."""
+    """A transcript that can be read from `path`, in any form."""
 
     path: Path
     # What to call it in messages: the file, the URL without credentials, "standard input".
     name: str
-    # The file's base name without .jsonl or .gz, to distinguish two runs of one algorithm.
+    # The file's base name without .jsonl, .gz or .parquet, to distinguish two runs of one algorithm.
     stem: str
     # A note for the user about where it came from; commands print it to stderr.
     note: str = ""

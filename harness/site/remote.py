@@ -27,6 +27,7 @@ from harness.site.cache import (
 from harness.site.config import is_offline
 from harness.site.request import Download, DownloadLimits, DownloadRequest, Validators
 from harness.site.urls import masked, parse
+from harness.transcript.forms import PARQUET_MAGIC
 from harness.transcript.read import open_transcript
 
 # Servers that did not answer; others with the same content are asked first.
@@ -166,7 +167,7 @@ def _transcript_blocks(name: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
     for block in gunzip_if_packed(blocks):
         start = b"" if begun else block.lstrip(_SPACE)[:1]
         begun = begun or bool(start)
-        if start and start != b"{":
+        if start and start != b"{" and not block.startswith(PARQUET_MAGIC):
             what = "a web page" if start == b"<" else "something else"
             raise TranscriptError(f"{name}: {what}, not a transcript; give the address of the file itself")
         yield block

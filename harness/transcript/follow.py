@@ -13,6 +13,7 @@ from harness.files.durable import is_locked
 from harness.files.gunzip import MAGIC, BadGzip, gunzip
 from harness.model import BlindTrial, ErrorKind, Outcome
 from harness.transcript.format import End, Header
+from harness.transcript.forms import PARQUET_MAGIC, open_lines
 from harness.transcript.read import TranscriptReader
 from harness.transcript.write import working_path
 
@@ -94,8 +95,12 @@ class Follower:
 def _open(path: Path) -> IO[bytes]:
     try:
         file = path.open("rb")
-        packed = file.read(len(MAGIC)) == MAGIC
+        first = file.read(len(PARQUET_MAGIC))
         file.seek(0)
+        if first == PARQUET_MAGIC:  # and complete
+            file.close()
+            return open_lines(path)
+        packed = first.startswith(MAGIC)
     except OSError as error:
         raise TranscriptError(f"{path}: {error.strerror}") from None
     return io.BufferedReader(_Unpacked(file)) if packed else file

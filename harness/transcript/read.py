@@ -17,6 +17,7 @@ from harness.errors import TranscriptError
 from harness.model import BlindTrial, Counts, Trial
 from harness.transcript.explain import UNUSABLE, error_text, explain
 from harness.transcript.format import FORMAT, End, Header
+from harness.transcript.forms import open_lines
 
 LONGEST_LINE = 64 << 20
 # Longer than any last line, in bytes.
@@ -72,8 +73,8 @@ class TranscriptReader:
         self._number = 1
         self._uncounted = 0
         self._is_file = stream.seekable()
-        # Its first line, as it is in the file.
-        self.first = self._read_line()
+        # Its first line, and what comes after the records, as they are in the file.
+        self.first, self.last = self._read_line(), b""
         self.header = self._decode_header(self.first)
         self.head = len(self.first)
         self._digest.update(self.first)
@@ -124,6 +125,7 @@ class TranscriptReader:
         """The lines of records among complete lines; an end line ends the transcript."""
         if self.end is not None:
             self._digest.update(data)
+            self.last += data
             if data.strip():
                 raise self._more_after_end(self._line_number() + 1)
             return
@@ -135,6 +137,7 @@ class TranscriptReader:
         if last:
             self.end = self._decode_end(last)
             self._digest.update(last)
+            self.last = last
 
     def decode(self, body: bytes) -> list[Trial]:
         """The records in some lines."""
@@ -145,6 +148,11 @@ class TranscriptReader:
             raise
         self.passed(body)
         return trials
+
+    def take_records(self, record: Any) -> None:
+        """What to decode records into, if that was not known before the header."""
+        self._records = msgspec.json.Decoder(record)
+        self._reads_blind = record is BlindTrial
 
     def passed(self, body: bytes) -> None:
         """Note lines that have been decoded."""
@@ -248,7 +256,7 @@ def open_transcript(path: Path, *, name: str | None = None, record: Any = Trial)
     if str(path) == "-":
         return TranscriptReader(sys.stdin.buffer, "standard input")
     try:
-        stream = _open(path)
+        stream = open_lines(path)
     except OSError as error:
         raise TranscriptError(f"{name or path}: {error.strerror}") from None
     try:
@@ -261,12 +269,6 @@ def open_transcript(path: Path, *, name: str | None = None, record: Any = Trial)
 def record_type(header: Header) -> Any:
     """What the records of a transcript are decoded into, outcomes or not."""
     return BlindTrial if header.is_blind else Trial
-
-
-def _open(path: Path) -> IO[bytes]:
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return cast("IO[bytes]", gzip.open(path)) if packed else path.open("rb")
 
 
 def summarise(path: Path) -> TranscriptSummary:
@@ -304,7 +306,9 @@ def read_end(path: Path) -> End | None:
 
 def _tail(path: Path) -> bytes:
     """The last bytes of a transcript; a compressed one has to be decompressed for that."""
-    with _open(path) as stream:
+    with open_lines(path) as stream:
+        if end := getattr(getattr(stream, "raw", None), "end", b""):  # Parquet has it in its metadata
+            return cast("bytes", end)
         if not isinstance(stream, gzip.GzipFile):
             stream.seek(max(0, path.stat().st_size - TAIL))
             return stream.read()

@@ -14,9 +14,10 @@ from typing import Any
 import msgspec
 
 from harness.errors import OutputError, TranscriptError
-from harness.files.durable import in_blocks, lock_file, move_into_place, sync_file, sync_folder, write_all, zipped
+from harness.files.durable import in_blocks, lock_file, move_into_place, sync_file, sync_folder, write_all
 from harness.model import Counts, Outcome, Trial
 from harness.transcript.format import End, Header, now
+from harness.transcript.forms import Form, check_form, store_as
 from harness.transcript.order import starts_in_order
 from harness.transcript.read import summarise
 
@@ -78,6 +79,7 @@ class TranscriptWriter:
 
     @classmethod
     def _create(cls, target: Path, path: Path, header: Header, flags: int) -> "TranscriptWriter":
+        check_form(target)
         _make_folder(path.parent)
         try:
             writer = cls(target, path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | flags, 0o644))
@@ -179,11 +181,11 @@ class TranscriptWriter:
         return self.put_in_place()
 
     def put_in_place(self) -> Path:
-        """Sync a complete transcript and move it to its target, compressed if that is a .gz file; the lock is kept."""
+        """Sync a complete transcript and move it to its target, in the form that its name asks for; it stays locked."""
         try:
             self._sync()
-            if self.target.suffix == ".gz":
-                self._compress()
+            if Form.of(self.target) is not Form.LINES:
+                self._store()
             elif self.path != self.target:
                 move_into_place(self.path, self.target)
         except OSError as error:
@@ -271,23 +273,11 @@ class TranscriptWriter:
             place += len(block)
         return digest.hexdigest()
 
-    def _compress(self) -> None:
-        """The plain file is removed when the compressed one is on disk, content and name."""
-        scratch = self.target.with_name(self.target.name + ".zipping")
-        try:
-            fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-            try:
-                for block in zipped(self._fd, BLOCK):
-                    write_all(fd, block)
-                sync_file(fd)
-            finally:
-                os.close(fd)
-            move_into_place(scratch, self.target)
-            self.path.unlink()
-            sync_folder(self.path.parent)
-        except OSError:
-            scratch.unlink(missing_ok=True)
-            raise
+    def _store(self) -> None:
+        """The lines are removed when the file of another form is on disk, content and name."""
+        store_as(self.path, self.target)
+        self.path.unlink()
+        sync_folder(self.path.parent)
 
 
 def _numbered(path: Path, suffix: str) -> Iterator[Path]:
@@ -335,5 +325,5 @@ def _ascending(numbers: "array[int]") -> bool:
 
 
 def working_path(target: Path) -> Path:
-    """Where a transcript is written; one for a .gz file is compressed when it is complete."""
-    return target.with_name(target.name + PART) if target.suffix == ".gz" else target
+    """Where a transcript is written: in lines, from which a file of another form is made when it is complete."""
+    return target if Form.of(target) is Form.LINES else target.with_name(target.name + PART)

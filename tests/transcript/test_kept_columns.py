@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -50,10 +51,11 @@ def big(path: Path, name: str, count: int = 300) -> Path:
         '{"hate":"transcript","format":1,"test":{"name":"big","version":"1","digest":"1:0","task":"label"},'
         f'"algorithm":{{"name":"{name}"}},"design":{{"stratum":"s","psu":"u"}}}}\n'
     )
-    lines = [header]
+    lines, tally = [header], Counter[str]()
     for number in range(count):
         positive = number % 3 > 0
         outcome = rng.choice(("TP", "FN") if positive else ("TN", "FP"))
+        tally[outcome] += 1
         lines.append(
             f'{{"id":"ü{number}","outcome":"{outcome}","expect":"{number % 10}","truth":"{number % 7}",'
             f'"actual":"{rng.randrange(10)}","score":{rng.gauss(positive, 1)!r},"seconds":{rng.random()!r},'
@@ -61,7 +63,9 @@ def big(path: Path, name: str, count: int = 300) -> Path:
             f'"values":{{"speed":{rng.random()!r}}}}}\n'
         )
     digest = hashlib.sha256("".join(lines).encode()).hexdigest()
-    path.write_text("".join([*lines, f'{{"end":true,"tests":{count},"sha256":"{digest}"}}\n']), encoding="utf-8")
+    counts = ",".join(f'"{outcome}":{number}' for outcome, number in tally.items())
+    end = f'{{"end":true,"tests":{count},{counts},"sha256":"{digest}"}}\n'
+    path.write_text("".join([*lines, end]), encoding="utf-8")
     return path
 
 

@@ -1,0 +1,271 @@
+"""Transcripts as Parquet files: records in columns that other tools read, and the very same lines when turned back.
+
+The header and the end line are in the metadata of the file. A key of a record is in the column of its name; what has no
+column, or does not fit its type, is in `rest`, as JSON. A record that some other program wrote in other words (other
+order, other spacing, keys of its own) also has its line, in `line`.
+"""
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from harness.errors import MissingExtra, TranscriptError
+from harness.model import BlindTrial, Trial
+from harness.transcript.read import BLOCK, LONGEST_LINE, TranscriptReader, record_type
+
+TEXTS = ("id", "outcome", "expect", "truth", "actual", "error", "message", "stratum", "psu")
+NUMBERS = ("score", "seconds")
+WHOLE_NUMBERS = ("memory", "rank", "repeat")
+JSON = ("columns", "values")
+TYPED = (*TEXTS, "positive", *NUMBERS, *WHOLE_NUMBERS)
+HEADER, END, KIND = b"hate.header", b"hate.end", b"hate.transcript"
+# Records in a batch while reading, and records and bytes in a group while writing.
+BATCH = 4096
+GROUP_ROWS, GROUP_BYTES = 100_000, 32 << 20
+# More than this many bytes of text for a byte of file are no transcript: a few bytes can stand for any number of rows.
+LARGEST_RATIO, ALLOWANCE = 2_000, 64 << 20
+LARGEST_GROUP = 1 << 30
+LARGEST_METADATA = 16 << 20
+_rest = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_encoder = msgspec.json.Encoder()
+
+
+def check_pyarrow(path: Path) -> None:
+    """An error that says how to install pyarrow, if it is missing."""
+    _pyarrow(path)
+
+
+def _pyarrow(path: Path) -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtra(f"{path}: Parquet needs pyarrow: pip install 'hate-harness[parquet]'") from None
+    return pyarrow, pyarrow.parquet
+
+
+def _schema(pa: Any, metadata: dict[bytes, bytes] | None = None) -> Any:
+    types = dict.fromkeys(TEXTS, pa.string()) | {"positive": pa.bool_()} | dict.fromkeys(NUMBERS, pa.float64())
+    types |= dict.fromkeys(WHOLE_NUMBERS, pa.int64()) | dict.fromkeys((*JSON, "rest"), pa.string())
+    return pa.schema([*types.items(), ("line", pa.binary())], metadata=metadata)
+
+
+def write_parquet(stream: IO[bytes], path: Path, name: str) -> None:
+    """Write a complete transcript, whose lines are in `stream`, into a Parquet file; `name` is for messages."""
+    pa, parquet = _pyarrow(path)
+    reader = TranscriptReader(stream, name, Trial)
+    reader.take_records(record_type(reader.header))
+    with parquet.ParquetWriter(path, _schema(pa), compression="zstd") as writer:
+        for rows in _groups(reader):
+            columns = list(zip(*rows, strict=True))
+            writer.write_table(pa.table([pa.array(*one) for one in zip(columns, _schema(pa).types, strict=True)],
+                                        schema=_schema(pa)))  # fmt: skip
+        writer.add_key_value_metadata({KIND: b"1", HEADER: reader.first, END: reader.last})
+    if reader.end is None:
+        raise TranscriptError(f"{name}: incomplete; finish it with --resume first")
+
+
+def _groups(reader: TranscriptReader) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows for the groups of the file: not too many, and not too large."""
+    rows: list[tuple[Any, ...]] = []
+    size = 0
+    for body in reader.bodies():
+        rows += _rows(body, reader.decode(body))
+        size += len(body)
+        if len(rows) >= GROUP_ROWS or size >= GROUP_BYTES:
+            yield rows
+            rows, size = [], 0
+    if rows:
+        yield rows
+
+
+def _rows(body: bytes, trials: Sequence[Trial]) -> Iterator[tuple[Any, ...]]:
+    """A row for each record in some lines."""
+    lines = _lines(body)
+    for trial, line in zip(trials, lines, strict=True):
+        try:
+            known, same = _known(trial), _encoder.encode(trial) == line
+        except (OverflowError, UnicodeEncodeError):  # a whole number beyond 64 bits
+            known, same = {name: value for name in TYPED if (value := _plain(trial, name)) is not None}, False
+        yield (*map(known.get, (*TYPED, *JSON, "rest")), None if same else line)
+
+
+def _lines(body: bytes) -> list[bytes]:
+    """The lines; an empty one belongs to the record after it, or before it at the end."""
+    lines: list[bytes] = []
+    before = b""
+    for line in body.removesuffix(b"\n").split(b"\n"):
+        if line.strip():
+            lines.append(before + line)
+            before = b""
+        else:
+            before += line + b"\n"
+    if before:
+        lines[-1] += b"\n" + before.removesuffix(b"\n")
+    return lines
+
+
+def _plain(trial: Any, name: str) -> Any:
+    """The value of a key if it fits its column, else None."""
+    value = getattr(trial, name, None)
+    if name in TEXTS:
+        return str(value) if isinstance(value, str) else None
+    if name == "positive":
+        return value if isinstance(value, bool) else None
+    return value if isinstance(value, float if name in NUMBERS else int) else None
+
+
+def _known(trial: Any) -> dict[str, Any]:
+    """A record by columns; what fits none is in `rest`."""
+    known: dict[str, Any] = {}
+    rest: dict[str, Any] = {}
+    for name in trial.__struct_fields__:
+        value = getattr(trial, name)
+        if value is msgspec.UNSET:
+            continue
+        if name in TYPED and (plain := _plain(trial, name)) is not None:
+            known[name] = plain
+        elif name in JSON and value is not None:
+            known[name] = _encoder.encode(value).decode()
+        else:
+            rest[name] = value
+    if rest:
+        known["rest"] = _encoder.encode(rest).decode()
+    return known
+
+
+def open_parquet(path: Path) -> IO[bytes]:
+    """The lines of a transcript that is a Parquet file; an OSError if it is none, also while it is read."""
+    pa, parquet = _pyarrow(path)
+    handle = path.open("rb")
+    try:
+        metadata = _checked_metadata(parquet.ParquetFile(handle), _schema(pa))
+        file = parquet.ParquetFile(handle, read_dictionary=[*TEXTS, *JSON, "rest", "line"])
+    except (pa.ArrowException, OSError) as error:
+        handle.close()
+        raise OSError(None, f"cannot be used as Parquet: {_first_line(error)}") from None
+    blocks = _bounded(_blocks(file, metadata, pa.ArrowException), path.stat().st_size)
+    return io.BufferedReader(ParquetLines(handle, blocks, metadata[END]), BLOCK)
+
+
+def _checked_metadata(file: Any, schema: Any) -> dict[bytes, bytes]:
+    """The metadata of a file that has the columns of a transcript, and is not made to fill the memory."""
+    metadata: dict[bytes, bytes] = file.metadata.metadata or {}
+    if HEADER not in metadata or END not in metadata:
+        raise OSError(None, "a table, not a transcript: its metadata has no header; `hate import` reads tables")
+    if sum(map(len, metadata.values())) > LARGEST_METADATA:
+        raise OSError(None, f"more than {LARGEST_METADATA >> 20} MiB of metadata")
+    found = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
+    for name, wanted in zip(schema.names, schema.types, strict=True):
+        own = found.get(name)
+        if own is not None and hasattr(own, "value_type") and hasattr(own, "index_type"):
+            own = own.value_type
+        if own != wanted:
+            raise OSError(None, f"column '{name}' is {own or 'missing'}, not {wanted}")
+    for number in range(file.metadata.num_row_groups):
+        if file.metadata.row_group(number).total_byte_size > LARGEST_GROUP:
+            raise OSError(None, f"a group of rows has more than {LARGEST_GROUP >> 20} MiB")
+    return metadata
+
+
+def _blocks(file: Any, metadata: dict[bytes, bytes], failure: type[Exception]) -> Iterator[bytes]:
+    """The whole file as lines, some at a time."""
+    yield metadata[HEADER]
+    header = TranscriptReader(io.BytesIO(metadata[HEADER]), "header").header
+    record = record_type(header)
+    try:
+        for batch in file.iter_batches(BATCH, columns=[*TYPED, *JSON, "rest", "line"]):
+            columns = [_values(batch.column(name)) for name in (*TYPED, *JSON, "rest", "line")]
+            yield from _joined(_line(record, row) for row in zip(*columns, strict=True))
+    except (failure, MemoryError) as error:
+        raise OSError(None, f"damaged: {_first_line(error)}") from None
+    except (TypeError, ValueError, msgspec.MsgspecError, RecursionError) as error:
+        raise OSError(None, f"a record that cannot be used: {_first_line(error)}") from None
+    yield metadata[END]
+
+
+def _values(column: Any) -> Sequence[Any]:
+    """The values of a column; equal texts are one object, so that a few bytes cannot fill the memory."""
+    if not hasattr(column, "dictionary"):
+        values: Sequence[Any] = column.to_pylist()
+        return values
+    texts = column.dictionary.to_pylist()
+    return [None if place is None else texts[place] for place in column.indices.to_pylist()]
+
+
+def _line(record: type[Trial | BlindTrial], row: Sequence[Any]) -> bytes:
+    """The line of a record, with its newline."""
+    if row[-1] is not None:
+        line: bytes = row[-1] + b"\n"
+        return line
+    known: dict[str, Any] = {name: value for name, value in zip(TYPED, row, strict=False) if value is not None}
+    for name, text in zip(JSON, row[len(TYPED) :], strict=False):
+        if text is not None:
+            known[name] = msgspec.Raw(text.encode())
+    if row[-2] is not None:
+        known |= _rest.decode(row[-2])
+    return _encoder.encode(record(**known)) + b"\n"
+
+
+def _joined(lines: Iterable[bytes]) -> Iterator[bytes]:
+    waiting: list[bytes] = []
+    size = 0
+    for line in lines:
+        waiting.append(line)
+        size += len(line)
+        if size >= BLOCK:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    yield b"".join(waiting)
+
+
+def _bounded(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
+    """The blocks, as long as there are not far more of them than a file of this size can have."""
+    left = size * LARGEST_RATIO + ALLOWANCE
+    for block in blocks:
+        left -= len(block)
+        if left < 0 or len(block) > LONGEST_LINE + BLOCK:
+            raise OSError(None, f"holds more than {LARGEST_RATIO:,} times its size")
+        yield block
+
+
+class ParquetLines(io.RawIOBase):
+    """The lines of a transcript as a stream, and its end line, which is known from the beginning."""
+
+    def __init__(self, handle: IO[bytes], blocks: Iterator[bytes], end: bytes) -> None:
+        self._handle = handle
+        self._blocks = blocks
+        self._rest = memoryview(b"")
+        self.end = end
+
+    def fileno(self) -> int:
+        """Of the Parquet file."""
+        return self._handle.fileno()
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read some."""
+        while not self._rest:
+            block = next(self._blocks, None)
+            if block is None:
+                return 0
+            self._rest = memoryview(block)
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
+
+    def close(self) -> None:
+        """Close the file too."""
+        self._handle.close()
+        super().close()
+
+
+def _first_line(error: BaseException) -> str:
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(text).splitlines()[0][:200]

@@ -1,0 +1,292 @@
+"""Parquet, a second form of a transcript: the same bytes when it is turned back, and nothing that is not one."""
+
+import hashlib
+import json
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import TranscriptError
+from harness.model import Trial
+from harness.transcript import parquet
+from harness.transcript.columns import read_columns
+from harness.transcript.forms import store_as
+from harness.transcript.read import glance, summarise
+from tests.simulation import examples
+from tests.site.serving import body, serving
+from tests.transcript.test_kept_columns import assert_same, big
+from tests.transcript.transcript_files import read, trials, write
+from tests.workshop import Workshop, wait_until
+
+HEADER = (
+    '{"hate":"transcript","format":1,"test":{"name":"t","version":"1","digest":"1:a"},"algorithm":{"name":"ünï"}}\n'
+)
+
+
+def stored(path: Path, *lines: str) -> Path:
+    """A complete transcript with these lines as records, whoever wrote them."""
+    text = HEADER + "".join(lines)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    path.write_text(f'{text}{{"end":true,"tests":{len(lines)},"sha256":"{digest}"}}\n', encoding="utf-8", newline="")
+    return path
+
+
+def there_and_back(path: Path) -> Path:
+    table, back = path.with_name("there.parquet"), path.with_name("back.jsonl")
+    store_as(path, table)
+    store_as(table, back)
+    assert back.read_bytes() == path.read_bytes()
+    return table
+
+
+@examples(60)
+@given(st.lists(trials, max_size=10))
+def test_records_keep_every_byte(tmp_path_factory: pytest.TempPathFactory, given_trials: Sequence[Trial]) -> None:
+    path = write(tmp_path_factory.mktemp("t") / "t.jsonl", given_trials)
+    table = there_and_back(path)
+    assert read(table) == read(path)
+    assert_same(read_columns(table), read_columns(path))
+    assert glance(table) == summarise(path)
+
+
+LINES = (
+    '{"outcome":"TP","id":"other order"}\n',
+    '{"id": "spaces", "outcome": "TP"}\n',
+    '{"id":"\\u00fc \\ud83d\\ude00 escaped","outcome":"TP"}\n',
+    '{"id":"unknown key","outcome":"TP","judge":{"name":"x"}}\n',
+    '{"id":"nulls","outcome":"FN","score":null,"seconds":null,"error":null,"actual":null}\n',
+    '{"id":"whole score","outcome":"TP","score":5}\n',
+    '{"id":"exponent","outcome":"TP","score":1E5,"seconds":-0.0}\n',
+    '{"id":"large","outcome":"TP","columns":{"n":123456789012345678901234567890}}\n',
+    '{"id":"nested","outcome":"TP","actual":{"a":[1,2,{"b":null}]},"values":{"f1":0.5,"none":null}}\n',
+    '{"id":"twice","outcome":"TP","outcome":"FN"}\n',
+    '{"id":"carriage return","outcome":"TP"}\r\n',
+    "\n  \n",
+    '{"id":"after empty lines","outcome":"TP","message":"\\u0000\\u001f\\n"}\n',
+    '{"id":"numbers","outcome":"TP","actual":1.50,"rank":3,"repeat":2,"memory":9007199254740993}\n',
+    '{"id":"' + "x" * 100_000 + '","outcome":"TP"}\n',
+    '{"id":"last","outcome":"TP","stratum":"","psu":"","columns":{}}\n',
+    "\n",
+)
+
+
+def test_lines_of_other_programs_keep_every_byte(tmp_path: Path) -> None:
+    path = stored(tmp_path / "t.jsonl", *LINES)
+    table = there_and_back(path)
+    assert read(table) == read(path)
+    assert pq.read_table(table).column("id").to_pylist()[:2] == ["other order", "spaces"]
+
+
+def test_other_tools_find_columns_of_types(tmp_path: Path) -> None:
+    path = big(tmp_path / "a.jsonl", "a")
+    table = pq.read_table(there_and_back(path))
+    assert table.num_rows == 300
+    assert table.column("score").to_pylist() == read_columns(path).score.tolist()
+    assert table.column("expect").to_pylist()[:3] == ["0", "1", "2"]
+    assert json.loads(table.column("columns")[5].as_py()) == {"writer": "w1"}
+    assert table.column("line").null_count == 300
+
+
+def test_small_groups_of_rows_make_the_same_file_of_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "GROUP_BYTES", 1)
+    monkeypatch.setattr("harness.transcript.read.BLOCK", 1000)
+    table = there_and_back(big(tmp_path / "a.jsonl", "a"))
+    assert pq.ParquetFile(table).metadata.num_row_groups > 10
+
+
+def test_a_loss_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A converter with a bug writes nothing."""
+    original = parquet._known
+    monkeypatch.setattr(parquet, "_known", lambda trial: original(trial) | {"expect": "other"})
+    path = big(tmp_path / "a.jsonl", "a")
+    with pytest.raises(TranscriptError, match="without a loss"):
+        store_as(path, tmp_path / "a.parquet")
+    assert [file.name for file in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+def test_every_command_reads_it(shop: Workshop) -> None:
+    (shop.folder / "lines").mkdir()
+    for name in ("a", "b"):
+        big(shop.folder / f"lines/{name}.jsonl", name)
+        done = shop.call("convert", f"lines/{name}.jsonl", f"{name}.parquet")
+        assert done.status == 0, done.err
+    for words in (
+        ("compare", "A", "B"), ("rate", "A"), ("roc", "A"), ("confusion", "A"), ("show", "A"), ("diff", "A", "B"),
+    ):  # fmt: skip
+        names = [{"A": "lines/a.jsonl", "B": "lines/b.jsonl"}.get(word, word) for word in words]
+        tables = [{"A": "a.parquet", "B": "b.parquet"}.get(word, word) for word in words]
+        by_lines, by_table = (shop.call(*own, "--format", "json") for own in (names, tables))
+        assert by_table.status == 0, by_table.err
+        assert by_table.out == by_lines.out
+
+
+def test_a_run_writes_it_and_a_killed_one_is_resumed(shop: Workshop) -> None:
+    shop.script(40)
+    waiting = "import time\n\ndef answer(case, params):\n    time.sleep(0.05)\n    return case.input\n"
+    shop.interface(waiting)
+    process = shop.start("run", "toy", "-o", "out.parquet")
+    part = shop.folder / "out.parquet.part"
+    wait_until("some records", lambda: part.exists() and part.read_bytes().count(b"\n") > 5, process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not (shop.folder / "out.parquet").exists()
+    done = shop.call("run", "toy", "-o", "out.parquet", "--resume")
+    assert done.status == 0, done.err
+    assert not part.exists()
+    assert "exists" in shop.call("run", "toy", "-o", "out.parquet").err
+    assert shop.call("run", "toy", "-o", "out.parquet", "--resume").status == 0
+    assert shop.call("convert", "out.parquet", "out.jsonl").status == 0
+    assert [record["id"] for record in shop.records("out.jsonl")] == [f"c{number}" for number in range(40)]
+    assert shop.call("check", "out.parquet").status == 0
+    assert shop.call("status", "out.parquet").status == 0
+    copy = shop.call("run", "toy", "-o", "other.parquet", "--format", "transcript")
+    assert json.loads(copy.out.splitlines()[-1])["tests"] == 40
+
+
+def test_one_is_found_by_name_and_can_be_published(shop: Workshop) -> None:
+    shop.script(6)
+    shop.interface()
+    assert shop.call("run", "toy", "--isolate", "-o", "transcripts/toy/mine.parquet").status == 0
+    listed = shop.call("list", "--transcripts", "--format", "json")
+    assert "mine.parquet" in listed.out
+    assert shop.call("rate", "mine").status == 0
+    done = shop.call("publish", "toy", "transcripts/toy/mine.parquet", "--to", "site")
+    assert done.status == 0, done.err
+    (shop.folder / "transcripts/toy/mine.parquet").unlink()
+    shop.env["HATE_SITES"] = str(shop.folder / "site")
+    there = shop.hate("rate", "toy/mine", "--format", "json")
+    assert there.status == 0, there.err
+    assert there.json["transcripts"][0]["tests"] == 6
+
+
+def test_one_can_be_downloaded(shop: Workshop) -> None:
+    table = there_and_back(big(shop.folder / "a.jsonl", "a"))
+    with serving({"/a.parquet": body(table.read_bytes())}) as server:
+        there = shop.call("rate", server.url("/a.parquet"), "--format", "json")
+    assert there.status == 0, there.err
+    assert there.out == shop.call("rate", "a.jsonl", "--format", "json").out
+
+
+def test_numbers_that_json_has_not_are_no_numbers(tmp_path: Path) -> None:
+    """Another program may have written them; a transcript in lines says null."""
+    for number in (float("nan"), float("inf")):
+        table(score=pa.array([number]))(tmp_path / "t.parquet")
+        assert [trial.score for trial in read(tmp_path / "t.parquet")] == [None]
+
+
+def test_converting_refuses_what_it_should(shop: Workshop) -> None:
+    path = big(shop.folder / "a.jsonl", "a")
+    shop.write("b.parquet", "mine")
+    assert "--force" in shop.call("convert", "a.jsonl", "b.parquet").err
+    assert shop.call("convert", "a.jsonl", "b.parquet", "--force").status == 0
+    whole = path.read_bytes().splitlines(keepends=True)
+    shop.write("part.jsonl", b"".join(whole[:-1]))
+    assert "incomplete" in shop.call("convert", "part.jsonl", "c.parquet").err
+    shop.write("changed.jsonl", b"".join([*whole[:5], *whole[6:]]))
+    assert "sha256" in shop.call("convert", "changed.jsonl", "c.parquet").err
+    assert shop.call("convert", "a.jsonl", "nowhere/c.jsonl").status == 2
+    assert not list(shop.folder.glob("c.parquet*"))
+
+
+def table(**changes: Any) -> Callable[[Path], None]:
+    """A Parquet file like that of a transcript, with some columns changed; None leaves one out."""
+
+    def make(path: Path) -> None:
+        schema = parquet._schema(pa)
+        row: dict[str, Any] = dict.fromkeys(schema.names) | {"id": "c1", "outcome": "TP"}
+        metadata = changes.get("metadata", {b"hate.header": HEADER.encode(), b"hate.end": b'{"end":true,"tests":1}\n'})
+        arrays = {
+            name: changes.get(name, pa.array([row[name]], kind))
+            for name, kind in zip(schema.names, schema.types, strict=True)
+        }
+        arrays = {name: array for name, array in arrays.items() if array is not None}
+        pq.write_table(pa.table(arrays).replace_schema_metadata(metadata), path)
+
+    return make
+
+
+def repeated(text: str, count: int) -> Callable[[Path], None]:
+    """A small file that stands for very much text."""
+
+    def make(path: Path) -> None:
+        schema = parquet._schema(pa)
+        metadata = {b"hate.header": HEADER.encode(), b"hate.end": b'{"end":true}\n'}
+        values = {"id": text, "outcome": "TP"}
+        arrays = [
+            pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array([values[name]]))
+            if name in values
+            else pa.nulls(count, kind)
+            for name, kind in zip(schema.names, schema.types, strict=True)
+        ]
+        made = pa.table(arrays, names=schema.names).replace_schema_metadata(metadata)
+        pq.write_table(made, path, compression="zstd")
+
+    return make
+
+
+def truncated(path: Path) -> None:
+    table()(path)
+    path.write_bytes(path.read_bytes()[:-30])
+
+
+def flipped(path: Path) -> None:
+    store_as(big(path.with_name("big.jsonl"), "a"), path)
+    data = bytearray(path.read_bytes())
+    data[200:260] = bytes(60)
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda path: path.write_bytes(b"PAR1"), "Parquet"),
+        (lambda path: path.write_bytes(b"PAR1" + b"\0" * 100 + b"PAR1"), "Parquet"),
+        (truncated, "Parquet"),
+        (flipped, ""),
+        (table(metadata={}), "no header"),
+        (table(metadata={b"hate.header": b"{}\n", b"hate.end": b""}), "not a transcript"),
+        (table(metadata={b"hate.header": HEADER.encode(), b"hate.end": b'{"end":true,"sha256":"0"}'}), "sha256"),
+        (table(id=pa.array([5], pa.int64())), "column 'id' is int64, not string"),
+        (table(id=None), "column 'id' is missing"),
+        (table(id=pa.array([None], pa.string())), "id"),
+        (table(outcome=pa.array(["XP"])), "'XP'"),
+        (table(score=pa.array([[1.0]])), "column 'score'"),
+        (table(rest=pa.array(["{"])), "a record that cannot be used"),
+        (table(rest=pa.array(['{"what":1}'])), "a record that cannot be used"),
+        (table(columns=pa.array(["no JSON"])), ""),
+        (table(line=pa.array([b'{"id":"\xff"}'])), "not UTF-8"),
+        (repeated("x" * 1_000_000, 20_000), "times its size"),
+    ],
+)
+def test_a_hostile_file_is_refused_in_a_line(
+    shop: Workshop, make: Callable[[Path], None], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet, "ALLOWANCE", 1 << 20)
+    make(shop.folder / "t.parquet")
+    for words in (("rate", "t.parquet"), ("show", "t.parquet"), ("convert", "t.parquet", "u.jsonl")):
+        done = shop.call(*words)
+        assert done.status == 2, done.out
+        assert done.err.count("\n") == 1
+        assert said in done.err
+    assert not (shop.folder / "u.jsonl").exists()
+
+
+def test_without_pyarrow_there_is_a_hint(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    store_as(big(shop.folder / "a.jsonl", "a"), shop.folder / "a.parquet")
+    shop.script(2)
+    shop.interface()
+    for name in ("pyarrow", "pyarrow.parquet"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for words in (("rate", "a.parquet"), ("convert", "a.jsonl", "b.parquet"), ("run", "toy", "-o", "c.parquet")):
+        done = shop.call(*words)
+        assert (done.status, done.err.count("\n")) == (2, 1)
+        assert "pip install 'hate-harness[parquet]'" in done.err
+    assert not list(shop.folder.glob("[bc].parquet*"))
