@@ -24,7 +24,7 @@ from harness.analysis.replication_methods import MethodComparison, compare_metho
 from harness.analysis.run_names import run_names
 from harness.api.matrices import is_matrix, read_matrices
 from harness.api.options import CmcOptions, CurveOptions, PrOptions
-from harness.api.result import PictureResult
+from harness.api.result import PictureResult, as_words
 from harness.api.transcripts import Given, OpenedTranscripts, Transcripts, listed, open_transcripts
 from harness.errors import UsageError
 from harness.options import CurvePictureOptions, PictureOptions
@@ -40,9 +40,10 @@ from harness.report.identification import (
     tidy_effect_table,
     tidy_method_table,
 )
-from harness.report.plots.canvas import Picture
+from harness.report.plots.canvas import Picture, check_picture
 from harness.report.plots.curves import plot_det, plot_pr, plot_roc
 from harness.report.plots.identification import plot_cmc, plot_methods
+from harness.report.plots.scores import plot_scores
 from harness.site.locate import Source
 
 # Which axes a kind of curve may have; the first is the default.
@@ -119,7 +120,19 @@ class CurveResult(PointsResult):
 
     def drawn(self, look: CurvePictureOptions) -> Picture:
         """The curves; `axes` is as for the command."""
-        return _PLOTS[self.kind](self.curves, look, axes=self._axes(look.axes))
+        if look.zoom is not None and self.kind != "roc":
+            raise UsageError(f"zoom={look.zoom:g}: only ROC curves have a corner to enlarge")
+        more = {"zoom": look.zoom} if self.kind == "roc" else {}
+        return _PLOTS[self.kind](self.curves, look, axes=self._axes(look.axes), **more)
+
+    def scores_picture(self, look: PictureOptions | None = None, **settings: Any) -> Picture:
+        """How the scores of positives and negatives are distributed; settings are as for `picture`."""
+        return plot_scores(self.curves, PictureOptions.given(look, as_words(settings)))
+
+    def plot_scores(self, path: str | Path, look: PictureOptions | None = None, **settings: Any) -> None:
+        """The same into a file: .svg, .png or .pdf."""
+        check_picture(Path(path))
+        self.scores_picture(look, **settings).save(Path(path))
 
     def plot(self, path: str | Path, look: PictureOptions | str | None = None, **settings: Any) -> None:
         """Draw the curves into a file, .svg, .png or .pdf: `axes`, and what `picture` takes."""

@@ -108,7 +108,7 @@ class PictureResult(Result):
 
     def look(self, look: PictureOptions | None, settings: Mapping[str, Any]) -> PictureOptions:
         """The options of a picture, which are given as one object or by keyword."""
-        return self.pictured.given(look, _as_words(settings))
+        return self.pictured.given(look, as_words(settings))
 
     def plot(self, path: str | Path, look: PictureOptions | None = None, **settings: Any) -> None:
         """Draw into a file, .svg, .png or .pdf; settings are as for `picture`."""
@@ -116,7 +116,7 @@ class PictureResult(Result):
         self.picture(look, **settings).save(Path(path))
 
 
-def _as_words(settings: Mapping[str, Any]) -> dict[str, Any]:
+def as_words(settings: Mapping[str, Any]) -> dict[str, Any]:
     """What is natural in Python as the command line writes it: names and their labels, the ends of an axis."""
     found = dict(settings)
     if isinstance(found.get("label"), Mapping):

@@ -11,10 +11,10 @@ from harness.cli.arguments import TestRunOptions, find_or_run
 from harness.cli.options import DataFormatOptions, command_options, transcripts_argument
 from harness.cli.output import check_plot, draw, emit_result, output_format, remark
 from harness.errors import OutputError, UsageError
-from harness.options import PlotOptions, Range, option
+from harness.options import PictureOptions, PlotOptions, Range, option
 
 if TYPE_CHECKING:
-    from harness.api.curves import PointsResult
+    from harness.api.curves import CurveResult, PointsResult
 
 
 class DrawingOptions(PlotOptions):
@@ -41,6 +41,10 @@ class RocCommandOptions(CurveCommandOptions):
         "--zoom", default=None, within=Range(0, 1, high_open=True), metavar="RATE",
         help="Also draw the corner up to this false-positive rate larger; by default where all curves lie close to it, "
         "0 for never.",
+    )  # fmt: skip
+    scores: Path | None = option(
+        "--scores", default=None, metavar="FILE.svg|png|pdf",
+        help="Draw how the scores of positives and negatives are distributed.",
     )  # fmt: skip
 
 
@@ -73,7 +77,11 @@ def roc_command(transcripts: Sequence[str], options: RocCommandOptions) -> None:
     hate roc wisard witch --plot roc.svg
     hate roc wisard witch --at fpr=0.01 --format table
     """
-    _print_curves("roc", transcripts, options)
+    check_plot(options.scores, "--scores")
+    found = _print_curves("roc", transcripts, options)
+    if options.scores is not None:
+        found.plot_scores(options.scores, PictureOptions.taken_from(options))
+        remark(f"picture: {options.scores}")
 
 
 @click.command("det")
@@ -108,7 +116,7 @@ def pr_command(transcripts: Sequence[str], options: PrCommandOptions) -> None:
     _print_curves("pr", transcripts, options)
 
 
-def _print_curves(kind: str, words: Sequence[str], options: CurveCommandOptions) -> None:
+def _print_curves(kind: str, words: Sequence[str], options: CurveCommandOptions) -> "CurveResult":
     _check_drawing(options)
     from harness.api.curves import threshold_curves
 
@@ -116,6 +124,7 @@ def _print_curves(kind: str, words: Sequence[str], options: CurveCommandOptions)
     found = threshold_curves(kind, opened, options)
     emit_result(found, output_format(options.style))
     _draw(found, options)
+    return found
 
 
 @click.command("froc")

@@ -46,12 +46,12 @@ def draw(result: PictureResult, options: PlotOptions, **settings: Any) -> None:
         remark(f"picture: {options.plot}")
 
 
-def check_plot(path: Path | None) -> None:
+def check_plot(path: Path | None, option: str = "--plot") -> None:
     """Refuse early what cannot be drawn in the end."""
     if path is not None:
         from harness.report.plots.canvas import check_picture
 
-        check_picture(path)
+        check_picture(path, option)
 
 
 def remark(text: str) -> None:

@@ -18,6 +18,7 @@ from harness.errors import MissingExtra, OutputError, UsageError
 from harness.options import AxisLimits, PictureOptions
 from harness.report.plots.legends import LegendRequest, place_legends
 from harness.report.plots.names import PictureNames
+from harness.report.plots.point_labels import PointLabel, place_labels
 from harness.report.plots.style import DIM, FURTHER_FONTS, STYLE, WIDTH
 from harness.report.plots.svg import svg_element
 from harness.report.text import safe, wrapped
@@ -31,12 +32,12 @@ DPI = 300
 LETTERS, TITLE_SIZE = 14, 8.5
 
 
-def check_picture(path: Path) -> None:
+def check_picture(path: Path, option: str = "--plot") -> None:
     """Raise an error before anything is run if the picture cannot be drawn."""
     if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"--plot {path}: the name of a picture must end in .svg, .png or .pdf")
+        raise UsageError(f"{option} {path}: the name of a picture must end in .svg, .png or .pdf")
     if not path.parent.is_dir():
-        raise OutputError(f"--plot {path}: no folder {path.parent}; create it first")
+        raise OutputError(f"{option} {path}: no folder {path.parent}; create it first")
     library()
 
 
@@ -54,6 +55,7 @@ class Picture:
 
     scales  the axes that have numbers: "xy" unless they have classes or groups, which have no limits to set
     place   where a number is drawn on each axis, if not at itself
+    limited the panels whose limits can be set, if not all
     """
 
     def __init__(
@@ -64,9 +66,11 @@ class Picture:
         # A wider picture is higher too, but not as much: two columns would be a whole page.
         self.height = height * (self.width / width) ** 0.5
         self.scales = "xy"
+        self.limited: list[Axes] = []
         self.place: dict[str, Callable[[float], float]] = {}
         self._names = PictureNames(self.look)
         self._legends: list[LegendRequest] = []
+        self._labels: list[PointLabel] = []
         self._panels, self._share = panels, share
         self._style = ExitStack()
 
@@ -102,6 +106,10 @@ class Picture:
         """A legend for a panel, where it covers no curve: inside if there is room, else beside or above."""
         self._legends.append(LegendRequest(sheet or self.sheet, inside, title))
 
+    def label_point(self, sheet: "Axes", point: tuple[float, float], text: str, colour: str) -> None:
+        """A text beside a point, if there is room for it."""
+        self._labels.append(PointLabel(sheet, *point, text, colour))
+
     def note(self, text: str, size: float) -> None:
         """A sentence below the picture."""
         letters = int(self.width * LETTERS * TITLE_SIZE / size)
@@ -136,6 +144,8 @@ class Picture:
         self._limit("y", self.look.ylim)
         self._names.check()
         with _any_letters():
+            self.figure.draw_without_rendering()
+            place_labels(self._labels)
             place_legends(self.figure, self._legends)
 
     def _limit(self, axis: str, limits: AxisLimits | None) -> None:
@@ -148,7 +158,7 @@ class Picture:
             low, high = (None if end is None else put(end) for end in (limits.low, limits.high))
         except ValueError:
             raise UsageError(f"--{axis}lim: this axis has rates above 0 and below 1") from None
-        for sheet in self.sheets:
+        for sheet in self.limited or self.sheets:
             sheet.set(**{f"{axis}lim": (low, high)})
             if sheet.get_aspect() != "auto":
                 sheet.set_aspect("auto")

@@ -5,8 +5,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from harness.analysis.curve import Curve
+from harness.report.plots.canvas import Picture
 from harness.report.plots.scales import reached
 from harness.report.plots.style import BACKGROUND, BAND, DIM, colour, dot, line, thin
+from harness.report.text import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 AxisTransform = Callable[[Sequence[float]], list[float]]
 SEGMENTS = 100
 MOST_BENT = 500
+# Letters of a parameter's value beside its point.
+LONGEST_VALUE = 12
 HOLLOW = {"markerfacecolor": BACKGROUND, "markeredgecolor": DIM, "markeredgewidth": 0.7}
 
 
@@ -95,3 +99,19 @@ def draw_marks(sheet: "Axes", number: int, curve: Curve, place: tuple[AxisTransf
             x, y = (put([point[i] for point in around]) for i, put in enumerate(place))
             sheet.fill(x, y, facecolor=own, alpha=0.1)
             sheet.plot(x, y, color=own, linewidth=0.6)
+
+
+def label_settings(
+    page: Picture, sheet: "Axes", number: int, curve: Curve, place: tuple[AxisTransform, AxisTransform]
+) -> None:
+    """The value of the parameter beside each setting of a sweep."""
+    x, y = curve.points.fpr.tolist(), curve.points.tpr.tolist()
+    label_points(page, sheet, number, curve, (place[0](x), place[1](y)))
+
+
+def label_points(
+    page: Picture, sheet: "Axes", number: int, curve: Curve, points: tuple[Sequence[float], Sequence[float]]
+) -> None:
+    """The same for points that are placed already."""
+    for value, x, y in zip(curve.values or [], *points, strict=False):
+        page.label_point(sheet, (x, y), shortened(value, LONGEST_VALUE), colour(number))

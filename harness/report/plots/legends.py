@@ -35,44 +35,54 @@ class LegendRequest:
 
 
 def place_legends(figure: "Figure", requests: Sequence[LegendRequest]) -> None:
-    """Find a place for every legend; the picture grows by those above its panels."""
-    figure.draw_without_rendering()
-    more = sum(_place(figure, request) for request in requests if request.sheet.get_legend_handles_labels()[1])
+    """Find a place for every legend once the layout is done; the picture grows by those above its panels."""
+    needed = [request for request in requests if request.sheet.get_legend_handles_labels()[1]]
+    more = sum(_place(figure, request, alone=len(needed) == 1) for request in needed)
     if more:
         width, height = figure.get_size_inches()
         figure.set_size_inches(width, height + more)
 
 
-def _place(figure: "Figure", request: LegendRequest) -> float:
+def _place(figure: "Figure", request: LegendRequest, *, alone: bool) -> float:
     """Returns the inches that the legend needs above its axes."""
     sheet = request.sheet
     for spot in SPOTS if request.inside else ():
-        legend = sheet.legend(**_titled(request), loc=spot)
-        if not covers(legend, sheet):
+        if not covers(sheet.legend(**_titled(request), loc=spot), sheet):
             return 0.0
-    width = figure.get_size_inches()[0]
-    if request.inside and width >= WIDE:
-        legend = sheet.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, **_titled(request))
-        _wrap(legend, width * SHARE)
-        return 0.0
-    return _above(figure, request)
+    if (last := sheet.get_legend()) is not None:
+        last.remove()
+    if request.inside and alone and figure.get_size_inches()[0] >= WIDE:
+        return _beside(figure, request)
+    return _above(figure, request, alone=alone)
 
 
 def _titled(request: LegendRequest) -> dict[str, Any]:
     return {"title": request.title, "alignment": "left"}
 
 
-def _above(figure: "Figure", request: LegendRequest) -> float:
-    """Above the axes, in as many columns as fit."""
-    room = figure.get_size_inches()[0] - _left(figure, request.sheet) - 0.1
-    count = len(request.sheet.get_legend_handles_labels()[1])
-    for columns in range(min(count, MOST_COLUMNS), 0, -1):
-        legend = request.sheet.legend(
-            loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, borderaxespad=0.2, handlelength=2.2,
-            handletextpad=0.4, columnspacing=1.0, **_titled(request),
-        )  # fmt: skip
-        if _inches(legend).width <= room:
+def _beside(figure: "Figure", request: LegendRequest) -> float:
+    """Right of the axes; a long one makes the picture higher."""
+    labelled = request.sheet.get_legend_handles_labels()
+    legend = figure.legend(*labelled, loc="outside right upper", **_titled(request))
+    width, height = figure.get_size_inches()
+    _wrap(legend, width * SHARE)
+    return float(max(0.0, _inches(legend).height + 0.1 - height))
+
+
+def _above(figure: "Figure", request: LegendRequest, *, alone: bool) -> float:
+    """Above the axes, in as many columns as fit; of a picture with one legend, across its whole width."""
+    room = figure.get_size_inches()[0] - (0.0 if alone else _left(figure, request.sheet)) - 0.1
+    labelled = request.sheet.get_legend_handles_labels()
+    look: dict[str, Any] = {"handlelength": 2.2, "handletextpad": 0.4, "columnspacing": 1.0, **_titled(request)}
+    for columns in range(min(len(labelled[1]), MOST_COLUMNS), 0, -1):
+        if alone:
+            legend = figure.legend(*labelled, loc="outside upper left", ncols=columns, **look)
+        else:
+            place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+            legend = request.sheet.legend(**place, ncols=columns, **look)
+        if columns == 1 or _inches(legend).width <= room:
             break
+        legend.remove()
     _wrap(legend, room)
     return _inches(legend).height
 
@@ -94,7 +104,7 @@ def _wrap(legend: "Legend", room: float) -> None:
 def _inches(legend: "Legend") -> "Bbox":
     from matplotlib.transforms import Bbox
 
-    box, dpi = legend.get_window_extent(), legend.axes.figure.dpi
+    box, dpi = legend.get_window_extent(), legend.figure.dpi
     return Bbox.from_bounds(box.x0 / dpi, box.y0 / dpi, box.width / dpi, box.height / dpi)
 
 
@@ -110,7 +120,20 @@ def covers(legend: "Legend", sheet: "Axes") -> bool:
 
 
 def touches(artist: "Artist", box: "Bbox") -> bool:
-    """Whether something drawn reaches into a box of pixels."""
+    """Whether something drawn reaches into a box of pixels; what is clipped at the axes does not reach further."""
+    from matplotlib.axes import Axes
+    from matplotlib.transforms import Bbox
+
+    if isinstance(artist, Axes):
+        whole = artist.get_tightbbox()
+        return whole is not None and bool(box.overlaps(whole))
+    shown: Bbox | None = box
+    if artist.get_clip_on() and artist.axes is not None:
+        shown = Bbox.intersection(box, artist.axes.get_window_extent())
+    return shown is not None and _reaches(artist, shown)
+
+
+def _reaches(artist: "Artist", box: "Bbox") -> bool:
     from matplotlib.collections import Collection, PathCollection
     from matplotlib.lines import Line2D
 

@@ -1,0 +1,280 @@
+"""What is drawn, measured: legends cover nothing, letters are readable, hostile names stay text, data may be odd."""
+
+import json
+import re
+import struct
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from xml.dom.minidom import parseString
+
+import numpy as np
+import pytest
+from matplotlib.legend import Legend
+from matplotlib.text import Text
+
+from harness.analysis.curve import Curve
+from harness.api.curves import CurveResult, roc
+from harness.errors import UsageError
+from harness.options import PictureOptions
+from harness.report.plots.canvas import Picture
+from harness.report.plots.curves import plot_det, plot_pr, plot_roc
+from harness.report.plots.heat_maps import plot_confusion
+from harness.report.plots.legends import touches
+from harness.report.plots.scores import plot_scores
+from harness.report.plots.settings import SettingsChart, SettingValue, plot_settings
+from harness.report.plots.style import BACKGROUND, COLOURS, DASHES, DIM, GREY, GRID, GUIDE, INK, SMALL, THIN
+from harness.stats.curves.histogram import score_histogram
+from harness.stats.curves.scores import counts_of, make_scored_cases
+from harness.stats.rates import Interval
+from tests.curves.transcripts import random_scores, scores, write_transcript
+
+# Measuring a finished picture warns again of letters that no font has.
+pytestmark = pytest.mark.filterwarnings("ignore:Glyph")
+HOSTILE = ("$x_1$ \\frac", "<b>&\"'</b>", "名前 🎉 Ω", "a" * 200, "line\nbreak\x1b[31m", "%s {} \\", "_under_score_")
+
+
+def curves_of(folder: Path, names: tuple[str, ...], *, apart: float = 1.0, kind: str = "roc") -> CurveResult:
+    """Curves of random scores, by name."""
+    paths = []
+    for seed, name in enumerate(names):
+        values, positive = random_scores(seed, 60)
+        values = values + apart * seed / len(names) * positive
+        paths.append(write_transcript(folder / f"t{seed}.jsonl", scores(values, positive), algorithm=name))
+    found = roc(paths)
+    return CurveResult(kind, found.curves, found.crossings, found.confidence)
+
+
+def legend_covers(page: Picture) -> list[str]:
+    """What the legend lies on, by asking every artist for its own pixels."""
+    page.figure.draw_without_rendering()
+    drawn = [
+        one for sheet in page.sheets for one in (*sheet.lines, *sheet.collections, *sheet.texts, *sheet.child_axes)
+    ]
+    boxes = [legend.get_window_extent() for legend in legends(page)]
+    assert all(page.figure.bbox.padded(1).count_contains(box.corners()) == 4 for box in boxes), "a legend is cut off"
+    return [str(one) for box in boxes for one in drawn if one.get_gid() != GUIDE and touches(one, box)]
+
+
+def legends(page: Picture) -> list[Legend]:
+    """Those inside and above the axes, and those of the whole picture."""
+    return [*page.figure.legends, *(one for sheet in page.sheets if (one := sheet.get_legend()) is not None)]
+
+
+KINDS: dict[str, Callable[..., Picture]] = {"roc": plot_roc, "det": plot_det, "pr": plot_pr}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("count", "width"),
+    [(1, 3.3), (7, 3.5), *(pytest.param(20, width, marks=pytest.mark.slow) for width in (3.3, 7.16))],
+)
+def test_a_legend_covers_no_curve(tmp_path: Path, kind: str, count: int, width: float) -> None:
+    names = tuple(f"{HOSTILE[seed % len(HOSTILE)]} {seed}" for seed in range(count))
+    found = curves_of(tmp_path, names, apart=2.0)
+    page = KINDS[kind](found.curves, PictureOptions(width=width))
+    assert legend_covers(page) == []
+    assert page.figure.get_size_inches()[0] == width
+
+
+def test_a_legend_moves_where_a_curve_is_in_its_place() -> None:
+    """A line along every spot in turn: it goes elsewhere, and above the axes when all of them are taken."""
+    spots = {"lower right": (0.8, 0.1), "upper right": (0.8, 0.9), "lower left": (0.2, 0.1), "upper left": (0.2, 0.9)}
+    for taken in (["lower right"], ["lower right", "lower left"], list(spots)):
+        with Picture(height=2.5) as page:
+            page.sheet.set(xlim=(0, 1), ylim=(0, 1))
+            for spot in taken:
+                x, y = spots[spot]
+                page.sheet.plot([x - 0.15, x + 0.15], [y, y], label=f"curve {spot}")
+            if len(taken) == len(spots):
+                page.sheet.plot([0, 1], [0.5, 0.5])
+            page.legend()
+        assert legend_covers(page) == []
+        [legend], axes = legends(page), page.sheet.get_window_extent()
+        outside = legend.get_window_extent().y0 >= axes.y1
+        assert outside == (len(taken) == len(spots))
+
+
+def test_letters_are_readable_at_column_width(tmp_path: Path) -> None:
+    """No text of a picture is smaller than 7 points, in the legend, on the axes and in cells."""
+    found = curves_of(tmp_path, ("one", "two"))
+    settings = [SettingValue({"a": a, "b": b}, a + b / 10) for a in range(4) for b in range(4)]
+    pages = [
+        plot_roc(found.curves), plot_scores(found.curves), plot_confusion(list("abc"), [[1, 2, 3, 4]] * 3),
+        plot_settings(SettingsChart(settings, ["a", "b"], "rate", note="a note")),
+    ]  # fmt: skip
+    for page in pages:
+        texts = [one for one in page.figure.findobj(Text) if isinstance(one, Text) and one.get_text()]
+        assert len(texts) > 10
+        assert min(float(one.get_fontsize()) for one in texts) >= SMALL >= 7
+
+
+def test_no_curve_is_dashed_like_the_line_that_no_threshold_reaches() -> None:
+    """Marks of a curve are longer than dots, in units of its own width, and no two dashes are alike."""
+    marks = [pattern[1][0::2] for pattern in DASHES if pattern != "-"]
+    assert min(min(one) for one in marks) > 1.2
+    assert THIN["linestyle"] == (0, (1, 2))
+    assert len({str(one) for one in DASHES}) == len(DASHES)
+    # So many curves differ in colour or dashes.
+    assert len({(n % len(COLOURS), n % len(DASHES)) for n in range(20)}) == 20
+
+
+@pytest.mark.parametrize("width", [3.5, pytest.param(7.16, marks=pytest.mark.slow)])
+def test_hostile_names_are_drawn_as_text(tmp_path: Path, width: float) -> None:
+    found = curves_of(tmp_path, HOSTILE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        page = plot_roc(found.curves, PictureOptions(width=width, title=HOSTILE[0] * 8))
+        svg = page.svg(prefix="a-", alt=HOSTILE[1])
+        page.save(tmp_path / "a.pdf")
+    assert b"/FontFile2" in (tmp_path / "a.pdf").read_bytes()
+    texts = [one.get_text() for one in legends(page)[0].get_texts()]
+    assert any("$x_1$ \\frac" in text.replace("\n", " ") for text in texts)
+    assert not any("\x1b" in text for text in texts)
+    # Of a name of 200 letters, both ends stay.
+    assert any("aaa…aaa" in text for text in texts)
+    element = parseString(svg).documentElement
+    assert element is not None
+    assert element.getAttribute("aria-label") == HOSTILE[1]
+
+
+def test_svg_for_a_page_reaches_nothing_else(tmp_path: Path) -> None:
+    """Its ids have the prefix and are used, it has no styles, comments or scripts, and only colours that are named."""
+    found = curves_of(tmp_path, ("wise <i>", "other"), apart=0)
+    svg = plot_roc(found.curves, PictureOptions(width=6.0)).svg(prefix="roc-")
+    assert svg.startswith("<svg ")
+    assert svg.rstrip().endswith("</svg>")
+    assert 'width="432pt"' in svg
+    ids = re.findall(r' id="([^"]+)"', svg)
+    assert len(set(ids)) == len(ids) > 0
+    assert all(one.startswith("roc-") for one in ids)
+    assert set(re.findall(r'(?:href="|url\()#([^")]+)', svg)) == set(ids)
+    assert not re.search(r"style|<!--|<script|<metadata|wise", svg)
+    colours = set(re.findall(r"#[0-9a-fA-F]{6}\b", svg))
+    assert colours <= {*COLOURS, BACKGROUND, INK, GRID, GREY, DIM}
+    assert {BACKGROUND, INK, COLOURS[0], COLOURS[1]} <= colours
+    assert svg == plot_roc(found.curves, PictureOptions(width=6.0)).svg(prefix="roc-")
+
+
+def one_curve(folder: Path, values: list[float | None], positive: list[bool]) -> list[Curve]:
+    records = scores(np.array([0.0 if one is None else one for one in values]), np.array(positive))
+    for record, value in zip(records, values, strict=True):
+        if value is None:
+            del record["score"], record["actual"]
+            record["error"] = "crash"
+    return list(roc([write_transcript(folder / "odd.jsonl", records)]).curves)
+
+
+@pytest.mark.parametrize(
+    ("values", "positive"),
+    [
+        ([1.0, 0.0], [True, False]),
+        ([0.5, 0.5, 0.5], [True, False, False]),
+        ([None, None, None, 1.0], [True, False, False, True]),
+        ([1e300, -1e300, 1.0, 2.0], [True, False, True, False]),
+        ([3.0, 3.0, 3.0, 3.0, 2.0], [True, True, True, True, False]),
+    ],
+    ids=["two cases", "one score", "errors", "huge", "perfect"],
+)
+def test_odd_scores_are_drawn(tmp_path: Path, values: list[float | None], positive: list[bool]) -> None:
+    curves = one_curve(tmp_path, values, positive)
+    for draw in (*KINDS.values(), plot_scores):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            page = draw(curves)
+            assert legend_covers(page) == []
+            assert page.svg().startswith("<svg")
+
+
+def test_shares_of_scores_are_those_of_the_cases() -> None:
+    """All shares of a class, those further out and those without a finite score add up to 1."""
+    rng = np.random.default_rng(0)
+    positive = rng.random(500) < 0.5
+    values = rng.normal(size=500) + positive
+    values[:10], values[10:15], values[15] = -np.inf, np.inf, 1e6
+    found = score_histogram(counts_of(make_scored_cases(values, positive)))
+    for own, of in ((found.positive, positive), (found.negative, ~positive)):
+        assert own.shares.sum() + own.further + own.infinite == pytest.approx(1, abs=1e-12)
+        assert own.infinite == pytest.approx(np.mean(~np.isfinite(values[of])), abs=1e-12)
+        expected = np.histogram(values[of], found.edges)[0] / of.sum()
+        assert own.shares == pytest.approx(expected, abs=1e-12)
+    assert found.edges[-1] < 1e5
+
+
+def test_a_sweep_over_one_parameter_has_its_values_and_band() -> None:
+    settings = [SettingValue({"k": 10.0**k}, 0.5 + k / 10, Interval(0.4 + k / 10, 0.6 + k / 10)) for k in (2, 0, 1)]
+    page = plot_settings(SettingsChart(settings, ["k"], "rate", note="note"))
+    points = np.asarray(page.sheet.lines[0].get_xydata(), dtype=np.float64)
+    assert points.tolist() == [[1, 0.5], [10, 0.6], [100, 0.7]]
+    assert page.sheet.get_xscale() == "log"
+    [band] = page.sheet.collections
+    box = band.get_datalim(page.sheet.transData)
+    assert (box.y0, box.y1) == pytest.approx((0.4, 0.8))
+    texts = plot_settings(SettingsChart([SettingValue({"m": name}, 0.5) for name in ("x", "y")], ["m"], "rate"))
+    assert [one.get_text() for one in texts.sheet.get_xticklabels()] == ["x", "y"]
+    for bad in ([], [SettingValue({"k": 1}, float("nan"))]):
+        with pytest.raises(UsageError, match="no setting has a value"):
+            plot_settings(SettingsChart(bad, ["k"], "rate"))
+
+
+def test_settings_of_a_look_are_drawn_and_checked(tmp_path: Path) -> None:
+    found = curves_of(tmp_path, ("wisard", "a=b"))
+    page = found.picture(
+        title="Digits", label={"wisard": "WiSARD, ours", "a=b": "B", "false-positive rate": "FPR"}, xlim=(0, 0.5),
+        ylim=(0.5, None), width=4,
+    )  # fmt: skip
+    assert page.figure.get_suptitle() == "Digits"
+    assert page.sheet.get_xlim() == (0, 0.5)
+    assert page.sheet.get_ylim()[0] == 0.5
+    assert page.sheet.get_xlabel() == "FPR"
+    labels = [text.get_text() for text in legends(page)[0].get_texts()]
+    assert [label.split(", AUC")[0] for label in labels] == ["WiSARD, ours", "B"]
+    with pytest.raises(UsageError, match="--label nobody=x: write NAME=TEXT, with a name in the picture: wisard, a=b"):
+        found.picture(label={"nobody": "x"})
+    for settings, problem in (
+        ({"xlim": "1,0"}, "from a number to a larger one"),
+        ({"xlim": "a,b"}, "not LOW,HIGH"),
+        ({"ylim": "0,inf"}, "from a number to a larger one"),
+        ({"width": 1000}, "not in the range"),
+        ({"width": "wide"}, "is not a width"),
+    ):
+        with pytest.raises(UsageError, match=problem):
+            found.picture(**settings)
+
+
+def test_limits_of_deviate_axes_are_rates(tmp_path: Path) -> None:
+    found = curves_of(tmp_path, ("one",), kind="det")
+    page = found.picture(xlim=(0.05, 0.5))
+    assert page.sheet.get_xlim() == pytest.approx((-1.6449, 0.0), abs=1e-4)
+    with pytest.raises(UsageError, match="--xlim: this axis has rates above 0 and below 1"):
+        found.picture(xlim=(0, 0.5))
+    with pytest.raises(UsageError, match="--xlim: the x axis of this picture has no scale"):
+        plot_confusion(["a"], [[1, 0]], PictureOptions.of({"xlim": "0,1"}))
+
+
+def test_the_corner_is_larger_where_all_curves_are_close_to_it(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    positive = np.arange(400) < 200
+    close = write_transcript(tmp_path / "close.jsonl", scores(rng.normal(size=400) + 4 * positive, positive))
+    far = write_transcript(tmp_path / "far.jsonl", scores(rng.normal(size=400) + positive, positive), algorithm="far")
+    page = roc([close]).picture()
+    [inset] = page.sheet.child_axes
+    assert inset.get_xlim()[1] <= 0.2
+    assert legend_covers(page) == []
+    page.figure.draw_without_rendering()
+    box = inset.get_tightbbox()
+    assert box is not None
+    assert not [line for line in page.sheet.lines if line.get_gid() != GUIDE and touches(line, box)]
+    assert roc([close, far]).picture().sheet.child_axes == []
+    assert roc([close]).picture(zoom=0.0).sheet.child_axes == []
+    panels = roc([far]).picture(zoom=0.3).sheets
+    assert [panel.get_xlim()[1] for panel in panels] == [1.0, 0.3]
+
+
+def test_png_is_as_wide_as_asked(tmp_path: Path) -> None:
+    found = curves_of(tmp_path, ("one",))
+    for width, inches in ((3.3, 3.3), ("1column", 3.5), ("2column", 7.16)):
+        found.plot(tmp_path / "a.png", width=width)
+        pixels, _ = struct.unpack(">II", (tmp_path / "a.png").read_bytes()[16:24])
+        assert pixels == pytest.approx(inches * 300, abs=1)
+    assert json.loads(found.render("json"))["curves"][0]["name"] == "one"
