@@ -52,6 +52,7 @@ def legend_covers(page: Picture) -> list[str]:
         one for sheet in page.sheets for one in (*sheet.lines, *sheet.collections, *sheet.texts, *sheet.child_axes)
     ]
     boxes = [legend.get_window_extent() for legend in legends(page)]
+    drawn += [sheet.title for sheet in page.sheets if sheet.get_title()]
     assert all(page.figure.bbox.padded(1).count_contains(box.corners()) == 4 for box in boxes), "a legend is cut off"
     return [str(one) for box in boxes for one in drawn if one.get_gid() != GUIDE and touches(one, box)]
 
@@ -72,7 +73,7 @@ KINDS: dict[str, Callable[..., Picture]] = {"roc": plot_roc, "det": plot_det, "p
 def test_a_legend_covers_no_curve(tmp_path: Path, kind: str, count: int, width: float) -> None:
     names = tuple(f"{HOSTILE[seed % len(HOSTILE)]} {seed}" for seed in range(count))
     found = curves_of(tmp_path, names, apart=2.0)
-    page = KINDS[kind](found.curves, PictureOptions(width=width))
+    page = KINDS[kind](found.curves, PictureOptions(width=width, title="A title"))
     assert legend_covers(page) == []
     assert page.figure.get_size_inches()[0] == width
 
@@ -129,6 +130,7 @@ def test_hostile_names_are_drawn_as_text(tmp_path: Path, width: float) -> None:
         page.save(tmp_path / "a.pdf")
     assert b"/FontFile2" in (tmp_path / "a.pdf").read_bytes()
     texts = [one.get_text() for one in legends(page)[0].get_texts()]
+    assert len(texts) == len(HOSTILE)
     assert any("$x_1$ \\frac" in text.replace("\n", " ") for text in texts)
     assert not any("\x1b" in text for text in texts)
     # Of a name of 200 letters, both ends stay.
@@ -223,7 +225,7 @@ def test_settings_of_a_look_are_drawn_and_checked(tmp_path: Path) -> None:
         title="Digits", label={"wisard": "WiSARD, ours", "a=b": "B", "false-positive rate": "FPR"}, xlim=(0, 0.5),
         ylim=(0.5, None), width=4,
     )  # fmt: skip
-    assert page.figure.get_suptitle() == "Digits"
+    assert page.sheet.get_title() == "Digits"
     assert page.sheet.get_xlim() == (0, 0.5)
     assert page.sheet.get_ylim()[0] == 0.5
     assert page.sheet.get_xlabel() == "FPR"

@@ -19,7 +19,7 @@ from harness.options import AxisLimits, PictureOptions
 from harness.report.plots.legends import LegendRequest, place_legends
 from harness.report.plots.names import PictureNames
 from harness.report.plots.point_labels import PointLabel, place_labels
-from harness.report.plots.style import DIM, FURTHER_FONTS, STYLE, WIDTH
+from harness.report.plots.style import BAND, DIM, FURTHER_FONTS, STYLE, WIDTH
 from harness.report.plots.svg import svg_element
 from harness.report.text import safe, wrapped
 
@@ -30,6 +30,8 @@ SUFFIXES = (".svg", ".png", ".pdf")
 DPI = 300
 # Letters in an inch, at the size of a title.
 LETTERS, TITLE_SIZE = 14, 8.5
+# More bands than this are drawn lighter.
+MOST_BANDS = 6
 
 
 def check_picture(path: Path, option: str = "--plot") -> None:
@@ -138,8 +140,8 @@ class Picture:
         return page.getvalue()
 
     def _finish(self) -> None:
-        if self.look.title:
-            self.figure.suptitle(wrapped(safe(self.look.title), max(20, int(LETTERS * self.width))))
+        self._write_title()
+        self._lighten_bands()
         self._limit("x", self.look.xlim)
         self._limit("y", self.look.ylim)
         self._names.check()
@@ -147,6 +149,23 @@ class Picture:
             self.figure.draw_without_rendering()
             place_labels(self._labels)
             place_legends(self.figure, self._legends)
+
+    def _write_title(self) -> None:
+        """Above the axes; above the whole picture, if its panels have legends of their own."""
+        if not self.look.title:
+            return
+        lines = wrapped(safe(self.look.title), max(20, int(LETTERS * min(self.width, WIDTH))))
+        if len(self._legends) == 1:
+            self.sheet.set_title(lines)
+        else:
+            self.figure.suptitle(lines)
+
+    def _lighten_bands(self) -> None:
+        """Many bands would hide the lines."""
+        for sheet in self.sheets:
+            bands = [one for one in sheet.collections if one.get_alpha() == BAND]
+            for band in bands if len(bands) > MOST_BANDS else ():
+                band.set_alpha(BAND * MOST_BANDS / (2 * len(bands)))
 
     def _limit(self, axis: str, limits: AxisLimits | None) -> None:
         if limits is None:

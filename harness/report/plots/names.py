@@ -6,6 +6,7 @@ from harness.report.text import safe, shortened
 
 # How many names an error lists.
 MOST_LISTED = 12
+HAIR_SPACE = "\u200a"
 
 
 class PictureNames:
@@ -18,10 +19,10 @@ class PictureNames:
     def shown(self, name: str, longest: int = 28) -> str:
         """What --label says, else the name, short enough for a legend."""
         self._known[name] = None
-        for word in self._labels:
-            if word.startswith(f"{name}="):
-                return safe(word[len(name) + 1 :])
-        return shortened(name, longest)
+        label = next((word[len(name) + 1 :] for word in self._labels if word.startswith(f"{name}=")), None)
+        text = shortened(name, longest) if label is None else safe(label)
+        # A legend leaves out what begins with an underscore.
+        return f"{HAIR_SPACE}{text}" if text.startswith("_") else text
 
     def check(self) -> None:
         """Raise an error for a label whose name is not in the picture."""
