@@ -165,7 +165,7 @@ def cmc_command(transcripts: Sequence[str], options: CmcCommandOptions) -> None:
     _check_drawing(options)
     if options.gnuplot is not None and (options.methods or options.galleries is not None):
         raise UsageError("--gnuplot: not for --methods and --galleries; --format csv has the data")
-    from harness.api.curves import CmcResult, cmc
+    from harness.api.identification import CmcResult, cmc
     from harness.api.matrices import is_matrix
 
     names = list(transcripts)
