@@ -31,6 +31,8 @@ MEMORY_SECONDS = 0.05
 # little, so that slow cases are spread evenly over the workers.
 AHEAD_SECONDS = 0.01
 MOST_IN_FLIGHT = 128
+# How fast a slow case is forgotten, with each block of answers.
+FORGETTING = 0.8
 # How many answered cases are remembered, to recognise a second answer to one of them.
 REMEMBERED = 10_000
 
@@ -71,6 +73,7 @@ class StreamWorker:
         self._setup = setup
         self._poll = poll
         self._window = interface.in_flight
+        self._slowest = 0.0
         self._program: PipedProgram | None = None
         # When the program has said that it is ready, the time of its last answer, or of a question to an idle program.
         self.ready = False
@@ -121,7 +124,7 @@ class StreamWorker:
         }
         process = start(interface.argv, interface.folder, subprocess.PIPE, setup.limits)
         self._program = PipedProgram(process, self._poll)
-        self.ready = False
+        self._window, self.ready = interface.in_flight, False
         # Our own workers say when something is wrong.
         self._last_event = 0.0 if interface.own_clock else perf_counter()
         self._program.write(encode(hello) + b"\n")
@@ -205,9 +208,6 @@ class StreamWorker:
         program.has_answered = True
         now = perf_counter()
         share = (now - self._last_event) / len(lines)
-        if self._interface.own_clock:
-            batch, ahead = self._interface.batch, int(AHEAD_SECONDS / max(share, 1e-6))
-            self._window = max(batch, min(MOST_IN_FLIGHT, ahead) // batch * batch)
         self._update_memory(program, now)
         replies, read, memory = list[Reply](), self._read, self._memory
         for line in lines:
@@ -222,7 +222,15 @@ class StreamWorker:
                 if question is not None:
                     self._last_event = now
                     replies.append(read(question, message, share, memory))
+        if self._interface.own_clock and replies:
+            self._resize(max(share, *(reply.seconds for reply in replies)))
         return replies
+
+    def _resize(self, slowest: float) -> None:
+        """Have as much work in flight as the slowest of the last cases say: the next one may be as slow."""
+        self._slowest = max(slowest, self._slowest * FORGETTING)
+        batch, ahead = self._interface.batch, int(AHEAD_SECONDS / max(self._slowest, 1e-6))
+        self._window = max(batch, min(MOST_IN_FLIGHT, ahead) // batch * batch)
 
     def _take(self, case_id: str) -> Question | None:
         """The question that a reply belongs to; None if it has been answered already, or was given up."""

@@ -126,3 +126,17 @@ def test_one_error_ends_a_test_that_says_so(shop: Workshop) -> None:
     assert shop.left_running() == []
     (shop.folder / "mended").touch()
     assert wrong_answers(shop.run("--resume", "-j", "2"), {"c200": ""}) == []
+
+
+def test_slow_cases_among_quick_ones_are_spread_over_the_workers(shop: Workshop) -> None:
+    """A worker that has seen a slow case is not given many at once, as quick as the others were."""
+    shop.script(COUNT)
+    shop.interface(
+        "import os, time\nLOG = os.open('log', os.O_WRONLY | os.O_CREAT | os.O_APPEND)\ndef answer(case, params):\n"
+        "    if case.id.endswith('7'):\n        time.sleep(0.03)\n        os.write(LOG, f'{os.getpid()}\\n'.encode())\n"
+        "    return case.input\n"
+    )
+    shop.run("-j", "2")
+    first, second = Counter((shop.folder / "log").read_text().split()).values()
+    assert first + second == COUNT // 10
+    assert min(first, second) >= COUNT // 40
