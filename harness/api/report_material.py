@@ -122,10 +122,11 @@ class ReportMaterial:
 
 
 def _declared(aligned: AlignedRuns) -> list[str]:
-    """The columns that the test declares, and that these cases have."""
+    """The columns that the test declares, and that these cases have; strata of several columns are one."""
     design, there = aligned.headers[0].design, aligned.column_names()
-    names = [name for key in ("stratum", "cofactors") for name in column_names(design.get(key) or [])]
-    return [name for name in names if name in there]
+    strata, cofactors = (column_names(design.get(key) or []) for key in ("stratum", "cofactors"))
+    kept = [name for name in strata if name in there] or ["stratum"] * bool(strata)
+    return [*kept, *(name for name in cofactors if name in there)]
 
 
 def _changed_flags(options: OptionSet) -> list[str]:

@@ -297,7 +297,14 @@ def _pillow() -> Any:
 
 @contextmanager
 def _pillow_errors() -> Iterator[None]:
-    """Pillow raises many kinds of exceptions at broken files, and warns about large ones, whose size is checked."""
+    """Pillow raises many kinds of exceptions at broken files, and warns about large ones, whose size is checked.
+
+    Other libraries switch it to accept files that end too early: a file is refused whatever was imported before.
+    """
+    _pillow()
+    from PIL import ImageFile
+
+    lax, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -306,6 +313,8 @@ def _pillow_errors() -> Iterator[None]:
             raise
         except Exception as error:
             raise ImageError(f"it cannot be decoded: {' '.join(str(error).split())[:100]}") from None
+        finally:
+            ImageFile.LOAD_TRUNCATED_IMAGES = lax
 
 
 def _read_with_pillow(file: IO[bytes], *, palette: bool) -> Pixels:
