@@ -1,6 +1,7 @@
 """What a report says of scores, ranks, classes and numbers: what suits the task of its runs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from harness.analysis.align import Run, names_of
 from harness.analysis.cmc import CmcRequest, match_curve, ranks_of_run
@@ -61,7 +62,8 @@ def _threshold_parts(runs: Sequence[Run], material: ReportMaterial) -> list[Part
     curves = make_curves(runs, request)
     if all(curve.has_negatives for curve in curves):
         return roc_parts(curves, find_crossings(curves), options.confidence)
-    return object_parts(curves, make_froc_curves(runs, request), options.confidence)
+    precise = make_curves(runs, replace(request, precise=True))
+    return object_parts(precise, make_froc_curves(runs, request), options.confidence)
 
 
 def confusion_section(material: ReportMaterial) -> ReportSection | None:

@@ -14,7 +14,9 @@ from markdown_it import MarkdownIt
 import harness
 from harness.api.comparisons import CompareResult
 from harness.api.reports import Report
+from harness.errors import MissingExtra
 from harness.report.blocks import Table, cell_text
+from harness.report.page.pdf import pdf_library
 from tests.comparing.numbers import Scales
 from tests.comparing.transcripts import transcript
 from tests.reporting.parsed import ParsedReport
@@ -212,6 +214,10 @@ def test_what_cannot_be_reported_is_refused(shop: Workshop) -> None:
 
 
 def test_a_pdf_on_a4(shop: Workshop) -> None:
+    try:
+        pdf_library()
+    except MissingExtra as error:
+        pytest.skip(str(error))
     hostile_run(shop.folder / "h.jsonl", 1)
     assert shop.call("report", "h.jsonl", "-o", "report.pdf").status == 0
     data = (shop.folder / "report.pdf").read_bytes()

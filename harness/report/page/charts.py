@@ -77,6 +77,8 @@ class Trace:
     y: Sequence[float]
     low: Sequence[float] = ()
     high: Sequence[float] = ()
+    # Where the band is, if not at `x`.
+    band: Sequence[float] = ()
     line: bool = True
     marks: bool = False
     # Small and pale, for many single points.

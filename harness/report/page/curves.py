@@ -65,13 +65,20 @@ def object_parts(curves: Sequence[Curve], found: Sequence[FrocCurve], confidence
 
 def _pr_chart(curves: Sequence[Curve], confidence: float) -> LineChart:
     return LineChart(
-        caption="Precision over recall",
+        caption=f"Precision over recall{_bands(curves, confidence)}",
         description="The precision over the recall: the higher and the further to the right, the better.",
         x=ChartAxis("recall", 0, 1),
         y=ChartAxis("precision", 0, 1),
-        traces=[Trace(curve.name, curve.points.tpr.tolist(), curve.points.precision.tolist()) for curve in curves],
+        traces=[_precision(curve) for curve in curves],
         data=curve_table([curve_data(curve, confidence) for curve in curves]),
     )
+
+
+def _precision(curve: Curve) -> Trace:
+    recall, precision, found = curve.points.tpr.tolist(), curve.points.precision.tolist(), curve.precision_band
+    if found is None:
+        return Trace(curve.name, recall, precision)
+    return Trace(curve.name, recall, precision, found.low.tolist(), found.high.tolist(), found.recall.tolist())
 
 
 def _froc_chart(curves: Sequence[FrocCurve], confidence: float) -> LineChart:

@@ -96,7 +96,9 @@ def parts_html(parts: Sequence[Part]) -> str:
 
 def prose(text: str) -> str:
     """A sentence; options, and what stands between backticks, are set as code."""
-    return _CODE.sub(lambda match: f"<code>{match[1] or match[2]}</code>", html(text))
+    return _CODE.sub(
+        lambda match: f"<code{_class('' if match[1] else 'flag')}>{match[1] or match[2]}</code>", html(text)
+    )
 
 
 def _heading(part: Heading) -> str:
@@ -168,7 +170,7 @@ def _cells(part: DataTable, place: int, kinds: Sequence[str]) -> list[str]:
     return cells
 
 
-def _class(*names: str) -> str:
+def _class(*names: str | None) -> str:
     known = " ".join(filter(None, names))
     return f' class="{known}"' if known else ""
 

@@ -181,7 +181,11 @@ def _guides(chart: LineChart, frame: _Frame) -> list[str]:
 
 
 def _band(trace: Trace, number: int, frame: _Frame) -> str:
-    known = [point for point in zip(trace.x, trace.low, trace.high, strict=False) if all(map(math.isfinite, point))]
+    known = [
+        point
+        for point in zip(trace.band or trace.x, trace.low, trace.high, strict=False)
+        if all(map(math.isfinite, point))
+    ]
     if not known:
         return ""
     around = [(x, high) for x, _, high in known] + [(x, low) for x, low, _ in reversed(known)]
