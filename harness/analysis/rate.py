@@ -218,7 +218,11 @@ def merge_breakdowns(runs: Sequence[RunMeasures], name: str) -> Breakdown:
 
 def _explained(study: Measurement) -> list[ExplainedVariance]:
     """Every column that has a few groups; the one that explains most comes first."""
-    columns = distinct_groups(study.aligned, study.aligned.column_names(), apart=study.sampling.psu)
+    task = find_task(study.aligned.headers[0].test.task)
+    # Where the truth is a file or a list, it groups no cases.
+    unlike = ("expect", "truth") if task is not None and (task.expect_is_file or task.structured_expect) else ()
+    names = [name for name in study.aligned.column_names() if name not in unlike]
+    columns = distinct_groups(study.aligned, names, apart=study.sampling.psu)
     explained = [_explains(study, groups) for groups in columns.values()]
     p_values = np.array([np.nan if one.p_value is None else one.p_value for one in explained], dtype=np.float64)
     corrected = adjusted(p_values, Multiplicity.HOLM) if explained else p_values

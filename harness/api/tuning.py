@@ -223,7 +223,9 @@ class TuneResult(PictureResult):
         """The best settings, and what to make of them."""
         from harness.report.tuning import tuning_blocks
 
-        command = [f"Run it: {self.command}"] if self.command is not None else []
+        doubtful = self.found.lead.within_noise and not self.found.default_wins
+        advice = "Keep the default; to run the best of these all the same" if doubtful else "Run it"
+        command = [f"{advice}: {self.command}"] if self.command is not None else []
         return [*tuning_blocks(self.found, self.swept, self.options.top), Paragraphs([self.tried_on, *command])]
 
     def table(self) -> Table:

@@ -10,7 +10,7 @@ import click
 from harness.api.runs import load_test
 from harness.cli.options import FormatOptions, command_options
 from harness.cli.options import test_argument as test_arg
-from harness.cli.output import output_format
+from harness.cli.output import output_format, terminal_width
 from harness.errors import HateError, ScriptError, UsageError
 from harness.files.mistakes import Mistakes
 from harness.files.toml import read_toml
@@ -20,7 +20,7 @@ from harness.interface.python_read import read_python
 from harness.interface.scores import ScoresInterface
 from harness.options import LibraryOptions, option
 from harness.params import similar
-from harness.report.description import facts_page, test_facts
+from harness.report.description import description_page, facts_page, facts_text, test_facts
 from harness.report.formats import Format, render_data
 from harness.report.text import safe, safe_message
 from harness.script.cases import CaseSet, read_cases, training
@@ -58,7 +58,8 @@ def describe_command(test: str, options: DescribeOptions) -> None:
         from rich.console import Console
         from rich.markdown import Markdown
 
-        Console(highlight=False).print(Markdown(facts_page(facts)))
+        Console(highlight=False).print(Markdown(description_page(facts)))
+        print(f"\n{facts_text(facts, terminal_width())}", end="")
     else:
         print(facts_page(facts), end="")
 

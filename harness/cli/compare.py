@@ -8,7 +8,7 @@ import click
 
 from harness.api.options import ByOptions, CompareOptions, ConfusionOptions, RateOptions
 from harness.api.transcripts import OpenedTranscripts
-from harness.cli.arguments import TestRunOptions, find_or_run, find_transcripts
+from harness.cli.arguments import TestRunOptions, find_or_run, find_transcripts, is_test
 from harness.cli.options import (
     DataFormatOptions,
     FormatOptions,
@@ -128,6 +128,7 @@ def rate_command(transcripts: Sequence[str], options: RateCommandOptions) -> Non
     hate rate wisard witch --anova truth,positive
     """
     check_plot(options.plot)
+    _check_tests_plot(transcripts, options)
     from harness.api.rates import rate
 
     opened = find_or_run(transcripts, options)
@@ -163,6 +164,18 @@ def confusion_command(transcripts: Sequence[str], options: ConfusionCommandOptio
 
 
 _NOTHING_TO_DRAW = "--plot draws what --by shows: name a column, such as --by truth"
+
+
+def _check_tests_plot(words: Sequence[str], options: RateCommandOptions) -> None:
+    """The same of tests, before they are run."""
+    if options.plot is None or options.by is not None or "ece" in (options.statistic or "").split(","):
+        return
+    from harness.api.runs import note
+    from harness.engine.plan import find_test
+
+    for word in words:
+        if is_test(word, options.libraries) and not find_test(word, options.libraries, note).task.answers_numbers:
+            raise UsageError(_NOTHING_TO_DRAW)
 
 
 def _check_numbers_plot(opened: OpenedTranscripts, options: GroupPlotOptions) -> None:

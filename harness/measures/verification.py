@@ -29,7 +29,8 @@ def _of_scores(
         cases = runs.curve_cases()
         return make([(cases[run], inside) for run, inside in cells])
 
-    return Measure(name, words, statistic, False, bounds, reads=Reads.SCORE, classes=_BOTH, needs=needs)
+    # A sweep computes summaries of curves from counts alone, and these need the scores themselves.
+    return Measure(name, words, statistic, False, bounds, reads=Reads.SCORE, classes=_BOTH, needs=needs, tunable=False)
 
 
 def _log_cost(cells: Sequence[ScoredCell]) -> Statistic:

@@ -4,7 +4,7 @@ from math import isfinite
 
 from harness.analysis.anova import VarianceAnalysis
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
-from harness.report.numbers import p_is, p_text
+from harness.report.numbers import p_is, p_text, share_text
 from harness.report.sampling import sampling_lines
 from harness.stats.variance_analysis import VarianceTerm
 
@@ -27,7 +27,7 @@ def anova_blocks(found: VarianceAnalysis, level: float = 0.05) -> list[Block]:
 def anova_table(found: VarianceAnalysis) -> Table:
     """Main effects, then interactions."""
     rows: list[list[Cell]] = [
-        [_name(term), term.df, f"{term.share:.1%}", *_test_cells(term), p_text(p_adjusted)]
+        [_name(term), term.df, share_text(term.share), *_test_cells(term), p_text(p_adjusted)]
         for term, p_adjusted in zip(found.terms, found.p_adjusted, strict=True)
     ]
     return Table(["term", "df", "share of variance", "F", "df error", "p", "p Holm"], rows)
@@ -74,7 +74,7 @@ def _lines(found: VarianceAnalysis, level: float) -> list[str]:
 
 
 def _sentence(term: VarianceTerm, p: float) -> str:
-    much = f"{term.share:.1%}" if term.share >= _LITTLE else f"less than {_LITTLE:.1%}"
+    much = share_text(term.share) if term.share >= _LITTLE else f"less than {share_text(_LITTLE)}"
     if len(term.factors) == 1:
         return f"{term.factors[0]} matters: {much} of the variance ({p_is(p)})."
     first, second = term.factors

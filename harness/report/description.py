@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.model import plain_text
-from harness.report.text import safe_lines
+from harness.report.text import safe_lines, wrapped_lines
 from harness.script.cases import CaseSet, training
 from harness.script.design import column_names
 from harness.script.vary import KINDS, MADE
@@ -80,9 +80,34 @@ def _target(cases: CaseSet) -> str:
 
 def facts_page(facts: dict[str, Any]) -> str:
     """The facts as a page in Markdown."""
+    return f"{description_page(facts)}\n{fact_lists(facts)}"
+
+
+def description_page(facts: dict[str, Any]) -> str:
+    """What the author says about the test, in Markdown."""
+    return safe_lines(
+        "\n".join(
+            [f"# {facts['name']} {facts['version']}", "", facts["synopsis"], "", facts["description"].strip(), ""]
+        )
+    )
+
+
+def facts_text(facts: dict[str, Any], columns: int) -> str:
+    """The lists for a terminal: wrapped between words, so that paths stay whole."""
+    lines = []
+    for line in fact_lists(facts).replace("`", "").splitlines():
+        if line.startswith("- "):
+            first, *rest = wrapped_lines(line[2:], columns - 3)
+            lines += [f" • {first}", *(f"   {more}" for more in rest)]
+        else:
+            lines += wrapped_lines(line.removeprefix("## "), columns)
+    return "\n".join(lines) + "\n"
+
+
+def fact_lists(facts: dict[str, Any]) -> str:
+    """Data, parameters and design, in Markdown."""
     cases, design = facts["cases"], facts["design"]
-    lines = [f"# {facts['name']} {facts['version']}", "", facts["synopsis"], "", facts["description"].strip(), ""]
-    lines += ["## Facts", ""]
+    lines = ["## Facts", ""]
     lines += _items({
         "task": f"{facts['task']}: {facts['summary']}",
         "cases": f"{cases['total']:,} ({_claims(cases)})",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from harness.analysis.comparison import Comparison
 from harness.analysis.fold_check import FoldOpinion
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
-from harness.report.numbers import distance, p_text
+from harness.report.numbers import distance, p_text, share_text
 
 
 def fold_blocks(comparison: Comparison, opinions: Sequence[FoldOpinion]) -> list[Block]:
@@ -17,15 +17,15 @@ def fold_blocks(comparison: Comparison, opinions: Sequence[FoldOpinion]) -> list
             f"{one.differences.mean():.4f}",
             f"{one.differences.min():.4f} to {one.differences.max():.4f}",
             p_text(one.p_value),
-            *(f"{p:.1%}" for p in (one.posterior.a_better, one.posterior.equivalent, one.posterior.b_better)),
+            *(share_text(p) for p in (one.posterior.a_better, one.posterior.equivalent, one.posterior.b_better)),
         ]
         for one in opinions
     ]
     columns = ["pair", "difference", "over folds", "p", "P(first)", "P(equal)", "P(second)"]
     text = (
-        f"{first.differences.size} folds by {first.column}, each testing on {first.test_share:.1%} of the cases: for "
-        "other training data of this size, by a correlated t distribution. P: probabilities that the first is better "
-        f"by more than {distance(first.posterior.rope)}, that the two are within that, and that the second is better "
-        "by more. The verdicts above take the trained models as given."
+        f"{first.differences.size} folds by {first.column}, each testing on {share_text(first.test_share)} of the "
+        "cases: for other training data of this size, by a correlated t distribution. P: probabilities that the first "
+        f"is better by more than {distance(first.posterior.rope)}, that the two are within that, and that the second "
+        "is better by more. The verdicts above take the trained models as given."
     )
     return [Heading("Over the folds"), Table(columns, rows), Paragraphs([text])]

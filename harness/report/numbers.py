@@ -71,6 +71,11 @@ def percent(share: float) -> str:
     return f"{share * 100:g} %"
 
 
+def share_text(share: float, digits: int = 1) -> str:
+    """A share of something: 7.1 %."""
+    return f"{share * 100:.{digits}f} %"
+
+
 def distance(low: float, high: float | None = None, *, rate: bool = True) -> str:
     """How far apart two values are: in points for rates, else as a number, with as many digits as it takes."""
     if not rate:

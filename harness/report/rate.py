@@ -7,7 +7,7 @@ from harness.analysis.rate import RunMeasures, merge_breakdowns
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.comparison_details import threshold_blocks
 from harness.report.groups import group_blocks
-from harness.report.numbers import interval_text, left_out_line, p_is, p_text, percent
+from harness.report.numbers import interval_text, left_out_line, p_is, p_text, percent, share_text
 from harness.report.sampling import sampling_lines
 from harness.stats.estimate import Estimate
 from harness.stats.replication.method import Replication
@@ -112,7 +112,7 @@ def explained_table(runs: Sequence[RunMeasures]) -> Table:
             run.name,
             one.column,
             one.groups,
-            f"{one.share:.1%}",
+            share_text(one.share),
             p_text(one.p_adjusted),
         ]
         for run in runs
@@ -130,7 +130,7 @@ def _explained_lines(runs: Sequence[RunMeasures]) -> list[str]:
             continue
         among = "" if first is run.explained[0] else " among those that were shown to matter"
         lines.append(
-            f"{run.name}: {first.column} explains most{among}, {first.share:.1%} of the variance "
+            f"{run.name}: {first.column} explains most{among}, {share_text(first.share)} of the variance "
             f"({p_is(first.p_adjusted)}); --by {first.column} shows its groups."
         )
     return lines

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING
 
+from harness.report.numbers import share_text
+
 if TYPE_CHECKING:
     # Not at run time: printing one of the sentences must not import numpy for the others.
     from harness.analysis.identification import Identification
@@ -16,15 +18,15 @@ def repeats_sentence(result: Repeats, psu: str = "units") -> str:
     """The result in words; `psu` is what the units are."""
     new = "new cases" if result.units == result.cases else f"new {psu}"
     shares = (
-        f"{result.share_runs:.0%} of the variance of an answer comes from the algorithm's randomness, "
-        f"{result.share_cases:.0%} from the case"
+        f"{share_text(result.share_runs, 0)} of the variance of an answer comes from the algorithm's randomness, "
+        f"{share_text(result.share_cases, 0)} from the case"
     )
     if isnan(result.share_runs):
         shares = "all answers have the same outcome, so there is no variance to divide"
     return (
         f"{result.runs} answers per case: rate {result.rate:.4f}, standard error {result.se:.4f} for {new}, "
         f"{result.se_new_runs:.4f} for {new} and new runs; {shares}; all answers agree on "
-        f"{result.unanimous:.0%} of the cases"
+        f"{share_text(result.unanimous, 0)} of the cases"
     )
 
 
@@ -36,7 +38,8 @@ def training_sentences(result: TrainingVariance, psu: str = "units") -> list[str
     if result.runs > 1:
         parts["run"] = result.run
     total = sum(max(part, 0.0) for part in parts.values())
-    shares = ", ".join(f"{name} {max(part, 0.0) / total:.1%}" for name, part in parts.items()) if total else "none"
+    known = {name: share_text(max(part, 0.0) / total) for name, part in parts.items()} if total else {}
+    shares = ", ".join(f"{name} {share}" for name, share in known.items()) or "none"
     return [
         f"{result.folds} trainings, each leaving out a different fold: rate {result.rate:.4f}, from "
         f"{min(result.rates):.4f} to {max(result.rates):.4f}; variance of an answer: {shares}",

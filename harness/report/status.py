@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from harness.report.blocks import Block, Cell, Paragraphs, Table
 from harness.report.counts import count_cells, count_table, design_words, rate_interval
+from harness.report.numbers import share_text
 from harness.transcript.status import RunState, RunStatus, Speed
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def _title(run: RunStatus) -> str:
 
 
 def _progress(run: RunStatus) -> str:
-    share = f" ({run.done / run.total:.1%})" if run.total else ""
+    share = f" ({share_text(run.done / run.total)})" if run.total else ""
     most = "at most " if run.may_stop_early and run.state is not RunState.COMPLETE else ""
     of = (
         f"of {most}{run.total:,} cases{share}"

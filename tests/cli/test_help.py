@@ -103,3 +103,37 @@ def test_compare_at_a_terminal_says_the_verdict_first(shop: Workshop) -> None:
 
 def test_the_cache_by_itself_is_listed(shop: Workshop) -> None:
     assert shop.call("cache").out == shop.call("cache", "list").out
+
+
+def test_a_path_in_a_description_stays_whole(shop: Workshop) -> None:
+    said = terminal(shop, "describe", "hdigits")
+    # The folder of the tests has a blank, where a line may be broken; the rest is one word.
+    place = shop.call("describe", "hdigits", "--format", "json").json["data"]["images"].rpartition(" ")[2]
+    assert len(place) > 77
+    assert place in said
+    assert [line for line in said.splitlines() if len(line.rstrip()) > 80 and place not in line] == []
+
+
+def test_both_scores_of_a_difference_are_side_by_side(shop: Workshop) -> None:
+    said = terminal(shop, "diff", "hdigits/wisard", "hdigits/witch", "--limit", "3")
+    assert any("score_a" in line and "score_b" in line for line in said.splitlines())
+
+
+def test_a_picture_that_cannot_be_drawn_is_refused_before_a_run(shop: Workshop) -> None:
+    done = shop.call("rate", "hdigits", "--interface", "wisard", "--plot", "x.png")
+    assert done.status == 2
+    assert "--plot draws what --by shows" in done.err
+    assert not (shop.folder / "transcripts").exists()
+
+
+def test_a_picture_of_a_comparison_is_named(shop: Workshop) -> None:
+    done = shop.call("compare", "hdigits/wisard", "hdigits/witch", "--by", "truth", "--plot", "groups.svg")
+    assert "picture: groups.svg" in done.err
+
+
+def test_files_of_truth_explain_nothing(shop: Workshop) -> None:
+    shop.call("run", "vase", "--interface", "threshold", "--limit", "60", "-o", "part.jsonl")
+    found = shop.call("rate", "part.jsonl", "--partial", "--format", "json").json
+    columns = {one["column"] for run in found["transcripts"] for one in run["explained"]}
+    assert columns
+    assert not columns & {"truth", "expect"}

@@ -67,7 +67,7 @@ def test_a_run_that_is_under_way(waiting: Workshop, under_way: "subprocess.Popen
     assert found["recent_cases_per_second"] == 0
     assert found["seconds_left"] == pytest.approx(3 * found["seconds"] / 5)
     text = waiting.call("status", "--every", "0.01").out
-    assert "running: 5 of 8 cases (62.5%); about" in text
+    assert "running: 5 of 8 cases (62.5 %); about" in text
     assert "errors so far: 1 (crash 1)" in text
     assert "--stop-when" in text
     # Nothing was disturbed: the same bytes, and the run goes on to its end.

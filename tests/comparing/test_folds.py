@@ -62,7 +62,7 @@ def test_folds_that_all_agree_are_no_proof(shop: Workshop) -> None:
 def test_the_report_says_what_it_rests_on(shop: Workshop) -> None:
     text = " ".join(shop.call("compare", *runs(shop), "--folds", "fold").out.split())
     assert "Over the folds" in text
-    assert "6 folds by fold, each testing on 16.7% of the cases: for other training data of this size" in text
+    assert "6 folds by fold, each testing on 16.7 % of the cases: for other training data of this size" in text
 
 
 @pytest.mark.parametrize(

@@ -311,7 +311,7 @@ def test_the_column_that_explains_most_comes_first(shop: Workshop) -> None:
     assert explained["coin"]["share"] < 0.02
     assert explained["coin"]["p_adjusted"] > 0.05
     text = " ".join(shop.call("rate", path).out.split())
-    assert "a: light explains most, 100.0% of the variance (p < 0.0001); --by light shows its groups." in text
+    assert "a: light explains most, 100.0 % of the variance (p < 0.0001); --by light shows its groups." in text
     assert rate(shop, path, "--by", "light")["transcripts"][0]["explained"] == []
 
 

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from harness.analysis.telling_cases import RecordedReply, TellingCase, TellingCases
 from harness.files.thumbnails import thumbnail
+from harness.report.numbers import share_text
 from harness.report.page.document import CaseAnswer, CaseCard, CaseCards, Part
 
 LONGEST_TEXT, LONGEST_ANSWER, LONGEST_CLAIM = 400, 80, 120
@@ -53,7 +54,7 @@ def _answer(reply: RecordedReply, name: str) -> CaseAnswer:
     said = reply.error or _cut(reply.answer, LONGEST_ANSWER)
     if not said and reply.score is not None:
         said = f"{reply.score:.4g}"
-    outcome = reply.outcome if reply.right in (0.0, 1.0) else f"right {reply.right:.0%} of the time"
+    outcome = reply.outcome if reply.right in (0.0, 1.0) else f"right {share_text(reply.right, 0)} of the time"
     return CaseAnswer(name, outcome, said, reply.right >= 0.5)
 
 
