@@ -11,6 +11,7 @@ The rules of a page:
   page are one shell, in an empty folder. A command after which nothing is shown must succeed; after one that fails,
   `echo $?` asks for the exit status.
 - A page with the line <!-- in a checkout --> has examples/, interfaces/ and test_scripts/ in its folder.
+- A page with a line such as <!-- needs: gcc make --> is not tested where these programs are missing.
 - ```python blocks are run too, in one interpreter for the page; ```pycon blocks show what is printed after `>>> `.
 - A block with a name, ```python interface.py, is that file, and is there for the commands that follow.
 - ```toml and ```json blocks without a name are parts of files, and valid by themselves. ```json with a command, as in

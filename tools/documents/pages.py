@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 FENCE = re.compile(r"^```(\S*) ?(.*)$")
+NEEDS = re.compile(r"^<!-- needs: (.+) -->$", re.MULTILINE)
 NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
 
 
@@ -108,6 +109,11 @@ def _session(block: Block) -> Iterator[Step]:
             step.end = number + 1
     if step:
         yield step
+
+
+def programs_needed(text: str) -> list[str]:
+    """Programs without which a page cannot be run."""
+    return [name for line in NEEDS.findall(text) for name in line.split()]
 
 
 def page_steps(text: str) -> list[Step]:

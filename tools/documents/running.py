@@ -141,7 +141,7 @@ class PageFolder:
         """A whole file: written, and read by those who can read it."""
         path = self.work / step.title
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(step.source, encoding="utf-8")
+        path.write_text(step.source.replace(PORT, str(self.port)), encoding="utf-8")
         reader = READERS.get(path.suffix, str)
         try:
             reader(step.source)
