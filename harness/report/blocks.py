@@ -1,9 +1,12 @@
 """What a report is made of: headings, paragraphs and tables."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 Cell = str | int | float | None
+_INTERVAL = re.compile(r"(-?[0-9.]+(?:e-?[0-9]+)?) to (-?[0-9.]+(?:e-?[0-9]+)?)")
+_NUMBER = re.compile(r"-?[0-9]+\.[0-9]+(?:e-?[0-9]+)?")
 
 
 class ExactNumber(float):
@@ -47,6 +50,23 @@ class Table:
             all(isinstance(row[place], (int, float)) or row[place] is None for row in self.rows)
             for place in range(len(self.columns))
         ]
+
+    def tidied(self) -> "Table":
+        """For programs: an interval as two columns, `low` and `high`, a text that is a number as a number."""
+        columns, cells = list[str](), list[list[Cell]]()
+        for place, name in enumerate(self.columns):
+            column = [row[place] for row in self.rows]
+            found = [_INTERVAL.fullmatch(cell) if isinstance(cell, str) else None for cell in column]
+            if any(found):
+                prefix = "" if "interval" in name else f"{name} "
+                columns += [f"{prefix}low", f"{prefix}high"]
+                cells += [[None if one is None else float(one[side]) for one in found] for side in (1, 2)]
+            else:
+                columns.append(name)
+                cells.append(
+                    [float(cell) if isinstance(cell, str) and _NUMBER.fullmatch(cell) else cell for cell in column]
+                )
+        return Table(columns, [list(row) for row in zip(*cells, strict=True)])
 
     def records(self) -> list[dict[str, Cell]]:
         """The rows by column name, with plain numbers: what a data frame is made of."""

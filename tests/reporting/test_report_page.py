@@ -93,6 +93,20 @@ def test_a_curve_is_the_one_of_roc(comparison: Report) -> None:
         assert any(row[:1] == [curve.name] and f"{curve.auc.value:.4f}" in row for row in page.rows)
 
 
+def test_what_is_downloaded_is_data(sheet: ParsedReport, comparison: Report) -> None:
+    """CSV by the rule of the commands: an interval is two columns of numbers, and the numbers are all there."""
+    for page in (sheet, ParsedReport(comparison.html())):
+        assert page.downloads
+        for name, rows in page.downloads.items():
+            assert not [cell for row in rows for cell in row if re.fullmatch(r"-?[\d.]+ to -?[\d.]+", cell)], name
+            assert all(len(row) == len(rows[0]) for row in rows), name
+    areas = named(ParsedReport(comparison.html()).downloads["areas-and-equal-error-rates.csv"])
+    assert [0 < float(row["AUC 95 % low"]) < float(row["AUC 95 % high"]) < 1 for row in areas] == [True] * 3
+    measures = {row["measure"]: row for row in named(sheet.downloads["measures-with-errors-by-design.csv"])}
+    rate = harness.rate(WISARD).to_dict()["transcripts"][0]["replication"]
+    assert [float(measures["rate"][key]) for key in ("low", "high")] == rate["interval"]
+
+
 def test_a_picture_of_each_case_comes_from_the_data_that_is_here(shop: Workshop) -> None:
     from PIL import Image
 

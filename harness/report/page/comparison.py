@@ -17,6 +17,7 @@ from harness.report.comparison import (
     ranking_table,
     replication_table,
     summary_table,
+    tidy_table,
 )
 from harness.report.comparison_details import agreement_blocks, resource_blocks, win_blocks
 from harness.report.numbers import percent
@@ -78,7 +79,7 @@ def pair_section(comparison: Comparison) -> ReportSection:
         Bar.of_estimate(one.estimate) if by_design else Bar.of(one.difference, one.interval) for one in comparison.pairs
     ]
     bars = BarColumn(f"difference, {percent(comparison.confidence)}", [[bar] for bar in found], zero=0.0)
-    parts: list[Part] = [DataTable("Differences", difference_table(comparison), bars=bars)]
+    parts: list[Part] = [DataTable("Differences", difference_table(comparison), bars=bars, data=tidy_table(comparison))]
     lines = ["only A: cases on which A succeeded and B failed.", *multiplicity_lines(comparison), *comparison.cautions]
     parts.append(Paragraphs(lines))
     if by_design:

@@ -13,7 +13,7 @@ from harness.report.counts import design_words
 from harness.report.numbers import interval_text, percent
 from harness.report.page.charts import Bar, BarColumn
 from harness.report.page.document import DataTable, Facts, KeyFigure, KeyFigures, Part, ReportSection, parts_of
-from harness.report.rate import explained_blocks, left_out_lines, measure_table
+from harness.report.rate import explained_blocks, left_out_lines, measure_table, tidy_table
 from harness.report.sampling import INDEPENDENT, sampling_lines
 from harness.stats.rates import wilson
 from harness.stats.replication.method import Replication
@@ -62,6 +62,7 @@ def measure_section(run: RunMeasures, replication: Replication, further: Sequenc
         caption="Measures, with errors by design" if run.sampling.known else "Measures",
         table=measure_table([shown], replication),
         bars=BarColumn(f"{percent(replication.confidence)} intervals", rows, bounds=(0.0, 1.0)),
+        data=tidy_table([shown]),
     )
     lines = [*left_out_lines([shown]), *further]
     return ReportSection("measures", "Measures", [table, *([Paragraphs(lines)] if lines else [])])

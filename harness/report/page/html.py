@@ -148,7 +148,7 @@ def _data_table(part: DataTable) -> str:
         f'<div class="table" tabindex="0" role="group" aria-label="{html(part.caption)}">\n'
         f'<table class="data{sortable}">\n<caption>{html(part.caption)}</caption>\n'
         f"<thead><tr>{''.join(head)}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"
-        f'<p class="get">{_legend(bars)}{_download(part.caption, part.data or table)}</p>'
+        f'<p class="get">{_legend(bars)}{_download(part.caption, part.data or table.tidied())}</p>'
     )
 
 
