@@ -98,12 +98,11 @@ def answer_all(inputs: list[str], wait: float) -> list[tuple[str, float]]:
 def memory(size: int) -> None:
     """The peak of the largest process, of a run and of one ten times as large."""
     print(f"# memory of {size // 10:,} and {size:,} cases")
-    write_test(size, wait=0)
     for name, words in PLACES.items():
-        peaks = [
-            program_usage(["-m", "harness.cli.main", *COMMAND, "--limit", str(n), *words]).memory / 2**20
-            for n in (size // 10, size)
-        ]
+        peaks = []
+        for count in (size // 10, size):
+            write_test(count, wait=0)
+            peaks.append(program_usage(["-m", "harness.cli.main", *COMMAND, *words]).memory / 2**20)
         print(f"{name:<24}{peaks[0]:8.0f} MiB {peaks[1]:8.0f} MiB   {peaks[1] / peaks[0]:.2f} (goal: flat)", flush=True)
 
 

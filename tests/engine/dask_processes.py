@@ -75,8 +75,9 @@ def dask(command: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Workers live longer than the folder of one test."""
-    return {name: value for name, value in os.environ.items() if name != "HATE_WORKSHOP"}
+    """Without what belongs to the folder of one test, because workers live longer."""
+    folder = os.environ.get("HATE_WORKSHOP", "\0")
+    return {name: value for name, value in os.environ.items() if folder not in value}
 
 
 def _children(pid: int) -> list[int]:
