@@ -2,8 +2,8 @@
 
 A program leads a process group, which is killed when its leader has ended. A child may leave the group, so programs
 also carry a mark in their environment, and on Linux this process adopts what their ends leave behind. The guardian is
-a small shell that reads from a pipe which programs have started and ended. When the pipe ends before they did, we were
-killed, and it kills them.
+a small shell that sleeps until a pipe ends, because we were killed; then it reads from a file which programs were
+running, and kills them.
 """
 
 import contextlib
@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -22,16 +23,11 @@ MOST_LOOKS = 20
 # From <sys/prctl.h>.
 _SET_SUBREAPER, _GET_SUBREAPER = 36, 37
 
-# Lines are "+ PID" and "- PID"; `$1` is the mark.
+# Standard output is the file with the programs that are running; `$1` is the mark.
 _GUARDIAN = r"""
 trap '' HUP INT TERM
-live=' '
-while read -r sign pid; do
-  case $sign in
-    +) live="$live$pid " ;;
-    *) case $live in *" $pid "*) live="${live%%" $pid "*} ${live#*" $pid "}" ;; esac ;;
-  esac
-done
+while read -r line; do :; done
+read -r live <&1
 for pid in $live; do kill -KILL "-$pid" 2>/dev/null; done
 for look in 1 2 3 4 5; do
   found=$(grep -lsF -- "$1" /proc/[0-9]*/environ)
@@ -48,6 +44,9 @@ class Supervision:
         # Something that no other process has in its environment.
         self.mark = os.urandom(16).hex()
         self._guardian: subprocess.Popen[bytes] | None = None
+        # The programs that are running, and the file that the guardian reads them from: writing to it wakes nobody.
+        self._running: set[int] = set()
+        self._notes = -1
         self._environment: dict[bytes, bytes] = {}
         self._lock = threading.Lock()
         self._before: set[int] | None = None
@@ -62,20 +61,27 @@ class Supervision:
             if self._guardian is None:
                 self._before = _children()
                 self._subreaper = _become_subreaper()
-                self._guardian = _start_guardian(self.mark)
+                self._notes = _open_notes() if self._notes < 0 else self._notes
+                self._guardian = _start_guardian(self.mark, self._notes)
                 self._environment = {**os.environb, MARK.encode(): self.mark.encode()}
         return self._environment
 
     def note(self, sign: str, pid: int) -> None:
-        """Tell the guardian that a program has started (+) or ended (-)."""
-        guardian = self._guardian
-        if guardian is not None and guardian.stdin is not None:
-            with contextlib.suppress(OSError, ValueError):
-                os.write(guardian.stdin.fileno(), f"{sign} {pid}\n".encode())
+        """Note for the guardian that a program has started (+) or ended (-)."""
+        with self._lock:
+            (self._running.add if sign == "+" else self._running.discard)(pid)
+            if self._notes >= 0:
+                # A shorter line is followed by the end of a longer one, which is never read.
+                with contextlib.suppress(OSError):
+                    os.pwrite(self._notes, f"{' '.join(map(str, self._running))}\n".encode(), 0)
 
     def end(self) -> None:
         """Kill what is left, and dismiss the guardian."""
         guardian = self._guardian
+        with self._lock:
+            notes, self._notes = self._notes, -1
+        if notes >= 0:
+            os.close(notes)
         if guardian is None:
             return
         self._kill_strays()
@@ -146,11 +152,17 @@ def supervised() -> Iterator[None]:
         _shared.leave()
 
 
-def _start_guardian(mark: str) -> subprocess.Popen[bytes] | None:
+def _open_notes() -> int:
+    """A file without a name."""
+    with tempfile.TemporaryFile(prefix="hate-") as file:
+        return os.dup(file.fileno())
+
+
+def _start_guardian(mark: str, notes: int) -> subprocess.Popen[bytes] | None:
     try:
         return subprocess.Popen(
             ["/bin/sh", "-c", _GUARDIAN, "hate-guardian", mark],
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, bufsize=0,
+            stdin=subprocess.PIPE, stdout=notes, stderr=subprocess.DEVNULL, bufsize=0,
             start_new_session=True, cwd="/", env={"PATH": os.environ.get("PATH", os.defpath)},
         )  # fmt: skip
     except OSError:  # no shell: the ends that we see are still cleaned up after

@@ -1,5 +1,6 @@
 """Programs that leave others behind: nothing outlives a run, however it ends."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -32,6 +33,17 @@ def is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def sleepers(parent: int) -> list[int]:
+    """Its children that sleep without an environment."""
+    found = []
+    tasks = Path(f"/proc/{parent}/task").glob("*/children")
+    for pid in [pid for task in tasks for pid in task.read_text().split()]:
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"sleep"):
+                found.append(int(pid))
+    return found
 
 
 def leaving(shop: Workshop, how: str, then: str = "echo $1") -> None:
@@ -74,6 +86,22 @@ def test_children_do_not_outlive_a_harness_that_was_killed(how: str, words: tupl
         process.kill()
     wait_until("their end", lambda: not any(map(is_running, strays(shop))))
     assert shop.left_running() == []
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_program_without_its_environment_does_not_outlive_a_harness_that_was_killed(
+    jobs: str, shop: Workshop
+) -> None:
+    """It has no mark: the guardian knows it by the number of its process, whatever was noted before."""
+    shop.script(12)
+    sleeps = "[ $1 = x9 ]" if jobs == "1" else "[ $1 = x9 ] || [ $1 = x3 ]"
+    shop.program("prog", f"#!/bin/sh\nif {sleeps}; then exec env -i sleep 1000; fi\necho $1\n")
+    shop.toml('[command]\nargv = ["./prog", "{input}"]\n')
+    with shop.start("run", "toy", "-o", "out.jsonl", "-j", jobs) as process:
+        wait_until("the sleepers", lambda: len(sleepers(process.pid)) == int(jobs), process)
+        sleeping = sleepers(process.pid)
+        process.kill()
+    wait_until("their end", lambda: not any(map(is_running, sleeping)))
 
 
 def test_a_stream_does_not_outlive_a_harness_that_was_killed(shop: Workshop) -> None:
