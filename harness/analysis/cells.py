@@ -72,11 +72,9 @@ class Cells:
         by_pair = dict(zip(known, estimate(self.estimates, first, second), strict=True))
         return [by_pair.get(pair) for pair in pairs]
 
-    def ratio(self, a: int, b: int) -> Estimate | None:
-        """One cell over another; None if one has no value above 0."""
-        if self.estimates is None or a not in self.place or b not in self.place:
-            return None
-        return self.estimates.ratio(self.place[a], self.place[b])
+    def ratios(self, pairs: Sequence[tuple[int, int]]) -> list[Estimate | None]:
+        """The first cell of each pair over the second; None if one has no value above 0."""
+        return self._of_known(pairs, lambda known, first, second: known.ratios(first, second))
 
     def equality(self) -> WaldTest | None:
         """Whether any two of three or more cells differ."""

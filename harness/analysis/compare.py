@@ -189,4 +189,4 @@ def resources(name: str, study: Measurement, places: Sequence[tuple[int, int]]) 
     if not cells.place:
         return None
     runs = [cells.one(run) for run in range(len(study.aligned.names))]
-    return ResourceEstimates(runs, [cells.ratio(a, b) for a, b in places])
+    return ResourceEstimates(runs, cells.ratios(places))

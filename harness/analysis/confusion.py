@@ -86,7 +86,7 @@ def _threshold(columns: Columns, request: ConfusionRequest) -> float:
 
 def all_labels(columns: Sequence[TextArray]) -> list[str]:
     """All classes and answers: numbers in numeric order, and `NOTHING` last."""
-    labels = {str(label) for column in columns for label in np.unique(column.astype(str)).tolist()} - {"", NOTHING}
+    labels = {str(label) for column in columns for label in set(column.tolist())} - {"", NOTHING}
     ordered = sorted(labels, key=lambda label: (*sort_key(label), label))
     return [*ordered, NOTHING] if any((column == NOTHING).any() for column in columns) else ordered
 
@@ -126,9 +126,25 @@ class ClassRates:
         weights = within.astype(np.float64) if self._sample is None else self._sample.weights * within
         if not weights.any():
             return ClassRate(cases, None)
-        if self._sample is None or not self._affordable:
+        if self._sample is None:
             return ClassRate(cases, Estimate(float(weights @ success / weights.sum()), np.nan, np.nan, None))
         return ClassRate(cases, make_estimate(self._sample, shares([success & within], [within]), self._replication))
+
+    def by_class(self, codes: IntArray, success: BoolArray, classes: int) -> list[ClassRate]:
+        """The share of successes within each class; -1 for cases that count for none."""
+        if self._affordable:
+            return [self.of(codes == k, success) for k in range(classes)]
+        # All classes at once: a mask for each of very many would fill the memory.
+        inside = codes >= 0
+        weights = np.ones(len(codes)) if self._sample is None else self._sample.weights
+        cases = np.bincount(codes[inside], minlength=classes) // self.copies
+        totals, hits = (
+            np.bincount(codes[inside], weights=part[inside], minlength=classes) for part in (weights, weights * success)
+        )
+        return [
+            ClassRate(count, Estimate(hit / total, np.nan, np.nan, None) if total > 0 else None)
+            for count, total, hit in zip(cases.tolist(), totals.tolist(), hits.tolist(), strict=True)
+        ]
 
     def count(self, cases: BoolArray) -> int:
         """How many records these are."""
@@ -227,10 +243,11 @@ def _confusion(
     columns = np.array([code.get(one, refusal) for one in answers.label.tolist()])
     flat = rows[known] * (refusal + 1) + columns[known]
     matrix = np.bincount(flat, minlength=refusal * (refusal + 1)).reshape(refusal, refusal + 1)
-    of_class = [known & (rows == k) for k in range(refusal)]
-    refused = [bool(of.any() and truths.refuse[of].all()) for of in of_class]
-    recall = [rates.of(of, columns == (refusal if refused[k] else k)) for k, of in enumerate(of_class)]
-    precision = [rates.of(known & (columns == k), rows == k) for k in range(refusal)]
+    # Where all cases of a class should be refused, a refusal is the right answer.
+    of_class, refuse = (np.bincount(rows[cases], minlength=refusal) for cases in (known, known & truths.refuse))
+    right = np.where((of_class > 0) & (of_class == refuse), refusal, np.arange(refusal))
+    recall = rates.by_class(np.where(known, rows, -1), columns == right[rows], refusal)
+    precision = rates.by_class(np.where(known & (columns < refusal), columns, -1), rows == columns, refusal)
     return Confusion(
         name=name,
         labels=labels,

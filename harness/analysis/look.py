@@ -1,11 +1,12 @@
 """Look into a transcript: the cases that a query selects, in its order."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
-import msgspec
 from msgspec import UNSET
 
 from harness.errors import UsageError
@@ -35,6 +36,12 @@ class CaseQuery:
         """Whether the outcome is one of `outcomes`; conditions are checked elsewhere."""
         return not self.outcomes or trial.outcome in self.outcomes or (ERROR in self.outcomes and bool(trial.error))
 
+    def selected(self, block: list[Trial]) -> list[Trial]:
+        """The records that the query selects."""
+        if not self.outcomes and not self.conditions:
+            return block
+        return [trial for trial in block if self.selects_outcome(trial) and _holds(trial, self)]
+
     def check(self, known: Iterable[str]) -> None:
         """A UsageError for an unknown column."""
         names = list(known)
@@ -60,13 +67,10 @@ class TranscriptOverview:
 
     def add(self, block: list[Trial]) -> None:
         """Count more records, and collect their columns."""
-        both = zip(msgspec.structs.astuple(self.counts), msgspec.structs.astuple(Counts.of(block)), strict=True)
-        self.counts = Counts(*(a + b for a, b in both))
-        for trial in block:
-            if trial.columns:
-                self.columns.update(dict.fromkeys(trial.columns))
-            if trial.values:
-                self.values.update(dict.fromkeys(trial.values))
+        self.counts += Counts.of(block)
+        for names, own in ((self.columns, "columns"), (self.values, "values")):
+            for kind in dict.fromkeys(tuple(found) for found in map(attrgetter(own), block) if found):
+                names.update(dict.fromkeys(kind))
 
     def blocks(self, reader: TranscriptReader) -> Iterable[list[Trial]]:
         """The records of a transcript, added to the summary as they are read."""
@@ -83,22 +87,70 @@ class View:
     run: TranscriptOverview
     # How many match; `trials` may be only the first few of them.
     matching: int
-    trials: list[Trial]
+    trials: Sequence[Trial]
+    # The fields, columns and values that some of the matching cases have.
+    present: frozenset[str]
 
 
 def look(path: Path, name: str, query: CaseQuery) -> View:
-    """Read the transcript once, and keep the cases that the query selects."""
+    """Read the transcript once, to know what is in it; the cases are kept only if they must be sorted."""
     selected: list[Trial] = []
-    matching = 0
-    room = query.limit if query.limit is not None and not query.sort else None
+    matching, present = 0, set[str]()
+    # Standard input cannot be read again.
+    kept = bool(query.sort) or str(path) == "-"
     with open_transcript(path, name=name) as reader:
         run = TranscriptOverview(reader.header)
         for block in run.blocks(reader):
-            matches = [trial for trial in block if query.selects_outcome(trial) and _holds(trial, query)]
+            matches = query.selected(block)
             matching += len(matches)
-            selected += matches if room is None else matches[: max(room - len(selected), 0)]
+            known = {*FIELDS, *run.columns, *run.values, *map(VALUES.__add__, run.values)}
+            present |= _present(matches, known - present)
+            selected += matches if kept else []
     query.check([*FIELDS, *run.columns, *run.values, *(VALUES + name for name in run.values)])
-    return View(run, matching, query.arrange(selected, field_value))
+    count = matching if query.limit is None else min(matching, query.limit)
+    trials = query.arrange(selected, field_value) if kept else SelectedTrials(path, name, query, count)
+    return View(run, matching, trials, frozenset(present))
+
+
+@dataclass(frozen=True)
+class SelectedTrials(Sequence[Trial]):
+    """The cases that a query selects, in the order of the file; read anew whenever they are gone through."""
+
+    path: Path
+    name: str
+    query: CaseQuery
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[Trial]:
+        return islice(chain.from_iterable(self._blocks()), self.size)
+
+    @overload
+    def __getitem__(self, place: int) -> Trial: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Trial]: ...
+    def __getitem__(self, place: int | slice) -> Trial | list[Trial]:
+        return list(self)[place]
+
+    def _blocks(self) -> Iterator[list[Trial]]:
+        with open_transcript(self.path, name=self.name) as reader:
+            for block in reader.blocks():
+                yield self.query.selected(block)
+
+
+def _present(trials: Sequence[Trial], names: Iterable[str]) -> set[str]:
+    """Which of the names have a value in some record."""
+    return {name for name in names if field_values(trials, name).count(None) < len(trials)}
+
+
+def field_values(trials: Sequence[Trial], name: str) -> list[Any]:
+    """`field_value` of many records."""
+    if name in FIELDS and name != "truth":
+        values = list(map(attrgetter(name), trials))
+        return [None if value is UNSET else value for value in values] if UNSET in values else values
+    return [field_value(trial, name) for trial in trials]
 
 
 def _holds(trial: Trial, query: CaseQuery) -> bool:

@@ -1,7 +1,7 @@
 """Two runs of a comparison: McNemar's test, their difference by the design, and whether it is within a margin."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ class FlipTest:
     flips: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Pair:
     """Two algorithms: the first and the second by their places."""
 
@@ -105,8 +105,8 @@ def make_pairs(study: Measurement, estimates: PairedValues) -> list[Pair]:
     flips = _sign_flips(estimates.values, places, gaps)
     other = estimates.values is not estimates.rates
     return [
-        replace(pair, estimate=gap, sign_flip=flip, other_measure=other)
-        for pair, gap, flip in zip(pairs, gaps, flips, strict=True)
+        Pair(**named, estimate=gap, sign_flip=flip, other_measure=other)
+        for named, gap, flip in zip(pairs, gaps, flips, strict=True)
     ]
 
 
@@ -150,37 +150,21 @@ def _effect(estimate: Estimate | None) -> float | None:
 
 def _mcnemar(
     tables: PairTables, effects: Sequence[float | None], multiplicity: Multiplicity, confidence: float
-) -> list[Pair]:
-    """Pairs as if all cases were independent; `effects` adjust McNemar's z for the design."""
+) -> Iterator[dict[str, Any]]:
+    """Pairs as if all cases were independent, by the fields of `Pair`; `effects` adjust McNemar's z for the design."""
     tests = mcnemar_all(tables.n_sf, tables.n_fs, design_effect=np.array([effect or 1.0 for effect in effects]))
     estimates, intervals = paired_differences(tables, confidence=confidence)
     corrected = adjusted(tests.p_exact, Multiplicity.HOLM if multiplicity is Multiplicity.MAX_T else multiplicity)
-    return [
-        Pair(
-            a=int(tables.first[k]),
-            b=int(tables.second[k]),
-            n_ff=int(tables.n_ff[k]),
-            n_sf=int(tables.n_sf[k]),
-            n_fs=int(tables.n_fs[k]),
-            n_ss=int(tables.n_ss[k]),
-            p_adjusted=float(corrected[k]),
-            difference=float(estimates[k]),
-            interval=Interval(float(intervals.low[k]), float(intervals.high[k])),
-            effect=effects[k],
-            **named,
-        )
-        for k, named in enumerate(_by_name(tests))
-    ]
-
-
-def _by_name(tests: McNemars) -> list[dict[str, Any]]:
-    """McNemar's test of every pair, by the field names of `Pair`; None for not-a-number."""
     names = [name for name in McNemars.__dataclass_fields__ if name != "better"]
-    columns = [getattr(tests, name).tolist() for name in names]
-    return [
-        {name: None if value != value else value for name, value in zip(names, row, strict=True)}
-        for row in zip(*columns, strict=True)
-    ]
+    columns = {name: getattr(tests, name) for name in names} | {
+        "a": tables.first, "b": tables.second, "n_ff": tables.n_ff, "n_sf": tables.n_sf, "n_fs": tables.n_fs,
+        "n_ss": tables.n_ss, "p_adjusted": corrected, "difference": estimates,
+    }  # fmt: skip
+    rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
+    limits = zip(intervals.low.tolist(), intervals.high.tolist(), strict=True)
+    for row, effect, (low, high) in zip(rows, effects, limits, strict=True):
+        named = {name: None if value != value else value for name, value in zip(columns, row, strict=True)}
+        yield {**named, "effect": effect, "interval": Interval(low, high)}
 
 
 @dataclass(frozen=True)

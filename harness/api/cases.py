@@ -1,6 +1,6 @@
 """The cases of a transcript, and those on which two differ: `hate show`, `hate diff`, `Transcript.cases`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from harness.api.result import Result
 from harness.files.conditions import parse_condition
 from harness.report.blocks import Block
 from harness.report.cases import difference_lines, difference_table, view_line, view_table
+from harness.report.formats import Format, json_parts, render_parts
 from harness.site.locate import Source
 from harness.transcript.format import Header
 
@@ -31,17 +32,21 @@ class CasesResult(Result):
 
     def payload(self) -> Any:
         """The run, and the cases as records."""
+        return {**self._about(), "cases": list(self.view.trials)}
+
+    def _about(self) -> dict[str, Any]:
         run = self.view.run
-        return {
-            "test": _test_payload(run.header),
-            **_run_payload(run),
-            "matching": self.view.matching,
-            "cases": self.view.trials,
-        }
+        return {"test": _test_payload(run.header), **_run_payload(run), "matching": self.view.matching}
 
     def blocks(self) -> Sequence[Block]:
         """The cases."""
         return [view_table(self.view)]
+
+    def parts(self, style: Format) -> Iterator[str]:
+        """What `render` returns, in parts: there may be more cases than fit into memory."""
+        if style is Format.JSON:
+            return json_parts(self._about(), "cases", self.view.trials)
+        return render_parts(self.table(), style) if style in (Format.PLAIN, Format.CSV) else iter([self.render(style)])
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,6 +83,10 @@ class DifferencesResult(Result):
     def blocks(self) -> Sequence[Block]:
         """The cases."""
         return [difference_table(self.found)]
+
+    def parts(self, style: Format) -> Iterator[str]:
+        """What `render` returns: only the cases that differ are kept, which are few."""
+        yield self.render(style)
 
 
 def show_cases(source: Source, options: CaseOptions) -> CasesResult:

@@ -12,6 +12,7 @@ from harness.cli.arguments import find_transcripts
 from harness.cli.completion import complete_transcript
 from harness.cli.options import FormatOptions, command_options
 from harness.cli.output import output_format, remark, terminal_width
+from harness.files.sorting import in_lists
 from harness.report.blocks import Table
 from harness.report.formats import Format, render
 from harness.report.remarks import fitted
@@ -67,7 +68,7 @@ def _print_cases(found: CasesResult | DifferencesResult, style: Format) -> None:
     if style is not Format.TABLE:
         for line in heading:
             remark(line)
-        print(found.render(style), end="")
+        sys.stdout.writelines(found.parts(style))
         return
     table = found.table()
     if sys.stdout.isatty() and len(table.rows) + len(heading) + 4 > shutil.get_terminal_size().lines:
@@ -80,6 +81,5 @@ def _print_cases(found: CasesResult | DifferencesResult, style: Format) -> None:
 def _pages(table: Table, heading: Sequence[str]) -> Iterator[str]:
     """The table in pieces, laid out while the reader reads; each piece repeats the header."""
     yield "\n".join(fitted(safe(line), sys.stdout) for line in heading) + "\n"
-    for start in range(0, len(table.rows), PAGE):
-        part = Table(table.columns, table.rows[start : start + PAGE])
-        yield render(part, Format.TABLE, terminal_width=terminal_width())
+    for rows in in_lists(iter(table.rows), PAGE):
+        yield render(Table(table.columns, rows), Format.TABLE, terminal_width=terminal_width())

@@ -1,12 +1,17 @@
 """What a report is made of: headings, paragraphs and tables."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+
+from harness.files.sorting import in_lists
 
 Cell = str | int | float | None
 _INTERVAL = re.compile(r"(-?[0-9.]+(?:e-?[0-9]+)?) to (-?[0-9.]+(?:e-?[0-9]+)?)")
 _NUMBER = re.compile(r"-?[0-9]+\.[0-9]+(?:e-?[0-9]+)?")
+_NUMBERS = (int, float, type(None))
+# How many rows of a long table are laid out at a time.
+ROWS = 1_000
 
 
 class ExactNumber(float):
@@ -41,15 +46,17 @@ class Table:
 
     def narrow(self) -> "Table":
         """The table without its `wide` columns."""
+        if not self.wide:
+            return self
         places = [number for number, name in enumerate(self.columns) if name not in self.wide]
         return Table([self.columns[i] for i in places], [[row[i] for i in places] for row in self.rows])
 
     def numeric(self) -> list[bool]:
         """Which columns have nothing but numbers."""
-        return [
-            all(isinstance(row[place], (int, float)) or row[place] is None for row in self.rows)
-            for place in range(len(self.columns))
-        ]
+        found = [True] * len(self.columns)
+        for columns in in_columns(self):
+            found = [known and are_numbers(cells) for known, cells in zip(found, columns, strict=True)]
+        return found
 
     def tidied(self) -> "Table":
         """For programs: an interval as two columns, `low` and `high`, a text that is a number as a number."""
@@ -77,6 +84,17 @@ class Table:
             }
             for row in self.rows
         ]
+
+
+def in_columns(table: Table) -> Iterator[list[tuple[Cell, ...]]]:
+    """The columns of a table, for some rows at a time."""
+    for block in in_lists(iter(table.rows), ROWS):
+        yield list(zip(*block, strict=True))
+
+
+def are_numbers(cells: Sequence[Cell]) -> bool:
+    """Whether none of the cells is a text."""
+    return all(issubclass(kind, _NUMBERS) for kind in set(map(type, cells)))
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,15 @@
 """The cases of a transcript, and those on which two runs differ, for people."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
 
 from harness.analysis.differences import OF_RUN, Differences, UnmatchedCases, pair_value
-from harness.analysis.look import FIELDS, VALUES, TranscriptOverview, View, field_value
+from harness.analysis.look import FIELDS, VALUES, TranscriptOverview, View, field_values
 from harness.files.conditions import text
-from harness.report.blocks import Cell, Table
+from harness.files.sorting import in_lists
+from harness.model import Trial
+from harness.report.blocks import ROWS, Cell, Table
 from harness.transcript.format import Header
 
 # Columns that are shown even if no case has a value.
@@ -15,6 +18,7 @@ SHOW_COLUMNS = (
     "id", "repeat", "outcome", "expect", "truth", "actual", "score", "error", "message", "seconds", "memory",
 )  # fmt: skip
 DIFF_FIXED = ("id", "outcome_a", "outcome_b", "expect", "actual_a", "actual_b", "score_a", "score_b")
+_PLAIN_CELLS = frozenset({str, int, float, type(None)})
 CASE_FIELDS = ("id", "repeat", "expect", "truth")
 
 
@@ -44,7 +48,8 @@ def view_table(view: View) -> Table:
     columns += [
         (VALUES + name if name in FIELDS else name, False) for name in view.run.values if name not in view.run.columns
     ]
-    return _cases_table(columns, view.trials, field_value)
+    shown = [name for name, always in columns if always or name in view.present]
+    return Table(shown, _CaseRows(view.trials, shown))
 
 
 def difference_lines(differences: Differences, names: Sequence[str], *, answers: bool) -> list[str]:
@@ -88,6 +93,34 @@ def _cases_table(columns: Sequence[tuple[str, bool]], items: Sequence[Any], get:
     """A table of the columns that are always shown or that have a value in some item."""
     shown = [name for name, always in columns if always or any(get(item, name) is not None for item in items)]
     return Table(shown, [[_cell(get(item, name)) for name in shown] for item in items])
+
+
+@dataclass(frozen=True)
+class _CaseRows(Sequence[Sequence[Cell]]):
+    """The rows of a table of cases, made while they are gone through: there may be millions."""
+
+    trials: Sequence[Trial]
+    columns: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.trials)
+
+    def __iter__(self) -> Iterator[Sequence[Cell]]:
+        for block in in_lists(iter(self.trials), ROWS):
+            yield from zip(*(_cells(block, name) for name in self.columns), strict=True)
+
+    @overload
+    def __getitem__(self, place: int) -> Sequence[Cell]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Sequence[Cell]]: ...
+    def __getitem__(self, place: int | slice) -> Sequence[Cell] | list[Sequence[Cell]]:
+        return list(self)[place]
+
+
+def _cells(block: Sequence[Trial], name: str) -> list[Cell]:
+    """A field of some records; most columns have only texts and numbers."""
+    values = list(field_values(block, name))
+    return values if _PLAIN_CELLS.issuperset(map(type, values)) else list(map(_cell, values))
 
 
 def _cell(value: Any) -> Cell:

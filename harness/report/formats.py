@@ -6,16 +6,17 @@ command that prints tables then offers it.
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
-from harness.report.blocks import Block, Cell, ExactNumber, Heading, Table, cell_text
+from harness.files.sorting import in_lists
+from harness.report.blocks import ROWS, Block, Cell, ExactNumber, Heading, Table, are_numbers, cell_text, in_columns
 from harness.report.r_data import to_r
-from harness.report.terminal import padded, terminal_table
+from harness.report.terminal import padded, padded_column, terminal_table, widest
 from harness.report.tex import tex_document
 from harness.report.text import (
     html,
@@ -53,7 +54,7 @@ class Format(StrEnum):
 class Writer:
     """How a format writes the parts of a report.
 
-    table       a table printed by itself; the number is the width of the terminal
+    table       a table printed by itself, in one text or in parts; the number is the width of the terminal
     heading     nothing for a format that has only tables
     paragraphs  likewise
     inner       a table between paragraphs, if that is written differently
@@ -61,17 +62,23 @@ class Writer:
     offered     whether commands offer the format; the others are for pages
     """
 
-    table: Callable[[Table, int], str]
+    table: Callable[[Table, int], str | Iterator[str]]
     heading: Callable[[str], str] = lambda _text: ""
     paragraphs: Callable[[Sequence[str], int], str] = lambda _texts, _width: ""
-    inner: Callable[[Table, int], str] | None = None
+    inner: Callable[[Table, int], str | Iterator[str]] | None = None
     document: Callable[[Sequence[Block], int], str] | None = None
     offered: bool = True
 
 
 def render(table: Table, style: Format, *, terminal_width: int = 100) -> str:
     """A table by itself."""
-    return WRITERS[style].table(table, terminal_width)
+    return "".join(render_parts(table, style, terminal_width=terminal_width))
+
+
+def render_parts(table: Table, style: Format, *, terminal_width: int = 100) -> Iterator[str]:
+    """The same in parts, for long tables; a format that needs all rows at once gives one part."""
+    found = WRITERS[style].table(table, terminal_width)
+    yield from [found] if isinstance(found, str) else found
 
 
 def render_document(blocks: Sequence[Block], style: Format, *, terminal_width: int = 100) -> str:
@@ -85,7 +92,7 @@ def render_document(blocks: Sequence[Block], style: Format, *, terminal_width: i
 
 def _render_block(block: Block, writer: Writer, terminal_width: int) -> str:
     if isinstance(block, Table):
-        return (writer.inner or writer.table)(block, terminal_width)
+        return "".join((writer.inner or writer.table)(block, terminal_width))
     if isinstance(block, Heading):
         return writer.heading(block.text)
     return writer.paragraphs(block.texts, terminal_width)
@@ -95,7 +102,23 @@ def render_data(payload: Any, style: Format) -> str:
     """Data rather than text: JSON, or the same for R."""
     if style is Format.R:
         return to_r(payload)
-    return json_text(msgspec.json.format(encode_json(payload), indent=1).decode()) + "\n"
+    return _json(payload) + "\n"
+
+
+def _json(payload: Any) -> str:
+    return json_text(msgspec.json.format(encode_json(payload), indent=1).decode())
+
+
+def json_parts(payload: Mapping[str, Any], key: str, items: Iterable[Any]) -> Iterator[str]:
+    """JSON in parts: the payload, and under its last key a list that may be too long to be held at once."""
+    head, _, tail = render_data({**payload, key: []}, Format.JSON).rpartition("[]")
+    separator = ""
+    yield head + "["
+    for block in in_lists(iter(items), ROWS):
+        # Without the brackets, and one step further to the right.
+        yield separator + _json(block)[1:-2].replace("\n", "\n ")
+        separator = ","
+    yield ("\n ]" if separator else "]") + tail
 
 
 def encode_json(payload: Any) -> bytes:
@@ -119,23 +142,29 @@ def notebook_html(blocks: Sequence[Block]) -> str:
 # For gnuplot and R, and for terminals
 
 
-def _plain(table: Table, _width: int) -> str:
+def _plain(table: Table, _width: int) -> Iterator[str]:
     """A # header and aligned columns of single words."""
     narrow = table.narrow()
     header = [one_word(name) for name in narrow.columns]
     header[0] = f"# {header[0]}"
-    last = len(header) - 1
-    # The last column may have blanks: splitting a line at blanks still gives all the others.
-    body = [
-        [(last_field if i == last else one_word)(cell_text(cell)) for i, cell in enumerate(row)] for row in narrow.rows
-    ]
-    return _aligned([header, *body], narrow.numeric())
+    widths, right = list(map(width, header)), [True] * len(header)
+    for cells in in_columns(narrow):
+        right = [known and are_numbers(column) for known, column in zip(right, cells, strict=True)]
+        widths = [max(size, widest(texts)) for size, texts in zip(widths, _plain_texts(cells), strict=True)]
+    yield "  ".join(padded(header, widths, right)).rstrip() + "\n"
+    for cells in in_columns(narrow):
+        columns = map(padded_column, _plain_texts(cells), widths, right)
+        yield "\n".join([line.rstrip() for line in map("  ".join, zip(*columns, strict=True))]) + "\n"
 
 
-def _aligned(lines: list[list[str]], right: list[bool]) -> str:
-    widths = [max(width(line[i]) for line in lines) for i in range(len(right))]
-    text = ["  ".join(padded(line, widths, right)).rstrip() for line in lines]
-    return "\n".join(text) + "\n"
+def _plain_texts(columns: Sequence[Sequence[Cell]]) -> Iterator[Sequence[str]]:
+    """The texts of some columns. The last may have blanks: splitting a line at blanks still gives all the others."""
+    for place, cells in enumerate(columns):
+        texts = [cell if type(cell) is str else cell_text(cell) for cell in cells]
+        field = last_field if place == len(columns) - 1 else one_word
+        # The same few occur again and again, and there may be millions of them.
+        known = {text: field(text) for text in set(texts)}
+        yield list(map(known.__getitem__, texts))
 
 
 def _terminal(table: Table, terminal_width: int) -> str:
@@ -160,12 +189,15 @@ def _lines(texts: Sequence[str], _width: int) -> str:
 # For spreadsheets
 
 
-def _csv(table: Table, _width: int) -> str:
+def _csv(table: Table, _width: int) -> Iterator[str]:
+    yield _csv_lines([list(map(spreadsheet, _told_apart(table.columns)))])
+    for block in in_lists(iter(table.rows), ROWS):
+        yield _csv_lines([[_csv_cell(cell) for cell in row] for row in block])
+
+
+def _csv_lines(rows: Sequence[Sequence[Cell]]) -> str:
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(map(spreadsheet, _told_apart(table.columns)))
-    for row in table.rows:
-        writer.writerow([_csv_cell(cell) for cell in row])
+    csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
 
 
@@ -183,7 +215,7 @@ def _told_apart(names: Sequence[str]) -> list[str]:
 
 def _csv_cell(cell: Cell) -> Cell:
     if isinstance(cell, str):
-        return spreadsheet(cell)
+        return cell if cell.isascii() and cell.isalnum() else spreadsheet(cell)
     return str(cell) if isinstance(cell, ExactNumber) else cell
 
 

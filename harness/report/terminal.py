@@ -4,8 +4,9 @@ If it is too wide, its headings are folded, then its longest column of words; if
 into parts, one below the other, each starting with the columns that tell the rows apart.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from harness.report.text import width, wrapped_lines
 
@@ -146,6 +147,18 @@ def _row(cells: Sequence[Sequence[str]], right: Sequence[bool], widths: Sequence
         texts = [cell[number] if number < len(cell) else "" for cell in cells]
         lines.append((" " + GAP.join(padded(texts, widths, right))).rstrip())
     return lines
+
+
+def widest(texts: Sequence[str]) -> int:
+    """The width of the widest text."""
+    return max(map(len if "".join(texts).isascii() else width, texts))
+
+
+def padded_column(texts: Sequence[str], size: int, right: bool) -> Iterable[str]:
+    """The texts of a column, padded to a size."""
+    if not "".join(texts).isascii():
+        return [padded([text], [size], [right])[0] for text in texts]
+    return map(str.rjust if right else str.ljust, texts, repeat(size))
 
 
 def padded(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> list[str]:

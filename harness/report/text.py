@@ -37,12 +37,16 @@ def safe_message(text: str) -> str:
 
 def one_word(text: str) -> str:
     """Text as one field of a plain table: gnuplot and R split at blanks."""
+    if text.isascii() and text.isalnum():  # most are, and there may be millions
+        return text
     word = re.sub(r"\s+", "_", safe(text).strip())
     return word.replace("#", "_") if word else "-"
 
 
 def last_field(text: str) -> str:
     """Text as the last field of a plain table: it may have blanks, but may not be empty or start a comment."""
+    if text.isascii() and text.isalnum():
+        return text
     return safe(text).strip().replace("#", "_") or "-"
 
 
@@ -73,6 +77,8 @@ def spreadsheet(text: str) -> str:
 
 def json_text(text: str) -> str:
     """JSON for a terminal: the same values, with control characters written as JSON escapes."""
+    if text.isascii() and "\x7f" not in text:  # those below the blank are escaped already, and there may be much of it
+        return text
     return _UNSAFE.sub(lambda match: match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}", text)
 
 

@@ -151,23 +151,33 @@ class Estimates:
         return self._pairs([first], [second]).p_by_limits(0)
 
     def ratio(self, first: int, second: int) -> Estimate | None:
-        """One member over another, both above 0, on the log scale: twice and half as much are equally far from 1."""
-        one, other = float(self.values[first]), float(self.values[second])
-        if not (one > 0 and other > 0):
-            return None
-        weights = np.zeros(len(self))
-        weights[first] += 1 / one
-        weights[second] -= 1 / other
-        variance = float(weights @ self.covariance @ weights)
-        log, df = float(np.log(one / other)), float(self.df(np.array([first]), np.array([second]))[0])
-        se = float(np.sqrt(variance)) if variance > ROUNDING**2 else 0.0
-        interval, p_value = None, None
-        if se > 0 and df >= 1:
-            interval = _ratio_limits(log, se, df, self.replication.confidence)
-            p_value = float(t_p_values(log, se, df))
+        """One member over another; None if one is not above 0."""
+        return self.ratios([first], [second])[0]
+
+    def ratios(self, first: Numbers, second: Numbers) -> list[Estimate | None]:
+        """Members over others, pair by pair, on the log scale: twice and half as much are equally far from 1.
+
+        None for a pair of which one is not above 0.
+        """
+        i, j = np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)
+        own, level = np.diag(self.covariance), self.replication.confidence
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            a, b = self.values[i], self.values[j]
+            variances = own[i] / a**2 + own[j] / b**2 - 2 * self.covariance[i, j] / (a * b)
+            logs, df = np.log(a / b), self.df(i, j)
+            se = np.sqrt(np.where(variances > ROUNDING**2, variances, 0.0))
+            certain = (se > 0) & (df >= 1)
+            limits = _ratio_limits(logs, np.where(certain, se, 1.0), np.maximum(df, 1.0), level)
+            p_values = np.where(certain, t_p_values(logs, np.where(certain, se, 1.0), np.maximum(df, 1.0)), np.nan)
         shared = self.shared(Scale(IntervalKind.PLAIN))
-        limits_at = partial(_ratio_limits, log, se, df)
-        return Estimate(one / other, one / other * se, df, interval, p_value=p_value, limits=limits_at, **shared)
+        columns = (a, b, logs, se, df, certain, limits.low, limits.high, p_values)
+        return [
+            None if not (one > 0 and other > 0) else Estimate(
+                one / other, one / other * error, freedom, Interval(low, high) if known else None,
+                p_value=none_if_nan(p), limits=partial(_ratio_limits_of, log, error, freedom), **shared,
+            )
+            for one, other, log, error, freedom, known, low, high, p in zip(*(c.tolist() for c in columns), strict=True)
+        ]  # fmt: skip
 
     def equality(self, contrasts: FloatArray | None = None, *, shared: bool = True) -> WaldTest:
         """Test whether all members, or all of some contrasts (r, m) between them, are equal.
@@ -247,7 +257,7 @@ class Estimates:
 
     def _singles(self, members: Sequence[int]) -> list[Estimate]:
         df, i = self.df(), np.asarray(members, dtype=np.intp)
-        limits = self._own_limits(self.replication.confidence)
+        limits = self._limits_here
         moved = self.evidence.excess is not None
         effects, iccs = self.evidence.design_effects(self.se[i] ** 2, i), self.evidence.intraclass(i)
         return [
@@ -260,6 +270,10 @@ class Estimates:
             )
             for k, effect, icc in zip(i, effects, iccs, strict=True)
         ]  # fmt: skip
+
+    @cached_property
+    def _limits_here(self) -> Intervals:
+        return self._own_limits(self.replication.confidence)
 
     def _own_limits(self, confidence: float) -> Intervals:
         """The limits of members by themselves: the lower one allows for what an optimistic statistic has too much."""
@@ -282,7 +296,12 @@ def _centred(sample: Sample, units: FloatArray) -> FloatArray:
     return np.asarray(units - means[sample.stratum_of_unit])
 
 
-def _ratio_limits(log: float, se: float, df: float, confidence: float) -> Interval:
-    limits = scale_limits(Scale(IntervalKind.PLAIN), log, se, df, confidence)
+def _ratio_limits(logs: FloatArray, se: FloatArray, df: FloatArray, confidence: float) -> Intervals:
+    limits = scale_limits(Scale(IntervalKind.PLAIN), logs, se, df, confidence)
     with np.errstate(over="ignore"):
-        return Interval(float(np.exp(limits.low)), float(np.exp(limits.high)))
+        return Intervals(np.exp(limits.low), np.exp(limits.high))
+
+
+def _ratio_limits_of(log: float, se: float, df: float, confidence: float) -> Interval:
+    limits = _ratio_limits(np.array([log]), np.array([se]), np.array([df]), confidence)
+    return Interval(float(limits.low[0]), float(limits.high[0]))
