@@ -12,6 +12,7 @@ from harness.cli.options import FormatOptions, command_options
 from harness.cli.options import test_argument as test_arg
 from harness.cli.output import output_format, terminal_width
 from harness.errors import HateError, ScriptError, UsageError
+from harness.files.known_digests import hashed_anew
 from harness.files.mistakes import Mistakes
 from harness.files.toml import read_toml
 from harness.interface.command import FILLED_IN, CommandInterface
@@ -66,6 +67,7 @@ def describe_command(test: str, options: DescribeOptions) -> None:
 
 @click.command("check")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@hashed_anew()
 def check_command(paths: Sequence[str]) -> int:
     """Validate test scripts, interfaces and transcripts; exit status 1 when one is not valid.
 

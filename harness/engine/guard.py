@@ -9,10 +9,11 @@ from pathlib import Path
 from harness.engine.plan import Plan
 from harness.errors import DataError, DataSpoilt, HateError, Interrupted
 from harness.files.digest import path_sha256
+from harness.files.stamps import Stamps, stamps
 from harness.script.load import Script
 from harness.site.cache import FILES, UNPACKED, cache_folder, discard_damaged
 from harness.site.fetch import fetch_data
-from harness.site.listing import Listing, Stamps, changed_files, read_listing, stamps, write_listing
+from harness.site.listing import Listing, changed_files, read_listing, write_listing
 from harness.transcript.write import TranscriptWriter
 
 REMEDY = "an algorithm may only read its input: copy a file before you change it"

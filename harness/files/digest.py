@@ -16,7 +16,7 @@ def file_sha256(path: Path) -> str:
 def folder_sha256(folder: Path) -> str:
     """SHA-256 of a folder: of its listing, as in the digest of a test."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return _listing({path.relative_to(folder).as_posix(): file_sha256(path) for path in files})
+    return listing_sha256({path.relative_to(folder).as_posix(): file_sha256(path) for path in files})
 
 
 def path_sha256(path: Path) -> str:
@@ -26,7 +26,7 @@ def path_sha256(path: Path) -> str:
 
 def digest(files: Mapping[str, str]) -> str:
     """The digest of a test from the sha256 of the files that it names."""
-    return f"{SCHEME}:{_listing(files)}"
+    return f"{SCHEME}:{listing_sha256(files)}"
 
 
 def digest_without_script(cases: Iterable[tuple[str, str]]) -> str:
@@ -42,7 +42,8 @@ def case_list_digest(parts: Iterable[str]) -> str:
     return f"{SCHEME}:{sha256.hexdigest()}"
 
 
-def _listing(files: Mapping[str, str]) -> str:
+def listing_sha256(files: Mapping[str, str]) -> str:
+    """SHA-256 over path, NUL, sha256 in hex, newline, for some files, sorted by bytes."""
     # The names of files need not be UTF-8; their bytes count.
     lines = sorted(f"{path}\0{sha256}\n".encode(errors="surrogateescape") for path, sha256 in files.items())
     return hashlib.sha256(b"".join(lines)).hexdigest()

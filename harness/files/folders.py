@@ -9,6 +9,9 @@ UNFINISHED_PREFIX = ".making-"
 # The columns of large transcripts, by the size and the SHA-256 of the transcript.
 KEPT_COLUMNS = "columns"
 
+# The SHA-256 of data that was hashed before, by the place of the data.
+KNOWN_DIGESTS = "digests"
+
 
 def cache_folder() -> Path:
     """The cache folder, by the conventions of the platform."""

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import ScriptError
-from harness.files import digest as digests
+from harness.files.digest import digest
+from harness.files.known_digests import known_sha256
 from harness.files.mistakes import KeyLines, Mistakes, key_lines
 from harness.files.toml import Key, line_place, read_toml, validate_rest
 from harness.params import Param, ParamType, Value, nearest
@@ -98,19 +99,19 @@ class Script:
     @cached_property
     def digest(self) -> str:
         """The identity of this test: the script and everything that it names."""
-        return digests.digest(self.file_digests)
+        return digest(self.file_digests)
 
     def digest_with(self, texts: Mapping[str, str]) -> str:
         """The identity of a part of this test: the conditions count as files named after their options."""
         more = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
-        return digests.digest({**self.file_digests, **more})
+        return digest({**self.file_digests, **more})
 
     @cached_property
     def file_digests(self) -> dict[str, str]:
         """The SHA-256 of the script and of everything that it names, by name; data has the one that is stated."""
-        files = {name: digests.file_sha256(self.folder / name) for name in (self.path.name, *self.tables)}
+        files = {name: known_sha256(self.folder / name) for name in (self.path.name, *self.tables)}
         for data in self.file.data.values():
-            files[data.url or data.path or ""] = data.sha256 or digests.path_sha256(self.data_path(data))
+            files[data.url or data.path or ""] = data.sha256 or known_sha256(self.data_path(data))
         if self.file.vary:
             # Other effects make other inputs.
             files["[vary]"] = hashlib.sha256(f"effects {EFFECTS_VERSION}".encode()).hexdigest()

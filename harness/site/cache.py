@@ -13,8 +13,9 @@ from filelock import FileLock, Timeout
 
 from harness.errors import DataError
 from harness.files.digest import file_sha256
-from harness.files.folders import KEPT_COLUMNS, UNFINISHED_PREFIX
+from harness.files.folders import KEPT_COLUMNS, KNOWN_DIGESTS, UNFINISHED_PREFIX
 from harness.files.folders import cache_folder as cache_folder
+from harness.files.stamps import stamps
 from harness.site.layout import Release, decode_release
 from harness.site.listing import (
     LISTING_SUFFIX,
@@ -25,7 +26,6 @@ from harness.site.listing import (
     read_listing,
     remove_tree,
     seal,
-    stamps,
     unseal_folders,
     write_listing,
 )
@@ -223,6 +223,7 @@ ENTRY_KINDS = {
     "runs": "runs of sweeps and of tuning",
     "cluster": "files sent to a worker of a cluster",
     KEPT_COLUMNS: "columns of large transcripts",
+    KNOWN_DIGESTS: "digests of data that was hashed before",
     PARTIAL: "interrupted downloads",
     "urls": "records of addresses",
 }

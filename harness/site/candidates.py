@@ -8,6 +8,7 @@ import msgspec
 
 from harness.errors import HateError, ScriptError, TranscriptError, UsageError
 from harness.files.digest import file_sha256
+from harness.files.known_digests import hashed_anew
 from harness.files.mistakes import Mistakes
 from harness.model import Counts
 from harness.script.cases import CaseSet, load_cases
@@ -112,6 +113,7 @@ def read_candidate(path: Path, *, name: str = "", by: str = "") -> Candidate:
     return read_transcript_candidate(path, name=name, by=by)
 
 
+@hashed_anew()
 def read_test_candidate(path: Path) -> TestCandidate:
     """A test, with its data fetched and every case checked."""
     if path.is_dir() and not any(path.glob(f"*{SUFFIX}")):

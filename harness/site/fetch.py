@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import lzma
+import os
 import stat
 import struct
 import tarfile
@@ -15,8 +16,9 @@ from typing import IO
 from urllib.parse import quote, unquote, urljoin
 
 from harness.errors import DataError, ScriptError
-from harness.files.digest import file_sha256, path_sha256
+from harness.files.known_digests import known_sha256
 from harness.files.mistakes import Mistakes
+from harness.files.stamps import entries_below
 from harness.files.toml import read_toml, validate
 from harness.script.load import SUFFIX, Script, load_script
 from harness.script.schema import FORMAT, DataSection, ScriptFile
@@ -87,7 +89,7 @@ def _fetch_one(script: Script, name: str, data: DataSection) -> Path:
         if not data.unpack:
             return source
         # Content-addressed, so a changed archive is a new entry; files that a run has changed are unpacked again.
-        return verified(UNPACKED, data.sha256 or file_sha256(source), lambda folder: unpack(source, folder))
+        return verified(UNPACKED, data.sha256 or known_sha256(source), lambda folder: unpack(source, folder))
     except DataError as error:
         raise DataError(f"{script.path}: data.{name}: {error}") from None
 
@@ -103,16 +105,17 @@ def _local(script: Script, name: str, data: DataSection) -> Path:
     _check_links(source)
     if data.bytes is not None and source.is_file() and source.stat().st_size != data.bytes:
         raise DataError(f"'{data.path}' has {source.stat().st_size:,} bytes, the script says {data.bytes:,}")
-    if data.sha256 is not None and (found := path_sha256(source)) != data.sha256:
+    if data.sha256 is not None and (found := known_sha256(source)) != data.sha256:
         raise DataError(f"'{data.path}' has sha256 {found}, the script says {data.sha256}; restore the file")
     return source
 
 
 def _check_links(source: Path) -> None:
     if source.is_dir():
-        for path in source.rglob("*"):
-            if path.is_symlink():
-                raise DataError(f"'{path.name}' in '{source.name}' is a link; put the file itself there")
+        for entry in entries_below(os.fsencode(source)):
+            if entry.is_symlink():
+                name = os.fsdecode(entry.name)
+                raise DataError(f"'{name}' in '{source.name}' is a link; put the file itself there")
 
 
 LARGEST_RATIO = 1000

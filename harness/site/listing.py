@@ -2,29 +2,15 @@
 
 import os
 import shutil
-import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from harness.errors import DataError
 from harness.files.digest import file_sha256
+from harness.files.stamps import Stamp, entries_below, stamps
 
 LISTING_SUFFIX = ".list"
-
-
-class Stamp(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What the system says of a file without reading it. Nobody but the system can set `ctime_ns`."""
-
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-
-    def replaced(self, other: "Stamp") -> bool:
-        """Whether the content was written anew; permissions and links change only the last of the times."""
-        return (self.size, self.mtime_ns, self.inode) != (other.size, other.mtime_ns, other.inode)
 
 
 class ListedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -34,42 +20,9 @@ class ListedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     stamp: Stamp
 
 
-# The names are bytes: archives from elsewhere may have names that are not UTF-8.
-Stamps = dict[bytes, Stamp]
 Listing = dict[bytes, ListedFile]
-# The stamp of something that is not a plain file, such as a link.
-NOT_A_FILE = Stamp(-1, 0, 0, 0)
 
 _decode = msgspec.msgpack.Decoder(Listing).decode
-
-
-def stamps(place: Path) -> Stamps:
-    """The stamps of all files of a folder by name, or of a single file by the empty name."""
-    if not place.is_dir() or place.is_symlink():
-        return {b"": _stamp(place.lstat())} if os.path.lexists(place) else {}
-    root = os.fsencode(place)
-    return {
-        entry.path[len(root) + 1 :]: _stamp(entry.stat(follow_symlinks=False))
-        for entry in _entries(root)
-        if not entry.is_dir(follow_symlinks=False)
-    }
-
-
-def _entries(root: bytes) -> "Iterator[os.DirEntry[bytes]]":
-    """Everything below a folder, each folder before what is in it; links are not followed, however deep it is."""
-    waiting = [root]
-    while waiting:
-        with os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                yield entry
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-
-
-def _stamp(found: os.stat_result) -> Stamp:
-    if not stat.S_ISREG(found.st_mode):
-        return NOT_A_FILE
-    return Stamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
 def make_listing(folder: Path, sha256: str = "") -> Listing:
@@ -128,7 +81,7 @@ def _has_content(folder: Path, name: bytes, stamp: Stamp, listed: ListedFile) ->
 
 def seal(folder: Path) -> None:
     """Make a folder and all in it read-only: what is shared by many runs is not written to by accident."""
-    for entry in [*_entries(os.fsencode(folder))]:
+    for entry in [*entries_below(os.fsencode(folder))]:
         os.chmod(entry.path, 0o555 if entry.is_dir(follow_symlinks=False) else 0o444)  # noqa: PTH101 (bytes)
     folder.chmod(0o555)
 
@@ -136,7 +89,7 @@ def seal(folder: Path) -> None:
 def unseal_folders(folder: Path) -> None:
     """Let files be removed from a folder and the folders in it."""
     folder.chmod(0o700)
-    for entry in _entries(os.fsencode(folder)):
+    for entry in entries_below(os.fsencode(folder)):
         if entry.is_dir(follow_symlinks=False):
             os.chmod(entry.path, 0o700)  # noqa: PTH101 (bytes)
 

@@ -1,0 +1,57 @@
+"""Stamps of files: what the system says of them without reading them."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+
+class Stamp(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What the system says of a file without reading it. Nobody but the system can set `ctime_ns`."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+    def replaced(self, other: "Stamp") -> bool:
+        """Whether the content was written anew; permissions and links change only the last of the times."""
+        return (self.size, self.mtime_ns, self.inode) != (other.size, other.mtime_ns, other.inode)
+
+
+# The names are bytes: archives from elsewhere may have names that are not UTF-8.
+Stamps = dict[bytes, Stamp]
+# The stamp of something that is not a plain file, such as a link.
+NOT_A_FILE = Stamp(-1, 0, 0, 0)
+
+
+def stamps(place: Path) -> Stamps:
+    """The stamps of all files of a folder by name, or of a single file by the empty name."""
+    if not place.is_dir() or place.is_symlink():
+        return {b"": stamp_of(place.lstat())} if os.path.lexists(place) else {}
+    root = os.fsencode(place)
+    return {
+        entry.path[len(root) + 1 :]: stamp_of(entry.stat(follow_symlinks=False))
+        for entry in entries_below(root)
+        if not entry.is_dir(follow_symlinks=False)
+    }
+
+
+def entries_below(root: bytes) -> "Iterator[os.DirEntry[bytes]]":
+    """Everything below a folder, each folder before what is in it; links are not followed, however deep it is."""
+    waiting = [root]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                yield entry
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+
+
+def stamp_of(found: os.stat_result) -> Stamp:
+    """The stamp of a file, from what the system says."""
+    if not stat.S_ISREG(found.st_mode):
+        return NOT_A_FILE
+    return Stamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
