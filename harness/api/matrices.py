@@ -6,7 +6,7 @@ from pathlib import Path
 from harness.api.options import MatrixOptions
 from harness.errors import UsageError
 from harness.files.conditions import parse_condition
-from harness.files.toml import read_toml
+from harness.files.toml_read import read_toml
 from harness.matrices.matrix import Matrix
 from harness.matrices.read import read_matrix
 from harness.script.library import find_all

@@ -18,7 +18,7 @@ from harness.model import Counts, Trial, plural
 from harness.options import GalleryOptions, LibraryOptions, OfflineOptions, ParamOptions, option
 from harness.params import Value
 from harness.report.blocks import Block, Table
-from harness.report.counts import count_row, count_table, design_words, rate_interval, tidy_table
+from harness.report.counts import count_row, count_table, design_remarks, rate_interval, tidy_table
 from harness.report.formats import Format
 from harness.report.remarks import say
 from harness.report.text import safe
@@ -282,13 +282,6 @@ def unit_words(header: "Header | None") -> str:
     """What the test's units are, in the plural; units where it does not say."""
     name = None if header is None else header.design.get("psu")
     return plural(name) if isinstance(name, str) else "units"
-
-
-def design_remarks(style: Format, designs: "Sequence[DesignRate | None]") -> list[str]:
-    """What the intervals of a table are, in formats that have no place for it."""
-    if style not in (Format.TABLE, Format.MD, Format.TEX, Format.CSV):
-        return []
-    return list(dict.fromkeys(design_words(design) for design in designs if design is not None))
 
 
 def watch_run(plan: Plan, each: Callable[[Trial], None], progress: Progress | None = None) -> RunResult:

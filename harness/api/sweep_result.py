@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.api.result import PictureResult
-from harness.api.runs import design_remarks
 from harness.model import Counts
 from harness.options import PictureOptions
 from harness.params import Value
 from harness.report.blocks import Block, Cell, Table
-from harness.report.counts import CountRow, count_row, count_table, rate_interval, tidy_table
+from harness.report.counts import CountRow, count_row, count_table, design_remarks, rate_interval, tidy_table
 from harness.report.formats import Format
 from harness.report.numbers import interval_text
 

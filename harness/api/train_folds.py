@@ -7,14 +7,14 @@ from typing import Any
 
 from harness.analysis.run_rates import DesignRate, transcripts_training, variance_json
 from harness.api.result import Result
-from harness.api.runs import RunResult, design_rate, design_remarks, unit_words
+from harness.api.runs import RunResult, design_rate, unit_words
 from harness.engine.plan import Plan
 from harness.engine.run import NoProgress, Progress
 from harness.engine.target import Target
 from harness.engine.train_folds import run_folds
 from harness.errors import UsageError
 from harness.report.blocks import Block, Table
-from harness.report.counts import CountRow, count_table, tidy_table
+from harness.report.counts import CountRow, count_table, design_remarks, tidy_table
 from harness.report.formats import Format
 from harness.report.run_sentences import training_sentences
 from harness.script.folds import held_out_folds

@@ -232,12 +232,10 @@ def _which_is_which(algorithm: str, runs: Sequence[_NamedRun]) -> str:
 def baseline_remark(test: TestInfo, names: Sequence[str]) -> str:
     """How the baseline of the test did, in a line; empty if it is compared already, or unknown."""
     from harness.script.library import find_all
-    from harness.script.load import load_script  # with pydantic, which only a comparison needs
 
     try:
-        script = next(load_script(entry.path) for entry in find_all() if entry.name == test.name)
-        name = script.file.test.baseline
-        if name is None or name in names:
+        name = next(entry.baseline for entry in find_all() if entry.name == test.name)
+        if not name or name in names:
             return ""
         summary = summarise(find_published(f"{test.name}/{name}").path)
     except (HateError, StopIteration):

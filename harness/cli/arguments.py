@@ -7,6 +7,7 @@ from harness.api.transcripts import OpenedTranscripts, open_transcripts
 from harness.cli.output import remark
 from harness.errors import UsageError
 from harness.options import DownloadOptions, ExecutionOptions, InterfaceOptions, LibraryOptions, ParamOptions, option
+from harness.script.library import SUFFIX
 
 
 class TestRunOptions(InterfaceOptions, ParamOptions, ExecutionOptions, LibraryOptions, DownloadOptions):
@@ -39,18 +40,18 @@ def find_or_run(words: Sequence[str], options: TestRunOptions, *, told_apart: bo
 
 def is_test(word: str, libraries: Sequence[str]) -> bool:
     """Whether a word names a test rather than a transcript."""
-    from harness.engine.plan import is_test_name
-    from harness.script.load import SUFFIX
-    from harness.site.fetch import is_script_address
-    from harness.site.published import is_test_address
-
     path = Path(word)
     if word == "-" or "://" in word:
+        from harness.site.fetch import is_script_address
+        from harness.site.published import is_test_address
+
         return is_test_address(word) or is_script_address(word)
     if word.endswith(".toml") or (path.is_dir() and any(path.glob(f"*{SUFFIX}"))):
         return True
     if path.exists() or "/" in word:
         return False
+    from harness.engine.plan import is_test_name  # with pydantic, which takes long to import
+
     return is_test_name(word, libraries)
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import UNSET
 
-from harness.api.runs import design_remarks
 from harness.api.storing import store_whole
 from harness.cli.options import PATH, FormatOptions, command_options
 from harness.cli.output import emit, output_format, remark
@@ -20,7 +19,7 @@ from harness.interface.interrupts import interruptible
 from harness.model import Counts, Trial
 from harness.options import option
 from harness.report.blocks import Table
-from harness.report.counts import COUNTS, LIMITS, count_cells, count_row, interval_cell, limit_cells
+from harness.report.counts import COUNTS, LIMITS, count_cells, count_row, design_remarks, interval_cell, limit_cells
 from harness.report.formats import Format
 from harness.transcript.importing.contract import ImportOptions
 from harness.transcript.importing.convert import ImportedTranscript, convert

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from harness.model import Counts
 from harness.params import Value
 from harness.report.blocks import Cell, ExactNumber, Table
+from harness.report.formats import Format
 from harness.report.numbers import interval_text, method_words
 from harness.report.sampling import target_words
 from harness.stats.rates import Interval, wilson
@@ -111,6 +112,13 @@ def design_words(design: DesignRate) -> str:
     if design.estimate is None or design.sampling is None:
         return f"no interval by design: {design.reason}"
     return f"interval by {method_words(design.estimate.method)}, {target_words(design.sampling)}"
+
+
+def design_remarks(style: Format, designs: Sequence[DesignRate | None]) -> list[str]:
+    """What the intervals of a table are, in formats that have no place for it."""
+    if style not in (Format.TABLE, Format.MD, Format.TEX, Format.CSV):
+        return []
+    return list(dict.fromkeys(design_words(design) for design in designs if design is not None))
 
 
 def rate_words(counts: Counts, design: DesignRate | None) -> str:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from harness.bundled import bundled
 from harness.errors import ScriptError, UsageError
-from harness.files.toml import read_toml
+from harness.files.toml_read import read_toml
 from harness.params import nearest
-from harness.script.load import SUFFIX
+
+# How the names of scripts end.
+SUFFIX = ".hate.toml"
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,8 @@ class FoundScript:
     name: str
     version: str
     site: str
+    # The algorithm that a newcomer should beat; empty if it names none.
+    baseline: str = ""
 
 
 def library_folders(libraries: Sequence[str | Path] = ()) -> list[tuple[str, Path]]:
@@ -53,8 +57,8 @@ def find_all(libraries: Sequence[str | Path] = ()) -> list[FoundScript]:
 def _peek(path: Path, site: str) -> FoundScript | None:
     try:
         test = read_toml(path)[0]["test"]
-        return FoundScript(path, str(test["name"]), str(test["version"]), site)
-    except (ScriptError, KeyError, TypeError):
+        return FoundScript(path, str(test["name"]), str(test["version"]), site, str(test.get("baseline", "")))
+    except (ScriptError, KeyError, TypeError, AttributeError):
         return None
 
 

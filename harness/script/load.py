@@ -13,13 +13,12 @@ from harness.files.known_digests import known_sha256
 from harness.files.mistakes import KeyLines, Mistakes, key_lines
 from harness.files.toml import Key, line_place, read_toml, validate_rest
 from harness.params import Param, ParamType, Value, nearest
+from harness.script.library import SUFFIX as SUFFIX
 from harness.script.references import inside
 from harness.script.schema import FORMAT, DataSection, ParamSection, ScriptFile, is_table
 from harness.script.vary import EFFECTS_VERSION, FIXED_NAMES, KINDS, MADE, MOST_VERSIONS, ORIGINAL, Variation, VaryAxis
 from harness.tasks import find_task
 from harness.tasks.task import Task, TaskRules
-
-SUFFIX = ".hate.toml"
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.bundled import bundled
 from harness.errors import DataError, HateError, TranscriptError, UsageError
-from harness.script.load import Script, load_script
 from harness.site.cache import MANIFEST, RELEASE_FOLDER, RELEASES, cached, discard_entry, link_or_copy
 from harness.site.catalogue import Catalogue, find_version
 from harness.site.config import configured_sites, site_config
@@ -19,6 +19,9 @@ from harness.site.sites import Sites, open_site, sites
 from harness.site.urls import is_url, masked
 from harness.transcript.format import Header
 from harness.transcript.read import open_transcript
+
+if TYPE_CHECKING:
+    from harness.script.load import Script
 
 # The address of a test or a transcript is that of its page.
 _TEST = r"(?P<name>[a-z0-9][a-z0-9._-]*)(@(?P<version>[A-Za-z0-9._+-]+))?"
@@ -57,7 +60,7 @@ class SiteTest:
         """Its files."""
         return self.catalogue.release(self.index, self.version)
 
-    def script(self) -> Script:
+    def script(self) -> "Script":
         """Its script, in the cache with all other files; a DataError unless they have the digest of the test."""
         release = self.release
         # The copy in the cache may be damaged; if a new one is too, the site is at fault.
@@ -68,8 +71,10 @@ class SiteTest:
             discard_entry(RELEASES, self.version.release.sha256)
         raise DataError(f"{self.label}: its files do not have the digest in its index; refused")
 
-    def _load(self, release: Release) -> Script | None:
+    def _load(self, release: Release) -> "Script | None":
         folder = cached(RELEASES, self.version.release.sha256, lambda folder: self._fill(folder, release))
+        from harness.script.load import load_script  # with pydantic, which takes long to import
+
         try:
             script = replace(load_script(folder / RELEASE_FOLDER / release.script), foreign=True)
         except HateError:
