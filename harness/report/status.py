@@ -14,12 +14,10 @@ if TYPE_CHECKING:
     from harness.analysis.run_rates import DesignRate
 
 _PEEKING = (
-    "these are the cases so far, a part of the test. The interval is right for a single look: to stop when it "
-    "looks good enough would make it wrong; hate run --stop-when is made for that"
+    "These are the cases so far, a part of the test. The interval is right for a single look; to stop when it looks "
+    "good would make it wrong, and hate run --stop-when is made for that."
 )
-_STOPPING = (
-    "it may stop early, which an interval must allow for: hate rate --sequential gives it when the run has ended"
-)
+_STOPPING = "It may stop early, and an interval must allow for that: hate rate --sequential gives it in the end."
 # Seconds of each unit of time, largest first.
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
 
@@ -31,7 +29,7 @@ def status_blocks(run: RunStatus, design: DesignRate | None) -> Sequence[Block]:
     if run.header.is_blind or not run.done:
         return blocks
     blocks.append(count_table([(run.header.params, run.counts)], designs=[design], interval=not run.may_stop_early))
-    notes = [_STOPPING] if run.may_stop_early else [] if design is None else [design_words(design)]
+    notes = [_STOPPING] if run.may_stop_early else [] if design is None else [_sentence(design_words(design))]
     notes += [] if run.state is RunState.COMPLETE or run.may_stop_early else [_PEEKING]
     return [*blocks, Paragraphs(notes)] if notes else blocks
 
@@ -57,6 +55,10 @@ def duration(seconds: float) -> str:
             smaller, unit = _UNITS[place + 1] if place + 1 < len(_UNITS) else (1, "s")
             return f"{rest // size} {name} {rest % size // smaller} {unit}"
     return f"{rest} s"
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _title(run: RunStatus) -> str:
