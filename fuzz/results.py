@@ -16,7 +16,8 @@ DESIGN = ("--by kind", "--by day:2", "--psu subject", "--stratum kind", "--weigh
           "--lone average", "--confidence 0.8")  # fmt: skip
 READING = ("show @", "show @ --sort score", "show @ --where kind=k1 --limit 2", "check @", "rate @", "rate @ --by kind",
            "diff @ other.jsonl", "compare @ other.jsonl", "compare @ other.jsonl --items", "confusion @",
-           "list --transcripts",            "import @", "publish @ --to site --dry-run")  # fmt: skip
+           "report @ -o page.html", "report @ other.jsonl -o page.md", "list --transcripts",
+           "import @", "publish @ --to site --dry-run")  # fmt: skip
 RATES = ("--statistic tpr,fpr,f1", "--statistic seconds", "--statistic all", *DESIGN, *FORMATS)
 PAIRS = ("--statistic f1", "--statistic auc", "--method jackknife", "--method bootstrap", "--margin 0.1", "--intersect",
          "--unpaired", "--baseline other", "--multiplicity max-t", *DESIGN, *FORMATS)  # fmt: skip

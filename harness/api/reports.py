@@ -1,7 +1,7 @@
 """Reports from Python: `make_report` of one transcript, its data sheet, or of several, their comparison."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,12 @@ from harness.analysis.align import AlignedRuns, align
 from harness.analysis.cells import Measurement
 from harness.analysis.compare import CompareRequest, compare_runs
 from harness.analysis.comparison import Comparison
-from harness.analysis.rate import RateRequest, rate_runs
+from harness.analysis.rate import RateRequest, RunMeasures, rate_runs
 from harness.api.report_curves import confusion_section, curve_section, error_section, further_sentences
 from harness.api.report_material import ReportMaterial
 from harness.api.report_options import ReportOptions
 from harness.api.transcripts import Transcripts, baseline_remark, open_transcripts
 from harness.errors import OutputError, UsageError
-from harness.measures import MEASURES
 from harness.report.comparison import metric_remark
 from harness.report.numbers import join_names
 from harness.report.page import comparison as several
@@ -87,7 +86,11 @@ def make_report(transcripts: Transcripts, options: ReportOptions | None = None, 
 
 def report_of(material: ReportMaterial) -> Report:
     """The report of transcripts that were opened before."""
-    return _data_sheet(material) if len(material.runs) == 1 else _comparison(material)
+    if len(material.runs) > 1:
+        return _comparison(material)
+    if (other := material.options.baseline) is not None:
+        raise UsageError(f"--baseline {other}: one transcript has nothing to be compared with; name another")
+    return _data_sheet(material)
 
 
 def _data_sheet(material: ReportMaterial) -> Report:
@@ -95,9 +98,8 @@ def _data_sheet(material: ReportMaterial) -> Report:
     aligned = align(material.runs, partial=options.partial)
     if aligned.n == 1:
         return _single_case(material, aligned)
-    request = RateRequest(design=options, replication=replication, partial=options.partial)
-    [run] = rate_runs(material.runs, request)
-    study = Measurement(MEASURES["rate"], run.aligned, run.sampling, replication)
+    run = _measured(material)
+    study = Measurement(run.measures[options.statistic], run.aligned, run.sampling, replication)
     groups = GroupStudy([run.name], [], study.measure, replication, material.breakdowns(study, []))
     return _sheet(
         material,
@@ -114,6 +116,22 @@ def _data_sheet(material: ReportMaterial) -> Report:
             sheet.resource_section(run, replication),
             material.origin([run.name]),
         ),
+    )
+
+
+def _measured(material: ReportMaterial) -> RunMeasures:
+    """The usual measures, and the one that was asked for."""
+    options = material.options
+    request = RateRequest(design=options, replication=material.replication, partial=options.partial)
+    [run] = rate_runs(material.runs, request)
+    if options.statistic in run.estimates:
+        return run
+    [more] = rate_runs(material.runs, replace(request, statistics=(options.statistic,)))
+    return replace(
+        run,
+        measures=run.measures | more.measures,
+        estimates=run.estimates | more.estimates,
+        left_out=run.left_out | more.left_out,
     )
 
 

@@ -209,6 +209,15 @@ def test_named_columns_and_a_baseline(shop: Workshop) -> None:
     assert "letters" not in page.words
 
 
+def test_another_measure_in_groups_and_measures(shop: Workshop) -> None:
+    page = page_of(shop, WISARD, "--statistic", "kappa", "--by", "positive", "--by", "truth", "--cases", "0")
+    kappa = harness.rate(WISARD, statistic="kappa").estimates["wisard"]["kappa"]
+    assert kappa is not None
+    assert any(row[0].endswith("(kappa)") and row[2] == f"{kappa.value:.4f}" for row in page.rows)
+    assert "By truth: Cohen's kappa" in [title for _, title in page.headings]
+    assert "hate report hdigits/wisard --by positive --by truth --cases 0 --statistic kappa -o" in page.words
+
+
 def test_what_cannot_be_reported_is_refused(shop: Workshop) -> None:
     transcript(shop.folder / "half.jsonl", [True, False] * 4, complete=False)
     for words, status, message in (
@@ -217,6 +226,7 @@ def test_what_cannot_be_reported_is_refused(shop: Workshop) -> None:
         ([WISARD, "-o", "none/r.md"], 2, "-o none/r.md: no folder none"),
         ([WISARD, "--by", "wriiter", "-o", "r.md"], 2, "--by wriiter: no such column"),
         ([WISARD, "shapes/blobs", "-o", "r.md"], 2, "shapes"),
+        ([WISARD, "--baseline", "witch", "-o", "r.md"], 2, "--baseline witch: one transcript has nothing"),
         ([WISARD], 2, "--output"),
     ):
         done = shop.call("report", *words)
@@ -256,3 +266,11 @@ def test_a_pdf_without_the_extra(shop: Workshop, monkeypatch: pytest.MonkeyPatch
     assert done.err == (
         "hate: a PDF needs WeasyPrint: pip install 'hate-harness[pdf]', or print the .html from a browser\n"
     )
+
+
+def test_results_of_another_tool_without_a_script(shop: Workshop) -> None:
+    log = Path(__file__).parents[1] / "data/import/promptfoo/capitals.json"
+    assert shop.call("import", log).status == 0
+    page = page_of(shop, *sorted(shop.folder.glob("transcripts/capitals/*.jsonl")))
+    assert page.headings[0][1] == "polite clerk and terse clerk on capitals 0"
+    assert "hate run" not in page.words
