@@ -23,7 +23,10 @@ def in_lists(items: Iterator[T], size: int) -> Iterator[list[T]]:
 
 
 class SortedTexts:
-    """Texts that are added in any order, and given back in order of their code points, which is that of UTF-8."""
+    """Texts that are added in any order, and given back in order of their code points, which is that of UTF-8.
+
+    Use it in a `with` statement, which removes the temporary file.
+    """
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -32,6 +35,13 @@ class SortedTexts:
         # Where each sorted part begins and ends in the file, and its first and last text.
         self._parts: list[tuple[int, int]] = []
         self._bounds: list[tuple[str, str]] = []
+
+    def __enter__(self) -> "SortedTexts":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
 
     def extend(self, texts: Sequence[str]) -> None:
         """Add some."""
@@ -53,7 +63,7 @@ class SortedTexts:
         """Sort what is in memory, and move it to the file."""
         self._waiting.sort()
         if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="hate-")  # noqa: SIM115 (closed with the object)
+            self._file = tempfile.TemporaryFile(prefix="hate-")  # noqa: SIM115 (closed by __exit__)
         start = self._file.seek(0, 2)
         for frame in in_lists(iter(self._waiting), _FRAME):
             data = msgspec.msgpack.encode(frame)

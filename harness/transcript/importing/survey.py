@@ -56,13 +56,14 @@ class Survey:
         results: Iterable[ImportedAnswer], watch: Callable[[Sequence[ImportedAnswer]], None] = lambda _block: None
     ) -> "Survey":
         """Go through all answers; `watch` sees them too, many at a time."""
-        survey, cases = Survey(), SortedTexts()
-        for block in in_lists(iter(results), BLOCK):
-            survey._add(block)
-            watch(block)
-            cases.extend([f"{result.id}\0{result.expect}\n" for result in block])
-        if survey.is_plain:
-            survey.digest = case_list_digest(survey._checked(cases))
+        survey = Survey()
+        with SortedTexts() as cases:
+            for block in in_lists(iter(results), BLOCK):
+                survey._add(block)
+                watch(block)
+                cases.extend([f"{result.id}\0{result.expect}\n" for result in block])
+            if survey.is_plain:
+                survey.digest = case_list_digest(survey._checked(cases))
         return survey
 
     def _add(self, block: Sequence[ImportedAnswer]) -> None:

@@ -1,0 +1,38 @@
+"""Sorting in parts: as if everything were in memory."""
+
+import hashlib
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.files.digest import case_list_digest, digest_without_script
+from harness.files.sorting import SortedTexts, in_lists
+
+texts = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=60)
+
+
+@given(st.lists(texts, max_size=6), st.integers(1, 40))
+def test_as_sorted_by_bytes(parts: list[list[str]], most: int) -> None:
+    """Line breaks, NUL and any script; the order of code points is that of UTF-8."""
+    everything = [text for part in parts for text in part]
+    with SortedTexts(most) as found:
+        for part in parts:
+            found.extend(part)
+        assert list(found) == sorted(everything) == sorted(everything, key=str.encode)
+        assert list(found) == sorted(everything), "and again"
+
+
+def test_parts_that_are_in_order_already() -> None:
+    with SortedTexts(10) as found:
+        for number in range(100):
+            found.extend([f"{number:03d}"])
+        assert list(found) == [f"{number:03d}" for number in range(100)]
+
+
+@given(st.dictionaries(st.text(max_size=3), st.text(max_size=3), max_size=10), st.integers(1, 4))
+def test_the_digest_of_cases_in_parts(cases: dict[str, str], size: int) -> None:
+    """Design: SHA-256 over the sorted id, NUL, expect, newline."""
+    lines = sorted(f"{case}\0{expect}\n".encode() for case, expect in cases.items())
+    expected = f"1:{hashlib.sha256(b''.join(lines)).hexdigest()}"
+    assert digest_without_script(cases.items()) == expected
+    assert case_list_digest("".join(part) for part in in_lists(iter(map(bytes.decode, lines)), size)) == expected
