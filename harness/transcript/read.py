@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, NamedTuple, cast
 
 import msgspec
 
@@ -38,8 +38,7 @@ _header = msgspec.json.Decoder(Header)
 _end = msgspec.json.Decoder(End)
 
 
-@dataclass(frozen=True)
-class RecordLine:
+class RecordLine(NamedTuple):
     """A record and where its line begins and ends in the file."""
 
     trial: Trial
@@ -102,13 +101,14 @@ class TranscriptReader:
 
     def lines(self) -> Iterator[RecordLine]:
         """The records, each with its place in the file."""
-        self._check_outcomes()
         start = self.head
-        while line := self._read_line():
-            bodies = self._split(line) if line.endswith(b"\n") else self._last_line(line)
-            for trial in (trial for body in bodies for trial in self.decode(body)):
-                yield RecordLine(trial, start, start + len(line))
-            start += len(line)
+        for body in self.bodies():
+            trials = iter(self.decode(body))
+            for line in body.removesuffix(b"\n").split(b"\n"):
+                stop = start + len(line) + 1
+                if line.strip():
+                    yield RecordLine(next(trials), start, stop)
+                start = stop
 
     def _check_outcomes(self) -> None:
         if self.header.is_blind and not self._reads_blind:

@@ -180,12 +180,25 @@ def rescaled_bootstrap(sample: Sample, *, rng: np.random.Generator, replicates: 
     """Rao and Wu's bootstrap of the units of each stratum."""
     if replicates < 2:
         raise ValueError(f"{replicates} replicates: the bootstrap needs at least two")
-    return around_lone(sample, lambda part: RescaledBootstrap(_draws(part, rng, replicates), part.stratum_sizes))
+    return around_lone(sample, lambda part: RescaledBootstrap(_drawn(part, rng, replicates), part.stratum_sizes))
 
 
 def _block(units: int) -> int:
     """How many replicates to hold in memory: few for millions of units."""
     return min(_BLOCK, max(1, _MAX_FACTORS // units))
+
+
+# The draws made last. Measures of one sample have the same ones, which take longer to draw than to use.
+_made: dict[tuple[str, bytes, int], npt.NDArray[np.uint16]] = {}
+
+
+def _drawn(sample: Sample, rng: np.random.Generator, replicates: int) -> npt.NDArray[np.uint16]:
+    """The draws for strata of these sizes by a generator in this state, from before if they are known."""
+    key = (str(rng.bit_generator.state), sample.stratum_sizes.tobytes(), replicates)
+    if key not in _made:
+        _made.clear()
+        _made[key] = _draws(sample, rng, replicates)
+    return _made[key]
 
 
 def _draws(sample: Sample, rng: np.random.Generator, replicates: int) -> npt.NDArray[np.uint16]:
