@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from harness.cli.commands import COMMANDS
 from tools.documents.checking import check_page, update_page
@@ -14,6 +15,27 @@ from tools.documents.wrapping import joined
 
 RUN = {"console", "pycon", "python", "toml", "json"}
 DIRECTIVES = "{"
+# Pages of eight seconds and more. The README and the first steps are always run.
+SLOW = {
+    "docs/explanation/permute-and-urn.md",
+    "docs/how-to/algorithm-c.md",
+    "docs/how-to/algorithm-perl.md",
+    "docs/how-to/algorithm-python.md",
+    "docs/how-to/boxes.md",
+    "docs/how-to/build.md",
+    "docs/how-to/compare-more.md",
+    "docs/how-to/curves.md",
+    "docs/how-to/numbers.md",
+    "docs/how-to/pictures.md",
+    "docs/how-to/pixels.md",
+    "docs/how-to/rate.md",
+    "docs/how-to/report.md",
+    "docs/how-to/serving.md",
+    "docs/how-to/sweeps.md",
+    "docs/how-to/vary.md",
+    "docs/reference/sites.md",
+    "docs/reference/transcripts.md",
+}
 # What cannot be run, by page and reason. It grows only on purpose.
 NOT_RUN = {
     "README.md": Counter({".ci/run does": 2}),
@@ -35,10 +57,14 @@ def read(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
-RUNNABLE = [page for page in PAGES if page_steps(read(page))]
+def runnable(page: Path) -> ParameterSet:
+    return pytest.param(page, id=page_name(page), marks=[pytest.mark.slow] if page_name(page) in SLOW else [])
 
 
-@pytest.mark.parametrize("page", RUNNABLE, ids=page_name)
+RUNNABLE = [runnable(page) for page in PAGES if page_steps(read(page))]
+
+
+@pytest.mark.parametrize("page", RUNNABLE)
 def test_a_page_shows_what_is_printed(page: Path, tmp_path: Path, fonts: Path) -> None:
     if missing := [name for name in programs_needed(read(page)) if shutil.which(name) is None]:
         pytest.skip(f"not installed: {', '.join(missing)}")
