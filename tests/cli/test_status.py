@@ -194,7 +194,7 @@ def test_weights_of_cases_and_limits(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b'{"hate":"trans', b"\0" * 50, b"not\n", b"\x1f\x8b\x08", gzip.compress(b"x")]
+    "content", [b"", b'{"hate":"trans', b"\0" * 50, b"not\n", b"\x1f\x8b\x08", gzip.compress(b"x", mtime=0)]
 )
 def test_other_files_are_refused(content: bytes, shop: Workshop) -> None:
     shop.write("other.jsonl", content)
