@@ -97,7 +97,7 @@ def test_the_better_detector_is_better(shop: Workshop) -> None:
 
 
 def test_the_picture_is_small() -> None:
-    assert (Path(__file__).parents[2] / "docs" / "shapes.png").stat().st_size < 100_000
+    assert (Path(__file__).parents[2] / "docs" / "pictures" / "shapes.png").stat().st_size < 100_000
 
 
 @pytest.mark.parametrize("how", ["outcomes", "detections", "truth"])

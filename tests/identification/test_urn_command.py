@@ -90,7 +90,8 @@ def test_runs_take_halves_and_are_drawn(weather: Workshop) -> None:
 def test_the_text_says_what_is_rejected_and_what_to_try(weather: Workshop, style: str) -> None:
     done = weather.call("urn", "w.jsonl", "--group", "subject", "--trial", "time", "--permutations", "99",
                         "--format", style)  # fmt: skip
-    text = " ".join(done.out.split())
+    # Sentences are comments in TeX.
+    text = " ".join(done.out.replace("\n%", "\n").split())
     assert (
         "Stratified sampling with groups by subject is rejected: the rate varies more than it predicts (p = 0.0200)"
         in text
