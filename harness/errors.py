@@ -51,6 +51,11 @@ class MissingExtra(HateError):
     """An optional library is not installed; the text says how to install it."""
 
 
+def missing_extra(needs: str, error: ImportError, extra: str) -> MissingExtra:
+    """What to install for a library that cannot be imported."""
+    return MissingExtra(f"{needs} {(error.name or '').partition('.')[0]}: pip install 'hate-harness[{extra}]'")
+
+
 class ClusterError(HateError):
     """A cluster cannot be reached, does not fit, or was lost on the way."""
 

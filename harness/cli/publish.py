@@ -10,7 +10,7 @@ from harness.cli.arguments import find_transcripts
 from harness.cli.options import FormatOptions, command_options
 from harness.cli.output import emit, output_format, remark
 from harness.cli.progress import show_pages
-from harness.errors import HateError, MissingExtra, UsageError
+from harness.errors import HateError, UsageError, missing_extra
 from harness.options import DownloadOptions, Range, option
 from harness.report.blocks import Table
 from harness.site.candidates import Candidate, read_candidates
@@ -167,8 +167,7 @@ def _write_pages(site: Path, options: PublishOptions) -> None:
     try:
         from harness.server.static_pages import StaticSite
     except ImportError as error:
-        library = (error.name or "").partition(".")[0]
-        raise MissingExtra(f"pages need {library}: pip install 'hate-harness[serve]'") from None
+        raise missing_extra("pages need", error, "serve") from None
     from harness.site.blind import private_folder
 
     private = options.private or private_folder(site)

@@ -6,7 +6,7 @@ import click
 
 from harness.cli.options import command_options
 from harness.cli.output import remark
-from harness.errors import MissingExtra
+from harness.errors import missing_extra
 from harness.options import OptionSet, Range, byte_count, option
 
 
@@ -74,8 +74,7 @@ def serve_command(site: Path, options: ServeCommandOptions) -> None:
         from harness.server.links import UNKNOWN_ADDRESS
         from harness.server.submit import SubmissionLimits
     except ImportError as error:
-        library = (error.name or "").partition(".")[0]
-        raise MissingExtra(f"serving needs {library}: pip install 'hate-harness[serve]'") from None
+        raise missing_extra("serving needs", error, "serve") from None
     hourly = options.an_hour or options.rate_limit
     limits = SubmissionLimits(options.largest, hourly, options.per_day, options.blind_per_day, options.isolated)
     with listen(options.host, options.port) as listening:

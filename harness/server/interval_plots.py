@@ -1,9 +1,10 @@
 """Intervals as bars on a common axis, which one bad entry does not squeeze."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
+
+from harness.report.page.charts import round_ticks
 
 WIDTH = 200.0
 MARGIN = 6.0
@@ -48,12 +49,8 @@ class IntervalAxis:
 
     @property
     def ticks(self) -> list[Tick]:
-        """Round values, three to five of them."""
-        step = _round_step((self.high - self.low) / (MOST_TICKS - 1))
-        first = math.ceil(self.low / step - 1e-9)
-        values = [number * step for number in range(first, math.floor(self.high / step + 1e-9) + 1)]
-        digits = max(0, -math.floor(math.log10(step)))
-        return [Tick(f"{self.place(value):.1f}", f"{value:.{digits}f}") for value in values]
+        """Round values, as on the scales of reports."""
+        return [Tick(f"{self.place(tick):.1f}", f"{tick:g}") for tick in round_ticks(self.low, self.high, MOST_TICKS)]
 
 
 def interval_axis(intervals: Sequence[tuple[float, float]]) -> IntervalAxis:
@@ -61,9 +58,3 @@ def interval_axis(intervals: Sequence[tuple[float, float]]) -> IntervalAxis:
     lows, high = [low for low, _ in intervals], max(high for _, high in intervals)
     length = max(high - median(lows), 1e-9)
     return IntervalAxis(max(min(lows), high - LONGEST_AXIS * length), high)
-
-
-def _round_step(step: float) -> float:
-    """The next of 1, 2, 5 and their tenfolds that is not smaller."""
-    power = 10.0 ** math.floor(math.log10(step))
-    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= step * (1 - 1e-9))

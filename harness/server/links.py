@@ -42,10 +42,6 @@ class Links:
         """The links of a site that may say itself where it is."""
         return replace(self, address=top.url.rstrip("/")) if top.url else self
 
-    def at(self, depth: int) -> "Links":
-        """The links of a page that is `depth` folders below the top; a served one has them from the top."""
-        return self if self.served else replace(self, root="../" * depth)
-
     def test(self, name: str) -> str:
         """The page of a test, NAME or NAME@VERSION."""
         return f"{self.root}tests/{segment(name)}{self.suffix}"

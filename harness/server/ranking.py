@@ -1,4 +1,4 @@
-"""What pages compute from transcripts: a ranking, a comparison, a confusion matrix."""
+"""What pages compute from transcripts: a ranking, and the measures of a run."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -93,6 +93,11 @@ def affordable(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
     return affordable
 
 
+def trusted_first(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
+    """Facts about a case come from the first run, so those of the site's owner go first, then the oldest."""
+    return sorted(entries, key=lambda entry: (entry.by != "", entry.published, entry.name))
+
+
 @dataclass(frozen=True)
 class _AlignedEntries:
     entries: list[TranscriptEntry]
@@ -101,12 +106,9 @@ class _AlignedEntries:
     left_out: list[str]
 
 
-def _aligned(state: SiteState, entries: Sequence[TranscriptEntry], *, require_all: bool = False) -> _AlignedEntries:
-    """The runs on the same cases; a run on other cases is left out, so that it cannot spoil the ranking of the rest.
-
-    Facts about a case come from the first run, so those that the site's owner published go first.
-    """
-    trusted = sorted(entries, key=lambda entry: (entry.by != "", entry.published, entry.name))
+def _aligned(state: SiteState, entries: Sequence[TranscriptEntry]) -> _AlignedEntries:
+    """The runs on the same cases; a run on other cases is left out, so that it cannot spoil the ranking of the rest."""
+    trusted = trusted_first(entries)
     used: list[TranscriptEntry] = []
     runs: list[Run] = []
     left_out: list[str] = []
@@ -116,14 +118,12 @@ def _aligned(state: SiteState, entries: Sequence[TranscriptEntry], *, require_al
         try:
             run = _read_run(state, entry)
         except HateError:
-            if require_all:
-                raise
             left_out.append(entry.name)
             continue
         own, common = set(run.columns.ids), math.lcm(answers, _answers(run))
         # Runs are aligned on the least common multiple of their answers per case.
         fits = common == answers or (common <= MOST_ANSWERS and len(trusted) * len(own) * common <= MOST_RECORDS)
-        if require_all or not runs or (own == cases and fits and _agree(runs[0], run)):
+        if not runs or (own == cases and fits and _agree(runs[0], run)):
             cases, answers = cases or own, common
             used.append(entry)
             runs.append(run)

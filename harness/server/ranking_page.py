@@ -12,12 +12,11 @@ from harness.report.formats import Format, render, render_data
 from harness.server.interval_plots import IntervalAxis, IntervalPlot, interval_axis
 from harness.server.page_site import PageSite
 from harness.server.ranking import MOST_CHOSEN, Ranking, affordable, header_of, rank
-from harness.server.render import ScriptSummary, markdown_html, render_page, script_summary, shortened
+from harness.server.render import markdown_html, render_page, script_summary, shortened
 from harness.server.reports import MOST_CURVES, curves_html
 from harness.server.state import SiteState, transcripts_of
 from harness.site.layout import TranscriptEntry
 from harness.site.published import SiteTest
-from harness.site.urls import is_url
 from harness.transcript.format import Header
 
 MOST_LISTED = 500
@@ -100,7 +99,7 @@ def param_text(value: object) -> str:
 
 def _web_address(text: str | msgspec.UnsetType) -> str:
     """The address, if a page may link to it: a header may say anything."""
-    return text if isinstance(text, str) and is_url(text) and text.lower().startswith(("http://", "https://")) else ""
+    return text if isinstance(text, str) and text.lower().startswith(("http://", "https://")) else ""
 
 
 def _sorted(rows: Sequence[RankedRow], order: str) -> list[RankedRow]:
@@ -126,7 +125,7 @@ def render_test_page(site: PageSite, text: str, order: str = ORDERS[0]) -> str:
         test=test,
         about=summary,
         description=markdown_html(summary.description),
-        ranking=_ranking_html(site, test, summary, order if order in ORDERS else ORDERS[0]),
+        ranking=_ranking_html(site, test, entries, summary.baseline, order if order in ORDERS else ORDERS[0]),
         transcripts=len(entries),
         curves=_curves(site, test, entries),
         files=[(file.path, file.bytes, links.file(file.sha256)) for file in release.files[:MOST_FILES]],
@@ -145,13 +144,14 @@ def _curves(site: PageSite, test: SiteTest, entries: Sequence[TranscriptEntry]) 
     return site.part("curves", test, best, lambda: curves_html(site, test, best))
 
 
-def _ranking_html(site: PageSite, test: SiteTest, about: ScriptSummary, order: str) -> Markup:
-    state, entries = site.state, transcripts_of(site.state, test)
+def _ranking_html(
+    site: PageSite, test: SiteTest, entries: Sequence[TranscriptEntry], baseline: str, order: str
+) -> Markup:
     if not entries:
         return Markup()
 
     def make() -> str:
-        table = ranking_table(state, entries, about.baseline)
+        table = ranking_table(site.state, entries, baseline)
         return render_page(
             "ranking.html",
             links=site.links,

@@ -15,7 +15,7 @@ from harness.api.transcripts import OpenedTranscripts
 from harness.errors import HateError, UsageError
 from harness.report.page.html import parts_html, section_html
 from harness.server.page_site import PageSite
-from harness.server.ranking import MOST_RECORDS, affordable, design_weights, run_path
+from harness.server.ranking import MOST_RECORDS, affordable, design_weights, run_path, trusted_first
 from harness.site.inputs import TestHere, with_data
 from harness.site.judging import cases_here
 from harness.site.layout import TranscriptEntry
@@ -53,8 +53,7 @@ class _PublishedRuns(OpenedTranscripts):
 def _material(site: PageSite, test: SiteTest, entries: Sequence[TranscriptEntry]) -> ReportMaterial:
     if len(affordable(entries)) < len(entries):
         raise UsageError(f"more than {MOST_RECORDS:,} records together; use `hate report`")
-    # Facts about a case come from the first run, so those that the site's owner published go first.
-    trusted = sorted(entries, key=lambda entry: (entry.by != "", entry.name))
+    trusted = trusted_first(entries)
     sources = [
         Source(run_path(site.state, entry), site.links.address_of_run(test, entry.name), entry.name)
         for entry in trusted

@@ -187,6 +187,7 @@ def test_one_bad_entry_does_not_squeeze_the_others() -> None:
     # Without an outlier nothing is cut, and runs that are all the same have an axis too.
     assert not any(interval_axis(good).plot(low, low, high).cut for low, high in good)
     assert interval_axis([(1.0, 1.0)]).plot(1.0, 1.0, 1.0).cut is False
+    assert [tick.text for tick in interval_axis([(1.0, 1.0)]).ticks] == ["1"]
 
 
 def test_many_tests_are_split_into_pages(tmp_path: Path) -> None:
