@@ -119,3 +119,15 @@ def cell_text(cell: Cell) -> str:
     if cell is None:
         return ""
     return f"{cell:.4f}" if isinstance(cell, float) and not isinstance(cell, ExactNumber) else str(cell)
+
+
+def column_texts(cells: Sequence[Cell]) -> Sequence[str]:
+    """`cell_text` of many cells; most columns have cells of one kind."""
+    kinds = {*map(type, cells)}
+    if kinds == {str}:
+        return cells  # type: ignore[return-value]
+    if kinds == {float}:
+        return list(map("{:.4f}".format, cells))
+    if kinds == {type(None)}:
+        return [""] * len(cells)
+    return [cell if type(cell) is str else cell_text(cell) for cell in cells]

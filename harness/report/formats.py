@@ -14,7 +14,18 @@ from typing import Any
 import msgspec
 
 from harness.files.sorting import in_lists
-from harness.report.blocks import ROWS, Block, Cell, ExactNumber, Heading, Table, are_numbers, cell_text, in_columns
+from harness.report.blocks import (
+    ROWS,
+    Block,
+    Cell,
+    ExactNumber,
+    Heading,
+    Table,
+    are_numbers,
+    cell_text,
+    column_texts,
+    in_columns,
+)
 from harness.report.r_data import to_r
 from harness.report.terminal import padded, padded_column, terminal_table, widest
 from harness.report.tex import tex_document
@@ -32,6 +43,8 @@ from harness.report.text import (
 
 # Piped text is not cut to the width of a terminal.
 _UNLIMITED = 400
+_PLAIN_NUMBERS = {float, int}
+_HARMLESS = {float, int, type(None)}
 # Limits for a line of prose, however wide the terminal is.
 _LONGEST_LINE, _SHORTEST_LINE = 100, 40
 
@@ -152,15 +165,21 @@ def _plain(table: Table, _width: int) -> Iterator[str]:
         right = [known and are_numbers(column) for known, column in zip(right, cells, strict=True)]
         widths = [max(size, widest(texts)) for size, texts in zip(widths, _plain_texts(cells), strict=True)]
     yield "  ".join(padded(header, widths, right)).rstrip() + "\n"
+    # No blanks at the ends of lines.
+    widths[-1] = widths[-1] if right[-1] else 0
     for cells in in_columns(narrow):
         columns = map(padded_column, _plain_texts(cells), widths, right)
-        yield "\n".join([line.rstrip() for line in map("  ".join, zip(*columns, strict=True))]) + "\n"
+        yield "\n".join(map("  ".join, zip(*columns, strict=True))) + "\n"
 
 
 def _plain_texts(columns: Sequence[Sequence[Cell]]) -> Iterator[Sequence[str]]:
     """The texts of some columns. The last may have blanks: splitting a line at blanks still gives all the others."""
     for place, cells in enumerate(columns):
-        texts = [cell if type(cell) is str else cell_text(cell) for cell in cells]
+        texts = column_texts(cells)
+        together = "".join(texts)
+        if ({*map(type, cells)} <= _PLAIN_NUMBERS or (together.isascii() and together.isalnum())) and "" not in texts:
+            yield texts
+            continue
         field = last_field if place == len(columns) - 1 else one_word
         # The same few occur again and again, and there may be millions of them.
         known = {text: field(text) for text in set(texts)}
@@ -191,11 +210,11 @@ def _lines(texts: Sequence[str], _width: int) -> str:
 
 def _csv(table: Table, _width: int) -> Iterator[str]:
     yield _csv_lines([list(map(spreadsheet, _told_apart(table.columns)))])
-    for block in in_lists(iter(table.rows), ROWS):
-        yield _csv_lines([[_csv_cell(cell) for cell in row] for row in block])
+    for columns in in_columns(table):
+        yield _csv_lines(zip(*map(_csv_cells, columns), strict=True))
 
 
-def _csv_lines(rows: Sequence[Sequence[Cell]]) -> str:
+def _csv_lines(rows: Iterable[Sequence[Cell]]) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
@@ -211,6 +230,16 @@ def _told_apart(names: Sequence[str]) -> list[str]:
             own, number = f"{name}_{number}", number + 1
         found.append(own)
     return found
+
+
+def _csv_cells(cells: Sequence[Cell]) -> Sequence[Cell]:
+    """A column; most are harmless as they are."""
+    kinds = {*map(type, cells)}
+    if kinds == {str}:
+        together = "".join(cells)  # type: ignore[arg-type]
+        if together.isascii() and together.isalnum():
+            return cells
+    return cells if kinds <= _HARMLESS else list(map(_csv_cell, cells))
 
 
 def _csv_cell(cell: Cell) -> Cell:

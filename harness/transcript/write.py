@@ -157,8 +157,8 @@ class TranscriptWriter:
         except UnicodeEncodeError:
             lines = self._encoder.encode_lines([_unicode(msgspec.to_builtins(trial)) for trial in trials])
         self._write(lines)
-        for trial in trials:
-            self.count(trial)
+        for name, count in msgspec.structs.asdict(Counts.of(trials)).items():
+            self._tally[name] += count
 
     def add(self, trial: Trial) -> int:
         """Write a record and count it; returns its first byte. Call `keep` later to note its case."""

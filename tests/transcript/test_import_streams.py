@@ -1,12 +1,22 @@
 """Tables that are not kept in memory: imported as if they were, and nothing is left behind by a mistake at the end."""
 
+import csv
 import json
 import random
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from harness.files import sorting
-from harness.transcript.importing import survey
+from harness.transcript.importing import rows, survey
+from harness.transcript.importing.contract import ImportedAnswer, ImportOptions
+from harness.transcript.importing.file import ForeignFile
+from harness.transcript.importing.table import read_delimited, read_lines
 from tests.transcript.imports import import_one, refused
 from tests.workshop import Workshop
 
@@ -21,6 +31,7 @@ def table(count: int, *, numbers: list[int] | None = None) -> str:
 def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven answers at a time, and ids sorted in parts of ten."""
     monkeypatch.setattr(survey, "BLOCK", 7)
+    monkeypatch.setattr(rows, "BLOCK", 7)
     monkeypatch.setattr(sorting.SortedTexts.__init__, "__defaults__", (10,))
 
 
@@ -47,6 +58,51 @@ def test_json_lines_are_the_same_test_as_csv(shop: Workshop, in_parts: None) -> 
     other, same = import_one(shop, "t.jsonl")
     assert other["test"]["digest"] == header["test"]["digest"]
     assert same == records
+
+
+MARKS = st.sampled_from(["", "0", "1", "0.25", "-3", "1e-3", "yes", "FAIL", " 1 "])
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "claim": st.sampled_from(["a", "b", "1.0", "é"]),
+            "said": st.sampled_from(["a", "b", "1", ""]),
+            "points": MARKS,
+            "extra": MARKS,
+            "real": st.sampled_from(["yes", "no", "1", "0", ""]),
+        }
+    ),
+    min_size=1,
+    max_size=20,
+)
+ASKED = [
+    {"expect": "claim", "actual": "said"},
+    {"expect": "claim", "actual": "said", "score": "points", "positive": "real", "values": ("extra",)},
+    {"score": "points", "success_at": 0.5, "positive": "real", "repeat": "turn"},
+    {"success": "points", "values": ("extra",)},
+]
+
+
+@given(ROWS, st.sampled_from(ASKED))
+def test_many_rows_at_once_are_read_as_one_by_one(table: list[dict[str, str]], asked: dict[str, Any]) -> None:
+    """As lines of JSON and as CSV, a file of many rows and one file for each row."""
+    rows = [{"id": f"c{number}", "turn": str(number), **row} for number, row in enumerate(table)]
+    options = ImportOptions(**asked)
+    with tempfile.TemporaryDirectory() as folder:
+        whole = _answers(Path(folder), rows, options)
+        assert [len(found) for found in whole.values()] == [len(rows)] * 2
+        for kind, found in whole.items():
+            assert [_answers(Path(folder), [row], options)[kind][0] for row in rows] == found
+
+
+def _answers(folder: Path, rows: list[dict[str, str]], options: ImportOptions) -> dict[str, list[ImportedAnswer]]:
+    lines, delimited = folder / "t.jsonl", folder / "t.csv"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows) + "\n")
+    with delimited.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    read = {"lines": read_lines(ForeignFile(lines), options), "csv": read_delimited(ForeignFile(delimited), options)}
+    return {kind: [replace(one, place="") for one in run.results] for kind, [run] in read.items()}
 
 
 @pytest.mark.parametrize(

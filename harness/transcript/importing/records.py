@@ -75,6 +75,12 @@ class ImportedDesign:
         return {key: part.declared for key, part in parts.items() if part is not None}
 
 
+# By whether the case is positive, and whether the answer is right: `Outcome.of` is slow for a million records.
+_OUTCOMES = {
+    (positive, right): Outcome.of(positive=positive, accepted=positive == right)
+    for positive in (False, True)
+    for right in (False, True)
+}
 # A longer text is a document, not a group; it is kept only if the design uses it.
 LONGEST_COLUMN = 200
 
@@ -118,8 +124,7 @@ class RecordMaker:
         if error is not None or mark is None:
             outcome, actual, score = outcome_of_error(result.positive), None, None
         else:
-            accepted = (mark >= (1.0 if at is None else at)) == result.positive
-            outcome = Outcome.of(positive=result.positive, accepted=accepted)
+            outcome = _OUTCOMES[result.positive, mark >= (1.0 if at is None else at)]
             actual = result.answers.get(metric, result.actual) if result.answers else result.actual
             # With --success-at it is the mark that was compared with a threshold.
             score = result.score if at is None else mark
@@ -129,8 +134,12 @@ class RecordMaker:
     def _columns(self, result: ImportedAnswer) -> dict[str, Any]:
         """The columns of the case, not of the answer, without long texts."""
         columns = result.columns
-        if not result.values and isinstance(columns, dict) and not any(map(_is_document, columns.values())):
-            return columns
+        if not result.values and isinstance(columns, dict):
+            for value in columns.values():
+                if _is_document(value):
+                    break
+            else:
+                return columns
         return {
             name: value
             for name, value in columns.items()

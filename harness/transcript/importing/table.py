@@ -1,37 +1,24 @@
 """Any table, CSV or JSON lines: one row per answer, columns named by the user or recognised by their usual names."""
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import contextlib
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
-from typing import Any
+from itertools import count, repeat
+from operator import eq
+from typing import Any, NamedTuple
 
-from harness.errors import ForeignError, ScriptError
-from harness.files.mistakes import Mistakes
-from harness.files.tables import Delimited
+from harness.errors import ForeignError
 from harness.params import nearest
 from harness.tasks.score import SCORE
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Reader, TableColumns
-from harness.transcript.importing.file import (
-    MOST_COLUMNS,
-    NOWHERE,
-    ForeignFile,
-    as_mark,
-    as_text,
-    as_value,
-    decode,
-    find,
-    flat,
-    look_up,
-    shown,
-)
+from harness.transcript.importing.file import NOWHERE, ForeignFile, as_mark, as_text, as_value, decode, flat, shown
 from harness.transcript.importing.id_results import UNNAMED
 from harness.transcript.importing.metrics import split_names
 from harness.transcript.importing.predictions import CORRECT, Predictions, label_text
+from harness.transcript.importing.rows import RowBlock, TableRows, delimited_rows, object_rows, required
 
-_Row = dict[str, Any]
-_PlacedRow = tuple[str, _Row]
 _DELIMITERS = ",\t;|"
 _MOST_LABELS = 1_000
 _NOTHING: dict[str, Any] = {}
@@ -52,67 +39,39 @@ def read_delimited(source: ForeignFile, options: ImportOptions) -> list[Imported
     """A table with commas, tabs, semicolons or bars, whichever is most frequent in its header."""
     line = source.start.split(b"\n")[0]
     delimiter = max(_DELIMITERS, key=lambda mark: line.count(mark.encode()))
-    try:
-        return [_table(source, _TableRows(lambda: _delimited(source, delimiter), texts=True), options)]
-    except ScriptError as error:
-        raise ForeignError(str(error)) from None
-
-
-def _delimited(source: ForeignFile, delimiter: str) -> Iterator[_PlacedRow]:
-    """The rows; those that are too long or too short are left out, and reported at the end."""
-    mistakes = Mistakes(source.name)
-    try:
-        table = Delimited(source.content, delimiter)
-        name, header, width = source.name, table.header, len(table.header)
-        for row in table:
-            if len(row) == width:
-                yield f"{name}:{table.line}", dict(zip(header, row, strict=True))
-            else:
-                mistakes.add(str(table.ragged(row)), place=f"line {table.line}")
-        mistakes.raise_if_any()
-    except ScriptError as error:
-        raise ForeignError(str(error)) from None
+    return [_table(source, TableRows(lambda: delimited_rows(source, delimiter)), options)]
 
 
 def read_lines(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
     """JSON lines."""
     name = source.name
-    return [_table(source, _TableRows(lambda: ((f"{name}:{number}", row) for number, row in source.lines())), options)]
+    rows = TableRows(lambda: object_rows((f"{name}:{number}", row) for number, row in source.lines()))
+    return [_table(source, rows, options)]
 
 
 def read_list(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
     """A JSON array of objects."""
     rows = decode(source.data, list[dict[str, Any]], source.name)
     placed = [(f"{source.name}: entry {number}", row) for number, row in enumerate(rows, 1)]
-    return [_table(source, _TableRows(placed.__iter__), options)]
+    return [_table(source, TableRows(lambda: object_rows(placed)), options)]
 
 
-@dataclass(frozen=True)
-class _TableRows:
-    """The rows of a table, each with its place; read from the file again whenever they are gone through."""
-
-    read: Callable[[], Iterator[_PlacedRow]]
-    # Whether all cells are texts, and all rows have the same columns.
-    texts: bool = False
-
-    def __iter__(self) -> Iterator[_PlacedRow]:
-        return self.read()
-
-
-def _table(source: ForeignFile, rows: _TableRows, options: ImportOptions) -> ImportedRun:
-    first = list(islice(rows, 100))
-    if not first:
-        deque(rows, 0)  # the mistakes in them, if that is why there are none
+def _table(source: ForeignFile, rows: TableRows, options: ImportOptions) -> ImportedRun:
+    first = next(iter(rows), None)
+    if first is None:
         raise ForeignError(f"{source.name}: no rows")
-    header = list(dict.fromkeys(name for _, row in first for name in row))
+    header = first.names()
     fields = guess_columns(options.columns, header)
     if fields.success is None and fields.actual is None and fields.score is None:
         raise ForeignError(
             f"{source.name}: cannot tell which column holds what; name them with --success, "
-            f"or --expect and --actual; columns: {', '.join(flat(first[0][1])) or 'none'}"
+            f"or --expect and --actual; columns: {', '.join(flat(first.row(0))) or 'none'}"
         )
-    values = split_names(options.values, lambda name: _is_column(rows, name))
-    _check_columns(source, rows, [fields.actual, fields.score, *values])
+    values = split_names(options.values, rows.has)
+    for name in (fields.actual, fields.score, *values):
+        # A row may lack its answer, its score (a refusal) or a value, but not all rows may.
+        if name is not None and not rows.has(name):
+            raise ForeignError(f"{source.name}: no column '{name}'; {nearest(name, flat(first.row(0)))}")
     predicted = fields.success is None and fields.positive is None and fields.expect is not None
     reader = _RowReader(source, rows, fields, options, values, predicted)
     notes = [_empty_note(rows, name) for name in (fields.actual, fields.score) if name is not None]
@@ -124,22 +83,10 @@ def _table(source: ForeignFile, rows: _TableRows, options: ImportOptions) -> Imp
     return reader.finish(imported)
 
 
-def _is_column(rows: Iterable[_PlacedRow], name: str) -> bool:
-    return any(find(row, name) is not NOWHERE for _, row in rows)
-
-
-def _empty_note(rows: Iterable[_PlacedRow], name: str) -> str:
-    if any(find(row, name) not in (None, "", NOWHERE) for _, row in rows):
+def _empty_note(rows: TableRows, name: str) -> str:
+    if any(cell not in (None, "", NOWHERE) for block in rows for cell in block.cells(name)):
         return ""
     return f"column '{name}' is empty in every row, so no answer counts as accepted; is it the right column?"
-
-
-def _check_columns(source: ForeignFile, rows: Iterable[_PlacedRow], names: Sequence[str | None]) -> None:
-    """A row may lack its answer, its score (a refusal) or a value, but not all rows may."""
-    for name in names:
-        if name is not None and not _is_column(rows, name):
-            _, first = next(iter(rows))
-            raise ForeignError(f"{source.name}: no column '{name}'; {nearest(name, flat(first))}")
 
 
 # The marks of most answers: one object for all of them.
@@ -151,7 +98,7 @@ class _RowReader:
     """The answers in the rows, given which column holds what; read again whenever they are gone through."""
 
     source: ForeignFile
-    rows: _TableRows
+    rows: TableRows
     fields: TableColumns
     options: ImportOptions
     # Columns to keep as values.
@@ -160,9 +107,10 @@ class _RowReader:
     predicted: bool
 
     def __iter__(self) -> Iterator[ImportedAnswer]:
-        labels, make = _LabelTexts(), self._result
-        for number, (place, row) in enumerate(self.rows, 1):
-            yield make(place, row, number, labels)
+        labels, count = _LabelTexts(), 0
+        for block in self.rows:
+            yield from self._answers(block, count, labels)
+            count += len(block.places)
 
     def finish(self, imported: ImportedRun) -> ImportedRun:
         """The run with its verdict, and with the threshold if the score decided."""
@@ -173,85 +121,126 @@ class _RowReader:
         threshold = {"threshold": self.options.success_at}
         return replace(imported, verdict=CORRECT, graded=False, task=SCORE.name, params=threshold)
 
-    def _result(self, place: str, row: _Row, number: int, labels: "_LabelTexts") -> ImportedAnswer:
-        fields = self.fields
-        expect = "" if fields.expect is None else self._text(row, fields.expect, place)
-        actual = None if fields.actual is None else find(row, fields.actual)
-        actual = None if actual is NOWHERE or actual == "" else actual
-        if self.predicted:
-            expect, actual = labels[expect], None if actual is None else labels[as_text(actual)]
-            if not expect:
-                raise ForeignError(f"{place}: no true label; every row needs one")
-        score = None if fields.score is None else self._score(row, fields.score, place)
-        positive = fields.positive is None or self._positive(row, fields.positive, place)
-        return ImportedAnswer(
-            str(number) if fields.id is None else self._text(row, fields.id, place),
-            place,
-            self._marks(row, place, (expect, actual, score, positive)),
-            {name: as_value(find(row, name), f"{place}: {name}") for name in self.values} if self.values else _NOTHING,
+    def _answers(self, block: RowBlock, before: int, labels: "_LabelTexts") -> Iterator[ImportedAnswer]:
+        """Column by column: a million rows take several times as long one by one."""
+        fields, places = self.fields, block.places
+        expect = self._expected(block, labels)
+        actual = self._given(block, labels)
+        score: Sequence[float | None] = [None] * len(places)
+        if fields.score is not None:
+            score = _marks(block.cells(fields.score), fields.score, places)
+        positive = self._positives(block)
+        return map(
+            ImportedAnswer,
+            map(str, count(before + 1)) if fields.id is None else _texts(required(block, fields.id)),
+            places,
+            self._verdicts(block, _Answers(expect, actual, score, positive)),
+            self._values(block),
             expect,
             actual,
-            positive=positive,
-            score=score,
-            repeat=1 if fields.repeat is None else self._repeat(row, fields.repeat, place),
-            columns=self._columns(row),
+            repeat(_NOTHING),
+            positive,
+            repeat(""),
+            score,
+            *(repeat(None), repeat(""), repeat(None)),
+            repeat(1) if fields.repeat is None else self._repeats(block, fields.repeat),
+            block.scalars(self._used, self.options.groups),
         )
-
-    @staticmethod
-    def _text(row: _Row, name: str, place: str) -> str:
-        value = row.get(name)
-        return value if type(value) is str else as_text(look_up(row, name, place))
 
     @cached_property
     def _used(self) -> frozenset[Any]:
         return frozenset(vars(self.fields).values())
 
-    @cached_property
-    def _groups(self) -> list[str]:
-        return self.options.groups
+    def _expected(self, block: RowBlock, labels: "_LabelTexts") -> Sequence[str]:
+        if self.fields.expect is None:
+            return [""] * len(block.places)
+        texts = _texts(required(block, self.fields.expect))
+        if not self.predicted:
+            return texts
+        texts = list(map(labels.__getitem__, texts))
+        if "" in texts:
+            raise ForeignError(f"{block.places[texts.index('')]}: no true label; every row needs one")
+        return texts
 
-    def _columns(self, row: _Row) -> _Row:
-        """The columns of the case, and all that the design needs."""
-        used = self._used
-        cells = row if self.rows.texts and len(row) <= MOST_COLUMNS else flat(row)
-        columns = {name: value for name, value in cells.items() if name not in used}
-        if not self._groups:
-            return columns
-        named = ((name, find(row, name)) for name in self._groups)
-        return columns | {name: value for name, value in named if isinstance(value, str | int | float)}
+    def _given(self, block: RowBlock, labels: "_LabelTexts") -> Sequence[Any]:
+        """The answers; None for a refusal."""
+        if self.fields.actual is None:
+            return [None] * len(block.places)
+        cells = [None if cell is NOWHERE or cell == "" else cell for cell in block.cells(self.fields.actual)]
+        return [None if cell is None else labels[as_text(cell)] for cell in cells] if self.predicted else cells
 
-    def _marks(self, row: _Row, place: str, answer: tuple[str, Any, float | None, bool]) -> Mapping[str, float | None]:
+    def _verdicts(self, block: RowBlock, answers: "_Answers") -> Sequence[Mapping[str, float | None]]:
         """The verdict of the table, or else whether the answer was accepted if and only if it should be."""
-        fields, (expect, actual, score, positive) = self.fields, answer
+        fields, at = self.fields, self.options.success_at
         if fields.success is not None:
-            return {fields.success: as_mark(look_up(row, fields.success, place), f"{place}: {fields.success}")}
+            marks = _marks(required(block, fields.success), fields.success, block.places)
+            return [{fields.success: mark} for mark in marks]
         if fields.actual is not None:
             if fields.expect is None:
                 raise ForeignError(f"{self.source.name}: --actual needs --expect or --success")
-            return _RIGHT if (("" if actual is None else as_text(actual)) == expect) == positive else _WRONG
-        if self.options.success_at is None:
-            raise ForeignError(
-                f"{self.source.name}: a score alone needs --success-at X, the lowest score that is accepted"
-            )
-        return _RIGHT if (score is not None and score >= self.options.success_at) == positive else _WRONG
+            given = _texts(["" if one is None else one for one in answers.actual])
+            accepted: Iterable[bool] = map(eq, given, answers.expect)
+        elif at is None:
+            text = "a score alone needs --success-at X, the lowest score that is accepted"
+            raise ForeignError(f"{self.source.name}: {text}")
+        else:
+            accepted = (score is not None and score >= at for score in answers.score)
+        return [_RIGHT if right else _WRONG for right in map(eq, accepted, answers.positive)]
 
-    def _score(self, row: _Row, name: str, place: str) -> float | None:
-        value = find(row, name)
-        return None if value is NOWHERE else as_mark(value, f"{place}: {name}")
+    def _values(self, block: RowBlock) -> Iterable[Mapping[str, float | None]]:
+        if not self.values:
+            return repeat(_NOTHING)
+        columns = [
+            [as_value(cell, f"{place}: {name}") for place, cell in zip(block.places, block.cells(name), strict=True)]
+            for name in self.values
+        ]
+        return [dict(zip(self.values, row, strict=True)) for row in zip(*columns, strict=True)]
 
-    def _positive(self, row: _Row, name: str, place: str) -> bool:
-        value = look_up(row, name, place)
-        mark = as_mark(value, f"{place}: {name}")
-        if mark not in (None, 0.0, 1.0):
-            raise ForeignError(f"{place}: {name}: {shown(value)} is not true or false")
-        return mark != 0.0
+    def _positives(self, block: RowBlock) -> Sequence[bool]:
+        name = self.fields.positive
+        if name is None:
+            return [True] * len(block.places)
+        cells = required(block, name)
+        marks = _marks(cells, name, block.places)
+        for place, mark in enumerate(marks):
+            if mark not in (None, 0.0, 1.0):
+                raise ForeignError(f"{block.places[place]}: {name}: {shown(cells[place])} is not true or false")
+        return [mark != 0.0 for mark in marks]
 
-    def _repeat(self, row: _Row, name: str, place: str) -> int:
-        value = look_up(row, name, place)
-        mark = 1.0 if value is None else as_mark(value, f"{place}: {name}")
-        if mark is None or mark != int(mark) or not 0 <= mark < 1e9:
-            raise ForeignError(f"{place}: {name}: {shown(value)} is not the number of a repeat")
-        return int(mark)
+    @staticmethod
+    def _repeats(block: RowBlock, name: str) -> list[int]:
+        cells = required(block, name)
+        marks = _marks([1 if cell is None else cell for cell in cells], name, block.places)
+        for place, mark in enumerate(marks):
+            if mark is None or mark != int(mark) or not 0 <= mark < 1e9:
+                text = f"{shown(cells[place])} is not the number of a repeat"
+                raise ForeignError(f"{block.places[place]}: {name}: {text}")
+        return [int(mark) for mark in marks if mark is not None]
+
+
+class _Answers(NamedTuple):
+    """What decides, for each row."""
+
+    expect: Sequence[str]
+    actual: Sequence[Any]
+    score: Sequence[float | None]
+    positive: Sequence[bool]
+
+
+def _texts(cells: Sequence[Any]) -> Sequence[str]:
+    return cells if {*map(type, cells)} == {str} else list(map(as_text, cells))
+
+
+def _marks(cells: Sequence[Any], name: str, places: Sequence[str]) -> Sequence[float | None]:
+    """Cells as marks; None for a row without one. Nearly all tables have plain numbers only."""
+    with contextlib.suppress(ValueError, TypeError, OverflowError):
+        numbers = list(map(float, cells))
+        if all(map(math.isfinite, numbers)):
+            return numbers
+    return [
+        None if cell is NOWHERE else as_mark(cell, f"{place}: {name}")
+        for place, cell in zip(places, cells, strict=True)
+    ]
 
 
 class _LabelTexts(dict[str, str]):
