@@ -22,7 +22,7 @@ def store_whole(header: Header, trials: Iterable[Trial], path: Path | None, *, f
     folder = (default_path(header.test.name, header.algorithm.name) if path is None else path).parent
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
-        return store(create(path, header, force=False).writer, trials)
+        return store(create(path, header, force=False), trials)
     except BaseException:
         # Nothing stays behind, neither the file nor the folders that were made for it.
         with contextlib.suppress(OSError):

@@ -1,14 +1,14 @@
 """Run a test: start the program, ask it every case, judge the replies and record them."""
 
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from time import perf_counter
 from typing import Protocol, runtime_checkable
 
+from harness.engine.earlier import PlannedTrial, unanswered
 from harness.engine.guard import guarded
 from harness.engine.header import run_header
 from harness.engine.plan import Plan
@@ -108,20 +108,21 @@ def run(plan: Plan, output: Target, progress: Progress) -> FinishedRun:
         return FinishedRun(transcript.counts, transcript.path, 0, header=header)
     with interruptible() as latch, guarded(plan) as guard:
         with open_session(plan) as session:
-            opened = transcript()
-            guard.writer = opened.writer
-            feed = Feed(plan, opened.done, opened.writer.keep)
-            loop = Loop(plan, feed, opened.writer, latch)
+            guard.writer = writer = transcript()
+            carries_on = writer.counts.tests > 0
+            feed = Feed(plan)
+            loop = Loop(plan, feed, writer, latch)
             try:
+                if carries_on:
+                    feed.leave_out(writer)
                 loop.go(session, progress)
             except (HateError, Interrupted) as error:
-                opened.writer.close()
-                error.note = _note(opened.writer, plan.total)
+                writer.close()
+                error.note = _note(writer, plan.total)
                 raise
         guard.check()
-        path = opened.writer.finish()
-    units = None if opened.done else loop.units
-    return FinishedRun(opened.writer.counts, path, loop.asked, loop.first_error, header, units)
+        path = writer.finish()
+    return FinishedRun(writer.counts, path, loop.asked, loop.first_error, header, None if carries_on else loop.units)
 
 
 def _note(writer: TranscriptWriter, total: int) -> str:
@@ -156,53 +157,45 @@ def refuse_blind(plan: Plan) -> None:
 class Feed:
     """The questions of a run in case order, except those that were answered earlier."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        done: Mapping[tuple[str, int], int] | None = None,
-        keep: Callable[[int, int], None] | None = None,
-        *,
-        only: set[str] | None = None,
-    ) -> None:
+    def __init__(self, plan: Plan, *, only: set[str] | None = None) -> None:
         self._plan = plan
         self._only = only
-        self._done = done or {}
-        self._keep = keep
-        # With several workers, their threads take questions while another thread records replies.
-        self.recording = threading.Lock()
+        self._trials = self._planned()
         # The cases that wait for a reply, by the index of their question.
         self.pending: dict[int, Case] = {}
         # Questions that could not be asked, because their input could not be made.
         self.failures: deque[Reply] = deque()
 
-    def __iter__(self) -> Iterator[Question]:
-        plan, repeat, done = self._plan, self._plan.options.repeat, self._done
-        resolve = plan.cases.references.resolve
-        shows_claim = plan.cases.script.task.shows_claim
-        maker, order = plan.cases.version_maker(), plan.unit_order
+    def leave_out(self, writer: TranscriptWriter) -> None:
+        """Ask only what has no record yet in a transcript that is carried on with."""
+        self._trials = chain(unanswered(writer, self._trials), self._trials)
+
+    def _planned(self) -> Iterator[PlannedTrial]:
+        plan, repeat = self._plan, self._plan.options.repeat
+        order, turns = plan.unit_order, range(1, repeat + 1)
         # As many as were checked: an algorithm may have added rows to the table that they are read from.
         whole = islice(plan.cases, plan.total // repeat)
         for number, case in enumerate(whole) if order is None else order.cases:
-            if self._only is not None and case.id not in self._only:
-                continue
-            for turn in range(1, repeat + 1):
-                index = number * repeat + turn - 1
-                if done and (case.id, turn) in done:
-                    if self._keep is not None:
-                        with self.recording:
-                            self._keep(index, done[case.id, turn])
+            if self._only is None or case.id in self._only:
+                for turn in turns:
+                    yield number * repeat + turn - 1, turn, case
+
+    def __iter__(self) -> Iterator[Question]:
+        resolve = self._plan.cases.references.resolve
+        shows_claim = self._plan.cases.script.task.shows_claim
+        maker = self._plan.cases.version_maker()
+        for index, turn, case in self._trials:
+            self.pending[index] = case
+            value = case.input
+            if maker is not None:
+                try:
+                    self.pending[index], value = maker.make(case)
+                except ImageError as error:
+                    self._fail(Question(index, case.id, value, repeat=turn), str(error))
                     continue
-                self.pending[index] = case
-                value = case.input
-                if maker is not None:
-                    try:
-                        self.pending[index], value = maker.make(case)
-                    except ImageError as error:
-                        self._fail(Question(index, case.id, value, repeat=turn), str(error))
-                        continue
-                elif type(value) is not str or value.startswith("{"):
-                    value = resolve(value)
-                yield Question(index, case.id, value, case.expect if shows_claim else "", case.columns, turn)
+            elif type(value) is not str or value.startswith("{"):
+                value = resolve(value)
+            yield Question(index, case.id, value, case.expect if shows_claim else "", case.columns, turn)
 
     def _fail(self, question: Question, why: str) -> None:
         message = f"input '{question.input}' cannot be varied: {why}"
@@ -244,17 +237,16 @@ class Loop:
 
     def _go(self, session: Session, progress: Progress) -> None:
         pending, append, judge = self._feed.pending, self._recorder.append, self._judge.trial
-        latch, recording, tick = self._latch, self._feed.recording, perf_counter() + TICK_SECONDS
+        latch, tick = self._latch, perf_counter() + TICK_SECONDS
         count, stopper = None if self.units is None else self.units.add, self._stopper
         for reply in self._feed.replies(session):
             index = reply.question.index
             trial = judge(pending.pop(index), reply)
             counted = ((index, trial),) if stopper is None else stopper.add(index, trial)
-            with recording:
-                for place, one in counted:
-                    append(place, one)
-                    if count is not None:
-                        count(one)
+            for place, one in counted:
+                append(place, one)
+                if count is not None:
+                    count(one)
             self.asked += 1
             if trial.error:
                 self._note_error(trial)

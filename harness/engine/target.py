@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+from harness.engine.earlier import count, counted_type
 from harness.errors import OutputError, TranscriptError
-from harness.model import Counts, Trial
+from harness.model import Counts
 from harness.transcript.format import Header, differences
-from harness.transcript.read import open_transcript, record_type
+from harness.transcript.read import open_transcript
 from harness.transcript.write import TranscriptWriter, begins_like_a_transcript, working_path
 
 ROOT = Path("transcripts")
@@ -27,14 +28,6 @@ class Target:
     resume: bool = False
     retry_errors: bool = False
     fold: int | None = None
-
-
-@dataclass(frozen=True)
-class WritableTranscript:
-    """A transcript open for writing, and the byte at which each (id, repeat) that it already has begins."""
-
-    writer: TranscriptWriter
-    done: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,7 +67,7 @@ def newest_path(test: str, algorithm: str) -> Path:
     return default_path(test, algorithm, number)
 
 
-def prepare(output: Target, header: Header) -> Callable[[], WritableTranscript] | FinishedTranscript:
+def prepare(output: Target, header: Header) -> Callable[[], TranscriptWriter] | FinishedTranscript:
     """Decide where the transcript goes, so that a mistake is reported at once; return a function that opens it.
 
     It is to be called when the program runs: nothing is overwritten if the program does not start.
@@ -84,7 +77,7 @@ def prepare(output: Target, header: Header) -> Callable[[], WritableTranscript] 
         complete = complete_transcript(existing, header)
         stopped = stopped_retry(existing) if complete.counts.ER else None
         carried_on = complete if stopped is None else _carry_on(stopped, header)
-        if isinstance(carried_on, WritableTranscript):
+        if isinstance(carried_on, TranscriptWriter):
             return lambda: carried_on
         return (lambda: retry(existing, header)) if carried_on.counts.ER else carried_on
     if output.resume and is_empty(existing):
@@ -119,16 +112,16 @@ def exists_error(path: Path) -> OutputError:
     return OutputError(f"{path}: exists; --resume carries on with it, --force overwrites it")
 
 
-def create(path: Path | None, header: Header, *, force: bool, fold: int | None = None) -> WritableTranscript:
+def create(path: Path | None, header: Header, *, force: bool, fold: int | None = None) -> TranscriptWriter:
     """A new transcript: at the path, or at the first free default path, even when two runs start at once."""
     if path is not None:
         try:
-            return WritableTranscript(TranscriptWriter.create(path, header, force=force))
+            return TranscriptWriter.create(path, header, force=force)
         except FileExistsError:
             raise exists_error(path) from None
     for free in _default_paths(header.test.name, header.algorithm.name, fold):
         try:
-            return WritableTranscript(TranscriptWriter.create(free, header))
+            return TranscriptWriter.create(free, header)
         except FileExistsError:
             continue
     raise OutputError(f"{ROOT}: {MOST_NUMBERED:,} transcripts of {header.algorithm.name}; choose a name with -o")
@@ -144,41 +137,39 @@ def _default_paths(test: str, algorithm: str, fold: int | None) -> Iterator[Path
     yield from (fold_path(default_path(test, algorithm, number), fold) for number in free)
 
 
-def resume(path: Path, header: Header) -> WritableTranscript | FinishedTranscript:
+def resume(path: Path, header: Header) -> TranscriptWriter | FinishedTranscript:
     """Resume a transcript of the same run; an incomplete last line is cut off."""
     if path.exists() and not working_path(path).exists():
         return complete_transcript(path, header)
     return _carry_on(TranscriptWriter.claim(path), header)
 
 
-def _carry_on(writer: TranscriptWriter, header: Header) -> WritableTranscript | FinishedTranscript:
+def _carry_on(writer: TranscriptWriter, header: Header) -> TranscriptWriter | FinishedTranscript:
     """Read what an unfinished transcript has, under its lock; one that is complete only has to be put in its place."""
-    done: dict[tuple[str, int], int] = {}
     try:
         writer.blind = header.is_blind
-        with open_transcript(writer.path, record=record_type(header)) as reader:
+        with open_transcript(writer.path, record=counted_type(header)) as reader:
             check_same(writer.target, header, reader.header)
             stop = reader.head
-            for line in reader.lines():
-                done.setdefault(_key(line.trial), line.start)
-                writer.count(line.trial)
-                stop = line.stop
+            for body in reader.bodies():
+                writer.count_all(count(reader.decode(body)))
+                stop += len(body)
         if reader.end is not None:
             return FinishedTranscript(writer.put_in_place(), reader.end.counts)
         writer.carry_on(head=reader.head, end=stop)
     except BaseException:
         writer.close()
         raise
-    return WritableTranscript(writer, done)
+    return writer
 
 
 def complete_transcript(path: Path, header: Header) -> FinishedTranscript:
     """A transcript of the same run, which must have ended."""
     if working_path(path) != path and working_path(path).exists():
         raise TranscriptError(f"{working_path(path)}: incomplete; finish it with --resume first")
-    with open_transcript(path, record=record_type(header)) as reader:
+    with open_transcript(path, record=counted_type(header)) as reader:
         check_same(path, header, reader.header)
-        counts = Counts.of(trial for block in reader.blocks() for trial in block)
+        counts = sum(map(count, reader.blocks()), Counts())
     if reader.end is None and working_path(path) != path:
         raise TranscriptError(f"{path}: incomplete and compressed; decompress it to resume it")
     if reader.end is None:
@@ -186,16 +177,17 @@ def complete_transcript(path: Path, header: Header) -> FinishedTranscript:
     return FinishedTranscript(path, counts)
 
 
-def retry(path: Path, header: Header) -> WritableTranscript:
+def retry(path: Path, header: Header) -> TranscriptWriter:
     """A new file with all records except errors; it replaces the old one when it is finished."""
-    with open_transcript(path, record=record_type(header)) as reader:
+    with open_transcript(path, record=counted_type(header)) as reader:
         check_same(path, header, reader.header)
         writer = TranscriptWriter.create_beside(path, reader.header, RETRY)
-        done: dict[tuple[str, int], int] = {}
-        for line in reader.lines():
-            if not line.trial.error:
-                done[_key(line.trial)] = writer.add(line.trial)
-    return WritableTranscript(writer, done)
+        for body in reader.bodies():
+            records = reader.decode(body)
+            lines = (line for line in body.split(b"\n") if line.strip())
+            kept = [(line, one) for line, one in zip(lines, records, strict=True) if not one.error]
+            writer.copy(b"".join(line + b"\n" for line, _ in kept), count([one for _, one in kept]))
+    return writer
 
 
 def stopped_retry(path: Path) -> TranscriptWriter | None:
@@ -213,7 +205,3 @@ def check_same(path: Path, ours: Header, theirs: Header) -> None:
     """Refuse a transcript of a different run."""
     if different := differences(ours, theirs):
         raise TranscriptError(f"{path}: from a different run: {'; '.join(different)}; choose another file with -o")
-
-
-def _key(trial: Trial) -> tuple[str, int]:
-    return trial.id, trial.repeat if isinstance(trial.repeat, int) else 1

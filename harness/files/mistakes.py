@@ -76,6 +76,11 @@ class Mistakes:
             # A value may have line breaks; a mistake is a line.
             self.shown.append(shown.replace("\n", "\\n"))
 
+    def extend(self, others: "Mistakes") -> None:
+        """Add the mistakes of a part."""
+        self.count += others.count
+        self.shown = [*self.shown, *others.shown][:MOST_SHOWN]
+
     def raise_if_any(self) -> None:
         """Raise a ScriptError with all of them, if there are any."""
         if self.count:

@@ -1,31 +1,28 @@
 """The cases of a script. They are read again for each iteration, so memory does not grow with their number."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import ScriptError, UsageError
 from harness.files.mistakes import Mistakes
-from harness.files.tables import Delimited, TableRow, delimited, rows
+from harness.files.tables import rows
 from harness.model import Case, Question
-from harness.params import Value, nearest
-from harness.script.design import FIXED_COLUMNS, DesignCheck, GroupKey, group_key, stratum_weights
+from harness.params import Value
+from harness.script.case_check import CaseCheck
+from harness.script.case_source import case_source, source_name
+from harness.script.design import DesignCheck, GroupKey, group_key, stratum_weights
 from harness.script.gallery import VirtualExperiment, load_gallery, read_gallery
 from harness.script.load import Script
 from harness.script.references import References
-from harness.script.rows import NO_ID, TRUTH, case_of, glob_rows, truth_value
-from harness.script.vary import varied_mistakes
+from harness.script.rows import case_of
 from harness.tasks.gallery import Gallery
 from harness.tasks.judge import BlindJudge, Judge
 from harness.tasks.task import TaskRules
 
 if TYPE_CHECKING:
     from harness.script.versions import VersionMaker
-
-# Shared by all cases without columns; never written to.
-_NO_COLUMNS: dict[str, Any] = {}
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,7 +42,7 @@ class CaseSet:
     originals_only: bool = False
 
     def __iter__(self) -> Iterator[Case]:
-        source = _source(self.script, self.places)
+        source = case_source(self.script, self.places)
         cases: Iterator[Case] = map(source.make, source.raws)
         if (variation := self.script.variation) is not None:
             cases = variation.originals(cases) if self.originals_only else variation.versions(cases)
@@ -144,19 +141,20 @@ def read_cases(script: Script, places: Mapping[str, Path], mistakes: Mistakes) -
     references = References(places, script.file.data, foreign=script.foreign)
     if rules is not None:
         rules = replace(rules, resolve=references.resolve)
-    check = _CaseCheck(script, rules, references, DesignCheck(design, weights))
-    check.blind = script.is_blind
-    try:
-        check.all(_source(script, places), mistakes)
-        if not check.ids and mistakes.count == before:
-            mistakes.add(f"{_source_name(script)}: no cases; a test needs at least one")
-    except ScriptError as error:
-        mistakes.add(str(error))
+    check = CaseCheck(script, rules, references, DesignCheck(design, weights))
+    found = check.all(script, places)
+    if check.twice:
+        # Only now are ids kept. The cases are read again, so that all mistakes are in order.
+        check = CaseCheck(script, rules, references, DesignCheck(design, weights), check.twice)
+        found = check.all(script, places)
+    mistakes.extend(found)
+    if not check.ids.count and mistakes.count == before:
+        mistakes.add(f"{source_name(script)}: no cases; a test needs at least one")
     versions = 1 if script.variation is None else script.variation.count
     return CaseSet(
         script=script,
         places=places,
-        count=len(check.ids) * versions,
+        count=check.ids.count * versions,
         positives=check.positives * versions,
         strata=len(check.strata) if design.stratum is not None else None,
         weights=weights,
@@ -174,146 +172,6 @@ def cases_without_data(script: Script) -> CaseSet:
     for case in cases:
         count, positives = count + 1, positives + case.positive
     return replace(cases, count=count, positives=positives)
-
-
-class _CaseCheck:
-    """Checks the cases one by one, and remembers what a later one could contradict."""
-
-    def __init__(self, script: Script, rules: TaskRules | None, references: References, design: DesignCheck) -> None:
-        self.task = script.task
-        self.variation = script.variation
-        self.data = frozenset(script.file.data)
-        self.rules = rules
-        self.references = references
-        self.design = design
-        self.ids: set[str] = set()
-        self.strata: set[str] = set()
-        self.positives = 0
-        # The truth is elsewhere.
-        self.blind = False
-
-    def all(self, source: "_Source", mistakes: Mistakes) -> None:
-        make, ids, has_columns = source.make, self.ids, self.design.has_columns
-        for raw in source.raws:
-            try:
-                case = make(raw)
-            except ScriptError as error:
-                mistakes.add(str(error), place=source.place())
-                continue
-            if case.id in ids:
-                mistakes.add(f"id '{case.id}' appears twice; ids must differ", place=source.place())
-            ids.add(case.id)
-            if self.variation is not None:
-                # One version stands for all: they differ in nothing that is checked.
-                for text in varied_mistakes(case, self.variation, self.data):
-                    mistakes.add(text, place=source.place())
-                case = next(self.variation.versions([case]))
-            case = self._completed(case)
-            self.positives += case.positive
-            has_reference = type(case.input) is not str or "{" in case.input or self.references.foreign
-            if has_columns or not case.expect or self.task.checks_cases or has_reference:
-                for text in self._mistakes(case):
-                    mistakes.add(text, place=source.place())
-
-    def _completed(self, case: Case) -> Case:
-        """The case with what its truth says, if that is at hand and has no mistake."""
-        if not (self.task.truth_is_at_hand and case.expect) or self.rules is None:
-            return case
-        return case if self.task.case_mistake(case, self.rules) else self.task.complete(case, self.rules)
-
-    def _mistakes(self, case: Case) -> Iterator[str]:
-        # A truth image has to be there even if it is empty: its size says how large an answer is.
-        needed = (case.positive or self.task.expect_is_file) and self.task.needs_expect and not self.blind
-        if needed and not case.expect:
-            kind = "positive" if case.positive else "negative"
-            yield f"case '{case.id}' is {kind} and has no ground truth; fill in expect"
-        elif case.expect and self.rules is not None and (text := self.task.case_mistake(case, self.rules)):
-            yield text
-        try:
-            self.references.check(case.input)
-        except ScriptError as error:
-            yield f"input {error}"
-        if self.task.expect_is_file and case.expect:
-            try:
-                self.references.check(case.expect)
-            except ScriptError as error:
-                yield f"expect {error}"
-        if self.design.has_columns:
-            if text := self.design.mistake(case):
-                yield text
-            elif self.design.stratum is not None:
-                self.strata.add(self.design.stratum(case))
-
-
-@dataclass(frozen=True)
-class _Source:
-    """Raw rows, how to make a case from one, and the place of the last one read."""
-
-    raws: Iterator[Any]
-    make: Callable[[Any], Case]
-    place: Callable[[], str]
-
-
-def _source_name(script: Script) -> str:
-    cases = script.file.cases
-    return cases.table or (f"cases.glob: '{cases.glob}'" if cases.glob is not None else "[[cases.case]]")
-
-
-def _source(script: Script, places: Mapping[str, Path]) -> _Source:
-    """The cases, from the source that the script names."""
-    cases = script.file.cases
-    if cases.table is not None:
-        table = delimited(script.folder / cases.table)
-        if table is not None:
-            return _Source(iter(table), _maker(table), lambda: f"{cases.table}:{table.line}")
-        found: Iterator[tuple[str, TableRow]] = (
-            (f"{cases.table}:{line}", row) for line, row in rows(script.folder / (cases.table or ""))
-        )
-    elif cases.glob is not None:
-        found = glob_rows(cases.glob, cases.pattern, places)
-    else:
-        found = ((f"[[cases.case]] number {n}", dict(row)) for n, row in enumerate(cases.case or [], 1))
-    return _with_places(found, structured=script.task.structured_expect)
-
-
-def _with_places(rows_with_places: Iterator[tuple[str, TableRow]], *, structured: bool) -> _Source:
-    last = [""]
-
-    def raws() -> Iterator[TableRow]:
-        for place, row in rows_with_places:
-            last[0] = place
-            yield row
-
-    return _Source(raws(), partial(case_of, structured=structured), lambda: last[0])
-
-
-def _maker(table: Delimited) -> Callable[[list[str]], Case]:
-    """`case_of` for the rows of this table, which are lists; with a million cases, most of the time is spent here."""
-    header, width = table.header, len(table.header)
-    if "id" not in header:
-        raise ScriptError(f"{table.name}:1: no column 'id' in the header; {nearest('id', header)}")
-    # A missing column is the empty field that is added to each row.
-    fixed = [header.index(name) if name in header else len(header) for name in FIXED_COLUMNS]
-    at_id, at_input, at_expect, at_positive, at_truth = fixed
-    others = [(name, number) for number, name in enumerate(header) if name not in FIXED_COLUMNS]
-
-    def make(row: list[str]) -> Case:
-        if len(row) != width:
-            raise ScriptError(table.ragged(row) or "")
-        row.append("")
-        if not row[at_id]:
-            raise ScriptError(NO_ID)
-        positive = TRUTH.get(row[at_positive])
-        return Case(
-            row[at_id],
-            row[at_input],
-            row[at_expect].strip(),
-            truth_value(row[at_positive]) if positive is None else positive,
-            row[at_truth].strip(),
-            {name: row[number] for name, number in others} if others else _NO_COLUMNS,
-        )
-
-    return make
 
 
 def training(script: Script, places: Mapping[str, Path]) -> Iterator[Question]:

@@ -4,9 +4,7 @@ import contextlib
 import hashlib
 import os
 import re
-from array import array
 from collections.abc import Iterator, Sequence
-from operator import lt
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -18,13 +16,11 @@ from harness.files.durable import in_blocks, lock_file, move_into_place, sync_fi
 from harness.model import Counts, Outcome, Trial
 from harness.transcript.format import End, Header, now
 from harness.transcript.forms import Form, check_form, store_as
-from harness.transcript.order import starts_in_order
+from harness.transcript.order import RecordPlaces
 from harness.transcript.read import summarise
 
 PART = ".part"
 BLOCK = 1 << 20
-# Longer than most records.
-LINE = 1 << 10
 # A power cut costs at most the records of so many seconds; docs/reference/transcripts.md says what is synced when.
 SYNC_SECONDS = 5.0
 _BEGIN = b'{"hate":"transcript",'
@@ -40,9 +36,9 @@ class TranscriptWriter:
         self._fd = fd
         self._offset = 0
         self._encoder = msgspec.json.Encoder()
-        self._indexes = array("q")
-        self._starts = array("q")
-        self._head = 0
+        self._places = RecordPlaces(path.parent)
+        # Where the header ends.
+        self.head = 0
         self._tally = dict.fromkeys((*map(str, Outcome), "ER"), 0)
         # Whether outcomes are not known, so that the last line counts only records and errors.
         self.blind = False
@@ -97,7 +93,7 @@ class TranscriptWriter:
         except OutputError:
             writer.close()
             raise
-        writer._head = writer._offset
+        writer.head = writer._offset
         writer.blind = header.is_blind
         return writer
 
@@ -123,7 +119,7 @@ class TranscriptWriter:
         except OSError as error:
             self.close()
             raise OutputError(f"{self.path}: {error.strerror}") from None
-        self._head, self._offset = head, end
+        self.head, self._offset = head, end
 
     @classmethod
     def reopen(cls, target: Path, *, head: int, end: int) -> "TranscriptWriter":
@@ -138,15 +134,23 @@ class TranscriptWriter:
         if trial.error:
             self._tally["ER"] += 1
 
-    def keep(self, index: int, start: int) -> None:
-        """Note the place of a record that is there already: the case at `index`, its line at byte `start`."""
-        self._indexes.append(index)
-        self._starts.append(start)
+    def count_all(self, counts: Counts) -> None:
+        """Count records that are there already."""
+        for name, number in msgspec.structs.asdict(counts).items():
+            self._tally[name] += number
+
+    def keep(self, index: int, start: int, stop: int) -> None:
+        """Note the place of a record that is there already: the case at `index`, its line from `start` to `stop`."""
+        try:
+            self._places.add(index, start, stop)
+        except OSError as error:
+            raise self._full(error) from None
 
     def append(self, index: int, trial: Trial) -> None:
         """Write the record of the case at `index`."""
-        self._starts.append(self.add(trial))
-        self._indexes.append(index)
+        start = self._offset
+        self.add(trial)
+        self.keep(index, start, self._offset)
         if perf_counter() >= self._sync_at:
             self._sync()
 
@@ -160,20 +164,23 @@ class TranscriptWriter:
         for name, count in msgspec.structs.asdict(Counts.of(trials)).items():
             self._tally[name] += count
 
-    def add(self, trial: Trial) -> int:
-        """Write a record and count it; returns its first byte. Call `keep` later to note its case."""
-        start = self._offset
+    def copy(self, lines: bytes, counts: Counts) -> None:
+        """Write the lines of another transcript as they are; `counts` says how many records of which outcome."""
+        self._write(lines)
+        self.count_all(counts)
+
+    def add(self, trial: Trial) -> None:
+        """Write a record and count it."""
         try:
             line = self._encoder.encode(trial)
         except UnicodeEncodeError:
             line = self._encoder.encode(_unicode(msgspec.to_builtins(trial)))
         self._write(line + b"\n")
         self.count(trial)
-        return start
 
     def finish(self) -> Path:
         """Put the records in case order, add the last line, and put the file into its place."""
-        if not (_ascending(self._indexes) and _ascending(self._starts)):
+        if not self._places.in_order:
             self._sort()
         counts = {"ER": self.counts.ER} if self.blind else msgspec.structs.asdict(self.counts)
         end = End(True, self.counts.tests, **counts, sha256=self._sha256(), finished=now())
@@ -206,6 +213,7 @@ class TranscriptWriter:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+        self._places.close()
 
     def _lock(self) -> None:
         if not lock_file(self._fd, self.path):
@@ -232,9 +240,12 @@ class TranscriptWriter:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, self._offset)
-            reason = error.strerror or str(error)
-            raise OutputError(f"{self.path}: {reason}; free some space, then carry on with --resume") from None
+            raise self._full(error) from None
         self._offset += done
+
+    def _full(self, error: OSError) -> OutputError:
+        reason = error.strerror or str(error)
+        return OutputError(f"{self.path}: {reason}; free some space, then carry on with --resume")
 
     def _sort(self) -> None:
         """Rewrite the records in case order beside the file, and move the new one into place: locked, and synced."""
@@ -256,15 +267,9 @@ class TranscriptWriter:
 
     def _lines_in_order(self) -> Iterator[bytes]:
         """The header, then the records by their cases."""
-        yield os.pread(self._fd, self._head, 0)
-        yield from map(self._line, starts_in_order(self._indexes, self._starts))
-
-    def _line(self, start: int) -> bytes:
-        """The record that begins at this byte."""
-        line, size = b"", LINE
-        while b"\n" not in line:
-            line, size = os.pread(self._fd, size, start), 8 * size
-        return line[: line.index(b"\n") + 1]
+        yield os.pread(self._fd, self.head, 0)
+        for start, stop in self._places.ranges():
+            yield os.pread(self._fd, stop - start, start)
 
     def _sha256(self) -> str:
         digest, place = hashlib.sha256(), 0
@@ -318,10 +323,6 @@ def _unicode(value: Any) -> Any:
     if isinstance(value, list):
         return [_unicode(item) for item in value]
     return {_unicode(key): _unicode(item) for key, item in value.items()} if isinstance(value, dict) else value
-
-
-def _ascending(numbers: "array[int]") -> bool:
-    return all(map(lt, numbers, memoryview(numbers)[1:]))
 
 
 def working_path(target: Path) -> Path:

@@ -14,7 +14,6 @@ import pytest
 from harness.api.runs import PlanOptions, make_plan
 from harness.engine.plan import Plan
 from harness.engine.pool import Pool
-from harness.engine.run import Feed
 from harness.errors import Interrupted
 from harness.interface.contract import Setup
 from harness.interface.interrupts import interruptible
@@ -22,21 +21,6 @@ from harness.interface.process import run_to_end
 from harness.interface.stream import StreamInterface
 from harness.model import Question, Reply
 from tests.workshop import WAIT, Workshop
-
-
-def test_existing_records_are_kept_under_the_lock(toy: Workshop) -> None:
-    """With workers, the feed runs in their threads while the main thread appends records."""
-    plan = make_plan("toy", None, PlanOptions())
-    kept: list[tuple[int, int]] = []
-
-    def keep(index: int, start: int) -> None:
-        assert feed.recording.locked()
-        kept.append((index, start))
-
-    feed = Feed(plan, {("c1", 1): 100, ("c4", 1): 50}, keep)
-    assert [question.id for question in feed] == ["c0", "c2", "c3", "c5"]
-    assert kept == [(1, 100), (4, 50)]
-    assert sorted(feed.pending) == [0, 2, 3, 5]
 
 
 def test_a_pool_that_is_closed_early_ends_its_threads(toy: Workshop) -> None:

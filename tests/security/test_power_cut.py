@@ -6,12 +6,14 @@ there, of the rest any part may be.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
+from harness.engine.earlier import unanswered
 from harness.engine.target import FinishedTranscript, Target, prepare
-from harness.model import ErrorKind, Outcome, Trial
+from harness.model import Case, ErrorKind, Outcome, Trial
 from harness.transcript import write as writing
 from harness.transcript.format import AlgorithmInfo, Header
 from harness.transcript.format import TestInfo as Info
@@ -86,14 +88,13 @@ def after_resuming(path: Path, **how: bool) -> tuple[set[str], list[Trial]]:
     opened = prepare(Target(path, **how), HEADER)
     found = {trial.id for trial in TRIALS}
     if not isinstance(opened, FinishedTranscript):
-        transcript = opened()
-        found = {case_id for case_id, _ in transcript.done}
-        for index, trial in enumerate(TRIALS):
-            if trial.id in found:
-                transcript.writer.keep(index, transcript.done[trial.id, 1])
-            else:
-                transcript.writer.append(index, trial)
-        transcript.writer.finish()
+        writer = opened()
+        planned = ((index, 1, Case(trial.id, "")) for index, trial in enumerate(TRIALS))
+        left = [index for index, *_ in chain(unanswered(writer, planned), planned)]
+        found -= {TRIALS[index].id for index in left}
+        for index in left:
+            writer.append(index, TRIALS[index])
+        writer.finish()
     with open_transcript(path) as reader:
         trials = [trial for block in reader.blocks() for trial in block]
     assert reader.end is not None

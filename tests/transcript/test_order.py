@@ -1,22 +1,51 @@
 """Records are put in case order as sorting would do it."""
 
-from array import array
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.transcript.order import starts_in_order
+from harness.transcript.order import LONGEST_RANGE, RecordPlaces
+
+HERE = Path()
 
 
-@given(st.lists(st.integers(0, 1000), unique=True))
-def test_any_order_is_sorted(indexes: list[int]) -> None:
-    starts = [7 * number for number in range(len(indexes))]
-    expected = [start for _, start in sorted(zip(indexes, starts, strict=True))]
-    assert list(starts_in_order(array("q", indexes), array("q", starts))) == expected
+def noted(indexes: list[int], starts: list[int], *, most: int, size: int = 7) -> RecordPlaces:
+    places = RecordPlaces(HERE, most)
+    for index, start in zip(indexes, starts, strict=True):
+        places.add(index, start, start + size)
+    return places
 
 
-def test_few_records_wait_for_others() -> None:
-    """What is known of the first cases is told before the last ones are looked at."""
-    indexes = array("q", [number ^ 3 for number in range(1 << 16)])
-    found = starts_in_order(indexes, array("q", range(1 << 16)))
-    assert [next(found) for _ in range(8)] == [3, 2, 1, 0, 7, 6, 5, 4]
+@given(st.lists(st.integers(0, 1000), unique=True), st.integers(1, 20), st.booleans())
+def test_any_order_is_sorted(indexes: list[int], most: int, reverse: bool) -> None:
+    """In parts of any size, as if all were in memory; gaps between the lines keep them apart."""
+    starts = [8 * number for number in range(len(indexes))]
+    if reverse:
+        starts.reverse()
+    places = noted(indexes, starts, most=most)
+    expected = sorted(zip(indexes, starts, strict=True))
+    assert list(places.ranges()) == [(start, start + 7) for _, start in expected]
+    assert places.in_order == (expected == list(zip(indexes, starts, strict=True)) and starts == sorted(starts))
+    places.close()
+
+
+@given(st.permutations(range(30)), st.integers(1, 40))
+def test_records_that_follow_one_another_are_one_range(order: list[int], most: int) -> None:
+    """Joined or not, the bytes are those of the records one by one."""
+    places = noted(order, [7 * number for number in range(30)], most=most)
+    at = {index: 7 * number for number, index in enumerate(order)}
+    found = [byte for start, stop in places.ranges() for byte in range(start, stop)]
+    assert found == [at[index] + offset for index in range(30) for offset in range(7)]
+    breaks = sum(at[index] != at[index - 1] + 7 for index in range(1, 30))
+    assert len(list(places.ranges())) == breaks + 1
+    places.close()
+
+
+def test_a_range_is_not_long() -> None:
+    size = LONGEST_RANGE // 3
+    places = noted(list(range(100)), [size * number for number in range(100)], most=10, size=size)
+    ranges = list(places.ranges())
+    assert max(stop - start for start, stop in ranges) <= LONGEST_RANGE
+    assert (ranges[0][0], ranges[-1][1]) == (0, 100 * size)
+    places.close()

@@ -111,7 +111,7 @@ def test_a_torn_record_is_removed_when_a_run_is_resumed(tmp_path: Path) -> None:
     assert reader.torn == 18
     writer = TranscriptWriter.reopen(path, head=reader.head, end=line.stop)
     writer.count(line.trial)
-    writer.keep(0, line.start)
+    writer.keep(0, line.start, line.stop)
     writer.append(1, TWO)
     assert read(writer.finish()) == [ONE, TWO]
     assert summarise(path).counts == Counts(TP=2)
@@ -128,7 +128,7 @@ def test_records_of_a_resumed_run_are_put_in_case_order(tmp_path: Path) -> None:
     writer.count(line.trial)
     writer.append(0, ONE)
     writer.append(1, TWO)
-    writer.keep(5, line.start)
+    writer.keep(5, line.start, line.stop)
     assert read(writer.finish()) == [ONE, TWO, THREE]
 
 
