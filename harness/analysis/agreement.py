@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from harness.analysis.matching import taken
 from harness.errors import TranscriptError
 from harness.stats.arrays import IntArray
 from harness.transcript.columns import Coded, Columns
@@ -43,9 +44,10 @@ def _fact(columns: Columns, name: str) -> Coded:
 
 def _first_difference(ours: Coded, order: IntArray, theirs: Coded, other: IntArray) -> int | None:
     """The first place at which both have a value, and not the same."""
-    mine, codes = ours.codes[order], theirs.codes[other]
+    mine, codes = taken(ours.codes, order), taken(theirs.codes, other)
     # Runs of one test nearly always have the same values in the same order.
-    if np.array_equal(mine, codes) and list(ours.labels) == list(theirs.labels):
+    same_labels = ours.labels == theirs.labels or list(ours.labels) == list(theirs.labels)
+    if same_labels and np.array_equal(mine, codes):
         return None
     code_of = {label: code for code, label in enumerate(ours.labels)}
     # Labels that the first run does not have get a code that none has; the last entry is for records without one.

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from harness.analysis.agreement import check_agreement
 from harness.analysis.curve_scores import curve_elements, curve_scores, scored_elements
-from harness.analysis.matching import matched_records, orders_of
+from harness.analysis.matching import matched_records, orders_of, taken
 from harness.analysis.run_names import check_same_test, run_names
 from harness.errors import TranscriptError
 from harness.model import Counts
-from harness.stats.arrays import BoolArray, FloatArray, IntArray
+from harness.stats.arrays import BoolArray, FloatArray, IntArray, is_among
 from harness.stats.attempts import Attempts
 from harness.stats.curves.elements import ScoredElements
 from harness.stats.curves.scores import ScoredCases, make_scored_cases
@@ -44,9 +44,6 @@ class AlignedRuns:
     # (m, n) each.
     success: BoolArray
     outcome: npt.NDArray[np.int8]
-    score: FloatArray
-    seconds: FloatArray
-    memory: FloatArray
     cases: Columns
     # Where the cases are in the first run.
     order: IntArray
@@ -66,15 +63,33 @@ class AlignedRuns:
         """Answers per case."""
         return max(round(self.n / len(set(self.ids))), 1) if self.repeated else 1
 
-    @property
+    @cached_property
     def positive(self) -> BoolArray:
         """Whether each case is positive."""
-        return self.cases.positive[self.order]
+        return taken(self.cases.positive, self.order)
+
+    @cached_property
+    def score(self) -> FloatArray:
+        """What the threshold is applied to, (m, n); not a number if there is none, as in what follows."""
+        return self._numbers([run.score for run in self.runs])
+
+    @cached_property
+    def seconds(self) -> FloatArray:
+        """How long an answer took, (m, n)."""
+        return self._numbers([run.seconds for run in self.runs])
+
+    @cached_property
+    def memory(self) -> FloatArray:
+        """Bytes that the program needed, (m, n)."""
+        return self._numbers([run.memory for run in self.runs])
 
     @property
     def ranks(self) -> FloatArray:
-        """The rank of the right identity, (m, n); not a number if there is none."""
-        return np.stack([run.rank[order] for run, order in zip(self.runs, self.orders, strict=True)])
+        """The rank of the right identity, (m, n)."""
+        return self._numbers([run.rank for run in self.runs])
+
+    def _numbers(self, of_runs: Sequence[FloatArray]) -> FloatArray:
+        return np.stack([taken(own, order) for own, order in zip(of_runs, self.orders, strict=True)])
 
     def curve_cases(self) -> list[ScoredCases]:
         """The scores of every run, ready for curves; a TranscriptError if answers have none."""
@@ -83,7 +98,7 @@ class AlignedRuns:
             _check_scores(name, run)
             scored = curve_scores(run, name)
             cases.append(
-                make_scored_cases(scored.scores[order], self.positive, larger_is_better=scored.larger_is_better)
+                make_scored_cases(taken(scored.scores, order), self.positive, larger_is_better=scored.larger_is_better)
             )
         return cases
 
@@ -133,7 +148,7 @@ class AlignedRuns:
         for own, run in zip(self.names, self.runs, strict=True):
             if name not in run.values:
                 raise TranscriptError(f"{own}: no record has the value '{name}'")
-        return np.stack([run.values[name][order] for run, order in zip(self.runs, self.orders, strict=True)])
+        return self._numbers([run.values[name] for run in self.runs])
 
     @property
     def has_numbers(self) -> bool:
@@ -152,7 +167,7 @@ class AlignedRuns:
         if not self.has_numbers:
             raise TranscriptError(f"{self.names[0]}: its answers are not numbers; that takes a test of task value")
         numbers = [np.where(run.error.codes < 0, run.actual.numbers(), np.nan) for run in self.runs]
-        return np.stack([own[order] for own, order in zip(numbers, self.orders, strict=True)])
+        return self._numbers(numbers)
 
     def errors(self) -> FloatArray:
         """The answer minus the truth, (m, n); NaN unless both are numbers."""
@@ -180,28 +195,20 @@ class AlignedRuns:
 
     def column(self, name: str) -> Coded | None:
         """A column of the cases, by name; None if there is none."""
-        fixed = {"truth": self._real_class(), "expect": self.cases.expect, "stratum": self.cases.stratum}
-        fixed |= {"psu": self.cases.psu}
         if name == "positive":
             return Coded(self.positive.astype(np.int32), ["false", "true"])
         if name == "id":
             return Coded(np.unique(self.ids, return_inverse=True)[1].astype(np.int32), sorted(set(self.ids)))
-        column = self.cases.columns.get(name) or fixed.get(name)
-        return None if column is None else Coded(column.codes[self.order], column.labels)
+        column = self.cases.columns.get(name)
+        if column is None and name in ("expect", "stratum", "psu"):
+            column = getattr(self.cases, name)
+        elif column is None and name == "truth":
+            column = self.cases.real_class
+        return None if column is None else Coded(taken(column.codes, self.order), column.labels)
 
     def column_names(self) -> list[str]:
         """The columns that cases can be grouped by."""
         return ["truth", "expect", "positive", *self.cases.columns]
-
-    def _real_class(self) -> Coded:
-        """The truth, or the claim if it is true."""
-        truth, expect = self.cases.truth, self.cases.expect
-        labels = [*truth.labels, *expect.labels]
-        of_claim = np.where(self.cases.positive & (expect.codes >= 0), expect.codes + len(truth.labels), -1)
-        merged = np.where(truth.codes >= 0, truth.codes, of_claim)
-        unique = {label: code for code, label in enumerate(dict.fromkeys(labels))}
-        table = np.array([unique[label] for label in labels] + [-1], dtype=np.int32)
-        return Coded(table[merged], list(unique))
 
 
 def names_of(runs: Sequence[Run]) -> list[str]:
@@ -225,18 +232,15 @@ def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False
     orders = [order if places is None else places[order] for (_, places), order in zip(matched, by_key, strict=True)]
     check_agreement(runs, orders)
     first = runs[0].columns
-    outcome = np.stack([run.columns.outcome[order] for run, order in zip(runs, orders, strict=True)])
+    outcome = np.stack([taken(run.columns.outcome, order) for run, order in zip(runs, orders, strict=True)])
     headers = [run.columns.header for run in runs]
     return AlignedRuns(
         names=names_of(runs),
         headers=headers,
         counts=[_counts(run.columns, order) for run, order in zip(runs, orders, strict=True)],
         ids=[first.ids[i] for i in orders[0]] if left_out or len(orders[0]) != len(first.ids) else first.ids,
-        success=np.array([o.success for o in OUTCOMES])[outcome],
+        success=is_among(outcome, [code for code, one in enumerate(OUTCOMES) if one.success]),
         outcome=outcome,
-        score=np.stack([run.columns.score[order] for run, order in zip(runs, orders, strict=True)]),
-        seconds=np.stack([run.columns.seconds[order] for run, order in zip(runs, orders, strict=True)]),
-        memory=np.stack([run.columns.memory[order] for run, order in zip(runs, orders, strict=True)]),
         cases=first,
         order=orders[0],
         runs=[run.columns for run in runs],
@@ -265,9 +269,9 @@ def _check_not_stopped(runs: Sequence[Run]) -> None:
 def _counts(columns: Columns, order: IntArray) -> Counts:
     if len(order) > len(columns.ids):
         order = np.unique(order)
-    tally = np.bincount(columns.outcome[order], minlength=len(OUTCOMES)).tolist()
-    named = {outcome.value: count for outcome, count in zip(OUTCOMES, tally, strict=True)}
-    return Counts(**named, ER=int((columns.error.codes[order] >= 0).sum()))
+    outcomes = taken(columns.outcome, order)
+    named = {one.value: int(np.count_nonzero(outcomes == code)) for code, one in enumerate(OUTCOMES)}
+    return Counts(**named, ER=int(np.count_nonzero(taken(columns.error.codes, order) >= 0)))
 
 
 def _check_scores(name: str, run: Columns) -> None:

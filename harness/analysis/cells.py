@@ -102,12 +102,14 @@ class Measurement:
             check_classes(f"--statistic {measure.name}", measure.classes, self.aligned.positive)
         # The squares of recorded numbers may overflow; such a measure has no value, or no error.
         try:
+            statistic = measure.statistic(self.aligned, cells)
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                values = full_values(sample, measure.statistic(self.aligned, cells))
+                values = full_values(sample, statistic)
             known = np.flatnonzero(np.isfinite(values)).tolist()
             if not known:
                 return Cells(None, {})
-            statistic = measure.statistic(self.aligned, [cells[i] for i in known])
+            if len(known) < len(cells):
+                statistic = measure.statistic(self.aligned, [cells[i] for i in known])
             estimates = make_estimates(sample, statistic, self.replication)
         except ValueError as error:
             raise UsageError(f"--statistic {measure.name}: {error}") from None

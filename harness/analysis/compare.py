@@ -23,6 +23,7 @@ from harness.params import nearest
 from harness.stats.cochran import cochran_q
 from harness.stats.letters import distinct_matrix, letter_display
 from harness.stats.multiplicity import Multiplicity
+from harness.stats.paired import PairTables, pairwise_tables
 from harness.stats.rates import wilson
 from harness.stats.replication.method import Replication
 
@@ -104,7 +105,8 @@ def _compare(study: Measurement, baseline: int | None, multiplicity: Multiplicit
         )
     rates = replace(study, measure=RATE).runs() if sampling.known else None
     values = rates if measure is RATE else study.runs()
-    pairs = make_pairs(study, PairedValues(rates, values, baseline, multiplicity))
+    tables = pairwise_tables(aligned.success)
+    pairs = make_pairs(study, tables, PairedValues(rates, values, baseline, multiplicity))
     runs = [_summary(study, values, number) for number in range(len(aligned.names))]
     groups, letters = ([], [""] * len(runs)) if baseline is not None else _letters(study, runs, pairs)
     votes = aligned.success.sum(axis=0)
@@ -118,7 +120,7 @@ def _compare(study: Measurement, baseline: int | None, multiplicity: Multiplicit
         baseline=baseline,
         runs=runs,
         pairs=pairs,
-        better=_better(aligned),
+        better=_better(tables),
         cochran=cochran_q(aligned.success),
         wald=None if values is None else values.equality(),
         groups=groups,
@@ -157,9 +159,8 @@ def _letters(
     return [[names[i] for i in group] for group in display.groups], list(display.letters)
 
 
-def _better(aligned: AlignedRuns) -> list[list[int | None]]:
-    wins = aligned.success.astype(np.float64) @ (~aligned.success).astype(np.float64).T
-    counts = np.rint(wins).astype(int).tolist()
+def _better(tables: PairTables) -> list[list[int | None]]:
+    counts = tables.better().tolist()
     return [[None if i == j else count for j, count in enumerate(row)] for i, row in enumerate(counts)]
 
 
@@ -182,6 +183,8 @@ def _with_details(comparison: Comparison, study: Measurement, request: CompareRe
 
 def resources(name: str, study: Measurement, places: Sequence[tuple[int, int]]) -> ResourceEstimates | None:
     """Seconds or memory. If the design gives no error for a mean, only the resources are left out."""
+    if all(np.isnan(getattr(run, name)).all() for run in study.aligned.runs):
+        return None
     try:
         cells = replace(study, measure=MEASURES[name]).runs()
     except (UsageError, ValueError):

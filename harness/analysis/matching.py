@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from harness.errors import TranscriptError
 from harness.stats.arrays import IntArray
@@ -16,9 +17,19 @@ from harness.transcript.texts import TextList
 if TYPE_CHECKING:
     from harness.analysis.align import Run
 
+_Number = TypeVar("_Number", bound=np.generic)
 MOST_NAMED = 5
 # If runs have different numbers of answers per case, their least common multiple is matched, up to this many.
 MOST_ANSWERS = 1000
+
+
+def taken(values: npt.NDArray[_Number], places: IntArray) -> npt.NDArray[_Number]:
+    """The values at these places; the array itself if these are all of its places in turn, as they usually are."""
+    count = len(values)
+    if len(places) == count and count and places[0] == 0 and places[-1] == count - 1:
+        in_turn = bool((places[1:] > places[:-1]).all())
+        return values if in_turn else values[places]
+    return values[places]
 
 
 def matched_records(runs: Sequence[Run]) -> list[tuple[Sequence[str], IntArray | None]]:

@@ -15,7 +15,7 @@ from harness.stats.equivalence import Equivalence, equivalent, paired_equivalent
 from harness.stats.estimate import Estimate
 from harness.stats.limits import cases_without_variance
 from harness.stats.multiplicity import Multiplicity, adjusted, holm
-from harness.stats.paired import McNemars, PairTable, PairTables, mcnemar_all, pairwise_tables
+from harness.stats.paired import McNemars, PairTable, PairTables, mcnemar_all
 from harness.stats.rates import Interval
 from harness.stats.replication.sample import Sample
 
@@ -90,9 +90,9 @@ class PairedValues:
     multiplicity: Multiplicity
 
 
-def make_pairs(study: Measurement, estimates: PairedValues) -> list[Pair]:
+def make_pairs(study: Measurement, all_tables: PairTables, estimates: PairedValues) -> list[Pair]:
     """All pairs, or one run with all the others."""
-    tables = _chosen(pairwise_tables(study.aligned.success), estimates.baseline)
+    tables = _chosen(all_tables, estimates.baseline)
     places = list(zip(tables.first.tolist(), tables.second.tolist(), strict=True))
     gaps: Sequence[Estimate | None] = [None] * len(places)
     if estimates.values is not None:

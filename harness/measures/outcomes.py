@@ -36,6 +36,11 @@ def _codes(runs: Runs) -> npt.NDArray[np.intp]:
     return np.asarray(places[runs.outcome])
 
 
+def _places(totals: Sequence[int]) -> list[int]:
+    """The places of these totals among the outcomes."""
+    return [list(Outcome).index(TOTALS[number]) for number in totals]
+
+
 def _inside(mask: BoolArray, inside: BoolArray | None) -> BoolArray:
     return mask if inside is None else mask & inside
 
@@ -49,14 +54,12 @@ def _share(
         return t[..., list(hits)].sum(axis=-1) / t[..., list(within)].sum(axis=-1)
 
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
-        import numpy as np
-
+        from harness.stats.arrays import is_among
         from harness.stats.replication.statistic import shares
 
-        codes, places = _codes(runs), np.arange(4)
-        is_hit, is_counted = (np.isin(places, part) for part in (hits, within))
-        counted = [_inside(is_counted[codes[run]], inside) for run, inside in cells]
-        return shares([is_hit[codes[run]] & of for (run, _), of in zip(cells, counted, strict=True)], counted)
+        is_hit, is_counted = (is_among(runs.outcome, _places(part)) for part in (hits, within))
+        counted = [_inside(is_counted[run], inside) for run, inside in cells]
+        return shares([is_hit[run] & of for (run, _), of in zip(cells, counted, strict=True)], counted)
 
     return Measure(name, words, statistic, larger, of_totals=of_totals, share=True, **more)
 

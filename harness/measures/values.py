@@ -29,9 +29,13 @@ def _ratio(
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
         import numpy as np
 
-        from harness.stats.replication.statistic import ratio
+        from harness.stats.replication.statistic import Ratio, columns_from, ratio
 
         numerator = above(runs)
+        if below is None and all(inside is None for _, inside in cells) and np.isfinite(numerator).all():
+            # All cases count for all cells.
+            columns = columns_from([*(numerator[run] for run, _ in cells), 1.0])
+            return Ratio(columns, bounds, fragile=True, members=len(cells))
         denominator = np.ones_like(numerator) if below is None else below(runs)
         has_both = ~np.isnan(numerator) & ~np.isnan(denominator)
         known = [has_both[run] & (True if inside is None else inside) for run, inside in cells]

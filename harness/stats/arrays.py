@@ -1,5 +1,6 @@
 """Array types used throughout `stats`, and small functions that several of its modules share."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,26 @@ def kish(weights: FloatArray) -> FloatArray:
     """Kish's effective number of weights, along the first axis: (sum w)^2 / sum w^2, or 0 if all are 0."""
     squares = (weights**2).sum(axis=0)
     return np.asarray(weights.sum(axis=0) ** 2 / np.where(squares > 0, squares, 1.0))
+
+
+def is_among(codes: npt.NDArray[np.int8], wanted: Iterable[int]) -> BoolArray:
+    """Whether each code is one of a few: comparing small numbers is faster than looking each up in a table."""
+    found = np.zeros(codes.shape, dtype=np.bool_)
+    for code in wanted:
+        found |= codes == code
+    return found
+
+
+def numbered(labels: Labels) -> tuple[Labels, IntArray]:
+    """The distinct labels, sorted, and the number of each label among them."""
+    if labels.dtype.kind in "iu" and labels.size and labels.min() >= 0 and labels.max() < 2 * labels.size:
+        # Labels that are numbers already are counted, not sorted.
+        present = np.zeros(int(labels.max()) + 1, dtype=np.bool_)
+        present[labels] = True
+        whole = labels if present.all() else (np.cumsum(present) - 1)[labels]
+        return np.flatnonzero(present).astype(labels.dtype), whole.astype(np.int64, copy=False)
+    values, numbers = np.unique(labels, return_inverse=True)
+    return values, numbers.reshape(-1)
 
 
 def columns_of(values: npt.ArrayLike) -> tuple[FloatArray, bool]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from harness.stats.arrays import numbered
 from harness.stats.designs import GroupMoments
 from harness.stats.rates import normal_quantile
 
@@ -135,22 +136,25 @@ def _check_counts(
     return x, m
 
 
-def intraclass_of_differences(successes: npt.ArrayLike, groups: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def intraclass_of_differences(
+    successes: npt.ArrayLike, groups: npt.ArrayLike, *, own: bool = False
+) -> npt.NDArray[np.float64]:
     """The intraclass correlation of a - b for all pairs of m algorithms at once: (m, n) in, (m, m) out.
 
+    `own` adds a last row and column, an algorithm that never succeeds: there are the correlations of single algorithms.
     The same as `intraclass_correlation` of each difference. Sums of squares of differences follow from sums of
     products, so a hundred algorithms cost two matrix products instead of 4,950 passes over the cases.
     """
     rows = np.asarray(successes, dtype=np.float64)
-    codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+    codes = numbered(np.asarray(groups))[1]
     sizes = np.bincount(codes).astype(np.float64)
     count, total = len(sizes), float(sizes.sum())
     if count < 2 or total <= count:
-        return np.full((len(rows), len(rows)), math.nan)
+        return np.full((len(rows) + own, len(rows) + own), math.nan)
     sums = np.stack([np.bincount(codes, weights=row, minlength=count) for row in rows])
-    all_squares = _squares_of_differences(rows @ rows.T)
-    group_squares = _squares_of_differences((sums / sizes) @ sums.T)
-    totals = rows.sum(axis=1)
+    all_squares = _squares_of_differences(np.pad(rows @ rows.T, (0, int(own))))
+    group_squares = _squares_of_differences(np.pad((sums / sizes) @ sums.T, (0, int(own))))
+    totals = np.pad(rows.sum(axis=1), (0, int(own)))
     correction = (totals[:, None] - totals[None, :]) ** 2 / total
     between = (group_squares - correction) / (count - 1)
     within = (all_squares - group_squares) / (total - count)

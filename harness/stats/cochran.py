@@ -45,12 +45,13 @@ def cochran_q(successes: npt.ArrayLike) -> CochranQ:
     """Cochran's Q (1950) from an (m, n) array of the successes of m algorithms on n independent cases."""
     from scipy.special import chdtrc
 
-    matrix = check_successes(successes).astype(np.int64)
+    matrix = check_successes(successes)
     m = len(matrix)
-    of_algorithm, of_case = matrix.sum(axis=1), matrix.sum(axis=0)
     # Integers throughout: the sums of squares stay exact for any number of cases that fits in memory.
+    of_algorithm = np.count_nonzero(matrix, axis=1).astype(np.int64)
+    cases_with, right = np.bincount(matrix.sum(axis=0), minlength=m + 1), np.arange(m + 1)
     spread = int(m * (of_algorithm**2).sum() - of_algorithm.sum() ** 2)
-    within = int((of_case * (m - of_case)).sum())
+    within = int((cases_with * right * (m - right)).sum())
     statistic = (m - 1) * spread / within if within else 0.0
     return CochranQ(statistic, max(m - 1, 0), float(chdtrc(m - 1, statistic)) if m > 1 else 1.0)
 

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,8 @@ FLIPS = 2000
 EXCHANGES = 9_999
 # Flips and candidates are multiplied in pieces of about this many numbers.
 _PIECE = 1 << 22
+# With more powers of two than this, adding numbers takes no longer than counting bits.
+_MOST_PLANES = 24
 
 
 class FlipMethod(StrEnum):
@@ -99,26 +102,85 @@ def exchange_test(
     sides = [float(value(totals)) for totals in ((both + whole) / 2, (both - whole) / 2)]
     least = abs(sides[0] - sides[1]) - _ROUNDING * max(map(abs, sides))
     exact = units < flips.bit_length()
-    blocks = _all_picks(units) if exact else _drawn_picks(units, flips, rng)
+    picked = _all_sums(moved) if exact else _drawn_sums(moved, flips, rng)
     # NaN is far, too.
-    far = sum(int((~(gaps(2 * (picks @ moved) - whole) < least)).sum()) for picks in blocks)
+    far = sum(int((~(gaps(2 * sums - whole) < least)).sum()) for sums in picked)
     if exact:
         return SignFlip(math.ldexp(far, -units), units, FlipMethod.ENUMERATION)
     return SignFlip((far + 1) / (flips + 1), units, FlipMethod.MONTE_CARLO, flips)
 
 
-def _all_picks(units: int) -> Iterator[FloatArray]:
-    """Every subset of a few units, as 0 and 1."""
-    yield (np.arange(1 << units)[:, None] >> np.arange(units) & 1).astype(np.float64)
+def _all_sums(moved: FloatArray) -> Iterator[FloatArray]:
+    """The sums (2^units, c) over every subset of a few units."""
+    units = len(moved)
+    yield (np.arange(1 << units)[:, None] >> np.arange(units) & 1) @ moved
 
 
-def _drawn_picks(units: int, count: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Random subsets, some at a time."""
+def _drawn_sums(moved: FloatArray, count: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """The sums (k, c) over random subsets of the units, some at a time."""
+    units = len(moved)
     step = max(1, _PIECE // units)
+    by_bits = _BitSums.of(moved)
     for start in range(0, count, step):
-        size = min(step, count - start) * units
-        bits = np.unpackbits(np.frombuffer(rng.bytes(-(-size // 8)), np.uint8), count=size)
-        yield bits.reshape(-1, units).astype(np.float64)
+        picks = min(step, count - start)
+        drawn = np.frombuffer(rng.bytes(-(-picks * units // 8)), np.uint8)
+        if by_bits is not None:
+            yield by_bits.sums(drawn, picks)
+        else:
+            bits = np.unpackbits(drawn, count=picks * units).reshape(picks, units)
+            yield bits.astype(np.float64) @ moved
+
+
+@dataclass(frozen=True, eq=False)
+class _BitSums:
+    """Sums of small whole numbers over subsets that are given as bits: bits are counted, 64 at a time.
+
+    A number above the least one of its column is a sum of powers of two. `planes` (p, units) are the units that have a
+    power, and `scale` (p, c) is what each of them adds; the first plane is all units, and adds the least numbers.
+    """
+
+    planes: npt.NDArray[np.bool_]
+    scale: FloatArray
+
+    @classmethod
+    def of(cls, moved: FloatArray) -> _BitSums | None:
+        """None if the numbers are not whole, or too large for this to be worth while."""
+        least = moved.min(axis=0)
+        above = moved - least
+        widths = [int(most).bit_length() for most in above.max(axis=0).tolist() if most < 1 << _MOST_PLANES]
+        if not hasattr(np, "bitwise_count") or len(widths) < moved.shape[1] or sum(widths) > _MOST_PLANES:
+            return None
+        if not np.array_equal(moved, np.rint(moved)):
+            return None
+        planes, scale = [np.ones(len(moved), dtype=np.bool_)], [least]
+        for column, width in enumerate(widths):
+            for bit in range(width):
+                planes.append((above[:, column].astype(np.int64) >> bit & 1).astype(np.bool_))
+                scale.append(np.where(np.arange(moved.shape[1]) == column, float(1 << bit), 0.0))
+        return cls(np.array(planes), np.array(scale))
+
+    def sums(self, drawn: npt.NDArray[np.uint8], picks: int) -> FloatArray:
+        """The sums (picks, c) over subsets whose bits follow one another."""
+        units = self.planes.shape[1]
+        counts = np.empty((picks, len(self.planes)))
+        for pick in range(picks):
+            first, shift = divmod(pick * units, 8)
+            masks = self._masks[shift]
+            bits = np.zeros(masks.shape[1] * 8, dtype=np.uint8)
+            own = drawn[first : first + -(-(shift + units) // 8)]
+            bits[: own.size] = own
+            counts[pick] = np.bitwise_count(masks & bits.view(np.uint64)).sum(axis=1)
+        return counts @ self.scale
+
+    @cached_property
+    def _masks(self) -> list[npt.NDArray[np.uint64]]:
+        """The planes as bits (p, words), for subsets that begin at each of the eight bits of a byte."""
+        words = -(-(self.planes.shape[1] + 7) // 64)
+        masks = np.zeros((8, len(self.planes), words * 8), dtype=np.uint8)
+        for shift in range(8):
+            packed = np.packbits(np.pad(self.planes, ((0, 0), (shift, 0))), axis=1)
+            masks[shift, :, : packed.shape[1]] = packed
+        return list(masks.view(np.uint64))
 
 
 def _by_enumeration(sums: FloatArray) -> float:

@@ -71,6 +71,17 @@ def test_random_exchanges_are_near_scipys_permutations(seed: int) -> None:
     assert abs(got.p_value - twin) < 4 * math.sqrt(2 * twin * (1 - twin) / 9_999) + 1e-4
 
 
+@given(seed=st.integers(0, 500), n=st.integers(20, 200), most=st.sampled_from([1, 5, 300]))
+def test_whole_numbers_are_counted_in_bits_as_others_are_added(seed: int, n: int, most: int) -> None:
+    """Seven thirds of all numbers are not whole: the same subsets are drawn, and added as floats."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, most + 1, (2, n, 2)).astype(np.float64)
+    whole, parts = (
+        exchange_test(a * size, b * size, total, rng=np.random.default_rng(seed), flips=150) for size in (1, 7 / 3)
+    )
+    assert whole == parts
+
+
 def test_enumeration_and_draws_agree_where_both_are_possible() -> None:
     rng = np.random.default_rng(3)
     a, b = rng.uniform(0.5, 2, (2, 12, 2))

@@ -17,7 +17,7 @@ from harness.stats.estimate import IntervalKind, Scale
 from harness.stats.limits import cases_without_variance
 from harness.stats.replication.linearised import case_scores, independent_covariance, influences
 from harness.stats.replication.sample import Sample, unit_sums
-from harness.stats.replication.statistic import Ratio, Statistic, TotalsStatistic, WeightsStatistic
+from harness.stats.replication.statistic import Ratio, Statistic, TotalsStatistic, WeightsStatistic, unit_totals
 from harness.stats.sign_flip import SignFlip, exchange_test, sign_flip
 
 __all__ = ["ROUNDING", "Evidence"]
@@ -54,7 +54,9 @@ class Evidence:
                 self._size_without_variance(self._counted * positive[:, None]),
                 self._size_without_variance(self._counted * ~positive[:, None]),
             )
-        cases, units = self._kish_cases(self._counted), kish(self.counted_by_unit)
+        whole = statistic.counted is None
+        cases = kish(self.sample.weights) / self.sample.answers if whole else self._kish_cases(self._counted)
+        units = kish(self.counted_by_unit)
         kind = IntervalKind.INDEPENDENT if self._independent_cases else statistic.kind
         return Scale(kind, statistic.bounds, self.wide(cases), self.wide(units), classes, self.design_effect)
 
@@ -200,15 +202,15 @@ class Evidence:
         paired = self._paired
         if paired is None or not self.sample.clustered:
             return None
-        inside = paired.columns[:, -1] > 0
-        rows = paired.columns[inside, : paired.members].T
-        return intraclass_of_differences(np.vstack([rows, np.zeros(rows.shape[1])]), self.sample.unit_of_case[inside])
+        inside, rows, units = paired.columns[:, -1] > 0, paired.columns[:, : paired.members].T, self.sample.unit_of_case
+        if not inside.all():
+            rows, units = rows[:, inside], units[inside]
+        return intraclass_of_differences(rows, units, own=True)
 
-    @cached_property
+    @property
     def _unit_totals(self) -> FloatArray | None:
         """What each unit adds to the totals (units, c), if the statistic is made of totals."""
-        statistic = self.statistic
-        return unit_sums(self.sample, statistic.columns) if isinstance(statistic, TotalsStatistic) else None
+        return unit_totals(self.sample, self.statistic) if isinstance(self.statistic, TotalsStatistic) else None
 
     def _same_denominator(self, i: int, j: int) -> bool:
         """Whether two members are shares or means of the same cases."""

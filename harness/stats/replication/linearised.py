@@ -4,7 +4,7 @@ import numpy as np
 
 from harness.stats.arrays import BoolArray, FloatArray, columns_of
 from harness.stats.replication.sample import LoneStrata, Sample, unit_sums
-from harness.stats.replication.statistic import Statistic, TotalsStatistic, WeightsStatistic, full_totals
+from harness.stats.replication.statistic import Statistic, TotalsStatistic, WeightsStatistic, full_totals, unit_totals
 
 _NO_LINEAR_FORM = "no linear form, and so no textbook variance; use the bootstrap"
 
@@ -20,7 +20,7 @@ def influences(sample: Sample, statistic: Statistic) -> FloatArray | None:
     """What each unit (units, m) adds to the members to first order: weighted sums of its linearised cases."""
     if isinstance(statistic, TotalsStatistic):
         # Linear in the columns, so sum by unit first: there are fewer units than cases.
-        return statistic.derivative(full_totals(sample, statistic), unit_sums(sample, statistic.columns))
+        return statistic.derivative(full_totals(sample, statistic), unit_totals(sample, statistic))
     scores = case_scores(sample, statistic)
     return None if scores is None else unit_sums(sample, scores)
 

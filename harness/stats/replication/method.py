@@ -9,8 +9,8 @@ import numpy as np
 from harness.stats.replication.balanced import GROUPINGS, balanced, balanced_size, grouped_halves
 from harness.stats.replication.replicates import Centre, Replicates
 from harness.stats.replication.resampling import delete_group, delete_one, rescaled_bootstrap
-from harness.stats.replication.sample import Sample, unit_sums
-from harness.stats.replication.statistic import Ratio, Statistic, Total, TotalsStatistic, WeightsStatistic
+from harness.stats.replication.sample import Sample
+from harness.stats.replication.statistic import Ratio, Statistic, Total, TotalsStatistic, WeightsStatistic, unit_totals
 
 # Fay's rho for statistics that may not exist for half a sample.
 FRAGILE_FAY = 0.5
@@ -154,7 +154,7 @@ def _is_linear(sample: Sample, statistic: Statistic) -> bool:
         return True
     if not isinstance(statistic, Ratio):
         return False
-    denominators = unit_sums(sample, statistic.columns[:, statistic.members :])
+    denominators = unit_totals(sample, statistic)[:, statistic.members :]
     first = np.cumsum(sample.stratum_sizes) - sample.stratum_sizes
     change = np.abs(denominators - denominators[first][sample.stratum_of_unit])
     return bool((change <= 1e-9 * np.abs(denominators).max(initial=0.0)).all())

@@ -7,7 +7,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.arrays import FloatArray, IntArray, Labels, columns_of
+from harness.stats.arrays import FloatArray, IntArray, Labels, columns_of, numbered
 
 _WHOLE = "all cases"
 
@@ -101,9 +101,10 @@ def make_sample(
         raise ValueError("a sample needs at least one case")
     treatment = _lone(lone)
     names, stratum = _ordered_strata(strata, order, cases)
-    unit = None if units is None else _numbered_units(units, stratum, names, nested=nested)
-    joins, joined = _join(stratum, unit, names, treatment)
-    unit_of_case, stratum_of_unit = _sorted_units(stratum, unit, joined)
+    # Without units every case is one.
+    unit, home = (None, stratum) if units is None else _numbered_units(units, stratum, names, nested=nested)
+    joins, joined = _join(home, names, treatment)
+    unit_of_case, stratum_of_unit = _sorted_units(unit, home, joined)
     return Sample(
         weights=_weights(weights, cases),
         unit_of_case=unit_of_case,
@@ -175,39 +176,34 @@ def _weights(weights: npt.ArrayLike | None, cases: int) -> FloatArray:
     return array
 
 
-def _numbered_units(units: npt.ArrayLike, stratum: IntArray, names: list[str], *, nested: bool) -> IntArray:
+def _numbered_units(
+    units: npt.ArrayLike, stratum: IntArray, names: list[str], *, nested: bool
+) -> tuple[IntArray, IntArray]:
+    """The unit of each case, numbered by label, and the stratum of each unit."""
     labels = _labels(units, len(stratum), "units")
-    unit = np.unique(labels, return_inverse=True)[1]
-    if not nested:
-        _check_units_in_one_stratum(stratum, unit, names, labels)
-    return unit
-
-
-def _sorted_units(stratum: IntArray, unit: IntArray | None, joined: IntArray) -> tuple[IntArray, IntArray]:
-    """The unit of each case and the stratum of each unit; units are sorted by joined stratum.
-
-    Within a joined stratum they are sorted by their original stratum.
-    """
-    original = np.argsort(joined, kind="stable")
-    place = np.argsort(original)[stratum]
-    if unit is None:
-        # Every case is a unit: sorting by stratum, a small number, is enough.
-        order = np.argsort(place, kind="stable")
-        unit_of_case = np.empty(len(stratum), dtype=np.int64)
-        unit_of_case[order] = np.arange(len(stratum))
-        return unit_of_case, joined[original[place[order]]]
-    span = int(unit.max()) + 1
-    keys, unit_of_case = np.unique(place * span + unit, return_inverse=True)
-    return unit_of_case, joined[original[keys // span]]
-
-
-def _check_units_in_one_stratum(stratum: IntArray, unit: IntArray, names: list[str], unit_labels: Labels) -> None:
-    first = np.full(unit.max() + 1, -1)
-    first[unit[::-1]] = stratum[::-1]
-    strays = np.flatnonzero(first[unit] != stratum)
+    unit = numbered(labels)[1]
+    if nested:
+        unit = numbered(stratum * (int(unit.max()) + 1) + unit)[1]
+    home = np.empty(int(unit.max()) + 1, dtype=np.int64)
+    home[unit[::-1]] = stratum[::-1]
+    strays = np.flatnonzero(home[unit] != stratum)
     if strays.size:
         case = strays[0]
-        raise UnitInTwoStrata(str(unit_labels[case]), (names[first[unit[case]]], names[stratum[case]]))
+        raise UnitInTwoStrata(str(labels[case]), (names[home[unit[case]]], names[stratum[case]]))
+    return unit, home
+
+
+def _sorted_units(unit: IntArray | None, home: IntArray, joined: IntArray) -> tuple[IntArray, IntArray]:
+    """The unit of each case and the stratum of each unit; units are sorted by joined stratum.
+
+    Within a joined stratum they are sorted by their original stratum, `home`, and there by their number.
+    """
+    place = np.argsort(np.argsort(joined, kind="stable"))[home]
+    # Small numbers are sorted in one pass.
+    order = np.argsort(place.astype(np.uint16) if len(joined) <= 1 << 16 else place, kind="stable")
+    rank = np.empty(len(home), dtype=np.int64)
+    rank[order] = np.arange(len(home))
+    return rank if unit is None else rank[unit], joined[home[order]]
 
 
 def _ordered_strata(
@@ -216,7 +212,7 @@ def _ordered_strata(
     """The names of the strata in the given order, or sorted, and each case's position among them."""
     if strata is None:
         return [_WHOLE], np.zeros(cases, dtype=np.int64)
-    values, stratum = np.unique(_labels(strata, cases, "strata"), return_inverse=True)
+    values, stratum = numbered(_labels(strata, cases, "strata"))
     names = [str(value) for value in values]
     if order is None:
         return names, stratum
@@ -227,7 +223,7 @@ def _ordered_strata(
 
 def _places(order: Labels, stratum: IntArray, names: list[str]) -> IntArray:
     """The permutation that sorts strata by the order column, ties by name."""
-    values, code = np.unique(order, return_inverse=True)
+    values, code = numbered(order)
     first = np.zeros(len(names), dtype=np.int64)
     first[stratum[::-1]] = code[::-1]
     strays = np.flatnonzero(first[stratum] != code)
@@ -240,20 +236,13 @@ def _places(order: Labels, stratum: IntArray, names: list[str]) -> IntArray:
     return np.argsort(first, kind="stable").astype(np.int64)
 
 
-def _join(
-    stratum: IntArray, unit: IntArray | None, names: list[str], lone: LoneStrata
-) -> tuple[list[tuple[int, ...]], IntArray]:
-    """The joins of lone strata, and each stratum's number after joining."""
-    if unit is None:
-        sizes = np.bincount(stratum, minlength=len(names))
-    else:
-        span = int(unit.max()) + 1
-        sizes = np.bincount(np.unique(stratum * span + unit) // span, minlength=len(names))
-    joins = joins_of_strata(sizes, names, lone)
+def _join(home: IntArray, names: list[str], lone: LoneStrata) -> tuple[list[tuple[int, ...]], IntArray]:
+    """The joins of lone strata, and each stratum's number after joining; `home` is the stratum of each unit."""
+    joins = joins_of_strata(np.bincount(home, minlength=len(names)), names, lone)
     target = np.arange(len(names))
     for join in joins:
         target[list(join)] = join[0]
-    return joins, np.unique(target, return_inverse=True)[1]
+    return joins, numbered(target)[1]
 
 
 def joins_of_strata(sizes: IntArray, names: Sequence[str], lone: LoneStrata) -> list[tuple[int, ...]]:
@@ -284,6 +273,8 @@ def _joins(lone_strata: list[int], strata: int) -> list[tuple[int, ...]]:
 
 
 def _joined_names(names: list[str], joins: list[tuple[int, ...]]) -> tuple[str, ...]:
+    if not joins:
+        return tuple(names)
     joined = {join[0]: "+".join(names[i] for i in join) for join in joins}
     absorbed = {i for join in joins for i in join[1:]}
     return tuple(joined.get(i, name) for i, name in enumerate(names) if i not in absorbed)

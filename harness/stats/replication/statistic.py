@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -234,24 +235,41 @@ class MemberDifference:
 def rate(successes: npt.ArrayLike, *, within: npt.ArrayLike | None = None) -> Ratio:
     """Weighted rates of success, (cases,) or (cases, m), among the cases in `within` (all by default)."""
     values = _values(successes, "successes", (0.0, 1.0))
-    if within is None:
-        columns = np.column_stack([values, np.ones(len(values))])
-        return Ratio(columns, bounds=(0.0, 1.0), members=values.shape[1], share=True)
-    inside = _values(within, "within", (0.0, 1.0))
-    _same_length(values, inside)
-    columns = np.hstack([values * inside, inside])
-    return Ratio(columns, (0.0, 1.0), fragile=True, counted=inside, members=values.shape[1], share=True)
+    inside = None if within is None else _values(within, "within", (0.0, 1.0))
+    if inside is not None:
+        _same_length(values, inside)
+    return _shares(list(values.T), None if inside is None else list(inside.T))
 
 
 def shares(hits: Sequence[npt.ArrayLike], counted: Sequence[npt.ArrayLike]) -> Ratio:
     """Shares of hits among the cases that count for each member; one denominator if the same cases count for all."""
-    numerators = np.stack([np.asarray(of, dtype=np.float64) for of in hits], axis=1)
     first = np.asarray(counted[0])
-    if all(of is counted[0] or np.array_equal(first, of) for of in counted[1:]):
-        return rate(numerators) if first.all() else rate(numerators, within=first)
-    inside = np.stack([np.asarray(of, dtype=np.float64) for of in counted], axis=1)
-    columns = np.hstack([numerators * inside, inside])
-    return Ratio(columns, (0.0, 1.0), fragile=True, counted=inside, members=numerators.shape[1], share=True)
+    if not all(of is counted[0] or np.array_equal(first, of) for of in counted[1:]):
+        return _shares(hits, counted)
+    return _shares(hits, None if first.all() else [first])
+
+
+def _shares(hits: Sequence[npt.ArrayLike], counted: Sequence[npt.ArrayLike] | None) -> Ratio:
+    """Shares of the cases that count for each member or, if there is one of them, for all; None if all cases count."""
+    members = len(hits)
+    if counted is None:
+        return Ratio(columns_from([*hits, 1.0]), (0.0, 1.0), members=members, share=True)
+    inside = [np.asarray(of) for of in counted] * (members if len(counted) == 1 else 1)
+    numerators = [np.asarray(hit) * of for hit, of in zip(hits, inside, strict=True)]
+    columns, weights = columns_from([*numerators, *counted]), columns_from(counted)
+    return Ratio(columns, (0.0, 1.0), fragile=True, counted=weights, members=members, share=True)
+
+
+def columns_from(parts: Sequence[npt.ArrayLike]) -> FloatArray:
+    """Columns (cases, c) from parts (cases,), the first of them no single number.
+
+    Each column is in one piece of memory, since they are read one at a time.
+    """
+    first = np.asarray(parts[0])
+    columns = np.empty((len(first), len(parts)), order="F")
+    for number, part in enumerate(parts):
+        columns[:, number] = part
+    return columns
 
 
 def difference(successes_a: npt.ArrayLike, successes_b: npt.ArrayLike) -> MemberDifference:
@@ -271,7 +289,7 @@ def ratio(
     """Ratios of weighted totals: numerators (cases,) or (cases, m), a denominator for all or one for each."""
     x, y = _values(numerator, "numerator"), _values(denominator, "denominator")
     _same_length(x, y)
-    return Ratio(np.hstack([x, y]), bounds=bounds, fragile=True, counted=counted, members=x.shape[1])
+    return Ratio(columns_from([*x.T, *y.T]), bounds=bounds, fragile=True, counted=counted, members=x.shape[1])
 
 
 def total(values: npt.ArrayLike, *, bounds: Bounds = UNBOUNDED) -> Total:
@@ -301,6 +319,18 @@ def full_totals(sample: Sample, statistic: TotalsStatistic) -> FloatArray:
     return np.asarray(sample.weights @ statistic.columns)
 
 
+# What the units add to the totals of a statistic, for the sample that was asked for last.
+_unit_totals: WeakKeyDictionary[TotalsStatistic, tuple[Sample, FloatArray]] = WeakKeyDictionary()
+
+
+def unit_totals(sample: Sample, statistic: TotalsStatistic) -> FloatArray:
+    """What each unit adds to the totals (units, c); it is kept, since errors, limits and tests all need it."""
+    kept = _unit_totals.get(statistic)
+    if kept is None or kept[0] is not sample:
+        kept = _unit_totals[statistic] = (sample, unit_sums(sample, statistic.columns))
+    return kept[1]
+
+
 def replicate_values(replicates: Replicates, sample: Sample, statistic: Statistic) -> FloatArray:
     """The members (k, m) of every replicate; NaN if one has no value."""
     if isinstance(statistic, WeightsStatistic):
@@ -310,7 +340,7 @@ def replicate_values(replicates: Replicates, sample: Sample, statistic: Statisti
             for factors in block
         ]
         return np.array(rows)
-    return statistic.combine(replicates.totals(unit_sums(sample, statistic.columns)))
+    return statistic.combine(replicates.totals(unit_totals(sample, statistic)))
 
 
 def replicate_estimates(replicates: Replicates, sample: Sample, statistic: Statistic) -> FloatArray:
@@ -330,8 +360,10 @@ def _values(values: npt.ArrayLike, what: str, bounds: Bounds = UNBOUNDED) -> Flo
     array = np.asarray(values, dtype=np.float64)
     if array.ndim not in (1, 2):
         raise ValueError(f"{what}: {array.ndim} dimensions; expected one value per case")
-    valid = np.isfinite(array) & (array >= bounds[0]) & (array <= bounds[1])
-    if not valid.all():
+    # A not-a-number is within no bounds.
+    within = array.size == 0 or (bounds[0] <= array.min() and array.max() <= bounds[1])
+    if not (within and np.isfinite(array).all()):
+        valid = np.isfinite(array) & (array >= bounds[0]) & (array <= bounds[1])
         case = np.argwhere(~valid)[0]
         limits = "" if bounds == UNBOUNDED else f" from {bounds[0]:g} to {bounds[1]:g}"
         raise ValueError(f"{what}: case {case[0]} has {array[tuple(case)]}; expected finite values{limits}")

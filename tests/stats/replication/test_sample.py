@@ -20,6 +20,24 @@ def test_labels_that_are_reused_in_every_stratum() -> None:
     assert sample.units == 4
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_numbers_and_texts_as_labels_give_the_same_sample(nested: bool) -> None:
+    """Numbers are counted, texts are sorted; those of four digits sort alike. Lone strata are joined by name."""
+    rng = np.random.default_rng(1)
+    home = rng.integers(0, 9, 40) * 3
+    units = rng.integers(0, 40, 300) * 7
+    strata = rng.integers(0, 9, 300) if nested else home[units // 7]
+    samples = [
+        make_sample(300, strata=make(strata), units=make(units), nested=nested)
+        for make in (np.asarray, lambda numbers: [f"{number:04}" for number in numbers])
+    ]
+    for name in ("unit_of_case", "stratum_of_unit"):
+        np.testing.assert_array_equal(*(getattr(sample, name) for sample in samples))
+    assert [[f"{int(part):04}" for part in name.split("+")] for name in samples[0].stratum_names] == [
+        name.split("+") for name in samples[1].stratum_names
+    ]
+
+
 def test_a_unit_in_two_strata() -> None:
     with pytest.raises(ValueError, match=r"unit 7 lies in strata 1 and 2.*say that units are nested"):
         make_sample(4, strata=[1, 1, 2, 2], units=[6, 7, 7, 8])
