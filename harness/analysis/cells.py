@@ -14,8 +14,8 @@ from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.cochran import WaldTest
 from harness.stats.estimate import Estimate
 from harness.stats.replication.estimates import Estimates, make_estimates
+from harness.stats.replication.evaluation import full_values
 from harness.stats.replication.method import Replication
-from harness.stats.replication.statistic import full_values
 from harness.stats.sign_flip import SignFlip
 
 # A run by its number, and a mask of the cases that count; None for all.

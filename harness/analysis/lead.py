@@ -20,10 +20,10 @@ from harness.stats.curves.summaries import SUMMARIES
 from harness.stats.estimate import Estimate
 from harness.stats.paired import PairTable, mcnemar
 from harness.stats.replication.estimates import Estimates, make_estimates
+from harness.stats.replication.evaluation import full_values
 from harness.stats.replication.linearised import influences
 from harness.stats.replication.method import Method, Replication
 from harness.stats.replication.sample import Sample
-from harness.stats.replication.statistic import full_values
 from harness.stats.sign_flip import best_of
 
 

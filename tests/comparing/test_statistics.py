@@ -22,9 +22,10 @@ from harness.stats.curves.scores import make_scored_cases
 from harness.stats.curves.summaries import SUMMARIES, influence, summary_difference
 from harness.stats.replication.balanced import balanced
 from harness.stats.replication.estimates import make_estimate, make_estimates
+from harness.stats.replication.evaluation import full_values
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import Sample, make_sample
-from harness.stats.replication.statistic import Statistic, WeightsStatistic, difference, full_values
+from harness.stats.replication.statistic import Statistic, WeightsStatistic, difference
 from tests.comparing.score_runs import World, compare_files
 from tests.comparing.transcripts import aligned, transcript
 

@@ -3,8 +3,9 @@
 import numpy as np
 
 from harness.stats.arrays import BoolArray, FloatArray, columns_of
+from harness.stats.replication.evaluation import full_totals, unit_totals
 from harness.stats.replication.sample import LoneStrata, Sample, unit_sums
-from harness.stats.replication.statistic import Statistic, TotalsStatistic, WeightsStatistic, full_totals, unit_totals
+from harness.stats.replication.statistic import Statistic, TotalsStatistic, WeightsStatistic
 
 _NO_LINEAR_FORM = "no linear form, and so no textbook variance; use the bootstrap"
 

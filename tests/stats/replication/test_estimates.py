@@ -18,6 +18,7 @@ from harness.stats.estimate import Estimate
 from harness.stats.paired import PairTable
 from harness.stats.replication.balanced import balanced
 from harness.stats.replication.estimates import Estimates, make_estimate, make_estimates
+from harness.stats.replication.evaluation import full_values, replicate_estimates
 from harness.stats.replication.linearised import linearised_covariance, stratum_variances
 from harness.stats.replication.method import Replication, variance_method
 from harness.stats.replication.sample import Sample, make_sample, unit_sums
@@ -26,10 +27,8 @@ from harness.stats.replication.statistic import (
     Statistic,
     WeightsStatistic,
     difference,
-    full_values,
     rate,
     ratio,
-    replicate_estimates,
     shares,
     total,
 )
