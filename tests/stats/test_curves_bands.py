@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.stats.arrays import BoolArray, FloatArray
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.curves import cumulative, entries
 from harness.stats.curves.bands import CurveBands, bootstrap_bands, replicated_bands, wilson_bands
 from harness.stats.curves.scores import make_scored_cases, threshold_counts
 from harness.stats.rates import wilson
 from harness.stats.replication.estimates import make_estimate
+from harness.stats.replication.linearised import stratum_variances
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import Sample, make_sample
 from harness.stats.replication.statistic import rate
@@ -136,6 +137,42 @@ def test_square_steps_add_up_to_squared_totals(seed: int) -> None:
     for j in range(6):
         want = sum(w[(group == g) & (place <= j)].sum() ** 2 for g in range(4))
         assert steps[place <= j].sum() == pytest.approx(want, abs=1e-12)
+
+
+@given(st.integers(0, 300), st.sampled_from(["remove", "certainty", "adjust", "average"]))
+@examples(40)
+def test_errors_from_sums_are_those_of_units_taken_one_by_one(seed: int, lone: str) -> None:
+    """The twin has an array of units by points, and squares deviations from the means of strata."""
+    rng = np.random.default_rng(seed)
+    strata = rng.integers(0, 4, 60)
+    strata[0] = 9
+    units, place = strata * 5 + rng.integers(0, 4, 60), rng.integers(0, 8, 60)
+    sample = make_sample(60, strata=strata, units=units, weights=rng.random(60) + 0.1, lone=lone)
+    along = entries.RateErrors(sample, sample.unit_of_case, place, 7)
+    weights = [np.where(of, sample.weights, 0.0) for of in (rng.random((2, 60)) < 0.6)]
+    linear = [_linearised(sample, place, of, 7) for of in weights]
+    a, b = (along.sums(of) for of in weights)
+    own, other, both = (stratum_variances(sample, of).sum(axis=0) for of in (*linear, linear[0] + linear[1]))
+    np.testing.assert_allclose(along.variance(a), own, rtol=1e-12, atol=1e-17)
+    np.testing.assert_allclose(along.variance(b), other, rtol=1e-12, atol=1e-17)
+    np.testing.assert_allclose(along.covariance(a, b), (both - own - other) / 2, rtol=0, atol=1e-15)
+
+
+def _linearised(sample: Sample, place: IntArray, weights: FloatArray, points: int) -> FloatArray:
+    entered = np.where(place[:, None] <= np.arange(points), weights[:, None], 0.0)
+    linear = (entered - weights[:, None] * entered.sum(axis=0) / weights.sum()) / weights.sum()
+    return np.stack([np.bincount(sample.unit_of_case, of, sample.units) for of in linear.T], axis=1)
+
+
+def test_few_errors_at_either_end_of_a_curve_keep_their_digits() -> None:
+    """One positive in a million enters last: by hand, the variance over units of one case each is 1 / n^2."""
+    n = 1_000_000
+    sample, place = make_sample(n), np.zeros(n, dtype=np.intp)
+    place[7] = 1
+    last = entries.RateErrors(sample, sample.unit_of_case, place, 1)
+    first = entries.RateErrors(sample, sample.unit_of_case, 1 - place, 1)
+    for along in (last, first):
+        assert along.variance(along.sums(np.ones(n)))[0] == pytest.approx(1 / n**2, rel=1e-12)
 
 
 def same_bands(a: CurveBands, b: CurveBands) -> None:

@@ -81,7 +81,7 @@ class Placements:
 def placements(cases: ScoredCases, order: Order | None = None) -> Placements:
     """Placement of every case in the other class, from one sort; `order` if that has been done already."""
     require_both(cases)
-    order = order or Order.of(cases.better)
+    order = order or cases.order
     w = cases.weight
     ranked, hit = w[order.cases], cases.positive[order.cases]
     above = _midway(np.where(hit, ranked, 0.0), order.ends)

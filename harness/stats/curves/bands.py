@@ -103,10 +103,14 @@ def replicated_bands(
 def places_of(cases: ScoredCases, counts: ThresholdCounts, at: IntArray) -> IntArray:
     """The first of the places at which each case is accepted; the number of places if there is none."""
     sign = 1.0 if counts.larger_is_better else -1.0
-    better = sign * counts.threshold[at]
     # Place 0 accepts nothing, not even a score of plus infinity.
-    nothing = int(np.count_nonzero(at == 0))
-    return np.searchsorted(-better[nothing:], -cases.better, side="left") + nothing
+    nothing, order = int(np.count_nonzero(at == 0)), cases.order
+    scores = np.searchsorted(-order.better, -sign * counts.threshold[at[nothing:]], side="right")
+    accepted = np.concatenate(([-1], order.ends))[scores] + 1
+    entered = np.empty(cases.better.size, dtype=np.intp)
+    members = np.diff(accepted, prepend=0, append=entered.size)
+    entered[order.cases] = np.repeat(np.arange(nothing, nothing + members.size), members)
+    return entered
 
 
 def _check_places(counts: ThresholdCounts, at: npt.ArrayLike) -> IntArray:

@@ -20,7 +20,7 @@ import numpy as np
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.curves.area import auc
 from harness.stats.curves.costs import Cell
-from harness.stats.curves.scores import Order, ScoredCases, require_both, threshold_counts
+from harness.stats.curves.scores import ScoredCases, require_both, threshold_counts
 from harness.stats.replication.statistic import WeightsStatistic
 
 __all__ = ["BinormalFit", "binormal_area", "binormal_of_counts", "binormal_of_scores", "score_categories"]
@@ -61,7 +61,7 @@ def score_categories(cases: ScoredCases, most: int = MOST_CATEGORIES) -> IntArra
     Tied scores of both classes count as the runs they would have on average if ties were broken by lot; each category
     gets about equally many runs.
     """
-    order = Order.of(cases.better)
+    order = cases.order
     level = np.empty(cases.better.size, dtype=np.intp)
     level[order.cases] = np.searchsorted(order.ends, np.arange(order.cases.size))
     positives = np.bincount(level, weights=cases.positive)

@@ -92,7 +92,7 @@ def replicated_rates(entries: Entries, sample: Sample, replication: Replication 
     df = float(domain_df(sample, by_unit[:, None], design_df)[0])
     size = _EffectiveSize(float(kish(weights)), float(kish(by_unit)), max(df, 1.0), replication.design_effect)
     if choice.replicates is None:
-        se = np.sqrt(textbook_variances(entries, sample, rates))
+        se = np.sqrt(textbook_variances(entries, sample))
         limits = _limits(rates, se, size, replication.confidence)
     else:
         se, limits = _by_replicates(entries, sample, rates, by_unit, choice.replicates, replication, size)

@@ -49,7 +49,7 @@ def element_sample(sample: Sample, elements: ScoredElements) -> Sample:
 
 def element_statistic(summary: CurveSummary, cells: Sequence[ElementCell]) -> WeightsStatistic:
     """A summary of the curves of some cells as a function of the weights of the cases; each sort is done once."""
-    orders = [Order.of(elements.scored.better) for elements, _ in cells]
+    orders = [elements.scored.order for elements, _ in cells]
     curves = [
         summary_of_weights(summary, elements.scored, order) for (elements, _), order in zip(cells, orders, strict=True)
     ]

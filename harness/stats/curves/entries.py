@@ -1,27 +1,27 @@
-"""Where cases enter a curve, sums over groups of them by point, and the textbook variance from such sums.
+"""Where cases enter a curve, sums over groups of them by point, and the textbook errors from such sums.
 
 A case enters at one place of the curve and stays: it is accepted at the first threshold that its score passes, or
 found at its rank. So one number per case, its place, is enough: cumulated sums by group and place give every group's
 total at every point without an array of cases by points.
 
 With A a unit's weight that has entered by a point, B its whole weight and p the rate there, the linearised values are
-(A - p B) / sum B. Their variance within strata needs only sums of A, B, A^2, A B and B^2 over units, and those of A^2
-grow by `square_steps`: memory is proportional to strata times points, whatever the number of units.
+(A - p B) / sum B. Their covariances within strata need only sums of A A', A B' and B B' over units and over strata,
+which grow by a step at every case that enters: the work is one sort, whatever the number of units, strata and points.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
-from harness.stats.replication.linearised import stratum_variances
-from harness.stats.replication.sample import Sample
+from harness.stats.replication.sample import LoneStrata, Sample
 
-__all__ = ["Entries", "binned", "column_blocks", "square_steps", "textbook_variances"]
+__all__ = ["Entries", "RateErrors", "binned", "column_blocks", "square_steps", "textbook_variances"]
 
 
 _BLOCK_ELEMENTS = 1 << 22
@@ -63,60 +63,158 @@ def square_steps(group: npt.NDArray[np.integer], place: IntArray, weights: Float
     Summed over all cases that have entered, the steps give the sum of squared group totals at every point, without an
     array of groups by points.
     """
-    order = np.lexsort((place, group))
-    w, g = weights[order], group[order]
-    upto = np.cumsum(w)
-    first = np.flatnonzero(np.diff(g, prepend=-1))
-    members = np.diff(first, append=g.size)
-    before = upto - w - np.repeat(upto[first] - w[first], members)
-    steps = np.empty(w.size)
-    steps[order] = w * (2 * before + w)
-    return steps
+    return weights * (2 * _EntryOrder.of(group, place).before(weights) + weights)
 
 
-def textbook_variances(entries: Entries, sample: Sample, rates: FloatArray) -> FloatArray:
-    """Variance of the rate at every point, from differences between the units of each stratum."""
-    weights = np.where(entries.within, sample.weights, 0.0)
-    if (sample.stratum_sizes < 2).any():
-        return _unit_by_unit(entries, sample, weights, rates)
-    whole = _by_unit(sample, weights)
-    steps = (weights, square_steps(sample.unit_of_case, entries.place, weights), weights * whole[sample.unit_of_case])
-    variance = np.empty(rates.size)
-    for columns in column_blocks(sample.strata, rates.size):
-        part = slice(*columns)
-        variance[part] = _from_sums(entries, sample, whole, steps, columns, rates[part])
-    return np.asarray(variance / weights.sum() ** 2)
+@dataclass(frozen=True, slots=True, eq=False)
+class _EntryOrder:
+    """The cases sorted by group, and within a group by place; where each group starts, and how many it has."""
+
+    cases: IntArray
+    first: IntArray
+    members: IntArray
+
+    @classmethod
+    def of(cls, group: npt.NDArray[np.integer], place: IntArray) -> _EntryOrder:
+        """Sort the cases; those of a group are often consecutive already, which a stable sort makes use of."""
+        cases = np.argsort(group * (int(place.max(initial=0)) + 1) + place, kind="stable")
+        sorted_groups = group[cases]
+        first = np.flatnonzero(np.diff(sorted_groups, prepend=-1))
+        return cls(cases, first, np.diff(first, append=cases.size))
+
+    def before(self, weights: FloatArray) -> FloatArray:
+        """The weight of the cases of the same group that enter before each case."""
+        w = weights[self.cases]
+        upto = np.cumsum(w) - w
+        before = np.empty(w.size)
+        before[self.cases] = upto - np.repeat(upto[self.first], self.members)
+        return before
 
 
-def _by_unit(sample: Sample, weights: FloatArray) -> FloatArray:
-    return np.bincount(sample.unit_of_case, weights=weights, minlength=sample.units).astype(np.float64)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Growth:
+    """Sums that grow as cases enter: how much they have grown by each point, and how much is still to come."""
+
+    entered: FloatArray
+    left: FloatArray
+
+    @classmethod
+    def of(cls, steps: FloatArray, place: IntArray, points: int) -> _Growth:
+        """From each case's step."""
+        by_place = np.bincount(place, weights=steps, minlength=points + 1).astype(np.float64)
+        return cls(np.cumsum(by_place)[:-1], np.cumsum(by_place[::-1])[::-1][1:])
 
 
-def _from_sums(
-    entries: Entries,
-    sample: Sample,
-    whole: FloatArray,
-    steps: tuple[FloatArray, FloatArray, FloatArray],
-    columns: tuple[int, int],
-    rates: FloatArray,
-) -> FloatArray:
-    stratum = sample.stratum_of_unit[sample.unit_of_case]
-    entered, squares, products = (binned(stratum, sample.strata, entries.place, step, columns) for step in steps)
-    b, b_squares = (
-        np.bincount(sample.stratum_of_unit, weights=v, minlength=sample.strata)[:, None] for v in (whole, whole**2)
-    )
-    n = sample.stratum_sizes[:, None]
-    scale = squares + rates**2 * b_squares
-    deviations = scale - 2 * rates * products - (entered - rates * b) ** 2 / n
-    return np.asarray(np.where(deviations > _ROUNDING * scale, deviations * n / (n - 1), 0.0).sum(axis=0))
+@dataclass(frozen=True, eq=False)
+class _RateSums:
+    """What one rate's cases add, with the weights (cases,) that they have in it."""
+
+    weights: FloatArray
+    # Of each case: the weight of its unit and of its stratum, and of the cases of these that enter before it.
+    in_unit: FloatArray
+    in_stratum: FloatArray
+    before_in_unit: FloatArray
+    before_in_stratum: FloatArray
+    shares: _Growth
 
 
-def _unit_by_unit(entries: Entries, sample: Sample, weights: FloatArray, rates: FloatArray) -> FloatArray:
-    """For lone strata that were left as they are: `stratum_variances` has the rules for them."""
-    whole = _by_unit(sample, weights)
-    variance = np.empty(rates.size)
-    for columns in column_blocks(sample.units, rates.size):
-        sums = binned(sample.unit_of_case, sample.units, entries.place, weights, columns)
-        linear = (sums - whole[:, None] * rates[slice(*columns)]) / weights.sum()
-        variance[slice(*columns)] = [stratum_variances(sample, column).sum() for column in linear.T]
-    return variance
+@dataclass(frozen=True, eq=False)
+class RateErrors:
+    """Textbook covariances of rates at every point of a curve, from differences between the units of each stratum."""
+
+    sample: Sample
+    # The unit of each case, and where it enters; of all cases, or of those that the rates are taken over.
+    unit: IntArray
+    place: IntArray
+    points: int
+
+    def sums(self, weights: FloatArray) -> _RateSums:
+        """What the errors of a rate are made of; the weights are 0 for cases that it is not taken over."""
+        return _RateSums(
+            weights,
+            np.bincount(self.unit, weights=weights).astype(np.float64)[self.unit],
+            np.bincount(self._stratum, weights=weights).astype(np.float64)[self._stratum],
+            self._by_unit.before(weights),
+            self._by_stratum.before(weights),
+            _Growth.of(weights / weights.sum(), self.place, self.points),
+        )
+
+    def variance(self, rate: _RateSums) -> FloatArray:
+        """Of one rate, at every point; 0 where it is a rounding error."""
+        found, scale = self._moments(rate, rate)
+        return np.where(found > _ROUNDING * scale, found, 0.0)
+
+    def covariance(self, one: _RateSums, other: _RateSums) -> FloatArray:
+        """Of two rates, at every point."""
+        return self._moments(one, other)[0]
+
+    def _moments(self, a: _RateSums, b: _RateSums) -> tuple[FloatArray, FloatArray]:
+        """The covariance, and the size of the sums that it is a difference of.
+
+        Few cases that have entered, or few that have not, are what it is computed from, so that both ends of a curve
+        have all digits.
+        """
+        raised, lowered = self._factors
+        own = a.weights * b.weights
+        grown = _products(a, b, own, a.before_in_unit, b.before_in_unit) * raised
+        centred = grown - _products(a, b, own, a.before_in_stratum, b.before_in_stratum) * lowered
+        along_b = a.weights * (raised * b.in_unit - lowered * b.in_stratum)
+        along_a = b.weights * (raised * a.in_unit - lowered * a.in_stratum)
+        plain = raised * a.weights * b.in_unit
+        whole, whole_plain = float(along_b.sum()), float(plain.sum())
+        q, g, m, k, u = (
+            _Growth.of(steps, self.place, self.points) for steps in (centred, grown, along_b, along_a, plain)
+        )
+        x, y = a.shares, b.shares
+        early = q.entered - y.entered * m.entered - x.entered * k.entered + x.entered * y.entered * whole
+        late = m.left + k.left - q.left - y.left * m.left - x.left * k.left + x.left * y.left * whole
+        first = x.entered + y.entered <= 1
+        scale = np.where(
+            first,
+            g.entered + x.entered * y.entered * whole_plain,
+            2 * u.left - g.left + x.left * y.left * whole_plain,
+        )
+        totals = self._scale / (float(a.weights.sum()) * float(b.weights.sum()))
+        return np.where(first, early, late) * totals, scale * totals
+
+    @cached_property
+    def _stratum(self) -> IntArray:
+        return np.asarray(self.sample.stratum_of_unit[self.unit])
+
+    @cached_property
+    def _by_unit(self) -> _EntryOrder:
+        return _EntryOrder.of(self.unit, self.place)
+
+    @cached_property
+    def _by_stratum(self) -> _EntryOrder:
+        return _EntryOrder.of(self._stratum, self.place)
+
+    @cached_property
+    def _factors(self) -> tuple[FloatArray, FloatArray]:
+        """By what sums over units, and over strata, are multiplied, for each case: n / (n - 1) and 1 / (n - 1).
+
+        `stratum_variances` has the rules for lone strata: the square about zero for `adjust`, else nothing.
+        """
+        sizes = self.sample.stratum_sizes
+        lone = 1.0 if self.sample.lone is LoneStrata.ADJUST else 0.0
+        raised = np.where(sizes > 1, sizes / np.maximum(sizes - 1, 1), lone)
+        return raised[self._stratum], np.where(sizes > 1, 1 / np.maximum(sizes - 1, 1), 0.0)[self._stratum]
+
+    @property
+    def _scale(self) -> float:
+        """With `average`, lone strata vary as much as the others on average."""
+        lone = int((self.sample.stratum_sizes == 1).sum())
+        average = self.sample.lone is LoneStrata.AVERAGE
+        return self.sample.strata / (self.sample.strata - lone) if average else 1.0
+
+
+def _products(a: _RateSums, b: _RateSums, own: FloatArray, a_before: FloatArray, b_before: FloatArray) -> FloatArray:
+    """By how much each case raises the product of its group's totals when it enters."""
+    return a.weights * b_before + b.weights * a_before + own
+
+
+def textbook_variances(entries: Entries, sample: Sample) -> FloatArray:
+    """Variance of the rate at every point."""
+    inside = np.flatnonzero(entries.within)
+    errors = RateErrors(sample, sample.unit_of_case[inside], entries.place[inside], entries.points)
+    return errors.variance(errors.sums(sample.weights[inside]))

@@ -14,12 +14,11 @@ import numpy.typing as npt
 
 from harness.stats.arrays import BoolArray, FloatArray, IntArray, kish
 from harness.stats.curves.bands import places_of
-from harness.stats.curves.entries import binned, column_blocks
+from harness.stats.curves.entries import RateErrors
 from harness.stats.curves.scores import ScoredCases, ThresholdCounts, counts_of
 from harness.stats.curves.summaries import with_weights_of
 from harness.stats.limits import cases_without_variance, difference_limits, share_limits, stretched_wilson
 from harness.stats.rates import Intervals, normal_quantile
-from harness.stats.replication.linearised import stratum_variances
 from harness.stats.replication.sample import Sample, unit_sums
 
 __all__ = ["FixedFprBands", "along_curve", "fixed_fpr_bands"]
@@ -134,23 +133,12 @@ def _independent(counts: ThresholdCounts, at: IntArray) -> _Errors:
 def _by_design(cases: ScoredCases, counts: ThresholdCounts, sample: Sample, at: IntArray) -> _Errors:
     """Linearised over units, once for each place."""
     places, back = np.unique(at, return_inverse=True)
-    entered = places_of(cases, counts, places)
-    tpr, fpr, both = np.empty((3, places.size))
-    for columns in column_blocks(sample.units, places.size):
-        part = slice(*columns)
-        a, b = (_linear(sample, entered, of, columns) for of in (cases.positive, ~cases.positive))
-        tpr[part], fpr[part], both[part] = (stratum_variances(sample, unit).sum(axis=0) for unit in (a, b, a + b))
-    error = np.sqrt(tpr * fpr)
-    correlation = np.divide((both - tpr - fpr) / 2, error, out=np.zeros(places.size), where=error > _ROUNDING**2)
-    return _Errors(np.sqrt(tpr)[back], np.sqrt(fpr)[back], correlation[back], float(sample.units - sample.strata))
-
-
-def _linear(sample: Sample, entered: IntArray, of: BoolArray, columns: tuple[int, int]) -> FloatArray:
-    """What each unit adds to the rate of a class at some places, (units, places)."""
-    weights = np.where(of, sample.weights, 0.0)
-    sums = binned(sample.unit_of_case, sample.units, entered, weights, columns)
-    whole = unit_sums(sample, of)
-    return np.asarray((sums - whole[:, None] * (sums.sum(axis=0) / whole.sum())) / whole.sum())
+    along = RateErrors(sample, sample.unit_of_case, places_of(cases, counts, places), places.size)
+    positive, negative = (along.sums(np.where(of, sample.weights, 0.0)) for of in (cases.positive, ~cases.positive))
+    tpr, fpr = np.sqrt(along.variance(positive)), np.sqrt(along.variance(negative))
+    both, error = along.covariance(positive, negative), tpr * fpr
+    correlation = np.divide(both, error, out=np.zeros(places.size), where=error > _ROUNDING**2)
+    return _Errors(tpr[back], fpr[back], correlation[back], float(sample.units - sample.strata))
 
 
 def _size(cases: ScoredCases, of: BoolArray, sample: Sample | None) -> _ClassSize:

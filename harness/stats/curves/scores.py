@@ -8,7 +8,7 @@ at the ends of the order, which amounts to extending a curve that stops short of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
@@ -44,6 +44,42 @@ class ClassSize:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Order:
+    """The one sort: cases from best to worst score, and where each group of tied scores ends."""
+
+    cases: IntArray
+    ends: IntArray
+    better: FloatArray
+
+    def at_ends(self, along: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+        """The values at which groups of ties end; without ties all of them, without a copy."""
+        return along if self.ends.size == along.size else along[self.ends]
+
+    @classmethod
+    def of(cls, better: FloatArray) -> Order:
+        """Sort scores; larger is better."""
+        cases = np.argsort(better)[::-1]
+        ranked = better[cases]
+        changes = np.flatnonzero(ranked[1:] != ranked[:-1])
+        ends = np.append(changes, ranked.size - 1)
+        return cls(cases, ends, ranked if ends.size == ranked.size else ranked[ends])
+
+
+@dataclass(slots=True, eq=False)
+class _KnownOrder:
+    """The sort of the scores that were sorted last, so that it is done once."""
+
+    better: FloatArray | None = None
+    order: Order | None = None
+
+    def of(self, better: FloatArray) -> Order:
+        """The sort of these scores, from before if they are the same array."""
+        if self.order is None or self.better is not better:
+            self.better, self.order = better, Order.of(better)
+        return self.order
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ScoredCases:
     """Scores, negated if needed so that larger is better, and each case's class and weight: see `make_scored_cases`."""
 
@@ -51,6 +87,13 @@ class ScoredCases:
     positive: BoolArray
     weights: FloatArray | None
     larger_is_better: bool
+    # The sort; cases with the same scores and other weights share it.
+    known_order: _KnownOrder = field(default_factory=_KnownOrder, repr=False)
+
+    @property
+    def order(self) -> Order:
+        """The cases from best to worst score."""
+        return self.known_order.of(self.better)
 
     @property
     def weight(self) -> FloatArray:
@@ -76,28 +119,6 @@ class ScoredCases:
     def threshold(self, better: FloatArray) -> FloatArray:
         """Thresholds in the original direction; adding 0 turns the -0.0 of a negated distance into 0."""
         return better if self.larger_is_better else -better + 0.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Order:
-    """The one sort: cases from best to worst score, and where each group of tied scores ends."""
-
-    cases: IntArray
-    ends: IntArray
-    better: FloatArray
-
-    def at_ends(self, along: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
-        """The values at which groups of ties end; without ties all of them, without a copy."""
-        return along if self.ends.size == along.size else along[self.ends]
-
-    @classmethod
-    def of(cls, better: FloatArray) -> Order:
-        """Sort scores; larger is better."""
-        cases = np.argsort(better)[::-1]
-        ranked = better[cases]
-        changes = np.flatnonzero(ranked[1:] != ranked[:-1])
-        ends = np.append(changes, ranked.size - 1)
-        return cls(cases, ends, ranked if ends.size == ranked.size else ranked[ends])
 
 
 def make_scored_cases(
@@ -215,7 +236,7 @@ def counts_of(cases: ScoredCases) -> ThresholdCounts:
     """`threshold_counts` of cases that have been checked."""
     cases = cases.counting()
     require_both(cases)
-    order = Order.of(cases.better)
+    order = cases.order
     tp, fp = _cumulate(cases, order)
     return ThresholdCounts(
         threshold=cases.threshold(_prepend(np.inf, order.better)),

@@ -120,7 +120,7 @@ def _of_average_precision(cases: ScoredCases, order: Order | None, *, found: boo
         N dA/dw = P_k - A + sum over g >= k of t_g (1 - P_g) / (T_g + F_g),
         N dA/dw = - sum over g >= k of t_g P_g / (T_g + F_g).
     """
-    order = order or Order.of(cases.better)
+    order = order or cases.order
     w, hit = cases.weight[order.cases], cases.positive[order.cases]
     tp, fp = (np.cumsum(np.where(of, w, 0.0))[order.ends] for of in (hit, ~hit))
     precision = np.divide(tp, tp + fp, out=np.zeros_like(tp), where=tp + fp > 0)
@@ -210,7 +210,7 @@ def counted_cases(groups: Sequence[BoolArray | None]) -> FloatArray | None:
 
 def summary_statistic(summary: CurveSummary, cells: Sequence[Cell]) -> WeightsStatistic:
     """A summary of the curves of some cells as a function of the case weights; each sort is done once."""
-    orders = [Order.of(cases.better) for cases, _ in cells]
+    orders = [cases.order for cases, _ in cells]
     curves = [_curve(summary, *cell, order) for cell, order in zip(cells, orders, strict=True)]
     positive = cells[0][0].positive
     return WeightsStatistic(
