@@ -268,8 +268,9 @@ class TranscriptWriter:
     def _lines_in_order(self) -> Iterator[bytes]:
         """The header, then the records by their cases."""
         yield os.pread(self._fd, self.head, 0)
-        for start, stop in self._places.ranges():
-            yield os.pread(self._fd, stop - start, start)
+        for start, stop in self._places.stretches():
+            for place in range(start, stop, BLOCK):
+                yield os.pread(self._fd, min(BLOCK, stop - place), place)
 
     def _sha256(self) -> str:
         digest, place = hashlib.sha256(), 0

@@ -1,19 +1,20 @@
 """Records are put in case order as sorting would do it."""
 
+from itertools import pairwise
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.transcript.order import LONGEST_RANGE, RecordPlaces
+from harness.transcript.order import RecordPlaces
 
 HERE = Path()
 
 
-def noted(indexes: list[int], starts: list[int], *, most: int, size: int = 7) -> RecordPlaces:
+def noted(indexes: list[int], starts: list[int], *, most: int) -> RecordPlaces:
     places = RecordPlaces(HERE, most)
     for index, start in zip(indexes, starts, strict=True):
-        places.add(index, start, start + size)
+        places.add(index, start, start + 7)
     return places
 
 
@@ -25,27 +26,19 @@ def test_any_order_is_sorted(indexes: list[int], most: int, reverse: bool) -> No
         starts.reverse()
     places = noted(indexes, starts, most=most)
     expected = sorted(zip(indexes, starts, strict=True))
-    assert list(places.ranges()) == [(start, start + 7) for _, start in expected]
+    assert list(places.stretches()) == [(start, start + 7) for _, start in expected]
     assert places.in_order == (expected == list(zip(indexes, starts, strict=True)) and starts == sorted(starts))
     places.close()
 
 
 @given(st.permutations(range(30)), st.integers(1, 40))
-def test_records_that_follow_one_another_are_one_range(order: list[int], most: int) -> None:
+def test_records_that_follow_one_another_are_one_stretch(order: list[int], most: int) -> None:
     """Joined or not, the bytes are those of the records one by one."""
     places = noted(order, [7 * number for number in range(30)], most=most)
     at = {index: 7 * number for number, index in enumerate(order)}
-    found = [byte for start, stop in places.ranges() for byte in range(start, stop)]
+    found = [byte for start, stop in places.stretches() for byte in range(start, stop)]
     assert found == [at[index] + offset for index in range(30) for offset in range(7)]
-    breaks = sum(at[index] != at[index - 1] + 7 for index in range(1, 30))
-    assert len(list(places.ranges())) == breaks + 1
-    places.close()
-
-
-def test_a_range_is_not_long() -> None:
-    size = LONGEST_RANGE // 3
-    places = noted(list(range(100)), [size * number for number in range(100)], most=10, size=size)
-    ranges = list(places.ranges())
-    assert max(stop - start for start, stop in ranges) <= LONGEST_RANGE
-    assert (ranges[0][0], ranges[-1][1]) == (0, 100 * size)
+    # As they were noted: only what was noted one after the other is joined.
+    breaks = sum(after != before + 1 for before, after in pairwise(order))
+    assert len(list(places.stretches())) == breaks + 1
     places.close()
