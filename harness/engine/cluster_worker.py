@@ -20,7 +20,7 @@ from harness.engine.cluster_job import Job, Material, Parcel, Translation, Versi
 from harness.errors import ClusterError, HateError, InterfaceError, ScriptError
 from harness.files.images import ImageError, read_regular
 from harness.interface.contract import Session, Setup
-from harness.interface.process import kill_all
+from harness.interface.process import kill_programs
 from harness.interface.supervision import supervised
 from harness.interface.wire import BYTES, from_line, to_line
 from harness.model import Question, Reply
@@ -133,7 +133,8 @@ class _Preparation:
     translate: Translation
     made: Path | None
     idle: list[tuple[Session, Path]] = field(default_factory=list)
-    busy: int = 0
+    # The scratch folders of the programs that work on a batch.
+    busy: set[Path] = field(default_factory=set)
     closed: bool = False
     used: float = field(default_factory=monotonic)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -154,30 +155,22 @@ class _Preparation:
     def program(self) -> Iterator[Session]:
         """A program that is ready; it is kept for the next batch unless something goes wrong."""
         with self.lock:
-            self.busy += 1
-            session, work = self.idle.pop() if self.idle else (None, None)
+            session, work = self.idle.pop() if self.idle else (None, _make_scratch())
+            self.busy.add(work)
         kept = False
         try:
-            if session is None or work is None:
-                session, work = self._open()
+            if session is None:
+                session = self.interface.open(replace(self.setup, work=work))
             yield session
             kept = not self.closed
         finally:
             with self.lock:
-                self.busy -= 1
+                self.busy.discard(work)
                 self.used = monotonic()
-                if kept and session is not None and work is not None:
+                if kept and session is not None:
                     self.idle.append((session, work))
-            if not kept and session is not None and work is not None:
+            if not kept:
                 _end(session, work)
-
-    def _open(self) -> tuple[Session, Path]:
-        work = Path(tempfile.mkdtemp(prefix="hate-", dir=_scratch()))
-        try:
-            return self.interface.open(replace(self.setup, work=work)), work
-        except BaseException:
-            shutil.rmtree(work, ignore_errors=True)
-            raise
 
     def with_files(self, reply: Reply) -> Reply:
         """The reply with the content of a file in place of its path, which may mean nothing on another machine."""
@@ -218,9 +211,14 @@ def _scratch() -> str | None:
     return str(get_worker().local_directory) or None
 
 
-def _end(session: Session, work: Path) -> None:
-    with contextlib.suppress(InterfaceError):  # all its answers have been given
-        session.close()
+def _make_scratch() -> Path:
+    return Path(tempfile.mkdtemp(prefix="hate-", dir=_scratch()))
+
+
+def _end(session: Session | None, work: Path) -> None:
+    if session is not None:
+        with contextlib.suppress(InterfaceError):  # all its answers have been given
+            session.close()
     shutil.rmtree(work, ignore_errors=True)
 
 
@@ -272,9 +270,8 @@ class _Programs:
         found.closed = True
         deadline = monotonic() + CLOSING_SECONDS
         while found.busy and monotonic() < deadline:
-            # Only if no other run would lose its programs; then they go when their batch is done.
-            if not any(one.busy for one in self._jobs.values()):
-                kill_all()
+            for work in list(found.busy):
+                kill_programs(work)
             threading.Event().wait(0.05)
         found.end_idle()
 
@@ -320,7 +317,7 @@ def _learning(job: Job, name: str, folder: Path | None, translate: Translation) 
     here = folder / path.name
     if not translate:
         return here
-    target = Path(tempfile.mkdtemp(prefix="hate-", dir=_scratch())) / path.name
+    target = _make_scratch() / path.name
     with here.open("rb") as lines, target.open("wb") as out:
         for line in lines:
             question = from_line(line)

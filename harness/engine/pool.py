@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from time import perf_counter
 
 from harness.interface.contract import Interface, Session, Setup
-from harness.interface.process import kill_all, next_item
+from harness.interface.process import kill_programs, next_item
 from harness.model import Question, Reply
 
 # A service that does not answer cannot be killed; its thread is abandoned.
@@ -52,7 +52,7 @@ class Pool:
         self._questions.stop()
         deadline = perf_counter() + CLOSING_SECONDS
         while any(thread.is_alive() for thread in self._threads) and perf_counter() < deadline:
-            kill_all()
+            kill_programs(self._setup.work)
             for thread in self._threads:
                 thread.join(0.05)
 

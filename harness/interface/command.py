@@ -115,7 +115,7 @@ class CommandSession:
 
     def _run_training(self, command: tuple[str, ...]) -> None:
         argv, limits = self._argv(command, self._values), self._setup.limits
-        finished = run_to_end(argv, self._interface.folder, timeout=None, stdin=self._null, limits=limits)
+        finished = run_to_end(argv, self._interface.folder, timeout=None, stdin=self._null, setup=self._setup)
         if finished.status != 0:
             words = limits.hint(last_lines(finished.stderr))
             raise InterfaceError(f"{command[0]}: training failed: {describe_status(finished.status)}: {words}")
@@ -134,9 +134,7 @@ class CommandSession:
         try:
             argv = self._argv(self._interface.argv, {**question.columns, **self._values, **case})
             setup = self._setup
-            finished = run_to_end(
-                argv, self._interface.folder, timeout=setup.timeout, stdin=self._null, limits=setup.limits
-            )
+            finished = run_to_end(argv, self._interface.folder, timeout=setup.timeout, stdin=self._null, setup=setup)
         except InterfaceError as error:
             return Reply(question, None, ErrorKind.INTERFACE, str(error))
         raw, kind, message = self._judge(finished, file)

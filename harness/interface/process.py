@@ -15,8 +15,9 @@ from time import perf_counter
 from typing import TypeVar
 
 from harness.errors import InterfaceError
+from harness.interface.contract import Setup
 from harness.interface.interrupts import check_interrupt
-from harness.interface.limits import NO_LIMITS, Limits
+from harness.interface.limits import NO_LIMITS
 from harness.interface.supervision import current
 
 T = TypeVar("T")
@@ -28,8 +29,8 @@ SIGNAL_SECONDS = 0.5
 # How often to ask for the end of killed children; what is left then is let go at the end of the run.
 MOST_REAPING = 10_000
 
-# The running programs, so that an interrupt can end them from another thread.
-_running: set[subprocess.Popen[bytes]] = set()
+# The running programs, so that an interrupt can end them from another thread, and the scratch folder of their session.
+_running: dict[subprocess.Popen[bytes], Path | None] = {}
 
 
 def next_item(items: "queue.SimpleQueue[T]", seconds: float = inf) -> T:
@@ -106,15 +107,16 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
             kill(process.pid, signal.SIGKILL)
 
 
-def kill_all() -> None:
-    """Kill every running program."""
-    for process in list(_running):
-        kill_group(process)
+def kill_programs(work: Path) -> None:
+    """Kill the running programs of a session, which has this scratch folder; other runs keep theirs."""
+    for process, own in list(_running.items()):
+        if own == work:
+            kill_group(process)
 
 
 def forget(process: subprocess.Popen[bytes]) -> None:
     """Close the pipes of a program that has ended."""
-    _running.discard(process)
+    _running.pop(process, None)
     if (supervision := current()) is not None:
         supervision.note("-", process.pid)
     for pipe in (process.stdin, process.stdout, process.stderr):
@@ -135,9 +137,12 @@ def describe_status(status: int | None) -> str:
     return f"exit status {status}"
 
 
-def start(argv: Sequence[str], folder: Path, stdin: int, limits: Limits = NO_LIMITS) -> subprocess.Popen[bytes]:
-    """Start a program with its output in pipes, in its own session, so that Ctrl-C reaches only the harness."""
-    supervision = current()
+def start(argv: Sequence[str], folder: Path, stdin: int, setup: Setup | None = None) -> subprocess.Popen[bytes]:
+    """Start a program with its output in pipes, in its own session, so that Ctrl-C reaches only the harness.
+
+    `setup` says what it may use, and which session it belongs to.
+    """
+    supervision, limits = current(), NO_LIMITS if setup is None else setup.limits
     environment = None if supervision is None else supervision.environment()
     try:
         process = subprocess.Popen(
@@ -147,18 +152,18 @@ def start(argv: Sequence[str], folder: Path, stdin: int, limits: Limits = NO_LIM
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InterfaceError(f"{argv[0]}: cannot be started: {reason}") from None
-    _running.add(process)
+    _running[process] = None if setup is None else setup.work
     if supervision is not None:
         supervision.note("+", process.pid)
     return process
 
 
 def run_to_end(
-    argv: Sequence[str], folder: Path, *, timeout: float | None, stdin: int, limits: Limits = NO_LIMITS
+    argv: Sequence[str], folder: Path, *, timeout: float | None, stdin: int, setup: Setup | None = None
 ) -> FinishedProcess:
     """Run a program and collect its output; at its end, or at the time limit, all that it started is killed."""
     begin = perf_counter()
-    process = start(argv, folder, stdin, limits)
+    process = start(argv, folder, stdin, setup)
     try:
         reader = _PipeReader(process)
         timed_out = not reader.until_end(None if timeout is None else begin + timeout)

@@ -122,7 +122,7 @@ class StreamWorker:
             **({} if setup.gallery is None else {"gallery": str(setup.gallery)}),
             "work": str(setup.work),
         }
-        process = start(interface.argv, interface.folder, subprocess.PIPE, setup.limits)
+        process = start(interface.argv, interface.folder, subprocess.PIPE, setup)
         self._program = PipedProgram(process, self._poll)
         self._window, self.ready = interface.in_flight, False
         # Our own workers say when something is wrong.

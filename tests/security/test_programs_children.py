@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import harness
+from harness.errors import RunAborted
 from tests.workshop import WAIT, Workshop, command, errors, wait_until
 
 # How a program leaves a process behind; each writes its number to a file.
@@ -271,18 +272,25 @@ def test_a_list_has_no_options_in_it(shop: Workshop) -> None:
     assert errors(shop.run()) == {"c0": "interface"}
 
 
-def test_the_end_of_a_run_leaves_another_in_the_same_process_alone(shop: Workshop) -> None:
-    """As in a notebook with threads."""
-    shop.script(3)
+@pytest.mark.parametrize("ending", ["after its last case", "at an error, with -j"])
+def test_the_end_of_a_run_leaves_another_in_the_same_process_alone(ending: str, shop: Workshop) -> None:
+    """As in a notebook with threads; a run with several jobs kills those that are still at work when it ends early."""
+    shop.script(3, keys='errors = "abort"')
     waits = "if [ $1 = x2 ]; then touch waiting; while [ ! -e go ]; do sleep 0.01; done; fi"
     shop.program("slow", f"#!/bin/sh\n{waits}\necho $1\n")
     shop.program("quick", "#!/bin/sh\necho $1\n")
-    for name in ("slow", "quick"):
+    shop.program("broken", "#!/bin/sh\nif [ $1 = x0 ]; then exit 1; fi\nsleep 60\n")
+    for name in ("slow", "quick", "broken"):
         shop.write(f"{name}.toml", f'[command]\nargv = ["./{name}", "{{input}}"]\n')
     slow = threading.Thread(target=harness.run, args=("toy", "slow.toml"), kwargs={"output": Path("slow.jsonl")})
     slow.start()
     wait_until("the slow one", (shop.folder / "waiting").exists)
-    harness.run("toy", "quick.toml", output=Path("quick.jsonl"))
+    if ending == "after its last case":
+        harness.run("toy", "quick.toml", output=Path("other.jsonl"))
+    else:
+        with pytest.raises(RunAborted):
+            harness.run("toy", "broken.toml", output=Path("other.jsonl"), jobs=2)
     (shop.folder / "go").touch()
     slow.join()
-    assert errors(shop.records("slow.jsonl")) == errors(shop.records("quick.jsonl")) == {}
+    assert errors(shop.records("slow.jsonl")) == {}
+    assert len(shop.records("slow.jsonl")) == 3
