@@ -3,36 +3,51 @@
 import gc
 import os
 import stat
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import count
-from operator import attrgetter, itemgetter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from harness.errors import TranscriptError
 from harness.files.digest import file_sha256
-from harness.model import MOST_COLUMNS, Trial, plain_text
+from harness.model import MOST_COLUMNS, Bytes, Outcome, Trial, Turn
 from harness.tasks import find_task
 from harness.transcript.columns import OUTCOMES, Columns
 from harness.transcript.explain import UNUSABLE
 from harness.transcript.format import MOST_VALUES
-from harness.transcript.guess import TEXT_KEYS, LeanRecord, Presence, RecordGuess
+from harness.transcript.growing import NumberColumn, Part, TextColumn
 from harness.transcript.kept_columns import FileIdentity, keep_columns
-from harness.transcript.read import TranscriptReader, open_transcript
-from harness.transcript.texts import Coded, TextList, text_lengths
+from harness.transcript.lines import LineBlock, Places
+from harness.transcript.read import BLOCK, TranscriptReader, open_transcript
+from harness.transcript.scan import Scanner
+from harness.transcript.texts import Coded, TextList
 
-_TEXTS = {str, UnsetType, type(None)}
-_MISSING = {UnsetType, type(None)}
+_TEXT_KEYS = ("expect", "truth", "actual", "error", "stratum", "psu")
 _LEAN_KEYS = ("error", "stratum", "psu")
 _NUMBER_KEYS = ("score", "seconds", "memory", "rank")
 _DETAILS = ("pixels", "boxes")
-_NONE: dict[str, Any] = {}
 _CODE = {outcome.value: code for code, outcome in enumerate(OUTCOMES)}
+# How many bytes are taken apart at once: numpy needs many lines for speed, and the processor's cache holds not more.
+SCANNED = 1 << 20
+
+
+class LeanRecord(Struct, gc=False):
+    """A record without what `lean` leaves out, which is not even decoded."""
+
+    id: str
+    outcome: Outcome
+    score: float | UnsetType | None = UNSET
+    error: str | UnsetType | None = UNSET
+    seconds: float | UnsetType | None = UNSET
+    memory: Bytes | UnsetType | None = UNSET
+    repeat: Turn | UnsetType = UNSET
+    stratum: str | UnsetType = UNSET
+    psu: str | UnsetType = UNSET
 
 
 def collect(path: Path, *, name: str | None = None, lean: bool = False) -> Columns:
@@ -44,11 +59,12 @@ def collect(path: Path, *, name: str | None = None, lean: bool = False) -> Colum
         gc_enabled = gc.isenabled()
         gc.disable()
         try:
-            for body in reader.bodies():
+            for body in reader.bodies(SCANNED):
                 if builder.add_lines(body):
                     reader.passed(body)
                 else:
-                    builder.add(reader.decode(body))
+                    for piece in _pieces(body):
+                        builder.add(reader.decode(piece))
         finally:
             if gc_enabled:
                 gc.enable()
@@ -56,6 +72,15 @@ def collect(path: Path, *, name: str | None = None, lean: bool = False) -> Colum
     if columns.complete and (identity := _identity(path, before, reader)) is not None:
         keep_columns(columns, reader.first, identity, lean=lean)
     return columns
+
+
+def _pieces(body: bytes) -> Iterator[bytes]:
+    """Whole lines, fewer at a time."""
+    start = 0
+    while start < len(body):
+        stop = body.find(b"\n", start + BLOCK) + 1 or len(body)
+        yield body[start:stop]
+        start = stop
 
 
 def _identity(path: Path, before: os.stat_result | None, reader: TranscriptReader) -> FileIdentity | None:
@@ -75,164 +100,165 @@ def _status(path: Path) -> os.stat_result | None:
     return status if stat.S_ISREG(status.st_mode) else None
 
 
-class _Texts:
-    """A column of texts that grows."""
+@dataclass(frozen=True)
+class _Lines:
+    """Some lines: taken apart as far as they look alike, and the records of the others."""
 
-    def __init__(self, before: int = 0) -> None:
-        # A new text gets the next number; all of that without a step in Python.
-        self._known: dict[Any, int] = defaultdict(count().__next__, {UNSET: -1, None: -1})
-        self._parts = [np.full(before, -1, np.int32)]
+    size: int
+    block: LineBlock | None
+    # The numbers of the lines whose records these are.
+    left: Places
+    records: Sequence[Any]
 
-    def add(self, values: Iterable[Any], size: int, *, typed: bool = False) -> None:
-        if not typed:
-            values = list(values)
-            if not _TEXTS.issuperset(map(type, values)):
-                # 1 and 1.0 and True would share a code.
-                values = [value if type(value) in _TEXTS else plain_text(value) for value in values]
-        self._parts.append(np.fromiter(map(self._known.__getitem__, values), np.int32, size))
+    @staticmethod
+    def of(records: Sequence[Any]) -> "_Lines":
+        """Lines that were all decoded."""
+        return _Lines(len(records), None, np.arange(len(records)), records)
 
-    def pad(self, size: int) -> None:
-        self._parts.append(np.full(size, -1, np.int32))
+    def field(self, name: str, *, is_text: bool) -> Part:
+        """What the lines have of a field."""
+        return self._part((name,), is_text, self.own(name))
 
-    def finish(self) -> Coded:
-        labels = [str(label) for label in self._known if label is not None and label is not UNSET]
-        return Coded(np.concatenate(self._parts), labels)
+    def own(self, name: str) -> list[Any]:
+        """What the decoded records have of a field."""
+        return list(map(attrgetter(name), self.records))
 
+    def _part(self, path: tuple[str, ...], is_text: bool, others: Sequence[Any]) -> Part:
+        values = None if self.block is None else self.block.values(path, is_text=is_text)
+        return Part(self.size, self.block, values, self.left, others)
 
-class _Numbers:
-    """A column of numbers that grows."""
+    def names(self, outer: str) -> list[str]:
+        """The keys that lines have within an object, in the order in which they appear."""
+        first: dict[str, int] = {}
+        for path, values in () if self.block is None else self.block.found(is_text=outer == "columns"):
+            if path[0] == outer and len(path) > 1:
+                first[path[1]] = int(values.lines[0])
+        for line, mapping in zip(self.left.tolist(), self._mappings[outer], strict=True):
+            for name in mapping:
+                first[name] = min(line, first.get(name, line))
+        return sorted(first, key=first.__getitem__)
 
-    def __init__(self, missing: float, before: int = 0) -> None:
-        self._missing = missing
-        self._parts = [np.full(before, missing)]
+    def inner(self, outer: str, name: str, *, is_text: bool) -> Part:
+        """What the lines have of a key within an object."""
+        return self._part((outer, name), is_text, [mapping.get(name) for mapping in self._mappings[outer]])
 
-    def add(self, values: Iterable[Any], size: int, *, typed: bool = False) -> None:
-        if typed:
-            self._parts.append(np.fromiter(values, np.float64, size))
-        else:
-            self._parts.append(_numbers(list(values), self._missing))
-
-    def pad(self, size: int) -> None:
-        self._parts.append(np.full(size, self._missing))
-
-    def finish(self) -> npt.NDArray[np.float64]:
-        return np.concatenate(self._parts)
+    @cached_property
+    def _mappings(self) -> dict[str, list[dict[str, Any]]]:
+        return {key: [{} if own is UNSET else own for own in self.own(key)] for key in ("columns", "values")}
 
 
 class _ColumnBuilder:
-    """Columns that grow block by block.
-
-    For the speed of millions of records, map, attrgetter and dict do most of the work.
-    """
+    """Columns that grow block by block."""
 
     def __init__(self, lean: bool, source: str) -> None:
         self.source = source
         self.lean = lean
-        self.guess = RecordGuess(LeanRecord if lean else Trial)
+        self.scanner = Scanner(LeanRecord if lean else Trial)
         self.count = 0
         self.ids: list[bytes] = []
         self.lengths = [np.empty(0, np.int64)]
-        self.outcome = [np.empty(0, np.int8)]
-        self.numbers = {name: _Numbers(np.nan) for name in _NUMBER_KEYS if not (lean and name == "rank")}
-        self.numbers["repeat"] = _Numbers(1)
-        self.texts = {name: _Texts() for name in (_LEAN_KEYS if lean else TEXT_KEYS)}
-        self.columns: dict[str, _Texts] = {}
-        self.values: dict[str, _Numbers] = {}
+        self.outcome = TextColumn(Outcome)
+        kind = self.scanner.kind
+        self.numbers = {name: NumberColumn(kind(name)) for name in _NUMBER_KEYS if not (lean and name == "rank")}
+        self.numbers["repeat"] = NumberColumn(kind("repeat"), missing=1)
+        self.texts = {name: TextColumn(kind(name)) for name in (_LEAN_KEYS if lean else _TEXT_KEYS)}
+        self.columns: dict[str, TextColumn] = {}
+        self.values: dict[str, NumberColumn] = {}
         self.details: dict[str, list[Any]] = {}
 
     def add_lines(self, body: bytes) -> bool:
-        """Add the records in some lines, if they are as guessed."""
-        if self.guess.decoder is None:
-            return False
+        """Add the records in some lines, if they can be taken apart."""
         try:
-            block = self.guess.decoder.decode_lines(body)
-        except UNUSABLE:
+            block = self.scanner.take_apart(body)
+            if block is None:
+                return False
+            records = self.scanner.decode_rest(block)
+            self._add(_Lines(block.size, block, np.flatnonzero(block.left), records))
+        except (*UNUSABLE, ValueError):
             return False
-        self._add(block, attrgetter("outcome"), self.guess.presence)
         return True
 
-    def add(self, block: Sequence[Trial]) -> None:
-        """Add records, and learn from them what to guess of the others."""
-        self._add(block, attrgetter("outcome._value_"), lambda _: Presence.SOMETIMES)
-        self.guess.learn(block)
+    def add(self, records: Sequence[Any]) -> None:
+        """Add records that were decoded."""
+        self._add(_Lines.of(records))
 
-    def _add(self, block: Sequence[Any], outcome: Callable[[Any], str], presence: Callable[[str], Presence]) -> None:
-        size = len(block)
-        self.outcome.append(np.fromiter(map(_CODE.__getitem__, map(outcome, block)), np.int8, size))
-        plain: dict[str, _Numbers | _Texts] = {**self.numbers, **self.texts}
-        for name, column in plain.items():
-            if presence(name) is Presence.NEVER:
-                column.pad(size)
-            else:
-                column.add(map(attrgetter(name), block), size, typed=presence(name) is Presence.ALWAYS)
+    def _add(self, lines: _Lines) -> None:
+        """Nothing is added if something in these lines cannot be read."""
+        parts = [(column, column.read(part)) for column, part in self._parts(lines)]
+        for column, part in parts:
+            column.parts.append(part)
         if not self.lean:
-            self._add_mappings(block, presence)
-        self._add_ids(list(map(attrgetter("id"), block)))
-        self.count += size
+            self._add_details(lines)
+        self._add_ids(lines)
+        self.count += lines.size
 
-    def _add_mappings(self, block: Sequence[Any], presence: Callable[[str], Presence]) -> None:
-        if presence("columns") is not Presence.NEVER:
-            self._add_columns(block, presence("columns"))
-        if presence("values") is not Presence.NEVER:
-            self._add_values(block)
-        for name in _DETAILS:
-            if presence(name) is not Presence.NEVER:
-                self._add_details(name, block)
-
-    def _add_ids(self, ids: list[str]) -> None:
-        data = "".join(ids).encode()
-        self.ids.append(data)
-        self.lengths.append(text_lengths(ids, len(data)))
-
-    def _add_columns(self, block: Sequence[Any], presence: Presence) -> None:
-        """The columns of the cases; a record may lack some, and a later one may have new ones."""
-        if presence is Presence.ALWAYS:
-            for number, (name, typed) in enumerate(self.guess.columns.items()):
-                self.columns[name].add(map(attrgetter(f"columns.c{number}"), block), len(block), typed=typed)
+    def _parts(self, lines: _Lines) -> Iterator[tuple[Any, Part]]:
+        """What each column gets of some lines. A record may lack columns, and a later one may have new ones."""
+        for name, column in {"outcome": self.outcome, **self.texts}.items():
+            yield column, lines.field(name, is_text=True)
+        for name, numbers in self.numbers.items():
+            yield numbers, lines.field(name, is_text=False)
+        if self.lean:
             return
-        mappings = [_NONE if columns is UNSET else columns for columns in map(attrgetter("columns"), block)]
-        kinds = dict.fromkeys(map(tuple, mappings))
-        found = dict.fromkeys(name for names in kinds for name in names)
-        if len(self.columns.keys() | found) > MOST_COLUMNS:
-            raise TranscriptError(f"{self.source}: more than {MOST_COLUMNS:,} columns in its records; leave some out")
-        for name in found:
-            self.columns.setdefault(name, _Texts(self.count))
-        for name, texts in self.columns.items():
-            texts.add(_by_name(mappings, kinds, name), len(block))
-
-    def _add_values(self, block: Sequence[Any]) -> None:
-        """The values by name; like columns, a record may lack some, and most transcripts have none at all."""
-        mappings = list(map(attrgetter("values"), block))
-        if not self.values and mappings.count(UNSET) == len(mappings):
-            return
-        mappings = [_NONE if values is UNSET else values for values in mappings]
-        kinds = dict.fromkeys(map(tuple, mappings))
-        names = dict.fromkeys(name for names in kinds for name in names)
-        if len(self.values.keys() | names) > MOST_VALUES:
-            raise TranscriptError(f"{self.source}: values with more than {MOST_VALUES} names; leave some out")
-        for name in names:
-            self.values.setdefault(name, _Numbers(np.nan, self.count))
+        for name in self._new(lines, "columns", self.columns, MOST_COLUMNS):
+            self.columns[name] = TextColumn(before=self.count)
+        for name in self._new(lines, "values", self.values, MOST_VALUES):
+            self.values[name] = NumberColumn(float | None, before=self.count)
+        for name, column in self.columns.items():
+            yield column, lines.inner("columns", name, is_text=True)
         for name, numbers in self.values.items():
-            numbers.add(_by_name(mappings, kinds, name), len(block))
+            yield numbers, lines.inner("values", name, is_text=False)
 
-    def _add_details(self, name: str, block: Sequence[Any]) -> None:
-        """Most transcripts have none."""
-        own = list(map(attrgetter(name), block))
-        if name in self.details or own.count(UNSET) != len(own):
-            self.details.setdefault(name, [None] * self.count).extend(None if one is UNSET else one for one in own)
+    def _new(self, lines: _Lines, key: str, known: Mapping[str, Any], most: int) -> list[str]:
+        new = [name for name in lines.names(key) if name not in known]
+        if len(known) + len(new) > most:
+            what = (
+                f"more than {most:,} columns in its records"
+                if key == "columns"
+                else f"values with more than {most} names"
+            )
+            raise TranscriptError(f"{self.source}: {what}; leave some out")
+        return new
+
+    def _add_ids(self, lines: _Lines) -> None:
+        """The ids in one piece; those of records that were decoded come between the others."""
+        values = None if lines.block is None else lines.block.values(("id",), is_text=True)
+        if lines.block is not None and values is not None and values.everywhere:
+            self.ids.append(lines.block.joined(values))
+            self.lengths.append(values.lengths)
+            return
+        texts = [b""] * lines.size
+        if lines.block is not None and values is not None:
+            for line, text in zip(values.lines.tolist(), lines.block.texts(values), strict=True):
+                texts[line] = text
+        for line, own in zip(lines.left.tolist(), lines.own("id"), strict=True):
+            texts[line] = own.encode()
+        self.ids.append(b"".join(texts))
+        self.lengths.append(np.fromiter(map(len, texts), np.int64, len(texts)))
+
+    def _add_details(self, lines: _Lines) -> None:
+        """Most transcripts have none; lines that have some are not taken apart."""
+        for name in _DETAILS:
+            own = lines.own(name)
+            if name in self.details or own.count(UNSET) != len(own):
+                details = self.details.setdefault(name, [None] * self.count)
+                details.extend([None] * lines.size)
+                for line, detail in zip(lines.left.tolist(), own, strict=True):
+                    details[self.count + line] = None if detail is UNSET else detail
 
     def finish(self, reader: TranscriptReader) -> Columns:
         if self.details:
             _check_details(self.details, reader)
+        outcome = self.outcome.finish()
         fields: dict[str, Any] = {name: numbers.finish() for name, numbers in self.numbers.items()}
         fields.setdefault("rank", np.full(self.count, np.nan))
         absent = Coded(np.full(self.count, -1, np.int32), [])
-        fields |= {name: self.texts[name].finish() if name in self.texts else absent for name in TEXT_KEYS}
+        fields |= {name: self.texts[name].finish() if name in self.texts else absent for name in _TEXT_KEYS}
         return Columns(
             header=reader.header,
             complete=reader.end is not None,
             ids=TextList(b"".join(self.ids), np.cumsum(np.concatenate(self.lengths))),
-            outcome=np.concatenate(self.outcome),
+            outcome=np.array([*map(_CODE.__getitem__, outcome.labels), 0], np.int8)[outcome.codes],
             repeat=fields.pop("repeat").astype(np.int32),
             columns={name: texts.finish() for name, texts in self.columns.items()},
             values={name: numbers.finish() for name, numbers in self.values.items()},
@@ -249,17 +275,3 @@ def _check_details(details: Mapping[str, Sequence[Any]], reader: TranscriptReade
             text = None if task is None or detail is None else task.detail_mistake(name, detail)
             if text:
                 raise TranscriptError(f"{reader.name}:{line}: {name}: {text}")
-
-
-def _by_name(mappings: Sequence[dict[str, Any]], kinds: Iterable[tuple[str, ...]], name: str) -> list[Any]:
-    """The value of each mapping for a name, None if it has none; `kinds` are the sets of names that occur."""
-    everywhere = all(name in names for names in kinds)
-    return list(map(itemgetter(name), mappings) if everywhere else (mapping.get(name) for mapping in mappings))
-
-
-def _numbers(values: list[Any], missing: float) -> npt.NDArray[np.float64]:
-    if values.count(UNSET) == len(values):
-        return np.full(len(values), missing)
-    if _MISSING.isdisjoint(map(type, values)):
-        return np.array(values, np.float64)
-    return np.array([missing if value is UNSET or value is None else value for value in values], np.float64)

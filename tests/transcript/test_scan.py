@@ -1,0 +1,199 @@
+"""Lines taken apart with numpy: the same columns as from a JSON decoder, or the same refusal."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import TranscriptError
+from harness.model import ErrorKind, Outcome, Trial
+from harness.transcript.collect import collect
+from harness.transcript.columns import Coded, Columns
+from harness.transcript.scan import Scanner
+from harness.transcript.shapes import LineShape
+from tests.simulation import examples
+from tests.transcript.transcript_files import FIRST_LINE, write
+
+PLAIN = st.text(st.characters(codec="utf-8", exclude_characters='"\\,', min_codepoint=32), max_size=20)
+LINE = b'{"id":"%d","outcome":"TP","positive":true,"expect":"a","score":%d.5,"columns":{"who":"w%d"}}\n'
+
+
+def regular(keys: frozenset[str], *, of: st.SearchStrategy[str]) -> st.SearchStrategy[Trial]:
+    """Trials that all have the same keys."""
+    fields: dict[str, st.SearchStrategy[Any]] = {
+        "positive": st.booleans(),
+        "expect": of,
+        "truth": of,
+        "actual": of,
+        "score": st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**15), 10**15) | st.none(),
+        "rank": st.integers(1, 1000),
+        "best_wrong": st.floats(-1, 1),
+        "error": st.sampled_from(ErrorKind),
+        "message": of,
+        "seconds": st.floats(0, 1e6),
+        "memory": st.integers(0, 2**50),
+        "repeat": st.integers(1, 9),
+        "stratum": of,
+        "psu": of,
+        "columns": st.fixed_dictionaries({"a": of, "ü": of}),
+        "values": st.fixed_dictionaries({"f1": st.floats(-1, 1) | st.none()}),
+    }
+    given_fields = {name: strategy for name, strategy in fields.items() if name in keys}
+    return st.builds(Trial, id=of, outcome=st.sampled_from(Outcome), **given_fields)
+
+
+KEYS = st.frozensets(
+    st.sampled_from(sorted(set(Trial.__struct_fields__) - {"id", "outcome", "pixels", "boxes"})), max_size=8
+)
+# One or two kinds of records, some of which have commas, quotes and the like in their texts.
+TRIALS = st.lists(KEYS, min_size=1, max_size=2).flatmap(
+    lambda kinds: st.lists(
+        st.one_of([regular(keys, of=PLAIN) for keys in kinds] * 3 + [regular(kinds[0], of=st.text(max_size=80))]),
+        min_size=1,
+        max_size=12,
+    )
+)
+
+
+def contents(columns: Columns) -> dict[str, Any]:
+    """All that there is, ready to be compared."""
+    texts = {name: getattr(columns, name) for name in ("expect", "truth", "actual", "error", "stratum", "psu")}
+    numbers = {name: getattr(columns, name) for name in ("outcome", "score", "seconds", "memory", "rank", "repeat")}
+    coded = {**texts, **{f"columns.{name}": own for name, own in columns.columns.items()}}
+    numbers |= {f"values.{name}": own for name, own in columns.values.items()}
+    return {
+        "ids": list(columns.ids),
+        **{name: [None if np.isnan(one) else one for one in own.tolist()] for name, own in numbers.items()},
+        **{name: (own.codes.tolist(), list(own.labels)) for name, own in coded.items()},
+    }
+
+
+def outcome_of(path: Path, *, lean: bool) -> dict[str, Any] | str:
+    try:
+        return contents(collect(path, lean=lean))
+    except TranscriptError as error:
+        return str(error)
+
+
+@pytest.fixture(scope="module")
+def decoded() -> "Callable[..., Any]":
+    """The twin: every line by the JSON decoder."""
+
+    def read(path: Path, *, lean: bool) -> dict[str, Any] | str:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Scanner, "take_apart", lambda *_: None)
+            return outcome_of(path, lean=lean)
+
+    return read
+
+
+@examples(200)
+@given(TRIALS, st.booleans())
+def test_columns_are_those_of_the_decoder(
+    tmp_path_factory: pytest.TempPathFactory, decoded: "Callable[..., Any]", trials: Sequence[Trial], lean: bool
+) -> None:
+    path = write(tmp_path_factory.mktemp("t") / "t.jsonl", trials)
+    assert outcome_of(path, lean=lean) == decoded(path, lean=lean)
+
+
+@examples(300)
+@given(TRIALS, st.booleans(), st.data())
+def test_damaged_lines_are_refused_or_read_as_by_the_decoder(
+    tmp_path_factory: pytest.TempPathFactory,
+    decoded: "Callable[..., Any]",
+    trials: Sequence[Trial],
+    lean: bool,
+    data: st.DataObject,
+) -> None:
+    path = write(tmp_path_factory.mktemp("t") / "t.jsonl", trials)
+    first, *lines, _ = path.read_bytes().splitlines(keepends=True)
+    body = bytearray(b"".join(lines))
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(body) - 1))
+        piece = data.draw(
+            st.sampled_from([b'"', b",", b"}", b"{", b"[1]", b"\\", b"\n", b"\x00", b"\xff", b"1", b" ", b""])
+        )
+        body[place : place + data.draw(st.integers(0, 2))] = piece
+    path.write_bytes(first + bytes(body))
+    assert outcome_of(path, lean=lean) == decoded(path, lean=lean)
+
+
+@pytest.mark.parametrize("spaces", [b"", b" "])
+def test_lines_that_look_alike_are_not_decoded(spaces: bytes) -> None:
+    line = LINE.replace(b":", b":" + spaces).replace(b",", b"," + spaces)
+    block = Scanner(Trial).take_apart(b"".join(line % (i, i, i % 3) for i in range(100)))
+    assert block is not None
+    assert not block.left.any()
+    who = block.values(("columns", "who"), is_text=True)
+    assert who is not None
+    assert block.texts(who) == [b"w%d" % (i % 3) for i in range(100)]
+
+
+def test_only_the_other_lines_are_decoded() -> None:
+    odd = b'{"id":"a, b","outcome":"FN","error":"crash"}\n'
+    block = Scanner(Trial).take_apart(b"".join([LINE % (1, 2, 3), odd, LINE % (4, 5, 6)]))
+    assert block is not None
+    assert block.left.tolist() == [False, True, False]
+    assert block.rest() == odd
+
+
+def test_lines_of_two_kinds_are_both_taken_apart() -> None:
+    other = LINE.replace(b'"expect":"a"', b'"expect":"a","truth":"b"')
+    block = Scanner(Trial).take_apart(b"".join((LINE, other)[i % 2] % (i, i, i) for i in range(50)))
+    assert block is not None
+    assert not block.left.any()
+    truth = block.values(("truth",), is_text=True)
+    assert truth is not None
+    assert truth.lines.tolist() == list(range(1, 50, 2))
+
+
+def test_lines_without_anything_in_common_are_soon_left_to_the_decoder(tmp_path: Path) -> None:
+    trials = [Trial(f"a,{i}", Outcome.TP, columns={f"c{i}": "x, y"}) for i in range(300)]
+    assert list(collect(write(tmp_path / "t.jsonl", trials)).columns) == [f"c{i}" for i in range(300)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"id":"1","id":"2","outcome":"TP"}',
+        b'{"id":"1","outcome":"TP","columns":{"a":{"b":"c"}}}',
+        b'{"id":"1","outcome":"TP","actual":[1]}',
+        b'{"id":"1","outcome":"TP"',
+        b'{"id":"1","outcome":"TP"}}',
+        b'{"id":"1\\u0041","outcome":"TP"}',
+        b'["id"]',
+    ],
+)
+def test_what_has_no_shape(line: bytes) -> None:
+    assert LineShape.of(line) is None
+
+
+def test_a_text_that_was_met_long_ago_has_its_code_again(tmp_path: Path) -> None:
+    """More texts than the table of recent ones has places, of many lengths, each met several times."""
+    texts = [f"{i * 7919 % 9001}" + "x" * (i * 7919 % 9001 % 40) for i in range(30_000)]
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(
+        FIRST_LINE + b"".join(b'{"id":"%d","outcome":"TP","psu":"%s"}\n' % (i, t.encode()) for i, t in enumerate(texts))
+    )
+    psu: Coded = collect(path).psu
+    assert list(psu.labels) == list(dict.fromkeys(texts))
+    assert [psu.labels[code] for code in psu.codes.tolist()] == texts
+
+
+def test_a_quote_without_an_escape_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    good, bad = LINE % (1, 1, 1), (LINE % (2, 2, 2)).replace(b'"expect":"a"', b'"expect":"a"b"')
+    path.write_bytes(FIRST_LINE + good * 3 + bad)
+    with pytest.raises(TranscriptError, match=":5: "):
+        collect(path)
+
+
+def test_a_record_without_an_id_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(FIRST_LINE + b'{"outcome":"TP","name":"a"}\n' * 3)
+    with pytest.raises(TranscriptError, match=":2: Object missing required field `id`"):
+        collect(path)
