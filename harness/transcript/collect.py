@@ -20,11 +20,11 @@ from harness.tasks import find_task
 from harness.transcript.columns import OUTCOMES, Columns
 from harness.transcript.explain import UNUSABLE
 from harness.transcript.format import MOST_VALUES
-from harness.transcript.growing import NumberColumn, Part, TextColumn
 from harness.transcript.kept_columns import FileIdentity, keep_columns
-from harness.transcript.lines import LineBlock, Places
 from harness.transcript.read import BLOCK, TranscriptReader, open_transcript
-from harness.transcript.scan import Scanner
+from harness.transcript.scanning.growing import NumberColumn, Part, TextColumn
+from harness.transcript.scanning.lines import LineBlock, Places
+from harness.transcript.scanning.scanner import Scanner
 from harness.transcript.texts import Coded, TextList
 
 _TEXT_KEYS = ("expect", "truth", "actual", "error", "stratum", "psu")

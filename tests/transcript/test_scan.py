@@ -13,8 +13,8 @@ from harness.errors import TranscriptError
 from harness.model import ErrorKind, Outcome, Trial
 from harness.transcript.collect import collect
 from harness.transcript.columns import Coded, Columns
-from harness.transcript.scan import Scanner
-from harness.transcript.shapes import LineShape
+from harness.transcript.scanning.scanner import Scanner
+from harness.transcript.scanning.shapes import LineShape
 from tests.simulation import examples
 from tests.transcript.transcript_files import FIRST_LINE, write
 

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from harness.transcript.shapes import LineShape, Path
+from harness.transcript.scanning.shapes import LineShape, Path
 
 # Values up to this many bytes are taken as arrays.
 LONGEST = 64

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from msgspec import UNSET
 
 from harness.model import plain_text
-from harness.transcript.lines import LONGEST, LineBlock, Places, Values, Words
+from harness.transcript.scanning.lines import LONGEST, LineBlock, Places, Values, Words
 from harness.transcript.texts import Coded, TextList
 
 Codes = npt.NDArray[np.int32]

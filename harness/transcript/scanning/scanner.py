@@ -6,8 +6,8 @@ from typing import Any, Union
 import msgspec
 from msgspec import Struct, UnsetType
 
-from harness.transcript.lines import LineBlock
-from harness.transcript.shapes import LineShape, Slot
+from harness.transcript.scanning.lines import LineBlock
+from harness.transcript.scanning.shapes import LineShape, Slot
 
 # A transcript whose lines are of more kinds than this, or mostly unlike each other, is decoded line by line.
 MOST_SHAPES = 16

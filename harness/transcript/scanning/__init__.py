@@ -1,0 +1,1 @@
+"""Read lines of records that look alike without decoding each of them."""
