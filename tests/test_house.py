@@ -55,7 +55,7 @@ ONLY_IN = {
         "transcript/collect.py",
         "transcript/columns.py",
         "transcript/kept_columns.py",
-        "transcript/scanning",
+        "transcript/scanning/",
         "transcript/texts.py",
         "transcript/importing/coco_masks.py",
     ),

@@ -22,7 +22,7 @@ from harness.transcript.explain import UNUSABLE
 from harness.transcript.format import MOST_VALUES
 from harness.transcript.kept_columns import FileIdentity, keep_columns
 from harness.transcript.read import BLOCK, TranscriptReader, open_transcript
-from harness.transcript.scanning.growing import NumberColumn, Part, TextColumn
+from harness.transcript.scanning.growing import GrowingNumbers, GrowingTexts, Part
 from harness.transcript.scanning.lines import LineBlock, Places
 from harness.transcript.scanning.scanner import Scanner
 from harness.transcript.texts import Coded, TextList
@@ -157,13 +157,13 @@ class _ColumnBuilder:
         self.count = 0
         self.ids: list[bytes] = []
         self.lengths = [np.empty(0, np.int64)]
-        self.outcome = TextColumn(Outcome)
+        self.outcome = GrowingTexts(Outcome)
         kind = self.scanner.kind
-        self.numbers = {name: NumberColumn(kind(name)) for name in _NUMBER_KEYS if not (lean and name == "rank")}
-        self.numbers["repeat"] = NumberColumn(kind("repeat"), missing=1)
-        self.texts = {name: TextColumn(kind(name)) for name in (_LEAN_KEYS if lean else _TEXT_KEYS)}
-        self.columns: dict[str, TextColumn] = {}
-        self.values: dict[str, NumberColumn] = {}
+        self.numbers = {name: GrowingNumbers(kind(name)) for name in _NUMBER_KEYS if not (lean and name == "rank")}
+        self.numbers["repeat"] = GrowingNumbers(kind("repeat"), missing=1)
+        self.texts = {name: GrowingTexts(kind(name)) for name in (_LEAN_KEYS if lean else _TEXT_KEYS)}
+        self.columns: dict[str, GrowingTexts] = {}
+        self.values: dict[str, GrowingNumbers] = {}
         self.details: dict[str, list[Any]] = {}
 
     def add_lines(self, body: bytes) -> bool:
@@ -201,9 +201,9 @@ class _ColumnBuilder:
         if self.lean:
             return
         for name in self._new(lines, "columns", self.columns, MOST_COLUMNS):
-            self.columns[name] = TextColumn(before=self.count)
+            self.columns[name] = GrowingTexts(before=self.count)
         for name in self._new(lines, "values", self.values, MOST_VALUES):
-            self.values[name] = NumberColumn(float | None, before=self.count)
+            self.values[name] = GrowingNumbers(float | None, before=self.count)
         for name, column in self.columns.items():
             yield column, lines.inner("columns", name, is_text=True)
         for name, numbers in self.values.items():

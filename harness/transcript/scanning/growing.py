@@ -36,7 +36,7 @@ class Part:
         return self.left[own], [self.others[number] for number in own]
 
 
-class NumberColumn:
+class GrowingNumbers:
     """A column of numbers that grows."""
 
     def __init__(self, kind: Any, missing: float = np.nan, before: int = 0) -> None:
@@ -67,7 +67,7 @@ class NumberColumn:
         return np.concatenate(self.parts)
 
 
-class TextColumn:
+class GrowingTexts:
     """A column of texts that grows.
 
     A text that is not in the table of those met last gets the next number, whether it was met long ago or never; in the
