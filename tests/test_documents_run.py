@@ -1,6 +1,8 @@
 """Every command and every output of the README and of docs/ is run and compared; tools/documents has the rules."""
 
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -8,14 +10,17 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from harness.cli.commands import COMMANDS
+from tests.workshop import Workshop, wait_until
 from tools.documents.checking import check_page, update_page
 from tools.documents.matching import fold, line_matches, matches, refreshed
+from tools.documents.mentions import wrong_mentions
 from tools.documents.pages import PAGES, ROOT, blocks, page_steps, programs_needed
+from tools.documents.standby import standby_folder
 from tools.documents.wrapping import joined
 
 RUN = {"console", "pycon", "python", "toml", "json"}
 DIRECTIVES = "{"
-# Pages of eight seconds and more. The README and the first steps are always run.
+# Pages that take long. The README and the first steps are always run.
 SLOW = {
     "docs/explanation/permute-and-urn.md",
     "docs/how-to/algorithm-c.md",
@@ -83,6 +88,11 @@ def test_every_block_is_run_or_says_why_not(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_a_paragraph_is_one_line(page: Path) -> None:
     assert joined(read(page)) == read(page), "python -m tools.documents --update PAGE joins the lines"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_commands_and_options_in_running_text_exist(page: Path) -> None:
+    assert not wrong_mentions(page)
 
 
 def test_the_reference_has_every_command() -> None:
@@ -170,10 +180,63 @@ total = 1 + 1
     ("right", "wrong", "line"),
     [("", "", None), ("hello\n/", "hallo\n/", 8), ("$ echo $?\n1\n", "", 11), ("0\n1\n", "0\n", 32)],
 )
-def test_a_page_is_checked_and_refreshed(right: str, wrong: str, line: int | None, tmp_path: Path) -> None:
+def test_a_page_is_checked_and_refreshed(right: str, wrong: str, line: int | None, tmp_path: Path, fonts: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(PAGE.replace(right, wrong, 1))
-    findings = check_page(page, root=tmp_path / "first", fonts=tmp_path)
+    findings = check_page(page, root=tmp_path / "first", fonts=fonts)
     assert [finding.step.first for finding in findings] == ([line] if line else [])
     update_page(page, findings)
     assert page.read_text() == (PAGE if right.startswith(("hello", "0")) else PAGE.replace(right, wrong, 1))
+
+
+def test_a_page_without_steps_has_nothing_wrong(tmp_path: Path, fonts: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A page\n\nOnly words.\n")
+    assert check_page(page, root=tmp_path / "first", fonts=fonts) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown"),
+    [
+        ("`hate rate T... --by noise --plot` and `--by COLUMN`, `hate run ... --resume`, `hate COMMAND --help`", []),
+        ("```console\n$ hate dance\n```\n`hate cache clear [KIND...]`, `hate -mode compare a b`, `--memory=1G`", []),
+        ("`hate dance --slowly`", ["hate has no command dance"]),
+        ("`hate cache dance`", ["hate cache has no command dance"]),
+        ("`hate rate T --buy noise`", ["hate rate: No such option '--buy'"]),
+        ("`--buy COLUMN`, `--by`, `--fly=1`", ["no command has the option --buy", "no command has the option --fly"]),
+    ],
+)
+def test_what_running_text_names_is_looked_up(text: str, unknown: list[str], tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"# A page\n\n{text}\n")
+    found = wrong_mentions(page)
+    assert len(found) == len(unknown)
+    assert all(reason in line for line, reason in zip(found, unknown, strict=True))
+
+
+@pytest.fixture(scope="session")
+def standby(fonts: Path) -> str:
+    """Made before the environment of a workshop is."""
+    return str(standby_folder(fonts) / "hate")
+
+
+@pytest.mark.parametrize("words", [["list", "--interfaces"], ["rate", "none"], ["dance"], ["--version"]])
+def test_a_command_that_stands_by_is_the_command(words: list[str], standby: str, shop: Workshop) -> None:
+    ended = [
+        subprocess.run([program, *words], env=shop.env, capture_output=True, text=True)
+        for program in (standby, Path(sys.executable).parent / "hate")
+    ]
+    assert ended[0].stdout == ended[1].stdout
+    assert ended[0].stderr == ended[1].stderr
+    assert ended[0].returncode == ended[1].returncode
+
+
+def test_a_command_that_stands_by_can_be_stopped(standby: str, shop: Workshop) -> None:
+    shop.script()
+    shop.interface("import time\ndef answer(case, params):\n    time.sleep(60)\n")
+    words = [standby, "run", "toy", "-o", "out.jsonl"]
+    with subprocess.Popen(words, env=shop.env, stderr=subprocess.PIPE, text=True) as process:
+        wait_until("a transcript", (shop.folder / "out.jsonl").exists, process)
+        process.terminate()
+        assert process.communicate()[1].startswith("hate: terminated\n")
+    assert process.returncode == 143

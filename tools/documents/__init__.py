@@ -18,6 +18,7 @@ The rules of a page:
   ```json hate rate wisard --format json, is a part of what that command prints: it has every key.
 - A line `...` stands for any number of lines, and `...` within a line for any text: what differs from run to run.
 - Sentences of more than 100 columns are folded; the page's folder is shown as /home/you/work; port 8000 is any port.
+- A command or an option in running text, `hate rate --by noise` or `--by`, is one that `hate` has; it is not run.
 - What cannot be run is a block of another language, with the reason before it: <!-- not run: needs a cluster -->.
 - A paragraph, an item, a row is one line.
 """

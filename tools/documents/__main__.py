@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.documents.checking import check_page, update_page
+from tools.documents.mentions import wrong_mentions
 from tools.documents.pages import PAGES
 
 
@@ -20,9 +21,10 @@ def main(words: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         for number, page in enumerate(given.pages or PAGES):
             found = check_page(page.resolve(), root=Path(scratch, str(number)), fonts=Path(scratch, "fonts"))
-            for finding in found:
+            unknown = wrong_mentions(page.resolve())
+            for finding in (*found, *unknown):
                 print(finding)
-            wrong += len(found)
+            wrong += len(found) + len(unknown)
             if given.update:
                 update_page(page, found)
     return 1 if wrong else 0

@@ -1,6 +1,7 @@
 """Check a page, say what is wrong with it, and refresh it."""
 
 import difflib
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +38,7 @@ def check_page(page: Path, *, root: Path, fonts: Path) -> list[Finding]:
     steps = page_steps(text)
     findings = []
     with PageFolder(root, fonts, checkout=IN_CHECKOUT in text) as folder:
-        for step, following in zip(steps, [*steps[1:], None], strict=True):
+        for step, following in itertools.zip_longest(steps, steps[1:]):
             printed = folder.do(step)
             reason = printed.wrong or _reason(step, printed, following)
             if reason:

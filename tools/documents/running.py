@@ -1,4 +1,4 @@
-"""Do the steps of a page in a folder of its own, with a real shell and the real `hate`."""
+"""Do the steps of a page in a folder of its own, with a real shell and the real `hate`, which stands by."""
 
 import ast
 import contextlib
@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from tools.documents.matching import fold
 from tools.documents.pages import ROOT, Kind, Step
+from tools.documents.standby import standby_folder
 
 LONGEST = 120.0  # seconds that one command may take
 PORT = "8000"
@@ -86,7 +87,7 @@ class PageFolder:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(NOT_PASSED_ON)}
         own = {"HOME": self.work.parent, "XDG_CACHE_HOME": self.work.parent / ".cache", "MPLCONFIGDIR": self.fonts}
         fixed = {"PYTHONUNBUFFERED": "1", "LC_ALL": "C.UTF-8", "TZ": "UTC", "PAGER": "cat", "TERM": "dumb"}
-        path = f"{Path(sys.executable).parent}:{kept['PATH']}"
+        path = f"{standby_folder(self.fonts)}:{Path(sys.executable).parent}:{kept['PATH']}"
         return {**kept, **{name: str(value) for name, value in own.items()}, **fixed, "PATH": path}
 
     def _shown(self, text: str) -> str:
