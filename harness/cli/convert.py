@@ -8,7 +8,7 @@ from harness.cli.arguments import find_transcripts
 from harness.cli.completion import complete_transcript
 from harness.cli.options import command_options
 from harness.cli.output import remark
-from harness.errors import OutputError, TranscriptError
+from harness.errors import OutputError, TranscriptError, UsageError
 from harness.options import DownloadOptions, option
 from harness.site.locate import Source
 from harness.transcript.forms import check_form, store_as
@@ -35,6 +35,8 @@ def convert_command(transcript: str, file: Path, options: ConvertOptions) -> Non
     hate convert run.parquet run.jsonl.gz
     """
     [source] = find_transcripts([transcript], options).sources
+    if str(file) == "-":
+        raise UsageError("-: name a file; its name tells the form, .jsonl, .jsonl.gz or .parquet")
     if file.exists() and not options.force:
         raise OutputError(f"{file}: exists; --force overwrites it")
     check_form(file)

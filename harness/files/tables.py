@@ -153,7 +153,8 @@ def _jsonl(path: Path) -> Iterator[tuple[int, TableRow]]:
             yield number, row
 
 
-def _parquet(path: Path) -> Iterator[tuple[int, TableRow]]:
+def parquet_table(path: Path) -> Iterator[tuple[int, TableRow]]:
+    """Each row of a Parquet file, whatever its name, with its number."""
     number = 0
     with _parquet_file(path) as file:
         check_width(len(file.schema_arrow.names), path.name)
@@ -186,5 +187,5 @@ def _parquet_file(path: Path) -> Iterator[Any]:
 
 _READERS: dict[str, Callable[[Path], Iterator[tuple[int, TableRow]]]] = {
     ".jsonl": _jsonl,
-    ".parquet": _parquet,
+    ".parquet": parquet_table,
 }

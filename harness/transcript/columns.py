@@ -76,7 +76,12 @@ def read_columns(path: Path, *, name: str | None = None, lean: bool = False) -> 
     """
     # With their decoders, which programs that only name columns need not make.
     from harness.transcript.collect import collect
+    from harness.transcript.forms import is_parquet
     from harness.transcript.kept_columns import find_columns
 
-    kept = find_columns(path, lean=lean)
-    return collect(path, name=name, lean=lean) if kept is None else kept
+    found = find_columns(path, lean=lean)
+    if found is None and is_parquet(path):
+        from harness.transcript.parquet_columns import read_parquet_columns
+
+        found = read_parquet_columns(path, lean=lean)
+    return collect(path, name=name, lean=lean) if found is None else found

@@ -94,6 +94,15 @@ def lines_sha256(path: Path) -> str:
         return hashlib.file_digest(cast("io.BufferedReader", stream), "sha256").hexdigest()
 
 
+def is_parquet(path: Path) -> bool:
+    """Whether the first bytes of a file are those of Parquet."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+    except OSError:
+        return False
+
+
 def is_parquet_transcript(path: Path) -> bool:
     """Whether a Parquet file has a transcript's header in its metadata, which is at its end."""
     try:

@@ -5,8 +5,11 @@ column, or does not fit its type, is in `rest`, as JSON. A record that some othe
 order, other spacing, keys of its own) also has its line, in `line`.
 """
 
+import contextlib
+import hashlib
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,6 +17,7 @@ import msgspec
 
 from harness.errors import MissingExtra, TranscriptError
 from harness.model import BlindTrial, Trial
+from harness.transcript.format import End, Header
 from harness.transcript.read import BLOCK, LONGEST_LINE, TranscriptReader, record_type
 
 TEXTS = ("id", "outcome", "expect", "truth", "actual", "error", "message", "stratum", "psu")
@@ -21,7 +25,7 @@ NUMBERS = ("score", "seconds")
 WHOLE_NUMBERS = ("memory", "rank", "repeat")
 JSON = ("columns", "values")
 TYPED = (*TEXTS, "positive", *NUMBERS, *WHOLE_NUMBERS)
-HEADER, END, KIND = b"hate.header", b"hate.end", b"hate.transcript"
+HEADER, END, KIND, SHA256 = b"hate.header", b"hate.end", b"hate.transcript", b"hate.sha256"
 # Records in a batch while reading, and records and bytes in a group while writing.
 BATCH = 4096
 GROUP_ROWS, GROUP_BYTES = 100_000, 32 << 20
@@ -58,14 +62,28 @@ def write_parquet(stream: IO[bytes], path: Path, name: str) -> None:
     pa, parquet = _pyarrow(path)
     reader = TranscriptReader(stream, name, Trial)
     reader.take_records(record_type(reader.header))
-    with parquet.ParquetWriter(path, _schema(pa), compression="zstd") as writer:
+    with path.open("wb") as file, parquet.ParquetWriter(file, _schema(pa), compression="zstd") as writer:
         for rows in _groups(reader):
             columns = list(zip(*rows, strict=True))
             writer.write_table(pa.table([pa.array(*one) for one in zip(columns, _schema(pa).types, strict=True)],
                                         schema=_schema(pa)))  # fmt: skip
-        writer.add_key_value_metadata({KIND: b"1", HEADER: reader.first, END: reader.last})
+        file.flush()
+        metadata = {KIND: b"1", HEADER: reader.first, END: reader.last}
+        with path.open("rb") as written:
+            sha256 = _content_sha256(written, file.tell(), metadata)
+        writer.add_key_value_metadata(metadata | {SHA256: sha256})
     if reader.end is None:
         raise TranscriptError(f"{name}: incomplete; finish it with --resume first")
+
+
+def _content_sha256(file: IO[bytes], size: int, metadata: Mapping[bytes, bytes]) -> bytes:
+    """Of the rows, which are the first bytes of a file, and of the first and last line, in hex."""
+    digest = hashlib.sha256()
+    while size and (block := file.read(min(BLOCK, size))):
+        digest.update(block)
+        size -= len(block)
+    digest.update(metadata[HEADER] + metadata[END])
+    return digest.hexdigest().encode()
 
 
 def _groups(reader: TranscriptReader) -> Iterator[list[tuple[Any, ...]]]:
@@ -149,6 +167,42 @@ def open_parquet(path: Path) -> IO[bytes]:
         raise OSError(None, f"cannot be used as Parquet: {_first_line(error)}") from None
     blocks = _bounded(_blocks(file, metadata, pa.ArrowException), path.stat().st_size)
     return io.BufferedReader(ParquetLines(handle, blocks, metadata[END]), BLOCK)
+
+
+@dataclass(frozen=True)
+class IntactFile:
+    """A transcript as the harness wrote it: its own hash says so. Its rows can be used as they are, once checked."""
+
+    header: Header
+    rows: int
+    # More than these a file of its size cannot hold; see `LARGEST_RATIO`.
+    most_bytes: int
+    _file: Any
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Arrow's arrays of these columns, many rows at a time; texts as a dictionary and places in it."""
+        for batch in self._file.iter_batches(GROUP_ROWS, columns=columns):
+            batch.validate(full=True)
+            yield batch
+
+
+@contextlib.contextmanager
+def open_intact(path: Path) -> Iterator[IntactFile]:
+    """Open a Parquet file for its columns; a ValueError or OSError if that is for its lines only."""
+    pa, parquet = _pyarrow(path)
+    size = path.stat().st_size
+    with path.open("rb") as handle:
+        handle.seek(max(0, size - 8))
+        footer = int.from_bytes(handle.read(4), "little") + 8
+        metadata = _checked_metadata(parquet.ParquetFile(handle), _schema(pa))
+        handle.seek(0)
+        if _content_sha256(handle, size - footer, metadata) != metadata.get(SHA256):
+            raise ValueError("not what was written")
+        header = TranscriptReader(io.BytesIO(metadata[HEADER]), str(path)).header
+        file = parquet.ParquetFile(handle, read_dictionary=[*TEXTS, *JSON, "rest", "line"])
+        if not msgspec.json.decode(metadata[END], type=End).end:
+            raise ValueError("no last line")
+        yield IntactFile(header, file.metadata.num_rows, size * LARGEST_RATIO + ALLOWANCE, file)
 
 
 def _checked_metadata(file: Any, schema: Any) -> dict[bytes, bytes]:

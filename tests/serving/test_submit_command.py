@@ -87,6 +87,17 @@ def test_a_transcript_is_handed_in(desk: Desk, server: Served) -> None:
     assert again.json["submitted"][0]["result"] == "already there"
 
 
+def test_a_transcript_in_parquet_is_handed_in(desk: Desk, server: Served) -> None:
+    assert desk.shop.call("convert", "mine.jsonl", "table.parquet").status == 0
+    done = desk.shop.call("submit", "table.parquet", "--to", server.url, "--format", "json")
+    assert done.status == 0, done.err
+    assert desk.published() == {"table": "anna"}
+    again = desk.shop.call("submit", "table.parquet", "--to", server.url, "--format", "json")
+    assert again.json["submitted"][0]["result"] == "already there"
+    refused = desk.shop.call("submit", "mine.jsonl", "--name", "table", "--to", server.url)
+    assert (refused.status, refused.err.count("\n")) == (2, 1)
+
+
 def test_runs_are_named_as_everywhere(desk: Desk, server: Served) -> None:
     """By the name of a run, under another name, and several at once."""
     assert desk.shop.call("run", str(desk.test)).status == 0

@@ -14,14 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.bundled import bundled
 from harness.errors import TranscriptError
 from harness.model import Trial
 from harness.transcript import parquet
 from harness.transcript.columns import read_columns
 from harness.transcript.forms import store_as
+from harness.transcript.parquet_columns import read_parquet_columns
 from harness.transcript.read import glance, summarise
 from tests.simulation import examples
 from tests.site.serving import body, serving
+from tests.transcript.imports import import_one, refused
 from tests.transcript.test_kept_columns import assert_same, big
 from tests.transcript.transcript_files import read, trials, write
 from tests.workshop import Workshop, wait_until
@@ -53,8 +56,42 @@ def test_records_keep_every_byte(tmp_path_factory: pytest.TempPathFactory, given
     path = write(tmp_path_factory.mktemp("t") / "t.jsonl", given_trials)
     table = there_and_back(path)
     assert read(table) == read(path)
-    assert_same(read_columns(table), read_columns(path))
     assert glance(table) == summarise(path)
+
+
+@examples(100)
+@given(st.lists(trials, max_size=12), st.booleans(), st.integers(1, 12), st.sampled_from(["", " "]))
+def test_columns_are_those_of_the_lines(
+    tmp_path_factory: pytest.TempPathFactory, given_trials: Sequence[Trial], lean: bool, rows: int, space: str
+) -> None:
+    """Straight from the columns of the file, whatever its groups; also of lines in other words, as json writes them."""
+    path = write(tmp_path_factory.mktemp("t") / "t.jsonl", given_trials)
+    if space:
+        records = [json.loads(line) for line in path.read_bytes().splitlines()[1:-1]]
+        stored(path, *(json.dumps(one) + "\n" if place % 2 else _compact(one) for place, one in enumerate(records)))
+    table = path.with_name("t.parquet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parquet, "GROUP_ROWS", rows)
+        patch.setattr("harness.transcript.read.BLOCK", 200)
+        store_as(path, table)
+        found = read_parquet_columns(table, lean=lean)
+    assert found is not None
+    assert_same(found, read_columns(path, lean=lean))
+
+
+@pytest.mark.parametrize("name", ["shapes/blobs", "hdigits/wisard"])
+def test_columns_of_published_runs_are_those_of_their_lines(tmp_path: Path, name: str) -> None:
+    """Boxes too."""
+    path = bundled("transcripts") / f"{name}.jsonl"
+    store_as(path, tmp_path / "t.parquet")
+    for lean in (False, True):
+        found = read_parquet_columns(tmp_path / "t.parquet", lean=lean)
+        assert found is not None
+        assert_same(found, read_columns(path, lean=lean))
+
+
+def _compact(record: Any) -> str:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 LINES = (
@@ -83,6 +120,10 @@ def test_lines_of_other_programs_keep_every_byte(tmp_path: Path) -> None:
     table = there_and_back(path)
     assert read(table) == read(path)
     assert pq.read_table(table).column("id").to_pylist()[:2] == ["other order", "spaces"]
+    for lean in (False, True):
+        found = read_parquet_columns(table, lean=lean)
+        assert found is not None
+        assert_same(found, read_columns(path, lean=lean))
 
 
 def test_other_tools_find_columns_of_types(tmp_path: Path) -> None:
@@ -167,12 +208,44 @@ def test_one_is_found_by_name_and_can_be_published(shop: Workshop) -> None:
     assert there.json["transcripts"][0]["tests"] == 6
 
 
-def test_one_can_be_downloaded(shop: Workshop) -> None:
-    table = there_and_back(big(shop.folder / "a.jsonl", "a"))
-    with serving({"/a.parquet": body(table.read_bytes())}) as server:
-        there = shop.call("rate", server.url("/a.parquet"), "--format", "json")
+def test_they_can_be_downloaded(shop: Workshop) -> None:
+    for name in ("a", "b"):
+        store_as(big(shop.folder / f"{name}.jsonl", name), shop.folder / f"{name}.parquet")
+    pages = {f"/{name}.parquet": body((shop.folder / f"{name}.parquet").read_bytes()) for name in ("a", "b")}
+    with serving(pages) as server:
+        there = shop.call("compare", *map(server.url, pages), "--format", "json")
     assert there.status == 0, there.err
-    assert there.out == shop.call("rate", "a.jsonl", "--format", "json").out
+    assert there.out == shop.call("compare", "a.jsonl", "b.jsonl", "--format", "json").out
+
+
+def test_one_comes_on_standard_input(shop: Workshop) -> None:
+    store_as(big(shop.folder / "a.jsonl", "a"), shop.folder / "a.parquet")
+    for command in ("rate", "show"):
+        with (shop.folder / "a.parquet").open("rb") as table:
+            there = shop.hate(command, "-", "--format", "json", stdin=table)
+        assert there.status == 0, there.err
+        assert there.out == shop.call(command, "a.jsonl", "--format", "json").out
+    with (shop.folder / "a.parquet").open("rb") as table:
+        assert shop.hate("convert", "-", "b.jsonl", stdin=table).status == 0
+    assert (shop.folder / "b.jsonl").read_bytes() == (shop.folder / "a.jsonl").read_bytes()
+
+
+def test_a_transcript_is_not_imported_and_a_table_is_no_transcript(shop: Workshop) -> None:
+    store_as(big(shop.folder / "a.jsonl", "a"), shop.folder / "a.parquet")
+    assert "already a transcript" in refused(shop, "a.parquet")
+    rows = {"id": ["c1", "c2", "c3"], "y_true": ["a", "b", "c"], "y_pred": ["a", "a", None], "n": [1.5, None, 2.0]}
+    pq.write_table(pa.table(rows), shop.folder / "t.parquet")
+    _, imported = import_one(shop, "t.parquet", "--value", "n")
+    pq.write_table(pa.table(rows).slice(0, 0), shop.folder / "empty.parquet")
+    assert "no rows" in refused(shop, "empty.parquet")
+    shop.write("t.csv", "id,y_true,y_pred,n\nc1,a,a,1.5\nc2,b,a,\nc3,c,,2.0\n")
+    assert import_one(shop, "t.csv", "--value", "n")[1] == imported
+    for words in (("rate", "t.parquet"), ("convert", "t.parquet", "u.jsonl"), ("status", "t.parquet")):
+        done = shop.call(*words)
+        assert (done.status, done.err.count("\n")) == (2, 1)
+        assert "`hate import` reads tables" in done.err
+    shop.write("broken.parquet", b"PAR1 and more")
+    assert "Parquet" in refused(shop, "broken.parquet")
 
 
 def test_numbers_that_json_has_not_are_no_numbers(tmp_path: Path) -> None:
@@ -193,6 +266,7 @@ def test_converting_refuses_what_it_should(shop: Workshop) -> None:
     shop.write("changed.jsonl", b"".join([*whole[:5], *whole[6:]]))
     assert "sha256" in shop.call("convert", "changed.jsonl", "c.parquet").err
     assert shop.call("convert", "a.jsonl", "nowhere/c.jsonl").status == 2
+    assert "name a file" in shop.call("convert", "a.jsonl", "-").err
     assert not list(shop.folder.glob("c.parquet*"))
 
 
@@ -232,6 +306,38 @@ def repeated(text: str, count: int) -> Callable[[Path], None]:
     return make
 
 
+def forged(make: Callable[[Path], None]) -> Callable[[Path], None]:
+    """The same file with a hash that is right."""
+
+    def remake(path: Path) -> None:
+        make(path)
+        made = pq.read_table(path)
+        metadata: Any = dict(made.schema.metadata)
+        with (
+            path.open("wb") as file,
+            pq.ParquetWriter(file, made.schema.remove_metadata(), compression="zstd") as writer,
+        ):
+            writer.write_table(made.replace_schema_metadata(None))
+            file.flush()
+            content = path.read_bytes() + metadata[b"hate.header"] + metadata[b"hate.end"]
+            metadata[b"hate.sha256"] = hashlib.sha256(content).hexdigest().encode()
+            writer.add_key_value_metadata(metadata)
+
+    return remake
+
+
+def test_columns_are_read_only_if_the_hash_is_right(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    table()(path)
+    assert read_parquet_columns(path) is None
+    forged(table())(path)
+    assert read_parquet_columns(path) is not None
+    forged(table(columns=pa.array([json.dumps({str(number): "" for number in range(1_001)})])))(path)
+    assert read_parquet_columns(path) is None
+    with pytest.raises(TranscriptError, match="more than 1,000 columns"):
+        read_columns(path)
+
+
 def truncated(path: Path) -> None:
     table()(path)
     path.write_bytes(path.read_bytes()[:-30])
@@ -264,6 +370,22 @@ def flipped(path: Path) -> None:
         (table(columns=pa.array(["no JSON"])), ""),
         (table(line=pa.array([b'{"id":"\xff"}'])), "not UTF-8"),
         (repeated("x" * 1_000_000, 20_000), "times its size"),
+        (forged(table(id=pa.array([None], pa.string()))), "id"),
+        (forged(table(outcome=pa.array(["XP"]))), "'XP'"),
+        (forged(table(outcome=pa.array([None], pa.string()))), "outcome"),
+        (forged(table(error=pa.array(["because"]))), "'because'"),
+        (forged(table(rank=pa.array([0], pa.int64()))), "rank"),
+        (forged(table(repeat=pa.array([1 << 31], pa.int64()))), "repeat"),
+        (forged(table(memory=pa.array([-1], pa.int64()))), "memory"),
+        (forged(table(rest=pa.array(['{"score":"high"}']))), "score"),
+        (forged(table(rest=pa.array(['{"what":1}']))), "a record that cannot be used"),
+        (forged(table(columns=pa.array(["[1]"]))), "columns"),
+        (forged(table(columns=pa.array(['{"a":' * 5_000 + "1" + "}" * 5_000]))), ""),
+        (forged(table(values=pa.array(['{"f1":"x"}']))), "values"),
+        (forged(table(line=pa.array([b'{"id":"c2"}']))), "outcome"),
+        (forged(table(line=pa.array([b'{"id":"\xff"}']))), "not UTF-8"),
+        (forged(table(id=pa.array([b"\xff"]).cast(pa.string(), safe=False))), ""),
+        (forged(repeated("x" * 1_000_000, 20_000)), "times its size"),
     ],
 )
 def test_a_hostile_file_is_refused_in_a_line(

@@ -10,6 +10,7 @@ from typing import TypeVar
 from harness.errors import ForeignError, HateError, UsageError
 from harness.params import nearest
 from harness.plugins import PluginGroup, installed
+from harness.transcript.forms import is_parquet_transcript
 from harness.transcript.importing import (
     coco,
     id_results,
@@ -85,7 +86,8 @@ def _check_begin(file: ForeignFile, options: ImportOptions) -> None:
     if not file.begin:
         raise ForeignError(f"{file.name}: an empty file")
     first = file.first_object
-    if first is not None and first.get("hate") == "transcript" and (file.is_lines or options.judging):
+    in_lines = first is not None and first.get("hate") == "transcript" and (file.is_lines or options.judging)
+    if in_lines or (table.is_parquet(file) and is_parquet_transcript(file.content)):
         raise ForeignError(f"{file.name}: already a transcript; there is nothing to import")
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from harness.errors import ForeignError, ScriptError
 from harness.files.mistakes import Mistakes
 from harness.files.sorting import in_lists
-from harness.files.tables import Delimited
+from harness.files.tables import Delimited, parquet_table
 from harness.params import nearest
 from harness.transcript.importing.file import MOST_COLUMNS, NOWHERE, ForeignFile, find, flat
 from harness.transcript.importing.survey import BLOCK
@@ -148,3 +148,12 @@ def object_rows(placed: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[Row
     """Rows that are JSON objects, each given with its place."""
     for block in in_lists(iter(placed), BLOCK):
         yield ObjectRows([place for place, _ in block], [row for _, row in block])
+
+
+def parquet_rows(source: ForeignFile) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Rows of a Parquet file, each with its place."""
+    try:
+        for number, row in parquet_table(source.content):
+            yield f"{source.name}: row {number}", row
+    except ScriptError as error:
+        raise ForeignError(str(error)) from None

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 from harness.errors import ForeignError
 from harness.params import nearest
 from harness.tasks.score import SCORE
+from harness.transcript.forms import PARQUET_MAGIC
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Reader, TableColumns
 from harness.transcript.importing.file import NOWHERE, ForeignFile, as_mark, as_text, as_value, decode, flat, shown
 from harness.transcript.importing.id_results import UNNAMED
 from harness.transcript.importing.metrics import split_names
 from harness.transcript.importing.predictions import CORRECT, Predictions, label_text
-from harness.transcript.importing.rows import RowBlock, TableRows, delimited_rows, object_rows, required
+from harness.transcript.importing.rows import RowBlock, TableRows, delimited_rows, object_rows, parquet_rows, required
 
 _DELIMITERS = ",\t;|"
 _MOST_LABELS = 1_000
@@ -40,6 +41,16 @@ def read_delimited(source: ForeignFile, options: ImportOptions) -> list[Imported
     line = source.start.split(b"\n")[0]
     delimiter = max(_DELIMITERS, key=lambda mark: line.count(mark.encode()))
     return [_table(source, TableRows(lambda: delimited_rows(source, delimiter)), options)]
+
+
+def is_parquet(file: ForeignFile) -> bool:
+    """Whether a file is Parquet."""
+    return file.start.startswith(PARQUET_MAGIC)
+
+
+def read_parquet(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
+    """A Parquet table."""
+    return [_table(source, TableRows(lambda: object_rows(parquet_rows(source))), options)]
 
 
 def read_lines(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
@@ -303,6 +314,7 @@ LINES = Reader("table", "JSON lines", lambda file: file.is_lines, read_lines, ta
 READERS = (
     Reader("table", "a JSON array", is_list, read_list, takes_columns=True),
     LINES,
+    Reader("table", "a Parquet table", is_parquet, read_parquet, takes_columns=True),
     # Last: a line of JSON can have commas too.
     Reader("table", "a table (CSV)", is_delimited, read_delimited, takes_columns=True),
 )

@@ -1,0 +1,289 @@
+"""The columns of a transcript straight from a Parquet file, without a line or a record for most of its cases.
+
+Only what the harness itself wrote is read in this way: the file has its own hash, and everything in it is as expected.
+Of any other file the lines are made and read, with all their checks, which also say what is wrong with it.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from msgspec import UNSET, UnsetType
+
+from harness.errors import HateError
+from harness.model import MOST_COLUMNS, ErrorKind, Trial, plain_text
+from harness.tasks import find_task
+from harness.transcript.columns import OUTCOMES, Columns
+from harness.transcript.explain import UNUSABLE
+from harness.transcript.format import MOST_VALUES
+from harness.transcript.parquet import IntactFile, open_intact
+from harness.transcript.texts import Coded, TextList
+
+_TEXTS = ("expect", "truth", "actual", "error", "stratum", "psu")
+_NUMBERS = ("score", "seconds", "memory", "rank", "repeat")
+_DETAILS = ("pixels", "boxes")
+# What `lean` leaves out; see `read_columns`.
+_NOT_LEAN = frozenset({"expect", "truth", "actual", "rank", "columns", "values"})
+# From where to where whole numbers go, as in a record.
+_RANGES = {"memory": (0, 1 << 60), "rank": (1, 1 << 31), "repeat": (1, 1 << 31)}
+# A line is at least that long.
+_SHORTEST_LINE = 24
+_CODE = {outcome.value: code for code, outcome in enumerate(OUTCOMES)}
+_fields: list[Any] = [(field.name, field.type | UnsetType, UNSET) for field in msgspec.structs.fields(Trial)]
+_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
+    # What a record has besides its columns, and a record whose line is kept.
+    "rest": msgspec.json.Decoder(msgspec.defstruct("_Rest", _fields, kw_only=True, forbid_unknown_fields=True)),
+    "line": msgspec.json.Decoder(Trial),
+    "columns": msgspec.json.Decoder(dict[str, Any]),
+    "values": msgspec.json.Decoder(dict[str, float | None]),
+}
+# What is wrong with a file that is not read in this way.
+_UNEXPECTED = (OSError, ValueError, LookupError, TypeError, MemoryError, HateError, *UNUSABLE)
+Codes = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.float64]
+
+
+def read_parquet_columns(path: Path, *, lean: bool = False) -> Columns | None:
+    """The columns of a transcript in a Parquet file; None if its lines must be read. See `read_columns`."""
+    try:
+        with open_intact(path) as file:
+            return _ColumnBuilder(file, lean=lean).columns()
+    except _UNEXPECTED:
+        return None
+
+
+@dataclass(frozen=True)
+class _Entries:
+    """A column of any values: those that occur, in the order of their first rows, and a code a row, -1 for none."""
+
+    values: Sequence[Any]
+    codes: Codes
+
+    @staticmethod
+    def of(column: Any) -> "_Entries":
+        """From texts as Arrow has them."""
+        found, order = _in_order(column.indices.fill_null(-1).to_numpy(), len(column.dictionary))
+        return _Entries(column.dictionary.take(order).to_pylist(), found)
+
+    def replaced(self, rows: Sequence[int], own: Sequence[Any]) -> "_Entries":
+        """The same with other values in some rows."""
+        codes, values = self.codes.copy(), [*self.values, *own]
+        codes[rows] = np.arange(len(self.values), len(values))
+        codes, order = _in_order(codes, len(values))
+        return _Entries([values[place] for place in order.tolist()], codes)
+
+
+def _in_order(places: Codes, count: int) -> tuple[Codes, npt.NDArray[np.int64]]:
+    """Codes in the order of first rows instead of places, -1 for none; and the place of each code."""
+    # Assigned backwards, so that the first row of each remains; the last place is for rows without any.
+    first = np.full(count + 1, len(places))
+    first[places[::-1]] = np.arange(len(places))[::-1]
+    order = np.argsort(first[:-1], kind="stable")[: int((first[:-1] < len(places)).sum())]
+    codes = np.full(count + 1, -1, np.int32)
+    codes[order] = np.arange(len(order))
+    return codes[places], order
+
+
+@dataclass(frozen=True)
+class _Change:
+    """Records of some rows that are not, or not only, in the columns."""
+
+    rows: Sequence[int]
+    records: Sequence[Any]
+    # Whether the records say everything; otherwise only what they have.
+    whole: bool
+
+    def of(self, name: str) -> tuple[list[int], list[Any]]:
+        """The rows in which the value of a key is another than that in its column, and the value; UNSET for none."""
+        found = [(row, getattr(record, name)) for row, record in zip(self.rows, self.records, strict=True)]
+        kept = [(row, value) for row, value in found if self.whole or value is not UNSET]
+        return [row for row, _ in kept], [value for _, value in kept]
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Some rows of the file."""
+
+    arrays: Any
+
+    @property
+    def size(self) -> int:
+        return int(self.arrays.num_rows)
+
+    @cached_property
+    def changes(self) -> list[_Change]:
+        """What is not in the columns."""
+        found = []
+        for name in ("rest", "line"):
+            entries = _Entries.of(self.arrays.column(name))
+            records = list(map(_DECODERS[name].decode, entries.values))
+            rows = np.flatnonzero(entries.codes >= 0).tolist()
+            found.append(_Change(rows, [records[code] for code in entries.codes[rows].tolist()], name == "line"))
+        return [change for change in found if change.rows]
+
+    def entries(self, name: str) -> _Entries:
+        """A column of texts; of JSON, what the texts say."""
+        entries = _Entries.of(self.arrays.column(name))
+        if name in _DECODERS:
+            entries = _Entries(list(map(_DECODERS[name].decode, entries.values)), entries.codes)
+        for change in self.changes:
+            rows, own = change.of(name)
+            entries = entries.replaced(rows, own) if rows else entries
+        return entries
+
+    def numbers(self, name: str, missing: float) -> Numbers:
+        """A column of numbers."""
+        numbers = self.arrays.column(name).to_numpy(zero_copy_only=False).astype(np.float64)
+        for change in self.changes:
+            rows, own = change.of(name)
+            numbers[rows] = [np.nan if value is None or value is UNSET else value for value in own]
+        # JSON has no numbers that are not finite: a record in a line has none then.
+        finite = np.isfinite(numbers)
+        if name in _RANGES:
+            low, high = _RANGES[name]
+            if not ((numbers >= low) & (numbers < high))[finite].all():
+                raise ValueError(name)
+        return np.where(finite, numbers, missing)
+
+    def ids(self, most: int) -> tuple[bytes, npt.NDArray[np.int64]]:
+        """Their bytes, and how many each has; there may be no more than `most` bytes."""
+        from pyarrow.compute import binary_length
+
+        column = self.arrays.column("id")
+        # Dense only when it is known how much that is: a few bytes can stand for very many.
+        lengths = binary_length(column.dictionary).to_numpy()[column.indices.to_numpy()]  # an error if one is missing
+        if lengths.sum() > most:
+            raise ValueError("id")
+        dense = column.dictionary_decode()
+        for change in self.changes:
+            rows, own = change.of("id")
+            if dense.take(np.array(rows, np.int64)).to_pylist() != own:
+                raise ValueError("id")
+        return (dense.buffers()[2].to_pybytes() if len(dense) else b"")[: int(lengths.sum())], lengths
+
+
+class _TextColumn:
+    """A column of texts that grows."""
+
+    def __init__(self, before: int = 0) -> None:
+        # A new text gets the next number.
+        self._known: dict[Any, int] = defaultdict(count().__next__, {UNSET: -1, None: -1})
+        self._parts = [np.full(before, -1, np.int32)]
+
+    def add(self, values: Sequence[Any], codes: Codes) -> None:
+        if {*map(type, values)} != {str}:
+            # 1 and 1.0 and True would share a code.
+            values = [value if value is None or value is UNSET else plain_text(value) for value in values]
+        self._parts.append(np.array([*map(self._known.__getitem__, values), -1], np.int32)[codes])
+
+    def finish(self) -> Coded:
+        return Coded(np.concatenate(self._parts), [text for text in self._known if isinstance(text, str)])
+
+
+class _NumberColumn:
+    """A column of numbers that grows."""
+
+    def __init__(self, before: int = 0) -> None:
+        self._parts = [np.full(before, np.nan)]
+
+    def add(self, values: Sequence[float | None], codes: Codes) -> None:
+        self._parts.append(np.array([*(np.nan if value is None else value for value in values), np.nan])[codes])
+
+    def finish(self) -> Numbers:
+        return np.concatenate(self._parts)
+
+
+class _ColumnBuilder:
+    """The columns of a file, batch by batch."""
+
+    def __init__(self, file: IntactFile, *, lean: bool) -> None:
+        if file.header.is_blind or file.rows * _SHORTEST_LINE > file.most_bytes:
+            raise ValueError("not for columns")
+        self.file = file
+        self.count = 0
+        self.ids: list[bytes] = []
+        self.lengths = [np.empty(0, np.int64)]
+        self.outcome = [np.empty(0, np.int8)]
+        self.numbers: dict[str, list[Numbers]] = {name: [] for name in _NUMBERS if not (lean and name in _NOT_LEAN)}
+        self.texts = {name: _TextColumn() for name in _TEXTS if not (lean and name in _NOT_LEAN)}
+        self.columns_of_cases: dict[str, _TextColumn] = {}
+        self.values: dict[str, _NumberColumn] = {}
+        # What tasks record of a row; UNSET if that is nothing.
+        self.details: dict[str, dict[int, Any]] = {name: {} for name in _DETAILS}
+        self.lean = lean
+
+    def columns(self) -> Columns:
+        """Read it all."""
+        mappings = () if self.lean else ("columns", "values")
+        for arrays in self.file.batches(["id", "outcome", *self.numbers, *self.texts, *mappings, "rest", "line"]):
+            self._add(_Batch(arrays))
+        return self._finish()
+
+    def _add(self, batch: _Batch) -> None:
+        data, lengths = batch.ids(self.file.most_bytes)
+        self.ids.append(data)
+        self.lengths.append(lengths)
+        outcome = batch.entries("outcome")
+        if (outcome.codes < 0).any():
+            raise ValueError("outcome")
+        self.outcome.append(np.array([_CODE[str(text)] for text in outcome.values], np.int8)[outcome.codes])
+        for name, parts in self.numbers.items():
+            parts.append(batch.numbers(name, 1 if name == "repeat" else np.nan))
+        for name, texts in self.texts.items():
+            entries = batch.entries(name)
+            texts.add(entries.values, entries.codes)
+        if not self.lean:
+            self._add_mappings(batch)
+        self.count += batch.size
+
+    def _add_mappings(self, batch: _Batch) -> None:
+        found: dict[str, dict[str, Any]] = {"columns": self.columns_of_cases, "values": self.values}
+        for name, kind, most in (("columns", _TextColumn, MOST_COLUMNS), ("values", _NumberColumn, MOST_VALUES)):
+            own, entries = found[name], batch.entries(name)
+            mappings = [value if isinstance(value, dict) else {} for value in entries.values]
+            for key in dict.fromkeys(key for mapping in mappings for key in mapping):
+                own.setdefault(key, kind(self.count))
+            if len(own) > most:
+                raise ValueError(name)
+            for key, column in own.items():
+                column.add([mapping.get(key) for mapping in mappings], entries.codes)
+        for change in batch.changes:
+            for name, details in self.details.items():
+                details |= {self.count + row: value for row, value in zip(*change.of(name), strict=True)}
+
+    def _finish(self) -> Columns:
+        fields: dict[str, Any] = {"rank": np.full(self.count, np.nan)}
+        fields |= {name: np.concatenate([[], *parts]) for name, parts in self.numbers.items()}
+        fields |= dict.fromkeys(_TEXTS, Coded(np.full(self.count, -1, np.int32), []))
+        fields |= {name: column.finish() for name, column in self.texts.items()}
+        if not {*fields["error"].labels} <= {*map(str, ErrorKind)}:
+            raise ValueError("error")
+        return Columns(
+            header=self.file.header,
+            complete=True,
+            ids=TextList(b"".join(self.ids), np.cumsum(np.concatenate(self.lengths))),
+            outcome=np.concatenate(self.outcome),
+            repeat=fields.pop("repeat").astype(np.int32),
+            columns={name: column.finish() for name, column in self.columns_of_cases.items()},
+            values={name: numbers.finish() for name, numbers in self.values.items()},
+            details=self._finished_details(),
+            **fields,
+        )
+
+    def _finished_details(self) -> dict[str, list[Any]]:
+        task = find_task(self.file.header.test.task)
+        found: dict[str, list[Any]] = {}
+        for name, details in self.details.items():
+            own = {row: value for row, value in details.items() if value is not UNSET}
+            if task is not None and any(task.detail_mistake(name, value) for value in own.values()):
+                raise ValueError(name)
+            if own:
+                found[name] = list(map(own.get, range(self.count)))
+        return found
