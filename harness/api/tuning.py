@@ -151,7 +151,9 @@ def _on_folds(parts: RunParts, options: TuneOptions) -> tuple[list[Plan], str]:
     key = hashlib.sha256(repr(named).encode()).hexdigest()
     folder = cached("folds", key, lambda scratch: write_folds(material, folds, seed, scratch))
     scripts = [load_script(path) for path in fold_scripts(folder, folds)]
-    plans = [Plan(load_cases(script, {}), parts.interface, whole.params, options) for script in scripts]
+    plans = [
+        Plan(load_cases(script, {}), parts.interface, whole.params, options, data_of=whole.cases) for script in scripts
+    ]
     claims = ", a false claim drawn at random beside each true one" if material.makes_claims else ""
     words = f"Tuned on {folds} folds of the {len(material.items):,} training cases of {parts.script.name}{claims}"
     return plans, f"{words}; its test cases were not used."

@@ -20,6 +20,7 @@ from harness.interface.contract import Interface, Setup
 from harness.interface.outside import worker_interface
 from harness.interface.process import resolve_program
 from harness.interface.stream import StreamInterface
+from harness.script.cases import CaseSet
 from harness.script.load import Script
 from harness.site.cache import cache_folder
 
@@ -145,26 +146,26 @@ class Job:
 
 def make_job(plan: Plan, interface: Interface, setup: Setup, *, key: str, same_machine: bool) -> Job:
     """The job of a plan; `interface` is isolated, and `setup` has its files in this machine's scratch folder."""
-    script = plan.cases.script
+    cases = plan.data_of or plan.cases
     materials: dict[str, Material] = {}
     if not same_machine:
-        materials = {name: one for name, one in _materials(plan, interface, setup) if one is not None}
+        materials = {name: one for name, one in _materials(cases, interface, setup) if one is not None}
     return Job(
         key=key,
         interface=interface,
         setup=setup,
-        script=script.path.name if plan.cases.places else "",
-        places={name: path.absolute() for name, path in plan.cases.places.items()},
+        script=cases.script.path.name if cases.places else "",
+        places={name: path.absolute() for name, path in cases.places.items()},
         materials=materials,
         same_machine=same_machine,
-        answers_files=script.task.expect_is_file,
+        answers_files=cases.script.task.expect_is_file,
     )
 
 
-def _materials(plan: Plan, interface: Interface, setup: Setup) -> Iterator[tuple[str, Material | None]]:
+def _materials(cases: CaseSet, interface: Interface, setup: Setup) -> Iterator[tuple[str, Material | None]]:
     yield "interface", _interface_files(interface)
-    if plan.cases.places:
-        yield "script", _script_files(plan.cases.script)
+    if cases.places:
+        yield "script", _script_files(cases.script)
     for name, file in (("train", setup.train), ("gallery", setup.gallery)):
         if file is not None:
             yield name, Material(f"the {name} part", file.parent, {file.name: file_sha256(file)})

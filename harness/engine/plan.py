@@ -73,6 +73,8 @@ class Plan:
     held_out: HeldOutFold | None = None
     # When the run may stop; None if it goes to the end.
     stop_rule: StopRule | None = None
+    # The test whose data the inputs are, if it is another one: its training part is what the cases were made of.
+    data_of: CaseSet | None = None
 
     @cached_property
     def unit_order(self) -> UnitOrder | None:

@@ -233,6 +233,7 @@ class Loop:
         try:
             self._go(session, progress)
         finally:
+            progress.advance(self._recorder.counts.tests, self._recorder.counts.ER)
             progress.end()
 
     def _go(self, session: Session, progress: Progress) -> None:

@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from filelock import FileLock
 from harness.engine.cluster import cluster_kept, side_by_side
 from harness.engine.header import run_header
 from harness.engine.plan import Plan
-from harness.engine.run import FinishedRun, Progress, WorkerProgress, run
+from harness.engine.run import FinishedRun, Progress, run
+from harness.engine.shared_progress import RunPart, SharedProgress
 from harness.engine.target import Target
 from harness.errors import HateError, Interrupted, OutputError, TranscriptError
 from harness.interface.interrupts import interruptible
@@ -107,32 +108,25 @@ class RunBatch:
 
     def __init__(self, store: RunStore, bar: Progress) -> None:
         self.store = store
-        self._bar = bar
-        self._begun = False
-        self._total = 0
-        self._done = 0
-        self._errors = 0
+        self.progress = SharedProgress(bar)
         # How many runs were announced, made, and found in the cache.
         self.runs = self.made = self.found = 0
-        # What is done of the runs that are being made.
-        self._current: dict[_RunProgress, tuple[int, int]] = {}
         self._lock = threading.Lock()
 
     def announce(self, runs: int, trials: int) -> None:
         """Add to the most that there may be to do."""
         self.runs += runs
-        self._total += trials
+        self.progress.announce(trials)
 
     def take(self, plan: Plan) -> CachedRun:
         """The transcript of a run: from the cache, or made now."""
         if self.store.has(plan):
+            self.progress.skip(plan.total)
             with self._lock:
                 self.found += 1
-                self._done += plan.total
             return CachedRun(self.store.path(plan), 0)
-        progress = _RunProgress(self, self._bar)
         try:
-            result = self.store.make(plan, progress)
+            result = self.store.make(plan, RunPart(self.progress))
         except (HateError, Interrupted) as error:
             error.note = (
                 f"{self.made + self.found:,} of {self.runs:,} runs are finished and kept; the same command carries on"
@@ -140,9 +134,6 @@ class RunBatch:
             raise
         with self._lock:
             self.made += 1
-            self._current.pop(progress, None)
-            self._done += plan.total
-            self._errors += result.counts.ER
         return CachedRun(self.store.path(plan), result.asked, result.first_error)
 
     def take_all(self, plans: Sequence[Plan]) -> list[CachedRun]:
@@ -150,43 +141,6 @@ class RunBatch:
         if any(plan.options.cluster is None for plan in plans):
             return [self.take(plan) for plan in plans]
         return side_by_side(self.take, plans)
-
-    def show(self, run: "_RunProgress", done: int, errors: int) -> None:
-        """Show that this much of a run is done."""
-        with self._lock:
-            self._current[run] = done, errors
-            all_done = self._done + sum(one for one, _ in self._current.values())
-            all_errors = self._errors + sum(one for _, one in self._current.values())
-            if not self._begun:
-                self._begun = True
-                self._bar.begin(self._total, all_done)
-            self._bar.advance(all_done, all_errors)
-
-    def end(self) -> None:
-        """Remove the progress bar."""
-        if self._begun:
-            self._bar.end()
-
-
-class _RunProgress:
-    """The progress of one run, shown as a part of the whole bar."""
-
-    def __init__(self, batch: RunBatch, bar: Progress) -> None:
-        self._batch = batch
-        self._bar = bar
-
-    def begin(self, total: int, done: int) -> None:
-        self._batch.show(self, done, 0)
-
-    def advance(self, done: int, errors: int) -> None:
-        self._batch.show(self, done, errors)
-
-    def show_workers(self, throughput: Mapping[str, float]) -> None:
-        if isinstance(self._bar, WorkerProgress):
-            self._bar.show_workers(throughput)
-
-    def end(self) -> None:
-        """More runs may follow."""
 
 
 @contextlib.contextmanager
@@ -197,4 +151,4 @@ def run_batch(store: RunStore, bar: Progress) -> Iterator[RunBatch]:
         try:
             yield batch
         finally:
-            batch.end()
+            batch.progress.end()

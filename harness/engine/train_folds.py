@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness.engine.cluster import cluster_kept
+from harness.engine.cluster import cluster_kept, side_by_side
 from harness.engine.header import run_header
 from harness.engine.plan import Plan
 from harness.engine.run import FinishedRun, Progress, run
+from harness.engine.shared_progress import RunPart, SharedProgress
 from harness.engine.target import (
     Target,
     check_same,
@@ -32,23 +33,54 @@ def run_folds(
 ) -> list[FinishedRun]:
     """A run without each fold in turn; with `resume`, finished runs are kept and stopped ones are resumed.
 
-    A file that exists, or is from a different run, is refused before anything runs.
+    On a cluster they are made side by side. A file that exists, or is from a different run, is refused before anything
+    runs.
     """
     plans = [replace(plan, held_out=part) for part in parts]
     place = _base_path([run_header(one) for one in plans], output)
-    results: list[FinishedRun] = []
-    with interruptible(), cluster_kept():
-        for number, one in enumerate(plans, 1):
+    folds = _Folds(plans, output, bar)
+    with interruptible(), cluster_kept(), folds:
+        numbers = list(range(1, len(plans) + 1))
+        if place is None:
             # If no fold was run yet, nothing can be resumed, least of all a run with the whole training part.
-            target = Target(fold=number) if place is None else replace(output, path=fold_path(place, number))
-            try:
-                results.append(run(one, target, bar()))
-            except (HateError, Interrupted) as error:
-                error.note = _note(error.note, number - 1, len(plans), output)
-                raise
-            if place is None and results[0].path is not None:
-                place = _without_fold(results[0].path)
-    return results
+            first = folds.run(numbers.pop(0), Target(fold=1))
+            place = None if first.path is None else _without_fold(first.path)
+        targets = [
+            (number, Target(fold=number) if place is None else replace(output, path=fold_path(place, number)))
+            for number in numbers
+        ]
+        if plan.options.cluster is None:
+            for number, target in targets:
+                folds.run(number, target)
+        else:
+            side_by_side(lambda one: folds.run(*one), targets)
+    return [folds.finished[number] for number in range(1, len(plans) + 1)]
+
+
+class _Folds:
+    """The runs of the folds, by number from 1, with one progress bar; an error says how many are finished."""
+
+    def __init__(self, plans: Sequence[Plan], output: Target, bar: Callable[[], Progress]) -> None:
+        self._plans = plans
+        self._output = output
+        self._progress = SharedProgress(bar())
+        self._progress.announce(sum(plan.total for plan in plans))
+        self.finished: dict[int, FinishedRun] = {}
+
+    def run(self, number: int, target: Target) -> FinishedRun:
+        plan = self._plans[number - 1]
+        done = self.finished[number] = run(plan, target, RunPart(self._progress))
+        if not done.asked:
+            self._progress.skip(plan.total)
+        return done
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self._progress.end()
+        if isinstance(error, (HateError, Interrupted)):
+            error.note = _note(error, len(self.finished), len(self._plans), self._output)
 
 
 def _base_path(headers: Sequence[Header], output: Target) -> Path | None:
@@ -106,11 +138,11 @@ def _without_fold(path: Path) -> Path:
     return path.with_name(before + after)
 
 
-def _note(note: str, finished: int, folds: int, output: Target) -> str:
+def _note(error: HateError | Interrupted, finished: int, folds: int, output: Target) -> str:
     """How many folds were saved, and how to carry on."""
     done = f"{finished} of {folds} folds are finished"
     if output.retry_errors:
         return f"{done}; the same command carries on"
-    if note:
-        return f"{done}; {note}"
-    return f"{done}; carry on with --resume" if finished else ""
+    if error.note:
+        return f"{done}; {error.note}"
+    return f"{done}; carry on with --resume" if finished or isinstance(error, Interrupted) else ""

@@ -3,8 +3,11 @@
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -115,6 +118,81 @@ def test_a_sweep_on_a_cluster(shop: Workshop, cluster: DaskProcesses) -> None:
     assert [row["TP"] for row in spread.json["rows"]] == [10, 0, 0, 0]
 
 
+@pytest.mark.slow
+def test_curves_and_an_isolated_interface(shop: Workshop, cluster: DaskProcesses) -> None:
+    """`hate roc TEST` runs the test; with --isolate, Python code is never imported by `hate` itself."""
+    threshold = '[params.threshold]\ntype = "float"\ndefault = 1.0\ndecision = true\n'
+    shop.script(20, task="score", sections=threshold)
+    shop.interface("def answer(case, params):\n    return int(case.id[1:]) % 5\n")
+    words = ["roc", "toy", "--isolate", "--format", "json"]
+    inline, spread = shop.call(*words), shop.call(*words, "--cluster", cluster.address)
+    assert (inline.status, spread.status) == (0, 0), spread.err
+    assert inline.json["curves"] == spread.json["curves"]
+    inline_records, spread_records = on_cluster(shop, cluster, "--isolate")
+    assert inline_records == spread_records
+    assert len(spread_records) == 20
+
+
+def test_a_service(shop: Workshop, cluster: DaskProcesses) -> None:
+    """Each worker has its own connection to it."""
+    shop.script(20)
+    served, peers = ThreadingHTTPServer(("127.0.0.1", 0), Echo), Echo.peers
+    threading.Thread(target=served.serve_forever, daemon=True).start()
+    shop.toml(f'[http]\nurl = "http://127.0.0.1:{served.server_port}/answer"\n')
+    try:
+        inline = shop.run(output="inline.jsonl")
+        peers.clear()
+        assert shop.run("--cluster", cluster.address, output="cluster.jsonl") == inline
+    finally:
+        served.shutdown()
+        served.server_close()
+    assert errors(inline) == {"c7": "crash"}
+    assert len(peers) >= 2
+
+
+class Echo(BaseHTTPRequestHandler):
+    """A service that says what it was given, and fails once."""
+
+    protocol_version = "HTTP/1.1"
+    peers: ClassVar[set[int]] = set()
+
+    def do_POST(self) -> None:
+        self.peers.add(self.client_address[1])
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        content = json.dumps(asked["input"]).encode()
+        self.send_response(500 if asked["id"] == "c7" else 200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_folds_on_a_cluster(shop: Workshop, cluster: DaskProcesses) -> None:
+    """Side by side, with the transcripts of a run in this process, and an interrupted one is carried on with."""
+    shop.script(30, sections='[train]\ntable = "train.csv"\n')
+    shop.write("toy/train.csv", "id,input,expect\n" + "".join(f"t{n},x{n},x{n}\n" for n in range(30)))
+    shop.write("default.txt", "none")
+    shop.interface(LEARNER)
+    words = ("run", "toy", "--train-folds", "3", "--format", "json")
+    inline = shop.call(*words, "-o", "inline.jsonl")
+    spread = shop.call(*words, "-o", "spread.jsonl", "--cluster", cluster.address)
+    assert (inline.status, spread.status) == (0, 0), spread.err
+    assert inline.json | {"transcripts": []} == spread.json | {"transcripts": []}
+    names = [f"spread-fold-{fold}.jsonl" for fold in (1, 2, 3)]
+    assert spread.json["transcripts"] == names
+    for name in names:
+        assert shop.records(name) == shop.records(name.replace("spread", "inline"))
+    free = shop.call(*words, "--cluster", cluster.address).json["transcripts"]
+    assert [Path(name).name for name in free] == [f"work-fold-{fold}.jsonl" for fold in (1, 2, 3)]
+    whole = (shop.folder / names[1]).read_text().splitlines(keepends=True)
+    (shop.folder / names[1]).write_text("".join(whole[:11]))
+    (shop.folder / names[2]).unlink()
+    again = shop.call(*words, "-o", "spread.jsonl", "--cluster", cluster.address, "--resume")
+    assert again.json == spread.json, again.err
+
+
 def test_regression_tests_and_single_cases(shop: Workshop, cluster: DaskProcesses) -> None:
     shop.script(8)
     shop.interface("def answer(case, params):\n    return None if case.id == 'c2' else case.input\n")
@@ -208,6 +286,11 @@ def test_a_worker_on_another_machine_gets_all_files(shop: Workshop) -> None:
         inline, spread = on_cluster(shop, cluster)
         assert inline == spread
         assert {one["outcome"] for one in spread} == {"TP"}
+        # Folds of the training part have inputs from the data of the test, which the worker has got.
+        tune = ["tune", "toy", "--param", "threshold=0,1", "--folds", "3", "--fresh", "--format", "json"]
+        found = [shop.call(*tune, *more) for more in ((), ("--cluster", cluster.address))]
+        assert [one.status for one in found] == [0, 0], found[1].err
+        assert found[0].json == found[1].json
         whole = STREAM.format(body="    say(id=id, label=open(given).read())")
         shop.write("program.py", whole)
         argv = json.dumps([sys.executable, "-S", "program.py"])
