@@ -14,7 +14,7 @@ from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.cochran import WaldTest
 from harness.stats.estimate import Estimate
 from harness.stats.replication.estimates import Estimates, make_estimates
-from harness.stats.replication.evaluation import full_values
+from harness.stats.replication.evaluation import full_values, row_weights
 from harness.stats.replication.method import Replication
 from harness.stats.sign_flip import SignFlip
 
@@ -56,8 +56,12 @@ class Cells:
         """How many cases do not count for a cell of all cases, because their records lack what the measure needs."""
         if self.estimates is None or cell not in self.place:
             return 0
-        counted = self.estimates.evidence.statistic.counted
-        return 0 if counted is None else int((counted[:, min(self.place[cell], counted.shape[1] - 1)] == 0).sum())
+        evidence = self.estimates.evidence
+        counted = evidence.statistic.counted
+        if counted is None:
+            return 0
+        lacking = counted[:, min(self.place[cell], counted.shape[1] - 1)] == 0
+        return int(row_weights(evidence.statistic, np.ones(evidence.sample.cases)) @ lacking)
 
     def _of_known(
         self,

@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from harness.measures.kinds import outcome_kinds
 from harness.measures.measure import Measure, Runs
 from harness.model import Outcome
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from harness.measures.measure import Cell
-    from harness.stats.arrays import BoolArray
     from harness.stats.replication.statistic import Statistic
 __all__ = ["MEASURES", "TOTALS", "cost", "detection_cost"]
 
@@ -28,21 +25,9 @@ _TP, _FN, _FP, _TN = range(4)
 _P, _N = ("positive",), ("negative",)
 
 
-def _codes(runs: Runs) -> npt.NDArray[np.intp]:
-    """Indices of the totals, (m, n)."""
-    import numpy as np
-
-    places = np.array([TOTALS.index(outcome) for outcome in Outcome])
-    return np.asarray(places[runs.outcome])
-
-
 def _places(totals: Sequence[int]) -> list[int]:
     """The places of these totals among the outcomes."""
     return [list(Outcome).index(TOTALS[number]) for number in totals]
-
-
-def _inside(mask: BoolArray, inside: BoolArray | None) -> BoolArray:
-    return mask if inside is None else mask & inside
 
 
 def _share(
@@ -57,9 +42,10 @@ def _share(
         from harness.stats.arrays import is_among
         from harness.stats.replication.statistic import shares
 
-        is_hit, is_counted = (is_among(runs.outcome, _places(part)) for part in (hits, within))
-        counted = [_inside(is_counted[run], inside) for run, inside in cells]
-        return shares([is_hit[run] & of for (run, _), of in zip(cells, counted, strict=True)], counted)
+        of = outcome_kinds(runs, cells)
+        counted = [is_among(own, _places(within)) & inside for own, inside in zip(of.outcome, of.inside, strict=True)]
+        hit = [is_among(own, _places(hits)) & inside for own, inside in zip(of.outcome, counted, strict=True)]
+        return shares(hit, counted, of.kinds)
 
     return Measure(name, words, statistic, larger, of_totals=of_totals, share=True, **more)
 
@@ -72,11 +58,17 @@ def _formula(name: str, words: str, of_totals: Callable[[Any], Any], counts: tup
 
         from harness.stats.replication.statistic import SmoothFormula
 
-        codes = _codes(runs)
-        one_hot = [np.eye(4)[codes[run]] * (1.0 if inside is None else inside[:, None]) for run, inside in cells]
+        of, places = outcome_kinds(runs, cells), np.array([TOTALS.index(outcome) for outcome in Outcome])
+        one_hot = [np.eye(4)[places[own]] * inside[:, None] for own, inside in zip(of.outcome, of.inside, strict=True)]
         counted = np.stack([columns[:, list(counts)].sum(axis=1) for columns in one_hot], axis=1)
         return SmoothFormula(
-            np.hstack(one_hot), measure.bounds, fragile=True, counted=counted, formula=of_totals, parts=4
+            np.hstack(one_hot),
+            measure.bounds,
+            fragile=True,
+            counted=counted,
+            kinds=of.kinds,
+            formula=of_totals,
+            parts=4,
         )
 
     measure = Measure(name, words, statistic, of_totals=of_totals, **more)

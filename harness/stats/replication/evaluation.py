@@ -5,6 +5,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from harness.stats.arrays import FloatArray
+from harness.stats.replication.kinds import kind_unit_sums, kind_weights
 from harness.stats.replication.replicates import Replicates
 from harness.stats.replication.sample import Sample, unit_sums
 from harness.stats.replication.statistic import Statistic, TotalsStatistic, WeightsStatistic
@@ -27,9 +28,23 @@ def require_values(values: FloatArray) -> FloatArray:
 
 def full_totals(sample: Sample, statistic: TotalsStatistic) -> FloatArray:
     """The weighted totals (c,) of the statistic's columns."""
-    if len(statistic.columns) != sample.cases:
-        raise ValueError(f"the statistic has {len(statistic.columns)} cases, but the sample has {sample.cases}")
-    return np.asarray(sample.weights @ statistic.columns)
+    if statistic.cases != sample.cases:
+        raise ValueError(f"the statistic has {statistic.cases} cases, but the sample has {sample.cases}")
+    return np.asarray(row_weights(statistic, sample.weights) @ statistic.columns)
+
+
+def row_weights(statistic: Statistic, weights: FloatArray) -> FloatArray:
+    """The weights of the statistic's rows, from those of the cases: the same, unless its rows are kinds of cases."""
+    if isinstance(statistic, WeightsStatistic) or statistic.kinds is None:
+        return weights
+    return kind_weights(statistic.kinds, weights, len(statistic.columns))
+
+
+def sums_by_unit(sample: Sample, statistic: Statistic, columns: FloatArray) -> FloatArray:
+    """Weighted sums (units, c) over the cases of each unit, of columns (cases, c) or (kinds, c)."""
+    if isinstance(statistic, WeightsStatistic) or statistic.kinds is None:
+        return unit_sums(sample, columns)
+    return kind_unit_sums(sample, statistic.kinds, columns)
 
 
 # What the units add to the totals of a statistic, for the sample that was asked for last.
@@ -40,7 +55,7 @@ def unit_totals(sample: Sample, statistic: TotalsStatistic) -> FloatArray:
     """What each unit adds to the totals (units, c); it is kept, since errors, limits and tests all need it."""
     kept = _unit_totals.get(statistic)
     if kept is None or kept[0] is not sample:
-        kept = _unit_totals[statistic] = (sample, unit_sums(sample, statistic.columns))
+        kept = _unit_totals[statistic] = (sample, sums_by_unit(sample, statistic, statistic.columns))
     return kept[1]
 
 

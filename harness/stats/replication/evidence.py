@@ -15,7 +15,7 @@ from harness.stats.arrays import FloatArray, IntArray, kish
 from harness.stats.clustering import intraclass_of_differences
 from harness.stats.estimate import IntervalKind, Scale
 from harness.stats.limits import cases_without_variance
-from harness.stats.replication.evaluation import unit_totals
+from harness.stats.replication.evaluation import row_weights, sums_by_unit, unit_totals
 from harness.stats.replication.linearised import case_scores, independent_covariance, influences
 from harness.stats.replication.sample import Sample, unit_sums
 from harness.stats.replication.statistic import Ratio, Statistic, TotalsStatistic, WeightsStatistic
@@ -64,7 +64,11 @@ class Evidence:
     @cached_property
     def counted_by_unit(self) -> FloatArray:
         """How much of each unit (units, 1 or m) counts for the members."""
-        return unit_sums(self.sample, self._counted)
+        statistic = self.statistic
+        if isinstance(statistic, Ratio) and statistic.share:
+            # What counts for a share is its denominator.
+            return unit_totals(self.sample, statistic)[:, statistic.members :]
+        return sums_by_unit(self.sample, statistic, self._counted)
 
     @cached_property
     def influences(self) -> FloatArray | None:
@@ -101,7 +105,8 @@ class Evidence:
             return (both - np.outer(self.values, self.values)) / (n - 1) if n > 1 else np.zeros_like(both)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = case_scores(self.sample, self.statistic)
-            return None if scores is None else independent_covariance(self.sample, scores)
+            rows = row_weights(self.statistic, self.sample.weights)
+            return None if scores is None else independent_covariance(self.sample, scores, rows)
 
     @cached_property
     def discordant(self) -> FloatArray | None:
@@ -109,7 +114,7 @@ class Evidence:
         paired = self._paired
         if paired is None:
             return None
-        hits, weights = paired.columns[:, : paired.members], self.sample.weights
+        hits, weights = paired.columns[:, : paired.members], row_weights(paired, self.sample.weights)
         both = hits.T @ (hits * weights[:, None])
         denominator = float(weights @ paired.columns[:, -1])
         return np.maximum((weights @ hits)[:, None] - both, 0.0) / denominator
@@ -161,9 +166,12 @@ class Evidence:
 
     @property
     def _counted(self) -> FloatArray:
-        """How much of each case (cases, 1 or m) counts for the members."""
-        counted = self.statistic.counted
-        return np.ones((self.sample.cases, 1)) if counted is None else np.asarray(counted, dtype=np.float64)
+        """How much of each case (cases, 1 or m), or kind of cases, counts for the members."""
+        statistic = self.statistic
+        if statistic.counted is not None:
+            return np.asarray(statistic.counted, dtype=np.float64)
+        rows = self.sample.cases if isinstance(statistic, WeightsStatistic) else len(statistic.columns)
+        return np.ones((rows, 1))
 
     def _size_without_variance(self, counted: FloatArray) -> FloatArray:
         """The effective number of cases of a class that show no variance."""
@@ -171,7 +179,10 @@ class Evidence:
         return self.wide(cases_without_variance(self._kish_cases(counted), kish(by_unit)))
 
     def _kish_cases(self, counted: FloatArray) -> FloatArray:
-        return kish(self.sample.weights[:, None] * counted) / self.sample.answers
+        weights = self.sample.weights
+        total = row_weights(self.statistic, weights) @ counted
+        squares = row_weights(self.statistic, weights**2) @ counted**2
+        return np.asarray(total**2 / np.where(squares > 0, squares, 1.0) / self.sample.answers)
 
     @property
     def _independent_cases(self) -> bool:
@@ -204,6 +215,8 @@ class Evidence:
         if paired is None or not self.sample.clustered:
             return None
         inside, rows, units = paired.columns[:, -1] > 0, paired.columns[:, : paired.members].T, self.sample.unit_of_case
+        if paired.kinds is not None:
+            inside, rows = inside[paired.kinds], rows[:, paired.kinds]
         if not inside.all():
             rows, units = rows[:, inside], units[inside]
         return intraclass_of_differences(rows, units, own=True)

@@ -11,7 +11,7 @@ _NO_LINEAR_FORM = "no linear form, and so no textbook variance; use the bootstra
 
 
 def case_scores(sample: Sample, statistic: Statistic) -> FloatArray | None:
-    """The linearised value (cases, m) of each case per unit of weight; None if there is no linear form."""
+    """The linearised value of each row per unit of weight, (cases, m) or (kinds, m); None without a linear form."""
     if isinstance(statistic, WeightsStatistic):
         return None if statistic.linear is None else statistic.linear(sample.weights)
     return statistic.derivative(full_totals(sample, statistic), statistic.columns)
@@ -89,14 +89,14 @@ def satterthwaite_df(sample: Sample, unit_values: FloatArray) -> float:
     return float(variances.sum() ** 2 / (variances**2 / (sizes[sizes > 1] - 1)).sum())
 
 
-def independent_covariance(sample: Sample, scores: FloatArray) -> FloatArray:
+def independent_covariance(sample: Sample, scores: FloatArray, rows: FloatArray | None = None) -> FloatArray:
     """The covariance matrix (m, m) that statistics would have if all cases were independent, from linear case scores.
 
     For a rate p of n cases with equal weights it is p (1 - p) / (n - 1); for a paired difference D it is
-    [(n_sf + n_fs) / n - D^2] / (n - 1).
+    [(n_sf + n_fs) / n - D^2] / (n - 1). `rows`: the weights of the scores, if they are not those of the cases.
     """
-    weights = sample.weights
-    cases = int((weights > 0).sum())
+    weights = sample.weights if rows is None else rows
+    cases = int((sample.weights > 0).sum())
     if cases < 2:
         return np.zeros((scores.shape[1], scores.shape[1]))
     total = weights.sum()

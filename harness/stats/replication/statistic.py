@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.estimate import UNBOUNDED, Bounds, IntervalKind
+from harness.stats.replication.kinds import Kinds
 
 # Real or complex numbers, for formulas.
 Numbers = npt.NDArray[Any]
@@ -30,13 +31,21 @@ class TotalsStatistic(ABC):
     """A smooth function of weighted totals of case columns (cases, c).
 
     `counted` (cases, 1 or m): how much of a case counts for a member, such as whether it is in a group; by default all
-    of it. `fragile`: it may not exist for part of a sample (such as a true positive rate with few positives).
+    of it. `fragile`: it may not exist for part of a sample (such as a true positive rate with few positives). `kinds`
+    (cases,): the kind of each case, if cases are of a few kinds; then the columns and what is counted are (kinds, c)
+    and (kinds, 1 or m), and there is a case of each kind.
     """
 
     columns: FloatArray
     bounds: Bounds = UNBOUNDED
     fragile: bool = False
     counted: FloatArray | None = None
+    kinds: Kinds | None = None
+
+    @property
+    def cases(self) -> int:
+        """Number of cases."""
+        return len(self.columns if self.kinds is None else self.kinds)
 
     @property
     @abstractmethod
@@ -238,23 +247,28 @@ def rate(successes: npt.ArrayLike, *, within: npt.ArrayLike | None = None) -> Ra
     return _shares(list(values.T), None if inside is None else list(inside.T))
 
 
-def shares(hits: Sequence[npt.ArrayLike], counted: Sequence[npt.ArrayLike]) -> Ratio:
-    """Shares of hits among the cases that count for each member; one denominator if the same cases count for all."""
+def shares(hits: Sequence[npt.ArrayLike], counted: Sequence[npt.ArrayLike], kinds: Kinds | None = None) -> Ratio:
+    """Shares of hits among the cases that count for each member; one denominator if the same cases count for all.
+
+    With `kinds`, the kind of each case, hits and what is counted are those of each kind.
+    """
     first = np.asarray(counted[0])
     if not all(of is counted[0] or np.array_equal(first, of) for of in counted[1:]):
-        return _shares(hits, counted)
-    return _shares(hits, None if first.all() else [first])
+        return _shares(hits, counted, kinds)
+    return _shares(hits, None if first.all() else [first], kinds)
 
 
-def _shares(hits: Sequence[npt.ArrayLike], counted: Sequence[npt.ArrayLike] | None) -> Ratio:
+def _shares(
+    hits: Sequence[npt.ArrayLike], counted: Sequence[npt.ArrayLike] | None, kinds: Kinds | None = None
+) -> Ratio:
     """Shares of the cases that count for each member or, if there is one of them, for all; None if all cases count."""
     members = len(hits)
     if counted is None:
-        return Ratio(columns_from([*hits, 1.0]), (0.0, 1.0), members=members, share=True)
+        return Ratio(columns_from([*hits, 1.0]), (0.0, 1.0), kinds=kinds, members=members, share=True)
     inside = [np.asarray(of) for of in counted] * (members if len(counted) == 1 else 1)
     numerators = [np.asarray(hit) * of for hit, of in zip(hits, inside, strict=True)]
     columns, weights = columns_from([*numerators, *counted]), columns_from(counted)
-    return Ratio(columns, (0.0, 1.0), fragile=True, counted=weights, members=members, share=True)
+    return Ratio(columns, (0.0, 1.0), fragile=True, counted=weights, kinds=kinds, members=members, share=True)
 
 
 def columns_from(parts: Sequence[npt.ArrayLike]) -> FloatArray:
