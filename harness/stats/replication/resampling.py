@@ -4,6 +4,7 @@ or resample units (the rescaled bootstrap of Rao and Wu 1988, within strata and 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,9 @@ from harness.stats.replication.replicates import ScaledReplicates, around_lone, 
 from harness.stats.replication.sample import Sample
 
 _BLOCK = 64
+_Draws = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
+# Units of all replicates that are drawn at once, and units whose values are added at once: what a cache holds.
+_UNITS_DRAWN, _UNITS_AT_ONCE = 1 << 18, 1 << 13
 # Factors (units times replicates) in memory at once.
 _MAX_FACTORS = 1 << 22
 
@@ -145,7 +149,7 @@ class RescaledBootstrap(ScaledReplicates):
     (n - 1) / n, a half for strata of two.
     """
 
-    draws: npt.NDArray[np.uint16]
+    draws: _Draws
     sizes: IntArray
 
     @property
@@ -164,16 +168,24 @@ class RescaledBootstrap(ScaledReplicates):
         return np.array(1 / self.count)
 
     def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
-        """Blocks of factors times values."""
+        """Blocks of draws times values, small enough for the processor's cache."""
         columns, single = columns_of(unit_values)
-        totals = np.concatenate([factors @ columns for factors in self.weights(_BLOCK)])
+        raised = columns * self._raised[:, None]
+        totals = np.zeros((self.count, columns.shape[1]))
+        for start, stop in blocks(self.count, _BLOCK // 2):
+            for first, last in blocks(len(columns), _UNITS_AT_ONCE):
+                totals[start:stop] += self.draws[start:stop, first:last].astype(np.float64) @ raised[first:last]
         return totals[:, 0] if single else totals
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
         """The factors in blocks (r, units)."""
-        raised = np.repeat(self.sizes / (self.sizes - 1), self.sizes)
         for start, stop in blocks(self.count, min(block, _block(self.draws.shape[1]))):
-            yield self.draws[start:stop] * raised
+            yield self.draws[start:stop] * self._raised
+
+    @cached_property
+    def _raised(self) -> FloatArray:
+        """What one draw of each unit counts."""
+        return np.repeat(self.sizes / (self.sizes - 1), self.sizes)
 
 
 def rescaled_bootstrap(sample: Sample, *, rng: np.random.Generator, replicates: int = 1000) -> ScaledReplicates:
@@ -189,10 +201,10 @@ def _block(units: int) -> int:
 
 
 # The draws made last. Measures of one sample have the same ones, which take longer to draw than to use.
-_made: dict[tuple[str, bytes, int], npt.NDArray[np.uint16]] = {}
+_made: dict[tuple[str, bytes, int], _Draws] = {}
 
 
-def _drawn(sample: Sample, rng: np.random.Generator, replicates: int) -> npt.NDArray[np.uint16]:
+def _drawn(sample: Sample, rng: np.random.Generator, replicates: int) -> _Draws:
     """The draws for strata of these sizes by a generator in this state, from before if they are known."""
     key = (str(rng.bit_generator.state), sample.stratum_sizes.tobytes(), replicates)
     if key not in _made:
@@ -201,18 +213,25 @@ def _drawn(sample: Sample, rng: np.random.Generator, replicates: int) -> npt.NDA
     return _made[key]
 
 
-def _draws(sample: Sample, rng: np.random.Generator, replicates: int) -> npt.NDArray[np.uint16]:
-    """How often each unit is drawn, (replicates, units); strata of one size are drawn together."""
+def _draws(sample: Sample, rng: np.random.Generator, replicates: int) -> _Draws:
+    """How often each unit is drawn, (replicates, units); strata of one size are drawn together.
+
+    Blocks and sizes follow one another in an order that must not change, so that a seed gives the same draws.
+    """
     sizes = sample.stratum_sizes
-    starts = np.cumsum(sizes) - sizes
-    draws = np.empty((replicates, sample.units), dtype=np.uint16)
+    places = {int(size): np.flatnonzero(sizes[sample.stratum_of_unit] == size) for size in np.unique(sizes)}
+    draws = np.empty((replicates, sample.units), dtype=np.uint8 if sizes.max() <= 256 else np.uint16)
     for start, stop in blocks(replicates, _block(sample.units)):
-        rows = np.arange(stop - start)[:, None, None] * sample.units
-        cells = []
-        for size in np.unique(sizes):
-            first = starts[sizes == size]
-            drawn = rng.integers(size, size=(stop - start, len(first), size - 1))
-            cells.append((rows + first[:, None] + drawn).ravel())
-        counts = np.bincount(np.concatenate(cells), minlength=(stop - start) * sample.units)
-        draws[start:stop] = counts.reshape(stop - start, sample.units)
+        for size, units in places.items():
+            columns = slice(None) if len(units) == sample.units else units
+            for first, last in blocks(stop - start, max(1, _UNITS_DRAWN // len(units))):
+                draws[start + first : start + last, columns] = _counts(size, (last - first, len(units)), rng)
     return draws
+
+
+def _counts(size: int, shape: tuple[int, int], rng: np.random.Generator) -> IntArray:
+    """How often each unit (replicates, units) is drawn, in strata of this size."""
+    strata = shape[0] * shape[1] // size
+    drawn = rng.integers(size, size=(strata, size - 1))
+    drawn += np.arange(0, strata * size, size)[:, None]
+    return np.bincount(drawn.reshape(-1), minlength=strata * size).reshape(shape)
