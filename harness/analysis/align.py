@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -52,6 +52,8 @@ class AlignedRuns:
     orders: list[IntArray]
     repeated: bool
     left_out: int
+    # What `curve_cases` made; outcomes that are decided again have the same scores, which are sorted once.
+    scored: list[ScoredCases] = field(default_factory=list, repr=False)
 
     @property
     def n(self) -> int:
@@ -93,14 +95,15 @@ class AlignedRuns:
 
     def curve_cases(self) -> list[ScoredCases]:
         """The scores of every run, ready for curves; a TranscriptError if answers have none."""
-        cases = []
-        for name, run, order in zip(self.names, self.runs, self.orders, strict=True):
-            _check_scores(name, run)
-            scored = curve_scores(run, name)
-            cases.append(
-                make_scored_cases(taken(scored.scores, order), self.positive, larger_is_better=scored.larger_is_better)
-            )
-        return cases
+        if not self.scored:
+            places = zip(self.names, self.runs, self.orders, strict=True)
+            self.scored.extend([self._scored_cases(name, run, order) for name, run, order in places])
+        return list(self.scored)
+
+    def _scored_cases(self, name: str, run: Columns, order: IntArray) -> ScoredCases:
+        _check_scores(name, run)
+        scored = curve_scores(run, name)
+        return make_scored_cases(taken(scored.scores, order), self.positive, larger_is_better=scored.larger_is_better)
 
     def elements(self) -> list[ScoredElements] | None:
         """What the cases of every run consist of, with scores; None for tasks whose curves are over cases."""
@@ -269,9 +272,13 @@ def _check_not_stopped(runs: Sequence[Run]) -> None:
 def _counts(columns: Columns, order: IntArray) -> Counts:
     if len(order) > len(columns.ids):
         order = np.unique(order)
-    outcomes = taken(columns.outcome, order)
-    named = {one.value: int(np.count_nonzero(outcomes == code)) for code, one in enumerate(OUTCOMES)}
-    return Counts(**named, ER=int(np.count_nonzero(taken(columns.error.codes, order) >= 0)))
+    errors = int(np.count_nonzero(taken(columns.error.codes, order) >= 0))
+    return count_outcomes(taken(columns.outcome, order), errors=errors)
+
+
+def count_outcomes(outcome: npt.NDArray[np.int8], *, errors: int) -> Counts:
+    """The number of each outcome."""
+    return Counts(**{one.value: int(np.count_nonzero(outcome == code)) for code, one in enumerate(OUTCOMES)}, ER=errors)
 
 
 def _check_scores(name: str, run: Columns) -> None:

@@ -11,8 +11,8 @@ from harness.analysis.cells import Cells, Measurement
 from harness.analysis.comparison import Comparison, ResourceEstimates, RunSummary, best_first
 from harness.analysis.development import OperatingRequest, measure_at
 from harness.analysis.items import analyse_items
-from harness.analysis.operating_point import OperatingCriterion
 from harness.analysis.pairs import Margin, Pair, PairedValues, check_margin, make_pairs
+from harness.analysis.run_thresholds import OperatingCriterion
 from harness.analysis.sampling import Sampling, take_sample
 from harness.analysis.value_errors import agreement
 from harness.analysis.wins import win_rates

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 
 from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.operating_point import (
-    OperatingCriterion,
     OperatingResult,
     best_thresholds,
     chosen_measure,
     decide_again,
     set_thresholds,
 )
+from harness.analysis.run_thresholds import OperatingCriterion
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import UsageError
 from harness.measures import Measure, find_measure

@@ -4,7 +4,6 @@ A threshold that was set on the same cases that are compared is itself an estima
 """
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,123 +11,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.analysis.align import AlignedRuns
-from harness.analysis.cells import Cell, check_classes
+from harness.analysis.align import AlignedRuns, count_outcomes
+from harness.analysis.cells import Cell
+from harness.analysis.run_thresholds import ChosenPoint, OperatingCriterion, RunThresholds, run_thresholds
 from harness.analysis.sampling import finite
 from harness.errors import UsageError
 from harness.measures import Measure, Reads, Runs, find_measure
-from harness.model import Counts
+from harness.measures.outcomes import TOTALS
 from harness.stats.arrays import BoolArray, FloatArray
-from harness.stats.curves.hull import convex_hull
-from harness.stats.curves.scores import Order, ScoredCases, counts_of
 from harness.stats.replication.statistic import SmoothFormula, WeightsStatistic
 from harness.transcript.columns import OUTCOMES
 
 Outcomes = npt.NDArray[np.int8]
-# The rates of a replicate are sums of weights: a rounding error may miss a limit that is met exactly.
-_ROUNDING = 1e-12
-
-
-@dataclass(frozen=True)
-class OperatingCriterion:
-    """Where on its curve a run operates: at equal errors, or at the laxest (strictest) threshold within a limit."""
-
-    at: str
-    limit: float = 0.0
-
-    def place(self, tpr: FloatArray, fpr: FloatArray) -> int:
-        """Which of the thresholds, from the strictest to the laxest."""
-        if self.at == "fpr":
-            return max(int(np.searchsorted(fpr, self.limit + _ROUNDING, side="right")) - 1, 0)
-        if self.at == "fnr":
-            within = 1 - tpr <= self.limit + _ROUNDING
-            return int(np.argmax(within)) if within.any() else len(tpr) - 1
-        # Two thresholds can be equally near; the choice must not depend on rounding.
-        return int(np.argmin(np.round(np.abs(1 - tpr - fpr), 12)))
-
-    def shift(self, slope: float) -> tuple[float, float]:
-        """How far an excess of the true and of the false positive rate moves the threshold, in false positive rate."""
-        if self.at == "fpr":
-            return 0.0, -1.0
-        if self.at == "fnr":
-            return (-1 / slope if slope > 0 else 0.0), 0.0
-        return -1 / (1 + slope), -1 / (1 + slope)
-
-    def __str__(self) -> str:
-        return self.at if self.at == "eer" else f"{self.at}={self.limit:g}"
-
-
-def parse_criterion(text: str) -> OperatingCriterion:
-    """A criterion as on the command line."""
-    if text.strip() == "eer":
-        return OperatingCriterion("eer")
-    match = re.fullmatch(r"\s*(fpr|fnr|tpr|tnr)\s*=\s*([0-9.eE+-]+)\s*", text)
-    try:
-        limit = float(match[2]) if match else math.nan
-    except ValueError:
-        limit = math.nan
-    if match is None or not 0 <= limit <= 1:
-        raise UsageError(f"--at {text}: write eer, or fpr=0.01 (also fnr, tpr, tnr) with a rate between 0 and 1")
-    if match[1] in ("tpr", "tnr"):
-        return OperatingCriterion({"tpr": "fnr", "tnr": "fpr"}[match[1]], 1 - limit)
-    return OperatingCriterion(match[1], limit)
-
-
-@dataclass(frozen=True)
-class RunThresholds:
-    """The thresholds of one run: its cases from best to worst, and the points that can be chosen."""
-
-    cases: ScoredCases
-    order: Order
-
-    @property
-    def first(self) -> int:
-        """The strictest point that a finite threshold reaches: every threshold accepts scores of plus infinity."""
-        return int(self.order.better[0] == np.inf)
-
-    @property
-    def last(self) -> int:
-        """The laxest one: no threshold accepts scores of minus infinity."""
-        return len(self.order.better) - int(self.order.better[-1] == -np.inf)
-
-    def totals(self, weights: FloatArray, inside: BoolArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Weights of accepted positive and negative cases at each point that can be chosen, and last of all cases."""
-        counted = weights if inside is None else weights * inside
-        ranked, hit = counted[self.order.cases], self.cases.positive[self.order.cases]
-        tp, fp = (np.cumsum(np.where(of, ranked, 0.0))[self.order.ends] for of in (hit, ~hit))
-        return self._chosen(tp), self._chosen(fp)
-
-    def _chosen(self, along: FloatArray) -> FloatArray:
-        points = np.concatenate((np.zeros(1), along))
-        return np.append(points[self.first : self.last + 1], points[-1])
-
-    def place(self, criterion: OperatingCriterion, weights: FloatArray) -> int | None:
-        """The chosen point; None if a class has no weight."""
-        tp, fp = self.totals(weights)
-        if not (tp[-1] > 0 and fp[-1] > 0):
-            return None
-        return criterion.place(tp[:-1] / tp[-1], fp[:-1] / fp[-1])
-
-    def threshold(self, place: int) -> float:
-        """The score from which cases are accepted, with larger scores better; infinite if none is."""
-        number = self.first + place
-        return math.inf if number == 0 else float(self.order.better[number - 1])
-
-    def slope(self, place: int, weights: FloatArray) -> float:
-        """The slope of the curve's convex hull at the threshold."""
-        hull = convex_hull(counts_of(replace(self.cases, weights=weights)))
-        tp, fp = self.totals(weights)
-        along = tp[place] / tp[-1] + fp[place] / fp[-1]
-        after = int(np.searchsorted(hull.tpr + hull.fpr, along, side="left"))
-        slope = float(hull.slope[min(max(after - 1, 0), hull.slope.size - 1)])
-        # A vertical part of the hull gets a steep slope, not an infinite one.
-        return min(slope, float(np.count_nonzero(self.cases.positive)))
-
-
-def run_thresholds(runs: Runs) -> list[RunThresholds]:
-    """The thresholds of every run."""
-    check_classes("--at", ("positive", "negative"), runs.positive)
-    return [RunThresholds(cases, Order.of(cases.better)) for cases in runs.curve_cases()]
+_TP, _FN, _FP, _TN = (OUTCOMES.index(outcome) for outcome in TOTALS)
 
 
 @dataclass(frozen=True)
@@ -142,11 +37,11 @@ class _ThresholdCell:
 
     def value(self, weights: FloatArray) -> float:
         """The value for these weights; not a number if a class has no weight."""
-        place = self.run.place(self.criterion, weights)
-        if place is None:
+        point = self.run.choose(self.criterion, weights)
+        if point is None:
             return math.nan
         with np.errstate(divide="ignore", invalid="ignore"):
-            return float(self.formula(self._totals(place, weights)))
+            return float(self.formula(self._totals(point, weights)))
 
     def linear(self, weights: FloatArray) -> FloatArray:
         """What each case adds (cases,) to first order; the threshold moves with the cases that it is set by.
@@ -154,31 +49,36 @@ class _ThresholdCell:
         Along the curve, the true positive rate moves by `slope` times the false positive rate. What a case adds to the
         rate that is held fixed moves the threshold, and with it the other rate.
         """
-        run, place = self.run, self.run.place(self.criterion, weights)
-        if place is None:
+        run, point = self.run, self.run.choose(self.criterion, weights)
+        if point is None:
             return np.full(weights.size, np.nan)
-        positive, accepted = run.cases.positive, run.cases.better >= run.threshold(place)
-        slope = run.slope(place, weights)
-        counted = np.ones(weights.size) if self.inside is None else self.inside.astype(np.float64)
-        own = np.stack([accepted & positive, ~accepted & positive, accepted & ~positive, ~accepted & ~positive], axis=1)
-        inner_tp, inner_fp = run.totals(weights, self.inside)
-        moved = np.array([slope * inner_tp[-1], -slope * inner_tp[-1], inner_fp[-1], -inner_fp[-1]])
-        columns = own * counted[:, None] + self._pull(place, slope, weights)[:, None] * moved
-        formula = SmoothFormula(columns, formula=self.formula, parts=4)
-        return formula.derivative(self._totals(place, weights), columns)[:, 0]
+        slope, totals = run.slope(point, weights), self._totals(point, weights)
+        # Everything about a case depends on its outcome only, in the order of the totals.
+        one_each = np.eye(4)
+        own = SmoothFormula(one_each, formula=self.formula, parts=4).derivative(totals, one_each)[:, 0]
+        positives, negatives = totals[:2].sum(), totals[2:].sum()
+        moved = own @ np.array([slope * positives, -slope * positives, negatives, -negatives])
+        pulled = moved * self._pull(point, slope, weights)
+        outcome = _places(run.cases.better >= point.threshold, run.cases.positive, (0, 1, 2, 3))
+        inside = np.asarray((own + pulled)[outcome])
+        return inside if self.inside is None else np.where(self.inside, inside, pulled[outcome])
 
-    def _totals(self, place: int, weights: FloatArray) -> FloatArray:
-        tp, fp = self.run.totals(weights, self.inside)
-        return np.array([tp[place], tp[-1] - tp[place], fp[place], fp[-1] - fp[place]])
+    def _totals(self, point: ChosenPoint, weights: FloatArray) -> FloatArray:
+        """The weights of the outcomes inside."""
+        accepted, positive = self.run.cases.better >= point.threshold, self.run.cases.positive
+        counted = weights if self.inside is None else weights * self.inside
+        kinds = (accepted & positive, ~accepted & positive, accepted & ~positive, ~(accepted | positive))
+        return np.array([float(counted @ kind) for kind in kinds])
 
-    def _pull(self, place: int, slope: float, weights: FloatArray) -> FloatArray:
-        """How far each case moves the threshold, in false positive rate: by its deviation from the rate held fixed."""
-        run, shift = self.run, self.criterion.shift(slope)
-        accepted = run.cases.better >= run.threshold(place)
-        tp, fp = run.totals(weights)
-        of_positive = shift[0] * (accepted - tp[place] / tp[-1]) / tp[-1]
-        of_negative = shift[1] * (accepted - fp[place] / fp[-1]) / fp[-1]
-        return np.asarray(np.where(run.cases.positive, of_positive, of_negative))
+    def _pull(self, point: ChosenPoint, slope: float, weights: FloatArray) -> FloatArray:
+        """How far a case of each outcome moves the threshold, in false positive rate.
+
+        It is by the deviation of the case from the rate that is held fixed.
+        """
+        shift, positive = self.criterion.shift(slope), self.run.cases.positive
+        of_positive = shift[0] * np.array([1 - point.tpr, -point.tpr]) / float(weights @ positive)
+        of_negative = shift[1] * np.array([1 - point.fpr, -point.fpr]) / float(weights @ ~positive)
+        return np.concatenate((of_positive, of_negative))
 
 
 def operating_measure(measure: Measure, criterion: OperatingCriterion) -> Measure:
@@ -244,10 +144,10 @@ def best_thresholds(aligned: AlignedRuns, criterion: OperatingCriterion, weights
     """The threshold of every run, with larger scores better."""
     thresholds = []
     for run in run_thresholds(aligned):
-        place = run.place(criterion, weights)
-        if place is None:
+        point = run.choose(criterion, weights)
+        if point is None:
             raise UsageError(f"--at {criterion} needs positive and negative cases with a weight above 0")
-        thresholds.append(run.threshold(place))
+        thresholds.append(point.threshold)
     return thresholds
 
 
@@ -258,24 +158,18 @@ def decide_again(
     cases, positive = aligned.curve_cases(), aligned.positive
     # A threshold above all scores accepts nothing but what every threshold accepts.
     accepted = np.stack([one.better >= at for one, at in zip(cases, thresholds, strict=True)])
-    outcome, success = _decided(accepted, positive), accepted == positive
-    counts = [_counts(row, old.ER) for row, old in zip(outcome, aligned.counts, strict=True)]
+    outcome, success = _places(accepted, positive, (_TP, _FN, _FP, _TN)), accepted == positive
+    counts = [count_outcomes(row, errors=old.ER) for row, old in zip(outcome, aligned.counts, strict=True)]
     again = replace(aligned, outcome=outcome, success=success, counts=counts)
     signed = [at if one.larger_is_better else -at for one, at in zip(cases, thresholds, strict=True)]
-    fpr, tpr = ([float(weights[of] @ row[of] / weights[of].sum()) for row in accepted] for of in (~positive, positive))
+    fpr, tpr = ([float(weights @ (row & of) / (weights @ of)) for row in accepted] for of in (~positive, positive))
     return OperatingResult(criterion, again, signed, fpr, [1 - rate for rate in tpr])
 
 
-def _decided(accepted: BoolArray, positive: BoolArray) -> Outcomes:
-    """The outcomes, as places among OUTCOMES."""
-    place = {outcome.value: np.int8(number) for number, outcome in enumerate(OUTCOMES)}
-    of_positive, of_negative = (np.where(accepted, place[a], place[b]) for a, b in (("TP", "FN"), ("FP", "TN")))
-    return np.where(positive, of_positive, of_negative)
-
-
-def _counts(outcome: Outcomes, errors: int) -> Counts:
-    tally = np.bincount(outcome, minlength=len(OUTCOMES)).tolist()
-    return Counts(**{kind.value: count for kind, count in zip(OUTCOMES, tally, strict=True)}, ER=errors)
+def _places(accepted: BoolArray, positive: BoolArray, places: tuple[int, int, int, int]) -> Outcomes:
+    """The places of the outcomes TP, FN, FP and TN in some order, for each case."""
+    tp, fn, fp, tn = (np.int8(place) for place in places)
+    return np.where(positive, np.where(accepted, tp, fn), np.where(accepted, fp, tn))
 
 
 def threshold_json(operating: OperatingResult, number: int) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from harness.analysis.cells import Measurement
 from harness.analysis.compare import CompareRequest
 from harness.analysis.development import measure_at
 from harness.analysis.groups import BINS, groups_of
-from harness.analysis.operating_point import OperatingCriterion
 from harness.analysis.pairs import MarginTest, check_margin, correct_margins, margin_json
 from harness.analysis.run_names import check_same_version, identity_json
+from harness.analysis.run_thresholds import OperatingCriterion
 from harness.analysis.sampling import Sampling, finite, interval_json, replication_json, take_sample
 from harness.analysis.turning import groups_json
 from harness.errors import UsageError

@@ -6,9 +6,12 @@ from typing import cast
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.analysis.compare import CompareRequest, compare_aligned
-from harness.analysis.operating_point import operating_measure, parse_criterion
+from harness.analysis.operating_point import operating_measure
+from harness.analysis.run_thresholds import RunThresholds, parse_criterion
 from harness.analysis.sampling import take_sample
 from harness.errors import TranscriptError, UsageError
 from harness.measures import MEASURES, Runs
@@ -228,3 +231,25 @@ def test_a_group_without_the_measure_has_no_value_at_an_operating_point(tmp_path
     found = compare_files(*paths, statistic="f1", criterion=parse_criterion("eer"), by="kind")
     assert found.by is not None
     assert [[one is None for one in group.runs] for group in found.by.groups] == [[True, True], [False, False]]
+
+
+@given(seed=st.integers(0, 10_000), at=st.sampled_from(["eer", "fpr=0.3", "fnr=0.25", "fpr=0", "fnr=1"]))
+def test_a_threshold_by_bins_is_that_of_all_thresholds(seed: int, at: str) -> None:
+    """A loop over all thresholds; with ties, infinite scores, and weights of which many are 0, as replicates have."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 60))
+    scores = rng.choice([*rng.integers(0, 8, 20).astype(float), np.inf, -np.inf], n)
+    positive, weights = np.arange(n) % 2 == 0, rng.integers(0, 3, n).astype(float)
+    criterion, cases = parse_criterion(at), make_scored_cases(scores, positive)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("harness.analysis.run_thresholds._BINS", int(rng.integers(1, 6)))
+        found = RunThresholds(cases).choose(criterion, weights)
+    if not weights[positive].sum() or not weights[~positive].sum():
+        assert found is None
+        return
+    tried = [np.inf, *sorted({score for score in scores.tolist() if np.isfinite(score)}, reverse=True)]
+    fpr, fnr = np.array([rates(scores, positive, weights, threshold) for threshold in tried]).T
+    place = criterion.place(1 - fnr, fpr)
+    assert found is not None
+    assert found.threshold == tried[place]
+    np.testing.assert_allclose((found.tpr, found.fpr), (1 - fnr[place], fpr[place]), atol=1e-12)
