@@ -107,20 +107,38 @@ class LineBlock:
         lines = np.flatnonzero(self.left & self._plain & (self._count == len(shape.slots) - 1))
         if not len(lines):
             return
-        first = self._after[lines] - self._count[lines]
-        edges = [self._starts[lines] - 1, *(self._commas[first + k] for k in range(len(shape.slots) - 1))]
-        edges.append(self._stops[lines])
-        starts = [edge + 1 + len(slot.before) for edge, slot in zip(edges, shape.slots, strict=False)]
-        stops = [edge - len(slot.after) for edge, slot in zip(edges[1:], shape.slots, strict=True)]
-        fits = self._fits(shape, starts, stops)
+        edges = self._edges(lines)
+        before, after = (np.array([len(getattr(slot, side)) for slot in shape.slots]) for side in ("before", "after"))
+        starts = edges[:-1] + (before + 1)[:, None]
+        lengths = edges[1:] - after[:, None] - starts
+        fits = (lengths >= np.array([not slot.is_text for slot in shape.slots])[:, None]).all(axis=0)
+        fits &= self._has(edges, shape)
         if not fits.all():
-            lines, starts, stops = lines[fits], [one[fits] for one in starts], [one[fits] for one in stops]
+            lines, starts, lengths = lines[fits], starts[:, fits], lengths[:, fits]
         self.left[lines] = False
         self._quotes += len(lines) * shape.quotes
         everywhere = len(lines) == self.size
-        for slot, start, stop in zip(shape.slots, starts, stops, strict=True):
-            values = Values(lines, start, stop - start, everywhere)
-            self._found.setdefault((slot.path, slot.is_text), []).append(values)
+        for slot, start, length in zip(shape.slots, starts, lengths, strict=True):
+            self._found.setdefault((slot.path, slot.is_text), []).append(Values(lines, start, length, everywhere))
+
+    def _edges(self, lines: Places) -> Places:
+        """The place before each line, its commas, and its end; all of them have as many commas."""
+        commas = int(self._count[lines[0]])
+        edges = np.empty((commas + 2, len(lines)), np.int64)
+        edges[0], edges[-1] = self._starts[lines] - 1, self._stops[lines]
+        first = self._after[lines] - commas
+        edges[1:-1] = self._commas[first + np.arange(commas)[:, None]]
+        return edges
+
+    def _has(self, edges: Places, shape: LineShape) -> npt.NDArray[np.bool_]:
+        """Whether each line has the fixed parts of the shape."""
+        numbers, offsets, parts = zip(*shape.words, strict=True)
+        own = _OWN[[len(part) for part in parts]]
+        expected = np.array([int.from_bytes(part, "little") for part in parts], np.uint64)
+        found = self._words[edges[list(numbers)] + np.array(offsets)[:, None]]
+        found &= own[:, None]
+        fits: npt.NDArray[np.bool_] = (found == expected[:, None]).all(axis=0)
+        return fits
 
     def found(self, *, is_text: bool) -> Iterator[tuple[Path, Values]]:
         """The keys of the lines that were taken apart and their values, in quotes or not."""
@@ -140,25 +158,6 @@ class LineBlock:
         if len(lines) == self.size:
             return Values(lines, starts, lengths, everywhere=True)
         return Values(lines, starts[lines], lengths[lines], everywhere=False)
-
-    def _fits(self, shape: LineShape, starts: list[Places], stops: list[Places]) -> npt.NDArray[np.bool_]:
-        """Whether each line has the fixed parts of the shape, and values between them."""
-        first, *others = shape.parts
-        fits = self._has(starts[0] - len(first), first)
-        for slot, start, stop, part in zip(shape.slots, starts, stops, others, strict=True):
-            fits &= stop - start >= (0 if slot.is_text else 1)
-            fits &= self._has(np.maximum(stop, 0), part)
-        return fits
-
-    def _has(self, places: Places, part: bytes) -> npt.NDArray[np.bool_]:
-        """Whether these bytes stand at each place."""
-        if len(part) < 8:
-            found: npt.NDArray[np.bool_] = (self._words[places] & _OWN[len(part)]) == int.from_bytes(part, "little")
-            return found
-        found = np.ones(len(places), bool)
-        for offset in [*range(0, len(part) - 8, 8), len(part) - 8]:
-            found &= self._words[places + offset] == int.from_bytes(part[offset : offset + 8], "little")
-        return found
 
     def words(self, values: Values, *, size: int = 0, spaces: bool = False) -> Words:
         """The values as `size` words each, the first words of all of them first; zeros or spaces follow a value.

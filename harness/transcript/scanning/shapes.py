@@ -57,6 +57,19 @@ class LineShape:
         return [before[0], *between, after[-1]]
 
     @cached_property
+    def words(self) -> list[tuple[int, int, bytes]]:
+        """The fixed parts in words of at most 8 bytes: after which edge of a line they stand, how far from it, and what.
+
+        The edges of a line are the place before it, its commas, and its end.
+        """
+        found = []
+        for edge, part in enumerate(self.parts):
+            start = 1 if edge == 0 else -len(self.slots[edge - 1].after)
+            places = range(0, len(part), 8) if len(part) < 8 else [*range(0, len(part) - 8, 8), len(part) - 8]
+            found += [(edge, start + place, part[place : place + 8]) for place in places]
+        return found
+
+    @cached_property
     def quotes(self) -> int:
         """How many quotation marks a line has, if its values have none."""
         return sum(part.count(b'"') for part in self.parts)
