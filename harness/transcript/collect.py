@@ -17,7 +17,7 @@ from harness.errors import TranscriptError
 from harness.files.digest import file_sha256
 from harness.model import MOST_COLUMNS, Bytes, Outcome, Trial, Turn
 from harness.tasks import find_task
-from harness.transcript.columns import OUTCOMES, Columns
+from harness.transcript.columns import NOT_LEAN, OUTCOMES, Columns
 from harness.transcript.explain import UNUSABLE
 from harness.transcript.format import MOST_VALUES
 from harness.transcript.kept_columns import FileIdentity, keep_columns
@@ -28,7 +28,6 @@ from harness.transcript.scanning.scanner import Scanner
 from harness.transcript.texts import Coded, TextList
 
 _TEXT_KEYS = ("expect", "truth", "actual", "error", "stratum", "psu")
-_LEAN_KEYS = ("error", "stratum", "psu")
 _NUMBER_KEYS = ("score", "seconds", "memory", "rank")
 _DETAILS = ("pixels", "boxes")
 _CODE = {outcome.value: code for code, outcome in enumerate(OUTCOMES)}
@@ -41,7 +40,6 @@ class LeanRecord(Struct, gc=False):
 
     id: str
     outcome: Outcome
-    score: float | UnsetType | None = UNSET
     error: str | UnsetType | None = UNSET
     seconds: float | UnsetType | None = UNSET
     memory: Bytes | UnsetType | None = UNSET
@@ -159,9 +157,9 @@ class _ColumnBuilder:
         self.lengths = [np.empty(0, np.int64)]
         self.outcome = GrowingTexts(Outcome)
         kind = self.scanner.kind
-        self.numbers = {name: GrowingNumbers(kind(name)) for name in _NUMBER_KEYS if not (lean and name == "rank")}
+        self.numbers = {name: GrowingNumbers(kind(name)) for name in _NUMBER_KEYS if not (lean and name in NOT_LEAN)}
         self.numbers["repeat"] = GrowingNumbers(kind("repeat"), missing=1)
-        self.texts = {name: GrowingTexts(kind(name)) for name in (_LEAN_KEYS if lean else _TEXT_KEYS)}
+        self.texts = {name: GrowingTexts(kind(name)) for name in _TEXT_KEYS if not (lean and name in NOT_LEAN)}
         self.columns: dict[str, GrowingTexts] = {}
         self.values: dict[str, GrowingNumbers] = {}
         self.details: dict[str, list[Any]] = {}
@@ -251,7 +249,7 @@ class _ColumnBuilder:
             _check_details(self.details, reader)
         outcome = self.outcome.finish()
         fields: dict[str, Any] = {name: numbers.finish() for name, numbers in self.numbers.items()}
-        fields.setdefault("rank", np.full(self.count, np.nan))
+        fields |= {name: np.full(self.count, np.nan) for name in _NUMBER_KEYS if name not in fields}
         absent = Coded(np.full(self.count, -1, np.int32), [])
         fields |= {name: self.texts[name].finish() if name in self.texts else absent for name in _TEXT_KEYS}
         return Columns(

@@ -12,9 +12,11 @@ from harness.model import Outcome
 from harness.transcript.format import Header
 from harness.transcript.texts import Coded
 
-__all__ = ["OUTCOMES", "Coded", "Columns", "read_columns"]
+__all__ = ["NOT_LEAN", "OUTCOMES", "Coded", "Columns", "read_columns"]
 
 OUTCOMES = tuple(Outcome)
+# What is left out if columns are read for outcomes and resources alone.
+NOT_LEAN = frozenset({"expect", "truth", "actual", "score", "rank", "columns", "values", "details"})
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,7 @@ class Columns:
 def read_columns(path: Path, *, name: str | None = None, lean: bool = False) -> Columns:
     """Read a transcript, plain or gzipped; it may be incomplete. `name` is for messages.
 
-    `lean` leaves out what only some analyses need: expect, truth, actual, rank, values, details, and the columns of the
-    cases.
+    `lean` leaves out what only some analyses need: see `NOT_LEAN`.
     """
     # With their decoders, which programs that only name columns need not make.
     from harness.transcript.collect import collect

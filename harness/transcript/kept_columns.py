@@ -23,7 +23,7 @@ import numpy.typing as npt
 from harness.errors import TranscriptError
 from harness.files.digest import file_sha256
 from harness.files.folders import KEPT_COLUMNS, UNFINISHED_PREFIX, cache_folder
-from harness.transcript.columns import OUTCOMES, Columns
+from harness.transcript.columns import NOT_LEAN, OUTCOMES, Columns
 from harness.transcript.explain import UNUSABLE
 from harness.transcript.read import TranscriptReader
 from harness.transcript.texts import Coded, TextList
@@ -37,8 +37,6 @@ SWITCH = "HATE_COLUMNS"
 _MAGIC = b"hate columns 1 "
 _NUMBERS = ("score", "seconds", "memory", "rank")
 _TEXTS = ("expect", "truth", "actual", "error", "stratum", "psu")
-# What `lean` leaves out; see `read_columns`.
-_NOT_LEAN = frozenset({"expect", "truth", "actual", "rank"})
 # What is wrong with a file that somebody or something changed.
 _UNSOUND = (OSError, ValueError, LookupError, TypeError, MemoryError, TranscriptError, *UNUSABLE)
 Array = npt.NDArray[Any]
@@ -293,7 +291,7 @@ def _columns(file: _KeptFile, *, lean: bool) -> Columns:
         raise ValueError("another length")
     _check_range(outcome, 0, len(OUTCOMES))
     _check_range(repeat, 1, 1 << 31)
-    wanted = [name for name in (*_NUMBERS, *_TEXTS) if not (lean and name in _NOT_LEAN)]
+    wanted = [name for name in (*_NUMBERS, *_TEXTS) if not (lean and name in NOT_LEAN)]
     fields: dict[str, Any] = {name: file.numbers(name if name in wanted else "") for name in _NUMBERS}
     fields |= {name: file.coded(name if name in wanted else "") for name in _TEXTS}
     whole = not lean

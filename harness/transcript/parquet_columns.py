@@ -20,7 +20,7 @@ from msgspec import UNSET, UnsetType
 from harness.errors import HateError
 from harness.model import MOST_COLUMNS, ErrorKind, Trial, plain_text
 from harness.tasks import find_task
-from harness.transcript.columns import OUTCOMES, Columns
+from harness.transcript.columns import NOT_LEAN, OUTCOMES, Columns
 from harness.transcript.explain import UNUSABLE
 from harness.transcript.format import MOST_VALUES
 from harness.transcript.parquet import IntactFile, open_intact
@@ -29,8 +29,6 @@ from harness.transcript.texts import Coded, TextList
 _TEXTS = ("expect", "truth", "actual", "error", "stratum", "psu")
 _NUMBERS = ("score", "seconds", "memory", "rank", "repeat")
 _DETAILS = ("pixels", "boxes")
-# What `lean` leaves out; see `read_columns`.
-_NOT_LEAN = frozenset({"expect", "truth", "actual", "rank", "columns", "values"})
 # From where to where whole numbers go, as in a record.
 _RANGES = {"memory": (0, 1 << 60), "rank": (1, 1 << 31), "repeat": (1, 1 << 31)}
 # A line is at least that long.
@@ -211,8 +209,8 @@ class _ColumnBuilder:
         self.ids: list[bytes] = []
         self.lengths = [np.empty(0, np.int64)]
         self.outcome = [np.empty(0, np.int8)]
-        self.numbers: dict[str, list[Numbers]] = {name: [] for name in _NUMBERS if not (lean and name in _NOT_LEAN)}
-        self.texts = {name: _TextColumn() for name in _TEXTS if not (lean and name in _NOT_LEAN)}
+        self.numbers: dict[str, list[Numbers]] = {name: [] for name in _NUMBERS if not (lean and name in NOT_LEAN)}
+        self.texts = {name: _TextColumn() for name in _TEXTS if not (lean and name in NOT_LEAN)}
         self.columns_of_cases: dict[str, _TextColumn] = {}
         self.values: dict[str, _NumberColumn] = {}
         # What tasks record of a row; UNSET if that is nothing.
@@ -259,7 +257,7 @@ class _ColumnBuilder:
                 details |= {self.count + row: value for row, value in zip(*change.of(name), strict=True)}
 
     def _finish(self) -> Columns:
-        fields: dict[str, Any] = {"rank": np.full(self.count, np.nan)}
+        fields: dict[str, Any] = {name: np.full(self.count, np.nan) for name in ("score", "rank")}
         fields |= {name: np.concatenate([[], *parts]) for name, parts in self.numbers.items()}
         fields |= dict.fromkeys(_TEXTS, Coded(np.full(self.count, -1, np.int32), []))
         fields |= {name: column.finish() for name, column in self.texts.items()}

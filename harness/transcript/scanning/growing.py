@@ -14,8 +14,8 @@ from harness.transcript.scanning.lines import LONGEST, LineBlock, Places, Values
 from harness.transcript.texts import Coded, TextList
 
 Codes = npt.NDArray[np.int32]
-# Odd numbers without a pattern, one a word: their products spread texts over a table.
-_SPREAD = np.random.default_rng(0).integers(1 << 63, size=LONGEST // 8, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+# Odd numbers without a pattern, one a word, so that their products spread texts over a table.
+_SPREAD = np.array([0x9E3779B97F4A7C15 * (2 * word + 1) % (1 << 64) for word in range(LONGEST // 8)], np.uint64)
 _TABLE_BITS = 12
 
 

@@ -58,7 +58,7 @@ class LineShape:
 
     @cached_property
     def words(self) -> list[tuple[int, int, bytes]]:
-        """The fixed parts in words of at most 8 bytes: after which edge of a line they stand, how far from it, and what.
+        """The fixed parts in words of at most 8 bytes: by which edge of a line they stand, how far from it, and what.
 
         The edges of a line are the place before it, its commas, and its end.
         """
