@@ -36,16 +36,18 @@ class Usage:
 
     seconds: float  # of processor time
     memory: int  # bytes, at its peak
+    elapsed: float  # seconds by the clock
 
 
 def program_usage(arguments: Sequence[str]) -> Usage:
     """Run Python with these arguments in a new process, to measure its own peak memory."""
+    start = perf_counter()
     process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{arguments} ended with {process.returncode}")
-    return Usage(used.ru_utime + used.ru_stime, used.ru_maxrss << 10)
+    return Usage(used.ru_utime + used.ru_stime, used.ru_maxrss << 10, perf_counter() - start)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from harness.api.result import Result
 from harness.errors import HateError, TranscriptError, UsageError
 from harness.model import Counts, Trial
 from harness.options import DownloadOptions
+from harness.options.cores import usable_cores
 from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.cases import run_line, view_table
 from harness.site.locate import Source, open_sources
@@ -59,9 +60,11 @@ class OpenedTranscripts:
     def runs(self, *, lean: bool = False) -> "list[Run]":
         """All of them, read; `lean` leaves out what only some analyses need."""
         from harness.analysis.align import Run
-        from harness.transcript.columns import read_columns
+        from harness.transcript.ahead import read_each
 
-        return [Run(read_columns(s.path, name=s.name, lean=lean), s.name, s.stem) for s in self.sources]
+        files = [(source.path, source.name) for source in self.sources]
+        columns = read_each(files, lean=lean, cores=usable_cores())
+        return [Run(own, source.name, source.stem) for own, source in zip(columns, self.sources, strict=True)]
 
 
 Transcripts = Given | Sequence[Given] | OpenedTranscripts

@@ -1,8 +1,6 @@
 """Collect the records of a transcript into columns, a block of lines at a time."""
 
 import gc
-import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +13,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from harness.errors import TranscriptError
 from harness.files.digest import file_sha256
+from harness.files.known_digests import note_sha256
+from harness.files.stamps import NOT_A_FILE, Stamp, stamp_of
 from harness.model import MOST_COLUMNS, Bytes, Outcome, Trial, Turn
 from harness.tasks import find_task
 from harness.transcript.columns import NOT_LEAN, OUTCOMES, Columns
@@ -50,7 +50,7 @@ class LeanRecord(Struct, gc=False):
 
 def collect(path: Path, *, name: str | None = None, lean: bool = False) -> Columns:
     """Read a transcript; see `read_columns`."""
-    before = _status(path)
+    before = _stamp(path)
     with open_transcript(path, name=name, record=LeanRecord if lean else Trial) as reader:
         builder = _ColumnBuilder(lean, reader.name)
         # There are millions of small objects without cycles: looking for cycles would take as long as all the rest.
@@ -81,21 +81,21 @@ def _pieces(body: bytes) -> Iterator[bytes]:
         start = stop
 
 
-def _identity(path: Path, before: os.stat_result | None, reader: TranscriptReader) -> FileIdentity | None:
+def _identity(path: Path, before: Stamp, reader: TranscriptReader) -> FileIdentity | None:
     """The bytes of the file that was read; None if it is no file, or was changed meanwhile."""
-    if before is None or (after := _status(path)) is None:
+    if before == NOT_A_FILE or before.replaced(_stamp(path)):
         return None
-    if (before.st_size, before.st_mtime_ns, before.st_ino) != (after.st_size, after.st_mtime_ns, after.st_ino):
-        return None
-    return FileIdentity(after.st_size, reader.sha256 if reader.is_plain else file_sha256(path))
+    if not reader.is_plain:
+        return FileIdentity(before.size, file_sha256(path))
+    note_sha256(path.resolve(), before, reader.sha256)
+    return FileIdentity(before.size, reader.sha256)
 
 
-def _status(path: Path) -> os.stat_result | None:
+def _stamp(path: Path) -> Stamp:
     try:
-        status = path.stat()
+        return stamp_of(path.stat())
     except OSError:
-        return None
-    return status if stat.S_ISREG(status.st_mode) else None
+        return NOT_A_FILE
 
 
 @dataclass(frozen=True)

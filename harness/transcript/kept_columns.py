@@ -1,7 +1,8 @@
 """The columns of large transcripts, kept in the cache, so that they are read once only.
 
-Columns are kept under the size and the SHA-256 of the transcript, of all its bytes. That hash is computed anew before
-they are taken, and they have hashes of their own: what is stale, torn or damaged is not believed, and made again.
+Columns are kept under the size and the SHA-256 of the transcript, of all its bytes; if the file was written to since it
+was hashed (see `files/known_digests.py`), it is hashed again before they are taken. They have hashes of their own: what
+is stale, torn or damaged is not believed, and made again.
 """
 
 import contextlib
@@ -21,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.errors import TranscriptError
-from harness.files.digest import file_sha256
 from harness.files.folders import KEPT_COLUMNS, UNFINISHED_PREFIX, cache_folder
+from harness.files.known_digests import known_sha256
 from harness.transcript.columns import NOT_LEAN, OUTCOMES, Columns
 from harness.transcript.explain import UNUSABLE
 from harness.transcript.read import TranscriptReader
@@ -83,15 +84,18 @@ def is_on() -> bool:
     return os.environ.get(SWITCH, "").lower() not in ("off", "0", "no")
 
 
+def may_be_kept(path: Path) -> bool:
+    """Whether there are columns of a transcript of this size."""
+    return is_on() and any(_folder().glob(f"{path.stat().st_size}-*"))
+
+
 def find_columns(path: Path, *, lean: bool) -> Columns | None:
-    """The columns of a transcript, if they are kept; its bytes are hashed if there may be some."""
-    if not is_on():
-        return None
+    """The columns of a transcript, if they are kept; its bytes are hashed if there may be some, and it is not known."""
     try:
-        size = path.stat().st_size
-        if not any(_folder().glob(f"{size}-*")):
+        if not may_be_kept(path):
             return None
-        identity = FileIdentity(size, file_sha256(path))
+        path = path.resolve()
+        identity = FileIdentity(path.stat().st_size, known_sha256(path))
     except OSError:
         return None
     for place in [identity.place(lean=True)] * lean + [identity.place(lean=False)]:

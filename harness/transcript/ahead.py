@@ -1,0 +1,77 @@
+"""Read several large transcripts side by side, on all cores.
+
+A process reads one at a time. So others are read by processes of their own, which keep the columns in the cache, and
+this one takes them from there: `python -P -m harness.transcript.ahead PATH lean|full`. If such a process fails, this
+one reads the file itself, and says what is wrong with it.
+"""
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from harness.transcript.columns import Columns, read_columns
+from harness.transcript.explain import UNUSABLE
+from harness.transcript.kept_columns import LEAST_CASES, is_on, may_be_kept
+from harness.transcript.read import read_end
+
+
+def read_each(files: Sequence[tuple[Path, str]], *, lean: bool, cores: int) -> list[Columns]:
+    """The columns of transcripts, given with their names for messages; see `read_columns`."""
+    large = [path for path, _ in files if _is_worth_it(path)] if cores > 1 and len(files) > 1 else []
+    readers = _Readers(lean)
+    with ThreadPoolExecutor(max(1, cores - 1)) as pool:
+        # This process takes the first of them.
+        ahead = {path: pool.submit(readers.read, path) for path in dict.fromkeys(large) if path != large[0]}
+        try:
+            return [_take(path, name, lean, ahead.get(path)) for path, name in files]
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            readers.stop()
+
+
+def _is_worth_it(path: Path) -> bool:
+    """Whether its columns will be kept, and are not yet. What is packed would have to be unpacked to know."""
+    try:
+        with path.open("rb") as file:
+            is_plain = file.read(1) == b"{"
+        end = read_end(path) if is_plain and is_on() and not may_be_kept(path) else None
+    except (OSError, *UNUSABLE):
+        return False
+    return end is not None and end.tests >= LEAST_CASES
+
+
+def _take(path: Path, name: str, lean: bool, ahead: "Future[None] | None") -> Columns:
+    # What nobody has begun with is read here.
+    if ahead is not None and not ahead.cancel():
+        ahead.result()
+    return read_columns(path, name=name, lean=lean)
+
+
+class _Readers:
+    """Processes that read."""
+
+    def __init__(self, lean: bool) -> None:
+        self._words = (sys.executable, "-P", "-m", "harness.transcript.ahead")
+        self._how = "lean" if lean else "full"
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    def read(self, path: Path) -> None:
+        """Wait until a transcript has been read."""
+        none = subprocess.DEVNULL
+        words = [*self._words, str(path.resolve()), self._how]
+        with contextlib.suppress(OSError):
+            process = subprocess.Popen(words, stdin=none, stdout=none, stderr=none)
+            self._started.append(process)
+            process.wait()
+
+    def stop(self) -> None:
+        """End those that are still at work."""
+        for process in self._started:
+            process.kill()
+
+
+if __name__ == "__main__":
+    read_columns(Path(sys.argv[1]), lean=sys.argv[2] == "lean")
