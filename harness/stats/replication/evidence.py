@@ -16,7 +16,7 @@ from harness.stats.clustering import intraclass_of_differences
 from harness.stats.estimate import IntervalKind, Scale
 from harness.stats.limits import cases_without_variance
 from harness.stats.replication.evaluation import row_weights, sums_by_unit, unit_totals
-from harness.stats.replication.linearised import case_scores, independent_covariance, influences
+from harness.stats.replication.linearised import independent_covariance, influences
 from harness.stats.replication.sample import Sample, unit_sums
 from harness.stats.replication.statistic import Ratio, Statistic, TotalsStatistic, WeightsStatistic
 from harness.stats.sign_flip import SignFlip, exchange_test, sign_flip
@@ -104,9 +104,7 @@ class Evidence:
             both, n = self.values[:, None] - self.discordant, self.sample.cases
             return (both - np.outer(self.values, self.values)) / (n - 1) if n > 1 else np.zeros_like(both)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = case_scores(self.sample, self.statistic)
-            rows = row_weights(self.statistic, self.sample.weights)
-            return None if scores is None else independent_covariance(self.sample, scores, rows)
+            return independent_covariance(self.sample, self.statistic)
 
     @cached_property
     def discordant(self) -> FloatArray | None:

@@ -12,6 +12,8 @@ from harness.stats.replication.sample import Sample
 
 # The kind of each case, in few bytes, which sorts fast.
 Kinds = npt.NDArray[np.uint16]
+# With fewer units and kinds than this, the weight of each kind in each unit is added up at once.
+_CELLS_PER_CASE = 4
 
 
 def kind_weights(kinds: Kinds, weights: FloatArray, number: int) -> FloatArray:
@@ -24,6 +26,11 @@ def kind_unit_sums(sample: Sample, kinds: Kinds, columns: FloatArray) -> FloatAr
     if not (sample.stratified or sample.clustered):
         # Every case is a unit, in the order of the cases.
         return np.asarray(columns[kinds] * sample.weights[:, None])
+    number = len(columns)
+    if sample.units * number <= _CELLS_PER_CASE * sample.cases:
+        cells = sample.unit_of_case * number + kinds
+        by_kind = np.bincount(cells, weights=sample.weights, minlength=sample.units * number)
+        return np.asarray(by_kind.reshape(sample.units, number) @ columns)
     order = np.argsort(kinds, kind="stable")
     units, weights = sample.unit_of_case[order], sample.weights[order]
     ends = np.cumsum(np.bincount(kinds, minlength=len(columns))).tolist()

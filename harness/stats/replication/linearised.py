@@ -3,10 +3,13 @@
 import numpy as np
 
 from harness.stats.arrays import BoolArray, FloatArray, columns_of
-from harness.stats.replication.evaluation import full_totals, unit_totals
+from harness.stats.replication.evaluation import full_totals, row_weights, unit_totals
+from harness.stats.replication.replicates import blocks
 from harness.stats.replication.sample import LoneStrata, Sample, unit_sums
 from harness.stats.replication.statistic import Statistic, TotalsStatistic, WeightsStatistic
 
+# Cases at a time: so many are in the processor's cache.
+_ROWS = 1 << 14
 _NO_LINEAR_FORM = "no linear form, and so no textbook variance; use the bootstrap"
 
 
@@ -89,19 +92,23 @@ def satterthwaite_df(sample: Sample, unit_values: FloatArray) -> float:
     return float(variances.sum() ** 2 / (variances**2 / (sizes[sizes > 1] - 1)).sum())
 
 
-def independent_covariance(sample: Sample, scores: FloatArray, rows: FloatArray | None = None) -> FloatArray:
-    """The covariance matrix (m, m) that statistics would have if all cases were independent, from linear case scores.
+def independent_covariance(sample: Sample, statistic: TotalsStatistic) -> FloatArray:
+    """The covariance matrix (m, m) that the members would have if all cases were independent.
 
     For a rate p of n cases with equal weights it is p (1 - p) / (n - 1); for a paired difference D it is
-    [(n_sf + n_fs) / n - D^2] / (n - 1). `rows`: the weights of the scores, if they are not those of the cases.
+    [(n_sf + n_fs) / n - D^2] / (n - 1).
     """
-    weights = sample.weights if rows is None else rows
-    cases = int((sample.weights > 0).sum())
+    covariance, cases = np.zeros((statistic.size, statistic.size)), int(np.count_nonzero(sample.weights))
     if cases < 2:
-        return np.zeros((scores.shape[1], scores.shape[1]))
-    total = weights.sum()
-    centred = scores - weights @ scores / total
-    return np.asarray(centred.T @ (centred * weights[:, None]) * (total / (cases - 1)))
+        return covariance
+    weights, totals = row_weights(statistic, sample.weights), full_totals(sample, statistic)
+    total = float(weights.sum())
+    # Linear, so that the mean of the cases follows from their totals.
+    mean = statistic.derivative(totals, totals) / total
+    for start, stop in blocks(len(weights), _ROWS):
+        centred = statistic.derivative(totals, statistic.columns[start:stop]) - mean
+        covariance += centred.T @ (centred * weights[start:stop, None])
+    return covariance * (total / (cases - 1))
 
 
 def _deviations(sample: Sample, columns: FloatArray) -> FloatArray:
