@@ -45,13 +45,17 @@ class Cluster:
         # Set when the runs that use it are to end.
         self.stopping = threading.Event()
         self._local: Any = None
+        # Settings of Dask that hold as long as the workers.
+        self._settings = contextlib.ExitStack()
         self._threads: dict[str, int] = {}
         self._asked = -REFRESH_SECONDS
         self._warned = False
+        prepared = _prepare_workers() if self.same_machine else contextlib.nullcontext()
         _silence_logs()
-        if self.same_machine:
-            self._local = _start_workers(int(address.removeprefix(LOCAL)))
         try:
+            if self.same_machine:
+                self._settings.enter_context(prepared)
+                self._local = _start_workers(int(address.removeprefix(LOCAL)))
             self.client = _connect(self._local or address, address)
             self._check_versions()
         except BaseException:
@@ -121,6 +125,7 @@ class Cluster:
         with contextlib.suppress(Exception), _quiet():
             if self._local is not None:
                 _end_workers(self._local)
+        self._settings.close()
 
 
 def _silence_logs() -> None:
@@ -132,6 +137,38 @@ def _silence_logs() -> None:
     for name in list(logging.root.manager.loggerDict):
         if name.partition(".")[0] in ("distributed", "tornado"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+# What a worker that is started here has to import; together with Python itself, most of the time that it takes.
+_OF_WORKERS = ("distributed", "distributed.nanny", "harness.engine.cluster_worker")
+
+
+def _prepare_workers() -> contextlib.AbstractContextManager[None]:
+    """Let another process import what workers need while this one imports what it needs; workers are forked from it.
+
+    Without it, each worker would do so for itself, after this process is ready. Returns what must last as long as the
+    workers.
+    """
+    if not sys.platform.startswith("linux") or _is_imported_again():
+        return contextlib.nullcontext()
+    from multiprocessing import forkserver
+
+    forkserver.set_forkserver_preload(list(_OF_WORKERS))
+    with contextlib.suppress(OSError):  # then the workers cannot be started either, and that is said
+        forkserver.ensure_running()
+    return _forked_workers()
+
+
+@contextlib.contextmanager
+def _forked_workers() -> Iterator[None]:
+    """Within it, Dask forks workers from the prepared process."""
+    import dask
+    from distributed import utils
+
+    # Dask's own preparation imports all of pandas here, if that is installed.
+    utils._forkserver_preload_set = True
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        yield
 
 
 def _start_workers(count: int) -> Any:
@@ -147,6 +184,8 @@ def _start_workers(count: int) -> Any:
             return LocalCluster(
                 n_workers=count, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None,
                 host="127.0.0.1", silence_logs=logging.CRITICAL,
+                # They are forked from a process that may be older than what is in the environment now.
+                env=dict(os.environ),
             )  # fmt: skip
         except (OSError, RuntimeError) as error:
             raise ClusterError(f"--cluster {LOCAL}{count}: the workers cannot be started: {_why(error)}") from None

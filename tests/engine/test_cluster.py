@@ -300,13 +300,18 @@ def test_a_worker_on_another_machine_gets_all_files(shop: Workshop) -> None:
 
 
 @pytest.mark.slow
-def test_a_case_that_kills_its_workers_is_an_error_of_that_case(shop: Workshop, cluster: DaskProcesses) -> None:
+@pytest.mark.parametrize("here", [False, True], ids=["a scheduler", "local:2"])
+def test_a_case_that_kills_its_workers_is_an_error_of_that_case(
+    here: bool, shop: Workshop, cluster: DaskProcesses
+) -> None:
     shop.script(30)
     shop.interface(
         "import os, signal, time\ndef answer(case, params):\n    if case.id == 'c17':\n"
         "        os.kill(os.getppid(), signal.SIGKILL)\n        time.sleep(9)\n    return case.input\n"
     )
-    records = shop.run("--cluster", cluster.address)
+    done = shop.hate("run", "toy", "-o", "out.jsonl", "--cluster", "local:2" if here else cluster.address)
+    assert done.status == 0, done.err
+    records = shop.records()
     assert errors(records) == {"c17": "crash"}
     assert len(records) == 30
 
@@ -363,12 +368,16 @@ def test_tls(shop: Workshop) -> None:
 
 @pytest.mark.slow
 def test_a_program_of_the_users_own(shop: Workshop) -> None:
-    """Workers that are started here import it again; a program that forgets about that is told."""
+    """Workers that are started here import it again; a program that forgets about that is told.
+
+    They have the environment of the moment, although they are forked from a process that is older.
+    """
     shop.script(6)
-    shop.interface()
+    shop.interface("import os\ndef answer(case, params):\n    return case.input + os.environ['WORD']\n")
     call = "harness.run('toy', 'interface.py', output='out.jsonl', force=True, cluster='local:1')"
-    done = program(shop, f"import harness\nif __name__ == '__main__':\n    print({call}.counts.successes)\n")
-    assert (done.status, done.out) == (0, "6\n"), done.err
+    runs = "".join(f"    os.environ['WORD'] = '{word}'\n    print({call}.counts.successes)\n" for word in ("", "no"))
+    done = program(shop, f"import os, harness\nif __name__ == '__main__':\n{runs}")
+    assert (done.status, done.out) == (0, "6\n3\n"), done.err
     careless = program(shop, f"import harness\n{call}\n")
     assert careless.status != 0
     assert 'put what it does under if __name__ == "__main__":' in careless.err
