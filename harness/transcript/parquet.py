@@ -181,7 +181,8 @@ class IntactFile:
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """Arrow's arrays of these columns, many rows at a time; texts as a dictionary and places in it."""
-        for batch in self._file.iter_batches(GROUP_ROWS, columns=columns):
+        # A group of rows as it was written is a batch.
+        for batch in self._file.iter_batches(2 * GROUP_ROWS, columns=columns):
             batch.validate(full=True)
             yield batch
 

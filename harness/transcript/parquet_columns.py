@@ -67,6 +67,8 @@ class _Entries:
     @staticmethod
     def of(column: Any) -> "_Entries":
         """From texts as Arrow has them."""
+        if column.null_count == len(column):
+            return _Entries([], np.full(len(column), -1, np.int32))
         found, order = _in_order(column.indices.fill_null(-1).to_numpy(), len(column.dictionary))
         return _Entries(column.dictionary.take(order).to_pylist(), found)
 
