@@ -1,7 +1,7 @@
 """The result of a comparison: every run, every pair, all runs together, and the extras that were requested."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,6 +123,12 @@ class Comparison:
         """The places of the runs, the best first; those without a value come last."""
         return best_first(self.runs, self.measure)
 
+    def pairs_of_best(self, count: int) -> list[Pair]:
+        """The best run with each of so many that follow it."""
+        best, *others = self.order[: count + 1]
+        found = {(pair.a, pair.b): pair for pair in self.pairs if best in (pair.a, pair.b)}
+        return [found[min(best, other), max(best, other)] for other in others]
+
     @property
     def first_is_worse(self) -> bool:
         """Whether another run is significantly better than the first."""
@@ -143,8 +149,8 @@ def best_first(runs: Sequence[RunSummary], measure: Measure) -> list[int]:
     return sorted(range(len(runs)), key=lambda i: math.inf if (value := values[i]) is None else -measure.merit(value))
 
 
-def comparison_json(comparison: Comparison) -> dict[str, Any]:
-    """The JSON that the documentation promises."""
+def comparison_json(comparison: Comparison, *, pairs: bool = True) -> dict[str, Any]:
+    """The JSON that the documentation promises; without `pairs` their list is empty, see `pairs_json`."""
     return {
         "test": identity_json(comparison.aligned.headers[0].test),
         "statistic": comparison.measure.name,
@@ -160,7 +166,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         },
         "wald": _wald_json(comparison.wald),
         "groups": comparison.groups,
-        "pairs": [_pair_json(comparison, number) for number in range(len(comparison.pairs))],
+        "pairs": list(pairs_json(comparison)) if pairs else [],
         **({} if comparison.agreement is None else {"agreement": agreement_json(comparison.agreement)}),
         "combined": {"oracle": comparison.oracle, "majority": comparison.majority},
         "confidence": comparison.confidence,
@@ -217,6 +223,11 @@ _TESTS = (
     "n_ff", "n_sf", "n_fs", "n_ss", "z", "p_chi2", "p_exact", "p_mid", "p_one_sided", "p_adjusted",
     "z_design", "p_design", "confidence_differ", "confidence_better",
 )  # fmt: skip
+
+
+def pairs_json(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    """The entry of each pair, one after the other: of a thousand runs there are half a million."""
+    return (_pair_json(comparison, number) for number in range(len(comparison.pairs)))
 
 
 def _pair_json(comparison: Comparison, number: int) -> dict[str, Any]:

@@ -42,11 +42,13 @@ class CasesResult(Result):
         """The cases."""
         return [view_table(self.view)]
 
-    def parts(self, style: Format) -> Iterator[str]:
+    def parts(self, style: Format, width: int = 100, *, everything: bool = False) -> Iterator[str]:
         """What `render` returns, in parts: there may be more cases than fit into memory."""
         if style is Format.JSON:
             return json_parts(self._about(), "cases", self.view.trials)
-        return render_parts(self.table(), style) if style in (Format.PLAIN, Format.CSV) else iter([self.render(style)])
+        if style is Format.PLAIN:
+            return render_parts(self.table(), style)
+        return super().parts(style, width, everything=everything)
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,10 +85,6 @@ class DifferencesResult(Result):
     def blocks(self) -> Sequence[Block]:
         """The cases."""
         return [difference_table(self.found)]
-
-    def parts(self, style: Format) -> Iterator[str]:
-        """What `render` returns: only the cases that differ are kept, which are few."""
-        yield self.render(style)
 
 
 def show_cases(source: Source, options: CaseOptions) -> CasesResult:

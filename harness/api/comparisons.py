@@ -1,11 +1,11 @@
 """Comparisons from Python: `compare` several algorithms, `confusion` of their classes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from harness.analysis.compare import CompareRequest, compare_runs
-from harness.analysis.comparison import Comparison, comparison_json
+from harness.analysis.comparison import Comparison, comparison_json, pairs_json
 from harness.analysis.confusion import Confusion, ConfusionRequest, confusion_json, confusions, matrix_difference
 from harness.analysis.cross_check import SecondOpinion, cross_check, opinions_json
 from harness.analysis.fold_check import FoldOpinion, fold_opinions, folds_json
@@ -26,7 +26,7 @@ from harness.report.confusion import confusion_blocks
 from harness.report.confusion import tidy_table as confusion_table
 from harness.report.cross_check import opinion_blocks
 from harness.report.fold_check import fold_blocks
-from harness.report.formats import Format
+from harness.report.formats import Format, json_parts
 from harness.report.plots.canvas import Picture
 from harness.report.plots.groups import plot_groups
 from harness.report.plots.heat_maps import plot_confusion, plot_difference
@@ -86,6 +86,12 @@ class CompareResult(PictureResult):
         payload = comparison_json(self.found)
         payload = opinions_json(payload, self.opinions) if self.opinions else payload
         return folds_json(payload, self.folds) if self.folds else payload
+
+    def parts(self, style: Format, width: int = 100, *, everything: bool = False) -> Iterator[str]:
+        """What `render` returns; the JSON of many pairs is made some at a time."""
+        if style is not Format.JSON or self.opinions or self.folds:
+            return super().parts(style, width, everything=everything)
+        return json_parts(comparison_json(self.found, pairs=False), "pairs", pairs_json(self.found))
 
     def blocks(self) -> Sequence[Block]:
         """The whole report."""

@@ -1,7 +1,7 @@
 """What the Python API returns: typed results that know their JSON, their text and their table."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,7 +10,15 @@ import msgspec
 from harness.errors import MissingExtra
 from harness.options import PictureOptions
 from harness.report.blocks import Block, Paragraphs, Table
-from harness.report.formats import Format, encode_json, notebook_html, render, render_data, render_document
+from harness.report.formats import (
+    Format,
+    encode_json,
+    notebook_html,
+    render,
+    render_data,
+    render_document,
+    render_parts,
+)
 from harness.report.plots.canvas import Picture, check_picture
 
 if TYPE_CHECKING:
@@ -77,6 +85,12 @@ class Result(ABC):
         if len(blocks) == 1 and isinstance(blocks[0], Table):
             return render(blocks[0], style, terminal_width=width)
         return render_document(blocks, style, terminal_width=width)
+
+    def parts(self, style: Format, width: int = 100, *, everything: bool = False) -> Iterator[str]:
+        """What `render` returns, in parts where it may be too much to be held at once."""
+        if style is Format.CSV:
+            return render_parts(self.table(), style)
+        return iter([self.render(style, width, everything=everything)])
 
     def __str__(self) -> str:
         return self.render(Format.PLAIN)

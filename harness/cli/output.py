@@ -34,7 +34,7 @@ def emit(style: Format, table: Table, payload: Any) -> None:
 
 def emit_result(result: Result, style: Format, *, everything: bool = False) -> None:
     """Print a result, and its remarks beside it."""
-    print(result.render(style, terminal_width(), everything=everything), end="")
+    sys.stdout.writelines(result.parts(style, terminal_width(), everything=everything))
     for text in result.remarks_in(style):
         remark(text)
 

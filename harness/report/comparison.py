@@ -1,5 +1,6 @@
 """A comparison for people: the verdicts, what supports them, and figure 5 of the tutorial."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, isinf
 
@@ -23,12 +24,16 @@ from harness.report.numbers import (
     percent,
 )
 from harness.report.sampling import sampling_lines, target_words
-from harness.report.verdicts import disagreement, pair_verdict, tutorial_lines
+from harness.report.tutorial import better_table, pair_table, tutorial_lines
+from harness.report.verdicts import disagreement, pair_verdict
 from harness.stats.multiplicity import Multiplicity
 
 # With more transcripts, a table for each pair, or a line for each, is more than anyone reads.
 MOST_TABLES = 6
 MOST_PAIRS = 12
+# Then the best run is shown against so many that follow it, and so many are ranked in a summary.
+TOLD = 10
+MOST_RANKED = 30
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,10 @@ def comparison_summary(comparison: Comparison) -> list[Block]:
     """The verdicts, the ranking, the differences, and whatever was asked for besides."""
     shown = _detail(comparison)
     blocks = _answer(comparison, shown, verdicts=1)
-    blocks += [Heading("Ranking"), ranking_table(comparison), Paragraphs(ranking_lines(comparison))]
+    if not shown.pairs:
+        told = comparison.pairs_of_best(TOLD)
+        blocks += [Heading(f"The best and the {len(told)} that follow"), difference_table(comparison, told)]
+    blocks += [Heading("Ranking"), ranking_table(comparison, MOST_RANKED), Paragraphs(_ranked_lines(comparison))]
     if shown.pairs:
         blocks += [Heading("Differences"), difference_table(comparison)]
         lines = ["only A: cases on which A succeeded and B failed."]
@@ -88,7 +96,13 @@ def _answer(comparison: Comparison, shown: _Detail, verdicts: int | None = None)
 
 
 def _many_pairs(comparison: Comparison) -> str:
-    return f"--baseline NAME shows one against the others; --format json has all {len(comparison.pairs):,} pairs."
+    everything = f"--format json and --format csv have all {len(comparison.pairs):,} pairs"
+    return f"--baseline NAME shows one against the others; {everything}."
+
+
+def _ranked_lines(comparison: Comparison) -> list[str]:
+    many, lines = len(comparison.runs), ranking_lines(comparison)
+    return lines if many <= MOST_RANKED else [f"The best {MOST_RANKED} of {many:,}; --all shows them all.", *lines]
 
 
 def _pair_blocks(comparison: Comparison) -> list[Block]:
@@ -110,14 +124,14 @@ def _tutorial(comparison: Comparison, shown: _Detail) -> list[Block]:
     return blocks
 
 
-def ranking_table(comparison: Comparison) -> Table:
+def ranking_table(comparison: Comparison, most: int | None = None) -> Table:
     """The best first, with the interval that the verdicts rest on: by design where one is known, else Wilson's."""
     known, lettered = comparison.values is not None, comparison.baseline is None
     columns = ["name", "tests", "TP", "TN", "FP", "FN", "ER", "rate"]
     measured = _measured_column(comparison)
     columns += [*measured, f"{percent(comparison.confidence)} interval", *(["letters"] * lettered)]
     rows: list[list[Cell]] = []
-    for i in comparison.order:
+    for i in comparison.order[:most]:
         run, counts = comparison.runs[i], comparison.aligned.counts[i]
         value, interval = estimate_cells(run.estimate) if known else (run.rate, interval_text(run.interval))
         row: list[Cell] = [run.name, counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, run.rate]
@@ -142,12 +156,12 @@ def ranking_lines(comparison: Comparison) -> list[str]:
     return [*lines, f"Intervals are {target_words(comparison.sampling)}."]
 
 
-def difference_table(comparison: Comparison) -> Table:
+def difference_table(comparison: Comparison, pairs: Sequence[Pair] | None = None) -> Table:
     """What each verdict rests on: the difference and its p-value, and on how many cases only one succeeded."""
     columns = ["A - B", "difference", f"{percent(comparison.confidence)} interval"]
     columns += [f"p {_correction(comparison)}", "only A", "only B"]
     rows: list[list[Cell]] = []
-    for pair in comparison.pairs:
+    for pair in comparison.pairs if pairs is None else pairs:
         one = pair.estimate
         interval = pair.interval if comparison.values is None else None if one is None else one.interval
         value: Cell = pair.difference if comparison.values is None else None if one is None else one.value
@@ -176,26 +190,6 @@ def tidy_table(comparison: Comparison) -> Table:
         rows.append([names[pair.a], names[pair.b], *counts, *cells, *p_values, comparison.measure.name])
     columns = ["a", "b", "n_ff", "n_sf", "n_fs", "n_ss", *DIFFERENCE]
     return Table([*columns, "p_exact", "p_mid", "p_one_sided", "p_flip", "measure"], rows)
-
-
-def better_table(comparison: Comparison) -> Table:
-    """Which was better, and on how many cases."""
-    names = comparison.aligned.names
-    rows: list[list[Cell]] = [
-        [f"{names[i]} better", *("x" if count is None else count for count in row)]
-        for i, row in enumerate(comparison.better)
-    ]
-    return Table(["", *(f"{name} worse" for name in names)], rows)
-
-
-def pair_table(comparison: Comparison, pair: Pair) -> Table:
-    """The 2 x 2 table of a pair."""
-    a, b = comparison.aligned.names[pair.a], comparison.aligned.names[pair.b]
-    rows: list[list[Cell]] = [
-        [f"{b} failed", pair.n_ff, pair.n_sf],
-        [f"{b} succeeded", pair.n_fs, pair.n_ss],
-    ]
-    return Table(["", f"{a} failed", f"{a} succeeded"], rows)
 
 
 def summary_table(comparison: Comparison) -> Table:

@@ -123,10 +123,11 @@ def _json(payload: Any) -> str:
 
 
 def json_parts(payload: Mapping[str, Any], key: str, items: Iterable[Any]) -> Iterator[str]:
-    """JSON in parts: the payload, and under its last key a list that may be too long to be held at once."""
-    head, _, tail = render_data({**payload, key: []}, Format.JSON).rpartition("[]")
+    """JSON in parts: the payload, and under one of its keys a list that may be too long to be held at once."""
+    # Only keys of the payload itself follow a line break and a single blank.
+    head, begin, tail = render_data({**payload, key: []}, Format.JSON).partition(f'\n "{key}": []')
     separator = ""
-    yield head + "["
+    yield head + begin.removesuffix("]")
     for block in in_lists(iter(items), ROWS):
         # Without the brackets, and one step further to the right.
         yield separator + _json(block)[1:-2].replace("\n", "\n ")

@@ -19,22 +19,6 @@ NO_EFFECT = 0.05
 IF_INDEPENDENT = "if cases were independent"
 
 
-def tutorial_lines(comparison: Comparison, pair: Pair) -> list[str]:
-    """The tutorial's three lines, which treat cases as independent."""
-    a, b = comparison.aligned.names[pair.a], comparison.aligned.names[pair.b]
-    lines = [f"Z score is {pair.z:.3f}"]
-    condition = "" if comparison.sampling.psu is None else f", {IF_INDEPENDENT}"
-    if pair.confidence_differ is None or pair.confidence_better is None or pair.better is None:
-        return [*lines, f"less than 90% confident that {a} and {b} do not give equivalent results{condition}"]
-    better = comparison.aligned.names[pair.better]
-    worse = b if pair.better == pair.a else a
-    return [
-        *lines,
-        f"{pair.confidence_differ * 100:g}% confident that {a} and {b} do not give equivalent results{condition}",
-        f"{pair.confidence_better * 100:g}% confident that {better} was superior to {worse}{condition}",
-    ]
-
-
 def pair_verdict(comparison: Comparison, pair: Pair) -> list[str]:
     """Which is better, or that no difference was shown; and which test to believe if two disagree."""
     if pair.other_measure and pair.estimate is None:

@@ -13,7 +13,8 @@ from harness.analysis.sampling import take_sample
 from harness.errors import TranscriptError, UsageError
 from harness.options import DesignOptions
 from harness.report.comparison import metric_remark
-from harness.report.verdicts import pair_verdict, tutorial_lines
+from harness.report.tutorial import tutorial_lines
+from harness.report.verdicts import pair_verdict
 from harness.stats.arrays import BoolArray
 from harness.stats.clustering import intraclass_correlation, intraclass_of_differences
 from harness.stats.replication.estimates import make_estimate

@@ -10,7 +10,9 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from harness import compare
 from harness.analysis.comparison import Comparison
+from harness.report.formats import Format, render_data
 from harness.stats.multiplicity import Multiplicity
 from harness.stats.replication.method import Replication
 from tests.comparing.score_runs import compare_files
@@ -180,3 +182,27 @@ def test_without_a_design_max_t_is_refused_for_rates(shop: Workshop) -> None:
     assert (done.status, len(done.err.splitlines())) == (2, 1)
     assert "--psu" in done.err
     assert shop.call("compare", *names, "--multiplicity", "max-t", "--statistic", "tpr").status == 0
+
+
+def test_of_very_many_pairs_a_terminal_shows_those_of_the_best(shop: Workshop) -> None:
+    """JSON and CSV have all of them, in the order given; JSON in parts is the JSON of the result at once."""
+    rng = np.random.default_rng(3)
+    successes = [rng.random(40) < 0.2 + 0.015 * number for number in range(45)]
+    paths = [transcript(shop.folder / f"r{number:02d}.jsonl", row) for number, row in enumerate(successes)]
+    words = ["compare", *(path.name for path in paths)]
+    order = sorted(range(45), key=lambda number: -int(successes[number].sum()))
+    shown = shop.call(*words, "--format", "table").out
+    table, ranking = shown.split("Ranking")
+    told = [line.split()[0:3:2] for line in table.splitlines() if " - r" in line]
+    assert [sorted(names) for names in told] == [sorted([f"r{order[0]:02d}", f"r{k:02d}"]) for k in order[1:11]]
+    assert [line.split()[0] for line in ranking.splitlines() if line.startswith(" r")] == [
+        f"r{k:02d}" for k in order[:30]
+    ]
+    assert "have all 990 pairs" in " ".join(shown.split())
+    assert "The best 30 of 45" in shown
+    found = shop.call(*words, "--format", "json")
+    assert found.out == render_data(compare(paths).payload(), Format.JSON)
+    pairs = [(pair["a"], pair["b"]) for pair in found.json["pairs"]]
+    assert pairs == [(f"r{a:02d}", f"r{b:02d}") for a in range(45) for b in range(a + 1, 45)]
+    assert len(shop.call(*words, "--format", "csv").out.splitlines()) == 991
+    assert "r44" in shop.call(*words, "--format", "table", "--all").out

@@ -13,7 +13,8 @@ from harness.analysis.comparison import Comparison
 from harness.options import DesignOptions
 from harness.report.blocks import Paragraphs
 from harness.report.comparison import comparison_blocks
-from harness.report.verdicts import pair_verdict, tutorial_lines
+from harness.report.tutorial import tutorial_lines
+from harness.report.verdicts import pair_verdict
 from harness.stats.multiplicity import Multiplicity
 from harness.stats.replication.method import Replication
 from tests.comparing.score_runs import World, compare_files

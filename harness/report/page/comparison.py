@@ -6,12 +6,10 @@ from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
 from harness.report.blocks import Paragraphs, Table
 from harness.report.comparison import (
-    better_table,
     combined_line,
     difference_table,
     joint_lines,
     multiplicity_lines,
-    pair_table,
     pairs_table,
     ranking_lines,
     ranking_table,
@@ -24,7 +22,8 @@ from harness.report.numbers import percent
 from harness.report.page.charts import Bar, BarColumn
 from harness.report.page.document import DataTable, Facts, Folded, Part, ReportSection, Verdicts, parts_of
 from harness.report.sampling import sampling_lines
-from harness.report.verdicts import pair_verdict, tutorial_lines
+from harness.report.tutorial import better_table, pair_table, tutorial_lines
+from harness.report.verdicts import pair_verdict
 
 # Verdicts that stand first; the others are folded.
 MOST_VERDICTS = 6
