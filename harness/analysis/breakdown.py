@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.analysis.cells import Cells, Measurement
-from harness.analysis.gap_differences import GapContrast, gap_contrast_json, gap_contrasts
+from harness.analysis.cells import Cells, GroupCells, Measurement
+from harness.analysis.gap_differences import GapContrast, adjusted_contrasts, gap_contrast, gap_contrast_json
 from harness.analysis.groups import groups_of
 from harness.analysis.sampling import estimate_json, finite
 from harness.errors import UsageError
@@ -92,24 +92,25 @@ def break_down(study: Measurement, pairs: Sequence[tuple[int, int]], by: str) ->
     if not any(value for row in rows for value in row.runs):
         words = study.measure.words
         raise UsageError(f"--by {by}: no group by itself has a value for {words}; group by something else")
-    runs = range(len(study.aligned.names))
+    cells = GroupCells(study, members)
+    gaps = [_gap(cells, rows, run) for run in range(len(study.aligned.names))]
+    # Pair by pair, since both tests are of the same cells.
+    tests = [(_interaction(cells, rows, pairs, k), _gap_contrast(cells, rows, pair)) for k, pair in enumerate(pairs)]
     return Breakdown(
         column=groups.column,
         groups=_with_holm(rows, len(pairs)),
-        gaps=[_gap(study, members, rows, run) for run in runs],
-        interactions=_interactions(study, members, rows, pairs),
-        gap_contrasts=_gap_contrasts(study, members, rows, pairs),
+        gaps=gaps,
+        interactions=_adjusted_interactions([interaction for interaction, _ in tests]),
+        gap_contrasts=adjusted_contrasts([contrast for _, contrast in tests]),
     )
 
 
-def _gap_contrasts(
-    study: Measurement, members: Sequence[BoolArray], rows: Sequence[Group], pairs: Sequence[tuple[int, int]]
-) -> list[GapContrast | None]:
-    if 2 * len(members) * study.aligned.n > MOST_CELLS:
-        return [None] * len(pairs)
-    return gap_contrasts(
-        study, members, [_varying(rows, members, run) for run in range(len(study.aligned.names))], pairs
-    )
+def _gap_contrast(cells: GroupCells, rows: Sequence[Group], pair: tuple[int, int]) -> GapContrast | None:
+    """The difference of the gaps of two runs, in the groups that vary for both."""
+    if 2 * len(rows) * cells.study.aligned.n > MOST_CELLS:
+        return None
+    known = sorted(set(_varying(rows, pair[0])) & set(_varying(rows, pair[1])))
+    return gap_contrast(cells, known, pair)
 
 
 def _group(study: Measurement, label: str, inside: BoolArray, pairs: Sequence[tuple[int, int]]) -> Group:
@@ -128,22 +129,19 @@ def _with_holm(rows: Sequence[Group], pairs: int) -> list[Group]:
     return [replace(row, pairs=flat[i * pairs : (i + 1) * pairs]) for i, row in enumerate(rows)]
 
 
-def _varying(rows: Sequence[Group], members: Sequence[BoolArray], run: int) -> list[int]:
+def _varying(rows: Sequence[Group], run: int) -> list[int]:
     """The groups in which the run's value has an interval."""
-    return [i for i in range(len(members)) if (one := rows[i].runs[run]) is not None and one.interval is not None]
+    return [i for i, row in enumerate(rows) if (one := row.runs[run]) is not None and one.interval is not None]
 
 
-def _gap(study: Measurement, members: Sequence[BoolArray], rows: Sequence[Group], run: int) -> Gap | None:
-    known = _varying(rows, members, run)
-    if len(known) < 2 or len(known) * study.aligned.n > MOST_CELLS:
+def _gap(of: GroupCells, rows: Sequence[Group], run: int) -> Gap | None:
+    known = _varying(rows, run)
+    if len(known) < 2 or len(known) * of.study.aligned.n > MOST_CELLS:
         return None
-    try:
-        cells = study.cells([(run, members[i]) for i in known])
-    except UsageError:
+    cells = of.of([run], known)
+    if cells is None or cells.estimates is None:
         return None
-    if cells.estimates is None or len(cells.place) < len(known):
-        return None
-    values = study.measure.merit(cells.estimates.values)
+    values = of.study.measure.merit(cells.estimates.values)
     best, worst = int(np.argmax(values)), int(np.argmin(values))
     if best == worst:
         return None
@@ -194,10 +192,7 @@ def _simultaneous(estimates: Estimates, one: Estimate, best: int, worst: int) ->
     return replace(one, interval=one.at(level))
 
 
-def _interactions(
-    study: Measurement, members: Sequence[BoolArray], rows: Sequence[Group], pairs: Sequence[tuple[int, int]]
-) -> list[Interaction | None]:
-    raw = [_interaction(study, members, rows, pairs, k) for k in range(len(pairs))]
+def _adjusted_interactions(raw: Sequence[tuple[int, float] | None]) -> list[Interaction | None]:
     p_values = np.array([math.nan if one is None else one[1] for one in raw])
     corrected = adjusted(p_values, Multiplicity.HOLM)
     return [
@@ -206,17 +201,14 @@ def _interactions(
 
 
 def _interaction(
-    study: Measurement, members: Sequence[BoolArray], rows: Sequence[Group], pairs: Sequence[tuple[int, int]], k: int
+    of: GroupCells, rows: Sequence[Group], pairs: Sequence[tuple[int, int]], k: int
 ) -> tuple[int, float] | None:
     """Wald's test that a difference is the same in all groups in which it has a variance."""
-    known = [i for i in range(len(members)) if (gap := rows[i].pairs[k]) is not None and gap.se > 0 and gap.df >= 1]
-    if len(known) < 2 or 2 * len(known) * study.aligned.n > MOST_CELLS:
+    known = [i for i, row in enumerate(rows) if (gap := row.pairs[k]) is not None and gap.se > 0 and gap.df >= 1]
+    if len(known) < 2 or 2 * len(known) * of.study.aligned.n > MOST_CELLS:
         return None
-    try:
-        cells = study.cells([(run, members[i]) for run in pairs[k] for i in known])
-    except UsageError:
-        return None
-    if cells.estimates is None or len(cells.place) < 2 * len(known):
+    cells = of.of(pairs[k], known)
+    if cells is None or cells.estimates is None:
         return None
     test = cells.estimates.equality(_differences(len(known)), shared=False)
     return None if math.isnan(test.p_value) else (len(known), test.p_value)

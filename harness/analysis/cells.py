@@ -120,6 +120,29 @@ class Measurement:
         return Cells(estimates, {cell: place for place, cell in enumerate(known)})
 
 
+@dataclass(eq=False)
+class GroupCells:
+    """The cells of runs in groups of cases, by numbers of runs and groups; the cells asked for last are kept."""
+
+    study: Measurement
+    members: Sequence[BoolArray]
+    _last: tuple[tuple[Sequence[int], Sequence[int]], Cells | None] | None = None
+
+    def of(self, runs: Sequence[int], groups: Sequence[int]) -> Cells | None:
+        """Every run in every group, run by run; None unless all of them have a value."""
+        key = (tuple(runs), tuple(groups))
+        if self._last is None or self._last[0] != key:
+            self._last = (key, self._found(*key))
+        return self._last[1]
+
+    def _found(self, runs: Sequence[int], groups: Sequence[int]) -> Cells | None:
+        try:
+            cells = self.study.cells([(run, self.members[group]) for run in runs for group in groups])
+        except UsageError:
+            return None
+        return cells if len(cells.place) == len(runs) * len(groups) else None
+
+
 def check_classes(what: str, classes: Sequence[str], positive: BoolArray) -> None:
     """A UsageError if the test lacks cases of a class that is needed."""
     present = {"positive": positive.any(), "negative": not positive.all()}

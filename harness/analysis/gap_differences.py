@@ -1,15 +1,13 @@
 """Whether one run's gap between groups is larger than another's."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from harness.analysis.cells import Measurement
+from harness.analysis.cells import GroupCells
 from harness.analysis.sampling import finite, interval_json
-from harness.errors import UsageError
-from harness.stats.arrays import BoolArray
 from harness.stats.gaps import GapDifference, difference_of_gaps, widened
 from harness.stats.multiplicity import Multiplicity, adjusted
 
@@ -27,32 +25,20 @@ class GapContrast:
     p_adjusted: float
 
 
-def gap_contrasts(
-    study: Measurement, members: Sequence[BoolArray], known: Sequence[Sequence[int]], pairs: Sequence[tuple[int, int]]
-) -> list[GapContrast | None]:
-    """For each pair of runs, in the groups that are known for both; None with fewer than two of them, or too many."""
-    found = [_contrast(study, [members[i] for i in sorted(set(known[a]) & set(known[b]))], (a, b)) for a, b in pairs]
-    p_values = np.array([np.nan if one is None else one[1].p_value for one in found], dtype=np.float64)
-    corrected = adjusted(p_values, Multiplicity.HOLM) if found else p_values
-    return [
-        None if one is None else GapContrast(one[2], one[0], one[1], float(p))
-        for one, p in zip(found, corrected, strict=True)
-    ]
+def adjusted_contrasts(found: Sequence[GapContrast | None]) -> list[GapContrast | None]:
+    """All pairs of runs, with p-values corrected for their number."""
+    p_values = np.array([np.nan if one is None else one.difference.p_value for one in found], dtype=np.float64)
+    corrected = adjusted(p_values, Multiplicity.HOLM) if len(found) else p_values
+    return [None if one is None else replace(one, p_adjusted=float(p)) for one, p in zip(found, corrected, strict=True)]
 
 
-def _contrast(
-    study: Measurement, members: Sequence[BoolArray], pair: tuple[int, int]
-) -> tuple[tuple[float, float], GapDifference, int] | None:
-    if not 2 <= len(members) <= MOST_GROUPS:
+def gap_contrast(of: GroupCells, groups: Sequence[int], pair: tuple[int, int]) -> GapContrast | None:
+    """A pair of runs in some groups; None with fewer than two of them, too many, or one without an error."""
+    cells = of.of(pair, groups) if 2 <= len(groups) <= MOST_GROUPS else None
+    if cells is None or cells.estimates is None or not (cells.estimates.df() >= 1).all():
         return None
-    try:
-        cells = study.cells([(run, inside) for run in pair for inside in members])
-    except UsageError:
-        return None
-    estimates = cells.estimates
-    if estimates is None or len(cells.place) < 2 * len(members) or not (estimates.df() >= 1).all():
-        return None
-    values, level = estimates.values, study.replication.confidence
+    estimates, replication = cells.estimates, of.study.replication
+    values, level = estimates.values, replication.confidence
     half = (estimates.limits.high - estimates.limits.low) / 2
     # No group is more certain than its own interval says, which knows what no errors mean.
     covariance = widened(estimates.covariance, half, estimates.df(), level)
@@ -60,10 +46,10 @@ def _contrast(
         return None
     found = difference_of_gaps(
         values, covariance, float(estimates.df().min()), confidence=level,
-        rng=np.random.default_rng(study.replication.seed),
+        rng=np.random.default_rng(replication.seed),
     )  # fmt: skip
     gaps = [float(np.ptp(part)) for part in np.split(values, 2)]
-    return (gaps[0], gaps[1]), found, len(members)
+    return GapContrast(len(groups), (gaps[0], gaps[1]), found, found.p_value)
 
 
 def gap_contrast_json(names: Sequence[str], pair: tuple[int, int], one: GapContrast | None) -> dict[str, Any]:

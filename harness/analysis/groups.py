@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.analysis.align import AlignedRuns
 from harness.errors import UsageError
-from harness.files.conditions import number, sort_key
+from harness.files.conditions import number, numbers, sort_key
 from harness.params import nearest
 from harness.stats.arrays import FloatArray, IntArray
 
@@ -64,20 +64,33 @@ def _values(aligned: AlignedRuns, name: str) -> tuple[IntArray, list[str]]:
 
 def _by_value(aligned: AlignedRuns, name: str) -> CaseGroups:
     codes, texts = _values(aligned, name)
-    used = {texts[code] for code in np.unique(codes).tolist()}
+    used = _used(codes, texts)
     labels = sorted(used - {NO_VALUE}, key=sort_key) + [NO_VALUE] * (NO_VALUE in used)
     place = {label: number for number, label in enumerate(labels)}
     table = np.array([place.get(text, -1) for text in texts], dtype=np.intp)
     return CaseGroups(name, table[codes], labels)
 
 
+def has_few_values(aligned: AlignedRuns, name: str) -> bool:
+    """Whether a column has so few values that each can be a group; one that is not there has none."""
+    return aligned.column(name) is None or len(_used(*_values(aligned, name))) <= MOST
+
+
+def _used(codes: IntArray, texts: Sequence[str]) -> set[str]:
+    """The texts that cases have."""
+    return {texts[code] for code in np.flatnonzero(np.bincount(codes)).tolist()}
+
+
 def _numbers(aligned: AlignedRuns, name: str) -> FloatArray:
     codes, texts = _values(aligned, name)
-    values = [np.nan if text == NO_VALUE else number(text) for text in texts]
-    bad = [text for text, value in zip(texts, values, strict=True) if value is None]
-    if bad:
-        raise UsageError(f"--by {name}: '{bad[0]}' is not a number; only numbers can be put into bins")
-    return np.array(values, dtype=np.float64)[codes]
+    known = [place for place, text in enumerate(texts) if text != NO_VALUE]
+    found = numbers([texts[place] for place in known])
+    if found and found[-1] is None:
+        bad = texts[known[len(found) - 1]]
+        raise UsageError(f"--by {name}: '{bad}' is not a number; only numbers can be put into bins")
+    values = np.full(len(texts), np.nan)
+    values[known] = found
+    return values[codes]
 
 
 def _by_quantile(aligned: AlignedRuns, name: str, bins: int) -> CaseGroups:
@@ -137,7 +150,7 @@ def _checked(groups: CaseGroups, by: str) -> CaseGroups:
     if len(groups.labels) < 2:
         raise UsageError(f"--by {by}: all cases have the same value, '{groups.labels[0]}'")
     if len(groups.labels) > MOST:
-        numeric = all(number(text) is not None for text in groups.labels)
+        numeric = None not in numbers(groups.labels)
         remedy = f"put the numbers into bins, {by}:5" if numeric else "choose another column"
         raise UsageError(f"--by {by}: {len(groups.labels):,} values are too many to show; {remedy}")
     return groups

@@ -11,7 +11,7 @@ from harness.analysis.align import AlignedRuns, Run, align, names_of
 from harness.analysis.breakdown import Breakdown, Group, break_down, breakdown_json, equal_groups
 from harness.analysis.cells import Cells, Measurement
 from harness.analysis.development import OperatingRequest
-from harness.analysis.groups import CaseGroups, groups_of
+from harness.analysis.groups import CaseGroups, groups_of, has_few_values
 from harness.analysis.operating_point import OperatingResult, threshold_json
 from harness.analysis.reliability import ReliabilityBin, reliability_bins, reliability_json
 from harness.analysis.run_names import check_same_version, identity_json
@@ -240,16 +240,23 @@ def distinct_groups(aligned: AlignedRuns, columns: Sequence[str], *, apart: str 
     found, seen = dict[str, CaseGroups](), set[bytes]()
     for column in dict.fromkeys(columns):
         by, groups = (column, None) if column == apart else _few_groups(aligned, column)
-        partition = b"" if groups is None else np.unique(groups.codes, return_index=True)[1][groups.codes].tobytes()
-        if groups is not None and partition not in seen:
+        if groups is not None and (partition := _partition(groups)) not in seen:
             seen.add(partition)
             found[by] = groups
     return found
 
 
+def _partition(groups: CaseGroups) -> bytes:
+    """The groups numbered in the order in which they come, whatever their labels."""
+    codes = groups.codes.astype(np.uint8)
+    first = [int((codes == code).argmax()) for code in range(len(groups.labels))]
+    return np.argsort(np.argsort(first)).astype(np.uint8)[codes].tobytes()
+
+
 def _few_groups(aligned: AlignedRuns, column: str) -> tuple[str, CaseGroups | None]:
     """The groups of a column, or bins of a number; None if they would be too many or too small."""
-    for by in (column, f"{column}:{BINS}"):
+    bins = f"{column}:{BINS}"
+    for by in (column, bins) if has_few_values(aligned, column) else (bins,):
         try:
             groups = groups_of(aligned, by)
         except UsageError:

@@ -3,7 +3,7 @@
 import math
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,11 @@ import msgspec
 from harness.errors import UsageError
 from harness.model import plain_text
 
+_NUMBER = r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*"
+_IS_NUMBER = re.compile(_NUMBER, re.ASCII)
+# Texts with a mark behind each, which no number contains.
+_MARK = "\0"
+_ARE_NUMBERS = re.compile(rf"(?:{_NUMBER}{_MARK})*+", re.ASCII)
 _PATTERN = re.compile(r"(.+?)\s*(!=|<=|>=|=|<|>)\s*(.*)", re.DOTALL)
 _ORDER: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -32,13 +37,28 @@ def number(value: Any) -> float | None:
     """A value as a number, if it is one, also if it is written as a text."""
     if isinstance(value, bool) or value is None:
         return None
-    if isinstance(value, str) and not re.fullmatch(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", value, re.ASCII):
+    if isinstance(value, str) and not _IS_NUMBER.fullmatch(value):
         return None
     try:
         converted = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
     return converted if math.isfinite(converted) else None
+
+
+def numbers(texts: Sequence[str]) -> list[float | None]:
+    """The same for many texts: all at once if all are numbers, else up to the first that is none."""
+    marked = _MARK.join([*texts, ""])
+    if marked.count(_MARK) == len(texts) and _ARE_NUMBERS.fullmatch(marked):
+        values = list(map(float, texts))
+        if all(map(math.isfinite, values)):
+            return list(values)
+    found: list[float | None] = []
+    for one in texts:
+        found.append(number(one))
+        if found[-1] is None:
+            break
+    return found
 
 
 def sort_key(value: Any) -> tuple[int, float, str]:

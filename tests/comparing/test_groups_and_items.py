@@ -4,10 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.analysis.groups import groups_of
 from harness.analysis.items import discrimination, ranks_of
+from harness.analysis.rate import distinct_groups
 from harness.errors import UsageError
+from harness.files.conditions import number, numbers
 from harness.stats.differences import paired_difference
 from harness.stats.paired import PairTable, mcnemar
 from harness.stats.rates import wilson
@@ -36,8 +40,8 @@ def test_a_stratum_as_a_group_is_a_sample_of_its_own(tmp_path: Path) -> None:
     world = World(strata=3, size=10, seed=2, units=7)
     found = compare_files(*world.runs(tmp_path, (1.5, 1.0)), by="stratum")
     assert found.by is not None
-    for number, group in enumerate(found.by.groups):
-        inside = world.stratum == number
+    for place, group in enumerate(found.by.groups):
+        inside = world.stratum == place
         a, b = found.aligned.success[:, inside]
         alone = make_estimate(
             make_sample(int(inside.sum()), units=world.unit[inside]), difference(a, b), Replication(method="linearised")
@@ -255,3 +259,25 @@ def test_draws_without_the_statistic_are_left_out(tmp_path: Path) -> None:
     assert found.items is not None
     assert 100 < found.items.draws < 1000
     assert [one.rank for one in found.items.ranks] == [1, 2]
+
+
+TEXTS = ["1", " -2.5", "+.5e3 ", "1e999", "nan", "1_0", "\u0663", "", "x", "1\0", "7\n8"]
+
+
+@given(st.lists(st.sampled_from(TEXTS), max_size=4))
+def test_many_texts_are_numbers_as_each_is_by_itself(texts: list[str]) -> None:
+    """Up to the first that is none."""
+    each = [number(text) for text in texts]
+    stop = each.index(None) + 1 if None in each else len(each)
+    assert numbers(texts) == each[:stop]
+
+
+def test_columns_that_group_the_cases_alike_count_once(tmp_path: Path) -> None:
+    """By other labels in another order; and a column of many numbers is put into bins."""
+    many = [str(value) for value in np.random.default_rng(0).permutation(100)]
+    own = {"same": ["b", "a"] * 50, "other": ["x", "x", "y", "y"] * 25, "many": many, "texts": [f"t{i}" for i in many]}
+    own["v"] = ["x", "y"] * 50
+    columns = [{name: values[i] for name, values in own.items()} for i in range(100)]
+    runs = aligned(transcript(tmp_path / "a.jsonl", [True, False, False, True] * 25, columns=columns))
+    found = distinct_groups(runs, ["v", "same", "other", "many", "texts", "nowhere"], apart=None)
+    assert {by: len(groups.labels) for by, groups in found.items()} == {"v": 2, "other": 2, "many:5": 5}

@@ -213,11 +213,11 @@ class Evidence:
         if paired is None or not self.sample.clustered:
             return None
         inside, rows, units = paired.columns[:, -1] > 0, paired.columns[:, : paired.members].T, self.sample.unit_of_case
-        if paired.kinds is not None:
-            inside, rows = inside[paired.kinds], rows[:, paired.kinds]
+        kinds = np.arange(inside.size) if paired.kinds is None else paired.kinds
         if not inside.all():
-            rows, units = rows[:, inside], units[inside]
-        return intraclass_of_differences(rows, units, own=True)
+            cases = np.flatnonzero(inside[kinds])
+            kinds, units = kinds[cases], units[cases]
+        return intraclass_of_differences(rows[:, kinds], units, own=True)
 
     @property
     def _unit_totals(self) -> FloatArray | None:

@@ -7,7 +7,7 @@ dozen kinds. Whatever depends on sums over cases is then computed from the weigh
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.arrays import FloatArray
+from harness.stats.arrays import FloatArray, IntArray
 from harness.stats.replication.sample import Sample
 
 # The kind of each case, in few bytes, which sorts fast.
@@ -31,10 +31,11 @@ def kind_unit_sums(sample: Sample, kinds: Kinds, columns: FloatArray) -> FloatAr
         cells = sample.unit_of_case * number + kinds
         by_kind = np.bincount(cells, weights=sample.weights, minlength=sample.units * number)
         return np.asarray(by_kind.reshape(sample.units, number) @ columns)
-    order = np.argsort(kinds, kind="stable")
+    order = _by_kind(kinds, columns)
     units, weights = sample.unit_of_case[order], sample.weights[order]
-    ends = np.cumsum(np.bincount(kinds, minlength=len(columns))).tolist()
-    sums = np.zeros((sample.units, columns.shape[1]))
+    ends = np.cumsum(np.bincount(kinds[order], minlength=len(columns))).tolist()
+    # Each column is in one piece of memory, since they are written and summed one at a time.
+    sums = np.zeros((sample.units, columns.shape[1]), order="F")
     for number, column in enumerate(columns.T):
         used = [(slice(ends[kind - 1] if kind else 0, ends[kind]), column[kind]) for kind in np.flatnonzero(column)]
         if used:
@@ -42,3 +43,12 @@ def kind_unit_sums(sample: Sample, kinds: Kinds, columns: FloatArray) -> FloatAr
             values = np.concatenate([weights[part] * value for part, value in used])
             sums[:, number] = np.bincount(members, weights=values, minlength=sample.units)
     return sums
+
+
+def _by_kind(kinds: Kinds, columns: FloatArray) -> IntArray:
+    """The cases by kind, without those that add nothing."""
+    adds = np.asarray(columns.any(axis=1))
+    if adds.all():
+        return np.argsort(kinds, kind="stable")
+    cases = np.flatnonzero(adds[kinds])
+    return np.asarray(cases[np.argsort(kinds[cases], kind="stable")])

@@ -113,12 +113,15 @@ def independent_covariance(sample: Sample, statistic: TotalsStatistic) -> FloatA
 
 def _deviations(sample: Sample, columns: FloatArray) -> FloatArray:
     """Deviations (units, m) from the stratum's mean, scaled so that their squares add up to the variance."""
-    sizes = sample.stratum_sizes[:, None]
-    means = _by_stratum(sample, columns) / sizes
+    sizes = sample.stratum_sizes
+    means = _by_stratum(sample, columns) / sizes[:, None]
     if sample.lone is LoneStrata.ADJUST:
-        means[sizes[:, 0] == 1] = 0.0
+        means[sizes == 1] = 0.0
     scale = np.sqrt(np.where(sizes == 1, 1.0, sizes / np.maximum(sizes - 1, 1)))
-    return np.asarray((columns - means[sample.stratum_of_unit]) * scale[sample.stratum_of_unit])
+    # The units of a stratum are consecutive.
+    deviations = columns - np.repeat(means.T, sizes, axis=1).T
+    deviations *= np.repeat(scale, sizes)[:, None]
+    return deviations
 
 
 def _by_stratum(sample: Sample, columns: FloatArray) -> FloatArray:

@@ -156,9 +156,10 @@ def _is_linear(sample: Sample, statistic: Statistic) -> bool:
     if not isinstance(statistic, Ratio):
         return False
     denominators = unit_totals(sample, statistic)[:, statistic.members :]
-    first = np.cumsum(sample.stratum_sizes) - sample.stratum_sizes
-    change = np.abs(denominators - denominators[first][sample.stratum_of_unit])
-    return bool((change <= 1e-9 * np.abs(denominators).max(initial=0.0)).all())
+    sizes = sample.stratum_sizes
+    first, most = np.cumsum(sizes) - sizes, 1e-9 * np.abs(denominators).max(initial=0.0)
+    # One at a time: the first usually tells.
+    return all(bool((np.abs(own - np.repeat(own[first], sizes)) <= most).all()) for own in denominators.T)
 
 
 def _or_default(number: int | None, default: int) -> int:

@@ -126,7 +126,7 @@ def unit_sums(sample: Sample, values: npt.ArrayLike) -> FloatArray:
         # Every case is a unit, in the order of the cases.
         weighted = columns * sample.weights[:, None]
         return weighted[:, 0] if single else weighted
-    sums = np.empty((sample.units, columns.shape[1]))
+    sums = np.empty((sample.units, columns.shape[1]), order="F")
     for column in range(columns.shape[1]):
         sums[:, column] = np.bincount(
             sample.unit_of_case, weights=sample.weights * columns[:, column], minlength=sample.units
