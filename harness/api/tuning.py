@@ -26,7 +26,7 @@ from harness.engine.sweep import Grid, ParamValues, all_combinations, make_grid,
 from harness.errors import UsageError
 from harness.options import LibraryOptions, PictureOptions, PlotOptions, Range, SeedOptions, option
 from harness.params import ParamType, Value
-from harness.report.blocks import Block, Paragraphs, Table
+from harness.report.blocks import Block, CommandText, Paragraphs, Table
 from harness.report.counts import COUNTS, count_cells, count_row, parameter_cell
 from harness.script.cases import CaseSet, load_cases
 from harness.script.load import load_script
@@ -227,7 +227,7 @@ class TuneResult(PictureResult):
 
         doubtful = self.found.lead.within_noise and not self.found.default_wins
         advice = "Keep the default; to run the best of these all the same" if doubtful else "Run it"
-        command = [f"{advice}: {self.command}"] if self.command is not None else []
+        command = [CommandText(f"{advice}: {self.command}")] if self.command is not None else []
         return [*tuning_blocks(self.found, self.swept, self.options.top), Paragraphs([self.tried_on, *command])]
 
     def table(self) -> Table:

@@ -33,6 +33,12 @@ class IntervalText(str):
         return made
 
 
+class CommandText(str):
+    """A sentence with a command to be copied: it stays on one line, however long."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Table:
     """Named columns and rows; numbers are right-aligned, floats shown with four digits after the point."""

@@ -18,6 +18,7 @@ from harness.report.blocks import (
     ROWS,
     Block,
     Cell,
+    CommandText,
     ExactNumber,
     Heading,
     Table,
@@ -199,7 +200,7 @@ def _underlined(text: str) -> str:
 
 def _folded(texts: Sequence[str], terminal_width: int) -> str:
     size = max(_SHORTEST_LINE, min(terminal_width, _LONGEST_LINE))
-    return "\n".join(wrapped(safe(text), size) for text in texts)
+    return "\n".join(safe(text) if isinstance(text, CommandText) else wrapped(safe(text), size) for text in texts)
 
 
 def _lines(texts: Sequence[str], _width: int) -> str:

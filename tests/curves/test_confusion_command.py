@@ -3,16 +3,22 @@
 import csv
 import io
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix, precision_score, recall_score
 
+import harness
+from harness.analysis.confusion import Confusion
 from harness.bundled import bundled
 from harness.stats.rates import wilson
 from tests.curves.transcripts import Record, write_transcript
+from tests.simulation import examples
 from tests.workshop import Workshop
 
 
@@ -265,3 +271,43 @@ def test_what_has_no_confusion_matrix(shop: Workshop) -> None:
     unknown = file(shop, [{"id": "x", "positive": False, "outcome": "TN", "expect": "a", "actual": "b"}], "u")
     done = shop.call("confusion", unknown)
     assert (done.status, "no case whose class is known" in done.err) == (2, True)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 300), st.booleans())
+@examples(12)
+def test_a_thousand_labels_counted_one_by_one(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, cases: int, weighted: bool
+) -> None:
+    """Too many labels for an interval each; the shares are those of a loop over cases, with their weights."""
+    rng = np.random.default_rng(seed)
+    names = [f"label{number:03d}" for number in range(1000)]
+    truth = [names[number] for number in rng.integers(1000, size=cases)]
+    wrong = [names[number] for number in rng.integers(1000, size=cases)]
+    said = [t if rng.random() < 0.5 else None if rng.random() < 0.2 else w for t, w in zip(truth, wrong, strict=True)]
+    weights = rng.integers(1, 9, cases).tolist() if weighted else [1] * cases
+    records = [claim(n, truth[n], said[n], columns={"w": str(weights[n])}) for n in range(cases)]
+    path = write_transcript(tmp_path_factory.mktemp("c") / "t.jsonl", records, task="label", algorithm="t")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("harness.analysis.confusion.MOST_ESTIMATED", 0)
+        [found] = harness.confusion(path, weights="w" if weighted else None).found
+    labels = sorted({*truth, *(one for one in said if one is not None)})
+    assert list(found.labels) == labels
+    for place, label in enumerate(labels):
+        for rates, own, other in ((found.recall, truth, said), (found.precision, said, truth)):
+            within = [n for n in range(cases) if own[n] == label]
+            rate = rates[place]
+            assert rate.cases == len(within)
+            if not within:
+                assert rate.estimate is None
+                continue
+            right = sum(weights[n] for n in within if other[n] == label)
+            assert rate.estimate is not None
+            assert rate.estimate.value == pytest.approx(right / sum(weights[n] for n in within))
+            assert rate.estimate.interval is None
+    counted = Counter(zip(truth, said, strict=True))
+    assert {pair: count for pair in counted if (count := _cell(found, labels, *pair))} == dict(counted)
+    assert found.matrix.sum() == cases
+
+
+def _cell(found: Confusion, labels: list[str], truth: str, said: str | None) -> int:
+    return int(found.matrix[labels.index(truth), len(labels) if said is None else labels.index(said)])

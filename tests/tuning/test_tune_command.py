@@ -94,6 +94,17 @@ def test_the_output_says_what_was_done(nearest: Workshop) -> None:
     assert "Run it: hate run toy --param bias=0" in done.out
 
 
+def test_the_command_to_copy_is_never_broken_into_lines(nearest: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    nearest.interface(NEAREST.replace('"bias": 0', '"bias": 6'))
+    monkeypatch.setenv("COLUMNS", "40")
+    words = ("tune", "toy", "--param", "bias=0,6", "--param", "threshold=0,1")
+    command = nearest.call(*words, "--format", "json").json["command"]
+    assert len(command) > 40
+    lines = nearest.call(*words, "--format", "table").out.splitlines()
+    assert f"Run it: {command}" in lines
+    assert not any(len(line) > 40 for line in lines if line.endswith("."))
+
+
 def test_a_lead_within_the_noise_gives_a_warning(nearest: Workshop) -> None:
     # A bias of 1 gets one more of the 60 cases right, and loses none.
     nearest.write("toy/train.csv", TRAIN.replace("t1,10.01,b", "t1,4.5,b"))
