@@ -1,5 +1,6 @@
 """The workshop fixtures, and property tests that are the same on every machine."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,17 @@ UNSET_VARIABLES = (
     "PYTHONUNBUFFERED",
     "PYTHONDONTWRITEBYTECODE",
 )
+
+
+# Half of the time of collecting would go into looking for garbage among what stays for good.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage again, and only in what tests make."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

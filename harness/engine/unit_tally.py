@@ -1,6 +1,6 @@
 """Trials and successes by sampling unit, counted while a test runs: all that a rate by design needs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from harness.model import Trial
@@ -22,14 +22,6 @@ class UnitTally:
             sums = self.sums[trial.stratum, unit] = [0, 0]
         sums[0] += 1
         sums[1] += trial.outcome.success
-
-    @staticmethod
-    def of(trials: Iterable[Trial], *, repeated: bool) -> "UnitTally":
-        """The tally of some trials."""
-        tally = UnitTally(repeated=repeated)
-        for trial in trials:
-            tally.add(trial)
-        return tally
 
 
 def has_design(design: Mapping[str, Any]) -> bool:

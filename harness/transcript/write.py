@@ -121,13 +121,6 @@ class TranscriptWriter:
             raise OutputError(f"{self.path}: {error.strerror}") from None
         self.head, self._offset = head, end
 
-    @classmethod
-    def reopen(cls, target: Path, *, head: int, end: int) -> "TranscriptWriter":
-        """Continue a transcript whose header ends at byte `head` and whose last complete record ends at `end`."""
-        writer = cls.claim(target)
-        writer.carry_on(head=head, end=end)
-        return writer
-
     def count(self, trial: Trial) -> None:
         """Count a record that is there already."""
         self._tally[trial.outcome._value_] += 1  # `value` is a descriptor, which is slower

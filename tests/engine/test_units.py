@@ -104,6 +104,13 @@ def test_without_a_design_numpy_and_scipy_are_not_imported(shop: Workshop) -> No
     assert not {"scipy", "numpy"} & {name.partition(".")[0] for name in imported}
 
 
+def sums(trials: list[Trial], *, repeated: bool) -> dict[tuple[Any, Any], list[int]]:
+    tally = UnitTally(repeated=repeated)
+    for trial in trials:
+        tally.add(trial)
+    return tally.sums
+
+
 def test_sums_are_by_stratum_and_unit() -> None:
     def trial(name: str, good: bool, **group: Any) -> Trial:
         return Trial(id=name, outcome=Outcome.TP if good else Outcome.FN, **group)
@@ -113,10 +120,10 @@ def test_sums_are_by_stratum_and_unit() -> None:
         trial("b", False, stratum="s", psu="u"),
         trial("c", True, stratum="s", psu="v"),
     ]
-    assert UnitTally.of(trials, repeated=False).sums == {("s", "u"): [2, 1], ("s", "v"): [1, 1]}
+    assert sums(trials, repeated=False) == {("s", "u"): [2, 1], ("s", "v"): [1, 1]}
     answers = [trial("a", True, stratum="s"), trial("a", False, stratum="s"), trial("b", True, stratum="s")]
-    assert UnitTally.of(answers, repeated=True).sums == {("s", "a"): [2, 1], ("s", "b"): [1, 1]}
-    assert UnitTally.of(answers, repeated=False).sums == {("s", None): [3, 2]}
+    assert sums(answers, repeated=True) == {("s", "a"): [2, 1], ("s", "b"): [1, 1]}
+    assert sums(answers, repeated=False) == {("s", None): [3, 2]}
 
 
 @pytest.mark.parametrize(("design", "known", "sums"), [

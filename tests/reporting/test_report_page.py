@@ -237,6 +237,7 @@ def test_what_cannot_be_reported_is_refused(shop: Workshop) -> None:
     assert shop.call("report", "half.jsonl", "--partial", "-o", "r.html").status == 0
 
 
+@pytest.mark.slow
 def test_a_pdf_on_a4(shop: Workshop) -> None:
     try:
         pdf_library()

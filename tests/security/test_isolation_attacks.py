@@ -82,7 +82,8 @@ def answer(case, params):
 
 def counts(shop: Workshop, *words: str) -> tuple[int, int]:
     """TP and TN of a run of 6 cases, 3 of them positive."""
-    done = shop.hate("run", "toy", "-o", "out.jsonl", "--force", "--format", "json", *words)
+    call = shop.call if "--isolate" in words else shop.hate  # an attack inside would be one on the tests
+    done = call("run", "toy", "-o", "out.jsonl", "--force", "--format", "json", *words)
     assert done.status == 0, done.err
     return done.row["TP"], done.row["TN"]
 
@@ -103,7 +104,7 @@ def test_outcomes_of_a_patched_judge_are_found(shop: Workshop, attack: str) -> N
     shop.script()
     shop.interface(attack)
     assert counts(shop) == (3, 3)
-    done = shop.hate("check", "out.jsonl")
+    done = shop.call("check", "out.jsonl")
     assert done.status == 1
     assert "out.jsonl:2: case 'c0': outcome TP, but the answer 'nothing' to the true claim 'x0' is FN" in done.out
 
@@ -112,7 +113,7 @@ def test_a_worker_never_sees_the_claim(shop: Workshop) -> None:
     rows = "id,input,expect,positive\n" + "".join(f"c{n},i{n},x{n}secret,true\n" for n in range(4))
     shop.script(rows=rows)
     shop.interface(SEARCH)
-    shop.hate("run", "toy", "-o", "out.jsonl", "--isolate")
+    shop.call("run", "toy", "-o", "out.jsonl", "--isolate")
     assert {one["actual"] for one in shop.records()} == {"unseen"}
 
 
@@ -169,11 +170,11 @@ def test_a_run_is_the_same_outside(shop: Workshop) -> None:
 def test_mistakes_are_reported_as_they_are_inside(shop: Workshop, text: str, words: str) -> None:
     shop.script()
     shop.interface(text)
-    done = shop.hate("run", "toy", "--isolate")
+    done = shop.call("run", "toy", "--isolate")
     assert (done.status, len(done.err.splitlines())) == (2, 1)
     assert words in done.err
     if "_exit" not in text:
-        assert shop.hate("run", "toy").err.replace(f"{shop.folder}/", "") == done.err
+        assert shop.call("run", "toy").err.replace(f"{shop.folder}/", "") == done.err
 
 
 def test_a_crash_and_a_slow_case_cost_only_themselves(shop: Workshop) -> None:

@@ -51,7 +51,10 @@ def clustered_differences(rng: np.random.Generator, units: int, size: int, *, st
     return np.where(drawn > 1.2, 1, np.where(drawn < -1.2, -1, 0))
 
 
-@pytest.mark.parametrize(("units", "size", "strata"), [(12, 5, 1), (40, 4, 10), (100, 3, 1)])
+@pytest.mark.parametrize(
+    ("units", "size", "strata"),
+    [(12, 5, 1), pytest.param(40, 4, 10, marks=pytest.mark.slow), pytest.param(100, 3, 1, marks=pytest.mark.slow)],
+)
 def test_power_by_design_agrees_with_simulated_tests(units: int, size: int, strata: int) -> None:
     """The t test of the harness itself, on drawn samples; parameters are those of a very large draw."""
     rng = np.random.default_rng(units)

@@ -109,7 +109,8 @@ def test_a_torn_record_is_removed_when_a_run_is_resumed(tmp_path: Path) -> None:
     with open_transcript(path) as reader:
         (line,) = reader.lines()
     assert reader.torn == 18
-    writer = TranscriptWriter.reopen(path, head=reader.head, end=line.stop)
+    writer = TranscriptWriter.claim(path)
+    writer.carry_on(head=reader.head, end=line.stop)
     writer.count(line.trial)
     writer.keep(0, line.start, line.stop)
     writer.append(1, TWO)
@@ -124,7 +125,8 @@ def test_records_of_a_resumed_run_are_put_in_case_order(tmp_path: Path) -> None:
     writer.close()
     with open_transcript(path) as reader:
         (line,) = reader.lines()
-    writer = TranscriptWriter.reopen(path, head=reader.head, end=line.stop)
+    writer = TranscriptWriter.claim(path)
+    writer.carry_on(head=reader.head, end=line.stop)
     writer.count(line.trial)
     writer.append(0, ONE)
     writer.append(1, TWO)
@@ -162,7 +164,7 @@ def test_a_second_writer_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="another run is writing this transcript; choose another with -o"):
         TranscriptWriter.create(path, HEADER, force=True)
     with pytest.raises(OutputError, match="another run"):
-        TranscriptWriter.reopen(path, head=1, end=1)
+        TranscriptWriter.claim(path)
     writer.append(1, TWO)
     assert read(writer.finish()) == [ONE, TWO]
 
