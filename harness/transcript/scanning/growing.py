@@ -80,6 +80,7 @@ class GrowingTexts:
         # The texts by number: as words, or in bytes if they were decoded or are long.
         self._texts: list[Words | list[bytes]] = []
         self._count = 0
+        self._mixed = False
         self.parts: list[Codes] = [np.full(before, -1, np.int32)]
 
     def read(self, part: Part) -> Codes:
@@ -91,6 +92,7 @@ class GrowingTexts:
             codes[part.values.lines] = self._of_block(part.block, part.values)
         lines, others = part.given()
         if others:
+            self._mixed = True
             codes[lines] = self._new([_utf8(value) for value in others])
         return codes
 
@@ -121,18 +123,24 @@ class GrowingTexts:
 
     def finish(self) -> Coded:
         """All of it, with a code for each text, in the order in which they appear."""
-        numbers, groups = np.concatenate(self.parts), _group(self._texts)
-        count = int(groups.max(initial=-1)) + 1
-        # The first line of each number; the last place is for lines that have none.
-        first = np.full(self._count + 1, len(numbers))
-        first[numbers[::-1]] = np.arange(len(numbers))[::-1]
-        lines = np.full(count, len(numbers))
-        np.minimum.at(lines, groups, first[:-1])
-        order = np.argsort(lines, kind="stable")[: int((lines < len(numbers)).sum())]
-        codes, some = np.full(count, -1, np.int32), np.zeros(count, np.int64)
+        numbers = np.concatenate(self.parts)
+        if not self._texts:
+            return Coded(numbers, [])
+        groups = _group(self._texts)
+        first = self._first_lines(numbers) if self._mixed else np.arange(self._count)
+        firsts = np.full(int(groups.max()) + 1, len(numbers) + self._count)
+        np.minimum.at(firsts, groups, first)
+        order = np.argsort(firsts, kind="stable")
+        codes, some = np.empty(len(order), np.int32), np.empty(len(order), np.int64)
         codes[order] = np.arange(len(order))
         some[groups] = np.arange(self._count)
         return Coded(np.append(codes[groups], np.int32(-1))[numbers], _labels(self._texts, some[order]))
+
+    def _first_lines(self, numbers: Codes) -> Places:
+        """The line in which each number is met first; those of lines that were decoded came after the others."""
+        first = np.full(self._count + 1, len(numbers))
+        first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+        return first[:-1]
 
 
 class _Table:

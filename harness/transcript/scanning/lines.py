@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from harness.transcript.scanning.shapes import LineShape, Path
+from harness.transcript.scanning.shapes import LineShape, PartWords, Path
 
 # Values up to this many bytes are taken as arrays.
 LONGEST = 64
@@ -62,8 +62,7 @@ class LineBlock:
         self._stops = np.flatnonzero(self._bytes == _NEWLINE)
         self._starts = np.concatenate([[0], self._stops[:-1] + 1]) if len(self._stops) else self._stops
         self._commas = np.flatnonzero(self._bytes == _COMMA)
-        self._after = np.searchsorted(self._commas, self._stops)
-        self._count = np.diff(self._after, prepend=0)
+        self._count, self._after = self._count_commas()
         self._quotes = 0
         # From each shape that has the key.
         self._found: dict[Key, list[Values]] = {}
@@ -74,6 +73,16 @@ class LineBlock:
     def size(self) -> int:
         """The number of lines."""
         return len(self._stops)
+
+    def _count_commas(self) -> tuple[Places, Places]:
+        """How many commas each line has, and how many there are up to its end."""
+        each = len(self._commas) // max(1, self.size)
+        if each and len(self._commas) == each * self.size:
+            in_time = (self._commas[each - 1 :: each] < self._stops).all()
+            if in_time and (self._commas[each::each] > self._stops[:-1]).all():
+                return np.full(self.size, each), np.arange(1, self.size + 1) * each
+        after = np.searchsorted(self._commas, self._stops)
+        return np.diff(after, prepend=0), after
 
     def _without_escapes(self) -> npt.NDArray[np.bool_]:
         plain = np.ones(self.size, bool)
@@ -108,11 +117,10 @@ class LineBlock:
         if not len(lines):
             return
         edges = self._edges(lines)
-        before, after = (np.array([len(getattr(slot, side)) for slot in shape.slots]) for side in ("before", "after"))
-        starts = edges[:-1] + (before + 1)[:, None]
-        lengths = edges[1:] - after[:, None] - starts
-        fits = (lengths >= np.array([not slot.is_text for slot in shape.slots])[:, None]).all(axis=0)
-        fits &= self._has(edges, shape)
+        before, after, least = shape.margins
+        starts = edges[:-1] + before
+        lengths = edges[1:] - after - starts
+        fits = (lengths >= least).all(axis=0) & self._has(edges, shape.words)
         if not fits.all():
             lines, starts, lengths = lines[fits], starts[:, fits], lengths[:, fits]
         self.left[lines] = False
@@ -130,14 +138,11 @@ class LineBlock:
         edges[1:-1] = self._commas[first + np.arange(commas)[:, None]]
         return edges
 
-    def _has(self, edges: Places, shape: LineShape) -> npt.NDArray[np.bool_]:
-        """Whether each line has the fixed parts of the shape."""
-        numbers, offsets, parts = zip(*shape.words, strict=True)
-        own = _OWN[[len(part) for part in parts]]
-        expected = np.array([int.from_bytes(part, "little") for part in parts], np.uint64)
-        found = self._words[edges[list(numbers)] + np.array(offsets)[:, None]]
-        found &= own[:, None]
-        fits: npt.NDArray[np.bool_] = (found == expected[:, None]).all(axis=0)
+    def _has(self, edges: Places, words: PartWords) -> npt.NDArray[np.bool_]:
+        """Whether each line has the fixed parts of a shape."""
+        found = self._words[edges[words.edge] + words.offset]
+        found &= words.mask
+        fits: npt.NDArray[np.bool_] = (found == words.content).all(axis=0)
         return fits
 
     def found(self, *, is_text: bool) -> Iterator[tuple[Path, Values]]:

@@ -7,10 +7,14 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from harness.transcript.explain import UNUSABLE
 
 Path = tuple[str, ...]
+# A number for each word or value, one below the other.
+Column = npt.NDArray[np.int64]
 # A key, perhaps that of an object and the first key in it, then a value without any punctuation of JSON.
 _SEGMENT = re.compile(
     rb'(?P<before> *\{? *"(?P<key>[^"\\]*)" *: *(?P<inside>\{ *"(?P<inner>[^"\\]*)" *: *)?(?P<quote>"?))'
@@ -26,6 +30,20 @@ class Slot:
     is_text: bool
     before: bytes
     after: bytes
+
+
+@dataclass(frozen=True)
+class PartWords:
+    """The fixed parts of a line in words of at most 8 bytes, one below the other.
+
+    The edges of a line are the place before it, its commas, and its end.
+    """
+
+    edge: npt.NDArray[np.int64]
+    # How far from the edge a word stands, which of its bytes count, and what they are.
+    offset: Column
+    mask: npt.NDArray[np.uint64]
+    content: npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -57,17 +75,27 @@ class LineShape:
         return [before[0], *between, after[-1]]
 
     @cached_property
-    def words(self) -> list[tuple[int, int, bytes]]:
-        """The fixed parts in words of at most 8 bytes: by which edge of a line they stand, how far from it, and what.
-
-        The edges of a line are the place before it, its commas, and its end.
-        """
+    def words(self) -> "PartWords":
+        """The same in words, to be compared."""
         found = []
         for edge, part in enumerate(self.parts):
             start = 1 if edge == 0 else -len(self.slots[edge - 1].after)
             places = range(0, len(part), 8) if len(part) < 8 else [*range(0, len(part) - 8, 8), len(part) - 8]
             found += [(edge, start + place, part[place : place + 8]) for place in places]
-        return found
+        edges, offsets, parts = zip(*found, strict=True)
+        return PartWords(
+            np.array(edges),
+            np.array(offsets)[:, None],
+            np.array([(1 << 8 * len(part)) - 1 for part in parts], np.uint64)[:, None],
+            np.array([int.from_bytes(part, "little") for part in parts], np.uint64)[:, None],
+        )
+
+    @cached_property
+    def margins(self) -> tuple[Column, Column, Column]:
+        """How far each value is from the edge before and from the edge after it, and how long it is at least."""
+        sizes = [(1 + len(slot.before), len(slot.after), 0 if slot.is_text else 1) for slot in self.slots]
+        before, after, least = np.array(sizes).T[:, :, None]
+        return before, after, least
 
     @cached_property
     def quotes(self) -> int:
