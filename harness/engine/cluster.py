@@ -53,8 +53,9 @@ class Cluster:
         prepared = _prepare_workers() if self.same_machine else contextlib.nullcontext()
         _silence_logs()
         try:
+            self._settings.enter_context(_forgetful())
+            self._settings.enter_context(prepared)
             if self.same_machine:
-                self._settings.enter_context(prepared)
                 self._local = _start_workers(int(address.removeprefix(LOCAL)))
             self.client = _connect(self._local or address, address)
             self._check_versions()
@@ -169,6 +170,14 @@ def _forked_workers() -> Iterator[None]:
     utils._forkserver_preload_set = True
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
         yield
+
+
+def _forgetful() -> contextlib.AbstractContextManager[Any]:
+    """Within it, Dask does not keep its last thousand messages, which are batches of cases, for whoever debugs it."""
+    import dask
+
+    settings: contextlib.AbstractContextManager[Any] = dask.config.set({"distributed.admin.low-level-log-length": 1})
+    return settings
 
 
 def _start_workers(count: int) -> Any:
