@@ -82,6 +82,17 @@ def test_whole_numbers_are_counted_in_bits_as_others_are_added(seed: int, n: int
     assert whole == parts
 
 
+def test_units_that_differ_by_rounding_only_have_no_part() -> None:
+    rng = np.random.default_rng(8)
+    a, b = rng.uniform(1, 2, (2, 40, 1))
+    same = rng.uniform(1, 2, (10, 1))
+    alone, among = (
+        exchange_test(first, second, total, rng=np.random.default_rng(1), flips=150)
+        for first, second in ((a, b), (np.vstack([same, a]), np.vstack([same * (1 + 1e-15), b])))
+    )
+    assert alone == among
+
+
 def test_enumeration_and_draws_agree_where_both_are_possible() -> None:
     rng = np.random.default_rng(3)
     a, b = rng.uniform(0.5, 2, (2, 12, 2))

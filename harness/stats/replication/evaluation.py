@@ -10,12 +10,19 @@ from harness.stats.replication.replicates import Replicates
 from harness.stats.replication.sample import Sample, unit_sums
 from harness.stats.replication.statistic import Statistic, TotalsStatistic, WeightsStatistic
 
+# For the sample that was asked for last: the members of a statistic, and what the units add to its totals.
+_full_values: WeakKeyDictionary[WeightsStatistic, tuple[Sample, FloatArray]] = WeakKeyDictionary()
+_unit_totals: WeakKeyDictionary[TotalsStatistic, tuple[Sample, FloatArray]] = WeakKeyDictionary()
+
 
 def full_values(sample: Sample, statistic: Statistic) -> FloatArray:
     """The members (m,) for the whole sample; NaN if one has no value."""
-    if isinstance(statistic, WeightsStatistic):
-        return statistic.members(sample.weights)
-    return np.atleast_1d(statistic.combine(full_totals(sample, statistic)))
+    if not isinstance(statistic, WeightsStatistic):
+        return np.atleast_1d(statistic.combine(full_totals(sample, statistic)))
+    kept = _full_values.get(statistic)
+    if kept is None or kept[0] is not sample:
+        kept = _full_values[statistic] = (sample, statistic.members(sample.weights))
+    return kept[1].copy()
 
 
 def require_values(values: FloatArray) -> FloatArray:
@@ -45,10 +52,6 @@ def sums_by_unit(sample: Sample, statistic: Statistic, columns: FloatArray) -> F
     if isinstance(statistic, WeightsStatistic) or statistic.kinds is None:
         return unit_sums(sample, columns)
     return kind_unit_sums(sample, statistic.kinds, columns)
-
-
-# What the units add to the totals of a statistic, for the sample that was asked for last.
-_unit_totals: WeakKeyDictionary[TotalsStatistic, tuple[Sample, FloatArray]] = WeakKeyDictionary()
 
 
 def unit_totals(sample: Sample, statistic: TotalsStatistic) -> FloatArray:
