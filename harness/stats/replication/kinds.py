@@ -7,7 +7,7 @@ dozen kinds. Whatever depends on sums over cases is then computed from the weigh
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.arrays import FloatArray, IntArray
+from harness.stats.arrays import FloatArray
 from harness.stats.replication.sample import Sample
 
 # The kind of each case, in few bytes, which sorts fast.
@@ -26,29 +26,26 @@ def kind_unit_sums(sample: Sample, kinds: Kinds, columns: FloatArray) -> FloatAr
     if not (sample.stratified or sample.clustered):
         # Every case is a unit, in the order of the cases.
         return np.asarray(columns[kinds] * sample.weights[:, None])
+    units, weights = sample.unit_of_case, sample.weights
+    adds = np.asarray(columns.any(axis=1))
+    if not adds.all():
+        # Cases of other groups add nothing.
+        cases = np.flatnonzero(adds[kinds])
+        units, weights, columns = units[cases], weights[cases], columns[adds]
+        kinds = (np.cumsum(adds, dtype=np.uint16) - np.uint16(1))[kinds[cases]]
     number = len(columns)
-    if sample.units * number <= _CELLS_PER_CASE * sample.cases:
-        cells = sample.unit_of_case * number + kinds
-        by_kind = np.bincount(cells, weights=sample.weights, minlength=sample.units * number)
+    if sample.units * number <= _CELLS_PER_CASE * len(kinds):
+        by_kind = np.bincount(units * number + kinds, weights=weights, minlength=sample.units * number)
         return np.asarray(by_kind.reshape(sample.units, number) @ columns)
-    order = _by_kind(kinds, columns)
-    units, weights = sample.unit_of_case[order], sample.weights[order]
-    ends = np.cumsum(np.bincount(kinds[order], minlength=len(columns))).tolist()
+    order = np.argsort(kinds, kind="stable")
+    units, weights = units[order], weights[order]
+    ends = np.cumsum(np.bincount(kinds, minlength=number)).tolist()
     # Each column is in one piece of memory, since they are written and summed one at a time.
     sums = np.zeros((sample.units, columns.shape[1]), order="F")
-    for number, column in enumerate(columns.T):
+    for place, column in enumerate(columns.T):
         used = [(slice(ends[kind - 1] if kind else 0, ends[kind]), column[kind]) for kind in np.flatnonzero(column)]
         if used:
             members = np.concatenate([units[part] for part, _ in used])
             values = np.concatenate([weights[part] * value for part, value in used])
-            sums[:, number] = np.bincount(members, weights=values, minlength=sample.units)
+            sums[:, place] = np.bincount(members, weights=values, minlength=sample.units)
     return sums
-
-
-def _by_kind(kinds: Kinds, columns: FloatArray) -> IntArray:
-    """The cases by kind, without those that add nothing."""
-    adds = np.asarray(columns.any(axis=1))
-    if adds.all():
-        return np.argsort(kinds, kind="stable")
-    cases = np.flatnonzero(adds[kinds])
-    return np.asarray(cases[np.argsort(kinds[cases], kind="stable")])
