@@ -1,30 +1,20 @@
-"""Checks of submitted transcripts: sizes, records, and whether they belong to the test that they name."""
+"""Checks of submitted transcripts before they are read as a whole; `publish` then judges their records again."""
 
 import hashlib
-import threading
-from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
 from harness.errors import DataError, TranscriptError
 from harness.files.gunzip import BadGzip, gunzip_if_packed
-from harness.model import Counts, Trial
-from harness.script.cases import load_cases
+from harness.model import Counts
 from harness.server.state import SiteState, find_test
 from harness.site.candidates import TranscriptCandidate, read_transcript_candidate
 from harness.site.changes import NameTaken
-from harness.site.fetch import fetch_data
-from harness.site.published import SiteTest
 from harness.transcript.read import open_transcript
 
-# For larger tests, only the digest and the number of cases are checked: reading all cases would take too long.
-LARGEST_RELEASE = 200 << 20
-MOST_CASES = 1_000_000
-MOST_TESTS = 4
 BLOCK = 1 << 20
 # In all records together: a reader allocates an array for each.
 MOST_COLUMNS = 200
@@ -33,70 +23,6 @@ LONGEST_LINE = 1 << 18
 MOST_RECORDS = 5_000_000
 SPARE_LINES = 100
 _encoder = msgspec.json.Encoder()
-
-
-@dataclass(frozen=True)
-class CaseFacts:
-    """What the test says about a case; its record must agree."""
-
-    positive: bool
-    # As in records: UNSET if the test has no such group.
-    stratum: Any
-    psu: Any
-
-
-CaseFactsById = dict[str, CaseFacts]
-
-
-@dataclass
-class CaseFactsCache:
-    """Facts about the cases of a few tests, cached in memory."""
-
-    _facts: OrderedDict[str, CaseFactsById | None] = field(default_factory=OrderedDict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def of(self, state: SiteState, name: str, version: str) -> CaseFactsById | None:
-        """The cases of a test; None if there is no such test, or if reading it needs a download or too much time."""
-        test = find_test(state, f"{name}@{version}") if version else None
-        if test is None:
-            return None
-        digest = test.version.digest
-        with self._lock:
-            if digest not in self._facts:
-                self._facts[digest] = _read_case_facts(test)
-            while len(self._facts) > MOST_TESTS:
-                self._facts.popitem(last=False)
-            return self._facts[digest]
-
-
-def _read_case_facts(test: SiteTest) -> CaseFactsById | None:
-    if sum(file.bytes for file in test.release.files) > LARGEST_RELEASE or (test.version.cases or 0) > MOST_CASES:
-        return None
-    script = test.script()
-    if any(data.url is not None for data in script.file.data.values()):
-        return None
-    cases = load_cases(script, fetch_data(script))
-    return {
-        case.id: CaseFacts(
-            case.positive,
-            UNSET if cases.stratum is None else cases.stratum(case),
-            UNSET if cases.psu is None else cases.psu(case),
-        )
-        for case in cases
-    }
-
-
-def check_case(trial: Trial, cases: CaseFactsById, name: str) -> None:
-    """A TranscriptError if a record belongs to no case of the test, or contradicts it."""
-    known = cases.get(trial.id)
-    if known is None:
-        raise TranscriptError(f"{name}: the test has no case '{trial.id[:100]}'")
-    if trial.outcome.positive != known.positive:
-        sign = "positive" if known.positive else "negative"
-        raise TranscriptError(f"{name}: case '{trial.id[:100]}' is {sign} in the test, {trial.outcome.value} here")
-    for group in ("stratum", "psu"):
-        if getattr(trial, group) != getattr(known, group):
-            raise TranscriptError(f"{name}: case '{trial.id[:100]}' has another {group} in the test")
 
 
 def inspect_transcript(path: Path, *, name: str, by: str, largest: int) -> TranscriptCandidate:
@@ -174,19 +100,11 @@ def records_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def check_records(path: Path, repeat: int, cases: CaseFactsById | None) -> None:
-    """Check that every case belongs to the test and occurs as often as it should, and that there are few columns."""
-    seen: set[tuple[str, int]] = set()
+def check_columns(path: Path) -> None:
+    """A TranscriptError if the records have more columns than a reader should make room for."""
     columns: set[str] = set()
     with open_transcript(path) as reader:
         for block in reader.blocks():
-            for trial in block:
-                key = (trial.id, trial.repeat if isinstance(trial.repeat, int) else 1)
-                if key in seen or key[1] > repeat:
-                    raise TranscriptError(f"{path}: case '{trial.id[:100]}' appears twice")
-                if cases is not None:
-                    check_case(trial, cases, str(path))
-                seen.add(key)
-                columns.update(() if trial.columns is UNSET else trial.columns)
+            columns.update(*(trial.columns for trial in block if trial.columns is not UNSET))
             if len(columns) > MOST_COLUMNS:
                 raise TranscriptError(f"{path}: more than {MOST_COLUMNS} columns")

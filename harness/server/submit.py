@@ -23,7 +23,7 @@ from harness.errors import DataError, HateError, OutputError, TranscriptError
 from harness.report.text import safe
 from harness.server.board import BlindSubmission, Board
 from harness.server.connections import address_key
-from harness.server.inspection import CaseFactsCache, check_original, check_records, check_size, inspect_transcript
+from harness.server.inspection import check_columns, check_original, check_size, inspect_transcript
 from harness.server.quotas import LEDGER, QuotaLedger
 from harness.server.state import ServedSite, find_test
 from harness.server.tokens import Token, TokenStore
@@ -80,7 +80,6 @@ class Submissions:
         # Wrong tokens, by the client's address.
         self._guesses = RateLimiter(20, MINUTE)
         self._quotas = QuotaLedger(self.root / LEDGER)
-        self._case_facts = CaseFactsCache()
         self._checkers = CapacityLimiter(2)
         clear_old(self.root / INCOMING)
 
@@ -168,9 +167,7 @@ class Submissions:
             candidate = inspect_transcript(path, name=name, by=submitter, largest=self.limits.largest)
             self._check_test(candidate, test)
             self._check_isolation(path, candidate.header)
-            test_run = candidate.header.test
-            facts = self._case_facts.of(self._site.state(), test_run.name, test_run.version)
-            check_records(path, candidate.repeat, facts)
+            check_columns(path)
             check_original(self._site.state(), candidate)
             change = publish(self.root, [candidate], signer=self.signer)
         except OutputError as error:
