@@ -1,9 +1,9 @@
 """Whole commands as people type them: import, show, list, compare, confusion, start-up; time and peak memory.
 
-Run as `python -m benchmarks.bench_commands [part...]`, with parts import, show, list, many, confusion and start. Each
-command runs in a new process. Processor time, as ratios: of `import` and `show` to the decoding and encoding of the
-same records, of `list` to walking over the files, of the start-up to that of Python alone. Memory is at the peak, for
-two sizes, to show whether it grows.
+Run as `python -m benchmarks.bench_commands [part...]`, with parts import, show, parquet, list, many, confusion and
+start. Each command runs in a new process. Processor time, as ratios: of `import` and `show` to decoding and encoding
+the same records, of Parquet to lines, of `list` to walking over the files, of the start-up to that of Python alone.
+Memory is at the peak, for two sizes, to show whether it grows.
 """
 
 from __future__ import annotations
@@ -124,6 +124,21 @@ def bench_show(folder: Path) -> list[Timing]:
     return rows
 
 
+def bench_parquet(folder: Path) -> list[Timing]:
+    """The same transcript as Parquet and in lines, with nothing kept in the cache."""
+    rows, lines, table = list[Timing](), folder / "run.jsonl", folder / "run.parquet"
+    write_run(lines, "run", SIZES[-1])
+    made = hate("convert", lines, table)
+    os.environ["HATE_COLUMNS"] = "off"
+    for words in (["rate", "--statistic", "rate"], ["confusion"]):
+        there, here = (hate(*words, path, "--format", "json") for path in (table, lines))
+        note = f"peak {there.memory / MEGABYTE:.0f} MB, of the lines {here.memory / MEGABYTE:.0f} MB"
+        what = f"hate {words[0]} of {SIZES[-1]:,} cases, Parquet"
+        rows.append(Timing(what, there.seconds, here.seconds, "of the same in lines", "1", note))
+    del os.environ["HATE_COLUMNS"]
+    return [*rows, Timing("hate convert to Parquet", made.seconds)]
+
+
 def bench_list(folder: Path, files: int = 100_000) -> list[Timing]:
     """A test with many files: the first time they are hashed, then they are known."""
     place = folder / "library" / "big"
@@ -195,7 +210,7 @@ def bench_start(folder: Path) -> list[Timing]:
 
 
 PARTS = {
-    "import": bench_import, "show": bench_show, "list": bench_list, "many": bench_many,
+    "import": bench_import, "show": bench_show, "parquet": bench_parquet, "list": bench_list, "many": bench_many,
     "confusion": bench_confusion, "start": bench_start,
 }  # fmt: skip
 

@@ -69,8 +69,9 @@ class _Entries:
         """From texts as Arrow has them."""
         if column.null_count == len(column):
             return _Entries([], np.full(len(column), -1, np.int32))
-        found, order = _in_order(column.indices.fill_null(-1).to_numpy(), len(column.dictionary))
-        return _Entries(column.dictionary.take(order).to_pylist(), found)
+        found, order = _in_order(_array(column.indices, np.int32, -1), len(column.dictionary))
+        texts = column.dictionary.to_pylist()
+        return _Entries([texts[place] for place in order.tolist()], found)
 
     def replaced(self, rows: Sequence[int], own: Sequence[Any]) -> "_Entries":
         """The same with other values in some rows."""
@@ -78,6 +79,18 @@ class _Entries:
         codes[rows] = np.arange(len(self.values), len(values))
         codes, order = _in_order(codes, len(values))
         return _Entries([values[place] for place in order.tolist()], codes)
+
+
+def _array(column: Any, kind: Any, missing: float) -> npt.NDArray[Any]:
+    """Numbers of Arrow as an array of its own. Arrow's way to make one would import pandas, which takes longer."""
+    known, data = column.buffers()
+    found = np.empty(len(column), np.float64 if np.isnan(missing) else kind)
+    if len(column):
+        found[:] = np.frombuffer(data, kind, len(column), column.offset * np.dtype(kind).itemsize)
+    if column.null_count:
+        bits = np.unpackbits(np.frombuffer(known, np.uint8), bitorder="little")
+        found[bits[column.offset : column.offset + len(column)] == 0] = missing
+    return found
 
 
 def _in_order(places: Codes, count: int) -> tuple[Codes, npt.NDArray[np.int64]]:
@@ -140,7 +153,7 @@ class _Batch:
 
     def numbers(self, name: str, missing: float) -> Numbers:
         """A column of numbers."""
-        numbers = self.arrays.column(name).to_numpy(zero_copy_only=False).astype(np.float64)
+        numbers = _array(self.arrays.column(name), np.int64 if name in _RANGES else np.float64, np.nan)
         for change in self.changes:
             rows, own = change.of(name)
             numbers[rows] = [np.nan if value is None or value is UNSET else value for value in own]
@@ -158,13 +171,14 @@ class _Batch:
 
         column = self.arrays.column("id")
         # Dense only when it is known how much that is: a few bytes can stand for very many.
-        lengths = binary_length(column.dictionary).to_numpy()[column.indices.to_numpy()]  # an error if one is missing
-        if lengths.sum() > most:
+        sizes = np.append(_array(binary_length(column.dictionary), np.int32, 0), -1)
+        lengths = sizes[_array(column.indices, np.int32, -1)].astype(np.int64)
+        if (lengths < 0).any() or lengths.sum() > most:
             raise ValueError("id")
         dense = column.dictionary_decode()
         for change in self.changes:
             rows, own = change.of("id")
-            if dense.take(np.array(rows, np.int64)).to_pylist() != own:
+            if [dense[row].as_py() for row in rows] != own:
                 raise ValueError("id")
         return (dense.buffers()[2].to_pybytes() if len(dense) else b"")[: int(lengths.sum())], lengths
 
