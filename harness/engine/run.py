@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, count, islice, repeat
 from pathlib import Path
 from time import perf_counter
 from typing import Protocol, runtime_checkable
@@ -171,14 +171,18 @@ class Feed:
         self._trials = chain(unanswered(writer, self._trials), self._trials)
 
     def _planned(self) -> Iterator[PlannedTrial]:
-        plan, repeat = self._plan, self._plan.options.repeat
-        order, turns = plan.unit_order, range(1, repeat + 1)
+        plan, turns = self._plan, self._plan.options.repeat
         # As many as were checked: an algorithm may have added rows to the table that they are read from.
-        whole = islice(plan.cases, plan.total // repeat)
-        for number, case in enumerate(whole) if order is None else order.cases:
-            if self._only is None or case.id in self._only:
-                for turn in turns:
-                    yield number * repeat + turn - 1, turn, case
+        whole = islice(plan.cases, plan.total // turns)
+        if turns == 1 and plan.unit_order is None and self._only is None:
+            return zip(count(), repeat(1), whole, strict=False)  # no step in Python: there may be millions
+        numbered = enumerate(whole) if plan.unit_order is None else plan.unit_order.cases
+        return (
+            (number * turns + turn, turn + 1, case)
+            for number, case in numbered
+            if self._only is None or case.id in self._only
+            for turn in range(turns)
+        )
 
     def __iter__(self) -> Iterator[Question]:
         resolve = self._plan.cases.references.resolve
@@ -239,15 +243,15 @@ class Loop:
     def _go(self, session: Session, progress: Progress) -> None:
         pending, append, judge = self._feed.pending, self._recorder.append, self._judge.trial
         latch, tick = self._latch, perf_counter() + TICK_SECONDS
-        count, stopper = None if self.units is None else self.units.add, self._stopper
+        add_to_units, stopper = None if self.units is None else self.units.add, self._stopper
         for reply in self._feed.replies(session):
             index = reply.question.index
             trial = judge(pending.pop(index), reply)
             counted = ((index, trial),) if stopper is None else stopper.add(index, trial)
             for place, one in counted:
                 append(place, one)
-                if count is not None:
-                    count(one)
+                if add_to_units is not None:
+                    add_to_units(one)
             self.asked += 1
             if trial.error:
                 self._note_error(trial)

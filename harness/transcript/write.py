@@ -143,7 +143,10 @@ class TranscriptWriter:
         """Write the record of the case at `index`."""
         start = self._offset
         self.add(trial)
-        self.keep(index, start, self._offset)
+        try:  # as `keep`, without the time of a call
+            self._places.add(index, start, self._offset)
+        except OSError as error:
+            raise self._full(error) from None
         if perf_counter() >= self._sync_at:
             self._sync()
 
