@@ -183,7 +183,7 @@ def header_of(state: SiteState, entry: TranscriptEntry) -> Header:
 def measures_of(state: SiteState, entry: TranscriptEntry) -> list[Block]:
     """The measures of a run with their errors by design; empty if it cannot be measured."""
     try:
-        run = replace(_read_run(state, entry), columns=read_columns(run_path(state, entry), name=entry.name))
+        run = Run(read_columns(run_path(state, entry), name=entry.name), entry.name, entry.name)
         return [measure_table(rate_runs([run], RateRequest()), Replication())]
     except HateError:
         return []

@@ -176,11 +176,6 @@ class Source:
     full_name: str = ""
 
 
-def open_source(text: str, limits: DownloadLimits | None = None) -> Source:
-    """The transcript that a user means by a path, a URL, TEST/NAME, NAME or `-`."""
-    return open_sources([text], limits)[0]
-
-
 def open_sources(texts: Sequence[str], limits: DownloadLimits | None = None) -> list[Source]:
     """The transcripts that a user means, each a path, a URL, TEST/NAME, NAME or `-`.
 

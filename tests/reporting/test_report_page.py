@@ -16,6 +16,7 @@ from harness.api.comparisons import CompareResult
 from harness.api.reports import Report
 from harness.errors import MissingExtra
 from harness.report.blocks import Table, cell_text
+from harness.report.page import svg
 from harness.report.page.pdf import pdf_library
 from tests.comparing.numbers import Scales
 from tests.comparing.transcripts import transcript
@@ -275,3 +276,12 @@ def test_results_of_another_tool_without_a_script(shop: Workshop) -> None:
     page = page_of(shop, *sorted(shop.folder.glob("transcripts/capitals/*.jsonl")))
     assert page.headings[0][1] == "polite clerk and terse clerk on capitals 0"
     assert "hate run" not in page.words
+
+
+def test_the_style_sheet_has_the_colours_of_the_charts() -> None:
+    """On white and on paper; a dark page has others."""
+    sheet = (Path(svg.__file__).parent / "report.css").read_text(encoding="utf-8").replace("#555;", "#555555;")
+    for number, colour in enumerate(svg.COLOURS):
+        assert sheet.count(f"--c{number}: {colour};") == 2
+    for name, colour in (("ink", svg.INK), ("quiet", svg.QUIET), ("rule", svg.RULE)):
+        assert f"--{name}: {colour};" in sheet

@@ -7,6 +7,8 @@ import os
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from harness.site.locate import Source, open_sources
+from harness.site.request import DownloadLimits
 from tests.workshop import Workshop
 
 Record = dict[str, Any]
@@ -66,3 +68,8 @@ def refused(shop: Workshop, *words: str) -> str:
     assert done.status == 2, done.out
     assert len(done.err.splitlines()) == 1
     return done.err
+
+
+def open_source(text: str, limits: DownloadLimits | None = None) -> Source:
+    """The transcript that a user means by a path, a URL, TEST/NAME, NAME or `-`."""
+    return open_sources([text], limits)[0]

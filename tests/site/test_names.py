@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from harness.bundled import bundled
-from harness.site.locate import open_source, open_sources
-from tests.site.own_transcripts import CASES, ago, refused, successes, write_run
+from harness.site.locate import open_sources
+from tests.site.own_transcripts import CASES, ago, open_source, refused, successes, write_run
 from tests.site.published_site import make_site, run_transcript, tiny
 from tests.workshop import Workshop, command
 

@@ -10,10 +10,11 @@ import pytest
 
 from harness.bundled import bundled
 from harness.errors import HateError
-from harness.site.locate import Source, open_source
+from harness.site.locate import Source
 from harness.site.published import bundled_transcripts
 from harness.site.request import DownloadLimits
 from harness.transcript.read import open_transcript
+from tests.site.own_transcripts import open_source
 from tests.site.serving import Handler, Page, Server, body, in_turn, serving
 from tests.workshop import Workshop
 

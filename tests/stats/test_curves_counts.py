@@ -12,7 +12,7 @@ from sklearn.metrics import average_precision_score, precision_recall_curve, roc
 
 from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.curves.area import auc, partial_auc
-from harness.stats.curves.points import average_precision, corners, det, points, thinned
+from harness.stats.curves.points import average_precision, corners, points, thinned
 from harness.stats.curves.scores import ThresholdCounts, threshold_counts
 
 SETS = json.loads((Path(__file__).parents[1] / "data" / "curves" / "proc.json").read_text())["sets"]
@@ -220,15 +220,15 @@ def test_det_of_normal_scores_is_a_straight_line() -> None:
 
     grid = ndtri((np.arange(2000) + 0.5) / 2000)
     counts = threshold_counts(np.concatenate([2 + 2 * grid, grid]), np.repeat([True, False], 2000))
-    d = det(counts)
-    middle = (np.abs(d.fpr_deviate) < 1.5) & (np.abs(d.fnr_deviate) < 1.5)
-    slope, offset = np.polyfit(d.fpr_deviate[middle], d.fnr_deviate[middle], 1)
+    middle = (np.abs(ndtri(counts.fpr)) < 1.5) & (np.abs(ndtri(counts.fnr)) < 1.5)
+    fpr, fnr = counts.fpr[middle], counts.fnr[middle]
+    slope, offset = np.polyfit(ndtri(fpr), ndtri(fnr), 1)
     assert slope == pytest.approx(-0.5, abs=0.01)
     assert offset == pytest.approx(-1.0, abs=0.01)
     # On logarithmic axes, as in the tutorial (section 3.2), it is not straight: its slope changes more than twofold.
     ends = (
-        np.polyfit(np.log(d.fpr[middle][:200]), np.log(d.fnr[middle][:200]), 1)[0],
-        np.polyfit(np.log(d.fpr[middle][-200:]), np.log(d.fnr[middle][-200:]), 1)[0],
+        np.polyfit(np.log(fpr[:200]), np.log(fnr[:200]), 1)[0],
+        np.polyfit(np.log(fpr[-200:]), np.log(fnr[-200:]), 1)[0],
     )
     assert max(ends) / min(ends) < 0.5
 

@@ -1,14 +1,25 @@
 """Error ellipses: quantiles against scipy.stats, geometry, coverage by simulation."""
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from scipy import stats
 
 from harness.stats.curves.bands import replicated_bands
-from harness.stats.curves.ellipses import ellipse, ellipse_at, ellipse_of_repeats
+from harness.stats.curves.ellipses import Ellipse, ellipse, ellipse_at, ellipse_of_repeats
 from harness.stats.curves.scores import make_scored_cases
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import make_sample
+
+
+def contains(found: Ellipse, point: npt.ArrayLike) -> bool:
+    """Whether a point lies within; an axis of length 0 leaves no room in its direction."""
+    c, s = np.cos(found.angle), np.sin(found.angle)
+    offsets = np.array([[c, s], [-s, c]]) @ (np.asarray(point, dtype=np.float64) - found.centre)
+    flat = np.array(found.half_axes) <= 1e-12
+    if (np.abs(offsets[flat]) > 1e-12).any():
+        return False
+    return bool(((offsets[~flat] / np.array(found.half_axes)[~flat]) ** 2).sum() <= 1)
 
 
 @pytest.mark.parametrize("r", [3, 5, 20, 400])
@@ -34,15 +45,15 @@ def test_path_has_the_same_distance_everywhere() -> None:
     away = result.path(50) - points.mean(axis=0)
     inverse = np.linalg.inv(np.cov(points, rowvar=False) / 15)
     np.testing.assert_allclose(np.einsum("ij,jk,ik->i", away, inverse, away), result.scale, rtol=1e-9)
-    assert result.contains(result.centre + 0.999 * away[7])
-    assert not result.contains(result.centre + 1.001 * away[7])
+    assert contains(result, result.centre + 0.999 * away[7])
+    assert not contains(result, result.centre + 1.001 * away[7])
 
 
 def test_the_mean_of_few_repeats_is_covered() -> None:
     # 1,500 draws of 6 repeats: coverage of 95 % has a standard error of 0.56 %.
     rng = np.random.default_rng(1)
     mix = np.array([[1, 0.5], [0, 0.3]])
-    inside = sum(ellipse_of_repeats(rng.normal(size=(6, 2)) @ mix).contains([0, 0]) for _ in range(1500))
+    inside = sum(contains(ellipse_of_repeats(rng.normal(size=(6, 2)) @ mix), [0, 0]) for _ in range(1500))
     assert 0.93 * 1500 < inside < 0.97 * 1500
 
 
@@ -51,15 +62,15 @@ def test_the_next_repeat_is_covered() -> None:
     inside = 0
     for _ in range(1500):
         points = rng.normal(size=(7, 2))
-        inside += ellipse_of_repeats(points[:6], of="next").contains(points[6])
+        inside += contains(ellipse_of_repeats(points[:6], of="next"), points[6])
     assert 0.93 * 1500 < inside < 0.97 * 1500
 
 
 def test_points_on_a_line_give_a_flat_ellipse() -> None:
     result = ellipse_of_repeats([[0.0, 0.5], [0.1, 0.5], [0.2, 0.5]])
     assert result.half_axes[1] == pytest.approx(0, abs=1e-9)
-    assert result.contains([0.11, 0.5])
-    assert not result.contains([0.1, 0.6])
+    assert contains(result, [0.11, 0.5])
+    assert not contains(result, [0.1, 0.6])
 
 
 @pytest.mark.parametrize("larger", [True, False])

@@ -36,18 +36,6 @@ class Ellipse:
         c, s = np.cos(self.angle), np.sin(self.angle)
         return np.asarray(self.centre + on_axes @ np.array([[c, s], [-s, c]]))
 
-    def contains(self, point: npt.ArrayLike) -> bool:
-        """Whether a point lies within; an axis of length 0 leaves no room in its direction."""
-        c, s = np.cos(self.angle), np.sin(self.angle)
-        offsets = np.array([[c, s], [-s, c]]) @ (np.asarray(point, dtype=np.float64) - self.centre)
-        flat = [axis <= 1e-12 for axis in self.half_axes]
-        if any(is_flat and abs(d) > 1e-12 for is_flat, d in zip(flat, offsets, strict=True)):
-            return False
-        squares = [
-            (d / axis) ** 2 for d, axis, is_flat in zip(offsets, self.half_axes, flat, strict=True) if not is_flat
-        ]
-        return float(sum(squares)) <= 1
-
 
 def ellipse_of_repeats(
     points: npt.ArrayLike, *, confidence: float = 0.95, of: Literal["mean", "next"] = "mean"

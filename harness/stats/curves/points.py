@@ -14,7 +14,6 @@ from harness.stats.arrays import FloatArray, IntArray
 from harness.stats.curves.scores import ThresholdCounts
 
 __all__ = [
-    "Det",
     "DetectionCost",
     "EqualError",
     "OperatingPoint",
@@ -22,7 +21,6 @@ __all__ = [
     "at_threshold",
     "average_precision",
     "corners",
-    "det",
     "detection_cost",
     "equal_error",
     "equal_error_rates",
@@ -45,17 +43,6 @@ class Points:
     fpr: FloatArray
     fnr: FloatArray
     precision: FloatArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Det:
-    """Both errors on normal-deviate axes, on which normal scores give a straight line; rates of 0 and 1 left out."""
-
-    threshold: FloatArray
-    fpr: FloatArray
-    fnr: FloatArray
-    fpr_deviate: FloatArray
-    fnr_deviate: FloatArray
 
 
 def points(counts: ThresholdCounts, at: npt.ArrayLike | None = None) -> Points:
@@ -81,15 +68,6 @@ def thinned(counts: ThresholdCounts, limit: int) -> IntArray:
     along = counts.tpr + counts.fpr
     places = np.searchsorted(along, np.linspace(0, along[-1], limit))
     return np.unique(np.minimum(places, along.size - 1))
-
-
-def det(counts: ThresholdCounts) -> Det:
-    """Detection error trade-off (Martin and others 1997)."""
-    from scipy.special import ndtri
-
-    inside = (counts.fpr > 0) & (counts.fpr < 1) & (counts.fnr > 0) & (counts.fnr < 1)
-    fpr, fnr = counts.fpr[inside], counts.fnr[inside]
-    return Det(counts.threshold[inside], fpr, fnr, np.asarray(ndtri(fpr)), np.asarray(ndtri(fnr)))
 
 
 def average_precision(counts: ThresholdCounts) -> float:

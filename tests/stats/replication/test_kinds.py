@@ -1,5 +1,6 @@
 """Statistics of cases of a few kinds, against the same statistics with a row for every case."""
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -60,7 +61,13 @@ def test_kinds_give_what_cases_give(seed: int, name: str, grouped: bool, cluster
     assert isinstance(statistic, TotalsStatistic)
     dense = case_by_case(statistic)
     for replication in (Replication(), Replication("linearised"), Replication("bootstrap", replicates=20)):
-        found, want = (make_estimates(sample, of, replication) for of in (statistic, dense))
+        try:
+            want = make_estimates(sample, dense, replication)
+        except ValueError as error:  # a replicate in which nothing was accepted
+            with pytest.raises(ValueError, match=re.escape(str(error))):
+                make_estimates(sample, statistic, replication)
+            continue
+        found = make_estimates(sample, statistic, replication)
         np.testing.assert_allclose(found.covariance, want.covariance, rtol=1e-12, atol=1e-16)
         np.testing.assert_allclose(numbers(found), numbers(want), rtol=1e-9, atol=1e-12)
 
