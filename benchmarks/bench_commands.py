@@ -32,7 +32,7 @@ with open(sys.argv[1], "rb") as file:
     head, rest = file.readline(), b""
     while block := file.read(1 << 20):
         whole, newline, rest = (rest + block).rpartition(b"\\n")
-        encode(decode(whole))
+        encode(decode(whole.partition(b'{"end":')[0]))
 """
 # The floor of a command that looks at all files of a test: ask the system about each.
 WALK = """
