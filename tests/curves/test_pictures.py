@@ -35,8 +35,7 @@ STARTS = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
 
 def picture(command: str, axes: str, suffix: str) -> ParameterSet:
     """Every curve in every format, but most of them only in the slow tests."""
-    quick = suffix == ".svg" or (command, axes) == ("roc", "linear")
-    marks = [] if quick else [pytest.mark.slow]
+    marks = [] if (command, axes) == ("roc", "linear") else [pytest.mark.slow]
     return pytest.param(command, axes, suffix, marks=marks, id=f"{command} {axes} {suffix}")
 
 
