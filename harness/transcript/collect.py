@@ -4,7 +4,7 @@ import gc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,15 @@ from harness.transcript.format import MOST_VALUES
 from harness.transcript.kept_columns import FileIdentity, keep_columns
 from harness.transcript.read import BLOCK, TranscriptReader, open_transcript
 from harness.transcript.scanning.growing import GrowingNumbers, GrowingTexts, Part
+from harness.transcript.scanning.guess import RecordGuess
 from harness.transcript.scanning.lines import LineBlock, Places
 from harness.transcript.scanning.scanner import Scanner
-from harness.transcript.texts import Coded, TextList
+from harness.transcript.texts import Coded, TextList, text_lengths
 
 _TEXT_KEYS = ("expect", "truth", "actual", "error", "stratum", "psu")
 _NUMBER_KEYS = ("score", "seconds", "memory", "rank")
 _DETAILS = ("pixels", "boxes")
+_NONE: dict[str, Any] = {}
 _CODE = {outcome.value: code for code, outcome in enumerate(OUTCOMES)}
 # How many bytes are taken apart at once: numpy needs many lines for speed, and the processor's cache holds not more.
 SCANNED = 1 << 20
@@ -60,8 +62,11 @@ def collect(path: Path, *, name: str | None = None, lean: bool = False) -> Colum
             for body in reader.bodies(SCANNED):
                 if builder.add_lines(body):
                     reader.passed(body)
-                else:
-                    for piece in _pieces(body):
+                    continue
+                for piece in _pieces(body):
+                    if builder.add_guessed(piece):
+                        reader.passed(piece)
+                    else:
                         builder.add(reader.decode(piece))
         finally:
             if gc_enabled:
@@ -107,18 +112,22 @@ class _Lines:
     # The numbers of the lines whose records these are.
     left: Places
     records: Sequence[Any]
+    # Which fields these can have, if not all.
+    guess: RecordGuess | None = None
 
     @staticmethod
-    def of(records: Sequence[Any]) -> "_Lines":
+    def of(records: Sequence[Any], guess: RecordGuess | None = None) -> "_Lines":
         """Lines that were all decoded."""
-        return _Lines(len(records), None, np.arange(len(records)), records)
+        return _Lines(len(records), None, np.arange(len(records)), records, guess)
 
     def field(self, name: str, *, is_text: bool) -> Part:
         """What the lines have of a field."""
-        return self._part((name,), is_text, self.own(name))
+        return self._part((name,), is_text, self.own("outcome._value_" if name == "outcome" else name))
 
     def own(self, name: str) -> list[Any]:
-        """What the decoded records have of a field."""
+        """What the decoded records have of a field; nothing at all if none of them can have it."""
+        if self.guess is not None and self.guess.is_absent(name):
+            return []
         return list(map(attrgetter(name), self.records))
 
     def _part(self, path: tuple[str, ...], is_text: bool, others: Sequence[Any]) -> Part:
@@ -131,18 +140,32 @@ class _Lines:
         for path, values in () if self.block is None else self.block.found(is_text=outer == "columns"):
             if path[0] == outer and len(path) > 1:
                 first[path[1]] = int(values.lines[0])
-        for line, mapping in zip(self.left.tolist(), self._mappings[outer], strict=True):
-            for name in mapping:
-                first[name] = min(line, first.get(name, line))
+        for names, line in self._mappings[outer].kinds.items():
+            first |= {name: min(line, first.get(name, line)) for name in names}
         return sorted(first, key=first.__getitem__)
 
     def inner(self, outer: str, name: str, *, is_text: bool) -> Part:
         """What the lines have of a key within an object."""
-        return self._part((outer, name), is_text, [mapping.get(name) for mapping in self._mappings[outer]])
+        return self._part((outer, name), is_text, self._mappings[outer].values(name))
 
     @cached_property
-    def _mappings(self) -> dict[str, list[dict[str, Any]]]:
-        return {key: [{} if own is UNSET else own for own in self.own(key)] for key in ("columns", "values")}
+    def _mappings(self) -> dict[str, "_Mappings"]:
+        return {key: _Mappings(self.left, self.own(key)) for key in ("columns", "values")}
+
+
+class _Mappings:
+    """Objects that were decoded; they are of few kinds, that is, have the same keys."""
+
+    def __init__(self, lines: Places, own: Sequence[Any]) -> None:
+        self._all = [_NONE if mapping is UNSET else mapping for mapping in own]
+        # The keys of each kind, and the first line that has it: of the same keys, the last one given counts.
+        kinds = zip(map(tuple, reversed(self._all)), reversed(lines[: len(own)].tolist()), strict=True)
+        self.kinds: dict[tuple[str, ...], int] = dict(kinds)
+
+    def values(self, name: str) -> list[Any]:
+        """The value of each for a key, None if it has none."""
+        everywhere = all(name in names for names in self.kinds)
+        return list(map(itemgetter(name), self._all) if everywhere else (one.get(name) for one in self._all))
 
 
 class _ColumnBuilder:
@@ -152,6 +175,7 @@ class _ColumnBuilder:
         self.source = source
         self.lean = lean
         self.scanner = Scanner(LeanRecord if lean else Trial)
+        self.guess = RecordGuess(LeanRecord if lean else Trial)
         self.count = 0
         self.ids: list[bytes] = []
         self.lengths = [np.empty(0, np.int64)]
@@ -176,9 +200,21 @@ class _ColumnBuilder:
             return False
         return True
 
+    def add_guessed(self, body: bytes) -> bool:
+        """Add the records in some lines, if they have no other keys than those before."""
+        if self.guess.decoder is None:
+            return False
+        try:
+            records = self.guess.decoder.decode_lines(body)
+        except UNUSABLE:
+            return False
+        self._add(_Lines.of(records, self.guess))
+        return True
+
     def add(self, records: Sequence[Any]) -> None:
-        """Add records that were decoded."""
+        """Add records that were decoded, and learn from them what to guess of the others."""
         self._add(_Lines.of(records))
+        self.guess.learn(records)
 
     def _add(self, lines: _Lines) -> None:
         """Nothing is added if something in these lines cannot be read."""
@@ -220,19 +256,20 @@ class _ColumnBuilder:
 
     def _add_ids(self, lines: _Lines) -> None:
         """The ids in one piece; those of records that were decoded come between the others."""
+        decoded: list[str] = lines.own("id")
         values = None if lines.block is None else lines.block.values(("id",), is_text=True)
-        if lines.block is not None and values is not None and values.everywhere:
-            self.ids.append(lines.block.joined(values))
-            self.lengths.append(values.lengths)
-            return
-        texts = [b""] * lines.size
-        if lines.block is not None and values is not None:
-            for line, text in zip(values.lines.tolist(), lines.block.texts(values), strict=True):
-                texts[line] = text
-        for line, own in zip(lines.left.tolist(), lines.own("id"), strict=True):
-            texts[line] = own.encode()
-        self.ids.append(b"".join(texts))
-        self.lengths.append(np.fromiter(map(len, texts), np.int64, len(texts)))
+        if lines.block is None or values is None:
+            data = "".join(decoded).encode()
+            lengths = text_lengths(decoded, len(data))
+        elif values.everywhere:
+            data, lengths = lines.block.joined(values), values.lengths
+        else:
+            texts = dict(zip(values.lines.tolist(), lines.block.texts(values), strict=True))
+            texts |= zip(lines.left.tolist(), map(str.encode, decoded), strict=True)
+            data = b"".join(texts[line] for line in range(lines.size))
+            lengths = np.array([len(texts[line]) for line in range(lines.size)])
+        self.ids.append(data)
+        self.lengths.append(lengths)
 
     def _add_details(self, lines: _Lines) -> None:
         """Most transcripts have none; lines that have some are not taken apart."""
@@ -241,7 +278,7 @@ class _ColumnBuilder:
             if name in self.details or own.count(UNSET) != len(own):
                 details = self.details.setdefault(name, [None] * self.count)
                 details.extend([None] * lines.size)
-                for line, detail in zip(lines.left.tolist(), own, strict=True):
+                for line, detail in zip(lines.left.tolist(), own, strict=False):
                     details[self.count + line] = None if detail is UNSET else detail
 
     def finish(self, reader: TranscriptReader) -> Columns:

@@ -1,19 +1,23 @@
 """Columns of numbers and of texts that grow by some lines at a time."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from harness.model import plain_text
 from harness.transcript.scanning.lines import LONGEST, LineBlock, Places, Values, Words
 from harness.transcript.texts import Coded, TextList
 
 Codes = npt.NDArray[np.int32]
+_TEXTS = {str, UnsetType, type(None)}
+_NOTHING = {UnsetType, type(None)}
 # Odd numbers without a pattern, one a word, so that their products spread texts over a table.
 _SPREAD = np.array([0x9E3779B97F4A7C15 * (2 * word + 1) % (1 << 64) for word in range(LONGEST // 8)], np.uint64)
 _TABLE_BITS = 12
@@ -26,14 +30,9 @@ class Part:
     size: int
     block: LineBlock | None
     values: Values | None
-    # The numbers of the other lines, and what they have: UNSET or None is nothing.
+    # The numbers of the other lines, and what they have: UNSET or None is nothing. Or none of them has anything.
     left: Places
     others: Sequence[Any]
-
-    def given(self) -> tuple[Places, list[Any]]:
-        """The other lines that have something, and what."""
-        own = [number for number, value in enumerate(self.others) if value is not None and value is not UNSET]
-        return self.left[own], [self.others[number] for number in own]
 
 
 class GrowingNumbers:
@@ -46,21 +45,29 @@ class GrowingNumbers:
 
     def read(self, part: Part) -> npt.NDArray[np.float64]:
         """What some lines have, to be added; ValueError if it is no number."""
+        if part.block is None and part.others:
+            return self._of_objects(part.others)
         if part.block is not None and part.values is not None and part.values.everywhere:
-            return self._decoded(part.block, part.values)
+            return self._of_block(part.block, part.values)
         numbers = np.full(part.size, self._missing)
         if part.block is not None and part.values is not None:
-            numbers[part.values.lines] = self._decoded(part.block, part.values)
-        lines, others = part.given()
-        numbers[lines] = others
+            numbers[part.values.lines] = self._of_block(part.block, part.values)
+        if part.others:
+            numbers[part.left] = self._of_objects(part.others)
         return numbers
 
-    def _decoded(self, block: LineBlock, values: Values) -> npt.NDArray[np.float64]:
+    def _of_objects(self, values: Sequence[Any]) -> npt.NDArray[np.float64]:
+        if _NOTHING.isdisjoint(map(type, values)):
+            return np.array(values, np.float64)
+        if values.count(UNSET) == len(values):
+            return np.full(len(values), self._missing)
+        return np.array([self._missing if value is None or value is UNSET else value for value in values], np.float64)
+
+    def _of_block(self, block: LineBlock, values: Values) -> npt.NDArray[np.float64]:
         try:
             return np.array(block.decode(values, float if self._kind == float | None else self._kind), np.float64)
         except (msgspec.ValidationError, TypeError):  # nulls
-            decoded = block.decode(values, self._kind)
-            return np.array([self._missing if number is None else number for number in decoded], np.float64)
+            return self._of_objects(block.decode(values, self._kind))
 
     def finish(self) -> npt.NDArray[np.float64]:
         """All of it."""
@@ -70,77 +77,90 @@ class GrowingNumbers:
 class GrowingTexts:
     """A column of texts that grows.
 
-    A text that is not in the table of those met last gets the next number, whether it was met long ago or never; in the
-    end, numbers of the same text become one code. So no text is made for a line.
+    A text in place that is not in the table of those met last gets the next number, whether it was met long ago or
+    never; so no object is made for a line. Texts that were decoded have numbers below -1. In the end, all numbers of a
+    text become one code.
     """
 
     def __init__(self, kind: Any = str, before: int = 0) -> None:
         self._kind = kind
         self._table = _Table()
-        # The texts by number: as words, or in bytes if they were decoded or are long.
-        self._texts: list[Words | list[bytes]] = []
+        self._words: list[Words] = []
         self._count = 0
-        self._mixed = False
+        # A new text gets the next number, all of that without a step in Python.
+        self._known: dict[Any, int] = defaultdict(count(-2, -1).__next__, {UNSET: -1, None: -1})
         self.parts: list[Codes] = [np.full(before, -1, np.int32)]
 
     def read(self, part: Part) -> Codes:
-        """What some lines have, to be added."""
+        """What some lines have, to be added; ValueError if it is not of the kind of this column."""
+        if part.block is None and part.others:
+            return self._of_objects(part.others)
         if part.block is not None and part.values is not None and part.values.everywhere:
             return self._of_block(part.block, part.values)
-        codes = np.full(part.size, -1, np.int32)
+        numbers = np.full(part.size, -1, np.int32)
         if part.block is not None and part.values is not None:
-            codes[part.values.lines] = self._of_block(part.block, part.values)
-        lines, others = part.given()
-        if others:
-            self._mixed = True
-            codes[lines] = self._new([_utf8(value) for value in others])
-        return codes
+            numbers[part.values.lines] = self._of_block(part.block, part.values)
+        if part.others:
+            numbers[part.left] = self._of_objects(part.others)
+        return numbers
+
+    def _of_objects(self, values: Sequence[Any]) -> Codes:
+        if not _TEXTS.issuperset(map(type, values)):
+            # 1 and 1.0 and True would share a number.
+            values = [value if type(value) in _TEXTS else plain_text(value) for value in values]
+        return np.fromiter(map(self._known.__getitem__, values), np.int32, len(values))
 
     def _of_block(self, block: LineBlock, values: Values) -> Codes:
         if values.longest > LONGEST:
-            return self._new(block.texts(values))
+            texts = [text.decode() for text in block.texts(values)]
+            self._check(texts)
+            return self._of_objects(texts)
         words = block.words(values)
         heads = _heads(words)
         words = words[:, heads]
-        codes = self._table.find(words)
-        unknown = np.flatnonzero(codes < 0)
+        numbers = self._table.find(words)
+        unknown = np.flatnonzero(numbers < 0)
         if len(unknown):
-            codes[unknown] = self._new(words[:, unknown])
-            self._table.note(words[:, unknown], codes[unknown])
-        return (
-            codes if len(heads) == len(values.starts) else np.repeat(codes, np.diff(heads, append=len(values.starts)))
-        )
+            numbers[unknown] = self._new(words[:, unknown])
+            self._table.note(words[:, unknown], numbers[unknown])
+        return np.repeat(numbers, np.diff(heads, append=len(values.starts)))
 
-    def _new(self, texts: Words | list[bytes]) -> Codes:
-        """The next numbers for some texts; ValueError if they are not of the kind of this column."""
-        count = len(texts) if isinstance(texts, list) else texts.shape[1]
+    def _new(self, words: Words) -> Codes:
+        """The next numbers for some texts."""
         if self._kind is not str:
-            for text in set(texts if isinstance(texts, list) else _bytes(texts)):
-                msgspec.convert(text.decode(), self._kind)
-        self._texts.append(texts)
-        self._count += count
-        return np.arange(self._count - count, self._count, dtype=np.int32)
+            self._check(_texts(words))
+        self._words.append(words)
+        self._count += words.shape[1]
+        return np.arange(self._count - words.shape[1], self._count, dtype=np.int32)
+
+    def _check(self, texts: Sequence[str]) -> None:
+        for text in set(texts if self._kind is not str else ()):
+            msgspec.convert(text, self._kind)
 
     def finish(self) -> Coded:
         """All of it, with a code for each text, in the order in which they appear."""
-        numbers = np.concatenate(self.parts)
-        if not self._texts:
-            return Coded(numbers, [])
-        groups = _group(self._texts)
-        first = self._first_lines(numbers) if self._mixed else np.arange(self._count)
-        firsts = np.full(int(groups.max()) + 1, len(numbers) + self._count)
-        np.minimum.at(firsts, groups, first)
-        order = np.argsort(firsts, kind="stable")
-        codes, some = np.empty(len(order), np.int32), np.empty(len(order), np.int64)
+        numbers, decoded = np.concatenate(self.parts), list(self._known)[2:]
+        if not self._words:
+            return Coded(np.where(numbers < -1, -2 - numbers, -1).astype(np.int32), [str(text) for text in decoded])
+        words = _join(self._words)
+        if decoded:
+            return _code(np.where(numbers < -1, self._count - 2 - numbers, numbers), [*_texts(words), *decoded])
+        groups, firsts = _group(words)
+        order = np.argsort(firsts)
+        codes = np.empty(len(order), np.int32)
         codes[order] = np.arange(len(order))
-        some[groups] = np.arange(self._count)
-        return Coded(np.append(codes[groups], np.int32(-1))[numbers], _labels(self._texts, some[order]))
+        return Coded(np.append(codes[groups], np.int32(-1))[numbers], _labels(words[:, firsts[order]]))
 
-    def _first_lines(self, numbers: Codes) -> Places:
-        """The line in which each number is met first; those of lines that were decoded came after the others."""
-        first = np.full(self._count + 1, len(numbers))
-        first[numbers[::-1]] = np.arange(len(numbers))[::-1]
-        return first[:-1]
+
+def _code(numbers: npt.NDArray[Any], texts: Sequence[str]) -> Coded:
+    """Numbers of texts, of which some may be the same, as codes in the order in which they appear."""
+    used, first = np.unique(numbers, return_index=True)
+    known: dict[str, int] = {}
+    codes = np.full(len(texts) + 1, -1, np.int32)
+    for number in used[np.argsort(first)].tolist():
+        if number >= 0:
+            codes[number] = known.setdefault(texts[number], len(known))
+    return Coded(codes[numbers], list(known))
 
 
 class _Table:
@@ -187,45 +207,31 @@ def _heads(words: Words) -> Places:
     return np.concatenate([[0], np.flatnonzero(changes) + 1])
 
 
-def _group(texts: Sequence[Words | list[bytes]]) -> Places:
-    """Which texts are the same: a number for each of them, from 0 on."""
-    if not all(isinstance(piece, np.ndarray) for piece in texts):
-        known: dict[bytes, int] = {}
-        every = [text for piece in texts for text in (piece if isinstance(piece, list) else _bytes(piece))]
-        return np.fromiter((known.setdefault(text, len(known)) for text in every), np.int64, len(every))
-    words = _join(texts)
-    order = np.argsort(words[0]) if len(words) == 1 else np.lexsort(words)
+def _group(words: Words) -> tuple[Places, Places]:
+    """Which texts are the same: the number of a group for each of them; and the first text of each group."""
+    order = np.argsort(words[0], kind="stable") if len(words) == 1 else np.lexsort(words)
     new = np.zeros(len(order), bool)
+    new[0] = True
     for own in words[:, order]:
         new[1:] |= own[1:] != own[:-1]
     groups = np.empty(len(order), np.int64)
-    groups[order] = np.cumsum(new)
-    return groups
+    groups[order] = np.cumsum(new) - 1
+    return groups, order[new]
 
 
-def _join(texts: Sequence[Any]) -> Words:
+def _join(pieces: Sequence[Words]) -> Words:
     """All words, with zeros after those of shorter texts."""
-    words = np.zeros((max(map(len, texts), default=1), sum(piece.shape[1] for piece in texts)), np.uint64)
+    words = np.zeros((max(map(len, pieces)), sum(piece.shape[1] for piece in pieces)), np.uint64)
     start = 0
-    for piece in texts:
+    for piece in pieces:
         words[: len(piece), start : (start := start + piece.shape[1])] = piece
     return words
 
 
-def _labels(texts: Sequence[Words | list[bytes]], numbers: Places) -> TextList:
-    """The texts of these numbers."""
-    if all(isinstance(piece, np.ndarray) for piece in texts):
-        rows = np.ascontiguousarray(_join(texts)[:, numbers].T).view(np.uint8)
-        return TextList(rows[rows != 0].tobytes(), np.cumsum((rows != 0).sum(axis=1)))
-    every = [text for piece in texts for text in (piece if isinstance(piece, list) else _bytes(piece))]
-    own = [every[number] for number in numbers.tolist()]
-    return TextList(b"".join(own), np.cumsum(np.fromiter(map(len, own), np.int64, len(own))))
+def _labels(words: Words) -> TextList:
+    rows = np.ascontiguousarray(words.T).view(np.uint8)
+    return TextList(rows[rows != 0].tobytes(), np.cumsum((rows != 0).sum(axis=1)))
 
 
-def _bytes(words: Words) -> list[bytes]:
-    texts: list[bytes] = np.ascontiguousarray(words.T).view(f"S{8 * len(words)}")[:, 0].tolist()
-    return texts
-
-
-def _utf8(value: Any) -> bytes:
-    return (value if type(value) is str else plain_text(value)).encode()
+def _texts(words: Words) -> list[str]:
+    return [text.decode() for text in np.ascontiguousarray(words.T).view(f"S{8 * len(words)}")[:, 0].tolist()]

@@ -12,7 +12,7 @@ from harness.transcript.scanning.shapes import LineShape, Slot
 # A transcript whose lines are of more kinds than this, or mostly unlike each other, is decoded line by line.
 MOST_SHAPES = 16
 MOST_LESSONS = 200
-MOST_FRUITLESS = 8
+MOST_FRUITLESS = 2
 # How many lines of a block are tried if others had no shape.
 _TRIES = 3
 _TEXTS = frozenset({"id", "outcome", "expect", "truth", "actual", "error", "message", "stratum", "psu"})
