@@ -136,13 +136,10 @@ class _Lines:
 
     def names(self, outer: str) -> list[str]:
         """The keys that lines have within an object, in the order in which they appear."""
-        first: dict[str, int] = {}
-        for path, values in () if self.block is None else self.block.found(is_text=outer == "columns"):
-            if path[0] == outer and len(path) > 1:
-                first[path[1]] = int(values.lines[0])
-        for names, line in self._mappings[outer].kinds.items():
-            first |= {name: min(line, first.get(name, line)) for name in names}
-        return sorted(first, key=first.__getitem__)
+        found = [] if self.block is None else self.block.found(is_text=outer == "columns")
+        first = [(int(own.lines[0]), path[1:]) for path, own in found if path[0] == outer and len(path) > 1]
+        first += [(line, names) for names, line in self._mappings[outer].kinds.items()]
+        return list(dict.fromkeys(name for _, names in sorted(first, key=itemgetter(0)) for name in names))
 
     def inner(self, outer: str, name: str, *, is_text: bool) -> Part:
         """What the lines have of a key within an object."""
