@@ -175,7 +175,7 @@ class _ColumnBuilder:
         self.guess = RecordGuess(LeanRecord if lean else Trial)
         self.count = 0
         self.ids: list[bytes] = []
-        self.lengths = [np.empty(0, np.int64)]
+        self.lengths = [np.empty(0, np.int32)]
         self.outcome = GrowingTexts(Outcome)
         kind = self.scanner.kind
         self.numbers = {name: GrowingNumbers(kind(name)) for name in _NUMBER_KEYS if not (lean and name in NOT_LEAN)}
@@ -266,7 +266,7 @@ class _ColumnBuilder:
             data = b"".join(texts[line] for line in range(lines.size))
             lengths = np.array([len(texts[line]) for line in range(lines.size)])
         self.ids.append(data)
-        self.lengths.append(lengths)
+        self.lengths.append(lengths.astype(np.int32))
 
     def _add_details(self, lines: _Lines) -> None:
         """Most transcripts have none; lines that have some are not taken apart."""
@@ -289,7 +289,7 @@ class _ColumnBuilder:
         return Columns(
             header=reader.header,
             complete=reader.end is not None,
-            ids=TextList(b"".join(self.ids), np.cumsum(np.concatenate(self.lengths))),
+            ids=TextList(b"".join(self.ids), np.cumsum(np.concatenate(self.lengths), dtype=np.int64)),
             outcome=np.array([*map(_CODE.__getitem__, outcome.labels), 0], np.int8)[outcome.codes],
             repeat=fields.pop("repeat").astype(np.int32),
             columns={name: texts.finish() for name, texts in self.columns.items()},

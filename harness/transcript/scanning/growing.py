@@ -34,6 +34,11 @@ class Part:
     left: Places
     others: Sequence[Any]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no line has a value."""
+        return self.values is None and not self.others
+
 
 class GrowingNumbers:
     """A column of numbers that grows."""
@@ -49,6 +54,8 @@ class GrowingNumbers:
             return self._of_objects(part.others)
         if part.block is not None and part.values is not None and part.values.everywhere:
             return self._of_block(part.block, part.values)
+        if part.is_empty:
+            return np.broadcast_to(np.float64(self._missing), part.size)
         numbers = np.full(part.size, self._missing)
         if part.block is not None and part.values is not None:
             numbers[part.values.lines] = self._of_block(part.block, part.values)
@@ -70,8 +77,10 @@ class GrowingNumbers:
             return self._of_objects(block.decode(values, self._kind))
 
     def finish(self) -> npt.NDArray[np.float64]:
-        """All of it."""
-        return np.concatenate(self.parts)
+        """All of it; nothing is kept here, so that the memory can be used for other columns."""
+        numbers = np.concatenate(self.parts)
+        self.parts.clear()
+        return numbers
 
 
 class GrowingTexts:
@@ -97,6 +106,8 @@ class GrowingTexts:
             return self._of_objects(part.others)
         if part.block is not None and part.values is not None and part.values.everywhere:
             return self._of_block(part.block, part.values)
+        if part.is_empty:
+            return np.broadcast_to(np.int32(-1), part.size)
         numbers = np.full(part.size, -1, np.int32)
         if part.block is not None and part.values is not None:
             numbers[part.values.lines] = self._of_block(part.block, part.values)
@@ -138,8 +149,9 @@ class GrowingTexts:
             msgspec.convert(text, self._kind)
 
     def finish(self) -> Coded:
-        """All of it, with a code for each text, in the order in which they appear."""
+        """All of it, with a code for each text, in the order in which they appear; nothing is kept here."""
         numbers, decoded = np.concatenate(self.parts), list(self._known)[2:]
+        self.parts.clear()
         if not self._words:
             return Coded(np.where(numbers < -1, -2 - numbers, -1).astype(np.int32), [str(text) for text in decoded])
         words = _join(self._words)
