@@ -4,7 +4,6 @@ Nothing slow is imported before `main` has taken over Ctrl-C, which would otherw
 """
 
 import _signal as signal  # type: ignore[import-not-found]  # what `signal` wraps, without the import of enum
-import gc
 import os
 import sys
 
@@ -27,12 +26,14 @@ def main(args: "Sequence[str] | None" = None) -> None:
     """Run a command line and exit."""
     signal.signal(signal.SIGINT, _quit)
     sys.unraisablehook = _unraisable
-    gc.set_threshold(*GARBAGE)
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by the parent process
             setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 (for as long as we live)
+    import gc
+
     import harness.cli.commands  # noqa: F401 (the slow part, which nobody need interrupt cleanly)
 
+    gc.set_threshold(*GARBAGE)
     signal.signal(signal.SIGINT, _interrupt)
     status = call(sys.argv[1:] if args is None else args)
     signal.signal(signal.SIGINT, _quit)
