@@ -145,9 +145,8 @@ class ClusterSession:
 
     def _result(self, future: Any, result: Any) -> BatchResult | None:
         """What a batch came to; None if its workers died, one after the other."""
-        if future.status == "finished":
-            if not isinstance(result, BatchResult):
-                raise ClusterError(f"--cluster {self._cluster.address}: a worker answered {type(result).__name__}")
+        # Not by the status of the future: its worker may have died after it gave the result.
+        if isinstance(result, BatchResult):
             return result
         if future.status == "error":
             from distributed import KilledWorker
@@ -157,7 +156,9 @@ class ClusterSession:
                 return None
             text = " ".join(f"{type(error).__name__}: {error}".split())
             raise ClusterError(f"--cluster {self._cluster.address}: a worker failed: {text}")
-        raise ClusterError(f"--cluster {self._cluster.address}: the scheduler is gone")
+        if future.status == "cancelled":
+            raise ClusterError(f"--cluster {self._cluster.address}: the scheduler is gone")
+        raise ClusterError(f"--cluster {self._cluster.address}: a worker answered {type(result).__name__}")
 
     def _take(self, key: str, result: BatchResult | None) -> Iterator[Reply]:
         batch = self._batches.pop(key, None)

@@ -4,15 +4,19 @@ import json
 import subprocess
 import sys
 import threading
+from asyncio import CancelledError
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
+from types import SimpleNamespace
+from typing import Any, ClassVar, cast
 
 import pytest
 
 import harness
 from harness.engine.cluster_job import LARGEST, Material, Translation, Versions
+from harness.engine.cluster_session import ClusterSession
+from harness.engine.cluster_worker import BatchResult
 from harness.errors import ClusterError, UsageError
 from tests.engine.dask_processes import DaskProcesses, can_hide, dask_processes
 from tests.workshop import STREAM, WAIT, Done, Record, Workshop, errors
@@ -297,6 +301,18 @@ def test_a_worker_on_another_machine_gets_all_files(shop: Workshop) -> None:
         shop.toml(f'[algorithm]\nname = "streamer"\n[stream]\nargv = {argv}\n')
         inline = shop.run("--interface", "interface.toml", output="a.jsonl")
         assert shop.run("--interface", "interface.toml", "--cluster", cluster.address, output="b.jsonl") == inline
+
+
+def test_a_worker_that_dies_after_its_answer_has_answered() -> None:
+    """Dask calls a result lost as soon as its worker has gone, also one that has been fetched."""
+    session = object.__new__(ClusterSession)
+    session._cluster = cast("Any", SimpleNamespace(address="tcp://a:1"))
+    result = BatchResult("w", b"replies")
+    assert session._result(SimpleNamespace(status="lost"), result) is result
+    with pytest.raises(ClusterError, match="the scheduler is gone"):
+        session._result(SimpleNamespace(status="cancelled"), CancelledError())
+    with pytest.raises(ClusterError, match="a worker answered str"):
+        session._result(SimpleNamespace(status="finished"), "hello")
 
 
 @pytest.mark.slow
