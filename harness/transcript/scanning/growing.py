@@ -1,5 +1,6 @@
 """Columns of numbers and of texts that grow by some lines at a time."""
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,34 +35,50 @@ class Part:
     left: Places
     others: Sequence[Any]
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no line has a value."""
-        return self.values is None and not self.others
 
+class _Growing(ABC):
+    """A column that grows; `missing` is for lines that have nothing."""
 
-class GrowingNumbers:
-    """A column of numbers that grows."""
-
-    def __init__(self, kind: Any, missing: float = np.nan, before: int = 0) -> None:
-        self._kind = kind
+    def __init__(self, missing: np.generic, before: int) -> None:
         self._missing = missing
-        self.parts = [np.full(before, missing)]
+        self.parts: list[npt.NDArray[Any]] = [np.full(before, missing)]
 
-    def read(self, part: Part) -> npt.NDArray[np.float64]:
-        """What some lines have, to be added; ValueError if it is no number."""
+    def read(self, part: Part) -> npt.NDArray[Any]:
+        """What some lines have, to be added; ValueError if it is not of the kind of this column."""
         if part.block is None and part.others:
             return self._of_objects(part.others)
         if part.block is not None and part.values is not None and part.values.everywhere:
             return self._of_block(part.block, part.values)
-        if part.is_empty:
-            return np.broadcast_to(np.float64(self._missing), part.size)
+        if part.values is None and not part.others:
+            return np.broadcast_to(self._missing, part.size)
         numbers = np.full(part.size, self._missing)
         if part.block is not None and part.values is not None:
             numbers[part.values.lines] = self._of_block(part.block, part.values)
         if part.others:
             numbers[part.left] = self._of_objects(part.others)
         return numbers
+
+    @abstractmethod
+    def _of_objects(self, values: Sequence[Any]) -> npt.NDArray[Any]:
+        """What to add for values that were decoded."""
+
+    @abstractmethod
+    def _of_block(self, block: LineBlock, values: Values) -> npt.NDArray[Any]:
+        """What to add for values in place."""
+
+    def _join(self) -> npt.NDArray[Any]:
+        """All of it; nothing is kept here, so that the memory can be used for other columns."""
+        numbers = np.concatenate(self.parts)
+        self.parts.clear()
+        return numbers
+
+
+class GrowingNumbers(_Growing):
+    """A column of numbers that grows."""
+
+    def __init__(self, kind: Any, missing: float = np.nan, before: int = 0) -> None:
+        super().__init__(np.float64(missing), before)
+        self._kind = kind
 
     def _of_objects(self, values: Sequence[Any]) -> npt.NDArray[np.float64]:
         if _NOTHING.isdisjoint(map(type, values)):
@@ -77,13 +94,11 @@ class GrowingNumbers:
             return self._of_objects(block.decode(values, self._kind))
 
     def finish(self) -> npt.NDArray[np.float64]:
-        """All of it; nothing is kept here, so that the memory can be used for other columns."""
-        numbers = np.concatenate(self.parts)
-        self.parts.clear()
-        return numbers
+        """All of it."""
+        return self._join()
 
 
-class GrowingTexts:
+class GrowingTexts(_Growing):
     """A column of texts that grows.
 
     A text in place that is not in the table of those met last gets the next number, whether it was met long ago or
@@ -92,28 +107,14 @@ class GrowingTexts:
     """
 
     def __init__(self, kind: Any = str, before: int = 0) -> None:
-        self._kind = kind
+        super().__init__(np.int32(-1), before)
+        # Only for what not every text is.
+        self._kind = None if kind in (str, str | None, Any) else kind
         self._table = _Table()
         self._words: list[Words] = []
         self._count = 0
         # A new text gets the next number, all of that without a step in Python.
         self._known: dict[Any, int] = defaultdict(count(-2, -1).__next__, {UNSET: -1, None: -1})
-        self.parts: list[Codes] = [np.full(before, -1, np.int32)]
-
-    def read(self, part: Part) -> Codes:
-        """What some lines have, to be added; ValueError if it is not of the kind of this column."""
-        if part.block is None and part.others:
-            return self._of_objects(part.others)
-        if part.block is not None and part.values is not None and part.values.everywhere:
-            return self._of_block(part.block, part.values)
-        if part.is_empty:
-            return np.broadcast_to(np.int32(-1), part.size)
-        numbers = np.full(part.size, -1, np.int32)
-        if part.block is not None and part.values is not None:
-            numbers[part.values.lines] = self._of_block(part.block, part.values)
-        if part.others:
-            numbers[part.left] = self._of_objects(part.others)
-        return numbers
 
     def _of_objects(self, values: Sequence[Any]) -> Codes:
         if not _TEXTS.issuperset(map(type, values)):
@@ -138,23 +139,22 @@ class GrowingTexts:
 
     def _new(self, words: Words) -> Codes:
         """The next numbers for some texts."""
-        if self._kind is not str:
+        if self._kind is not None:
             self._check(_texts(words))
         self._words.append(words)
         self._count += words.shape[1]
         return np.arange(self._count - words.shape[1], self._count, dtype=np.int32)
 
     def _check(self, texts: Sequence[str]) -> None:
-        for text in set(texts if self._kind is not str else ()):
+        for text in set(texts if self._kind is not None else ()):
             msgspec.convert(text, self._kind)
 
     def finish(self) -> Coded:
-        """All of it, with a code for each text, in the order in which they appear; nothing is kept here."""
-        numbers, decoded = np.concatenate(self.parts), list(self._known)[2:]
-        self.parts.clear()
+        """All of it, with a code for each text, in the order in which they appear."""
+        numbers, decoded = self._join(), list(self._known)[2:]
         if not self._words:
             return Coded(np.where(numbers < -1, -2 - numbers, -1).astype(np.int32), [str(text) for text in decoded])
-        words = _join(self._words)
+        words = _together(self._words)
         if decoded:
             return _code(np.where(numbers < -1, self._count - 2 - numbers, numbers), [*_texts(words), *decoded])
         groups, firsts = _group(words)
@@ -231,7 +231,7 @@ def _group(words: Words) -> tuple[Places, Places]:
     return groups, order[new]
 
 
-def _join(pieces: Sequence[Words]) -> Words:
+def _together(pieces: Sequence[Words]) -> Words:
     """All words, with zeros after those of shorter texts."""
     words = np.zeros((max(map(len, pieces)), sum(piece.shape[1] for piece in pieces)), np.uint64)
     start = 0
