@@ -17,7 +17,7 @@ from harness.files.known_digests import note_sha256
 from harness.files.stamps import NOT_A_FILE, Stamp, stamp_of
 from harness.model import MOST_COLUMNS, Bytes, Outcome, Trial, Turn
 from harness.tasks import find_task
-from harness.transcript.columns import NOT_LEAN, OUTCOMES, Columns
+from harness.transcript.columns import DETAILS, NOT_LEAN, NUMBERS, OUTCOMES, TEXTS, Columns
 from harness.transcript.explain import UNUSABLE
 from harness.transcript.format import MOST_VALUES
 from harness.transcript.kept_columns import FileIdentity, keep_columns
@@ -28,9 +28,6 @@ from harness.transcript.scanning.lines import LineBlock, Places
 from harness.transcript.scanning.scanner import Scanner
 from harness.transcript.texts import Coded, TextList, text_lengths
 
-_TEXT_KEYS = ("expect", "truth", "actual", "error", "stratum", "psu")
-_NUMBER_KEYS = ("score", "seconds", "memory", "rank")
-_DETAILS = ("pixels", "boxes")
 _NONE: dict[str, Any] = {}
 _CODE = {outcome.value: code for code, outcome in enumerate(OUTCOMES)}
 # How many bytes are taken apart at once: numpy needs many lines for speed, and the processor's cache holds not more.
@@ -178,9 +175,9 @@ class _ColumnBuilder:
         self.lengths = [np.empty(0, np.int32)]
         self.outcome = GrowingTexts(Outcome)
         kind = self.scanner.kind
-        self.numbers = {name: GrowingNumbers(kind(name)) for name in _NUMBER_KEYS if not (lean and name in NOT_LEAN)}
+        self.numbers = {name: GrowingNumbers(kind(name)) for name in NUMBERS if not (lean and name in NOT_LEAN)}
         self.numbers["repeat"] = GrowingNumbers(kind("repeat"), missing=1)
-        self.texts = {name: GrowingTexts(kind(name)) for name in _TEXT_KEYS if not (lean and name in NOT_LEAN)}
+        self.texts = {name: GrowingTexts(kind(name)) for name in TEXTS if not (lean and name in NOT_LEAN)}
         self.columns: dict[str, GrowingTexts] = {}
         self.values: dict[str, GrowingNumbers] = {}
         self.details: dict[str, list[Any]] = {}
@@ -234,7 +231,7 @@ class _ColumnBuilder:
         for name in self._new(lines, "columns", self.columns, MOST_COLUMNS):
             self.columns[name] = GrowingTexts(before=self.count)
         for name in self._new(lines, "values", self.values, MOST_VALUES):
-            self.values[name] = GrowingNumbers(float | None, before=self.count)
+            self.values[name] = GrowingNumbers(before=self.count)
         for name, column in self.columns.items():
             yield column, lines.inner("columns", name, is_text=True)
         for name, numbers in self.values.items():
@@ -270,7 +267,7 @@ class _ColumnBuilder:
 
     def _add_details(self, lines: _Lines) -> None:
         """Most transcripts have none; lines that have some are not taken apart."""
-        for name in _DETAILS:
+        for name in DETAILS:
             own = lines.own(name)
             if name in self.details or own.count(UNSET) != len(own):
                 details = self.details.setdefault(name, [None] * self.count)
@@ -283,9 +280,9 @@ class _ColumnBuilder:
             _check_details(self.details, reader)
         outcome = self.outcome.finish()
         fields: dict[str, Any] = {name: numbers.finish() for name, numbers in self.numbers.items()}
-        fields |= {name: np.full(self.count, np.nan) for name in _NUMBER_KEYS if name not in fields}
+        fields |= {name: np.full(self.count, np.nan) for name in NUMBERS if name not in fields}
         absent = Coded(np.full(self.count, -1, np.int32), [])
-        fields |= {name: self.texts[name].finish() if name in self.texts else absent for name in _TEXT_KEYS}
+        fields |= {name: self.texts[name].finish() if name in self.texts else absent for name in TEXTS}
         return Columns(
             header=reader.header,
             complete=reader.end is not None,

@@ -12,9 +12,13 @@ from harness.model import Outcome
 from harness.transcript.format import Header
 from harness.transcript.texts import Coded
 
-__all__ = ["NOT_LEAN", "OUTCOMES", "Coded", "Columns", "read_columns"]
+__all__ = ["DETAILS", "NOT_LEAN", "NUMBERS", "OUTCOMES", "TEXTS", "Coded", "Columns", "read_columns"]
 
 OUTCOMES = tuple(Outcome)
+# The fields of a record that become columns, by their kind.
+TEXTS = ("expect", "truth", "actual", "error", "stratum", "psu")
+NUMBERS = ("score", "seconds", "memory", "rank")
+DETAILS = ("pixels", "boxes")
 # What is left out if columns are read for outcomes and resources alone.
 NOT_LEAN = frozenset({"expect", "truth", "actual", "score", "rank", "columns", "values", "details"})
 

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from harness.errors import TranscriptError
 from harness.files.folders import KEPT_COLUMNS, UNFINISHED_PREFIX, cache_folder
 from harness.files.known_digests import known_sha256
-from harness.transcript.columns import NOT_LEAN, OUTCOMES, Columns
+from harness.transcript.columns import NOT_LEAN, NUMBERS, OUTCOMES, TEXTS, Columns
 from harness.transcript.explain import UNUSABLE
 from harness.transcript.read import TranscriptReader
 from harness.transcript.texts import Coded, TextList
@@ -36,8 +36,6 @@ LONGEST_INDEX = 16 << 20
 # Set to `off`, nothing is kept and nothing kept is used.
 SWITCH = "HATE_COLUMNS"
 _MAGIC = b"hate columns 1 "
-_NUMBERS = ("score", "seconds", "memory", "rank")
-_TEXTS = ("expect", "truth", "actual", "error", "stratum", "psu")
 # What is wrong with a file that somebody or something changed.
 _UNSOUND = (OSError, ValueError, LookupError, TypeError, MemoryError, TranscriptError, *UNUSABLE)
 Array = npt.NDArray[Any]
@@ -173,10 +171,10 @@ def _parts(columns: Columns, header: bytes) -> Iterator[tuple[str, Array | bytes
     yield from _text_parts("ids", columns.ids)
     yield "outcome", columns.outcome
     yield "repeat", columns.repeat if (columns.repeat != 1).any() else None
-    for name in _NUMBERS:
+    for name in NUMBERS:
         numbers = getattr(columns, name)
         yield name, None if np.isnan(numbers).all() else numbers
-    for name in _TEXTS:
+    for name in TEXTS:
         yield from _coded_parts(name, getattr(columns, name))
     for number, coded in enumerate(columns.columns.values()):
         yield from _coded_parts(f"columns.{number}", coded)
@@ -295,9 +293,9 @@ def _columns(file: _KeptFile, *, lean: bool) -> Columns:
         raise ValueError("another length")
     _check_range(outcome, 0, len(OUTCOMES))
     _check_range(repeat, 1, 1 << 31)
-    wanted = [name for name in (*_NUMBERS, *_TEXTS) if not (lean and name in NOT_LEAN)]
-    fields: dict[str, Any] = {name: file.numbers(name if name in wanted else "") for name in _NUMBERS}
-    fields |= {name: file.coded(name if name in wanted else "") for name in _TEXTS}
+    wanted = [name for name in (*NUMBERS, *TEXTS) if not (lean and name in NOT_LEAN)]
+    fields: dict[str, Any] = {name: file.numbers(name if name in wanted else "") for name in NUMBERS}
+    fields |= {name: file.coded(name if name in wanted else "") for name in TEXTS}
     whole = not lean
     return Columns(
         header=header,

@@ -4,11 +4,9 @@ Only what the harness itself wrote is read in this way: the file has its own has
 Of any other file the lines are made and read, with all their checks, which also say what is wrong with it.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +16,15 @@ import numpy.typing as npt
 from msgspec import UNSET, UnsetType
 
 from harness.errors import HateError
-from harness.model import MOST_COLUMNS, ErrorKind, Trial, plain_text
+from harness.model import MOST_COLUMNS, ErrorKind, Trial
 from harness.tasks import find_task
-from harness.transcript.columns import NOT_LEAN, OUTCOMES, Columns
+from harness.transcript.columns import DETAILS, NOT_LEAN, NUMBERS, OUTCOMES, TEXTS, Columns
 from harness.transcript.explain import UNUSABLE
 from harness.transcript.format import MOST_VALUES
 from harness.transcript.parquet import IntactFile, open_intact
+from harness.transcript.scanning.growing import GrowingNumbers, GrowingTexts
 from harness.transcript.texts import Coded, TextList
 
-_TEXTS = ("expect", "truth", "actual", "error", "stratum", "psu")
-_NUMBERS = ("score", "seconds", "memory", "rank", "repeat")
-_DETAILS = ("pixels", "boxes")
 # From where to where whole numbers go, as in a record.
 _RANGES = {"memory": (0, 1 << 60), "rank": (1, 1 << 31), "repeat": (1, 1 << 31)}
 # A line is at least that long.
@@ -183,37 +179,6 @@ class _Batch:
         return (dense.buffers()[2].to_pybytes() if len(dense) else b"")[: int(lengths.sum())], lengths
 
 
-class _TextColumn:
-    """A column of texts that grows."""
-
-    def __init__(self, before: int = 0) -> None:
-        # A new text gets the next number.
-        self._known: dict[Any, int] = defaultdict(count().__next__, {UNSET: -1, None: -1})
-        self._parts = [np.full(before, -1, np.int32)]
-
-    def add(self, values: Sequence[Any], codes: Codes) -> None:
-        if {*map(type, values)} != {str}:
-            # 1 and 1.0 and True would share a code.
-            values = [value if value is None or value is UNSET else plain_text(value) for value in values]
-        self._parts.append(np.array([*map(self._known.__getitem__, values), -1], np.int32)[codes])
-
-    def finish(self) -> Coded:
-        return Coded(np.concatenate(self._parts), [text for text in self._known if isinstance(text, str)])
-
-
-class _NumberColumn:
-    """A column of numbers that grows."""
-
-    def __init__(self, before: int = 0) -> None:
-        self._parts = [np.full(before, np.nan)]
-
-    def add(self, values: Sequence[float | None], codes: Codes) -> None:
-        self._parts.append(np.array([*(np.nan if value is None else value for value in values), np.nan])[codes])
-
-    def finish(self) -> Numbers:
-        return np.concatenate(self._parts)
-
-
 class _ColumnBuilder:
     """The columns of a file, batch by batch."""
 
@@ -225,12 +190,14 @@ class _ColumnBuilder:
         self.ids: list[bytes] = []
         self.lengths = [np.empty(0, np.int64)]
         self.outcome = [np.empty(0, np.int8)]
-        self.numbers: dict[str, list[Numbers]] = {name: [] for name in _NUMBERS if not (lean and name in NOT_LEAN)}
-        self.texts = {name: _TextColumn() for name in _TEXTS if not (lean and name in NOT_LEAN)}
-        self.columns_of_cases: dict[str, _TextColumn] = {}
-        self.values: dict[str, _NumberColumn] = {}
+        self.numbers: dict[str, list[Numbers]] = {
+            name: [] for name in (*NUMBERS, "repeat") if not (lean and name in NOT_LEAN)
+        }
+        self.texts = {name: GrowingTexts() for name in TEXTS if not (lean and name in NOT_LEAN)}
+        self.columns_of_cases: dict[str, GrowingTexts] = {}
+        self.values: dict[str, GrowingNumbers] = {}
         # What tasks record of a row; UNSET if that is nothing.
-        self.details: dict[str, dict[int, Any]] = {name: {} for name in _DETAILS}
+        self.details: dict[str, dict[int, Any]] = {name: {} for name in DETAILS}
         self.lean = lean
 
     def columns(self) -> Columns:
@@ -259,11 +226,11 @@ class _ColumnBuilder:
 
     def _add_mappings(self, batch: _Batch) -> None:
         found: dict[str, dict[str, Any]] = {"columns": self.columns_of_cases, "values": self.values}
-        for name, kind, most in (("columns", _TextColumn, MOST_COLUMNS), ("values", _NumberColumn, MOST_VALUES)):
+        for name, kind, most in (("columns", GrowingTexts, MOST_COLUMNS), ("values", GrowingNumbers, MOST_VALUES)):
             own, entries = found[name], batch.entries(name)
             mappings = [value if isinstance(value, dict) else {} for value in entries.values]
             for key in dict.fromkeys(key for mapping in mappings for key in mapping):
-                own.setdefault(key, kind(self.count))
+                own.setdefault(key, kind(before=self.count))
             if len(own) > most:
                 raise ValueError(name)
             for key, column in own.items():
@@ -275,7 +242,7 @@ class _ColumnBuilder:
     def _finish(self) -> Columns:
         fields: dict[str, Any] = {name: np.full(self.count, np.nan) for name in ("score", "rank")}
         fields |= {name: np.concatenate([[], *parts]) for name, parts in self.numbers.items()}
-        fields |= dict.fromkeys(_TEXTS, Coded(np.full(self.count, -1, np.int32), []))
+        fields |= dict.fromkeys(TEXTS, Coded(np.full(self.count, -1, np.int32), []))
         fields |= {name: column.finish() for name, column in self.texts.items()}
         if not {*fields["error"].labels} <= {*map(str, ErrorKind)}:
             raise ValueError("error")

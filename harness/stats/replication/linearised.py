@@ -13,11 +13,9 @@ _ROWS = 1 << 14
 _NO_LINEAR_FORM = "no linear form, and so no textbook variance; use the bootstrap"
 
 
-def case_scores(sample: Sample, statistic: Statistic) -> FloatArray | None:
-    """The linearised value of each row per unit of weight, (cases, m) or (kinds, m); None without a linear form."""
-    if isinstance(statistic, WeightsStatistic):
-        return None if statistic.linear is None else statistic.linear(sample.weights)
-    return statistic.derivative(full_totals(sample, statistic), statistic.columns)
+def case_scores(sample: Sample, statistic: WeightsStatistic) -> FloatArray | None:
+    """The linearised value (cases, m) of each case per unit of weight; None if there is no linear form."""
+    return None if statistic.linear is None else statistic.linear(sample.weights)
 
 
 def influences(sample: Sample, statistic: Statistic) -> FloatArray | None:
@@ -35,8 +33,8 @@ def textbook_covariance(sample: Sample, statistic: Statistic) -> tuple[FloatArra
     For independent cases of two classes, the number of each is treated as fixed and the reference is normal, as in
     DeLong, DeLong and Clarke-Pearson (1988).
     """
-    classes = statistic.classes if isinstance(statistic, WeightsStatistic) else None
-    if classes is None or sample.stratified or sample.clustered:
+    independent = not (sample.stratified or sample.clustered)
+    if not (independent and isinstance(statistic, WeightsStatistic) and statistic.classes is not None):
         units = influences(sample, statistic)
         if units is None:
             raise ValueError(_NO_LINEAR_FORM)
@@ -45,7 +43,7 @@ def textbook_covariance(sample: Sample, statistic: Statistic) -> tuple[FloatArra
     if scores is None:
         raise ValueError(_NO_LINEAR_FORM)
     covariance = np.zeros((scores.shape[1], scores.shape[1]))
-    for name, of in (("positive", classes), ("negative", ~classes)):
+    for name, of in (("positive", statistic.classes), ("negative", ~statistic.classes)):
         covariance += _class_covariance(sample, scores, of, name)
     return covariance, np.inf
 

@@ -58,6 +58,10 @@ class _Growing(ABC):
             numbers[part.left] = self._of_objects(part.others)
         return numbers
 
+    def add(self, values: Sequence[Any], places: Codes) -> None:
+        """Add decoded values, each for the lines that have its place here, -1 for none."""
+        self.parts.append(np.append(self._of_objects(values), self._missing)[places])
+
     @abstractmethod
     def _of_objects(self, values: Sequence[Any]) -> npt.NDArray[Any]:
         """What to add for values that were decoded."""
@@ -76,7 +80,7 @@ class _Growing(ABC):
 class GrowingNumbers(_Growing):
     """A column of numbers that grows."""
 
-    def __init__(self, kind: Any, missing: float = np.nan, before: int = 0) -> None:
+    def __init__(self, kind: Any = float | None, missing: float = np.nan, before: int = 0) -> None:
         super().__init__(np.float64(missing), before)
         self._kind = kind
 
