@@ -4,14 +4,13 @@ They are nearly in case order, for workers are ahead of one another by a bounded
 are read side by side, and little has to be remembered.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.json import Decoder
 
-from harness.model import BlindTrial, Case, Counts, ErrorKind, Outcome, Turn
+from harness.model import BlindTrial, Case, ErrorKind, Outcome, Turn
 from harness.transcript.format import Header
 from harness.transcript.write import TranscriptWriter
 
@@ -41,12 +40,6 @@ class _Identity(Struct, frozen=True, gc=False):
 def counted_type(header: Header) -> Any:
     """What the records of a transcript are decoded into to be counted."""
     return BlindTrial if header.is_blind else _Judged
-
-
-def count(records: list[Any]) -> Counts:
-    """The counts of some records."""
-    outcomes = Counter([one.outcome._value_ for one in records])  # `value` is a descriptor, which is slower
-    return Counts(**outcomes, ER=sum(1 for one in records if one.error))
 
 
 def unanswered(writer: TranscriptWriter, trials: Iterator[PlannedTrial]) -> list[PlannedTrial]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.engine.earlier import count, counted_type
+from harness.engine.earlier import counted_type
 from harness.errors import OutputError, TranscriptError
 from harness.model import Counts
 from harness.transcript.format import Header, differences
@@ -152,7 +152,7 @@ def _carry_on(writer: TranscriptWriter, header: Header) -> TranscriptWriter | Fi
             check_same(writer.target, header, reader.header)
             stop = reader.head
             for body in reader.bodies():
-                writer.count_all(count(reader.decode(body)))
+                writer.count_all(Counts.of(reader.decode(body)))
                 stop += len(body)
         if reader.end is not None:
             return FinishedTranscript(writer.put_in_place(), reader.end.counts)
@@ -169,7 +169,7 @@ def complete_transcript(path: Path, header: Header) -> FinishedTranscript:
         raise TranscriptError(f"{working_path(path)}: incomplete; finish it with --resume first")
     with open_transcript(path, record=counted_type(header)) as reader:
         check_same(path, header, reader.header)
-        counts = sum(map(count, reader.blocks()), Counts())
+        counts = sum(map(Counts.of, reader.blocks()), Counts())
     if reader.end is None and working_path(path) != path:
         raise TranscriptError(f"{path}: incomplete and compressed; decompress it to resume it")
     if reader.end is None:
@@ -186,7 +186,7 @@ def retry(path: Path, header: Header) -> TranscriptWriter:
             records = reader.decode(body)
             lines = (line for line in body.split(b"\n") if line.strip())
             kept = [(line, one) for line, one in zip(lines, records, strict=True) if not one.error]
-            writer.copy(b"".join(line + b"\n" for line, _ in kept), count([one for _, one in kept]))
+            writer.copy(b"".join(line + b"\n" for line, _ in kept), Counts.of(one for _, one in kept))
     return writer
 
 

@@ -276,9 +276,8 @@ def summarise(path: Path) -> TranscriptSummary:
     tally = Counts()
     with open_transcript(path) as reader:
         for block in reader.blocks():
-            part = Counts.of(block)
-            tally = Counts(*(a + b for a, b in zip(_fields(tally), _fields(part), strict=True)))
-    if reader.end is not None and _fields(reader.end.counts) != _fields(tally):
+            tally += Counts.of(block)
+    if reader.end is not None and reader.end.counts != tally:
         raise TranscriptError(f"{path}: its last line says {reader.end.counts}, its records are {tally}")
     return TranscriptSummary(reader.header, tally, reader.end is not None)
 
@@ -316,7 +315,3 @@ def _tail(path: Path) -> bytes:
         while block := stream.read(BLOCK):
             tail = (tail + block)[-TAIL:]
         return tail
-
-
-def _fields(counts: Counts) -> tuple[int, ...]:
-    return msgspec.structs.astuple(counts)

@@ -157,8 +157,7 @@ class TranscriptWriter:
         except UnicodeEncodeError:
             lines = self._encoder.encode_lines([_unicode(msgspec.to_builtins(trial)) for trial in trials])
         self._write(lines)
-        for name, count in msgspec.structs.asdict(Counts.of(trials)).items():
-            self._tally[name] += count
+        self.count_all(Counts.of(trials))
 
     def copy(self, lines: bytes, counts: Counts) -> None:
         """Write the lines of another transcript as they are; `counts` says how many records of which outcome."""
