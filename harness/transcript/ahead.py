@@ -9,22 +9,31 @@ import contextlib
 import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.transcript.columns import Columns, read_columns
 from harness.transcript.explain import UNUSABLE
+from harness.transcript.format import SHORTEST_LINE
 from harness.transcript.kept_columns import LEAST_CASES, is_on, may_be_kept
 from harness.transcript.read import read_end
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 def read_each(files: Sequence[tuple[Path, str]], *, lean: bool, cores: int) -> list[Columns]:
     """The columns of transcripts, given with their names for messages; see `read_columns`."""
     large = [path for path, _ in files if _is_worth_it(path)] if cores > 1 and len(files) > 1 else []
+    # This process takes the first of them.
+    others = [path for path in dict.fromkeys(large) if path != large[0]]
+    if not others:
+        return [read_columns(path, name=name, lean=lean) for path, name in files]
+    from concurrent.futures import ThreadPoolExecutor  # most commands need none
+
     readers = _Readers(lean)
-    with ThreadPoolExecutor(max(1, cores - 1)) as pool:
-        # This process takes the first of them.
-        ahead = {path: pool.submit(readers.read, path) for path in dict.fromkeys(large) if path != large[0]}
+    with ThreadPoolExecutor(cores - 1) as pool:
+        ahead = {path: pool.submit(readers.read, path) for path in others}
         try:
             return [_take(path, name, lean, ahead.get(path)) for path, name in files]
         finally:
@@ -35,6 +44,8 @@ def read_each(files: Sequence[tuple[Path, str]], *, lean: bool, cores: int) -> l
 def _is_worth_it(path: Path) -> bool:
     """Whether its columns will be kept, and are not yet. What is packed would have to be unpacked to know."""
     try:
+        if path.stat().st_size < LEAST_CASES * SHORTEST_LINE:
+            return False
         with path.open("rb") as file:
             is_plain = file.read(1) == b"{"
         end = read_end(path) if is_plain and is_on() and not may_be_kept(path) else None

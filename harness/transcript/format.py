@@ -19,6 +19,8 @@ from harness.tasks.task import Task, TaskRules
 FORMAT = 1
 # The most names of values in one transcript: each becomes a measure, and an array in memory.
 MOST_VALUES = 100
+# The line of a record has at least that many bytes.
+SHORTEST_LINE = 24
 
 
 # Weights that need no column of the cases.

@@ -20,15 +20,13 @@ from harness.model import MOST_COLUMNS, ErrorKind, Trial
 from harness.tasks import find_task
 from harness.transcript.columns import DETAILS, NOT_LEAN, NUMBERS, OUTCOMES, TEXTS, Columns
 from harness.transcript.explain import UNUSABLE
-from harness.transcript.format import MOST_VALUES
+from harness.transcript.format import MOST_VALUES, SHORTEST_LINE
 from harness.transcript.parquet import IntactFile, open_intact
 from harness.transcript.scanning.growing import GrowingNumbers, GrowingTexts
 from harness.transcript.texts import Coded, TextList
 
 # From where to where whole numbers go, as in a record.
 _RANGES = {"memory": (0, 1 << 60), "rank": (1, 1 << 31), "repeat": (1, 1 << 31)}
-# A line is at least that long.
-_SHORTEST_LINE = 24
 _CODE = {outcome.value: code for code, outcome in enumerate(OUTCOMES)}
 _fields: list[Any] = [(field.name, field.type | UnsetType, UNSET) for field in msgspec.structs.fields(Trial)]
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
@@ -183,7 +181,7 @@ class _ColumnBuilder:
     """The columns of a file, batch by batch."""
 
     def __init__(self, file: IntactFile, *, lean: bool) -> None:
-        if file.header.is_blind or file.rows * _SHORTEST_LINE > file.most_bytes:
+        if file.header.is_blind or file.rows * SHORTEST_LINE > file.most_bytes:
             raise ValueError("not for columns")
         self.file = file
         self.count = 0
