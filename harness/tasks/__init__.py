@@ -63,6 +63,8 @@ def _mistakes(task: Task) -> Iterator[str]:
     """What makes a plug-in's task unusable; Python has already checked that its abstract methods are defined."""
     if not isinstance(getattr(task, "summary", None), str):
         yield "summary is missing"
+    if not isinstance(task.main_measure, str):
+        yield "main_measure is not the name of a measure"
     decisions = getattr(task, "decisions", None)
     if not isinstance(decisions, Mapping) or not decisions:
         yield "decisions is missing: a mapping of names to Param, at least one"

@@ -59,6 +59,7 @@ class BoxesTask(Task):
     claims_classes = False
     setting_keys = frozenset({"detections"})
     measures = ("ap", "ap50", "ap75", "recall", "precision", "f1", "fppi")
+    main_measure = "ap"
     measure_names = {"recall": "object_recall", "precision": "object_precision", "f1": "object_f1"}
     example = ExampleScript(
         tables={

@@ -67,6 +67,7 @@ class MaskTask(Task):
     claims_classes = False
     setting_keys = SETTINGS
     measures = ("iou", "dice", "pixel_tpr", "pixel_fpr", "pixel_precision", "pixel_f1", "miou", "auc", "eer")
+    main_measure = "iou"
     example = ExampleScript(
         sections="""\
 [data.images]

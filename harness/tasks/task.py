@@ -182,6 +182,8 @@ class Task(ABC):
     setting_keys: ClassVar[frozenset[str]] = frozenset()
     # Measures that a run of this task has, besides those of the outcomes.
     measures: ClassVar[tuple[str, ...]] = ()
+    # What counts: the measure that runs of this task are compared, rated and ranked by unless another is asked for.
+    main_measure: ClassVar[str] = "rate"
     # What the name of a measure means for runs of this task, such as a precision over objects instead of cases.
     measure_names: ClassVar[Mapping[str, str]] = {}
     # Whether a record has all that its outcome follows from, so that it can be judged again. If what was judged is

@@ -60,6 +60,12 @@ class TestInfo(Struct, frozen=True):
             settings={} if isinstance(self.settings, UnsetType) else self.settings,
         )
 
+    @property
+    def main_measure(self) -> str:
+        """The name of the measure that counts; the rate of a task that is not known here."""
+        task = find_task(self.task)
+        return "rate" if task is None else task.main_measure
+
     def find_task(self, source: str = "") -> Task:
         """The task; a TranscriptError if it is not known here. `source` is for the message."""
         task = find_task(self.task)

@@ -15,6 +15,8 @@ from harness.measures import MEASURES, Measure, Reads, Runs, find_measure, goals
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.sample import make_sample
 from harness.stats.replication.statistic import SmoothFormula, Statistic
+from harness.tasks import TASKS
+from harness.transcript.format import TestInfo
 from tests.boxes import random_scenes, records_of
 from tests.comparing.numbers import numbers
 from tests.comparing.score_runs import World
@@ -35,6 +37,15 @@ def csi_statistic(runs: Runs, cells: Sequence[Any]) -> Statistic:
         one_hot = np.eye(4)[places[runs.outcome[run]]]
         columns.append(one_hot if inside is None else one_hot * inside[:, None])
     return SmoothFormula(np.hstack(columns), (0.0, 1.0), fragile=True, formula=csi, parts=4)
+
+
+def test_each_task_says_what_counts() -> None:
+    """The test's measure: boxes ap, masks iou, others rate; of a task that is not installed, the rate."""
+    counts = {name: TestInfo("t", "1", "", task=name).main_measure for name in [*TASKS, "unheard-of"]}
+    rate = dict.fromkeys(("label", "score", "rank", "value", "unheard-of"), "rate")
+    assert counts == rate | {"mask": "iou", "boxes": "ap"}
+    for name, task in TASKS.items():
+        assert find_measure(task.main_measure).name in (*task.measures, "rate"), name
 
 
 @pytest.fixture

@@ -244,6 +244,7 @@ BROKEN_TASKS = [
     ("odd = odd_name:ODD", TASK.replace('"odd"', '"even"'), "its name is 'even', but the entry's is 'odd'"),
     ("odd = odd_none:ODD", TASK.replace('name = "odd"', ""), "name is missing"),
     ("odd = odd_silent:ODD", TASK.replace("summary =", "others ="), "summary is missing"),
+    ("odd = odd_measure:ODD", TASK.replace("summary =", "main_measure = 3; summary ="), "main_measure is not the name"),
     ("odd = odd_exit:ODD", "raise SystemExit('bye\\nbye')", "cannot be loaded: SystemExit: bye bye"),
 ]
 
