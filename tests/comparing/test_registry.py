@@ -16,7 +16,7 @@ from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.sample import make_sample
 from harness.stats.replication.statistic import SmoothFormula, Statistic
 from harness.tasks import TASKS
-from harness.transcript.format import TestInfo
+from harness.transcript import format as transcript_format
 from tests.boxes import random_scenes, records_of
 from tests.comparing.numbers import numbers
 from tests.comparing.score_runs import World
@@ -41,7 +41,7 @@ def csi_statistic(runs: Runs, cells: Sequence[Any]) -> Statistic:
 
 def test_each_task_says_what_counts() -> None:
     """The test's measure: boxes ap, masks iou, others rate; of a task that is not installed, the rate."""
-    counts = {name: TestInfo("t", "1", "", task=name).main_measure for name in [*TASKS, "unheard-of"]}
+    counts = {name: transcript_format.TestInfo("t", "1", "", task=name).main_measure for name in [*TASKS, "unheard-of"]}
     rate = dict.fromkeys(("label", "score", "rank", "value", "unheard-of"), "rate")
     assert counts == rate | {"mask": "iou", "boxes": "ap"}
     for name, task in TASKS.items():
