@@ -78,7 +78,7 @@ def fuse(transcripts: Transcripts, options: FuseOptions | None = None, **setting
     fused = fuse_runs(opened.runs(), request)
     header = _header(fused, opened, learn, options)
     trials = _trials(fused, opened, header)
-    path = store_whole(header, trials, options.output, force=options.force)
+    path = store_whole(header, trials, options.output, force=options.force, spared=[*opened.paths, *learn.paths])
     designed = has_design(header.design) or header.repeat
     notes = [*opened.notes, *learn.notes, *fused.notes, f"transcript: {path}"]
     design = rate_of_transcript(path) if designed else None

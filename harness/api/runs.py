@@ -45,11 +45,14 @@ class RunCallOptions(PlanOptions, StopOptions):
 
     output: Path | None = option(
         "-o", "--output", default=None, metavar="FILE",
-        help="The transcript, compressed if it ends in .gz; by default transcripts/TEST/ALGORITHM.jsonl.",
+        help="The transcript, compressed if it ends in .gz; by default transcripts/TEST/ALGORITHM.jsonl, or -2, -3 "
+        "if that exists.",
     )  # fmt: skip
     resume: bool = option("--resume", default=False, help="Carry on with a run that was stopped.")
     retry_errors: bool = option("--retry-errors", default=False, help="Run only the cases in error again.")
-    force: bool = option("--force", default=False, help="Overwrite an existing transcript.")
+    force: bool = option(
+        "--force", default=False, help="Overwrite an existing transcript; without -o, ALGORITHM.jsonl."
+    )
 
     @property
     def target(self) -> Target:

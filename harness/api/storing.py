@@ -1,10 +1,10 @@
 """Write transcripts that are made of others: completely or not at all."""
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from harness.engine.target import create, default_path, has_begun
+from harness.engine.target import create, default_path, forced_path, has_begun
 from harness.errors import OutputError
 from harness.model import Trial
 from harness.transcript.format import Header
@@ -12,8 +12,16 @@ from harness.transcript.importing.convert import store
 from harness.transcript.write import TranscriptWriter
 
 
-def store_whole(header: Header, trials: Iterable[Trial], path: Path | None, *, force: bool) -> Path:
-    """Write a transcript, to the first free default path where none is named; returns its path."""
+def store_whole(
+    header: Header, trials: Iterable[Trial], path: Path | None, *, force: bool, spared: Collection[Path] = ()
+) -> Path:
+    """Write a transcript, to the first free default path where none is named; returns its path.
+
+    With `force`, to the first default path, unless that is to be `spared`: this command has written or read it.
+    """
+    if path is None and force:
+        forced = forced_path(header)
+        path = None if forced.resolve() in {one.resolve() for one in spared} else forced
     if path is not None and has_begun(path):
         if not force:
             raise OutputError(f"{path}: exists; --force overwrites it")

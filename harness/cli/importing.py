@@ -86,8 +86,10 @@ def import_command(files: Sequence[Path], options: ImportCommandOptions) -> int:
         for item in converted:
             deque(item.trials, 0)
     tallies = [_Tally(item) for item in converted]
+    paths: list[Path] = []
     with interruptible():
-        paths = [store_whole(tally.header, tally, options.output, force=options.force) for tally in tallies]
+        for tally in tallies:
+            paths.append(store_whole(tally.header, tally, options.output, force=options.force, spared=[*files, *paths]))
     notes = [note for item in converted for note in item.notes]
     _report(tallies, paths, notes, output_format(options.style))
     return 0

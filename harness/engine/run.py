@@ -118,18 +118,20 @@ def run(plan: Plan, output: Target, progress: Progress) -> FinishedRun:
                 loop.go(session, progress)
             except (HateError, Interrupted) as error:
                 writer.close()
-                error.note = _note(writer, plan.total)
+                error.note = _note(writer, plan.total, output)
                 raise
         guard.check()
         path = writer.finish()
     return FinishedRun(writer.counts, path, loop.asked, loop.first_error, header, None if carries_on else loop.units)
 
 
-def _note(writer: TranscriptWriter, total: int) -> str:
+def _note(writer: TranscriptWriter, total: int, output: Target) -> str:
     """What was saved of a run that ended early, and how to carry on."""
     saved = f"{writer.counts.tests:,} of {total:,} trials are in {writer.path}"
     if not writer.replaces:
-        return f"{saved}; carry on with --resume"
+        # The file is named where the command does not name it, so that no later run can be taken for it.
+        named = output.path is not None or output.fold is not None
+        return f"{saved}; carry on with --resume{'' if named else f' -o {writer.target}'}"
     return f"{saved}, and {writer.target} is unchanged; carry on with --retry-errors -o {writer.target}"
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from harness.engine.earlier import counted_type
 from harness.errors import OutputError, TranscriptError
+from harness.files.durable import is_locked
 from harness.model import Counts
+from harness.transcript.explain import UNUSABLE
 from harness.transcript.format import Header, differences
-from harness.transcript.read import open_transcript
+from harness.transcript.read import open_transcript, read_end
 from harness.transcript.write import TranscriptWriter, begins_like_a_transcript, working_path
 
 ROOT = Path("transcripts")
@@ -59,12 +61,47 @@ def fold_numbers(test: str, algorithm: str) -> list[int]:
     return sorted({int(match[1] or 1) for match in map(pattern.fullmatch, names) if match}, reverse=True)
 
 
-def newest_path(test: str, algorithm: str) -> Path:
-    """The last of the numbered transcripts that exists, or the first path if none does."""
-    number = 1
-    while default_path(test, algorithm, number + 1).exists():
-        number += 1
-    return default_path(test, algorithm, number)
+@dataclass(frozen=True)
+class DefaultRun:
+    """A transcript of an algorithm at one of its default paths; without a header if it broke off in its first line."""
+
+    path: Path
+    number: int
+    header: Header | None
+    complete: bool
+
+    @property
+    def in_use(self) -> bool:
+        """Whether another process is writing it."""
+        with self.path.open("rb") as file:
+            return is_locked(file.fileno()) is True
+
+    def is_of(self, header: Header) -> bool:
+        """Whether it is of the same run."""
+        return self.header is None or not differences(header, self.header)
+
+
+def default_runs(test: str, algorithm: str) -> list[DefaultRun]:
+    """The transcripts at the default paths of an algorithm, newest first; other files of such names are left out."""
+    first = default_path(test, algorithm)
+    pattern = re.compile(rf"{re.escape(first.stem)}(?:-(\d+))?{re.escape(first.suffix)}")
+    found = []
+    for path in first.parent.glob(f"*{first.suffix}"):
+        if match := pattern.fullmatch(path.name):
+            run = _default_run(path, int(match[1] or 1))
+            if run is not None and (run.header is None or run.header.algorithm.name == algorithm):
+                found.append(run)
+    return sorted(found, key=lambda run: (run.header.started if run.header else "", run.number), reverse=True)
+
+
+def _default_run(path: Path, number: int) -> DefaultRun | None:
+    if is_empty(path):
+        return DefaultRun(path, number, None, complete=False)
+    try:
+        with open_transcript(path) as reader:
+            return DefaultRun(path, number, reader.header, read_end(path) is not None)
+    except (TranscriptError, *UNUSABLE):
+        return None
 
 
 def prepare(output: Target, header: Header) -> Callable[[], TranscriptWriter] | FinishedTranscript:
@@ -72,22 +109,73 @@ def prepare(output: Target, header: Header) -> Callable[[], TranscriptWriter] | 
 
     It is to be called when the program runs: nothing is overwritten if the program does not start.
     """
-    existing = output.path or newest_path(header.test.name, header.algorithm.name)
     if output.retry_errors:
+        existing = output.path or _run_to_retry(header)
         complete = complete_transcript(existing, header)
         stopped = stopped_retry(existing) if complete.counts.ER else None
         carried_on = complete if stopped is None else _carry_on(stopped, header)
         if isinstance(carried_on, TranscriptWriter):
             return lambda: carried_on
         return (lambda: retry(existing, header)) if carried_on.counts.ER else carried_on
-    if output.resume and is_empty(existing):
-        return lambda: create(existing, header, force=True)
-    if output.resume and has_begun(existing):
-        opened = resume(existing, header)
-        return opened if isinstance(opened, FinishedTranscript) else lambda: opened
-    if output.path is not None and not output.force and has_begun(output.path):
-        raise exists_error(output.path)
-    return lambda: create(output.path, header, force=output.force, fold=output.fold)
+    if output.resume:
+        existing = output.path or _run_to_resume(header)
+        if is_empty(existing):
+            return lambda: create(existing, header, force=True)
+        if has_begun(existing):
+            opened = resume(existing, header)
+            return opened if isinstance(opened, FinishedTranscript) else lambda: opened
+    path = output.path
+    if path is None and output.force and output.fold is None:
+        path = forced_path(header)
+    elif path is not None and not output.force and has_begun(path):
+        raise exists_error(path)
+    return lambda: create(path, header, force=output.force, fold=output.fold)
+
+
+def _run_to_resume(header: Header) -> Path:
+    """The default path to carry on with: the run of this very kind that was stopped last, whatever was run since.
+
+    If none was stopped, the one that is still written, or else the newest, which is complete. If all are of different
+    runs, one of those, so that the difference is reported.
+    """
+    runs = default_runs(header.test.name, header.algorithm.name)
+    same = [run for run in runs if run.is_of(header)]
+    unfinished = [run for run in same or runs if not run.complete]
+    stopped = [run for run in unfinished if not run.in_use]
+    return _first_path(header, stopped, unfinished, same, runs)
+
+
+def _run_to_retry(header: Header) -> Path:
+    """The default path of the newest complete run of this very kind; if there is none, one that tells why."""
+    runs = default_runs(header.test.name, header.algorithm.name)
+    same = [run for run in runs if run.is_of(header)]
+    return _first_path(header, [run for run in same if run.complete], same, runs)
+
+
+def _first_path(header: Header, *choices: list[DefaultRun]) -> Path:
+    chosen = next((runs[0].path for runs in choices if runs), None)
+    return chosen or default_path(header.test.name, header.algorithm.name)
+
+
+def forced_path(header: Header, path: Path | None = None) -> Path:
+    """The default path, where a finished run of this algorithm is replaced; `path` is that of a fold.
+
+    Nobody has named the file, so what cannot be meant is refused: a run that was stopped, or another's.
+    """
+    path = path or default_path(header.test.name, header.algorithm.name)
+    if not path.exists():
+        return path
+    remedy = f"-o {path} --force overwrites it all the same"
+    run = _default_run(path, 1)
+    if run is None:
+        raise OutputError(f"{path}: in the way, and not a transcript; {remedy}")
+    if run.header is not None and run.header.algorithm.name != header.algorithm.name:
+        raise OutputError(f"{path}: a run of {run.header.algorithm.name!r}; {remedy}")
+    if not run.complete and run.header is not None:
+        if run.in_use:
+            raise OutputError(f"{path}: another run is writing this transcript; choose another with -o")
+        raise OutputError(f"{path}: a run that was stopped; --resume carries on with it, {remedy}")
+    return path
 
 
 def has_begun(path: Path) -> bool:

@@ -17,6 +17,7 @@ from harness.engine.target import (
     exists_error,
     fold_numbers,
     fold_path,
+    forced_path,
     has_begun,
     is_empty,
 )
@@ -24,7 +25,7 @@ from harness.errors import HateError, Interrupted, TranscriptError
 from harness.interface.interrupts import interruptible
 from harness.script.folds import HeldOutFold
 from harness.transcript.format import Header
-from harness.transcript.read import open_transcript
+from harness.transcript.read import open_transcript, read_end
 from harness.transcript.write import working_path
 
 
@@ -87,8 +88,8 @@ def _base_path(headers: Sequence[Header], output: Target) -> Path | None:
     """The path that the paths of the folds are derived from, checked; None for the first free default path."""
     place = output.path
     if place is None and (output.resume or output.retry_errors):
-        place = _newest(headers)
-    if place is None and output.retry_errors:
+        place = _newest(headers, stopped_first=output.resume)
+    if place is None and (output.retry_errors or output.force):
         place = default_path(headers[0].test.name, headers[0].algorithm.name)
     if place is not None:
         for number, header in enumerate(headers, 1):
@@ -96,10 +97,11 @@ def _base_path(headers: Sequence[Header], output: Target) -> Path | None:
     return place
 
 
-def _newest(headers: Sequence[Header]) -> Path | None:
+def _newest(headers: Sequence[Header], *, stopped_first: bool) -> Path | None:
     """The newest default path whose transcripts are from these runs; None if no fold was run yet."""
     test, algorithm = headers[0].test.name, headers[0].algorithm.name
     mistakes: list[TranscriptError] = []
+    complete: list[Path] = []
     for number in fold_numbers(test, algorithm):
         place = default_path(test, algorithm, number)
         try:
@@ -107,11 +109,18 @@ def _newest(headers: Sequence[Header]) -> Path | None:
                 _check_same(fold_path(place, fold), header)
         except TranscriptError as error:
             mistakes.append(error)
-        else:
+            continue
+        whole = all(_is_whole(fold_path(place, fold)) for fold in range(1, len(headers) + 1))
+        if not (whole and stopped_first):
             return place
-    if mistakes:
+        complete.append(place)
+    if mistakes and not complete:
         raise mistakes[0]
-    return None
+    return complete[0] if complete else None
+
+
+def _is_whole(path: Path) -> bool:
+    return has_begun(path) and not is_empty(path) and read_end(path) is not None
 
 
 def _check(path: Path, header: Header, output: Target) -> None:
@@ -120,6 +129,8 @@ def _check(path: Path, header: Header, output: Target) -> None:
         complete_transcript(path, header)
     elif output.resume:
         _check_same(path, header)
+    elif output.force and output.path is None:
+        forced_path(header, path)
     elif has_begun(path) and not output.force:
         raise exists_error(path)
 
