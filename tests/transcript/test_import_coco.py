@@ -1,5 +1,7 @@
 """`hate import` of detections in COCO's format, compared with pycocotools."""
 
+import contextlib
+import io
 import json
 from typing import Any
 
@@ -8,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools import mask as coco_mask
+from pycocotools.coco import COCO
+from pycocotools.cocoeval import COCOeval
 
 from harness.tasks.task import AnswerError
 from harness.transcript.importing.coco_masks import plane_of
@@ -65,7 +69,7 @@ def test_two_truths_are_two_tests(shop: Workshop) -> None:
     assert digests[0] != digests[1]
 
 
-def test_segmentations_become_the_boxes_around_them(shop: Workshop) -> None:
+def test_objects_without_a_box_have_the_box_around_their_segmentation(shop: Workshop) -> None:
     plane = np.zeros((20, 30), dtype=np.uint8)
     plane[4:9, 10:22] = 1
     runs = coco_mask.encode(np.asfortranarray(plane))
@@ -78,13 +82,126 @@ def test_segmentations_become_the_boxes_around_them(shop: Workshop) -> None:
             {"image_id": 2, "category_id": 1, "segmentation": packed},
         ],
     }
-    seen: dict[str, Any] = {"category_id": 1, "score": 0.5, "segmentation": packed, "bbox": []}
+    seen: dict[str, Any] = {"category_id": 1, "score": 0.5, "bbox": [10, 4, 12, 5]}
     found = [seen | {"image_id": image} for image in (1, 2)]
     assert imported(shop, truth, found).status == 0
     for record in shop.records("out.jsonl"):
         assert record["outcome"] == "TP"
         assert record["boxes"]["truth"] == [[0, 10.0, 4.0, 12.0, 5.0]]
         assert record["boxes"]["found"] == [[0, 0.5, 10.0, 4.0, 12.0, 5.0]]
+
+
+def _segmented(rng: np.random.Generator) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Thin frames, and what a program found of them: filled squares in the same places."""
+    truth: dict[str, Any] = {
+        "images": [{"id": n, "height": 40, "width": 40, "video_id": n // 3} for n in range(1, 7)],
+        "categories": [{"id": 1, "name": "frame"}],
+        "annotations": [],
+    }
+    found = []
+    for n in range(1, 7):
+        x, y = rng.integers(2, 10, 2)
+        filled = np.zeros((40, 40))
+        filled[y : y + 24, x : x + 24] = 1
+        frame = filled.copy()
+        frame[y + 2 : y + 22, x + 2 : x + 22] = 0
+        box = [float(x), float(y), 24.0, 24.0]
+        truth["annotations"].append(
+            {"id": n, "image_id": n, "category_id": 1, "bbox": box, "area": float(frame.sum()), "iscrowd": 0}
+            | {"segmentation": _packed(frame)}
+        )
+        found.append({"image_id": n, "category_id": 1, "segmentation": _packed(filled), "score": 0.5 + n / 20})
+    return truth, found
+
+
+def _coco_ap(truth: dict[str, Any], found: list[dict[str, Any]], kind: str) -> float:
+    with contextlib.redirect_stdout(io.StringIO()):
+        coco = COCO()
+        coco.dataset = truth
+        coco.createIndex()
+        evaluation = COCOeval(coco, coco.loadRes([dict(row) for row in found]), kind)
+        evaluation.evaluate()
+        evaluation.accumulate()
+        evaluation.summarize()
+    return float(evaluation.stats[0])
+
+
+def test_segmentations_alone_are_not_scored_as_boxes(shop: Workshop) -> None:
+    """By their masks COCO finds nothing right; the boxes around them would be perfect, and that was reported."""
+    truth, found = _segmented(np.random.default_rng(5))
+    assert _coco_ap(truth, found, "segm") < 0.1
+    assert _coco_ap(truth, found, "bbox") == pytest.approx(1)
+    done = imported(shop, truth, found)
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "mine.json: 6 of 6 detections have a segmentation and no bbox, the first in image 1" in done.err
+    assert "--as mask judges their pixels" in done.err
+    assert not (shop.folder / "out.jsonl").exists()
+    assert imported(shop, truth, found, "--as", "mask").status == 0
+    # One of them is enough, and so is an empty box.
+    boxed = [row | {"bbox": [0, 0, 1, 1]} for row in found[1:]]
+    for first in (found[0], found[0] | {"bbox": []}):
+        done = imported(shop, truth, [*boxed, first])
+        assert done.status == 2
+        assert "1 of 6 detections have a segmentation and no bbox, the first in image 1" in done.err
+
+
+def test_of_boxes_and_segmentations_boxes_are_judged_and_that_is_said(shop: Workshop) -> None:
+    truth, found = _segmented(np.random.default_rng(6))
+    for row, annotation in zip(found, truth["annotations"], strict=True):
+        row["bbox"] = [side + 1 for side in annotation["bbox"]]
+    done = imported(shop, truth, found)
+    assert done.status == 0
+    assert "boxes are judged; the segmentations of 6 detections are not (--as mask judges their pixels)" in done.err
+    rated = shop.call("rate", "out.jsonl", "--statistic", "ap", "--format", "json").json["transcripts"][0]
+    assert rated["value"] == pytest.approx(_coco_ap(truth, found, "bbox"), abs=1e-9)
+    assert "segmentations" not in imported(shop, truth, [{**row, "segmentation": []} for row in found]).err
+    assert "segmentations" not in imported(shop, truth, found, "--as", "mask").err
+
+
+@pytest.mark.parametrize("kind", ["boxes", "mask"])
+def test_keys_of_images_are_columns_so_that_videos_can_be_units(shop: Workshop, kind: str) -> None:
+    truth, found = _segmented(np.random.default_rng(7))
+    found = [row | {"bbox": [5, 5, 20, 20]} for row in found]
+    for image in truth["images"]:
+        image |= {"file_name": f"{image['id']}.png", "weather": {"rain": image["id"] > 3}, "nothing": None}
+    done = imported(shop, truth, found, "--psu", "video_id", "--as", kind)
+    assert done.status == 0, done.err
+    assert shop.lines("out.jsonl")[0]["design"] == {"psu": "video_id"}
+    records = shop.records("out.jsonl")
+    assert [record["psu"] for record in records] == ["0", "0", "1", "1", "1", "2"]
+    columns = {"height": 40, "width": 40, "video_id": 0, "file_name": "1.png", "weather.rain": False}
+    assert records[0]["columns"] == columns
+    rated = shop.call("rate", "out.jsonl", "--statistic", "rate", "--by", "weather.rain", "--format", "json").json
+    assert rated["transcripts"][0]["replication"]["units"] == 3
+    assert [group["label"] for group in rated["by"]["groups"]] == ["false", "true"]
+
+
+def test_hostile_keys_of_images(shop: Workshop) -> None:
+    """Lists and texts as long as documents group nothing; what a name means for every case stays what it is."""
+    images = [
+        {"id": 1, "expect": "x", "psu": "y", "truth": 3, "positive": False, "list": [1], "long": "z" * 5000, "n": 1.5},
+        {"id": 2, "columns": 7, "said": {"id": 8}, "width": 9},
+    ]
+    assert imported(shop, TRUTH | {"images": images}, [CAT]).status == 0
+    first, second = shop.records("out.jsonl")
+    taken = {"image.expect": "x", "image.psu": "y", "image.truth": 3, "image.positive": False}
+    assert first["columns"] == taken | {"n": 1.5}
+    assert first["positive"] is True
+    assert "psu" not in first
+    assert second["columns"] == {"columns": 7, "said.id": 8, "width": 9}
+    done = imported(shop, TRUTH | {"images": images}, [CAT], "--psu", "list")
+    assert done.status == 2
+    assert "--psu list: no column 'list'" in done.err
+    many = [{"id": 1} | {f"key{n}": n for n in range(300)}, {"id": 2} | {f"key{n}": n for n in range(300)}]
+    assert imported(shop, TRUTH | {"images": many}, [CAT], "--psu", "key299").status == 0
+    assert shop.records("out.jsonl")[0]["psu"] == "299"
+    apart = [{"id": n} | {f"own{n}x{k}": k for k in range(100)} for n in range(1, 13)]
+    done = imported(shop, TRUTH | {"images": apart}, [CAT])
+    assert done.status == 2
+    assert "more than 1,000 columns; leave some out" in done.err
+    done = imported(shop, TRUTH | {"images": [{"id": 1, "width": "wide"}, {"id": 2}]}, [CAT])
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "instances.json: images[0]: not as expected" in done.err
 
 
 def _packed(plane: Any) -> dict[str, Any]:

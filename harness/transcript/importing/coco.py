@@ -1,8 +1,9 @@
 """COCO: detections (`[{"image_id", "category_id", "bbox" or "segmentation", "score"}]`) beside the truth (`--truth`).
 
-Images become cases, in the order of their ids, categories labels, and crowds objects that are ignored. Segmentations
-without a box become the box around them; with `--as mask` their pixels are judged. The harness judges, as in a test of
-task boxes or mask.
+Images become cases, in the order of their ids, with what is said of them as columns; categories become labels, and
+crowds objects that are ignored. Objects of the truth without a box have the box around their segmentation. Detections
+without one are refused: the box around a mask says little about it. With `--as mask` pixels are judged. The harness
+judges, as in a test of task boxes or mask.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,19 +21,22 @@ from harness.tasks.mask import MASK
 from harness.tasks.task import AnswerError, TaskRules
 from harness.transcript.importing import coco_masks
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Reader
-from harness.transcript.importing.file import ForeignFile, decode
+from harness.transcript.importing.file import BAD_JSON, NOWHERE, ForeignFile, decode, find, flat
 from harness.transcript.importing.run_lengths import box_of
 
 # Where the keys of the first result are, unless it begins with a huge segmentation.
 SNIFFED = 1 << 20
 VERDICT = "correct"
+# What these names mean for every case. An image that has one of them is told apart by its own name for it.
+TAKEN = ("expect", "truth", "positive", "stratum", "psu", "repeat")
 
 
 class _Image(Struct, frozen=True):
     id: int
-    file_name: str | None = None
     width: int | None = None
     height: int | None = None
+    # Everything that the file says of it, by name.
+    said: dict[str, Any] = {}
 
 
 class _Category(Struct, frozen=True):
@@ -49,13 +53,20 @@ class _Annotation(Struct, frozen=True):
     iscrowd: int | bool = 0
 
 
-class _Truth(Struct, frozen=True):
-    """The file of the truth."""
+class _TruthFile(Struct, frozen=True):
+    """The file of the truth, with its images as they are."""
 
-    images: list[_Image]
+    images: list[dict[str, Any]]
     categories: list[_Category]
     annotations: list[_Annotation]
     info: dict[str, Any] = {}
+
+
+class _Truth(Struct, frozen=True):
+    images: list[_Image]
+    categories: list[_Category]
+    annotations: list[_Annotation]
+    info: dict[str, Any]
 
 
 class _Detection(Struct, frozen=True):
@@ -78,7 +89,7 @@ def read_results(file: ForeignFile, options: ImportOptions) -> list[ImportedRun]
     """The detections of a file, judged by the truth."""
     if options.truth is None:
         raise ForeignError(f"{file.name}: detections in COCO's format; name the file of the truth with --truth FILE")
-    truth = _truth(options.truth)
+    truth, notes = _truth(options.truth, options.groups), []
     labels = {one.id: one.name for one in truth.categories}
     found = _by_image(file, truth, labels)
     if options.kind == MASK.name:
@@ -86,6 +97,7 @@ def read_results(file: ForeignFile, options: ImportOptions) -> list[ImportedRun]
         results = [_mask_result(file.name, one, objects[one.id], found[one.id]) for one in _images(truth)]
         task, params = MASK.name, coco_masks.PARAMS
     else:
+        notes = _segmentation_notes(file.name, [one for own in found.values() for one in own])
         expected = _expected(options.truth, truth, labels)
         results = [_result(file.name, one, expected[one.id], found[one.id], labels) for one in _images(truth)]
         task, params = BOXES.name, {"iou": IOU, "threshold": THRESHOLD}
@@ -101,12 +113,29 @@ def read_results(file: ForeignFile, options: ImportOptions) -> list[ImportedRun]
             graded=False,
             task=task,
             params=params,
+            notes=notes,
         )
     ]
 
 
-def _truth(path: Path) -> _Truth:
-    truth = decode(ForeignFile(path).data, _Truth, str(path))
+def _segmentation_notes(source: str, found: Sequence[_Detection]) -> list[str]:
+    """What is said of segmentations where boxes are judged; a ForeignError if there is nothing else to judge."""
+    bare = [one for one in found if one.segmentation and not one.bbox]
+    if bare:
+        raise ForeignError(
+            f"{source}: {len(bare):,} of {len(found):,} detections have a segmentation and no bbox, the first in image "
+            f"{bare[0].image_id}: they cannot be judged as boxes; --as mask judges their pixels, or give each a bbox"
+        )
+    both = sum(bool(one.segmentation) for one in found)
+    if not both:
+        return []
+    return [f"boxes are judged; the segmentations of {both:,} detections are not (--as mask judges their pixels)"]
+
+
+def _truth(path: Path, groups: Sequence[str]) -> _Truth:
+    file = decode(ForeignFile(path).data, _TruthFile, str(path))
+    rows = [_image(row, f"{path}: images[{number}]", groups) for number, row in enumerate(file.images)]
+    truth = _Truth(rows, file.categories, file.annotations, file.info)
     mistakes = Mistakes(str(path))
     images, categories = {one.id for one in truth.images}, {one.id for one in truth.categories}
     if len(images) < len(truth.images):
@@ -119,6 +148,17 @@ def _truth(path: Path) -> _Truth:
     if mistakes.count:
         raise ForeignError(mistakes.report())
     return truth
+
+
+def _image(row: dict[str, Any], place: str, groups: Sequence[str]) -> _Image:
+    """An image, and as columns all that is said of it: scalars, nested ones by dotted names."""
+    try:
+        known = msgspec.convert({name: row[name] for name in ("id", "width", "height") if name in row}, _Image)
+    except BAD_JSON as error:
+        raise ForeignError(f"{place}: not as expected: {error}") from None
+    said = flat(row) | flat({name: value for name in groups if (value := find(row, name)) is not NOWHERE})
+    columns = {f"image.{name}" if name in TAKEN else name: value for name, value in said.items() if name != "id"}
+    return msgspec.structs.replace(known, said=columns)
 
 
 def _images(truth: _Truth) -> list[_Image]:
@@ -167,7 +207,7 @@ def _result(
         "place": place,
         "expect": expect,
         "positive": case.positive,
-        "columns": _columns(image),
+        "columns": image.said,
     }
     try:
         rows = [{"label": labels[one.category_id], "box": _box(one), "score": one.score} for one in found]
@@ -178,11 +218,6 @@ def _result(
     accepts = BOXES.acceptance(rules, {"iou": IOU, "threshold": THRESHOLD})
     right = accepts(case, answer) is case.positive
     return ImportedAnswer(**given, actual=answer.actual, boxes=answer.boxes, marks={VERDICT: float(right)})
-
-
-def _columns(image: _Image) -> dict[str, Any]:
-    columns = {"file_name": image.file_name, "width": image.width, "height": image.height}
-    return {name: value for name, value in columns.items() if value is not None}
 
 
 def _objects(truth: _Truth) -> dict[int, list[tuple[Any, bool]]]:
@@ -203,7 +238,7 @@ def _mask_result(
         "place": place,
         "expect": coco_masks.truth_digest(objects),
         "positive": truth.positive,
-        "columns": _columns(image),
+        "columns": image.said,
     }
     try:
         answer = coco_masks.mask_answer(truth, [(one.segmentation, one.score) for one in found])
