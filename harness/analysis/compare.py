@@ -1,7 +1,8 @@
 """Compare runs: McNemar and replication for every pair, and the extras that were requested."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from harness.analysis.run_thresholds import OperatingCriterion
 from harness.analysis.sampling import Sampling, take_sample
 from harness.analysis.value_errors import agreement
 from harness.analysis.wins import win_rates
-from harness.errors import TranscriptError, UsageError
+from harness.errors import HateError, TranscriptError, UsageError
 from harness.measures import MEASURES
 from harness.options import DesignOptions
 from harness.params import nearest
@@ -26,7 +27,9 @@ from harness.stats.multiplicity import Multiplicity
 from harness.stats.paired import PairTables, pairwise_tables
 from harness.stats.rates import wilson
 from harness.stats.replication.method import Replication
+from harness.transcript.format import TestInfo
 
+_Found = TypeVar("_Found")
 RATE = MEASURES["rate"]
 
 
@@ -34,7 +37,8 @@ RATE = MEASURES["rate"]
 class CompareRequest:
     """What to compare by, and what to add; see `hate compare`."""
 
-    statistic: str = "rate"
+    # None for what counts in the test: the measure of its task.
+    statistic: str | None = None
     # Where to set every threshold first.
     criterion: OperatingCriterion | None = None
     # On the runs that are compared, or on other runs of the same algorithms.
@@ -68,8 +72,40 @@ def compare_runs(runs: Sequence[Run], request: CompareRequest) -> Comparison:
 
 def compare_aligned(aligned: AlignedRuns, sampling: Sampling, request: CompareRequest) -> Comparison:
     """The same for aligned runs; at an operating point, all outcomes are decided again first."""
+    found, why = by_main_measure(
+        request,
+        aligned.headers[0].test,
+        lambda name: _compare_by(name, aligned, sampling, request),
+        lambda comparison: any(run.value is not None for run in comparison.runs),
+    )
+    return replace(found, cautions=[*found.cautions, why]) if why else found
+
+
+def by_main_measure(
+    request: CompareRequest, test: TestInfo, compare: Callable[[str], _Found], has_value: Callable[[_Found], bool]
+) -> tuple[_Found, str]:
+    """A comparison by the measure that was asked for, else by what counts in the test.
+
+    If no run has that, by the rate, with a sentence that says so.
+    """
+    # Decisions at an operating point have a rate.
+    main = RATE.name if request.criterion is not None else test.main_measure
+    if request.statistic is not None or main == RATE.name:
+        return compare(request.statistic or main), ""
+    try:
+        found = compare(main)
+        if has_value(found):
+            return found, ""
+        why = f"none of these runs has the {main} that counts in {test.name}"
+    except HateError as error:
+        # If something else is wrong, the next line raises it again.
+        why = f"the {main} that counts in {test.name} cannot be computed ({error})"
+    return compare(RATE.name), f"The rate of success is compared: {why}."
+
+
+def _compare_by(name: str, aligned: AlignedRuns, sampling: Sampling, request: CompareRequest) -> Comparison:
     baseline = _baseline(aligned.names, request.baseline)
-    measure, operating = measure_at(request.operating, request.statistic, aligned, sampling)
+    measure, operating = measure_at(request.operating, name, aligned, sampling)
     recorded = Measurement(measure, aligned, sampling, request.replication)
     study = recorded if operating is None else replace(recorded, aligned=operating.aligned)
     try:

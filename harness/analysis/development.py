@@ -67,7 +67,7 @@ def measure_at(
 ) -> tuple[Measure, OperatingResult | None]:
     """A measure by name, at the operating point and with all outcomes decided again if there is one."""
     if request is None:
-        return find_measure(name, aligned.value_names()), None
+        return find_measure(name, aligned.value_names(), meanings=aligned.measure_names), None
     return request.measure(name, aligned), request.decided(aligned, sampling)
 
 

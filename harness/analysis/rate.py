@@ -41,6 +41,8 @@ class RateRequest:
     """What to compute; see `hate rate`."""
 
     statistics: tuple[str, ...] = ()
+    # Which of the usual measures comes first, and is broken down; None for what counts in the test.
+    first: str | None = None
     by: str | None = None
     design: DesignOptions = field(default_factory=DesignOptions)
     replication: Replication = field(default_factory=Replication)
@@ -84,13 +86,17 @@ class RunMeasures:
 def rate_runs(runs: Sequence[Run], request: RateRequest) -> list[RunMeasures]:
     """Every run by itself; all of one test, whose cases may differ."""
     check_same_version([run.source for run in runs], [run.columns.header for run in runs])
-    return [_rate_run(run, name, request) for run, name in zip(runs, names_of(runs), strict=True)]
+    found = [_rate_run(run, name, request) for run, name in zip(runs, names_of(runs), strict=True)]
+    if len({tuple(run.by) for run in found}) > 1:
+        # What counts in the test is not in the records of some: all are broken down by their rates.
+        return rate_runs(runs, replace(request, first="rate"))
+    return found
 
 
 def _rate_run(run: Run, name: str, request: RateRequest) -> RunMeasures:
     aligned = replace(align([run], partial=request.partial), names=[name])
     sampling = take_sample(aligned, request.design)
-    measures, operating = _measures(aligned, request.statistics), None
+    measures, operating = _measures(aligned, request), None
     if request.operating is not None:
         measures = _measures_at(request.operating, aligned, request.statistics)
         operating = request.operating.decided(aligned, sampling)
@@ -109,7 +115,7 @@ def _rate_run(run: Run, name: str, request: RateRequest) -> RunMeasures:
         sampling=sampling,
         measures=measures,
         estimates=estimates,
-        by={} if request.by is None else _groups(study, measures, request),
+        by={} if request.by is None else _groups(study, {name: measures[name] for name in estimates}, request),
         explained=_explained(replace(study, measure=MEASURES["rate"])) if request.by is None else [],
         left_out={key: n for key, of in cells.items() if measures[key].of_numbers and (n := of.without_number(0))},
         operating=operating,
@@ -123,12 +129,13 @@ def _measures_at(request: OperatingRequest, aligned: AlignedRuns, names: Sequenc
     return {name: request.measure(name, aligned) for name in names or usual}
 
 
-def _measures(aligned: AlignedRuns, names: Sequence[str]) -> dict[str, Measure]:
+def _measures(aligned: AlignedRuns, request: RateRequest) -> dict[str, Measure]:
     values = aligned.value_names()
     both = aligned.positive.any() and not aligned.positive.all()
     meanings = aligned.measure_names
-    usual = [name for name in (*USUAL, *_task_measures(aligned)) if both or name not in OF_BOTH or name in meanings]
-    chosen = names or (*usual, *_own_values(values))
+    known = (request.first or aligned.headers[0].test.main_measure, *USUAL, *_task_measures(aligned))
+    usual = [name for name in known if both or name not in OF_BOTH or name in meanings]
+    chosen = request.statistics or dict.fromkeys((*usual, *_own_values(values)))
     return {name: find_measure(name, values, meanings=meanings) for name in chosen}
 
 

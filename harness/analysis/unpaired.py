@@ -14,7 +14,7 @@ import msgspec
 from harness.analysis.align import AlignedRuns, Run, align, names_of
 from harness.analysis.breakdown import Breakdown, Group
 from harness.analysis.cells import Measurement
-from harness.analysis.compare import CompareRequest
+from harness.analysis.compare import CompareRequest, by_main_measure
 from harness.analysis.development import measure_at
 from harness.analysis.groups import BINS, groups_of
 from harness.analysis.pairs import MarginTest, check_margin, correct_margins, margin_json
@@ -135,11 +135,21 @@ class UnpairedComparison:
 
 def compare_unpaired(runs: Sequence[Run], request: CompareRequest) -> UnpairedComparison:
     """Compare a measure of runs on different inputs."""
+    found, why = by_main_measure(
+        request,
+        runs[0].columns.header.test,
+        lambda name: _compare_by(name, runs, request),
+        lambda comparison: any(run.estimate is not None for run in comparison.runs),
+    )
+    return replace(found, notes=[*found.notes, why]) if why else found
+
+
+def _compare_by(statistic: str, runs: Sequence[Run], request: CompareRequest) -> UnpairedComparison:
     if request.multiplicity is Multiplicity.MAX_T:
         raise UsageError("--multiplicity max-t needs runs on the same cases; choose holm, hochberg or bh")
     # The data are meant to differ.
     check_same_version([run.source for run in runs], [run.columns.header for run in runs])
-    sides = [_run(run, name, request) for run, name in zip(runs, names_of(runs), strict=True)]
+    sides = [_run(run, name, statistic, request) for run, name in zip(runs, names_of(runs), strict=True)]
     _check_strata(sides)
     if request.margin is not None:
         check_margin(sides[0].study.measure, request.margin)
@@ -157,10 +167,10 @@ def compare_unpaired(runs: Sequence[Run], request: CompareRequest) -> UnpairedCo
     )
 
 
-def _run(run: Run, name: str, request: CompareRequest) -> UnpairedRun:
+def _run(run: Run, name: str, statistic: str, request: CompareRequest) -> UnpairedRun:
     aligned = replace(align([run], partial=request.partial), names=[name])
     sampling, threshold = take_sample(aligned, request.design), None
-    measure, operating = measure_at(request.operating, request.statistic, aligned, sampling)
+    measure, operating = measure_at(request.operating, statistic, aligned, sampling)
     if operating is not None:
         aligned, threshold = operating.aligned, operating.thresholds[0]
     study = Measurement(measure, aligned, sampling, request.replication)

@@ -182,7 +182,7 @@ def compare(
     if options.unpaired:
         return UnpairedResult(compare_unpaired(runs, request), opened.notes)
     found = compare_runs(runs, request)
-    further = [metric_remark(found.aligned), _unused_remark(found, options)]
+    further = [metric_remark(found.aligned), _unused_remark(found, options), _success_remark(found, options)]
     further.append(baseline_remark(found.aligned.headers[0].test, found.names))
     opinions = cross_check(found, options.rope) if options.cross_check else []
     folds = fold_opinions(found, options.folds, options.rope) if options.folds else []
@@ -204,7 +204,8 @@ def _check_together(options: CompareOptions) -> None:
 
 def _compare_request(options: CompareOptions) -> CompareRequest:
     return CompareRequest(
-        statistic=options.statistic,
+        # Second opinions are about success.
+        statistic="rate" if options.statistic is None and _about_success(options) else options.statistic,
         criterion=criterion_of(options),
         development=development_runs(options, options),
         margin=options.margin,
@@ -217,6 +218,11 @@ def _compare_request(options: CompareOptions) -> CompareRequest:
         intersect=options.intersect,
         partial=options.partial,
     )
+
+
+def _about_success(options: CompareOptions) -> str:
+    """The option that is about success and nothing else; empty if there is none."""
+    return "--cross-check" if options.cross_check else "--folds" if options.folds else ""
 
 
 def replication_of(options: ReplicationOptions) -> Replication:
@@ -233,16 +239,17 @@ _NEED_COLUMNS = ("stratum", "psu", "weights", "by", "at", "folds")
 
 def _is_lean(opened: OpenedTranscripts, options: CompareOptions) -> bool:
     """Whether it is enough to read those."""
-    measure = MEASURES.get(options.statistic)
-    if any(getattr(options, name) for name in _NEED_COLUMNS) or measure is None:
-        return False
-    if measure.reads not in (Reads.OUTCOME, Reads.RESOURCES):
+    if any(getattr(options, name) for name in _NEED_COLUMNS):
         return False
     with open_transcript(opened.paths[0]) as reader:
-        task = find_task(reader.header.test.task)
-        # The cautions of a task are about details of its records.
-        needs_more = task is not None and (task.answers_numbers or type(task).cautions is not Task.cautions)
-        return not (reader.header.weighs_cases or needs_more)
+        header, task = reader.header, find_task(reader.header.test.task)
+    name = options.statistic or header.test.main_measure
+    measure = None if task is not None and name in task.measure_names else MEASURES.get(name)
+    if measure is None or measure.reads not in (Reads.OUTCOME, Reads.RESOURCES):
+        return False
+    # The cautions of a task are about details of its records.
+    needs_more = task is not None and (task.answers_numbers or type(task).cautions is not Task.cautions)
+    return not (header.weighs_cases or needs_more)
 
 
 def _unused_remark(found: Comparison, options: CompareOptions) -> str:
@@ -254,6 +261,14 @@ def _unused_remark(found: Comparison, options: CompareOptions) -> str:
         f"--{changed[0]} was not used: no stratum or PSU is known, so cases are taken as independent; "
         "name one with --stratum or --psu"
     )
+
+
+def _success_remark(found: Comparison, options: CompareOptions) -> str:
+    """Why the rate is compared, if something else counts in the test."""
+    main = found.aligned.headers[0].test.main_measure
+    if options.statistic is not None or main == "rate" or not _about_success(options):
+        return ""
+    return f"{_about_success(options)} is about success, so the rate is compared; without it, {main}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -60,9 +60,10 @@ class ContrastOptions(OptionSet):
     baseline: str | None = option(
         "--baseline", default=None, metavar="NAME", help="Compare this one with all the others, instead of all pairs."
     )
-    statistic: str = option(
-        "--statistic", default="rate", metavar="NAME", completion="measure",
-        help=lambda: f"What to compare: {_measure_names()}.",
+    statistic: str | None = option(
+        "--statistic", default=None, metavar="NAME", completion="measure",
+        help=lambda: f"What to compare: {_measure_names()}. By default what counts in the test: of boxes ap, of masks "
+        "iou, else the rate.",
     )  # fmt: skip
     multiplicity: str = option(
         "--multiplicity", default="holm", choices=MULTIPLICITY,

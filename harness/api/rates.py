@@ -72,7 +72,14 @@ def rate(transcripts: Transcripts, options: RateOptions | None = None, **setting
     operating = None
     if criterion is not None:
         operating = OperatingRequest(criterion, development_runs(options, options), options)
-    request = RateRequest(statistics, options.by, options, replication, options.partial, operating)
+    request = RateRequest(
+        statistics,
+        by=options.by,
+        design=options,
+        replication=replication,
+        partial=options.partial,
+        operating=operating,
+    )
     opened = open_transcripts(transcripts, options)
     return RateResult(rate_runs(opened.runs(), request), replication, opened.notes)
 

@@ -99,7 +99,9 @@ def _data_sheet(material: ReportMaterial) -> Report:
     if aligned.n == 1:
         return _single_case(material, aligned)
     run = _measured(material)
-    study = Measurement(run.measures[options.statistic], run.aligned, run.sampling, replication)
+    # The test's own measure comes first; a run that has none is grouped by its rate.
+    name = options.statistic or next(iter(run.estimates))
+    study = Measurement(run.measures[name], run.aligned, run.sampling, replication)
     groups = GroupStudy([run.name], [], study.measure, replication, material.breakdowns(study, []))
     return _sheet(
         material,
@@ -124,7 +126,7 @@ def _measured(material: ReportMaterial) -> RunMeasures:
     options = material.options
     request = RateRequest(design=options, replication=material.replication, partial=options.partial)
     [run] = rate_runs(material.runs, request)
-    if options.statistic in run.estimates:
+    if options.statistic is None or options.statistic in run.estimates:
         return run
     [more] = rate_runs(material.runs, replace(request, statistics=(options.statistic,)))
     return replace(

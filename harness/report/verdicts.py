@@ -5,6 +5,7 @@ import math
 from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import MarginTest, Pair
 from harness.analysis.unpaired import UnpairedComparison, UnpairedPair
+from harness.measures import Measure
 from harness.report.numbers import degrees_of_freedom, distance, method_name, method_words, p_is, percent
 from harness.report.sampling import INDEPENDENT, target_words
 from harness.stats.clustering import real_error
@@ -16,6 +17,8 @@ from harness.stats.power import PowerAnalysis, detectable, detectable_difference
 MANY_DISCORDANT = 0.05
 # Design effects this close to 1 explain nothing.
 NO_EFFECT = 0.05
+# Values this close to an end of their measure are there.
+EQUAL = 1e-12
 IF_INDEPENDENT = "if cases were independent"
 
 
@@ -81,6 +84,8 @@ def interval_words(estimate: Estimate) -> str:
 def _undecided(comparison: Comparison, pair: Pair) -> str:
     a, b = comparison.aligned.names[pair.a], comparison.aligned.names[pair.b]
     estimate = pair.estimate
+    if ends := _at_one_end(comparison.measure, comparison.runs[pair.a].value, comparison.runs[pair.b].value):
+        return _no_verdict(a, b, ends)
     whom = "" if estimate is None else f" {target_words(comparison.sampling)}"
     what = f" in {comparison.measure.words}" if pair.other_measure else ""
     verdict = f"{a} and {b} cannot be told apart{what}{whom}"
@@ -95,6 +100,27 @@ def _undecided(comparison: Comparison, pair: Pair) -> str:
     return (
         f"{verdict}: with these {basis} a difference below {distance(missed, rate=not pair.other_measure)} would be "
         f"missed more than one time in five{many}."
+    )
+
+
+def _at_one_end(measure: Measure, a: float | None, b: float | None) -> str:
+    """What two runs have in common that are both as good, or both as bad, as can be; empty for any others."""
+    if a is None or b is None:
+        return ""
+    # Weights need not add up to 1 exactly.
+    end = next((end for end in measure.bounds if abs(a - end) < EQUAL and abs(b - end) < EQUAL), None)
+    if end is None:
+        return ""
+    if measure.name == "rate":
+        return f"both {'succeeded' if end else 'failed'} on every case"
+    return f"the {measure.words} of both is {end:g}"
+
+
+def _no_verdict(a: str, b: str, ends: str) -> str:
+    """Cases that are too hard, or too easy, for both show neither a difference nor that there is none."""
+    return (
+        f"No verdict on {a} and {b}: {ends}, so nothing can be said about which is better. Other cases, or another "
+        "measure (--statistic), may tell."
     )
 
 
@@ -189,6 +215,9 @@ def unpaired_verdict(comparison: UnpairedComparison, pair: UnpairedPair) -> str:
     sampling = comparison.runs[pair.a].sampling
     whom = target_words(sampling) if sampling.known else INDEPENDENT
     if comparison.p_decisive(pair) > comparison.alpha:
+        values = [None if (side := comparison.runs[i].estimate) is None else side.value for i in (pair.a, pair.b)]
+        if ends := _at_one_end(comparison.measure, *values):
+            return _no_verdict(a, b, ends)
         return (
             f"{a} and {b} cannot be told apart in {words}, {whom}{_unpaired_missed(comparison, pair, pair.estimate)}."
         )

@@ -204,7 +204,7 @@ def write_summary(path: Path, header: Header, counts: Counts) -> None:
 def is_better(new: Path, best: Path, level: float) -> bool:
     """Whether a judged run is significantly better than another, one-sided, by the design of the test."""
     runs = [Run(read_columns(path, name=name), name, name) for path, name in ((new, "new"), (best, "best"))]
-    request = CompareRequest(resources=False, design=DesignOptions())
+    request = CompareRequest(statistic="rate", resources=False, design=DesignOptions())
     try:
         (pair,) = compare_runs(runs, request).pairs
     except HateError:

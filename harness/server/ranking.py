@@ -61,7 +61,7 @@ def rank(state: SiteState, entries: Sequence[TranscriptEntry]) -> Ranking | None
         return None
     try:
         known = _aligned(state, chosen)
-        comparison = compare_aligned(known.aligned, known.sampling, CompareRequest(resources=False))
+        comparison = compare_aligned(known.aligned, known.sampling, CompareRequest(statistic="rate", resources=False))
     except HateError:
         return None
     rows = [_ranking_row(known.entries[i], comparison, i) for i in comparison.order]

@@ -15,6 +15,7 @@ from harness.report.page.charts import Bar, BarColumn
 from harness.report.page.document import DataTable, Facts, KeyFigure, KeyFigures, Part, ReportSection, parts_of
 from harness.report.rate import explained_blocks, left_out_lines, measure_table, tidy_table
 from harness.report.sampling import INDEPENDENT, sampling_lines
+from harness.stats.estimate import Estimate
 from harness.stats.rates import wilson
 from harness.stats.replication.method import Replication
 
@@ -25,13 +26,25 @@ MOST_CONFUSED = 10
 
 
 def key_figures(run: RunMeasures, replication: Replication) -> KeyFigures:
-    """The rate with its interval, by design if there is one, and the counts."""
+    """What counts in the test, the rate, each with its interval, by design if there is one, and the counts."""
     counts, rate = run.aligned.counts[0], run.estimates.get("rate")
+    first = next(iter(run.estimates))
+    main = [] if first == "rate" else [_key_figure(run, run.measures[first].words, run.estimates[first])]
     if not run.sampling.known or rate is None or rate.interval is None:
-        return count_figures(counts, replication.confidence)
-    level, how = percent(replication.confidence), design_words(DesignRate(rate, run.sampling))
-    note = f"{level} interval {interval_text(rate.interval)}{how.removeprefix('interval')}"
-    return KeyFigures([KeyFigure(RATE, f"{rate.value:.4f}", note), *_tally(counts)])
+        return KeyFigures([*main, *count_figures(counts, replication.confidence).figures])
+    return KeyFigures([*main, _key_figure(run, RATE, rate), *_tally(counts)])
+
+
+def _key_figure(run: RunMeasures, words: str, one: Estimate | None) -> KeyFigure:
+    if one is None:
+        return KeyFigure(words, "-")
+    how = (
+        design_words(DesignRate(one, run.sampling)).removeprefix("interval")
+        if run.sampling.known
+        else f", {INDEPENDENT}"
+    )
+    note = "" if one.interval is None else f"{percent(one.confidence)} interval {interval_text(one.interval)}{how}"
+    return KeyFigure(words, f"{one.value:.4f}", note)
 
 
 def count_figures(counts: Counts, confidence: float) -> KeyFigures:
