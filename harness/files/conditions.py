@@ -12,12 +12,12 @@ import msgspec
 from harness.errors import UsageError
 from harness.model import plain_text
 
-_NUMBER = r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*"
+_NUMBER = r"\s*+[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?\s*+"
 _IS_NUMBER = re.compile(_NUMBER, re.ASCII)
 # Texts with a mark behind each, which no number contains.
 _MARK = "\0"
 _ARE_NUMBERS = re.compile(rf"(?:{_NUMBER}{_MARK})*+", re.ASCII)
-_PATTERN = re.compile(r"(.+?)\s*(!=|<=|>=|=|<|>)\s*(.*)", re.DOTALL)
+_RELATION = re.compile("!=|<=|>=|=|<|>")
 _ORDER: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -90,10 +90,11 @@ class Condition:
 
 def parse_condition(written: str, option: str = "--where") -> Condition:
     """A condition from the command line, given with this option."""
-    match = _PATTERN.fullmatch(written.strip())
+    stripped = written.strip()
+    match = _RELATION.search(stripped, 1)  # a name has one character at least
     if match is None:
         raise UsageError(f"{option} {written}: write COLUMN=VALUE (or !=, and <, <=, >, >= for numbers)")
-    condition = Condition(match[1].strip(), match[2], match[3])
+    condition = Condition(stripped[: match.start()].rstrip(), match[0], stripped[match.end() :].lstrip())
     if condition.relation in _ORDER and number(condition.value) is None:
         raise UsageError(f"{option} {written}: '{condition.value}' is not a number; texts allow only = and !=")
     return condition

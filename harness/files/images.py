@@ -33,8 +33,8 @@ KINDS = "PGM, PPM, PBM, PNG, TIFF, NPY or JPEG"
 _NPY = b"\x93NUMPY"
 _JPEG = b"\xff\xd8\xff"
 _NETPBM_CHANNELS = {b"P1": 1, b"P2": 1, b"P3": 3, b"P4": 1, b"P5": 1, b"P6": 3}
-# White space and comments may stand between the numbers of a header.
-_NUMBER = rb"(?:\s+|\s*#[^\n]*\n\s*)+(\d{1,9})"
+# White space and comments may stand between the numbers of a header; what was read as such is not tried again.
+_NUMBER = rb"(?:\s|#[^\n]*\n)++(\d{1,9})"
 _PBM_HEADER = re.compile(rb"P[14]" + _NUMBER * 2 + rb"\s")
 _PGM_HEADER = re.compile(rb"P[2356]" + _NUMBER * 3 + rb"\s")
 _LONGEST_HEADER = 1 << 16

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from harness.errors import ScriptError
 
-_HEADER = re.compile(r"^\s*\[{1,2}\s*([^\]]+?)\s*\]{1,2}")
+_HEADER = re.compile(r"^\s*+\[{1,2}+([^\]]++)\]")
 _KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")
 # The line of each key, by its dotted path.
 KeyLines = dict[tuple[str, ...], int]

@@ -26,7 +26,7 @@ _POINTS = {
     }.items()
     for point in points
 }  # fmt: skip
-_NUMBER = re.compile(r"(<?)([+-]?)(\d[\d,]*\.?\d*|\.\d+|inf)(?:e([+-]?\d+))?", re.ASCII)
+_NUMBER = re.compile(r"(<?)([+-]?)(\d[\d,]*+(?:\.\d*+)?|\.\d++|inf)(?:e([+-]?\d++))?", re.ASCII)
 # Where a long word may be broken, and after how many letters it is.
 _LONGEST_WORD = 10
 

@@ -130,11 +130,11 @@ def _inner_cause(error: BaseException) -> BaseException | None:
 
 def encryption_reason(error: requests.exceptions.SSLError) -> str:
     """Why there is no encrypted connection."""
-    match = re.search(r"CERTIFICATE_VERIFY_FAILED\] (.*?) \(_ssl", str(error), re.DOTALL)
-    if match:
-        return f"the server's certificate is not valid: {match[1].removeprefix('certificate verify failed: ')}"
-    match = re.search(r"\[SSL: \w+\] (.*?) \(_ssl", str(error), re.DOTALL)
-    return f"no encrypted connection: {match[1] if match else first_line(error)}"
+    said, where, _ = str(error).partition(" (_ssl")
+    match = re.search(r"\[SSL: (\w+)\] (.*)", said, re.DOTALL) if where else None
+    if match and match[1] == "CERTIFICATE_VERIFY_FAILED":
+        return f"the server's certificate is not valid: {match[2].removeprefix('certificate verify failed: ')}"
+    return f"no encrypted connection: {match[2] if match else first_line(error)}"
 
 
 def first_line(error: BaseException) -> str:

@@ -36,7 +36,7 @@ LONGEST_CELL = 200
 # Sorting a table is no help if it has fewer rows.
 LEAST_SORTED = 3
 _CODE = re.compile(r"`([^`]+)`|(?<![\w-])(--[a-z][a-z-]+)")
-_NUMBER = re.compile(r"|[-x]|[<+-]?[\d,]*\.?\d+(e[+-]?\d+)?%?")
+_NUMBER = re.compile(r"|[-x]|[<+-]?(?:[\d,]*\d|[\d,]*+\.\d++)(e[+-]?\d++)?%?")
 
 
 def page_html(page: ReportPage) -> str:

@@ -7,7 +7,9 @@ import re
 
 from harness.report.text import html
 
-_NOT_SHOWN = re.compile(r"<!--.*?-->\n?|\s*<metadata>.*?</metadata>|\s*<style.*?</style>", re.DOTALL)
+_NOT_SHOWN = re.compile(
+    r"<!--.*?(?:-->\n?|\Z)|(?<!\s)\s*+(?:<metadata>.*?(?:</metadata>|\Z)|<style.*?(?:</style>|\Z))", re.DOTALL
+)
 _REFERENCE = re.compile(r"(href=\"|url\()#([^\")]+)")
 # What the file says in its <style>, for all lines that say nothing else.
 _LINES = {"stroke-linejoin": "round", "stroke-linecap": "butt"}

@@ -32,8 +32,6 @@ _ALL = {
 }
 _OTHERS = re.compile(r"(?:.+_ids|unresolved|no_generation|no_logs|failed|error|errors)")
 _ERRORS = ("error_ids", "error", "errors")
-# owner__name-number: issues of one repository are a cluster.
-_INSTANCE = re.compile(r"(?P<owner>.+)__(?P<name>.+)-\d+")
 
 
 def is_lists(file: ForeignFile) -> bool:
@@ -124,8 +122,10 @@ def _imported(source: ForeignFile, results: list[ImportedAnswer], verdict: str |
 
 
 def _repository(name: str) -> dict[str, str]:
-    match = _INSTANCE.fullmatch(name)
-    return {"repo": f"{match['owner']}/{match['name']}"} if match else {}
+    """Of owner__name-number: issues of one repository are a cluster."""
+    full, _, number = name.rpartition("-")
+    owner, mark, repository = full.rpartition("__")
+    return {"repo": f"{owner}/{repository}"} if mark and owner and repository and number.isdecimal() else {}
 
 
 READERS = (

@@ -17,8 +17,9 @@ Path = tuple[str, ...]
 Column = npt.NDArray[np.int64]
 # A key, perhaps that of an object and the first key in it, then a value without any punctuation of JSON.
 _SEGMENT = re.compile(
-    rb'(?P<before> *\{? *"(?P<key>[^"\\]*)" *: *(?P<inside>\{ *"(?P<inner>[^"\\]*)" *: *)?(?P<quote>"?))'
-    rb'(?P<value>[^"\\{}\[\]]*?)(?P<after>(?P=quote)[ }]*)'
+    rb'(?P<before> *+(?:\{ *+)?"(?P<key>[^"\\]*+)" *+: *+(?P<inside>\{ *+"(?P<inner>[^"\\]*+)" *+: *+)?(?P<quote>"?))'
+    # In quotes, blanks at the end belong to the value.
+    rb'(?P<value>(?<=")[^"\\{}\[\]]*+|(?<!")(?: *+[^"\\{}\[\] ]++)*+)(?P<after>(?P=quote)[ }]*+)'
 )
 
 
