@@ -18,6 +18,7 @@ from harness.analysis.sampling import estimate_json, finite
 from harness.errors import UsageError
 from harness.files.conditions import number
 from harness.stats.arrays import BoolArray, FloatArray
+from harness.stats.cochran import WaldTest
 from harness.stats.estimate import Estimate, with_adjusted
 from harness.stats.multiplicity import Multiplicity, adjusted
 from harness.stats.replication.estimates import Estimates
@@ -44,22 +45,31 @@ class Gap:
     """The difference between the best and the worst group of one run.
 
     The interval holds for all pairs of groups at once, since the two were chosen after seeing the data; `p_value` tests
-    that all groups are equal.
+    that all groups are equal; without one, `untested` is the test that the sample cannot carry, if that is why.
     """
 
     best: str
     worst: str
     estimate: Estimate
     p_value: float | None
+    untested: WaldTest | None = None
 
 
 @dataclass(frozen=True)
 class Interaction:
-    """Whether a difference changes from group to group; the p-value is Wald's, corrected for the number of pairs."""
+    """Whether a difference changes from group to group; the p-value is Wald's, corrected for the number of pairs.
+
+    Both are None if the sample cannot carry the test.
+    """
 
     groups: int
-    p_value: float
-    p_adjusted: float
+    test: WaldTest
+    p_adjusted: float | None = None
+
+    @property
+    def p_value(self) -> float | None:
+        """Of the pair by itself."""
+        return finite(self.test.p_value)
 
 
 @dataclass(frozen=True)
@@ -147,13 +157,16 @@ def _gap(of: GroupCells, rows: Sequence[Group], run: int) -> Gap | None:
         return None
     one = _simultaneous(cells.estimates, cells.estimates.difference(best, worst), best, worst)
     labels = [rows[i].label for i in known]
-    return Gap(labels[best], labels[worst], one, _p_equal(cells))
+    return Gap(labels[best], labels[worst], one, *_p_equal(cells))
 
 
-def equal_groups(study: Measurement, members: Sequence[BoolArray]) -> float | None:
-    """The p-value that all groups of the first run are equal; None if too few of them have a variance."""
+def equal_groups(study: Measurement, members: Sequence[BoolArray]) -> tuple[float | None, WaldTest | None]:
+    """The p-value that all groups of the first run are equal, else the test that the sample cannot carry.
+
+    Neither, if too few groups have a variance.
+    """
     if len(members) * study.aligned.n > MOST_CELLS:
-        return None
+        return None, None
     try:
         cells = study.cells([(0, inside) for inside in members])
         if cells.estimates is not None and (cells.estimates.domain_df < 1).any():
@@ -161,25 +174,26 @@ def equal_groups(study: Measurement, members: Sequence[BoolArray]) -> float | No
             known = [cell for cell, place in cells.place.items() if cells.estimates.domain_df[place] >= 1]
             cells = study.cells([(0, members[cell]) for cell in known]) if known else Cells(None, {})
     except UsageError:
-        return None
+        return None, None
     return _p_equal(cells)
 
 
-def _p_equal(cells: Cells) -> float | None:
+def _p_equal(cells: Cells) -> tuple[float | None, WaldTest | None]:
     """That all groups are equal: Wald's test of those that vary, and the extremes by their limits if some do not."""
     estimates = cells.estimates
     if estimates is None:
-        return None
+        return None, None
     known = estimates.domain_df >= 1
     varying = known & (estimates.se > 0)
-    p_values = []
+    wald, p_values = None, []
     if varying.sum() > 1:
-        p_values.append(estimates.equality(np.eye(len(estimates))[varying], shared=False).p_value)
+        wald = estimates.equality(np.eye(len(estimates))[varying])
+        p_values.append(wald.p_value)
     if known.sum() > 1 and not varying[known].all():
         most, least = (int(part(np.where(known, estimates.values, np.nan))) for part in (np.nanargmax, np.nanargmin))
         p_values.append(math.comb(int(known.sum()), 2) * estimates.p_by_limits(most, least))
     p_values = [p for p in p_values if not math.isnan(p)]
-    return min(1.0, len(p_values) * min(p_values)) if p_values else None
+    return (min(1.0, len(p_values) * min(p_values)), None) if p_values else (None, wald)
 
 
 def _simultaneous(estimates: Estimates, one: Estimate, best: int, worst: int) -> Estimate:
@@ -192,17 +206,13 @@ def _simultaneous(estimates: Estimates, one: Estimate, best: int, worst: int) ->
     return replace(one, interval=one.at(level))
 
 
-def _adjusted_interactions(raw: Sequence[tuple[int, float] | None]) -> list[Interaction | None]:
-    p_values = np.array([math.nan if one is None else one[1] for one in raw])
-    corrected = adjusted(p_values, Multiplicity.HOLM)
-    return [
-        None if one is None else Interaction(one[0], one[1], float(p)) for one, p in zip(raw, corrected, strict=True)
-    ]
+def _adjusted_interactions(raw: Sequence[Interaction | None]) -> list[Interaction | None]:
+    p_values = np.array([math.nan if one is None else one.test.p_value for one in raw])
+    corrected = adjusted(p_values, Multiplicity.HOLM).tolist()
+    return [None if one is None else replace(one, p_adjusted=finite(p)) for one, p in zip(raw, corrected, strict=True)]
 
 
-def _interaction(
-    of: GroupCells, rows: Sequence[Group], pairs: Sequence[tuple[int, int]], k: int
-) -> tuple[int, float] | None:
+def _interaction(of: GroupCells, rows: Sequence[Group], pairs: Sequence[tuple[int, int]], k: int) -> Interaction | None:
     """Wald's test that a difference is the same in all groups in which it has a variance."""
     known = [i for i, row in enumerate(rows) if (gap := row.pairs[k]) is not None and gap.se > 0 and gap.df >= 1]
     if len(known) < 2 or 2 * len(known) * of.study.aligned.n > MOST_CELLS:
@@ -210,8 +220,7 @@ def _interaction(
     cells = of.of(pairs[k], known)
     if cells is None or cells.estimates is None:
         return None
-    test = cells.estimates.equality(_differences(len(known)), shared=False)
-    return None if math.isnan(test.p_value) else (len(known), test.p_value)
+    return Interaction(len(known), cells.estimates.equality(_differences(len(known))))
 
 
 def _differences(groups: int) -> FloatArray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from harness.analysis.align import AlignedRuns, Run, align
+from harness.analysis.align import Run, align
 from harness.analysis.cells import Measurement
 from harness.analysis.sampling import Sampling, finite, take_sample
 from harness.errors import UsageError
@@ -14,6 +14,8 @@ from harness.measures import MEASURES
 from harness.model import plural
 from harness.options import DesignOptions
 from harness.stats.arrays import FloatArray
+from harness.stats.estimate import Estimate
+from harness.stats.limits import cases_without_variance, t_quantiles
 from harness.stats.planning import PlannedSample
 from harness.stats.replication.linearised import influences, stratum_variances
 from harness.stats.replication.method import Replication
@@ -21,7 +23,10 @@ from harness.stats.replication.method import Replication
 
 @dataclass(frozen=True)
 class Pilot:
-    """What earlier runs say about the variance of a test like theirs."""
+    """What earlier runs say about the variance of a test like theirs.
+
+    Without any variance, `assumed`, variance and design effect are not theirs, but as large as their interval allows.
+    """
 
     names: list[str]
     cases: int
@@ -35,6 +40,7 @@ class Pilot:
     discordance: float | None
     icc: float | None
     design_effect: float | None
+    assumed: bool = False
     # Strata by name, their units, and each one's weight times its standard deviation.
     strata_names: list[str] = field(default_factory=list)
     strata_units: list[int] = field(default_factory=list)
@@ -61,29 +67,40 @@ def pilot_of(runs: Sequence[Run], design: DesignOptions, *, partial: bool = Fals
     if estimate is None or not math.isfinite(estimate.se):
         raise UsageError(f"{runs[0].source}: its design gives no standard error, so it says nothing about a variance")
     names, units, spread = _strata(study, sampling, len(runs))
+    assumed = estimate.se == 0
+    se, effect = _without_variance(runs[0], estimate, sampling) if assumed else (estimate.se, estimate.design_effect)
     return Pilot(
         names=aligned.names,
         cases=aligned.n,
         units=sampling.sample.units,
         strata=sampling.sample.strata,
         unit=plural(sampling.psu or "case"),
-        unit_variance=estimate.se**2 * sampling.sample.units,
+        unit_variance=se**2 * sampling.sample.units,
         df=estimate.df,
         rates=[counts.rate for counts in aligned.counts],
         difference=estimate.value if len(runs) == 2 else None,
-        discordance=_discordance(aligned) if len(runs) == 2 else None,
+        discordance=float(np.mean(aligned.success[0] != aligned.success[1])) if len(runs) == 2 else None,
         icc=estimate.icc,
-        design_effect=finite(estimate.design_effect),
+        design_effect=finite(effect),
+        assumed=assumed,
         strata_names=names,
         strata_units=units,
         spread=spread,
     )
 
 
-def _discordance(aligned: AlignedRuns) -> float:
-    """With no discordant case at all, half a case: a pilot cannot show that there are none."""
-    share = float(np.mean(aligned.success[0] != aligned.success[1]))
-    return share if share > 0 else 0.5 / aligned.n
+def _without_variance(run: Run, estimate: Estimate, sampling: Sampling) -> tuple[float, float]:
+    """The standard error and the design effect to plan with if nothing varied, which proves nothing.
+
+    The interval knows what that means: the standard error is its longer half over the quantile of t. The design effect
+    is the one that such intervals assume.
+    """
+    if estimate.interval is None:
+        raise UsageError(f"{run.source}: a single unit says nothing about a variance; a pilot needs more")
+    half = max(estimate.interval.high - estimate.value, estimate.value - estimate.interval.low)
+    cases = float(estimate.cases)
+    effect = cases / float(cases_without_variance(cases, estimate.units))
+    return half / float(t_quantiles(estimate.df, estimate.confidence)), effect
 
 
 def _strata(study: Measurement, sampling: Sampling, runs: int) -> tuple[list[str], list[int], FloatArray]:

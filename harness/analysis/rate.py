@@ -20,6 +20,7 @@ from harness.errors import HateError, UsageError
 from harness.measures import MEASURES, Measure, find_measure
 from harness.options import DesignOptions
 from harness.stats.arrays import FloatArray, IntArray
+from harness.stats.cochran import WaldTest
 from harness.stats.estimate import Estimate
 from harness.stats.multiplicity import Multiplicity, adjusted
 from harness.stats.rates import wilson
@@ -56,12 +57,14 @@ class ExplainedVariance:
     """How much of the variance of success a column explains: a share, corrected for chance.
 
     `p_value` tests that all its groups are equal, by the design; `p_adjusted` is corrected for the number of columns.
+    Without one, `untested` is the test that the sample cannot carry, if that is why.
     """
 
     column: str
     groups: int
     share: float
     p_value: float | None
+    untested: WaldTest | None = None
     p_adjusted: float | None = None
 
 
@@ -276,7 +279,7 @@ def _explains(study: Measurement, groups: CaseGroups) -> ExplainedVariance:
     success, weights = study.aligned.success[0].astype(np.float64), study.sampling.sample.weights
     share = _omega_squared(success, groups.codes, weights, len(groups.labels))
     members = [groups.codes == code for code in range(len(groups.labels))]
-    return ExplainedVariance(groups.column, len(groups.labels), share, equal_groups(study, members))
+    return ExplainedVariance(groups.column, len(groups.labels), share, *equal_groups(study, members))
 
 
 def _omega_squared(values: FloatArray, codes: IntArray, weights: FloatArray, groups: int) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite, isinf
+from math import isfinite, isinf, isnan
 
 from harness.analysis.align import AlignedRuns
 from harness.analysis.comparison import Comparison
@@ -22,6 +22,7 @@ from harness.report.numbers import (
     p_is,
     p_text,
     percent,
+    why_untested,
 )
 from harness.report.sampling import sampling_lines, target_words
 from harness.report.tutorial import better_table, pair_table, tutorial_lines
@@ -226,6 +227,10 @@ def joint_lines(comparison: Comparison) -> list[str]:
             f"With the design: F = {wald.f:.3f} on {wald.df} and {wald.df_error:.1f} degrees of freedom, "
             f"{p_is(wald.p_value)}."
         )
+    elif wald is not None and isnan(wald.p_value):
+        lines.append(f"With the design there is no test of all together: {why_untested(wald, 'algorithms')}.")
+    elif wald is not None:
+        lines.append(f"With the design: two of them differ by the same in every unit, {p_is(wald.p_value)}.")
     if comparison.baseline is None:
         lines.append("Algorithms that share a letter cannot be told apart.")
     return lines

@@ -15,6 +15,7 @@ from harness.report.numbers import (
     p_text,
     percent,
     span,
+    why_untested,
 )
 from harness.stats.replication.method import Replication
 
@@ -99,6 +100,8 @@ def _gap(column: str, name: str, gap: Gap, measure: Measure, replication: Replic
         low, high = sorted((sign * one.interval.low, sign * one.interval.high))
         limits = f"{span(100 * low, 100 * high, '.1f')} points" if measure.share else span(low, high)
         text += f" ({percent(replication.confidence)} interval {limits}, for all pairs of groups at once)"
+    if gap.untested is not None:
+        return f"{text}. It was not tested whether all groups are equal: {why_untested(gap.untested, 'groups')}."
     return f"{text}; test that all groups are equal: {p_is(gap.p_value)}." if gap.p_value is not None else f"{text}."
 
 
@@ -144,9 +147,13 @@ def _interactions(
     for (a, b), one in zip(pairs, by.interactions, strict=True):
         if one is None:
             continue
+        between = f"the difference between {names[a]} and {names[b]}"
+        if one.p_adjusted is None:
+            reason = why_untested(one.test, "groups")
+            lines.append(f"It was not tested whether {between} changes with {by.column}: {reason}.")
+            continue
         verdict = "changes with" if one.p_adjusted <= 1 - replication.confidence else "was not shown to change with"
-        between = f"The difference between {names[a]} and {names[b]}"
-        lines.append(f"{between} {verdict} {by.column} (Wald's test, {p_is(one.p_adjusted)}).")
+        lines.append(f"T{between[1:]} {verdict} {by.column} (Wald's test, {p_is(one.p_adjusted)}).")
     return lines
 
 

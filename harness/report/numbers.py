@@ -10,6 +10,7 @@ from harness.report.blocks import IntervalText
 from harness.stats.rates import Interval
 
 if TYPE_CHECKING:
+    from harness.stats.cochran import WaldTest
     from harness.stats.estimate import Estimate
 
 
@@ -64,6 +65,15 @@ def p_is(value: float | None) -> str:
     """A p-value in a sentence: p = 0.0123, p < 0.0001."""
     text = p_text(value)
     return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
+
+
+def why_untested(test: WaldTest, what: str) -> str:
+    """Why a sample cannot carry the test that so many groups, or algorithms, are equal."""
+    if test.too_few_units:
+        short = f"{test.df + 1} {what} need {test.least_df} more units than strata"
+        has = " in each, and one has" if what == "groups" else ", and there are"
+        return f"{short}{has} {max(test.eta, 0):.0f} more"
+    return f"some mixture of the {what} is the same in every unit, and its error is not known"
 
 
 def percent(share: float) -> str:

@@ -7,7 +7,7 @@ from harness.analysis.rate import RunMeasures, merge_breakdowns
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.comparison_details import threshold_blocks
 from harness.report.groups import group_blocks
-from harness.report.numbers import interval_text, left_out_line, p_is, p_text, percent, share_text
+from harness.report.numbers import interval_text, left_out_line, p_is, p_text, percent, share_text, why_untested
 from harness.report.sampling import sampling_lines
 from harness.stats.estimate import Estimate
 from harness.stats.replication.method import Replication
@@ -124,6 +124,7 @@ def explained_table(runs: Sequence[RunMeasures]) -> Table:
 def _explained_lines(runs: Sequence[RunMeasures]) -> list[str]:
     lines = []
     for run in runs:
+        lines += _untested_lines(run)
         first = next((one for one in run.explained if one.p_adjusted is not None and one.p_adjusted <= 0.05), None)
         if first is None:
             lines.append(f"{run.name}: no column was shown to matter.")
@@ -134,3 +135,12 @@ def _explained_lines(runs: Sequence[RunMeasures]) -> list[str]:
             f"({p_is(first.p_adjusted)}); --by {first.column} shows its groups."
         )
     return lines
+
+
+def _untested_lines(run: RunMeasures) -> list[str]:
+    """The columns whose groups are too many for the units, with the reason."""
+    return [
+        f"{run.name}: it was not tested whether {one.column} matters: {why_untested(one.untested, 'groups')}."
+        for one in run.explained[:MOST_COLUMNS]
+        if one.untested is not None
+    ]

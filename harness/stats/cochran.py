@@ -28,8 +28,9 @@ class WaldTest:
     """Wald test that all rates are equal.
 
     `f` is the statistic scaled to F with `df` and `df_error` degrees of freedom. Its p, `p_value`, allows for the
-    covariance having been estimated, with about `eta` degrees of freedom. Both are NaN if `df_error` is not above 0
-    (too few units for so many algorithms). `p_chi2` is the p of `statistic`, too small with few units.
+    covariance having been estimated, with about `eta` degrees of freedom. `p_chi2` is the p of `statistic`, too small
+    with few units. `f` and `p_value` are NaN if the sample cannot carry the test; then `eta` are all the degrees of
+    freedom that it has, and `too_few_units` says whether more of them would help.
     """
 
     statistic: float
@@ -39,6 +40,19 @@ class WaldTest:
     p_value: float
     p_chi2: float
     eta: float = math.nan
+
+    @property
+    def too_few_units(self) -> bool:
+        """Whether so many contrasts cannot be tested with so few units."""
+        return self.eta < self.least_df
+
+    @property
+    def least_df(self) -> int:
+        """The degrees of freedom that the covariance must have: with one contrast 1, with more one above their number.
+
+        With as many as contrasts, no `eta` below them could allow for unequal units, whose 5 % were 10 %.
+        """
+        return self.df + (self.df > 1)
 
 
 def cochran_q(successes: npt.ArrayLike) -> CochranQ:
@@ -57,7 +71,12 @@ def cochran_q(successes: npt.ArrayLike) -> CochranQ:
 
 
 def equal_rates(
-    rates: npt.ArrayLike, covariance: npt.ArrayLike, *, df: float = math.inf, unit_values: npt.ArrayLike | None = None
+    rates: npt.ArrayLike,
+    covariance: npt.ArrayLike,
+    *,
+    df: float = math.inf,
+    unit_values: npt.ArrayLike | None = None,
+    design_df: float | None = None,
 ) -> WaldTest:
     """Test the same hypothesis from rates and their covariance matrix, which replication gives for clustered cases.
 
@@ -66,40 +85,55 @@ def equal_rates(
     distribution with eta degrees of freedom: `df` (Korn and Graubard 1990), or fewer, estimated from `unit_values`
     (units, m), each unit's linearised contributions as deviations from their stratum's mean, on any common scale (the
     approximate Hotelling T^2 of Zhang 2012, and Pustejovsky and Tipton 2018). With one contrast, eta is `df`, and F
-    is the square of the pair's t.
+    is the square of the pair's t. `design_df` are those of all rows of `unit_values`, if a rate of a few of them has
+    fewer.
 
-    A difference that is the same in every unit has no variance, and the statistic is infinite. That is not proof:
-    units that toss coins agree so well with probability 2^-df, which is then the p-value.
+    A contrast that has no variance and is not 0 has no finite statistic. That is not proof. If fewer units than
+    contrasts leave it without, it would be there whatever the data: no test. A difference of two rates that is the same
+    in every unit is evidence: units that toss coins agree so well with probability 2^-df, which is the p-value, times
+    the number of pairs of rates among which this one was found.
     """
     estimate, matrix = _check_covariance(rates, covariance, df)
     units = None if unit_values is None else _check_units(unit_values, estimate.size)
     statistic, q = _quadratic(estimate, matrix)
+    if math.isinf(statistic):
+        return _without_variance(estimate, matrix, df)
     if q == 0:
         return WaldTest(0.0, 0, 0.0, df, 1.0, 1.0, df)
-    if math.isinf(statistic):
-        return WaldTest(statistic, q, statistic, df - q + 1, _coin_p(df), math.nan, df)
-    return _f_test(statistic, q, df if units is None or q == 1 else _eta(units, q, df))
+    eta = df if units is None or q == 1 else _eta(units, q, df, df if design_df is None else design_df)
+    return _f_test(statistic, q, df, eta)
 
 
-def _f_test(statistic: float, q: int, eta: float) -> WaldTest:
+def _f_test(statistic: float, q: int, df: float, eta: float) -> WaldTest:
     from scipy.special import chdtrc, fdtrc
 
     p_chi2 = float(chdtrc(q, statistic))
     if math.isinf(eta):
         return WaldTest(statistic, q, statistic / q, eta, p_chi2, p_chi2, eta)
+    none = WaldTest(statistic, q, math.nan, df - q + 1, math.nan, p_chi2, df)
+    if none.too_few_units:
+        return none
     df_error = eta - q + 1
-    if df_error <= 0:
-        return WaldTest(statistic, q, math.nan, df_error, math.nan, p_chi2, eta)
     f = statistic * df_error / (eta * q)
     return WaldTest(statistic, q, f, df_error, float(fdtrc(q, df_error, f)), p_chi2, eta)
 
 
-def _coin_p(df: float) -> float:
-    """The share of all sign flips of whole units that leave every stratum without variance."""
-    return math.nan if math.isinf(df) else 2.0**-df
+def _without_variance(rates: FloatArray, covariance: FloatArray, df: float) -> WaldTest:
+    """The test by pairs that differ by the same in every unit; without such a pair there is none."""
+    own = np.diagonal(covariance)
+    certain = own[:, None] + own - 2 * covariance <= _negligible_variance(covariance)
+    same = certain & (np.abs(rates[:, None] - rates) <= _negligible_rate(rates))
+    # The first of each set of rates that are the same.
+    distinct = int((same.argmax(axis=1) == np.arange(rates.size)).sum())
+    q = distinct - 1
+    if (certain & ~same).any() and math.isfinite(df):
+        # The share of all sign flips of whole units that leave every stratum without variance.
+        p_value = min(1.0, math.comb(distinct, 2) * 2.0**-df)
+        return WaldTest(math.inf, q, math.inf, df - q + 1, p_value, math.nan, df)
+    return WaldTest(math.nan, q, math.nan, df - q + 1, math.nan, math.nan, df)
 
 
-def _eta(unit_values: FloatArray, q: int, df: float) -> float:
+def _eta(unit_values: FloatArray, q: int, df: float, design_df: float) -> float:
     """Degrees of freedom of the covariance from fourth moments of its terms, never above `df`.
 
     If unit i's terms were normal with covariance a_i V, the a_i adding up to 1, eta would be 1 / sum a_i^2, and both
@@ -112,7 +146,7 @@ def _eta(unit_values: FloatArray, q: int, df: float) -> float:
     contrasts = unit_values - unit_values.mean(axis=1, keepdims=True)
     excess = (_own_excess(contrasts) + _cross_excess(unit_values)) / 2
     # Corrects for estimated means and moments: exact for units with the same normal distribution.
-    correction = df / (df + 2) * df / units if math.isfinite(df) else 1.0
+    correction = design_df / (design_df + 2) * design_df / units if math.isfinite(design_df) else 1.0
     # Keep one degree of freedom if `df` leaves one: a large p-value says more than none.
     return min(df, max(correction / excess, q)) if excess > 0 else df
 
@@ -141,12 +175,22 @@ def _quadratic(rates: FloatArray, covariance: FloatArray) -> tuple[float, int]:
     centre = np.eye(m) - 1 / m
     values, vectors = np.linalg.eigh(centre @ covariance @ centre)
     contrast = vectors.T @ (centre @ rates)
-    scale = max(float(np.abs(covariance).max(initial=0)), np.finfo(float).tiny)
-    positive = values > 1e-10 * scale * m
+    positive = values > _negligible_variance(covariance)
     # A contrast that is 0 and never varies is no evidence.
-    if (np.abs(contrast[~positive]) > 1e-8).any():
+    if (np.abs(contrast[~positive]) > _negligible_rate(rates)).any():
         return math.inf, m - 1
     return float((contrast[positive] ** 2 / values[positive]).sum()), int(positive.sum())
+
+
+def _negligible_variance(covariance: FloatArray) -> float:
+    """A variance that is nothing but rounding errors."""
+    scale = max(float(np.abs(covariance).max(initial=0)), np.finfo(float).tiny)
+    return 1e-10 * scale * len(covariance)
+
+
+def _negligible_rate(rates: FloatArray) -> float:
+    """A difference that is nothing but rounding errors."""
+    return 1e-8 * float(np.abs(rates).max(initial=0))
 
 
 def _check_units(unit_values: npt.ArrayLike, m: int) -> FloatArray:

@@ -29,6 +29,7 @@ __all__ = [
     "root_mean_square_limits",
     "share_limits",
     "stretched_wilson",
+    "t_quantiles",
 ]
 
 
@@ -80,7 +81,7 @@ def share_limits(
     v = _snap_to_ends(v)
     fallback = _size_without_variance(n, m, design_effect)
     size = np.minimum(_effective_size(v * (1 - v), error, fallback), n)
-    limits = _student_wilson(v, size, _t_quantile(freedom, confidence))
+    limits = _student_wilson(v, size, t_quantiles(freedom, confidence))
     end = clopper_pearson(fallback, fallback, confidence=confidence).low
     return _with_ends(v, _at_least_exact(v, n, limits, confidence), end)
 
@@ -100,7 +101,7 @@ def bounded_limits(
     `auc_end_limit` or `end_limit`. A measure without bounds gets a t interval, infinite if there is no variance.
     """
     v, error, freedom, last = _floats(value, se, df, end)
-    t, (low, high) = _t_quantile(freedom, confidence), bounds
+    t, (low, high) = t_quantiles(freedom, confidence), bounds
     if not (np.isfinite(low) and np.isfinite(high)):
         half = np.where(error > 0, t * error, np.inf)
         return Intervals(np.maximum(v - half, low), np.minimum(v + half, high))
@@ -141,7 +142,7 @@ def root_mean_square_limits(
     v, error, freedom = _floats(value, se, df)
     known = (error > 0) & np.isfinite(error)
     tail = (1 - confidence) / 2
-    shrunk = (normal_quantile(confidence) / _t_quantile(np.maximum(freedom, 1.0), confidence)) ** 2
+    shrunk = (normal_quantile(confidence) / t_quantiles(np.maximum(freedom, 1.0), confidence)) ** 2
     # The relative error of the square is twice that of the root.
     size = np.divide(v, error, out=np.ones_like(v), where=known) ** 2 / 2 * shrunk
     with np.errstate(divide="ignore", over="ignore"):
@@ -201,7 +202,7 @@ def stretched_wilson(
 ) -> Intervals:
     """Wilson's limits with an effective number of cases, their distances from the share multiplied by t / z."""
     v, n, freedom = _floats(share, size, df)
-    factor = _t_quantile(freedom, confidence) / normal_quantile(confidence)
+    factor = t_quantiles(freedom, confidence) / normal_quantile(confidence)
     limits = wilson(v * n, n, confidence=confidence)
     return Intervals(np.asarray(v - factor * (v - limits.low)), np.asarray(v + factor * (limits.high - v)))
 
@@ -225,7 +226,8 @@ def _effective_size(spread: FloatArray, se: FloatArray, fallback: FloatArray) ->
     return np.where(varies, spread / np.where(varies, se, 1.0) ** 2, fallback)
 
 
-def _t_quantile(df: FloatArray, confidence: float) -> FloatArray:
+def t_quantiles(df: npt.ArrayLike, confidence: float) -> FloatArray:
+    """How many standard errors a t interval reaches to either side."""
     from scipy.special import stdtrit
 
     normal_quantile(confidence)  # checks the confidence

@@ -43,8 +43,9 @@ def test_nan_is_not_within_any_range(shop: Workshop, option: str) -> None:
 
 
 def test_more_runs_than_units_have_no_joint_test(shop: Workshop) -> None:
-    units = [{"u": "u0"}, {"u": "u1"}]
-    paths = [transcript(shop.folder / f"{k}.jsonl", [k in "ab"] * 2, columns=units) for k in "abcd"]
+    units = [{"u": "u0"}, {"u": "u0"}, {"u": "u1"}]
+    right = {"a": [1, 1, 1], "b": [1, 0, 1], "c": [0, 0, 1], "d": [1, 1, 0]}
+    paths = [transcript(shop.folder / f"{k}.jsonl", [bool(x) for x in right[k]], columns=units) for k in right]
     done = shop.call("compare", *map(str, paths), "--psu", "u")
     assert "F = " not in done.out
     found = shop.call("compare", *map(str, paths), "--psu", "u", "--format", "json").json["wald"]

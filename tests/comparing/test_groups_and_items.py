@@ -92,6 +92,7 @@ def test_a_difference_that_changes_sign_is_found_and_a_constant_one_is_not(tmp_p
         found = compare_files(*paths, by="day")
         assert found.by is not None
         assert found.by.interactions[0] is not None
+        assert found.by.interactions[0].p_value is not None
         return found.by.interactions[0].p_value
 
     assert p_value(0.2) < 1e-4

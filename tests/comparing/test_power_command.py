@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 from statsmodels.stats.power import TTestPower
 
 import harness
@@ -153,3 +154,54 @@ def test_mistakes_are_a_line_with_a_remedy(shop: Workshop, words: tuple[str, ...
     assert done.status == 2
     assert message in done.err
     assert done.err.count("\n") == 1
+
+
+def same_everywhere(shop: Workshop, a: str, b: str, *, units: int = 8, clustered: bool = True) -> list[str]:
+    """Two runs that differ by the same in every unit: five cases each, right (1) or wrong (0) as written."""
+    paths = []
+    for name, marks in (("a", a), ("b", b)):
+        design = {"design": {"psu": "who"}, "psu": [f"u{i // 5}" for i in range(5 * units)]} if clustered else {}
+        right = [mark == "1" for mark in marks] * units
+        paths.append(str(transcript(shop.folder / f"{name}.jsonl", right, **design)))  # type: ignore[arg-type]
+    return paths
+
+
+@pytest.mark.parametrize(("a", "b"), [("11110", "11110"), ("11111", "11110"), ("11111", "00000")])
+def test_a_pilot_in_which_nothing_varied_proves_nothing(shop: Workshop, a: str, b: str) -> None:
+    pilot = same_everywhere(shop, a, b)
+    found = shop.call("power", "--from", *pilot, "--difference", "0.05", "--format", "json").json
+    # The variance is the largest that the interval of the same pair in `compare` leaves possible.
+    pair = harness.compare(pilot).to_dict()["pairs"][0]["replication"]
+    low, high = pair["interval"]
+    half = max(pair["estimate"] - low, high - pair["estimate"])
+    variance = 8 * (half / student.ppf(0.975, 7)) ** 2
+    assert found["units"] == next(n for n in range(2, 10**5) if difference_power(n, 0.05, variance) >= 0.8)
+    assert found["units"] > 200
+    assert found["units_interval"] is None
+    assert found["design_effect"] == pytest.approx(1 + 4 * 5**-0.25)
+    said = shop.call("power", "--from", *pilot, "--difference", "0.05").out
+    assert "Assumed: the largest variance that the pilot's interval leaves possible, since" in said
+
+
+def test_what_a_pilot_in_which_nothing_varied_could_have_shown(shop: Workshop) -> None:
+    for clustered in (True, False):
+        pilot = same_everywhere(shop, "11111", "00000", units=1 + 7 * clustered, clustered=clustered)
+        found = shop.call("power", *pilot, "--format", "json").json
+        assert found["detectable"] > 0.3
+        assert all(one is None or one > 0.1 for one in found["curve"]["detectable"])
+
+
+def test_independent_cases_without_a_discordant_one_leave_some_possible(shop: Workshop) -> None:
+    pilot = same_everywhere(shop, "11110", "11110", clustered=False)
+    found = shop.call("power", *pilot, "--difference", "0.05", "--format", "json").json
+    # Clopper and Pearson's limit of none in 40.
+    assert found["discordance"] == pytest.approx(1 - 0.025 ** (1 / 40))
+    assert found["pilot"]["discordance"] == 0
+    assert found["units"] == next(n for n in range(9, 10**4) if mcnemar_power(n, 0.05, found["discordance"]) >= 0.8)
+    assert "a discordance of 0.0881, as much as 40 cases" in shop.call("power", *pilot, "--difference", "0.05").out
+
+
+def test_a_pilot_of_one_unit_is_refused(shop: Workshop) -> None:
+    pilot = same_everywhere(shop, "11110", "11110", units=1)
+    done = shop.call("power", *pilot, "--difference", "0.05")
+    assert (done.status, len(done.err.splitlines())) == (2, 1)

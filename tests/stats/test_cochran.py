@@ -229,3 +229,60 @@ def test_wrong_input_is_refused() -> None:
         equal_rates([0.1, 0.2], np.eye(2), df=2, unit_values=np.zeros((3, 3)))
     with pytest.raises(ValueError, match="finite"):
         equal_rates([0.1, 0.2, 0.3], np.eye(3), df=2, unit_values=np.full((3, 3), np.nan))
+
+
+def test_fewer_units_than_contrasts_are_no_evidence() -> None:
+    # Eight units leave the covariance of ten rates without two directions, and the rates are never 0 in both.
+    rng = np.random.default_rng(31)
+    for _ in range(50):
+        means = rng.binomial(10, 0.8, size=(10, 8)) / 10
+        got = equal_rates(means.mean(axis=1), np.cov(means) / 8, df=7)
+        assert math.isnan(got.p_value)
+        assert (got.too_few_units, got.df, got.least_df) == (True, 9, 10)
+
+
+def test_as_many_units_as_rates_do_not_reject_more_often_than_they_should() -> None:
+    # Ones and zeros: a mixture of rates that is the same in all units is then nothing special (15 % of these samples).
+    rng, runs = np.random.default_rng(32), 400
+    for units, most in ((8, 0.02), (9, 0.08), (10, 0.08)):
+        rejected = 0
+        for _ in range(runs):
+            right = (rng.random((8, units)) < 0.5).astype(float)
+            deviations = (right - right.mean(axis=1, keepdims=True)).T / units
+            covariance = units / (units - 1) * deviations.T @ deviations
+            got = equal_rates(right.mean(axis=1), covariance, df=units - 1, unit_values=deviations)
+            rejected += got.p_value <= 0.05
+        assert rejected / runs <= most
+
+
+def test_a_constant_difference_among_several_is_corrected_for_their_pairs() -> None:
+    # The first is better than the second by 0.2 in each of 12 units; the third varies.
+    third = np.linspace(0.1, 0.9, 12)
+    covariance = np.zeros((3, 3))
+    covariance[2, 2] = third.var(ddof=1) / 12
+    got = equal_rates([0.7, 0.5, third.mean()], covariance, df=11)
+    assert (got.statistic, got.p_value) == (math.inf, 3 * 2.0**-11)
+    # A copy adds no pair.
+    twice = np.pad(covariance, ((1, 0), (1, 0)))
+    assert equal_rates([0.7, 0.7, 0.5, third.mean()], twice, df=11).p_value == 3 * 2.0**-11
+
+
+def test_a_constant_mixture_that_is_no_pair_is_not_tested() -> None:
+    # a + b - 2 c is 0.1 in every unit, while each difference varies: not evidence by a rule, and units are not short.
+    rng = np.random.default_rng(33)
+    a, b = rng.random(20), rng.random(20)
+    values = np.stack([a, b, (a + b - 0.1) / 2])
+    got = equal_rates(values.mean(axis=1), np.cov(values) / 20, df=19)
+    assert math.isnan(got.p_value)
+    assert not got.too_few_units
+
+
+def test_scale_does_not_matter() -> None:
+    rng = np.random.default_rng(34)
+    values = rng.random((4, 12))
+    copies = values[[0, 1, 2, 3, 1]]
+    here = equal_rates(copies.mean(axis=1), np.cov(copies) / 12, df=11)
+    for scale in (1e-9, 1e12):
+        there = equal_rates(scale * copies.mean(axis=1), scale**2 * np.cov(copies) / 12, df=11)
+        assert there.df == here.df
+        assert there.p_value == pytest.approx(here.p_value)

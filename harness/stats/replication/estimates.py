@@ -172,22 +172,23 @@ class Estimates:
             for one, other, log, error, freedom, known, low, high, p in zip(*(c.tolist() for c in columns), strict=True)
         ]  # fmt: skip
 
-    def equality(self, contrasts: FloatArray | None = None, *, shared: bool = True) -> WaldTest:
+    def equality(self, contrasts: FloatArray | None = None) -> WaldTest:
         """Test whether all members, or all of some contrasts (r, m) between them, are equal.
 
-        `shared`: they are of the same cases, so that the units show how uncertain the covariance is; groups of cases
-        have separate units. NaN if one of them lies in a single unit, which says nothing about its error.
+        The units show how uncertain the covariance is. NaN if a member lies in a single unit, which says nothing about
+        its error, or if there are too few units for so many members.
         """
         weights = np.eye(len(self)) if contrasts is None else contrasts
         df = float(self.df()[(weights != 0).any(axis=0)].min())
         if df < 1:
-            return WaldTest(np.nan, len(weights) - 1, np.nan, df, np.nan, np.nan)
+            return WaldTest(np.nan, len(weights) - 1, np.nan, df, np.nan, np.nan, df)
         units = self.evidence.influences
         return equal_rates(
             weights @ self.values,
             weights @ self.covariance @ weights.T,
             df=df,
-            unit_values=None if units is None or not shared else _centred(self.evidence.sample, units) @ weights.T,
+            unit_values=None if units is None else _centred(self.evidence.sample, units) @ weights.T,
+            design_df=self.design_df,
         )
 
     @cached_property
