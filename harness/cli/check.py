@@ -150,7 +150,7 @@ def _check_truths(cases: CaseSet, mistakes: Mistakes) -> None:
     task = cases.script.task
     if not task.expect_is_file:
         return
-    for case in cases if cases.script.variation is None else cases.originals():
+    for case in cases.as_judged():
         if text := task.truth_mistake(case, cases.rules):
             mistakes.add(f"case '{case.id}': {text}")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.errors import ScriptError
 from harness.files.tables import Delimited, TableRow, delimited, rows
-from harness.model import Case
+from harness.model import Case, plain_text
 from harness.params import nearest
 from harness.script.design import FIXED_COLUMNS
 from harness.script.load import Script
@@ -25,6 +25,8 @@ class CaseSource:
     raws: Iterator[Any]
     make: Callable[[Any], Case]
     place: Callable[[], str]
+    # Whether a raw row says itself if its case is positive; asked before a case is made of it.
+    says_positive: Callable[[Any], bool]
 
 
 def source_name(script: Script) -> str:
@@ -39,7 +41,13 @@ def case_source(script: Script, places: Mapping[str, Path]) -> CaseSource:
     if cases.table is not None:
         table = delimited(script.folder / cases.table)
         if table is not None:
-            return CaseSource(iter(table), _maker(table), lambda: f"{cases.table}:{table.line}")
+            at = table.header.index("positive") if "positive" in table.header else None
+            return CaseSource(
+                iter(table),
+                _maker(table),
+                lambda: f"{cases.table}:{table.line}",
+                lambda row: at is not None and len(row) > at and row[at].strip() != "",
+            )
         found: Iterator[tuple[str, TableRow]] = (
             (f"{cases.table}:{line}", row) for line, row in rows(script.folder / (cases.table or ""))
         )
@@ -58,7 +66,12 @@ def _with_places(rows_with_places: Iterator[tuple[str, TableRow]], *, structured
             last[0] = place
             yield row
 
-    return CaseSource(raws(), partial(case_of, structured=structured), lambda: last[0])
+    return CaseSource(
+        raws(),
+        partial(case_of, structured=structured),
+        lambda: last[0],
+        lambda row: plain_text(row.get("positive")).strip() != "",
+    )
 
 
 def _maker(table: Delimited) -> Callable[[list[str]], Case]:

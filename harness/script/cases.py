@@ -48,6 +48,17 @@ class CaseSet:
             cases = variation.originals(cases) if self.originals_only else variation.versions(cases)
         return cases if self.experiment is None else self.experiment.of(cases)
 
+    def as_judged(self) -> Iterator[Case]:
+        """The original cases, for a check of their truths: `positive` is what a row says, else what its truth says.
+
+        A run takes it from the truth in any case, so that what is said can only be right or a mistake.
+        """
+        source, complete, rules = case_source(self.script, self.places), self.script.task.complete, self.rules
+        for raw in source.raws:
+            said = source.says_positive(raw)
+            case = source.make(raw)
+            yield case if said else complete(case, rules)
+
     def __len__(self) -> int:
         return self.count
 

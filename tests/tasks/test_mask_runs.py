@@ -296,9 +296,6 @@ def test_base64_of_something_else(shop: Workshop) -> None:
 def test_check_reads_the_truths(shop: Workshop) -> None:
     truths, images = discs(5)
     path = write_test(shop, truths, images, sections='[mask]\nweights = "group"', column=lambda n: f"{{here}}/i{n}.png")
-    done = shop.call("check", path)
-    assert done.status == 1
-    assert "case 'c4': positive is true, but the truth image has no object" in done.out
     folder = shop.folder / "masks/images"
     write_image(folder / "t4.png", truths[0])
     write_image(folder / "i2.png", images[2][1:])
@@ -311,6 +308,48 @@ def test_check_reads_the_truths(shop: Workshop) -> None:
     assert "case 'c3': the truth image: it" in done.out
     assert "case 'c4'" not in done.out
     assert str(folder) not in done.out
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "inline"])
+def test_check_and_run_agree_on_what_is_positive(shop: Workshop, form: str) -> None:
+    """It follows from the truth: c4 has no object. A table need not say it, and what it says must be right."""
+    path = write_test(shop, *discs(5))
+    shop.interface("def answer(case, params):\n    return case.input\n")
+
+    def rewrite(said: dict[int, str]) -> None:
+        rows = [{"id": f"c{n}", "input": f"{{here}}/i{n}.png", "expect": f"{{here}}/t{n}.png"} for n in range(5)]
+        for n, value in said.items():
+            rows[n]["positive"] = value
+        if form == "csv":
+            lines = [",".join(row.get(name, "") for name in ("id", "input", "expect", "positive")) for row in rows]
+            lines = ["id,input,expect,positive", *lines] if said else ["id,input,expect", *(one[:-1] for one in lines)]
+            shop.write("masks/cases.csv", "\n".join([*lines, ""]))
+            return
+        shop.write("masks/cases.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        text = path.read_text().replace("cases.csv", "cases.jsonl")
+        if form == "inline":
+            cases = "".join(
+                "[[cases.case]]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in row.items())
+                for row in rows
+            )
+            text = text.partition("[cases]")[0].partition("[[cases")[0] + cases
+        path.write_text(text)
+
+    for said in ({}, {4: "false"}, {0: "true", 4: ""}):
+        rewrite(said)
+        done = shop.call("check", path)
+        assert done.status == 0, done.out
+        assert [record["positive"] for record in run(shop)] == [True] * 4 + [False]
+    for said, text in (
+        ({4: "true"}, "case 'c4': positive is true, but the truth image has no object"),
+        ({0: "false"}, "case 'c0': positive is false, but the truth image has an object"),
+    ):
+        rewrite(said)
+        done = shop.call("check", path)
+        assert done.status == 1
+        assert text in done.out
+        # The truth decides all the same.
+        assert [record["positive"] for record in run(shop)] == [True] * 4 + [False]
 
 
 def test_a_truth_that_cannot_be_read_is_an_error_of_its_case(shop: Workshop) -> None:
