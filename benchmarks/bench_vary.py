@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import Timing, best, print_timings, program_usage
-from harness.files.images import read_picture, write_image
+from harness.files.images import write_image
+from harness.files.pictures import read_picture
 from harness.model import Case
 from harness.script.effects import apply_effect, random_stream
 from harness.script.vary import MADE, Variation, VaryAxis
@@ -51,7 +52,7 @@ def picture() -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
 
 def effects(path: Path) -> None:
     """Each effect, against reading the PNG that it is for."""
-    array, top = read_picture(path)
+    array, top, _ = read_picture(path)
 
     def once(kind: str) -> None:
         apply_effect(kind, array, top, VALUES[kind], random_stream(b"0123456789abcdef"))

@@ -46,6 +46,7 @@ ONLY_IN = {
         "matrices/",
         "analysis/",
         "files/images.py",
+        "files/pictures.py",
         "files/thumbnails.py",
         "interface/matrix.py",
         "script/effects.py",

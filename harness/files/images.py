@@ -38,6 +38,7 @@ _NUMBER = rb"(?:\s|#[^\n]*\n)++(\d{1,9})"
 _PBM_HEADER = re.compile(rb"P[14]" + _NUMBER * 2 + rb"\s")
 _PGM_HEADER = re.compile(rb"P[2356]" + _NUMBER * 3 + rb"\s")
 _LONGEST_HEADER = 1 << 16
+_ORIENTATION = 0x0112
 
 
 class ImageError(Exception):
@@ -72,23 +73,25 @@ def read_plane(source: str | Path | bytes) -> Pixels:
     return one_channel(read_image(source, lossless=True))
 
 
-def read_picture(source: str | Path) -> tuple[Pixels, int]:
-    """An image as people see it, grey or in colours, and its largest grey level; whole numbers of 8 or 16 bits.
+def exif_orientation(source: str | Path | bytes) -> tuple[int, bool]:
+    """How EXIF (tag 274) says that a picture is to be turned, 1 to 8; and whether Pillow does it, as for TIFF alone."""
+    with _opened(source) as file:
+        start = file.read(6)
+        file.seek(0)
+        if start == _NPY or start[:2] in _NETPBM_CHANNELS:
+            return 1, False
+        try:
+            with _pillow_errors(), _pillow().open(file, formats=("PNG", "TIFF", "JPEG")) as image:
+                found = image.getexif().get(_ORIENTATION, 1)
+                return (found, image.format == "TIFF") if found in range(1, 9) else (1, False)
+        except ImageError:  # EXIF that cannot be read says nothing
+            return 1, False
 
-    A palette's pixels are their colours. Raises an ImageError.
-    """
-    import numpy as np
 
-    data = read_regular(source)
-    array = read_image(data, palette=False)
-    if array.dtype not in (np.uint8, np.uint16):
-        raise ImageError(f"its pixels are {array.dtype}; expected whole numbers of 8 or 16 bits")
-    if array.ndim == 3 and array.shape[2] in (2, 4):
-        if not (array[..., -1] == np.iinfo(array.dtype).max).all():
-            raise ImageError("it has transparent pixels")
-        array = array[..., 0] if array.shape[2] == 2 else array[..., :3]
+def netpbm_top(data: bytes) -> int | None:
+    """The largest value that a PGM or PPM declares; None for other files."""
     header = _PGM_HEADER.match(data[:_LONGEST_HEADER])
-    return array, int(header[3]) if header else int(np.iinfo(array.dtype).max)
+    return int(header[3]) if header else None
 
 
 def one_channel(array: Pixels) -> Pixels:
@@ -106,10 +109,10 @@ def one_channel(array: Pixels) -> Pixels:
     return grey
 
 
-def write_image(path: Path, array: Pixels, *, most: int | None = None) -> None:
+def write_image(path: Path, array: Pixels, *, most: int | None = None, orientation: int = 1) -> None:
     """Write a boolean, 8-bit or 16-bit array as PNG, TIFF, PGM, PPM or JPEG, by the suffix; anything as NPY.
 
-    `most` is the largest value that a PGM or PPM declares, if it is not that of its bits.
+    `most` is the largest value that a PGM or PPM declares, if not that of its bits; `orientation` is EXIF's.
     """
     import numpy as np
 
@@ -121,7 +124,10 @@ def write_image(path: Path, array: Pixels, *, most: int | None = None) -> None:
         path.write_bytes(_netpbm_bytes(values, most))
     else:
         with _pillow_errors():
-            _pillow().fromarray(values).save(path)
+            image = _pillow().fromarray(values)
+            exif = image.getexif()
+            exif[_ORIENTATION] = orientation
+            image.save(path, **({} if orientation == 1 else {"exif": exif}))
 
 
 def npy_bytes(array: Any) -> bytes:

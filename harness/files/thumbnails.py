@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import MissingExtra
-from harness.files.images import ImageError, read_image, read_picture
+from harness.files.images import ImageError, read_image
+from harness.files.pictures import read_picture, turned
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +38,8 @@ def _eight_bits(path: Path) -> Bytes:
 
     low = 0.0
     try:
-        array, high = read_picture(path)
+        array, high, orientation = read_picture(path)
+        array = turned(array, orientation)  # people look at it
     except ImageError:  # transparent, or other numbers
         array = np.nan_to_num(read_image(path, palette=False).astype(np.float64))
         low, high = float(array.min()), array.max()

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import DataError
 from harness.files.digest import file_sha256
-from harness.files.images import MOST_PIXELS, ImageError, read_image, read_picture, write_image
+from harness.files.images import MOST_PIXELS, ImageError, exif_orientation, read_image, write_image
+from harness.files.pictures import StoredPicture, read_picture
 from harness.model import Case
 from harness.script.references import References
 from harness.script.vary import EFFECTS_VERSION, MADE, ORIGINAL, Step, Variation
@@ -59,14 +60,14 @@ class VersionStore:
         """Where the digest of a file is: an algorithm that overwrites its input must not spoil it for others."""
         return self.folder / f".{name}.sha256"
 
-    def write(self, name: str, image: "Pixels", top: int | None = None) -> None:
+    def write(self, name: str, image: "Pixels", top: int | None = None, orientation: int = 1) -> None:
         """Write an image, and move it into place when it is complete."""
         path = self.folder / name
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=self.folder, ignore_cleanup_errors=True) as scratch:
                 made = Path(scratch) / name
-                write_image(made, image, most=top)
+                write_image(made, image, most=top, orientation=orientation)
                 self._unchecked += made.stat().st_size
                 digest = Path(scratch) / "digest"
                 digest.write_text(file_sha256(made))
@@ -115,37 +116,50 @@ class VersionMaker:
         self._task = task
         self._rules = rules
         self.store = VersionStore(places[MADE])
-        # What was read last, by its path: its digest, and the picture.
+        # What was read last, by its path: its digest, with its orientation, and the picture.
         self._digest: tuple[str, str] = ("", "")
+        self._orientation = 1
         self._picture: tuple[str, Any] = ("", None)
 
     def make(self, version: Case) -> tuple[Case, str]:
-        """The case with its truth moved, and the path of its input; an ImageError if the original cannot be varied."""
+        """The case with its truth moved, and the path of its input; an ImageError if the original cannot be varied.
+
+        A version is stored as its original is, and says as much of its orientation: a program sees both the same way
+        up, whether its reader minds EXIF or not.
+        """
         path = str(self._references.resolve(version.input))
         steps = self._variation.steps(version)
         if not steps:
             return version, path
         name = self._name(path, steps, version, _suffix(path))
         if not self.store.take(name):
-            picture, top = self._read(path)
-            self.store.write(name, _varied(picture, top, steps, version), top)
+            picture = self._read(path)
+            varied = _varied(picture.pixels, picture.top, steps, version)
+            self.store.write(name, varied, picture.top, picture.orientation)
         moves = [step for step in steps if step.moves]
-        if moves and version.expect:
+        if moves and version.expect and self._task.moves_truth:
+            if self._orientation != 1:
+                raise ImageError(
+                    f"EXIF says orientation {self._orientation}, so it is not known which way its truth moves; "
+                    "store it as it is seen, with its truth"
+                )
             version = self._task.move_truth(version, self._rules, PictureMovement(self, path, moves))
         return version, str(self._references.resolve(f"{{{MADE}}}/{name}"))
 
     def _name(self, path: str, steps: Sequence[Step], version: Case, suffix: str) -> str:
         """The name of a made file: a digest of everything that its pixels depend on."""
         if self._digest[0] != path:
-            self._digest = path, _content_sha256(path)
+            self._digest, self._orientation = (path, _content_sha256(path)), exif_orientation(path)[0]
         parts = [EFFECTS_VERSION, self._digest[1], *map(_effect, steps)]
+        # Files of such pictures that were made before say nothing of it.
+        parts += [] if self._orientation == 1 else [("orientation", self._orientation)]
         parts += [_words(step, version).hex() for step in steps if step.draws]
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:40] + suffix
 
-    def _read(self, path: str) -> "tuple[Pixels, int]":
+    def _read(self, path: str) -> StoredPicture:
         if self._picture[0] != path:
             self._picture = path, read_picture(path)
-        found: tuple[Pixels, int] = self._picture[1]
+        found: StoredPicture = self._picture[1]
         return found
 
     def moved_image(self, reference: str, steps: Sequence[Step], *, outside: int, numbers: bool) -> str:
@@ -162,7 +176,7 @@ class VersionMaker:
 
     def size(self, path: str) -> tuple[int, int]:
         """Width and height of an original."""
-        picture, _ = self._read(path)
+        picture = self._read(path).pixels
         return picture.shape[1], picture.shape[0]
 
 
