@@ -14,6 +14,8 @@ from msgspec.structs import astuple, replace
 
 # The most columns that cases may have: each becomes an array in memory.
 MOST_COLUMNS = 1_000
+# The most names of values in one transcript: each becomes a measure, and an array in memory.
+MOST_VALUES = 100
 
 
 class Outcome(StrEnum):

@@ -116,7 +116,8 @@ def _read(content: bytes) -> HttpReply:
     if isinstance(raw, dict):
         if (error := raw.get("error")) is not None:
             return None, ErrorKind.CRASH, str(error)
-        raw = raw.get("answer", raw)
+        if "answer" in raw and "values" not in raw:
+            raw = raw["answer"]
     return raw, None, ""
 
 

@@ -1,9 +1,12 @@
 """[scores]: answers that were computed earlier, in a table by case id or in a matrix of similarities."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from harness.errors import InterfaceError, ScriptError
 from harness.files.tables import Delimited, rows
@@ -12,6 +15,8 @@ from harness.model import ErrorKind, Question, Reply, plain_text
 from harness.params import Param
 
 ANSWER_COLUMNS = ("label", "score", "scores", "value", "answer")
+# Further numbers: a column of objects, or a column of numbers for each name.
+VALUES, OF_VALUES = "values", "values."
 
 
 @dataclass(frozen=True)
@@ -61,11 +66,29 @@ class TableAnswers:
                 raise InterfaceError(f"{path}:{line}: id '{case_id}' appears twice")
             if known.get("score") == "" and len(known) > 1:
                 del known["score"]
-            self._answers[case_id] = known.get("answer", known)
+            values = _values(row, f"{path}:{line}")
+            answer = known.get("answer", known)
+            if values:
+                answer = {**(known if answer is known else {"answer": answer}), VALUES: values}
+            self._answers[case_id] = answer
 
     def find(self, question: Question) -> Any:
         """The answer to a question; KeyError if there is none."""
         return self._answers[question.id]
+
+
+def _values(row: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """The further numbers of a row; an empty field is none."""
+    own = row.get(VALUES)
+    if isinstance(own, str) and own.strip():
+        with suppress(msgspec.DecodeError):
+            own = msgspec.json.decode(own)
+    if own in (None, ""):
+        own = {}
+    if not isinstance(own, Mapping):
+        raise InterfaceError(f"{place}: values {own!r:.60} is not an object with names and numbers")
+    columns = {name: value for name, value in row.items() if name.startswith(OF_VALUES) and value not in (None, "")}
+    return {**own, **{name.removeprefix(OF_VALUES): value for name, value in columns.items()}}
 
 
 class MatrixAnswers:

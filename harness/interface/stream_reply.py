@@ -11,7 +11,7 @@ from harness.model import ErrorKind, Question, Reply
 # A worker that says that a case took longer than a year is wrong.
 LONGEST_SECONDS = 3.2e7
 ANSWER_KEYS = ("answer", "label", "score", "scores", "value")
-_ANSWER_KEYS = frozenset(ANSWER_KEYS)
+_ANSWER_KEYS = frozenset({*ANSWER_KEYS, "ranking", "mask", "boxes", "values"})
 NOT_A_MESSAGE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -46,6 +46,8 @@ class ReplyReader:
             answer = message["answer"]
             if self._ours and type(answer) is dict:
                 answer = unspill(answer, self._setup.work)
+            elif "values" in message:
+                answer = {"answer": answer, "values": message["values"]}
             return Reply(question, answer, None, "", seconds, memory)
         if _ANSWER_KEYS.isdisjoint(message):
             text = f"no {', '.join(ANSWER_KEYS[1:])} or error in {quote(encode(message))}"

@@ -8,6 +8,8 @@ from typing import cast
 from harness.tasks.task import AnswerError
 
 LONGEST_SHOWN = 60
+# Of a value, which is typed after --statistic.
+LONGEST_NAME = 100
 
 
 def shown(raw: object) -> str:
@@ -54,6 +56,39 @@ def _writable(text: str) -> str:
     except UnicodeEncodeError:
         raise AnswerError(f"label {shown(text)} is not valid Unicode text; decode it properly") from None
     return text
+
+
+def with_values(raw: object) -> tuple[object, Mapping[str, float | None] | None]:
+    """An answer, and the further numbers that it has under `values`, by name; None if it has none.
+
+    The answer itself is what stands beside them: under `answer`, or under the keys of its task; nothing is a refusal.
+    In a mapping of labels to scores a label may be called `values`: then it has a number.
+    """
+    if type(raw) is not dict or "values" not in raw:
+        return raw, None
+    values = raw["values"]
+    if isinstance(values, (int, float)):
+        return raw, None
+    beside = {key: value for key, value in raw.items() if key != "values"}
+    answer = beside.get("answer", beside or None)
+    if values is None:
+        return answer, None
+    if not isinstance(values, Mapping):
+        raise AnswerError(f"values {shown(values)} is not a mapping of names to numbers")
+    return answer, {_value_name(name): _value(name, value) for name, value in values.items()}
+
+
+def _value_name(name: object) -> str:
+    text = label(name)
+    if not text or len(text) > LONGEST_NAME:
+        raise AnswerError(f"values: the name {shown(text)} has {len(text):,} characters; give it 1 to {LONGEST_NAME}")
+    return text
+
+
+def _value(name: object, value: object) -> float | None:
+    if isinstance(value, bool):
+        return float(value)
+    return None if value is None else number(value, f"values: {shown(name)}")
 
 
 def fields(raw: object, known: frozenset[str]) -> Mapping[str, object] | None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from harness.model import Answer, Case, Trial
 from harness.params import Param, ParamType, Value
-from harness.tasks.answers import shown
+from harness.tasks.answers import fields, shown
 from harness.tasks.box_lists import (
     MOST_BOXES,
     boxes_mistake,
@@ -41,6 +41,7 @@ from harness.tasks.task import (
 IOU, THRESHOLD = 0.5, 0.0
 # How many detections of a class count in an image, as in COCO.
 DETECTIONS = 100
+KEYS = frozenset({"boxes"})
 
 
 class BoxesTask(Task):
@@ -75,8 +76,9 @@ class BoxesTask(Task):
     }
 
     def answer(self, raw: object, case: Case, rules: TaskRules) -> Answer:
-        """A list of {"label", "box", "score"}; None is an empty list."""
-        found = found_boxes(raw, int(rules.settings.get("detections", DETECTIONS)))
+        """A list of {"label", "box", "score"}, or {"boxes": such a list}; None is an empty list."""
+        known = fields(raw, KEYS)
+        found = found_boxes(raw if known is None else known["boxes"], int(rules.settings.get("detections", DETECTIONS)))
         words = f"{len(found) or 'no'} box{'' if len(found) == 1 else 'es'}"
         return Answer(words, boxes=record_boxes(true_boxes(case.expect), found))
 

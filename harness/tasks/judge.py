@@ -9,6 +9,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from harness.model import (
+    MOST_VALUES,
     REFUSAL,
     Answer,
     BlindTrial,
@@ -21,6 +22,7 @@ from harness.model import (
     Trial,
 )
 from harness.params import Value
+from harness.tasks.answers import with_values
 from harness.tasks.task import AnswerError, Task, TaskRules
 
 # The text of an exception can be a whole file; a record only says what went wrong.
@@ -104,6 +106,20 @@ class Judge:
         self._stratum = stratum
         self._psu = psu
         self._repeated = repeated
+        self._value_names: set[str] = set()
+
+    def _read(self, raw: object, case: Case) -> Answer:
+        """The answer with all that follows from it, and the further numbers that the program gave."""
+        content, values = with_values(raw)
+        answer = self._answer(content, case, self._rules)
+        if self._settle is not None:
+            answer = self._settle(answer)
+        if not values:
+            return answer
+        self._value_names.update(values)
+        if len(self._value_names) > MOST_VALUES:
+            raise AnswerError(f"values: more than {MOST_VALUES} names in this run; give each answer the same few")
+        return _with_values(answer, values)
 
     def _without_answer(self, case: Case) -> Answer:
         if self._failure is None:
@@ -121,9 +137,7 @@ class Judge:
             case = self._complete(case, self._rules)
         if error is None:
             try:
-                answer = self._answer(reply.raw, case, self._rules)
-                if self._settle is not None:
-                    answer = self._settle(answer)
+                answer = self._read(reply.raw, case)
                 outcome = _OUTCOMES[case.positive][self._accepts(case, answer)]
             except AnswerError as mistake:
                 error, message = ErrorKind.ANSWER, str(mistake)
@@ -161,6 +175,9 @@ class Judge:
         if judged and error is None:
             answer = answer if self._settle is None else self._settle(answer)
             outcome = _OUTCOMES[case.positive][self._accepts(case, answer)]
+        if judged and trial.values:
+            # Nothing follows from what the task does not compute itself.
+            answer = _with_values(answer, trial.values)
         if not self._records_expect:
             case = replace(case, expect="")
         return record(
@@ -185,7 +202,7 @@ class BlindJudge(Judge):
         error, message, actual = reply.error, reply.message, None
         if error is None:
             try:
-                self._answer(reply.raw, case, self._rules)
+                self._answer(with_values(reply.raw)[0], case, self._rules)
                 actual = portable(reply.raw)
             except AnswerError as mistake:
                 error, message = ErrorKind.ANSWER, str(mistake)
@@ -224,6 +241,11 @@ def judged_trial(judge: Judge, case: Case, answered: BlindTrial) -> Trial:
         question, raw, answered.error or None, answered.message or "", answered.seconds or 0.0, answered.memory or None
     )
     return judge.trial(case, reply)
+
+
+def _with_values(answer: Answer, values: Mapping[str, float | None]) -> Answer:
+    """The answer with further numbers; those that the task computed stay."""
+    return replace(answer, values={**values, **(answer.values or {})})
 
 
 def _believed(trial: Trial) -> Answer:

@@ -15,11 +15,10 @@ from harness.errors import TranscriptError
 from harness.files.digest import file_sha256
 from harness.files.known_digests import note_sha256
 from harness.files.stamps import NOT_A_FILE, Stamp, stamp_of
-from harness.model import MOST_COLUMNS, Bytes, Outcome, Trial, Turn
+from harness.model import MOST_COLUMNS, MOST_VALUES, Bytes, Outcome, Trial, Turn
 from harness.tasks import find_task
 from harness.transcript.columns import DETAILS, NOT_LEAN, NUMBERS, OUTCOMES, TEXTS, Columns
 from harness.transcript.explain import UNUSABLE
-from harness.transcript.format import MOST_VALUES
 from harness.transcript.kept_columns import FileIdentity, keep_columns
 from harness.transcript.read import BLOCK, TranscriptReader, open_transcript
 from harness.transcript.scanning.growing import GrowingNumbers, GrowingTexts, Part

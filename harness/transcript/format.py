@@ -17,8 +17,6 @@ from harness.tasks import find_task, task_names
 from harness.tasks.task import Task, TaskRules
 
 FORMAT = 1
-# The most names of values in one transcript: each becomes a measure, and an array in memory.
-MOST_VALUES = 100
 # The line of a record has at least that many bytes.
 SHORTEST_LINE = 24
 

@@ -16,11 +16,11 @@ import numpy.typing as npt
 from msgspec import UNSET, UnsetType
 
 from harness.errors import HateError
-from harness.model import MOST_COLUMNS, ErrorKind, Trial
+from harness.model import MOST_COLUMNS, MOST_VALUES, ErrorKind, Trial
 from harness.tasks import find_task
 from harness.transcript.columns import DETAILS, NOT_LEAN, NUMBERS, OUTCOMES, TEXTS, Columns
 from harness.transcript.explain import UNUSABLE
-from harness.transcript.format import MOST_VALUES, SHORTEST_LINE
+from harness.transcript.format import SHORTEST_LINE
 from harness.transcript.parquet import IntactFile, open_intact
 from harness.transcript.scanning.growing import GrowingNumbers, GrowingTexts
 from harness.transcript.texts import Coded, TextList

@@ -369,3 +369,12 @@ def test_a_secure_service(
     assert "certificate verify failed" in done.err.lower()
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(cert))
     assert errors(shop.run(*words)) == {}
+
+
+def test_values_beside_an_answer(serve: Serve, shop: Workshop) -> None:
+    """Further numbers, beside the keys of a task and beside `answer`."""
+    for body in (b'{"label": "x0", "values": {"f1": 0.5}}', b'{"answer": "x0", "values": {"f1": 0.5}}'):
+        serve(lambda to, body=body: reply(to, body))  # type: ignore[misc]
+        records = shop.run("--force")
+        assert records[0]["outcome"] == "TP"
+        assert records[0]["values"] == {"f1": 0.5}

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import TranscriptError
-from harness.model import Outcome, Trial
+from harness.model import MOST_VALUES, Outcome, Trial
 from harness.transcript.columns import read_columns
-from harness.transcript.format import MOST_VALUES
 from tests.transcript.transcript_files import FIRST_LINE, read, write
 from tests.workshop import Workshop
 

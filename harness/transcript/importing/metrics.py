@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.errors import ForeignError
+from harness.model import MOST_VALUES
 from harness.params import nearest
-from harness.transcript.format import MOST_VALUES
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions
 from harness.transcript.importing.survey import MetricFacts, Survey
 
