@@ -21,6 +21,7 @@ ALSO_ALLOWED = {
     "cli": {"server"},  # `hate serve` starts the server
     "report": {"analysis"},  # a report shows the results of an analysis
     "engine": {"site"},  # a run may name tests at sites
+    "site": {"analysis"},  # an index says what transcripts are ranked by
     "measures": {"stats", "tasks"},  # a measure names its statistic, and reads what a task records
     "script": {"tasks"},
     "transcript": {"tasks"},

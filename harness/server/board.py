@@ -18,11 +18,11 @@ import msgspec
 from filelock import FileLock
 
 from harness.analysis.align import Run
-from harness.analysis.compare import CompareRequest, compare_runs
+from harness.analysis.compare import compare_runs
+from harness.analysis.standing import ranking_request
 from harness.errors import DataError, HateError, TranscriptError
 from harness.files.digest import file_sha256
 from harness.model import Counts
-from harness.options import DesignOptions
 from harness.site.audit_header import decision_params
 from harness.site.blind import BlindAnswers, HiddenTest, find_hidden, read_answers
 from harness.site.candidates import TranscriptCandidate
@@ -33,6 +33,7 @@ from harness.site.layout import Ref
 from harness.site.publish import publish
 from harness.site.published import SiteTest
 from harness.site.signing import Signer
+from harness.site.standing import Standing, by_rate, standing_of
 from harness.tasks.judge import judged_trial
 from harness.transcript.columns import read_columns
 from harness.transcript.format import End, Header
@@ -53,10 +54,12 @@ class BoardEntry(msgspec.Struct, frozen=True):
     shown: str = ""
     successes: int = 0
     tests: int = 0
+    # What it is ranked by; older versions did not say.
+    standing: Standing | None = None
 
     @property
     def rate(self) -> float:
-        """What the board shows."""
+        """The share of successes."""
         return self.successes / self.tests if self.tests else 0.0
 
 
@@ -154,16 +157,22 @@ class Board:
         summary = given.path.with_name("summary.jsonl")
         write_summary(summary, answers.header, counts)
         ref = Ref(file_sha256(summary), summary.stat().st_size)
-        candidate = TranscriptCandidate(given.name, summary, ref, answers.header, counts, given.by)
+        standing = standing_of(judged)
+        candidate = TranscriptCandidate(given.name, summary, ref, answers.header, counts, given.by, standing=standing)
         judged.replace(shown_path(self.private, ref.sha256))
         change = publish(self.root, [candidate], signer=self.signer)
-        entry = BoardEntry(given.by, given.name, _answers_sha256(answers), ref.sha256, counts.successes, counts.tests)
+        digest = _answers_sha256(answers)
+        entry = BoardEntry(given.by, given.name, digest, ref.sha256, counts.successes, counts.tests, standing)
         _append(hidden.place / SUBMISSIONS, entry)
         return BoardReply(change.items[0].status, f"judged: the board shows {_shown(entry)}")
 
 
 def _shown(entry: BoardEntry) -> str:
-    return f"'{entry.name}' with {entry.successes:,} of {entry.tests:,} right, {entry.rate:.4f}"
+    counted = f"'{entry.name}' with {entry.successes:,} of {entry.tests:,} right, {entry.rate:.4f}"
+    ranked = entry.standing or by_rate(entry.rate)
+    if ranked.measure == "rate" and f"{ranked.value:.4f}" == f"{entry.rate:.4f}":
+        return counted
+    return f"{counted}, and ranks it by its weighted {ranked.measure}, {ranked.value:.4f}"
 
 
 def _repeated(best: BoardEntry, tries: int) -> str:
@@ -202,17 +211,18 @@ def write_summary(path: Path, header: Header, counts: Counts) -> None:
 
 
 def is_better(new: Path, best: Path, level: float) -> bool:
-    """Whether a judged run is significantly better than another, one-sided, by the design of the test."""
+    """Whether a judged run is significantly better than another, one-sided, by the measure and design of the test."""
     runs = [Run(read_columns(path, name=name), name, name) for path, name in ((new, "new"), (best, "best"))]
-    request = CompareRequest(statistic="rate", resources=False, design=DesignOptions())
+    first = runs[0].columns
     try:
-        (pair,) = compare_runs(runs, request).pairs
+        comparison = compare_runs(runs, ranking_request(first.header, first.columns))
     except HateError:
         return False
+    (pair,) = comparison.pairs
     if pair.estimate is None:
         return pair.difference > 0 and pair.p_exact / 2 <= level
-    gap, p_value = pair.estimate.value, pair.estimate.p_value
-    return gap is not None and gap > 0 and p_value is not None and p_value / 2 <= level
+    p_value = pair.estimate.p_value
+    return comparison.leader(pair) == pair.a and p_value is not None and p_value / 2 <= level
 
 
 def _answers_sha256(answers: BlindAnswers) -> str:

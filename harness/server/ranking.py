@@ -1,45 +1,48 @@
 """What pages compute from transcripts: a ranking, and the measures of a run."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from harness.analysis.align import AlignedRuns, Run, align
-from harness.analysis.compare import CompareRequest, compare_aligned
-from harness.analysis.comparison import Comparison
+from harness.analysis.compare import compare_aligned
 from harness.analysis.matching import MOST_ANSWERS
 from harness.analysis.rate import RateRequest, rate_runs
-from harness.analysis.sampling import Sampling, take_sample
-from harness.errors import HateError
-from harness.options import DesignOptions
+from harness.analysis.sampling import take_sample
+from harness.analysis.standing import ranking_measure, ranking_request, read_ranked, run_standing
+from harness.errors import DataError, HateError, TranscriptError
 from harness.report.blocks import Block
 from harness.report.numbers import method_words
 from harness.report.rate import measure_table
 from harness.report.sampling import INDEPENDENT, target_words
 from harness.server.board import shown_path
-from harness.server.state import SiteState
-from harness.site.layout import TranscriptEntry
+from harness.server.state import SiteState, find_test, transcripts_of
+from harness.site.layout import BestEntry, TestEntry, TranscriptEntry
 from harness.stats.replication.method import Replication
 from harness.transcript.columns import read_columns
-from harness.transcript.format import PLAIN_WEIGHTS, Header
+from harness.transcript.format import Header
 from harness.transcript.read import open_transcript
 
-# Limits on the time that a page takes: the best are compared, the rest only listed.
-MOST_RANKED = 40
+# Limits on the time that a page takes: all are ranked, but only the best are compared pair by pair.
+MOST_COMPARED = 40
 MOST_CHOSEN = 12
 MOST_RECORDS = 2_000_000
+# Standings that are remembered, and runs that others are held against.
+MOST_KNOWN = 20_000
+MOST_REFERENCES = 2
 
 
 @dataclass(frozen=True)
 class RankingRow:
-    """A transcript with the interval of its rate, and the letters of the groups that it belongs to."""
+    """A transcript with its value and interval, and the letters of its groups if it was compared with others."""
 
     entry: TranscriptEntry
     value: float
     low: float
     high: float
-    letters: str
+    letters: str = ""
 
 
 @dataclass(frozen=True)
@@ -47,40 +50,146 @@ class Ranking:
     """The best first; those that share a letter do not differ significantly."""
 
     rows: list[RankingRow]
+    measure: str
     # What the intervals are about, and by which method.
     target: str
     method: str
     confidence: float
+    # Runs of other cases, or that cannot be read, and runs that cannot be matched with the others.
     left_out: list[str]
 
 
+@dataclass(frozen=True)
+class _Standing:
+    """Where a run stands, without the sample that it was computed from."""
+
+    measure: str
+    value: float
+    merit: float
+    low: float
+    high: float
+    target: str
+    method: str
+    confidence: float
+
+
 def rank(state: SiteState, entries: Sequence[TranscriptEntry]) -> Ranking | None:
-    """The transcripts, compared; None if they cannot be."""
-    chosen = affordable(entries[:MOST_RANKED])
-    if not chosen:
+    """All transcripts by the measure, the design and the weights of their test; None if none can be measured."""
+    placed, left_out = _placed(state, entries)
+    if not placed:
         return None
-    try:
-        known = _aligned(state, chosen)
-        comparison = compare_aligned(known.aligned, known.sampling, CompareRequest(statistic="rate", resources=False))
-    except HateError:
-        return None
-    rows = [_ranking_row(known.entries[i], comparison, i) for i in comparison.order]
-    design = comparison.runs[0].estimate
+    compared, unmatched = _compared(state, [entry for entry, _ in placed][:MOST_COMPARED])
+    first = placed[0][1]
     return Ranking(
-        rows=rows,
-        target=target_words(known.sampling) if known.sampling.known else INDEPENDENT,
-        method="Wilson" if design is None else method_words(design.method),
-        confidence=comparison.confidence,
-        left_out=known.left_out,
+        rows=[compared.get(entry.name) or RankingRow(entry, own.value, own.low, own.high) for entry, own in placed],
+        measure=first.measure,
+        target=first.target,
+        method=first.method,
+        confidence=first.confidence,
+        left_out=[*left_out, *unmatched],
     )
 
 
-def _ranking_row(entry: TranscriptEntry, comparison: Comparison, number: int) -> RankingRow:
-    run = comparison.runs[number]
-    interval = run.interval if run.estimate is None else run.estimate.interval
-    value = run.rate if run.value is None else run.value
-    low, high = (0.0, 1.0) if interval is None else (interval.low, interval.high)
-    return RankingRow(entry, value, low, high, comparison.letters[number])
+def best_first(state: SiteState, entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
+    """The transcripts in the order of their ranking; those without a place come last."""
+    placed = [entry for entry, _ in _placed(state, entries)[0]]
+    names = {entry.name for entry in placed}
+    return [*placed, *(entry for entry in entries if entry.name not in names)]
+
+
+def leader(state: SiteState, entry: TestEntry) -> BestEntry | None:
+    """The transcript that leads a test.
+
+    The index of an older version names the one with the highest share of successes; where cases have weights, that may
+    be another one.
+    """
+    best = entry.best
+    if best is None or best.standing is not None:
+        return best
+    try:
+        test = find_test(state, entry.name)
+        entries = [] if test is None else transcripts_of(state, test)
+        known = next((one for one in entries if one.name == best.name), None)
+        if known is None or _is_plain(header_of(state, known)):
+            return best
+        placed, _ = _placed(state, entries)
+    except DataError:
+        return best
+    return BestEntry(placed[0][0].name, placed[0][1].value) if placed else best
+
+
+def _is_plain(header: Header) -> bool:
+    """Whether the share of successes decides."""
+    return ranking_measure(header) == "rate" and header.design.get("weights", "cases") == "cases"
+
+
+def _placed(
+    state: SiteState, entries: Sequence[TranscriptEntry]
+) -> tuple[list[tuple[TranscriptEntry, _Standing]], list[str]]:
+    """Each with its standing, the best first, and the names of the others.
+
+    A run of other cases is left out, so that it cannot spoil the ranking of the rest. The older of two equals is first.
+    """
+    placed: list[tuple[TranscriptEntry, _Standing]] = []
+    left_out: list[str] = []
+    reference: Path | None = None
+    for entry in trusted_first(entries):
+        try:
+            path = run_path(state, entry)
+            placed.append((entry, _standing(path, reference or path)))
+        except HateError:
+            left_out.append(entry.name)
+            continue
+        reference = reference or path
+    placed.sort(key=lambda one: (-one[1].merit, one[0].published, one[0].name))
+    return placed, left_out
+
+
+@lru_cache(maxsize=MOST_KNOWN)
+def _standing(path: Path, reference: Path) -> _Standing:
+    """Of a file that is named by its content; a HateError unless it has the cases and weights of the reference."""
+    run = first = _reference(reference)
+    if path != reference:
+        run = read_ranked(path, path.name)
+        align([first, run])
+        if run.columns.header.design.get("weights") != first.columns.header.design.get("weights"):
+            raise TranscriptError(f"{path}: its cases have other weights")
+    found = run_standing(run)
+    return _Standing(
+        measure=found.measure.name,
+        value=found.value,
+        merit=float(found.measure.merit(found.value)),
+        low=found.interval.low,
+        high=found.interval.high,
+        target=target_words(found.sampling) if found.sampling.known else INDEPENDENT,
+        method="Wilson" if found.method is None else method_words(found.method),
+        confidence=found.confidence,
+    )
+
+
+@lru_cache(maxsize=MOST_REFERENCES)
+def _reference(path: Path) -> Run:
+    return read_ranked(path, path.name)
+
+
+def _compared(state: SiteState, entries: Sequence[TranscriptEntry]) -> tuple[dict[str, RankingRow], list[str]]:
+    """The runs that can be compared, by name, and the names of those that cannot be matched with them."""
+    chosen = affordable(entries)
+    if not chosen:
+        return {}, []
+    try:
+        aligned, unmatched = _aligned(state, chosen)
+        request = ranking_request(aligned.headers[0], aligned.cases.columns)
+        comparison = compare_aligned(aligned, take_sample(aligned, request.design), request)
+    except HateError:
+        return {}, []
+    by_name = {entry.name: entry for entry in chosen}
+    rows = {}
+    for run, letters in zip(comparison.runs, comparison.letters, strict=True):
+        interval = run.interval if run.estimate is None else run.estimate.interval
+        if run.value is not None and interval is not None:
+            rows[run.name] = RankingRow(by_name[run.name], run.value, interval.low, interval.high, letters)
+    return rows, unmatched
 
 
 def affordable(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
@@ -98,44 +207,27 @@ def trusted_first(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
     return sorted(entries, key=lambda entry: (entry.by != "", entry.published, entry.name))
 
 
-@dataclass(frozen=True)
-class _AlignedEntries:
-    entries: list[TranscriptEntry]
-    aligned: AlignedRuns
-    sampling: Sampling
-    left_out: list[str]
-
-
-def _aligned(state: SiteState, entries: Sequence[TranscriptEntry]) -> _AlignedEntries:
-    """The runs on the same cases; a run on other cases is left out, so that it cannot spoil the ranking of the rest."""
+def _aligned(state: SiteState, entries: Sequence[TranscriptEntry]) -> tuple[AlignedRuns, list[str]]:
+    """The runs on the same cases, and the names of those that cannot be matched with the first."""
     trusted = trusted_first(entries)
-    used: list[TranscriptEntry] = []
+    names: list[str] = []
     runs: list[Run] = []
     left_out: list[str] = []
-    cases: set[str] = set()
     answers = 1
     for entry in trusted:
-        try:
-            run = _read_run(state, entry)
-        except HateError:
-            left_out.append(entry.name)
-            continue
-        own, common = set(run.columns.ids), math.lcm(answers, _answers(run))
+        run = read_ranked(run_path(state, entry), entry.name)
+        common = math.lcm(answers, _answers(run))
         # Runs are aligned on the least common multiple of their answers per case.
-        fits = common == answers or (common <= MOST_ANSWERS and len(trusted) * len(own) * common <= MOST_RECORDS)
-        if not runs or (own == cases and fits and _agree(runs[0], run)):
-            cases, answers = cases or own, common
-            used.append(entry)
+        fits = common == answers or (
+            common <= MOST_ANSWERS and len(trusted) * len(set(run.columns.ids)) * common <= MOST_RECORDS
+        )
+        if not runs or (fits and _agree(runs[0], run)):
+            answers = common
+            names.append(entry.name)
             runs.append(run)
         else:
             left_out.append(entry.name)
-    aligned = replace(align(runs), names=[entry.name for entry in used])
-    return _AlignedEntries(
-        used,
-        aligned,
-        take_sample(aligned, DesignOptions(weights=design_weights(aligned.headers[0], aligned.cases.columns))),
-        left_out,
-    )
+    return replace(align(runs), names=names), left_out
 
 
 def _agree(first: Run, other: Run) -> bool:
@@ -153,25 +245,9 @@ def run_path(state: SiteState, entry: TranscriptEntry) -> Path:
     return judged if judged is not None and judged.is_file() else state.catalogue.store.file(entry.file)
 
 
-def _read_run(state: SiteState, entry: TranscriptEntry) -> Run:
-    path = run_path(state, entry)
-    columns = read_columns(path, name=entry.name, lean=True)
-    if columns.header.weighs_cases:
-        columns = read_columns(path, name=entry.name)
-    return Run(columns, entry.name, entry.name)
-
-
 def _answers(run: Run) -> int:
     """The number of answers per case."""
     return int(run.columns.repeat.max(initial=1))
-
-
-def design_weights(header: Header, columns: Collection[str]) -> str | None:
-    """The weights that a run declares, unless it names a file: a submitted header must not name local files."""
-    declared = header.design.get("weights", "cases")
-    if not isinstance(declared, str):
-        return None
-    return declared if declared in (*PLAIN_WEIGHTS, *columns) else "cases"
 
 
 def header_of(state: SiteState, entry: TranscriptEntry) -> Header:

@@ -11,7 +11,7 @@ from harness.report.blocks import Cell, Table
 from harness.report.formats import Format, render, render_data
 from harness.server.interval_plots import IntervalAxis, IntervalPlot, interval_axis
 from harness.server.page_site import PageSite
-from harness.server.ranking import MOST_CHOSEN, Ranking, affordable, header_of, rank
+from harness.server.ranking import MOST_CHOSEN, Ranking, affordable, best_first, header_of, rank
 from harness.server.render import markdown_html, render_page, script_summary, shortened
 from harness.server.reports import MOST_CURVES, curves_html
 from harness.server.state import SiteState, transcripts_of
@@ -29,7 +29,7 @@ ORDERS = ("rank", "name", "date")
 
 @dataclass(frozen=True)
 class RankedRow:
-    """A line of a ranking; without rank and interval if the run could not be compared."""
+    """A line of a ranking; without rank and interval if the run could not be measured."""
 
     entry: TranscriptEntry
     value: float
@@ -51,28 +51,32 @@ class RankingTable:
     rows: list[RankedRow]
     ranking: Ranking | None
     axis: IntervalAxis | None
-    # How many more there are than are listed.
-    more: int
+
+    @property
+    def measure(self) -> str:
+        """What it is ranked by."""
+        if self.ranking is not None:
+            return self.ranking.measure
+        return next((row.entry.place.measure for row in self.rows), "")
 
 
 def ranking_table(state: SiteState, entries: Sequence[TranscriptEntry], baseline: str) -> RankingTable:
-    """The best are compared, the others listed below them."""
+    """All that can be measured, the best first, and the others below them."""
     ranking = rank(state, entries)
     rows: list[RankedRow] = []
     axis = None
     if ranking is not None:
         axis = interval_axis([(row.low, row.high) for row in ranking.rows])
         for number, row in enumerate(ranking.rows, start=1):
-            compared = {"rank": number, "letters": row.letters, "low": row.low, "high": row.high}
+            ranked = {"rank": number, "letters": row.letters, "low": row.low, "high": row.high}
             plot = axis.plot(row.low, row.value, row.high)
-            rows.append(_row(state, row.entry, row.value, baseline, plot=plot, **compared))
+            rows.append(_row(state, row.entry, row.value, baseline, plot=plot, **ranked))
     names = {row.entry.name for row in rows}
-    rest = [entry for entry in entries if entry.name not in names]
-    rows += [_row(state, entry, entry.rate, baseline) for entry in rest[:MOST_LISTED]]
-    return RankingTable(rows, ranking, axis, max(0, len(rest) - MOST_LISTED))
+    rows += [_row(state, entry, entry.place.value, baseline) for entry in entries if entry.name not in names]
+    return RankingTable(rows, ranking, axis)
 
 
-def _row(state: SiteState, entry: TranscriptEntry, value: float, baseline: str, **compared: Any) -> RankedRow:
+def _row(state: SiteState, entry: TranscriptEntry, value: float, baseline: str, **ranked: Any) -> RankedRow:
     header = header_of(state, entry)
     return RankedRow(
         entry,
@@ -81,7 +85,7 @@ def _row(state: SiteState, entry: TranscriptEntry, value: float, baseline: str, 
         code=_web_address(header.algorithm.code),
         paper=_web_address(header.algorithm.paper),
         baseline=bool(baseline) and baseline in (entry.name, entry.algorithm),
-        **compared,
+        **ranked,
     )
 
 
@@ -140,7 +144,7 @@ def render_test_page(site: PageSite, text: str, order: str = ORDERS[0]) -> str:
 def _curves(site: PageSite, test: SiteTest, entries: Sequence[TranscriptEntry]) -> Markup:
     if test.version.blind or not entries:
         return Markup()
-    best = affordable(entries)[:MOST_CURVES]
+    best = affordable(best_first(site.state, entries))[:MOST_CURVES]
     return site.part("curves", test, best, lambda: curves_html(site, test, best))
 
 
@@ -158,7 +162,8 @@ def _ranking_html(
             test=test,
             table=table,
             ranking=table.ranking,
-            rows=_sorted(table.rows, order),
+            rows=_sorted(table.rows[:MOST_LISTED], order),
+            more=max(0, len(table.rows) - MOST_LISTED),
             order=order,
             # Columns that would be empty are left out.
             shown={
@@ -166,7 +171,7 @@ def _ranking_html(
                 "ER": any(row.entry.ER for row in table.rows),
                 "by": any(row.entry.by for row in table.rows),
             },
-            compared=sum(row.rank is not None for row in table.rows),
+            compared=sum(bool(row.letters) for row in table.rows),
             most=MOST_CHOSEN,
             reported=any(entry.self_reported for entry in entries),
             inside=any(entry.isolation != "process" for entry in entries),
@@ -179,13 +184,14 @@ def ranking_data(site: PageSite, test: SiteTest, style: Format) -> str:
     """The ranking for programs, as CSV or JSON."""
     about = script_summary(site.state, test.release)
     table = ranking_table(site.state, transcripts_of(site.state, test), about.baseline)
-    rows = data_table(table.rows)
+    rows = data_table(table)
     if style is not Format.JSON:
         return render(rows, style)
     ranking = table.ranking
     return render_data(
         {
             "test": {"name": test.name, "version": test.version.version, "digest": test.version.digest},
+            "measure": table.measure,
             "confidence": None if ranking is None else ranking.confidence,
             "method": None if ranking is None else ranking.method,
             "target": None if ranking is None else ranking.target,
@@ -195,16 +201,16 @@ def ranking_data(site: PageSite, test: SiteTest, style: Format) -> str:
     )
 
 
-def data_table(rows: Sequence[RankedRow]) -> Table:
+def data_table(table: RankingTable) -> Table:
     """The lines of a ranking as one table."""
-    columns = ["rank", "name", "letters", "rate", "low", "high", "tests", "TP", "TN", "FP", "FN", "ER", "params"]
-    columns += ["published", "by", "code", "paper", "self_reported", "isolation", "sha256"]
-    return Table(columns, [_cells(row) for row in rows])
+    columns = ["rank", "name", "letters", "measure", "value", "low", "high", "rate", "tests", "TP", "TN", "FP", "FN"]
+    columns += ["ER", "params", "published", "by", "code", "paper", "self_reported", "isolation", "sha256"]
+    return Table(columns, [_cells(row, table.measure) for row in table.rows])
 
 
-def _cells(row: RankedRow) -> list[Cell]:
+def _cells(row: RankedRow, measure: str) -> list[Cell]:
     one = row.entry
-    counts: list[Cell] = [one.tests, one.TP, one.TN, one.FP, one.FN, one.ER]
-    compared: list[Cell] = [row.rank, one.name, row.letters, row.value, row.low, row.high]
+    ranked: list[Cell] = [row.rank, one.name, row.letters, measure, row.value, row.low, row.high]
+    counts: list[Cell] = [one.rate, one.tests, one.TP, one.TN, one.FP, one.FN, one.ER]
     about: list[Cell] = [row.params, one.published, one.by, row.code, row.paper, one.self_reported, one.isolation]
-    return [*compared, *counts, *about, one.file.sha256]
+    return [*ranked, *counts, *about, one.file.sha256]

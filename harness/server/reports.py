@@ -7,6 +7,7 @@ from functools import cached_property
 import msgspec
 
 from harness.analysis.align import Run
+from harness.analysis.standing import design_weights
 from harness.api.report_curves import curve_section
 from harness.api.report_material import ReportMaterial
 from harness.api.report_options import ReportOptions
@@ -15,7 +16,7 @@ from harness.api.transcripts import OpenedTranscripts
 from harness.errors import HateError, UsageError
 from harness.report.page.html import parts_html, section_html
 from harness.server.page_site import PageSite
-from harness.server.ranking import MOST_RECORDS, affordable, design_weights, run_path, trusted_first
+from harness.server.ranking import MOST_RECORDS, affordable, run_path, trusted_first
 from harness.site.inputs import TestHere, with_data
 from harness.site.judging import cases_here
 from harness.site.layout import TranscriptEntry

@@ -106,9 +106,9 @@ def find_test(state: SiteState, text: str) -> SiteTest | None:
 
 
 def transcripts_of(state: SiteState, test: SiteTest) -> list[TranscriptEntry]:
-    """The transcripts of a version, the highest rate first."""
+    """The transcripts of a version, the best first as far as the index knows."""
     entries = [e for e in state.catalogue.transcripts(test.index) if e.version == test.version.version]
-    return sorted(entries, key=lambda entry: (-entry.rate, entry.name))[:MOST_TRANSCRIPTS]
+    return sorted(entries, key=lambda entry: (-entry.place.merit, entry.name))[:MOST_TRANSCRIPTS]
 
 
 @dataclass

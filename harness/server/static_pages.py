@@ -133,7 +133,7 @@ def _comparison(test: SiteTest, entries: list[TranscriptEntry]) -> Callable[[Pag
 
     def make(site: PageSite) -> str:
         ranking = rank(site.state, entries)
-        names = [] if ranking is None else [row.entry.name for row in ranking.rows]
+        names = [] if ranking is None else [row.entry.name for row in ranking.rows if row.letters]
         return render_comparison_page(site, test.full_name, names[:MOST_CHOSEN])
 
     return make

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from harness.server.links import Links
+from harness.server.ranking import leader
 from harness.server.render import render_page
 from harness.server.state import ServedSite, SiteState
 from harness.site.layout import TestEntry
@@ -20,7 +21,7 @@ _ORDERS: dict[str, tuple[str, Callable[[TestEntry], Any]]] = {
     "date": ("newest first", lambda entry: (_reversed_date(entry.published), entry.name)),
     "cases": ("most cases first", lambda entry: (-(entry.cases or 0), entry.name)),
     "transcripts": ("most transcripts first", lambda entry: (-entry.transcripts, entry.name)),
-    "best": ("best result first", lambda entry: (-(entry.best.rate if entry.best else -1.0), entry.name)),
+    "best": ("best result first", lambda entry: (-(entry.best.place.value if entry.best else -1.0), entry.name)),
 }
 _LEAST_CASES = (100, 1_000, 10_000, 100_000)
 
@@ -99,7 +100,7 @@ def render_test_list(site: ServedSite, state: SiteState, links: Links, query: Te
         "tests.html",
         links=links,
         title=state.title,
-        entries=found[(number - 1) * size : number * size],
+        entries=[(entry, leader(state, entry)) for entry in found[(number - 1) * size : number * size]],
         found=len(found),
         total=len(tests),
         query=query,

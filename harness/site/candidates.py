@@ -28,6 +28,7 @@ from harness.site.layout import (
     check_inside,
 )
 from harness.site.local_runs import transcript_stem
+from harness.site.standing import Standing
 from harness.transcript.format import Header
 from harness.transcript.read import summarise
 
@@ -76,6 +77,8 @@ class TranscriptCandidate:
     by: str = ""
     # Why its outcomes could not be judged again; empty if they were.
     self_reported: str = ""
+    # What it is ranked by, if that is known.
+    standing: Standing | None = None
 
     @property
     def test_name(self) -> str:

@@ -26,9 +26,9 @@ from harness.site.layout import (
     VersionEntry,
     encode,
     ref_of,
-    version_key,
 )
 from harness.site.tree import TreeUpdate
+from harness.site.version_order import version_key
 
 
 @dataclass
@@ -160,10 +160,19 @@ def _test_entry(site: Catalogue, test: "_TestDraft", index: TestIndex, old: Sequ
 
 
 def _best(entries: Sequence[TranscriptEntry], known: BestEntry | None) -> BestEntry | None:
-    """The transcript with the highest rate; the older one, or the first by name, if two have the same."""
+    """The transcript that leads; the older one, or the first by name, if two are equal.
+
+    If one of them does not say what it is ranked by, as at a site of an older version, all are held against each other
+    by their shares of successes, and the leader does not say it either.
+    """
     for entry in sorted(entries, key=lambda entry: entry.name):
-        if known is None or entry.rate > known.rate:
-            known = BestEntry(entry.name, entry.rate)
+        new = BestEntry(entry.name, entry.rate, entry.standing)
+        if known is None:
+            known = new
+        elif known.standing is not None and new.standing is not None:
+            known = new if new.standing.merit > known.standing.merit else known
+        else:
+            known = replace(new if new.rate > known.rate else known, standing=None)
     return known
 
 
@@ -321,7 +330,7 @@ def _transcript_entry(candidate: TranscriptCandidate, now: str) -> TranscriptEnt
     return TranscriptEntry(
         candidate.name, test.version, test.digest, algorithm.name[:1000], algorithm.version[:1000], counts.tests,
         counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, now, candidate.ref, candidate.by,
-        candidate.self_reported[:1000], candidate.isolation[:1000],
+        candidate.self_reported[:1000], candidate.isolation[:1000], candidate.standing,
     )  # fmt: skip
 
 

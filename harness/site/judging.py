@@ -21,6 +21,7 @@ from harness.site.config import configured_sites
 from harness.site.fetch import fetch_data
 from harness.site.published import SiteTest, find_release
 from harness.site.sites import sites
+from harness.site.standing import standing_of
 from harness.transcript.format import Header, TestInfo
 from harness.transcript.read import open_transcript
 
@@ -112,7 +113,10 @@ def with_audit(candidate: TranscriptCandidate, cases: CaseSet | None) -> Transcr
     """The transcript with the result of its audit; `cases` are those of its test, None if they are not here."""
     result = audit(candidate.path, None if cases is None else part_of(cases, candidate.header.test))
     result.raise_if_any()
-    return replace(candidate, self_reported=NO_DATA if cases is None else result.self_reported)
+    if cases is None:
+        # Its strata and weights are its own word too, so the ranking holds them against the other runs.
+        return replace(candidate, self_reported=NO_DATA)
+    return replace(candidate, self_reported=result.self_reported, standing=standing_of(candidate.path))
 
 
 def _is_same(candidate: TestCandidate, test: TestInfo) -> bool:

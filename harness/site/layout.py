@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from harness.errors import DataError
+from harness.site.standing import Standing, by_rate
 
 FORMAT = 1
 TOP = "hate-site.json"
@@ -86,10 +87,16 @@ class Top(Struct, frozen=True):
 
 
 class BestEntry(Struct, frozen=True):
-    """The transcript with the highest rate."""
+    """The transcript that leads, and its share of successes; by that share alone if nothing is known of `standing`."""
 
     name: TranscriptName
     rate: Annotated[float, Meta(ge=0, le=1)]
+    standing: Standing | None = None
+
+    @property
+    def place(self) -> Standing:
+        """What it leads with."""
+        return self.standing or by_rate(self.rate)
 
 
 class TestEntry(Struct, frozen=True):
@@ -194,11 +201,18 @@ class TranscriptEntry(Struct, frozen=True):
     self_reported: Words = UNJUDGED
     # Where the algorithm ran: `process`, one of its own, or `none`, that of the harness; empty if that is not known.
     isolation: Words = ""
+    # What it is ranked by; older versions did not say.
+    standing: Standing | None = None
 
     @property
     def rate(self) -> float:
         """The share of successes."""
         return (self.TP + self.TN) / self.tests if self.tests else 0.0
+
+    @property
+    def place(self) -> Standing:
+        """What it is ranked by; the share of successes if nothing else is known."""
+        return self.standing or by_rate(self.rate)
 
 
 class NameEntry(Struct, frozen=True):
@@ -325,21 +339,3 @@ def _is_good_part(part: str) -> bool:
         and len(part.encode(errors="replace")) <= LONGEST_PART
         and not (_BAD_CHARACTERS.search(part) or _DEVICE_NAME.fullmatch(part))
     )
-
-
-_VERSION_PART = re.compile(r"(\d+)|([A-Za-z]+)|([^A-Za-z0-9]+)")
-_EARLY_STAGES = ("dev", "a", "alpha", "b", "beta", "c", "rc", "pre", "preview")
-_VERSION_END = (1, 0, "")
-
-
-def version_key(version: str) -> tuple[tuple[int, int, str], ...]:
-    """A sort key: 1.9 < 1.10-rc1 < 1.10 < 1.10.post1 < 1.10.1; two spellings of one version have different keys."""
-    parts = [_version_part(number, word) for number, word, _ in _VERSION_PART.findall(version) if number or word]
-    return (*parts, _VERSION_END, (0, 0, version))
-
-
-def _version_part(number: str, word: str) -> tuple[int, int, str]:
-    if number:
-        return (3, int(number), "")
-    early = word.lower() in _EARLY_STAGES
-    return (0, _EARLY_STAGES.index(word.lower()), word) if early else (2, 0, word)

@@ -26,9 +26,9 @@ from harness.site.layout import (
     encode,
     key_of,
     ref_of,
-    version_key,
 )
 from harness.site.tree import Tree, TreeUpdate, build_tree
+from harness.site.version_order import version_key
 
 NAMES = st.text("abcdefgh0123456789", min_size=1, max_size=6)
 
