@@ -1,5 +1,7 @@
 """Score files of verification, lists of trials, and TREC runs: what is read, and what is refused."""
 
+import gzip
+
 import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, ndcg_score
@@ -151,3 +153,60 @@ def test_mistakes(shop: Workshop, text: str, words: list[str], message: str) -> 
 def test_other_texts_are_not_taken_for_scores(shop: Workshop, text: str) -> None:
     assert "in.txt" in refused(shop, shop.write("in.txt", text))
     assert "score" not in refused(shop, shop.write("in.txt", text)).partition(";")[0]
+
+
+def numbered(label: str) -> str:
+    """400 comparisons of 20 people with each other, well separated; the third field is made of i and j."""
+    pairs = [(i, j) for i in range(20) for j in range(20)]
+    fields = [(f"p{i}", f"p{j}", label.format(i=i, j=j, odd=(i + j) % 2), 5.0 * (i == j) + i / 100) for i, j in pairs]
+    return "".join(f"{claimed} {real} {third} {score}\n" for claimed, real, third, score in fields)
+
+
+def test_labels_of_0_and_1_are_not_taken_for_kinds_of_trials(shop: Workshop) -> None:
+    path = shop.write("scores.txt", numbered("{odd}"))
+    done = shop.call("import", path, "--success-at", "2.5")
+    assert done.status == 2
+    assert "--from scores (claimed real label score" in done.err
+    assert "--from trials (model segment target score)" in done.err
+    assert len(done.err.splitlines()) == 1
+    _, records = import_one(shop, path, "--success-at", "2.5", "--from", "scores")
+    assert [list(outcomes(records).values()).count(one) for one in ("TP", "TN", "FP", "FN")] == [20, 380, 0, 0]
+    _, records = import_one(shop, path, "--success-at", "2.5", "--from", "trials")
+    assert sum(record["positive"] for record in records.values()) == 200
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_whole_file_says_what_its_third_column_is(shop: Workshop, packed: bool) -> None:
+    # The first lines have 0 and 1, as a list of trials may have; a later one has 2.
+    path = shop.write("scores.txt", numbered("{j}"))
+    if packed:
+        plain, path = path, shop.folder / "scores.txt.gz"
+        path.write_bytes(gzip.compress(plain.read_bytes()))
+    header, records = import_one(shop, path, "--success-at", "2.5")
+    assert header["interface"]["kind"] == "import: four-column scores"
+    assert records["p3/4"]["columns"] == {"claimed": "p3", "real": "p4"}
+
+
+def test_figures_that_agree_with_the_identities_are_kinds_of_trials(shop: Workshop) -> None:
+    text = "".join(f"p{i} p{j} {int(i == j)} {i + j}\n" for i in range(4) for j in range(4))
+    header, records = import_one(shop, shop.write("trials.txt", text), "--success-at", "2.5")
+    assert header["interface"]["kind"] == "import: a list of trials"
+    assert records["p1/p1"]["positive"]
+    assert not records["p1/p2"]["positive"]
+
+
+def test_figures_of_other_names_are_kinds_of_trials(shop: Workshop) -> None:
+    _, records = import_one(shop, shop.write("t.txt", "m1 s1 1 2\nm1 s2 0 1\nm2 s1 0 3\n"), "--success-at", "2")
+    assert outcomes(records) == {"m1/s1": "TP", "m1/s2": "TN", "m2/s1": "FP"}
+
+
+def test_a_label_that_is_always_the_same_is_a_label(shop: Workshop) -> None:
+    header, _ = import_one(shop, shop.write("scores.txt", numbered("1")), "--success-at", "2.5")
+    assert header["interface"]["kind"] == "import: four-column scores"
+
+
+def test_a_key_decides_what_figures_do_not(shop: Workshop) -> None:
+    path = shop.write("scores.txt", "a a 0 1\na b 1 2\nb b 1 3\nb a 0 4\n")
+    key = shop.write("key.txt", "a a target\na b nontarget\nb b target\nb a nontarget\n")
+    _, records = import_one(shop, path, "--success-at", "2", "--key", key)
+    assert outcomes(records) == {"a/a": "FN", "a/b": "FP", "b/b": "TP", "b/a": "FP"}

@@ -98,17 +98,17 @@ class ForeignFile:
 
     def lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Each JSON object of a JSON Lines file with its line."""
-        for number, line in enumerate(self._lines(), 1):
+        for number, line in enumerate(self.raw_lines(), 1):
             if line.strip():
                 yield number, decode(line, dict[str, Any], f"{self.name}:{number}")
 
     @cached_property
     def _begin(self) -> tuple[bytes, bool]:
         """The first line that is not blank, and whether there are more."""
-        lines = (line.strip() for line in self._lines() if line.strip())
+        lines = (line.strip() for line in self.raw_lines() if line.strip())
         return next(lines, b""), next(lines, None) is not None
 
-    def _lines(self) -> Iterator[bytes]:
+    def raw_lines(self) -> Iterator[bytes]:
         """The lines, one at a time."""
         try:
             with self.content.open("rb") as file:

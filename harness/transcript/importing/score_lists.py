@@ -23,6 +23,8 @@ _KINDS = {
     "nontarget": False, "non-target": False, "imp": False, "impostor": False, "imposter": False, "nonmated": False,
     "non-mated": False, "0": False, "false": False,
 }  # fmt: skip
+# Of these, what may as well be the label of what was compared, such as the number of an image.
+_FIGURES = ("0", "1", "true", "false")
 _HEADER = "modelid"
 # Lines that a kind of file is recognised by: a mistake further down should be reported as one.
 FEW = 3
@@ -64,10 +66,39 @@ def _all_lines(lines: Sequence[Sequence[str]], count: int) -> bool:
     return bool(lines) and all(len(line) == count and is_number(line[-1]) for line in lines)
 
 
+def _readings(file: ForeignFile) -> tuple[bool, bool]:
+    """Whether lines of four fields may have a label in the third, and whether it may say what is a target.
+
+    Words decide by the first lines. 0 and 1 may be either: then all lines count. A label leaves both genuine and
+    impostor trials by the identities; where both readings mean the same, it is a list of trials.
+    """
+    lines = first_lines(file)
+    if not _all_lines(lines, 4):
+        return False, False
+    kinds = {line[2].lower() for line in lines}
+    if not kinds <= _KINDS.keys():
+        return True, False
+    if not kinds <= set(_FIGURES):
+        return False, True
+    by_identity, by_figure, differ = set[bool](), set[bool](), False
+    for line in file.raw_lines():
+        fields = line.split()
+        # A line that is too short or too long is reported when all are read.
+        if len(fields) == 4:
+            kind = _KINDS.get(fields[2].decode(errors="replace").lower())
+            if kind is None:
+                return True, False
+            genuine = fields[0] == fields[1]
+            by_identity.add(genuine)
+            by_figure.add(kind)
+            differ |= genuine != kind
+    labels, targets = len(by_identity) == 2, len(by_figure) == 2
+    return (labels and (differ or not targets)), targets or not labels
+
+
 def is_four_columns(file: ForeignFile) -> bool:
     """Whether every line is claimed, real, label and score."""
-    lines = first_lines(file)
-    return _all_lines(lines, 4) and not all(line[2].lower() in _KINDS for line in lines)
+    return _readings(file)[0]
 
 
 def is_trials(file: ForeignFile) -> bool:
@@ -75,7 +106,7 @@ def is_trials(file: ForeignFile) -> bool:
     lines = first_lines(file)
     if lines and lines[0][0].lower() == _HEADER:
         return True
-    return _all_lines(lines, 3) or (_all_lines(lines, 4) and all(line[2].lower() in _KINDS for line in lines))
+    return _all_lines(lines, 3) or _readings(file)[1]
 
 
 class _TrialScores:
@@ -144,20 +175,28 @@ def read_four_columns(source: ForeignFile, options: ImportOptions) -> list[Impor
         raise ForeignError(
             f"{source.name}: judgements of relevance, not results; import the run, with --key {source.name}"
         )
-    trials = _TrialScores(source, options)
+    trials, lines = _TrialScores(source, options), list[Line]()
     for number, fields in fields_of(source.data, source.name):
         if len(fields) != 4:
             trials.mistakes.add(f"{len(fields)} fields, expected claimed real label score", place=f"line {number}")
             continue
-        claimed, real, label, score = fields
-        trials.add(
-            number, f"{claimed}/{label}", score, claimed == real, real, {"claimed": claimed, "real": real}
-        )  # fmt: skip
+        lines.append((number, fields))
+    # A label names what was compared; one that only numbers the images of a person does not.
+    unique = len({(one[0], one[2]) for _, one in lines}) == len({tuple(one[:3]) for _, one in lines})
+    for number, (claimed, real, label, score) in lines:
+        trial = f"{claimed}/{label}" if unique else f"{claimed}/{real}/{label}"
+        trials.add(number, trial, score, claimed == real, real, {"claimed": claimed, "real": real})
     return [trials.run("four-column scores")]
 
 
 def read_trials(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
     """Each line as a trial, with the kind of trial from its own third field or from the list of trials."""
+    if options.reader is None and options.key is None and all(_readings(source)):
+        raise ForeignError(
+            f"{source.name}: the third column may be a label, or say what is a target, and the two do not agree; say "
+            "which: --from scores (claimed real label score: genuine if both identities are the same) or --from trials "
+            "(model segment target score)"
+        )
     trials, known = _TrialScores(source, options), None if options.key is None else read_key(options.key)
     used: set[tuple[str, ...]] = set()
     for number, fields in fields_of(source.data, source.name):
@@ -216,7 +255,8 @@ def read_key(path: Path) -> dict[tuple[str, ...], bool]:
     return kinds
 
 
+# A file that may be either is given to the one that can be told more about it, which asks.
 READERS = (
-    Reader("scores", "scores in four columns (claimed real label score)", is_four_columns, read_four_columns),
     Reader("trials", "scores of trials (model segment score)", is_trials, read_trials, takes_key=True),
+    Reader("scores", "scores in four columns (claimed real label score)", is_four_columns, read_four_columns),
 )
