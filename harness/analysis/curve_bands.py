@@ -32,7 +32,7 @@ from harness.stats.curves.points import (
 from harness.stats.curves.precision import PrecisionBand, precision_band
 from harness.stats.curves.scores import ScoredCases, ThresholdCounts
 from harness.stats.curves.summaries import CurveSummary, summary_estimate
-from harness.stats.curves.two_way import TARGET, Subjects, two_way_bands, two_way_summary
+from harness.stats.curves.two_way import TARGET, Subjects, two_way_bands, two_way_rate, two_way_summary
 from harness.stats.estimate import Estimate
 from harness.stats.rates import Interval
 from harness.stats.replication.estimates import make_estimate
@@ -236,4 +236,10 @@ def _at_threshold(basis: CurveBasis, counts: ThresholdCounts, threshold: float) 
     """The false-negative rate at a threshold that was fixed before the data."""
     sign = 1.0 if counts.larger_is_better else -1.0
     refused = np.asarray(basis.cases.better < sign * threshold)
+    if basis.subjects is not None:
+        weights = np.where(basis.cases.positive, basis.cases.weight, 0.0)
+        try:
+            return two_way_rate(refused, basis.subjects, weights=weights, confidence=basis.request.confidence)
+        except ValueError as error:
+            raise UsageError(f"--at threshold={threshold:g}: {error}") from None
     return make_estimate(basis.sample, rate(refused, within=basis.cases.positive), basis.replication)

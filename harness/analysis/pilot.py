@@ -15,7 +15,7 @@ from harness.model import plural
 from harness.options import DesignOptions
 from harness.stats.arrays import FloatArray
 from harness.stats.estimate import Estimate
-from harness.stats.limits import cases_without_variance, t_quantiles
+from harness.stats.limits import cases_without_variance, end_limit, t_quantiles
 from harness.stats.planning import PlannedSample
 from harness.stats.replication.linearised import influences, stratum_variances
 from harness.stats.replication.method import Replication
@@ -53,6 +53,22 @@ class Pilot:
         effect = 1.0 if self.design_effect is None or not self.design_effect > 0 else self.design_effect
         icc = 0.0 if per_unit == 1 else (effect - 1) / (per_unit - 1)
         return PlannedSample(per_unit, min(max(icc, -1 / per_unit), 1.0), self.strata)
+
+    @property
+    def possible_discordance(self) -> float | None:
+        """That of the pilot; without a discordant case, as much as so many cases leave possible."""
+        return 1 - float(end_limit(self.cases, self.units)) if self.discordance == 0 else self.discordance
+
+    def assumptions(self, *, exact: bool) -> list[str]:
+        """What is assumed if nothing varied; `exact`: cases are independent, and only their discordance counts."""
+        if not self.assumed:
+            return []
+        size, none = f"{self.units:,} {self.unit}", self.discordance == 0
+        if exact:
+            much = f"a discordance of {self.possible_discordance:.4f}, as much as {size} without a discordant one leave"
+            return [f"{much} possible; --discordance says otherwise"] if none else []
+        why = f"no case was discordant, in {size}" if none else f"all {size} had the same difference"
+        return [f"the largest variance that the pilot's interval leaves possible, since {why}"]
 
 
 def pilot_of(runs: Sequence[Run], design: DesignOptions, *, partial: bool = False) -> Pilot:

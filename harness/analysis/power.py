@@ -11,7 +11,6 @@ import numpy as np
 from harness.analysis.pilot import Pilot
 from harness.analysis.sampling import finite
 from harness.errors import UsageError
-from harness.stats.limits import end_limit
 from harness.stats.planning import (
     PlannedSample,
     difference_power,
@@ -217,13 +216,13 @@ def _case_variance(
             raise UsageError("--width: say which rate is expected, such as --rates 0.9, or name a pilot")
         return sample.unit_variance(rates[0] * (1 - rates[0])), None, False, rates[0]
     difference = request.difference or 0.0
-    discordance = request.discordance if pilot is None or request.discordance else _pilot_discordance(pilot)
+    discordance = request.discordance if pilot is None or request.discordance else pilot.possible_discordance
     independent = sample.strata == 1 and not request.clustered and (pilot is None or pilot.unit == "cases")
     exact = independent and request.question is PlanningGoal.DIFFERENCE
     if discordance is None:
         discordance = _assumed_discordance(rates, difference, assumptions)
     if pilot is not None and pilot.discordance is not None and request.discordance is None:
-        assumptions += _without_variance(pilot, discordance, exact=exact)
+        assumptions += pilot.assumptions(exact=exact)
         if exact:
             # A pilot with less discordance than the difference was too small to show it.
             discordance = max(discordance, abs(difference))
@@ -233,25 +232,6 @@ def _case_variance(
         # A difference cannot be larger than the discordance.
         discordance = max(discordance, abs(difference))
     return sample.unit_variance(paired_variance(difference, discordance)), discordance, exact, None
-
-
-def _pilot_discordance(pilot: Pilot) -> float | None:
-    """Of a pilot without a discordant case, as much as so many cases leave possible."""
-    if pilot.discordance == 0:
-        return 1 - float(end_limit(pilot.cases, pilot.units))
-    return pilot.discordance
-
-
-def _without_variance(pilot: Pilot, discordance: float, *, exact: bool) -> list[str]:
-    """What is assumed of a pilot in which nothing varied."""
-    if not pilot.assumed:
-        return []
-    size, none = f"{pilot.units:,} {pilot.unit}", pilot.discordance == 0
-    if exact:
-        much = f"a discordance of {discordance:.4f}, as much as {size} without a discordant one leave possible"
-        return [f"{much}; --discordance says otherwise"] if none else []
-    why = f"no case was discordant, in {size}" if none else f"all {size} had the same difference"
-    return [f"the largest variance that the pilot's interval leaves possible, since {why}"]
 
 
 def _assumed_discordance(rates: Sequence[float], difference: float, assumptions: list[str]) -> float:
