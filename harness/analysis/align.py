@@ -1,6 +1,7 @@
 """Several transcripts of one test, case by case: the same cases in the same order."""
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -31,6 +32,8 @@ class Run:
     columns: Columns
     source: str
     stem: str
+    # Why its outcomes were not judged again by its test; empty if they were, None if nobody asked.
+    self_reported: str | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ class AlignedRuns:
     orders: list[IntArray]
     repeated: bool
     left_out: int
+    # Why the outcomes of each run were not judged again by its test; empty if they were, None if nobody asked.
+    self_reported: Sequence[str | None]
     # What `curve_cases` made; outcomes that are decided again have the same scores, which are sorted once.
     scored: list[ScoredCases] = field(default_factory=list, repr=False)
 
@@ -64,6 +69,11 @@ class AlignedRuns:
     def answers(self) -> int:
         """Answers per case."""
         return max(round(self.n / len(set(self.ids))), 1) if self.repeated else 1
+
+    @cached_property
+    def error_kinds(self) -> list[dict[str, int]]:
+        """How many records of each run are errors, by kind, the most frequent first."""
+        return [_error_kinds(run, order) for run, order in zip(self.runs, self.orders, strict=True)]
 
     @cached_property
     def positive(self) -> BoolArray:
@@ -219,6 +229,12 @@ def names_of(runs: Sequence[Run]) -> list[str]:
     return run_names([run.columns.header.algorithm.name for run in runs], [run.stem for run in runs])
 
 
+def judged_json(aligned: AlignedRuns, run: int) -> bool | None:
+    """Whether the outcomes of a run were judged again by its test; None if nobody asked."""
+    why = aligned.self_reported[run]
+    return None if why is None else not why
+
+
 def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False, stopped: bool = False) -> AlignedRuns:
     """Match the cases by id, whatever their order; a TranscriptError if the runs cannot be compared.
 
@@ -250,6 +266,7 @@ def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False
         orders=orders,
         repeated=any((run.columns.repeat > 1).any() for run in runs),
         left_out=left_out,
+        self_reported=[run.self_reported for run in runs],
     )
 
 
@@ -270,10 +287,21 @@ def _check_not_stopped(runs: Sequence[Run]) -> None:
 
 
 def _counts(columns: Columns, order: IntArray) -> Counts:
-    if len(order) > len(columns.ids):
-        order = np.unique(order)
-    errors = int(np.count_nonzero(taken(columns.error.codes, order) >= 0))
-    return count_outcomes(taken(columns.outcome, order), errors=errors)
+    errors = sum(_error_kinds(columns, order).values())
+    return count_outcomes(taken(columns.outcome, _once(columns, order)), errors=errors)
+
+
+def _once(columns: Columns, order: IntArray) -> IntArray:
+    """The places of the records, each once: an answer that was given once is matched with all of several."""
+    return np.unique(order) if len(order) > len(columns.ids) else order
+
+
+def _error_kinds(columns: Columns, order: IntArray) -> dict[str, int]:
+    if not len(columns.error.labels):
+        return {}
+    codes = taken(columns.error.codes, _once(columns, order))
+    found = Counter(dict(enumerate(np.bincount(codes[codes >= 0], minlength=len(columns.error.labels)).tolist())))
+    return {columns.error.labels[code]: count for code, count in found.most_common() if count}
 
 
 def count_outcomes(outcome: npt.NDArray[np.int8], *, errors: int) -> Counts:

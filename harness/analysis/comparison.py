@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from harness.analysis.align import AlignedRuns
+from harness.analysis.align import AlignedRuns, judged_json
 from harness.analysis.breakdown import Breakdown
 from harness.analysis.cells import Cells
 from harness.analysis.items import ItemAnalysis, items_json
@@ -196,6 +196,7 @@ def _run_json(comparison: Comparison, number: int) -> dict[str, Any]:
         "value": run.value,
         **({"left_out": run.left_out} if comparison.measure.of_numbers else {}),
         "letters": comparison.letters[number],
+        "judged": judged_json(comparison.aligned, number),
         "replication": replication_json(run.estimate, comparison.sampling),
         **thresholds,
         **{

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from harness.analysis.align import AlignedRuns, Run, align, names_of
+from harness.analysis.align import AlignedRuns, Run, align, judged_json, names_of
 from harness.analysis.breakdown import Breakdown, Group, break_down, breakdown_json, equal_groups
 from harness.analysis.cells import Cells, Measurement
 from harness.analysis.development import OperatingRequest
@@ -196,6 +196,7 @@ def _run_json(run: RunMeasures, statistics: Sequence[str]) -> dict[str, Any]:
         "rate": counts.rate,
         "interval": interval_json(interval),
         "value": None if first is None else first.value,
+        "judged": judged_json(run.aligned, 0),
         "replication": replication_json(first, run.sampling) if shown else None,
         **({} if run.operating is None else threshold_json(run.operating, 0)),
         "measures": {name: replication_json(run.estimates.get(name), run.sampling) for name in statistics},

@@ -74,6 +74,7 @@ class SequentialComparison:
     rates: list[SequentialRate]
     pairs: list[SequentialPair]
     confidence: float
+    aligned: AlignedRuns
 
 
 def compare_sequentially(
@@ -108,6 +109,7 @@ def compare_sequentially(
         ],
         pairs=[_pair(aligned.names, successes, a, b, sizes, whole, joint) for a, b in pairs],
         confidence=confidence,
+        aligned=aligned,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from harness.analysis.align import AlignedRuns, Run, align, names_of
+from harness.analysis.align import AlignedRuns, Run, align, judged_json, names_of
 from harness.analysis.breakdown import Breakdown, Group
 from harness.analysis.cells import Measurement
 from harness.analysis.compare import CompareRequest, by_main_measure
@@ -307,6 +307,7 @@ def _run_json(comparison: UnpairedComparison, run: UnpairedRun) -> dict[str, Any
         "rate": run.rate,
         "interval": interval_json(run.interval),
         "value": None if run.estimate is None else run.estimate.value,
+        "judged": judged_json(run.aligned, 0),
         **({} if run.threshold is None else {"threshold": finite(run.threshold)}),
         "replication": None if comparison.plain else replication_json(run.estimate, run.sampling),
     }

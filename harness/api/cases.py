@@ -9,6 +9,7 @@ import msgspec
 from harness.analysis.differences import Differences, find_differences
 from harness.analysis.look import CaseQuery, TranscriptOverview, View, look
 from harness.analysis.run_names import run_names
+from harness.api.judged import judge_sources, self_reported_notes
 from harness.api.options import CaseOptions, DiffOptions
 from harness.api.result import Result
 from harness.files.conditions import parse_condition
@@ -59,11 +60,14 @@ class DifferencesResult(Result):
     names: Sequence[str]
     # Whether cases of the same outcome are among them.
     answers: bool
+    # Why each was not judged again by its test; empty if it was, None if nobody asked.
+    self_reported: Sequence[str | None]
 
     @property
     def heading(self) -> list[str]:
         """The heading above the cases."""
-        return difference_lines(self.found, self.names, answers=self.answers)
+        lines = difference_lines(self.found, self.names, answers=self.answers)
+        return [*lines, *self_reported_notes(self.names, self.self_reported)]
 
     def payload(self) -> Any:
         """Both runs, how often they differ, and the cases."""
@@ -93,11 +97,12 @@ def show_cases(source: Source, options: CaseOptions) -> CasesResult:
 
 
 def compare_cases(a: Source, b: Source, options: DiffOptions) -> DifferencesResult:
-    """The cases on which two transcripts differ."""
+    """The cases on which two transcripts differ; a TranscriptError if the records of one contradict its test."""
     query = _case_query(options)
     found = find_differences((a.path, b.path), (a.name, b.name), query, answers=options.answers)
     names = run_names([run.header.algorithm.name for run in (found.a, found.b)], [a.stem, b.stem])
-    return DifferencesResult(found, names, options.answers)
+    judged = judge_sources([a, b], [found.a.header, found.b.header])
+    return DifferencesResult(found, names, options.answers, judged)
 
 
 def _case_query(options: CaseOptions) -> CaseQuery:

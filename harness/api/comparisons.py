@@ -121,6 +121,10 @@ class UnpairedResult(PictureResult):
     found: UnpairedComparison
     remarks: Sequence[str] = ()
 
+    def remarks_in(self, style: Format) -> Sequence[str]:
+        """None beside JSON, which programs read."""
+        return () if style is Format.JSON else self.remarks
+
     @property
     def names(self) -> list[str]:
         """What the transcripts are called."""

@@ -79,7 +79,7 @@ class ReportMaterial:
     def origin(self, names: Sequence[str]) -> ReportSection:
         """Where the numbers come from, and how to get them again."""
         origins = [
-            RunOrigin(name, typed, run.columns.header, read_end(path))
+            RunOrigin(name, typed, run.columns.header, read_end(path), run.self_reported)
             for name, typed, run, path in zip(names, self.names, self.runs, self.opened.paths, strict=True)
         ]
         command = shlex.join(["hate", "report", *self.names, *_changed_flags(self.options), "-o", "report.html"])

@@ -11,11 +11,13 @@ from harness.analysis.cells import Measurement
 from harness.analysis.compare import CompareRequest, compare_runs
 from harness.analysis.comparison import Comparison
 from harness.analysis.rate import RateRequest, RunMeasures, rate_runs
+from harness.api.judged import self_reported_notes
 from harness.api.report_curves import confusion_section, curve_section, error_section, further_sentences
 from harness.api.report_material import ReportMaterial
 from harness.api.report_options import ReportOptions
 from harness.api.transcripts import Transcripts, baseline_remark, open_transcripts
 from harness.errors import OutputError, UsageError
+from harness.report.blocks import Paragraphs
 from harness.report.comparison import metric_remark
 from harness.report.numbers import join_names
 from harness.report.page import comparison as several
@@ -25,6 +27,7 @@ from harness.report.page.groups import GroupStudy, group_section
 from harness.report.page.html import page_html
 from harness.report.page.markdown import page_markdown
 from harness.report.page.pdf import page_pdf, pdf_library
+from harness.report.verdicts import error_lines
 from harness.stats.multiplicity import Multiplicity
 from harness.transcript.format import now
 
@@ -105,6 +108,7 @@ def _data_sheet(material: ReportMaterial) -> Report:
     groups = GroupStudy([run.name], [], study.measure, replication, material.breakdowns(study, []))
     return _sheet(
         material,
+        run.aligned,
         sheet.key_figures(run, replication),
         _present(
             sheet.sampling_section(run, material.facts()),
@@ -144,16 +148,19 @@ def _single_case(material: ReportMaterial, aligned: AlignedRuns) -> Report:
         material.case_section(aligned),
         material.origin(aligned.names),
     )
-    return _sheet(material, sheet.count_figures(aligned.counts[0], material.options.confidence), sections)
+    return _sheet(material, aligned, sheet.count_figures(aligned.counts[0], material.options.confidence), sections)
 
 
-def _sheet(material: ReportMaterial, figures: KeyFigures, sections: Sequence[ReportSection]) -> Report:
+def _sheet(
+    material: ReportMaterial, aligned: AlignedRuns, figures: KeyFigures, sections: Sequence[ReportSection]
+) -> Report:
+    lines = error_lines([aligned]) + [f"{note}." for note in self_reported_notes(aligned.names, aligned.self_reported)]
     test, algorithm = material.header.test, material.header.algorithm
     page = ReportPage(
         title=material.options.title or f"{algorithm.name} on {test.name} {test.version}",
         kind="Data sheet",
         about=material.synopsis,
-        lead=[figures],
+        lead=[figures, *([Paragraphs(lines)] if lines else [])],
         sections=sections,
         colophon=_colophon(),
     )

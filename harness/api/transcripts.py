@@ -1,7 +1,7 @@
 """Transcripts by name, path or URL, or as results: `harness.read`, and what the other functions work on."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from harness.analysis.look import CaseQuery, View, look
 from harness.analysis.run_names import run_names
 from harness.api.cases import CasesResult, show_cases
+from harness.api.judged import judge_sources, self_reported_notes
 from harness.api.options import CaseOptions
 from harness.api.result import Result
 from harness.errors import HateError, TranscriptError, UsageError
@@ -47,10 +48,10 @@ Given = str | Path | HasTranscript
 
 @dataclass(frozen=True)
 class OpenedTranscripts:
-    """Transcripts that were found, and notes on where they came from."""
+    """Transcripts that were found, and notes: where they came from, and, once read, which are self-reported."""
 
     sources: Sequence[Source]
-    notes: Sequence[str] = ()
+    notes: list[str] = field(default_factory=list)
 
     @property
     def paths(self) -> list[Path]:
@@ -58,13 +59,23 @@ class OpenedTranscripts:
         return [source.path for source in self.sources]
 
     def runs(self, *, lean: bool = False) -> "list[Run]":
-        """All of them, read; `lean` leaves out what only some analyses need."""
+        """All of them, read and judged again; `lean` leaves out what only some analyses need.
+
+        A TranscriptError if the records of one contradict its test.
+        """
         from harness.analysis.align import Run
         from harness.transcript.ahead import read_each
 
         files = [(source.path, source.name) for source in self.sources]
         columns = read_each(files, lean=lean, cores=usable_cores())
-        return [Run(own, source.name, source.stem) for own, source in zip(columns, self.sources, strict=True)]
+        judged = judge_sources(self.sources, [own.header for own in columns])
+        names = run_names([own.header.algorithm.name for own in columns], [source.stem for source in self.sources])
+        told = self_reported_notes(names, judged)
+        self.notes.extend(note for note in told if note not in self.notes)
+        return [
+            Run(own, source.name, source.stem, why)
+            for own, source, why in zip(columns, self.sources, judged, strict=True)
+        ]
 
 
 Transcripts = Given | Sequence[Given] | OpenedTranscripts

@@ -11,6 +11,8 @@ KEPT_COLUMNS = "columns"
 
 # The SHA-256 of data that was hashed before, by the place of the data.
 KNOWN_DIGESTS = "digests"
+# Which transcripts were judged again, by their SHA-256.
+JUDGED = "judged"
 
 
 def cache_folder() -> Path:

@@ -22,11 +22,12 @@ from harness.report.numbers import (
     p_is,
     p_text,
     percent,
+    shown_name,
     why_untested,
 )
 from harness.report.sampling import sampling_lines, target_words
 from harness.report.tutorial import better_table, pair_table, tutorial_lines
-from harness.report.verdicts import disagreement, pair_verdict
+from harness.report.verdicts import disagreement, error_lines, pair_verdict
 from harness.stats.multiplicity import Multiplicity
 
 # With more transcripts, a table for each pair, or a line for each, is more than anyone reads.
@@ -90,10 +91,11 @@ def _answer(comparison: Comparison, shown: _Detail, verdicts: int | None = None)
     blocks: list[Block] = [Heading(f"{test.name} {test.version}: {len(comparison.names)} transcripts, {count}")]
     if comparison.aligned.left_out:
         blocks.append(Paragraphs([f"Left out: {comparison.aligned.left_out:,} cases that not all runs have."]))
+    failed = error_lines([comparison.aligned])
     if not shown.pairs:
-        return [*blocks, Paragraphs([_many_pairs(comparison)])]
+        return [*blocks, Paragraphs([_many_pairs(comparison), *failed])]
     lines = [line for pair in comparison.pairs for line in pair_verdict(comparison, pair)[:verdicts]]
-    return [*blocks, Heading("Verdicts"), Paragraphs(lines), *margin_blocks(comparison)]
+    return [*blocks, Heading("Verdicts"), Paragraphs([*lines, *failed]), *margin_blocks(comparison)]
 
 
 def _many_pairs(comparison: Comparison) -> str:
@@ -135,10 +137,15 @@ def ranking_table(comparison: Comparison, most: int | None = None) -> Table:
     for i in comparison.order[:most]:
         run, counts = comparison.runs[i], comparison.aligned.counts[i]
         value, interval = estimate_cells(run.estimate) if known else (run.rate, interval_text(run.interval))
-        row: list[Cell] = [run.name, counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, run.rate]
+        row: list[Cell] = [_marked(comparison, i), counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER]
+        row.append(run.rate)
         row += [value if run.estimate else "-"] if measured else []
         rows.append([*row, interval, *([comparison.letters[i]] * lettered)])
     return Table(columns, rows, spare=frozenset({"TP", "TN", "FP", "FN"}))
+
+
+def _marked(comparison: Comparison, place: int) -> str:
+    return shown_name(comparison.names[place], comparison.aligned.self_reported[place])
 
 
 def _measured_column(comparison: Comparison) -> list[str]:
@@ -204,7 +211,8 @@ def summary_table(comparison: Comparison) -> Table:
     rows: list[list[Cell]] = []
     for i in order:
         run, counts = comparison.runs[i], comparison.aligned.counts[i]
-        row: list[Cell] = [run.name, counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, run.rate]
+        row: list[Cell] = [_marked(comparison, i), counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER]
+        row.append(run.rate)
         row.append(interval_text(run.interval))
         if comparison.values is not None:
             value, interval = estimate_cells(run.estimate)

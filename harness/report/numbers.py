@@ -111,6 +111,11 @@ def degrees_of_freedom(df: float) -> str:
     return f"{df:.0f} degree{'' if round(df) == 1 else 's'} of freedom"
 
 
+def shown_name(name: str, self_reported: str | None) -> str:
+    """The name of a run as people are shown it: with a mark if its outcomes were not judged again by its test."""
+    return f"{name} (self-reported)" if self_reported else name
+
+
 def join_names(names: Sequence[str]) -> str:
     """a, b and c."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

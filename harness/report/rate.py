@@ -7,8 +7,18 @@ from harness.analysis.rate import RunMeasures, merge_breakdowns
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.comparison_details import threshold_blocks
 from harness.report.groups import group_blocks
-from harness.report.numbers import interval_text, left_out_line, p_is, p_text, percent, share_text, why_untested
+from harness.report.numbers import (
+    interval_text,
+    left_out_line,
+    p_is,
+    p_text,
+    percent,
+    share_text,
+    shown_name,
+    why_untested,
+)
 from harness.report.sampling import sampling_lines
+from harness.report.verdicts import error_lines
 from harness.stats.estimate import Estimate
 from harness.stats.replication.method import Replication
 
@@ -23,6 +33,7 @@ def rate_blocks(runs: Sequence[RunMeasures], replication: Replication) -> list[B
     if operating := [run.operating for run in runs if run.operating is not None]:
         blocks += threshold_blocks(operating, [run.name for run in runs])
     blocks.append(count_table(runs))
+    blocks += [Paragraphs(lines)] if (lines := error_lines([run.aligned for run in runs])) else []
     blocks.append(measure_table(runs, replication))
     blocks += [Paragraphs(lines)] if (lines := left_out_lines(runs)) else []
     names = [run.name for run in runs]
@@ -39,7 +50,8 @@ def count_table(runs: Sequence[RunMeasures]) -> Table:
     rows: list[list[Cell]] = []
     for run in runs:
         c = run.aligned.counts[0]
-        rows.append([run.name, c.tests, c.TP, c.TN, c.FP, c.FN, c.ER])
+        name = shown_name(run.name, run.aligned.self_reported[0])
+        rows.append([name, c.tests, c.TP, c.TN, c.FP, c.FN, c.ER])
     return Table(["name", "tests", "TP", "TN", "FP", "FN", "ER"], rows)
 
 

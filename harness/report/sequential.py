@@ -2,7 +2,8 @@
 
 from harness.analysis.sequential import SequentialComparison, SequentialPair
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
-from harness.report.numbers import distance, interval_text, percent
+from harness.report.numbers import distance, interval_text, percent, shown_name
+from harness.report.verdicts import error_lines
 
 # Limits this near to each other are one number.
 POINT = 1e-6
@@ -14,7 +15,8 @@ def sequential_blocks(found: SequentialComparison) -> list[Block]:
     blocks: list[Block] = [Heading(f"{found.test.name} {found.test.version}: intervals that hold at every moment")]
     if found.pairs:
         blocks += [Paragraphs([_verdict(found, pair) for pair in found.pairs]), _pairs(found, level)]
-    return [*blocks, _rates(found, level), Paragraphs(_basis(found))]
+    failed = error_lines([found.aligned])
+    return [*blocks, *([Paragraphs(failed)] if failed else []), _rates(found, level), Paragraphs(_basis(found))]
 
 
 def _verdict(found: SequentialComparison, pair: SequentialPair) -> str:
@@ -40,7 +42,8 @@ def _pairs(found: SequentialComparison, level: str) -> Table:
 
 def _rates(found: SequentialComparison, level: str) -> Table:
     rows: list[list[Cell]] = [
-        [one.name, one.seen, one.rate, interval_text(one.interval), one.stop_when or ""] for one in found.rates
+        [shown_name(one.name, why), one.seen, one.rate, interval_text(one.interval), one.stop_when or ""]
+        for one, why in zip(found.rates, found.aligned.self_reported, strict=True)
     ]
     columns = ["name", found.unit, "rate", f"{level} at every moment", "stopped when"]
     if not any(row[-1] for row in rows):

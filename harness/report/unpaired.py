@@ -12,9 +12,10 @@ from harness.report.numbers import (
     interval_text,
     p_text,
     percent,
+    shown_name,
 )
 from harness.report.sampling import target_words
-from harness.report.verdicts import margin_sentence, unpaired_verdict
+from harness.report.verdicts import error_lines, margin_sentence, unpaired_verdict
 
 
 def unpaired_blocks(comparison: UnpairedComparison) -> list[Block]:
@@ -36,6 +37,7 @@ def unpaired_blocks(comparison: UnpairedComparison) -> list[Block]:
             correction_name(comparison.multiplicity),
         )
     )
+    verdicts = [unpaired_verdict(comparison, one) for one in comparison.pairs]
     return [
         Heading(f"{test.name} {test.version}: {len(comparison.runs)} transcripts of different inputs"),
         Paragraphs(lines + comparison.notes),
@@ -43,7 +45,7 @@ def unpaired_blocks(comparison: UnpairedComparison) -> list[Block]:
         _pairs(comparison),
         *by,
         Heading("Verdicts"),
-        Paragraphs([unpaired_verdict(comparison, one) for one in comparison.pairs]),
+        Paragraphs([*verdicts, *error_lines([one.aligned for one in comparison.runs])]),
         *_margins(comparison),
     ]
 
@@ -68,7 +70,8 @@ def _sides(comparison: UnpairedComparison) -> Table:
     rows: list[list[Cell]] = []
     for side in comparison.runs:
         c = side.aligned.counts[0]
-        row: list[Cell] = [side.name, c.tests, c.TP, c.TN, c.FP, c.FN, c.ER, side.rate, interval_text(side.interval)]
+        name = shown_name(side.name, side.aligned.self_reported[0])
+        row: list[Cell] = [name, c.tests, c.TP, c.TN, c.FP, c.FN, c.ER, side.rate, interval_text(side.interval)]
         row += [] if comparison.plain else estimate_cells(side.estimate)
         row += [] if side.threshold is None else [f"{side.threshold:.6g}"]
         rows.append(row)

@@ -1,7 +1,9 @@
 """What a comparison means, in plain sentences that a statistician would sign."""
 
 import math
+from collections.abc import Mapping, Sequence
 
+from harness.analysis.align import AlignedRuns
 from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import MarginTest, Pair
 from harness.analysis.unpaired import UnpairedComparison, UnpairedPair
@@ -19,7 +21,36 @@ MANY_DISCORDANT = 0.05
 NO_EFFECT = 0.05
 # Values this close to an end of their measure are there.
 EQUAL = 1e-12
+# Runs whose errors are told, and kinds of errors.
+MOST_RUNS = 10
+MOST_KINDS = 4
 IF_INDEPENDENT = "if cases were independent"
+
+
+def error_lines(runs: Sequence[AlignedRuns]) -> list[str]:
+    """How many cases of each run were errors, the most first: a verdict without them would hide why one is worse."""
+    found = [
+        (sum(kinds.values()), counts.tests, name, kinds, "answers" if aligned.repeated else "cases")
+        for aligned in runs
+        for name, counts, kinds in zip(aligned.names, aligned.counts, aligned.error_kinds, strict=True)
+        if kinds
+    ]
+    found.sort(key=lambda one: -one[0])
+    lines = [
+        f"{errors:,} of {tests:,} {what} of {name} {_were(errors)} ({_kinds(kinds)})."
+        for errors, tests, name, kinds, what in found[:MOST_RUNS]
+    ]
+    return lines if len(found) <= MOST_RUNS else [*lines, f"{len(found) - MOST_RUNS:,} more runs have errors."]
+
+
+def _were(errors: int) -> str:
+    return "was an error" if errors == 1 else "were errors"
+
+
+def _kinds(kinds: Mapping[str, int]) -> str:
+    """The kinds of errors, with numbers if there are several."""
+    shown = [name if len(kinds) == 1 else f"{count:,} {name}" for name, count in kinds.items()]
+    return ", ".join([*shown[:MOST_KINDS], *(["..."] if len(shown) > MOST_KINDS else [])])
 
 
 def pair_verdict(comparison: Comparison, pair: Pair) -> list[str]:

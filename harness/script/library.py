@@ -48,13 +48,14 @@ def find_all(libraries: Sequence[str | Path] = ()) -> list[FoundScript]:
     seen: set[Path] = set()
     for site, folder in library_folders(libraries):
         for path in scripts_in(folder):
-            if path.resolve() not in seen and (entry := _peek(path, site)) is not None:
+            if path.resolve() not in seen and (entry := peek(path, site)) is not None:
                 seen.add(path.resolve())
                 found.append(entry)
     return found
 
 
-def _peek(path: Path, site: str) -> FoundScript | None:
+def peek(path: Path, site: str = "") -> FoundScript | None:
+    """The name and version in a script, without checking the rest of it; None if it has none."""
     try:
         test = read_toml(path)[0]["test"]
         return FoundScript(path, str(test["name"]), str(test["version"]), site, str(test.get("baseline", "")))

@@ -17,6 +17,7 @@ from harness.files.mistakes import MOST_SHOWN, Mistakes
 from harness.model import Case, Counts, Outcome, Trial
 from harness.script.cases import CaseSet
 from harness.site.audit_header import MOST_REPEATS, decision_params, header_mistakes, self_judge, stopped_mistake
+from harness.site.judged import NOT_HERE
 from harness.tasks.answers import shown
 from harness.tasks.judge import Judge
 from harness.tasks.task import AnswerError
@@ -26,7 +27,6 @@ from harness.transcript.read import open_transcript
 # What a record says about its case, and what it says about the answer.
 _OF_CASE = ("positive", "expect", "truth", "stratum", "psu", "columns")
 _OF_ANSWER = ("actual", "score", "rank", "best_wrong", "values", "boxes")
-NOT_HERE = "the test is not here, so outcomes were not judged again"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from harness.model import ErrorRule
 from harness.params import Param, Value
 from harness.script.cases import CaseSet
 from harness.site.header_facts import header_design, header_test, stopping_extent, units_in_order
+from harness.site.judged import IMPORTED
 from harness.tasks import find_task
 from harness.tasks.answers import shown
 from harness.tasks.judge import Judge
@@ -18,8 +19,6 @@ from harness.transcript.format import Header, extent
 
 # As many answers to a case as `--repeat` allows.
 MOST_REPEATS = 10_000
-# Results of other tools were marked by them.
-IMPORTED = "import"
 
 
 def header_mistakes(header: Header, cases: CaseSet) -> Iterator[str]:

@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 
 from harness.errors import DataError
 from harness.files.digest import file_sha256
-from harness.files.folders import KEPT_COLUMNS, KNOWN_DIGESTS, UNFINISHED_PREFIX
+from harness.files.folders import JUDGED, KEPT_COLUMNS, KNOWN_DIGESTS, UNFINISHED_PREFIX
 from harness.files.folders import cache_folder as cache_folder
 from harness.files.stamps import stamps
 from harness.site.layout import Release, decode_release
@@ -224,6 +224,7 @@ ENTRY_KINDS = {
     "cluster": "files sent to a worker of a cluster",
     KEPT_COLUMNS: "columns of large transcripts",
     KNOWN_DIGESTS: "digests of data that was hashed before",
+    JUDGED: "which transcripts were judged again",
     PARTIAL: "interrupted downloads",
     "urls": "records of addresses",
 }

@@ -55,7 +55,7 @@ class TestHere:
 def find_test_here(path: Path, header: Header) -> TestHere | None:
     """The test of a transcript; None if it is not here, or is not the one that was run."""
     try:
-        cases = find_cases_here(path, header)
+        cases, _ = find_cases_here(path, header)
         return None if cases is None else with_data(cases)
     except HateError:
         return None

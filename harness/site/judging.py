@@ -11,14 +11,14 @@ from msgspec import UnsetType
 from harness.errors import HateError, UsageError
 from harness.script.cases import CaseSet, cases_without_data, load_cases
 from harness.script.gallery import select_cases
-from harness.script.library import find_all, scripts_in
 from harness.script.load import Script, load_script
-from harness.site.audit import NOT_HERE, Audit, audit
+from harness.site.audit import Audit, audit
 from harness.site.cache import CONTENT, FILES, cache_folder
 from harness.site.candidates import Candidate, TestCandidate, TranscriptCandidate
 from harness.site.catalogue import Catalogue, find_version
 from harness.site.config import configured_sites
 from harness.site.fetch import fetch_data
+from harness.site.judged import NOT_HERE, scripts_at_hand
 from harness.site.published import SiteTest, find_release
 from harness.site.sites import sites
 from harness.site.standing import standing_of
@@ -141,9 +141,12 @@ def audit_file(path: Path) -> Audit:
     return replace(result, self_reported=why) if cases is None else result
 
 
-def find_cases_here(path: Path, header: Header) -> CaseSet | None:
-    """The test of a transcript, if it and what its cases are made of are on this machine; nothing is downloaded."""
-    return _first_match(_scripts_here(path, header.test), header.test)[0]
+def find_cases_here(path: Path, header: Header) -> tuple[CaseSet | None, str]:
+    """The test of a transcript, if it and what its cases are made of are on this machine, or why there is none.
+
+    Nothing is downloaded.
+    """
+    return _first_match(_scripts_here(path, header.test), header.test)
 
 
 def _find_cases(path: Path, header: Header) -> tuple[CaseSet | None, str]:
@@ -170,14 +173,12 @@ def _first_match(scripts: Iterator[Script], test: TestInfo) -> tuple[CaseSet | N
 
 def _scripts_here(path: Path, test: TestInfo) -> Iterator[Script]:
     """Scripts with the name and version of a test, the nearest first."""
-    named = (one.path for one in find_all() if (one.name, one.version) == (test.name, test.version))
-    for place in dict.fromkeys([*scripts_in(path.parent), *named]):
+    for place in scripts_at_hand(path, test):
         try:
             script = load_script(place)
         except HateError:
             continue
-        if (script.name, script.version) == (test.name, test.version):
-            yield script
+        yield replace(script, foreign=True) if place.is_relative_to(cache_folder()) else script
 
 
 def _scripts(path: Path, test: TestInfo) -> Iterator[Script]:

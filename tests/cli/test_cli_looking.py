@@ -115,6 +115,7 @@ def test_an_incomplete_transcript_is_shown_with_a_warning(runs: Workshop) -> Non
 
 
 def test_hostile_text_is_harmless_in_every_format(runs: Workshop) -> None:
+    (runs.folder / "toy/toy.hate.toml").unlink()  # by which the edited transcript would be refused
     hostile = edited(runs, "one.jsonl", c0={"actual": HOSTILE, "columns": {HOSTILE: HOSTILE}})
     for key, words in (
         ("cases", ["show", hostile]),

@@ -41,6 +41,9 @@ def test_local_files_need_little(words: str, expected: list[str], shop: Workshop
         shop.write(f"{name}/interface.py", f"NAME = '{name}'\ndef answer(case, params):\n    {text}\n")
         assert shop.call("run", "toy", "--interface", f"./{name}", "-o", f"{name}.jsonl").status == 0
     shop.write("one.csv", "id,y_true,y_pred\n1,a,a\n2,a,b\n")
+    # The first time, transcripts are judged again by their test, which takes the reader of scripts.
+    for pair in (("one.jsonl", "other.jsonl"), ("hdigits/wisard", "hdigits/witch")):
+        assert shop.call("compare", *pair).status == 0
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *words.split()],
         cwd=shop.folder, env=shop.env, capture_output=True, text=True, timeout=WAIT, check=False,

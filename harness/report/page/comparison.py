@@ -23,7 +23,7 @@ from harness.report.page.charts import Bar, BarColumn
 from harness.report.page.document import DataTable, Facts, Folded, Part, ReportSection, Verdicts, parts_of
 from harness.report.sampling import sampling_lines
 from harness.report.tutorial import better_table, pair_table, tutorial_lines
-from harness.report.verdicts import pair_verdict
+from harness.report.verdicts import error_lines, pair_verdict
 
 # Verdicts that stand first; the others are folded.
 MOST_VERDICTS = 6
@@ -42,7 +42,8 @@ def verdict_parts(comparison: Comparison) -> list[Part]:
     if rest:
         verdicts = Verdicts([pair_verdict(comparison, pair) for pair in rest])
         parts.append(Folded(f"{len(rest):,} more verdicts", [verdicts]))
-    return parts
+    failed = error_lines([comparison.aligned])
+    return [*parts, Paragraphs(failed)] if failed else parts
 
 
 def ranking_section(comparison: Comparison) -> ReportSection:

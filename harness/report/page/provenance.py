@@ -27,6 +27,8 @@ class RunOrigin:
     source: str
     header: Header
     end: End | None
+    # Why its outcomes were not judged again by its test; empty if they were, None if nobody asked.
+    self_reported: str | None = None
 
 
 def test_facts_part(test: TestInfo, script: Script | None, design: Mapping[str, Any]) -> Facts:
@@ -70,6 +72,7 @@ def run_facts(origin: RunOrigin) -> list[tuple[str, str]]:
         {
             "algorithm": f"{header.algorithm.name} {header.algorithm.version}".rstrip(),
             "transcript": origin.source,
+            "outcomes": _outcomes(origin.self_reported),
             "parameters": ", ".join(f"{name}={_text(value)}" for name, value in header.params.items()),
             "changed from default": _changed(header),
             "answers per case": _text(header.repeat),
@@ -106,6 +109,12 @@ def run_command(header: Header) -> list[str]:
     words += ["--limit", str(header.part["limit"])] if "limit" in header.part else []
     note = f"  # the interface of {name}" if interface == UNKNOWN else ""
     return [shlex.join(words) + note]
+
+
+def _outcomes(self_reported: str | None) -> str:
+    if self_reported is None:
+        return ""
+    return f"self-reported: {self_reported}" if self_reported else "judged again by the test"
 
 
 def _changed(header: Header) -> str:

@@ -1,0 +1,34 @@
+"""Which transcripts were judged again by their test before they are believed, and which are self-reported."""
+
+from collections.abc import Sequence
+
+from harness.report.numbers import join_names
+from harness.site.judged import IMPORTED, judged_again
+from harness.site.locate import Source
+from harness.transcript.format import Header
+
+# More names than anyone reads in a line.
+MOST_TOLD = 10
+
+
+def judge_sources(sources: Sequence[Source], headers: Sequence[Header]) -> list[str | None]:
+    """Why each is self-reported; empty if it was judged again by its test.
+
+    None for what other tools decided, as its header says; but beside a run of a test it would look like one.
+    """
+    imported = all(header.interface.kind.startswith(IMPORTED) for header in headers)
+    if imported:
+        return [None] * len(sources)
+    return [judged_again(source.path, header, source.name) for source, header in zip(sources, headers, strict=True)]
+
+
+def self_reported_notes(names: Sequence[str], judged: Sequence[str | None]) -> list[str]:
+    """A line for each reason why runs are self-reported."""
+    reasons = dict.fromkeys(why for why in judged if why)
+    groups = [(why, [name for name, own in zip(names, judged, strict=True) if own == why]) for why in reasons]
+    return [f"{_listed(own)} self-reported: {why}" for why, own in groups]
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [*names[:MOST_TOLD], *([f"{len(names) - MOST_TOLD:,} more"] if len(names) > MOST_TOLD else [])]
+    return f"{join_names(shown)} {'is' if len(names) == 1 else 'are'}"

@@ -1,0 +1,154 @@
+"""Whether a transcript was judged again by its test: once for each content, the result kept in the cache.
+
+What a file says of itself is no proof, so `compare`, `rate` and the other analyses ask here before they believe it. The
+test must be on this machine, with the name, the version and the digest of the transcript's; nothing is downloaded. Only
+what was found sound is kept, in a line with the SHA-256 of the file and the version of the harness.
+"""
+
+import contextlib
+import os
+import shlex
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness import __version__
+from harness.errors import HateError, TranscriptError
+from harness.files.folders import JUDGED, UNFINISHED_PREFIX, cache_folder
+from harness.files.known_digests import known_sha256
+from harness.script.library import find_all, peek, scripts_in
+from harness.site.cache import RELEASE_FOLDER, RELEASES, SCRIPTS, cache_entries
+from harness.transcript.format import Header, TestInfo
+
+NOT_HERE = "the test is not here, so outcomes were not judged again"
+# The lines written last are kept, up to this many bytes together.
+MOST_BYTES = 4 << 20
+# Results of other tools were marked by them.
+IMPORTED = "import"
+
+
+def judged_again(path: Path, header: Header, name: str) -> str:
+    """Why the outcomes of a transcript could not be judged by its test; empty if they were, now or earlier.
+
+    A TranscriptError says what contradicts the test; `name` is what messages call the file.
+    """
+    try:
+        content = known_sha256(path.resolve())
+    except OSError as error:
+        raise TranscriptError(f"{name}: {error.strerror}") from None
+    known = _kept(content)
+    if known is not None:
+        return known
+    if next(scripts_at_hand(path, header.test), None) is None:
+        return NOT_HERE
+    # With pydantic, which takes long to import.
+    from harness.site.audit import audit
+    from harness.site.judging import find_cases_here
+
+    cases, why = find_cases_here(path, header)
+    if cases is None:
+        return why
+    found = audit(path, cases, name=name)
+    if found.mistakes.count:
+        raise TranscriptError(_refusal(found.mistakes.shown[0], found.mistakes.count, header.test, path, name))
+    _keep(content, found.self_reported)
+    return found.self_reported
+
+
+def _refusal(first: str, count: int, test: TestInfo, path: Path, name: str) -> str:
+    file = next((str(place) for place in (Path(name), path) if place.is_file() and _lasts(place)), "FILE")
+    more = f" (and {count - 1:,} more)" if count > 1 else ""
+    return (
+        f"{first}{more}; the file contradicts its test, {test.name} {test.version}, so it is not used: "
+        f"`hate check {shlex.quote(file)}` shows where, a new run puts it right"
+    )
+
+
+def _lasts(place: Path) -> bool:
+    """Whether a file is there when the command has ended: what came through a pipe is not."""
+    return not (place.parent == Path(tempfile.gettempdir()) and place.name.startswith("hate-"))
+
+
+def scripts_at_hand(path: Path, test: TestInfo) -> Iterator[Path]:
+    """Scripts with the name and version of a test, the nearest first: beside the transcript, in libraries, the cache.
+
+    Whether they have its digest is not checked.
+    """
+    seen = set()
+    for place in _places(path, test):
+        if place.resolve() not in seen:
+            seen.add(place.resolve())
+            yield place
+
+
+def _places(path: Path, test: TestInfo) -> Iterator[Path]:
+    def is_it(place: Path) -> bool:
+        entry = peek(place)
+        return entry is not None and (entry.name, entry.version) == (test.name, test.version)
+
+    yield from filter(is_it, scripts_in(path.parent))
+    with contextlib.suppress(HateError):  # a library that is not there has no test
+        yield from (one.path for one in find_all() if (one.name, one.version) == (test.name, test.version))
+    for entry in cache_entries(frozenset({RELEASES, SCRIPTS})):
+        release = entry.release()
+        if release is not None and (release.name, release.version) == (test.name, test.version):
+            yield entry.path / RELEASE_FOLDER / release.script
+        elif entry.kind == SCRIPTS:
+            yield from filter(is_it, scripts_in(entry.path))
+
+
+def _file() -> Path:
+    return cache_folder() / JUDGED / "verdicts"
+
+
+def _line(content: str, self_reported: str) -> bytes:
+    return f"{content} {__version__} {self_reported}\n".encode()
+
+
+def _kept(content: str) -> str | None:
+    """What is kept of a file with this SHA-256: why it is self-reported, or nothing if it was judged; else None."""
+    begin = b"\n" + _line(content, "")[:-1]
+    try:
+        with _file().open("rb") as file:
+            _check_ours(file.fileno())
+            lines = b"\n" + file.read()
+    except (OSError, ValueError):
+        return None
+    start = lines.rfind(begin)
+    end = lines.find(b"\n", start + 1)
+    # The last line may be torn.
+    return lines[start + len(begin) : end].decode(errors="replace") if start >= 0 and end > 0 else None
+
+
+def _check_ours(descriptor: int) -> None:
+    """Only a file of our own that nobody else can write."""
+    status = os.fstat(descriptor)
+    ours = not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
+    if not (stat.S_ISREG(status.st_mode) and ours):
+        raise ValueError("not ours")
+
+
+def _keep(content: str, self_reported: str) -> None:
+    """Add a line; a cache that cannot be written is done without."""
+    with contextlib.suppress(OSError):
+        place = _file()
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            size = os.fstat(descriptor).st_size
+            # Other processes may add lines at the same time: each is written by one call.
+            os.write(descriptor, _line(content, self_reported))
+        finally:
+            os.close(descriptor)
+        if size > MOST_BYTES:
+            _forget_oldest(place)
+
+
+def _forget_oldest(place: Path) -> None:
+    """Keep the half that was written last."""
+    lines = place.read_bytes().splitlines(keepends=True)
+    descriptor, name = tempfile.mkstemp(prefix=UNFINISHED_PREFIX, dir=place.parent)
+    with os.fdopen(descriptor, "wb") as file:
+        file.writelines(lines[len(lines) // 2 :])
+    Path(name).replace(place)

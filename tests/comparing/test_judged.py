@@ -1,0 +1,189 @@
+"""Transcripts are judged again by their test before they are believed: once, and without the network."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+import harness
+from harness.errors import TranscriptError
+from tests.comparing.test_pixel_measures import masks as masks
+from tests.site.published_site import make_site, served
+from tests.workshop import Record, Workshop
+
+CASES = "\n".join(["id,input,expect,positive", *(f"c{n},x{n},{n % 3},true" for n in range(12)), ""])
+RIGHT = "str(int(case.input[1:]) % 3)"
+# Right in all cases but two.
+NEARLY = f"'2' if case.input in ('x0', 'x4') else {RIGHT}"
+MARK = "(self-reported)"
+
+
+@pytest.fixture
+def runs(shop: Workshop) -> Workshop:
+    """The transcripts good.jsonl and poor.jsonl of a test that is at hand."""
+    shop.script(rows=CASES)
+    for name, answer in (("good", RIGHT), ("poor", NEARLY)):
+        shop.write(f"{name}/interface.py", f"NAME = '{name}'\ndef answer(case, params):\n    return {answer}\n")
+        assert shop.call("run", "toy", "--interface", f"./{name}", "-o", f"{name}.jsonl").status == 0
+    return shop
+
+
+def forge(shop: Workshop, name: str, target: str, **header: Record) -> str:
+    """A copy that says TP wherever the original has FN, with the counts and the checksum that belong to it."""
+    first, *records, end = shop.lines(name)
+    first |= {key: first[key] | value for key, value in header.items()}
+    records = [one | {"outcome": "TP"} if one["outcome"] == "FN" else one for one in records]
+    counts = {key: sum(one["outcome"] == key for one in records) for key in ("TP", "TN", "FP", "FN")}
+    body = "".join(json.dumps(one) + "\n" for one in (first, *records))
+    last = end | counts | {"sha256": hashlib.sha256(body.encode()).hexdigest()}
+    shop.write(target, body + json.dumps(last) + "\n")
+    return target
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "compare forged.jsonl good.jsonl",
+        "compare good.jsonl forged.jsonl --unpaired",
+        "compare forged.jsonl good.jsonl --format json",
+        "rate forged.jsonl",
+        "rate forged.jsonl --anova expect",
+        "report forged.jsonl -o report.html",
+        "report good.jsonl forged.jsonl -o report.md",
+        "confusion forged.jsonl",
+        "fuse forged.jsonl good.jsonl -o fused.jsonl",
+        "diff forged.jsonl good.jsonl",
+    ],
+)
+def test_outcomes_that_do_not_follow_from_the_answers_are_refused(words: str, runs: Workshop) -> None:
+    forge(runs, "poor.jsonl", "forged.jsonl")
+    done = runs.call(*words.split())
+    assert (done.status, done.out) == (2, "")
+    assert done.err == (
+        "hate: forged.jsonl:2: case 'c0': outcome TP, but the answer '2' to the true claim '0' is FN (and 1 more); the "
+        "file contradicts its test, toy 1.0, so it is not used: `hate check forged.jsonl` shows where, a new run puts "
+        "it right\n"
+    )
+    assert not list(runs.folder.glob("report.*"))
+
+
+def test_python_refuses_them_too(runs: Workshop) -> None:
+    forged = forge(runs, "poor.jsonl", "forged.jsonl")
+    with pytest.raises(TranscriptError, match="contradicts its test"):
+        harness.compare([forged, "good.jsonl"])
+    with pytest.raises(TranscriptError, match="contradicts its test"):
+        harness.rate(forged)
+
+
+@pytest.mark.parametrize("form", ["forged.jsonl.gz", "forged.parquet"])
+def test_whatever_the_form(form: str, runs: Workshop) -> None:
+    assert runs.call("convert", forge(runs, "poor.jsonl", "forged.jsonl"), form).status == 0
+    done = runs.call("compare", form, "good.jsonl")
+    assert done.status == 2
+    assert f"{form}:2: case 'c0'" in done.err
+
+
+def test_runs_that_were_judged_look_as_they_are(runs: Workshop) -> None:
+    done = runs.call("compare", "good.jsonl", "poor.jsonl")
+    assert "self-reported" not in done.out + done.err
+    for command in ("compare", "rate"):
+        found = runs.call(command, "good.jsonl", "poor.jsonl", "--format", "json").json["transcripts"]
+        assert [(one["name"], one["judged"]) for one in found] == [("good", True), ("poor", True)]
+
+
+def test_a_content_is_judged_once(runs: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert runs.call("compare", "good.jsonl", "poor.jsonl").status == 0
+
+    def again(*_: object, **__: object) -> None:
+        raise AssertionError("judged twice")
+
+    monkeypatch.setattr("harness.site.audit.audit", again)
+    # Even where the test is no longer, and under another name.
+    (runs.folder / "toy/toy.hate.toml").unlink()
+    (runs.folder / "poor.jsonl").rename(runs.folder / "other.jsonl")
+    done = runs.call("compare", "good.jsonl", "other.jsonl")
+    assert done.status == 0
+    assert "self-reported" not in done.out + done.err
+
+
+def test_what_was_judged_does_not_vouch_for_what_it_became(runs: Workshop) -> None:
+    assert runs.call("compare", "good.jsonl", "poor.jsonl").status == 0
+    forge(runs, "poor.jsonl", "poor.jsonl")
+    assert runs.call("compare", "good.jsonl", "poor.jsonl").status == 2
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0\xff torn", b"torn 0.1.0 \n" * 3])
+def test_what_is_kept_may_be_damaged(damage: bytes, runs: Workshop, tmp_path: Path) -> None:
+    runs.env["XDG_CACHE_HOME"] = str(tmp_path / "cache")
+    for _ in range(2):
+        assert runs.hate("rate", "good.jsonl").status == 0
+        kept = tmp_path / "cache/hate/judged/verdicts"
+        assert kept.read_bytes().endswith(b"\n")
+        kept.write_bytes(damage)
+    assert runs.hate("cache", "clear", "judged").status == 0
+    assert not kept.exists()
+
+
+def test_without_its_test_a_run_is_self_reported(runs: Workshop) -> None:
+    forge(runs, "poor.jsonl", "forged.jsonl", test={"version": "2.0"})
+    forge(runs, "good.jsonl", "fine.jsonl", test={"version": "2.0"})
+    why = "the test is not here, so outcomes were not judged again"
+    for command in ("compare", "rate"):
+        done = runs.call(command, "forged.jsonl", "fine.jsonl")
+        assert done.status == 0
+        assert f"poor {MARK}" in done.out
+        assert f"good {MARK}" in done.out
+        assert f"poor and good are self-reported: {why}\n" in done.err
+        found = runs.call(command, "forged.jsonl", "fine.jsonl", "--format", "json").json["transcripts"]
+        assert [(one["name"], one["judged"]) for one in found] == [("poor", False), ("good", False)]
+    assert f"poor is self-reported: {why}\n" in runs.call("confusion", "forged.jsonl").err
+    for report, files in (("one.md", ["forged.jsonl"]), ("two.md", ["forged.jsonl", "fine.jsonl"])):
+        assert runs.call("report", *files, "-o", report).status == 0
+        assert f"self-reported: {why}" in (runs.folder / report).read_text()
+    assert f"poor {MARK}" in (runs.folder / "two.md").read_text()
+
+
+def test_a_test_that_was_changed_judges_nothing(runs: Workshop) -> None:
+    forge(runs, "poor.jsonl", "forged.jsonl")
+    runs.script(rows=CASES.replace("c0,x0,0", "c0,x0,2"))
+    done = runs.call("rate", "forged.jsonl")
+    assert done.status == 0
+    assert f"poor {MARK}" in done.out
+    assert "has another digest than the test that was run, so outcomes were not judged again" in done.err
+
+
+def test_logs_of_other_tools_say_themselves_who_decided(shop: Workshop) -> None:
+    for name in ("a", "b"):
+        shop.write(f"{name}.csv", "id,y_true,y_pred\n1,a,a\n2,a,b\n3,b,b\n")
+        assert shop.call("import", f"{name}.csv", "--test", "t", "-o", f"{name}.jsonl").status == 0
+    done = shop.call("compare", "a.jsonl", "b.jsonl")
+    assert done.status == 0
+    assert "self-reported" not in done.out + done.err
+    found = shop.call("rate", "a.jsonl", "--format", "json").json["transcripts"]
+    assert [one["judged"] for one in found] == [None]
+
+
+def test_a_run_that_pretends_to_be_a_log_is_none(runs: Workshop) -> None:
+    forge(runs, "poor.jsonl", "forged.jsonl", interface={"kind": "import: nothing"})
+    assert runs.call("compare", "forged.jsonl", "good.jsonl").status == 2
+
+
+def test_masks_have_no_answers_to_judge(shop: Workshop, masks: object) -> None:
+    done = shop.call("rate", "out.jsonl")
+    assert done.status == 0
+    assert MARK in done.out
+    assert "self-reported: a record of a mask test has no answer to judge again\n" in done.err
+
+
+def test_a_test_in_the_cache_is_at_hand(
+    shop: Workshop, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(make_site(shop, tmp_path / "site")) as server:
+        monkeypatch.setenv("HATE_SITES", server.url("/"))
+        shop.interface("NAME = 'mine'\ndef answer(case, params):\n    return 'x0'\n")
+        assert shop.call("run", "tiny", "-o", "mine.jsonl").status == 0
+        server.seen.clear()
+        assert MARK not in shop.call("rate", "mine.jsonl").out
+        assert shop.call("rate", forge(shop, "mine.jsonl", "forged.jsonl")).status == 2
+        assert not server.seen
