@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.api.runs import RunResult, first_error_words
+from harness.api.runs import EVERY_CASE, RunResult, first_error_words
 from harness.engine.plan import Plan
 from harness.engine.run import FinishedRun
 from harness.errors import UsageError
@@ -26,6 +26,11 @@ class BlindRunResult(RunResult):
     def rate(self) -> float:
         """Nothing that is known here."""
         raise UsageError(f"{WITH_THE_SITE}; hand the transcript in with `hate submit`")
+
+    @property
+    def all_errors(self) -> bool:
+        """Whether every case was an error."""
+        return 0 < self.answers == self.counts.ER
 
     @property
     def interval(self) -> Interval | None:
@@ -53,7 +58,9 @@ def blind_result(plan: Plan, finished: FinishedRun) -> BlindRunResult:
     """The result of a run that has ended."""
     remarks = [] if finished.asked else ["nothing was left to run"]
     if finished.first_error is not None:
-        remarks.append(f"{finished.counts.ER:,} {first_error_words(finished.first_error)}")
+        every = plan.total == finished.counts.ER
+        count = f"{EVERY_CASE}; " if every else f"{finished.counts.ER:,} errors; "
+        remarks.append(first_error_words(finished.first_error, of=count))
     if finished.path is not None:
         remarks.append(f"transcript: {finished.path}")
     remarks.append(f"{WITH_THE_SITE}: `hate submit {finished.path} --to SITE` hands the answers in")

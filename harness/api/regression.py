@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from harness.api.runs import RunResult, finish_run, watch_run
+from harness.api.runs import EVERY_CASE, RunResult, finish_run, label_remark
 from harness.api.transcripts import open_transcripts
 from harness.engine.plan import Plan
-from harness.engine.run import Progress, refuse_blind, run
+from harness.engine.run import FinishedRun, Progress, refuse_blind, run, watch
 from harness.engine.target import Target
 from harness.errors import UsageError
 from harness.model import Trial
@@ -75,6 +75,8 @@ class RegressionResult:
     run: RunResult
     tally: CaseTally
     requirements: Sequence[Requirement]
+    # What is to be said of answers that are no label of the test.
+    label_remark: str = ""
 
     @property
     def passed(self) -> bool:
@@ -129,25 +131,28 @@ def run_regression(
         if baseline is not None and target.path is None:
             folder = stack.enter_context(TemporaryDirectory(prefix="hate-"))
             target = Target(Path(folder, "this-run.jsonl"))
-        result = _run(plan, target, see, progress)
+        finished = _run(plan, target, see, progress)
+        result = finish_run(plan, finished)
         requirements = _requirements(result, tally, rules)
         if baseline is not None and target.path is not None:
             requirements.append(_against(baseline, target.path))
-    return RegressionResult(plan.cases.name, result, tally, requirements)
+    return RegressionResult(plan.cases.name, result, tally, requirements, label_remark(plan, finished))
 
 
-def _run(plan: Plan, target: Target, see: Callable[[Trial], None], progress: Progress) -> RunResult:
+def _run(plan: Plan, target: Target, see: Callable[[Trial], None], progress: Progress) -> FinishedRun:
     if target.path is None:
-        return watch_run(plan, see, progress)
-    result = finish_run(plan, run(plan, target, progress))
+        return watch(plan, see, progress)
+    finished = run(plan, target, progress)
     with open_transcript(target.path) as reader:
         for trial in (trial for block in reader.blocks() for trial in block):
             see(trial)
-    return result
+    return finished
 
 
 def _requirements(result: RunResult, tally: CaseTally, rules: RegressionRules) -> list[Requirement]:
     found: list[Requirement] = []
+    if result.all_errors:
+        found.append(Requirement("an answer", False, EVERY_CASE))
     if rules.least is not None:
         rate = result.counts.rate
         holds, side = (True, "not below") if rate >= rules.least else (False, "below")

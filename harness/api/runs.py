@@ -1,6 +1,6 @@
 """Tests and runs from Python: `load_test` and `run`, which the commands `run` and `test` call too."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness.api.result import Result
 from harness.engine.plan import Plan, RunOptions, StopOptions, find_parts
 from harness.engine.plan import load_test as load_named_test
-from harness.engine.run import FinishedRun, NoProgress, Progress, watch
+from harness.engine.run import FinishedRun, NoProgress, Progress
 from harness.engine.run import run as run_plan
 from harness.engine.target import Target
 from harness.engine.unit_tally import has_design
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from harness.stats.repeats import Repeats
     from harness.transcript.format import Header
 
+# Said of a run that came to nothing.
+EVERY_CASE = "every case was an error"
 # A test that was loaded, or its name, path or address.
 AnyTest = str | Path | CaseSet
 
@@ -172,6 +174,11 @@ class RunResult(Result):
         return self.counts.rate
 
     @property
+    def all_errors(self) -> bool:
+        """Whether every case was an error."""
+        return is_all_errors(self.counts)
+
+    @property
     def interval(self) -> Interval | None:
         """The 95 % interval of the rate: by the design of the test where it has one, else Wilson's."""
         if self.stopped is not None:
@@ -250,20 +257,36 @@ def finish_run(plan: Plan, finished: FinishedRun) -> RunResult:
         stopped = stopped_run(finished.path)
         remarks.append(stopped_sentence(stopped))
     remarks += [] if finished.asked else ["nothing was left to run"]
-    remarks += _error_remark(finished)
+    remarks += failure_remarks(plan, finished)
     remarks += [] if finished.path is None else [f"transcript: {finished.path}"]
     design = None if stopped is not None else design_rate(finished)
     return RunResult(plan.params, finished.counts, finished.path, design, repeats, identification, stopped, remarks)
 
 
-def _error_remark(finished: FinishedRun) -> list[str]:
-    error = finished.first_error
-    return [] if error is None else [f"{finished.counts.ER:,} {first_error_words(error)}"]
+def failure_remarks(plan: Plan, finished: FinishedRun) -> list[str]:
+    """What a reader of the counts would not notice: cases without an answer, and answers that cannot be right."""
+    error, found = finished.first_error, []
+    if is_all_errors(finished.counts):
+        found.append(EVERY_CASE if error is None else first_error_words(error, of=f"{EVERY_CASE}; "))
+    elif error is not None:
+        found.append(first_error_words(error, of=f"{finished.counts.ER:,} errors; "))
+    label = label_remark(plan, finished)
+    return [*found, label] if label else found
 
 
-def first_error_words(error: Trial) -> str:
+def label_remark(plan: Plan, finished: FinishedRun) -> str:
+    """What is to be said of answers that are no label of the test; empty if there are none."""
+    return "" if finished.labels is None else finished.labels.remark(plan.cases)
+
+
+def is_all_errors(counts: Counts) -> bool:
+    """Whether nothing was answered: a command then has exit status 1."""
+    return 0 < counts.tests == counts.ER
+
+
+def first_error_words(error: Trial, *, of: str = "errors; ") -> str:
     """The first of the errors of a run, for a remark."""
-    return f"errors; the first, case {error.id}: {error.error}: {error.message}"
+    return f"{of}the first, case {error.id}: {error.error}: {error.message}"
 
 
 def design_rate(finished: FinishedRun) -> "DesignRate | None":
@@ -285,8 +308,3 @@ def unit_words(header: "Header | None") -> str:
     """What the test's units are, in the plural; units where it does not say."""
     name = None if header is None else header.design.get("psu")
     return plural(name) if isinstance(name, str) else "units"
-
-
-def watch_run(plan: Plan, each: Callable[[Trial], None], progress: Progress | None = None) -> RunResult:
-    """Run without a transcript, and hand each trial to `each` when it is done."""
-    return finish_run(plan, watch(plan, each, progress or NoProgress()))

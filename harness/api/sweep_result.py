@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.api.result import PictureResult
+from harness.api.runs import is_all_errors
 from harness.model import Counts
 from harness.options import PictureOptions
 from harness.params import Value
@@ -44,6 +45,11 @@ class SweepResult(PictureResult):
     swept: Sequence[str]
     remarks: Sequence[str] = ()
     statistic: str = "rate"
+
+    @property
+    def all_errors(self) -> bool:
+        """Whether every case of a row was an error."""
+        return any(is_all_errors(row.counts) for row in self.rows)
 
     def payload(self) -> dict[str, Any]:
         """The command's JSON."""

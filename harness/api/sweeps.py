@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.api.result import PictureResult
-from harness.api.runs import AnyTest, first_error_words, network, note, with_assignments
+from harness.api.runs import EVERY_CASE, AnyTest, first_error_words, is_all_errors, network, note, with_assignments
 from harness.api.sweep_folder import SweepFolder
 from harness.api.sweep_result import SweepResult, SweepResultRow
 from harness.engine.header import run_header
@@ -38,6 +38,7 @@ from harness.options import (
     option,
 )
 from harness.params import Value
+from harness.script.cases import CaseSet
 from harness.site.cache import cache_folder
 
 if TYPE_CHECKING:
@@ -131,9 +132,10 @@ def _run_sweep(planned: Sweep, grid: Grid, options: SweepOptions, progress: Prog
         SweepResultRow(row.setting, *found, one)
         for row, found, one in zip(planned.rows, decided, measured, strict=True)
     ]
-    remarks = [*_sample_remarks(grid, planned, options), *_row_remarks(rows)]
-    remarks += [*decision_remarks(grid, planned.plans[0]), *batch_remarks(runs, cached)]
-    return SweepResult(rows, paths, [axis.name for axis in grid.axes], remarks, options.statistic)
+    names = [axis.name for axis in grid.axes]
+    remarks = [*_sample_remarks(grid, planned, options), *_row_remarks(rows, names)]
+    remarks += [*decision_remarks(grid, planned.plans[0]), *batch_remarks(runs, cached, planned.plans[0].cases)]
+    return SweepResult(rows, paths, names, remarks, options.statistic)
 
 
 Drawn = TypeVar("Drawn", bound=PictureResult)
@@ -255,7 +257,12 @@ def _sample_remarks(grid: Grid, planned: Sweep, options: SweepOptions) -> list[s
     return found
 
 
-def _row_remarks(rows: Sequence[SweepResultRow]) -> list[str]:
+def _row_remarks(rows: Sequence[SweepResultRow], swept: Sequence[str]) -> list[str]:
+    failed = [row for row in rows if is_all_errors(row.counts)]
+    if failed:
+        setting = ", ".join(f"{name}={failed[0].params[name]}" for name in swept)
+        some = f"{EVERY_CASE} in {len(failed):,} of {len(rows):,} rows, such as {setting}"
+        return [EVERY_CASE if len(failed) == len(rows) else some]
     if len(rows) == 1 or len({str(row.counts) for row in rows}) > 1:
         return []
     return ["all rows are alike: these values change nothing; does the interface give scores?"]
@@ -272,8 +279,8 @@ def decision_remarks(grid: Grid, plan: Plan) -> list[str]:
     ]
 
 
-def batch_remarks(runs: RunBatch, cached: Sequence[CachedRun]) -> list[str]:
-    """What was run, what was known, and the first error."""
+def batch_remarks(runs: RunBatch, cached: Sequence[CachedRun], cases: CaseSet) -> list[str]:
+    """What was run, what was known, the first error, and the first answers that are no label of the test."""
     found = []
     known = [one.path for one in cached if one.path.exists() and not one.asked]
     if runs.found:
@@ -284,4 +291,5 @@ def batch_remarks(runs: RunBatch, cached: Sequence[CachedRun]) -> list[str]:
     error = next((one.first_error for one in cached if one.first_error is not None), None)
     if error is not None:
         found.append(first_error_words(error))
-    return found
+    label = next(filter(None, (one.labels.remark(cases) for one in cached if one.labels is not None)), "")
+    return [*found, label] if label else found

@@ -7,9 +7,9 @@ from typing import Any
 
 from harness.analysis.run_rates import DesignRate, transcripts_training, variance_json
 from harness.api.result import Result
-from harness.api.runs import RunResult, design_rate, unit_words
+from harness.api.runs import RunResult, design_rate, failure_remarks, unit_words
 from harness.engine.plan import Plan
-from harness.engine.run import NoProgress, Progress
+from harness.engine.run import FinishedRun, NoProgress, Progress
 from harness.engine.target import Target
 from harness.engine.train_folds import run_folds
 from harness.errors import UsageError
@@ -82,9 +82,15 @@ def run_train_folds(
     else:
         remarks = training_sentences(training, unit_words(finished[0].header))
     remarks += [] if any(one.asked for one in finished) else ["nothing was left to run"]
+    remarks += _failure_remarks(plan, finished)
     remarks += [f"transcript: {path}" for path in paths]
     runs = [RunResult(plan.params, one.counts, one.path, design_rate(one)) for one in finished]
     return TrainFoldsResult(runs, training, remarks)
+
+
+def _failure_remarks(plan: Plan, finished: Sequence[FinishedRun]) -> list[str]:
+    """What is to be said of each fold's errors and answers."""
+    return [f"fold {number}: {text}" for number, one in enumerate(finished, 1) for text in failure_remarks(plan, one)]
 
 
 def _check_learns(plan: Plan, folds: int) -> None:

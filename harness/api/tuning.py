@@ -125,7 +125,7 @@ def _search(
         default = tuner.default()
         tuner.search(options.method, options.trials, options.seed)
         found = rank_settings(goal, tuner.tried, default)
-    return found, [*decision_remarks(grid, bases[0]), *batch_remarks(runs, tuner.cached)]
+    return found, [*decision_remarks(grid, bases[0]), *batch_remarks(runs, tuner.cached, bases[0].cases)]
 
 
 def _check_goal(goal: "Goal", grid: Grid) -> None:

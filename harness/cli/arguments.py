@@ -67,7 +67,7 @@ def _check_run_options(words: Sequence[str], tests: Sequence[bool], options: Tes
 
 def _run_test(test: str, options: TestRunOptions) -> str:
     """Run a test as `hate run` does; its transcript's path."""
-    from harness.api.runs import PlanOptions, make_plan
+    from harness.api.runs import PlanOptions, failure_remarks, make_plan
     from harness.cli.progress import progress
     from harness.engine.run import refuse_blind, run
     from harness.engine.target import Target
@@ -75,5 +75,7 @@ def _run_test(test: str, options: TestRunOptions) -> str:
     plan = make_plan(test, options.interface, PlanOptions.taken_from(options))
     refuse_blind(plan)
     finished = run(plan, Target(options.output), progress())
+    for text in failure_remarks(plan, finished):
+        remark(text)
     remark(f"transcript: {finished.path}")
     return str(finished.path)

@@ -162,6 +162,7 @@ def summary_lines(result: RegressionResult, options: RegressionOptions) -> list[
         more = ", ..." if len(tally.passing) > MOST_PASSING else ""
         names = ", ".join(tally.passing[:MOST_PASSING])
         lines.append(f"{result.name}: {len(tally.passing):,} known failures pass now: {names}{more}")
+    lines += [f"{result.name}: {result.label_remark}"] if result.label_remark else []
     words = {True: "passed", False: "FAILED"}
     lines += [f"{result.name}: {one.name}: {words[one.holds]}: {one.text}" for one in result.requirements if one.text]
     return list(map(safe, lines))

@@ -9,12 +9,13 @@ import click
 
 from harness.api.runs import (
     RunCallOptions,
+    failure_remarks,
     finish_run,
     make_plan,
 )
 from harness.cli.options import TABULAR, FormatOptions, command_options
 from harness.cli.options import test_argument as test_arg
-from harness.cli.output import emit_result, output_format
+from harness.cli.output import emit_result, output_format, remark
 from harness.cli.progress import progress
 from harness.engine.plan import Plan
 from harness.engine.run import ask, run
@@ -77,13 +78,17 @@ def run_command(test: str, options: RunCommandOptions) -> int:
 
         found = run_train_folds(plan, target, folds=options.train_folds, seed=options.train_seed, progress=progress)
         emit_result(found, output_format(options.style))
-        return 1 if options.strict and any(one.counts.ER for one in found.runs) else 0
+        errors = options.strict and any(one.counts.ER for one in found.runs)
+        return 1 if errors or any(one.all_errors for one in found.runs) else 0
     finished = run(plan, target, progress())
+    result = finish_run(plan, finished)
     if options.style == Format.TRANSCRIPT and finished.path is not None:
         _copy(finished.path)
+        for text in failure_remarks(plan, finished):
+            remark(text)
     else:
-        emit_result(finish_run(plan, finished), output_format(options.style))
-    return 1 if options.strict and finished.counts.ER else 0
+        emit_result(result, output_format(options.style))
+    return 1 if result.all_errors or (options.strict and finished.counts.ER) else 0
 
 
 def _check(options: RunCommandOptions) -> None:

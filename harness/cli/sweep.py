@@ -18,7 +18,7 @@ class SweepCommandOptions(InterfaceOptions, SweepOptions, FormatOptions):
 @click.command("sweep")
 @test_arg
 @command_options(SweepCommandOptions)
-def sweep_command(test: str, options: SweepCommandOptions) -> None:
+def sweep_command(test: str, options: SweepCommandOptions) -> int:
     """Run TEST with every combination of the parameters' values; a row of counts each.
 
     A decision parameter, such as threshold, never runs the program again. Runs are kept: only what is new is run,
@@ -27,7 +27,9 @@ def sweep_command(test: str, options: SweepCommandOptions) -> None:
     \b
     hate sweep hdigits --interface wisard --param threshold=0:20:5
     """
-    emit_result(sweep(test, options.interface, options, progress=progress()), output_format(options.style))
+    found = sweep(test, options.interface, options, progress=progress())
+    emit_result(found, output_format(options.style))
+    return 1 if found.all_errors else 0
 
 
 class TuneCommandOptions(InterfaceOptions, TuneOptions, FormatOptions):

@@ -8,6 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Protocol, runtime_checkable
 
+from harness.engine.answered_labels import AnsweredLabels
 from harness.engine.earlier import PlannedTrial, unanswered
 from harness.engine.guard import guarded
 from harness.engine.header import run_header
@@ -96,6 +97,8 @@ class FinishedRun:
     header: Header | None = None
     # Successes by unit, if there is a design and no trial was recorded earlier.
     units: UnitTally | None = None
+    # What was answered now, if answers are classes.
+    labels: AnsweredLabels | None = None
 
 
 def run(plan: Plan, output: Target, progress: Progress) -> FinishedRun:
@@ -122,7 +125,8 @@ def run(plan: Plan, output: Target, progress: Progress) -> FinishedRun:
                 raise
         guard.check()
         path = writer.finish()
-    return FinishedRun(writer.counts, path, loop.asked, loop.first_error, header, None if carries_on else loop.units)
+    units = None if carries_on else loop.units
+    return FinishedRun(writer.counts, path, loop.asked, loop.first_error, header, units, loop.labels)
 
 
 def _note(writer: TranscriptWriter, total: int, output: Target) -> str:
@@ -144,7 +148,7 @@ def watch(plan: Plan, callback: Callable[[Trial], None], progress: Progress) -> 
             loop = Loop(plan, Feed(plan), tally, latch)
             loop.go(session, progress)
         guard.check()
-    return FinishedRun(tally.counts, None, loop.asked, loop.first_error, run_header(plan), loop.units)
+    return FinishedRun(tally.counts, None, loop.asked, loop.first_error, run_header(plan), loop.units, loop.labels)
 
 
 def refuse_blind(plan: Plan) -> None:
@@ -230,6 +234,8 @@ class Loop:
         design, repeated = plan.cases.script.file.design, plan.options.repeat > 1
         grouped = design.stratum is not None or design.psu is not None or repeated
         self.units = UnitTally(repeated=repeated) if grouped else None
+        script = plan.cases.script
+        self.labels = AnsweredLabels() if script.task.answers_classes and not script.is_blind else None
         rule, order = plan.stop_rule, plan.unit_order
         self._stopper = None if rule is None or order is None else Stopper(order, rule, repeat=plan.options.repeat)
 
@@ -246,6 +252,7 @@ class Loop:
         pending, append, judge = self._feed.pending, self._recorder.append, self._judge.trial
         latch, tick = self._latch, perf_counter() + TICK_SECONDS
         add_to_units, stopper = None if self.units is None else self.units.add, self._stopper
+        add_label = None if self.labels is None else self.labels.add
         for reply in self._feed.replies(session):
             index = reply.question.index
             trial = judge(pending.pop(index), reply)
@@ -255,6 +262,8 @@ class Loop:
                 if add_to_units is not None:
                     add_to_units(one)
             self.asked += 1
+            if add_label is not None:
+                add_label(trial)
             if trial.error:
                 self._note_error(trial)
             if latch.signum is not None:

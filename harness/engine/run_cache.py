@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 from filelock import FileLock
 
+from harness.engine.answered_labels import AnsweredLabels
 from harness.engine.cluster import cluster_kept, side_by_side
 from harness.engine.header import run_header
 from harness.engine.plan import Plan
@@ -65,7 +66,7 @@ class RunStore:
                 part.replace(path)
         finally:
             lock.release()
-        return FinishedRun(result.counts, path, result.asked, result.first_error)
+        return FinishedRun(result.counts, path, result.asked, result.first_error, labels=result.labels)
 
 
 @contextlib.contextmanager
@@ -101,6 +102,8 @@ class CachedRun:
     path: Path
     asked: int
     first_error: Trial | None = None
+    # What was answered now, if answers are classes.
+    labels: AnsweredLabels | None = None
 
 
 class RunBatch:
@@ -134,7 +137,7 @@ class RunBatch:
             raise
         with self._lock:
             self.made += 1
-        return CachedRun(self.store.path(plan), result.asked, result.first_error)
+        return CachedRun(self.store.path(plan), result.asked, result.first_error, result.labels)
 
     def take_all(self, plans: Sequence[Plan]) -> list[CachedRun]:
         """The transcripts of several runs, in their order; on a cluster they are made side by side."""
