@@ -49,7 +49,9 @@ class RunCommandOptions(InterfaceOptions, RunCallOptions, TrainFoldsOptions, For
         "--case", default=(), metavar="ID", help="Run only this case, without a transcript; may be repeated."
     )
     verbose: bool = option("--verbose", default=False, help="With --case: show everything about it.")
-    strict: bool = option("--strict", default=False, help="Exit status 1 when a case was in error.")
+    strict: bool = option(
+        "--strict", default=False, help="Exit status 1 when a case was in error, not only when all were."
+    )
     style: str | None = option(
         "--format", default=None, choices=map(str, (*TABULAR, Format.TRANSCRIPT)),
         help="How to print; by default a table on a terminal and plain columns elsewhere.",

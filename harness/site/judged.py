@@ -37,7 +37,8 @@ def judged_again(path: Path, header: Header, name: str) -> str:
         content = known_sha256(path.resolve())
     except OSError as error:
         raise TranscriptError(f"{name}: {error.strerror}") from None
-    known = _kept(content)
+    key = f"{content} {__version__} "
+    known = _found(_VERDICTS, key)
     if known is not None:
         return known
     if next(scripts_at_hand(path, header.test), None) is None:
@@ -52,7 +53,7 @@ def judged_again(path: Path, header: Header, name: str) -> str:
     found = audit(path, cases, name=name)
     if found.mistakes.count:
         raise TranscriptError(_refusal(found.mistakes.shown[0], found.mistakes.count, header.test, path, name))
-    _keep(content, found.self_reported)
+    _keep(_VERDICTS, f"{key}{found.self_reported}")
     return found.self_reported
 
 
@@ -71,9 +72,9 @@ def _lasts(place: Path) -> bool:
 
 
 def scripts_at_hand(path: Path, test: TestInfo) -> Iterator[Path]:
-    """Scripts with the name and version of a test, the nearest first: beside the transcript, in libraries, the cache.
+    """Scripts with the name and version of a test, the nearest first; whether they have its digest is not checked.
 
-    Whether they have its digest is not checked.
+    They are beside the transcript, in the libraries, where the test was run from, or in the cache.
     """
     seen = set()
     for place in _places(path, test):
@@ -90,6 +91,8 @@ def _places(path: Path, test: TestInfo) -> Iterator[Path]:
     yield from filter(is_it, scripts_in(path.parent))
     with contextlib.suppress(HateError):  # a library that is not there has no test
         yield from (one.path for one in find_all() if (one.name, one.version) == (test.name, test.version))
+    if (place := _found(_TESTS, f"{test.digest} ")) is not None and is_it(Path(place)):
+        yield Path(place)
     for entry in cache_entries(frozenset({RELEASES, SCRIPTS})):
         release = entry.release()
         if release is not None and (release.name, release.version) == (test.name, test.version):
@@ -98,27 +101,30 @@ def _places(path: Path, test: TestInfo) -> Iterator[Path]:
             yield from filter(is_it, scripts_in(entry.path))
 
 
-def _file() -> Path:
-    return cache_folder() / JUDGED / "verdicts"
+def remember_test(test: TestInfo, script: Path) -> None:
+    """Where the test of a run is on this machine, so that the run can be judged again from any folder."""
+    place = str(script.resolve())
+    if "\n" not in place and _found(_TESTS, f"{test.digest} ") != place:
+        _keep(_TESTS, f"{test.digest} {place}")
 
 
-def _line(content: str, self_reported: str) -> bytes:
-    return f"{content} {__version__} {self_reported}\n".encode()
+# The files in the cache, each a line for each thing that is known; of two about the same, the later one holds.
+_VERDICTS, _TESTS = "verdicts", "tests"
 
 
-def _kept(content: str) -> str | None:
-    """What is kept of a file with this SHA-256: why it is self-reported, or nothing if it was judged; else None."""
-    begin = b"\n" + _line(content, "")[:-1]
+def _found(name: str, begin: str) -> str | None:
+    """The rest of the last line that begins so; None if there is none."""
+    start = f"\n{begin}".encode()
     try:
-        with _file().open("rb") as file:
+        with (cache_folder() / JUDGED / name).open("rb") as file:
             _check_ours(file.fileno())
             lines = b"\n" + file.read()
     except (OSError, ValueError):
         return None
-    start = lines.rfind(begin)
-    end = lines.find(b"\n", start + 1)
+    place = lines.rfind(start)
+    end = lines.find(b"\n", place + 1)
     # The last line may be torn.
-    return lines[start + len(begin) : end].decode(errors="replace") if start >= 0 and end > 0 else None
+    return lines[place + len(start) : end].decode(errors="replace") if place >= 0 and end > 0 else None
 
 
 def _check_ours(descriptor: int) -> None:
@@ -129,16 +135,16 @@ def _check_ours(descriptor: int) -> None:
         raise ValueError("not ours")
 
 
-def _keep(content: str, self_reported: str) -> None:
+def _keep(name: str, line: str) -> None:
     """Add a line; a cache that cannot be written is done without."""
     with contextlib.suppress(OSError):
-        place = _file()
+        place = cache_folder() / JUDGED / name
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             size = os.fstat(descriptor).st_size
             # Other processes may add lines at the same time: each is written by one call.
-            os.write(descriptor, _line(content, self_reported))
+            os.write(descriptor, os.fsencode(f"{line}\n"))
         finally:
             os.close(descriptor)
         if size > MOST_BYTES:

@@ -176,6 +176,17 @@ def test_masks_have_no_answers_to_judge(shop: Workshop, masks: object) -> None:
     assert "self-reported: a record of a mask test has no answer to judge again\n" in done.err
 
 
+def test_a_test_is_known_where_it_was_run(runs: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Far from the working folder and from the transcript, and named by no library."""
+    for name in ("good", "forged"):
+        forge(runs, "poor.jsonl", "forged.jsonl")
+        runs.write(f"../elsewhere/{name}.jsonl", (runs.folder / f"{name}.jsonl").read_text())
+    monkeypatch.chdir(runs.folder.parent / "elsewhere")
+    done = runs.call("rate", "good.jsonl")
+    assert "self-reported" not in done.out + done.err
+    assert runs.call("rate", "forged.jsonl").status == 2
+
+
 def test_a_test_in_the_cache_is_at_hand(
     shop: Workshop, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
