@@ -102,6 +102,8 @@ def _header(fused: "FusedAnswers", opened: OpenedTranscripts, learn: OpenedTrans
         params={"threshold": fused.threshold},
         design=first.design,
         repeat=first.repeat,
+        limit=first.limit,
+        train=first.train,
         extent=first.part or UNSET,
         fused=told | fused.learnt,
     )

@@ -198,3 +198,43 @@ def test_a_test_in_the_cache_is_at_hand(
         assert MARK not in shop.call("rate", "mine.jsonl").out
         assert shop.call("rate", forge(shop, "mine.jsonl", "forged.jsonl")).status == 2
         assert not server.seen
+
+
+MADE = (
+    "run toy -o out.jsonl --limit 7",
+    "run toy -o out.jsonl --repeat 3",
+    "run toy -o out.jsonl -j 2",
+    "run toy -o out.jsonl --param threshold=2",
+    "run toy -o out.jsonl --isolate",
+    "run toy -o out.parquet",
+    "run toy -o out.jsonl.gz",
+    "run toy -o out.jsonl --train-folds 2",
+    "sweep toy --param threshold=0,2 -o out",
+    "sweep toy --param k=1,2 -o out",
+    "fuse good.jsonl poor.jsonl -o out.jsonl",
+    "fuse part.jsonl part-2.jsonl -o out.jsonl",
+    "convert good.jsonl out.parquet",
+)
+
+
+@pytest.mark.parametrize("words", MADE)
+def test_whatever_this_program_made_of_a_test_is_sound(words: str, shop: Workshop) -> None:
+    train = 'stratum = "truth"\npsu = "writer"\n[train]\ntable = "train.csv"'
+    rows = [f"c{n},x{n},{n % 3},{'true' if n % 4 else 'false'},{n % 3},w{n}" for n in range(12)]
+    head = "id,input,expect,positive,truth,writer"
+    shop.script(rows="\n".join([head, *rows, ""]), sections=f"[design]\n{train}")
+    shop.write("toy/train.csv", "\n".join([head, *(f"t{row}" for row in rows), ""]))
+    for name, answer in (("good", f"{RIGHT}, 3.0"), ("poor", f"{NEARLY}, 1.0")):
+        text = f"NAME = '{name}'\nPARAMS = {{'k': 1}}\ndef train(cases, params):\n    list(cases)\n"
+        shop.interface(f"{text}def answer(case, params):\n    return {answer}\n")
+        assert shop.call("run", "toy", "-o", f"{name}.jsonl").status == 0
+        part = {"good": "part.jsonl", "poor": "part-2.jsonl"}[name]
+        assert shop.call("run", "toy", "-o", part, "--limit", "6").status == 0
+    done = shop.call(*words.split())
+    assert done.status == 0, done.err
+    made = [path for path in shop.folder.rglob("out*") if path.is_file()] + list(shop.folder.glob("out/*.jsonl"))
+    assert made
+    for path in made:
+        found = shop.call("rate", path, "--format", "json")
+        assert found.status == 0, found.err
+        assert found.json["transcripts"][0]["judged"] is True
