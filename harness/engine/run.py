@@ -22,7 +22,7 @@ from harness.files.images import ImageError
 from harness.interface.contract import Session, SpreadSession
 from harness.interface.interrupts import Latch, interruptible
 from harness.model import Case, Counts, ErrorKind, ErrorRule, Question, Reply, Trial
-from harness.site.judged import remember_test
+from harness.site.judged import remember_run, remember_test
 from harness.transcript.format import Header
 from harness.transcript.write import TranscriptWriter
 
@@ -127,6 +127,9 @@ def run(plan: Plan, output: Target, progress: Progress) -> FinishedRun:
         guard.check()
         path = writer.finish()
     remember_test(header.test, plan.cases.script.path)
+    # What was there before a run was carried on may be somebody else's.
+    if not (carries_on or plan.cases.records_answers or plan.cases.script.is_blind):
+        remember_run(path)
     units = None if carries_on else loop.units
     return FinishedRun(writer.counts, path, loop.asked, loop.first_error, header, units, loop.labels)
 

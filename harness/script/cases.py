@@ -120,6 +120,13 @@ class CaseSet:
         return kind(self.script.task, self.rules, params, errors=errors, repeated=repeated, **groups)
 
     @property
+    def records_answers(self) -> bool:
+        """Whether records have all that their outcomes follow from, so that they can be judged again."""
+        # The truth of a version that [vary] moved is made with its image, which an audit does without.
+        moved = self.script.variation is not None and self.script.task.moves_truth
+        return self.script.task.records_answers and not moved
+
+    @property
     def digest(self) -> str:
         """The identity of the test: of its script, and of the selected part."""
         return self.script.digest if self.experiment is None else self.script.digest_with(self.experiment.words)

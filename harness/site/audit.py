@@ -88,9 +88,7 @@ class _ByTest:
         self._seen: set[str] | None = set() if "stop_when" in header.part else None
         self._mistakes = mistakes
         self._cases = _CasesInOrder(cases, header)
-        # The truth of a version that [vary] moved is made with its image, which an audit does without.
-        moved = cases.script.variation is not None and task.moves_truth
-        self._answers = task.records_answers and not moved
+        self._answers = cases.records_answers
         for text in header_mistakes(header, cases):
             mistakes.add(text, place=self._place(1))
         # Without parameters nothing can be decided; the header's mistakes say so.

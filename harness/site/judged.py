@@ -34,10 +34,9 @@ def judged_again(path: Path, header: Header, name: str) -> str:
     A TranscriptError says what contradicts the test; `name` is what messages call the file.
     """
     try:
-        content = known_sha256(path.resolve())
+        key = _key(path)
     except OSError as error:
         raise TranscriptError(f"{name}: {error.strerror}") from None
-    key = f"{content} {__version__} "
     known = _found(_VERDICTS, key)
     if known is not None:
         return known
@@ -99,6 +98,16 @@ def _places(path: Path, test: TestInfo) -> Iterator[Path]:
             yield entry.path / RELEASE_FOLDER / release.script
         elif entry.kind == SCRIPTS:
             yield from filter(is_it, scripts_in(entry.path))
+
+
+def remember_run(path: Path) -> None:
+    """A run that was judged here while it was made, of a test whose records have too little to be judged again."""
+    with contextlib.suppress(OSError):
+        _keep(_VERDICTS, _key(path))
+
+
+def _key(path: Path) -> str:
+    return f"{known_sha256(path.resolve())} {__version__} "
 
 
 def remember_test(test: TestInfo, script: Path) -> None:

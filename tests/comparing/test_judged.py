@@ -170,10 +170,22 @@ def test_a_run_that_pretends_to_be_a_log_is_none(runs: Workshop) -> None:
 
 
 def test_masks_have_no_answers_to_judge(shop: Workshop, masks: object) -> None:
+    """A run that was made here was judged here; of any other file nothing is known."""
     done = shop.call("rate", "out.jsonl")
+    assert done.status == 0
+    assert "self-reported" not in done.out + done.err
+    done = shop.call("rate", forge(shop, "out.jsonl", "forged.jsonl"))
     assert done.status == 0
     assert MARK in done.out
     assert "self-reported: a record of a mask test has no answer to judge again\n" in done.err
+
+
+def test_what_is_carried_on_vouches_for_nothing(shop: Workshop, masks: object) -> None:
+    forge(shop, "out.jsonl", "forged.jsonl")
+    lines = (shop.folder / "forged.jsonl").read_text().splitlines(keepends=True)
+    shop.write("forged.jsonl", "".join(lines[:6]))
+    assert shop.call("run", "masks/masks.hate.toml", "-o", "forged.jsonl", "--resume").status == 0
+    assert MARK in shop.call("rate", "forged.jsonl").out
 
 
 def test_a_test_is_known_where_it_was_run(runs: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
