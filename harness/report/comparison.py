@@ -93,14 +93,10 @@ def _answer(comparison: Comparison, shown: _Detail, verdicts: int | None = None)
         blocks.append(Paragraphs([f"Left out: {comparison.aligned.left_out:,} cases that not all runs have."]))
     failed = error_lines([comparison.aligned])
     if not shown.pairs:
-        return [*blocks, Paragraphs([_many_pairs(comparison), *failed])]
+        everything = f"--format json and --format csv have all {len(comparison.pairs):,} pairs"
+        return [*blocks, Paragraphs([f"--baseline NAME shows one against the others; {everything}.", *failed])]
     lines = [line for pair in comparison.pairs for line in pair_verdict(comparison, pair)[:verdicts]]
     return [*blocks, Heading("Verdicts"), Paragraphs([*lines, *failed]), *margin_blocks(comparison)]
-
-
-def _many_pairs(comparison: Comparison) -> str:
-    everything = f"--format json and --format csv have all {len(comparison.pairs):,} pairs"
-    return f"--baseline NAME shows one against the others; {everything}."
 
 
 def _ranked_lines(comparison: Comparison) -> list[str]:
