@@ -121,7 +121,11 @@ def limit_function(header: Header) -> Callable[[Any, bool], float]:
 
 def write_decided(sources: Sequence[Path], target: Path, header: Header) -> None:
     """Write the records of one run, or of several parts of one, with the outcomes that the header's parameters give."""
-    writer = TranscriptWriter.create(target, header, force=True)
+    # One that is there already stays until the new one is whole.
+    if target.exists():
+        writer = TranscriptWriter.create_beside(target, header, ".new")
+    else:
+        writer = TranscriptWriter.create(target, header)
     try:
         for index, trial in enumerate(_decide_again(sources, header)):
             writer.append(index, trial)

@@ -107,16 +107,20 @@ class CurveResult(PointsResult):
         """How the scores of positives and negatives are distributed; settings are as for `picture`."""
         return plot_scores(self.curves, PictureOptions.given(look, as_words(settings)))
 
-    def plot_scores(self, path: str | Path, look: PictureOptions | None = None, **settings: Any) -> None:
-        """The same into a file: .svg, .png or .pdf."""
+    def plot_scores(
+        self, path: str | Path, look: PictureOptions | None = None, *, force: bool = False, **settings: Any
+    ) -> None:
+        """The same into a file: .svg, .png or .pdf, which must not be there unless forced."""
         check_picture(Path(path))
-        self.scores_picture(look, **settings).save(Path(path))
+        self.scores_picture(look, **settings).save(Path(path), force=force)
 
-    def plot(self, path: str | Path, look: PictureOptions | str | None = None, **settings: Any) -> None:
+    def plot(
+        self, path: str | Path, look: PictureOptions | str | None = None, *, force: bool = False, **settings: Any
+    ) -> None:
         """Draw the curves into a file, .svg, .png or .pdf: `axes`, and what `picture` takes."""
         if isinstance(look, str):
             look, settings = None, {"axes": look, **settings}
-        super().plot(path, look, **settings)
+        super().plot(path, look, force=force, **settings)
 
     def script(self, path: Path, look: CurvePictureOptions) -> str:
         """The script."""

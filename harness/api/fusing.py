@@ -12,7 +12,7 @@ from harness.api.transcripts import OpenedTranscripts, Transcripts, open_transcr
 from harness.engine.unit_tally import has_design
 from harness.files.digest import file_sha256
 from harness.model import Case, Counts, ErrorKind, ErrorRule, Question, Reply, Trial
-from harness.options import DownloadOptions, Range, SeedOptions, option
+from harness.options import DownloadOptions, Range, SeedOptions, Writes, option
 from harness.tasks.judge import Judge
 from harness.transcript.format import AlgorithmInfo, Header, InterfaceInfo, new_header
 from harness.transcript.read import open_transcript
@@ -53,8 +53,9 @@ class FuseOptions(SeedOptions, DownloadOptions):
         "--algorithm", default=None, metavar="NAME", help="Name of the result; by default A+B."
     )
     output: Path | None = option(
-        "-o", "--output", default=None, metavar="FILE", help="The transcript; with .gz it is compressed."
-    )
+        "-o", "--output", default=None, writes=Writes.TRANSCRIPT, metavar="FILE",
+        help="The transcript; with .gz it is compressed.",
+    )  # fmt: skip
     force: bool = option("--force", default=False, help="Overwrite an existing transcript.")
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 from harness.api.options import MatrixOptions
 from harness.errors import UsageError
 from harness.files.conditions import parse_condition
+from harness.files.outputs import refuse_inputs
 from harness.files.toml_read import read_toml
 from harness.matrices.matrix import Matrix
-from harness.matrices.read import read_matrix
+from harness.matrices.read import label_tables_beside, read_matrix
 from harness.script.library import find_all
 
 # Suffixes of similarity matrices.
@@ -28,6 +29,7 @@ def read_matrices(names: Sequence[str | Path], options: MatrixOptions) -> list[M
     probes, gallery = (tuple(map(parse_condition, texts)) for texts in (options.probe, options.gallery))
     read = []
     for path, distance in (found for name in names for found in _matrix_files(Path(name))):
+        refuse_inputs(options.outputs(), [path, *(options.labels or label_tables_beside(path))])
         larger = not (options.distance or distance)
         read.append(read_matrix(path, options.labels, larger_is_better=larger, identity=options.identity))
     return [matrix.select(probes, gallery) for matrix in read]

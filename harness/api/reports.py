@@ -17,6 +17,7 @@ from harness.api.report_material import ReportMaterial
 from harness.api.report_options import ReportOptions
 from harness.api.transcripts import Transcripts, baseline_remark, open_transcripts
 from harness.errors import OutputError, UsageError
+from harness.files.outputs import write_output
 from harness.report.blocks import Paragraphs
 from harness.report.comparison import metric_remark
 from harness.report.numbers import join_names
@@ -56,16 +57,13 @@ class Report:
         """On A4; needs the extra `pdf`."""
         return page_pdf(self.page)
 
-    def write(self, path: str | Path) -> None:
-        """Write it to a file: .html, .md or .pdf."""
+    def write(self, path: str | Path, *, force: bool = False) -> None:
+        """Write it to a file, .html, .md or .pdf, which must not be there unless forced."""
         path = Path(path)
         check_report(path)
         made: dict[str, Callable[[], str | bytes]] = {".md": self.markdown, ".pdf": self.pdf}
         content = made.get(path.suffix.lower(), self.html)()
-        try:
-            path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        except OSError as error:
-            raise OutputError(f"{path}: {error.strerror}; the report was not written") from None
+        write_output(path, content, force=force, what="the report")
 
 
 def check_report(path: Path) -> None:

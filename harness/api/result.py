@@ -124,10 +124,12 @@ class PictureResult(Result):
         """The options of a picture, which are given as one object or by keyword."""
         return self.pictured.given(look, as_words(settings))
 
-    def plot(self, path: str | Path, look: PictureOptions | None = None, **settings: Any) -> None:
-        """Draw into a file, .svg, .png or .pdf; settings are as for `picture`."""
+    def plot(
+        self, path: str | Path, look: PictureOptions | None = None, *, force: bool = False, **settings: Any
+    ) -> None:
+        """Draw into a file, .svg, .png or .pdf, which must not exist unless forced; settings are as for `picture`."""
         check_picture(Path(path))
-        self.picture(look, **settings).save(Path(path))
+        self.picture(look, **settings).save(Path(path), force=force)
 
 
 def as_words(settings: Mapping[str, Any]) -> dict[str, Any]:

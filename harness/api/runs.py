@@ -15,7 +15,7 @@ from harness.engine.target import Target
 from harness.engine.unit_tally import has_design
 from harness.errors import UsageError
 from harness.model import Counts, Trial, plural
-from harness.options import GalleryOptions, LibraryOptions, OfflineOptions, ParamOptions, option
+from harness.options import GalleryOptions, LibraryOptions, OfflineOptions, ParamOptions, Writes, option
 from harness.params import Value
 from harness.report.blocks import Block, Table
 from harness.report.counts import count_row, count_table, design_remarks, rate_interval, tidy_table
@@ -46,7 +46,7 @@ class RunCallOptions(PlanOptions, StopOptions):
     """How a test is run, and where its transcript goes."""
 
     output: Path | None = option(
-        "-o", "--output", default=None, metavar="FILE",
+        "-o", "--output", default=None, writes=Writes.TRANSCRIPT, metavar="FILE",
         help="The transcript, compressed if it ends in .gz; by default transcripts/TEST/ALGORITHM.jsonl, or -2, -3 "
         "if that exists.",
     )  # fmt: skip

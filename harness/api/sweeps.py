@@ -12,7 +12,7 @@ from harness.api.runs import EVERY_CASE, AnyTest, first_error_words, is_all_erro
 from harness.api.sweep_folder import SweepFolder
 from harness.api.sweep_result import SweepResult, SweepResultRow
 from harness.engine.header import run_header
-from harness.engine.plan import Plan, RunOptions, find_parts
+from harness.engine.plan import Plan, RunOptions, find_parts, run_inputs
 from harness.engine.run import NoProgress, Progress, refuse_blind
 from harness.engine.run_cache import CachedRun, RunBatch, RunStore, run_batch
 from harness.engine.sweep import (
@@ -26,6 +26,7 @@ from harness.engine.sweep import (
 )
 from harness.engine.unit_tally import has_design
 from harness.errors import HateError, TranscriptError, UsageError
+from harness.files.outputs import check_free, refuse_inputs
 from harness.model import Counts
 from harness.options import (
     GalleryOptions,
@@ -35,6 +36,7 @@ from harness.options import (
     PlotOptions,
     Range,
     SeedOptions,
+    Writes,
     option,
 )
 from harness.params import Value
@@ -68,12 +70,14 @@ class SweepOptions(ValuesOptions, SeedOptions, PlotOptions, RunOptions, GalleryO
         help="Only N combinations, a Latin hypercube: all values equally often.",
     )  # fmt: skip
     output: Path | None = option(
-        "-o", "--output", default=None, metavar="FOLDER", help="Put a transcript of each algorithm setting there."
-    )
-    force: bool = option("--force", default=False, help="With -o: overwrite transcripts of other runs.")
+        "-o", "--output", default=None, writes=Writes.FOLDER, metavar="FOLDER",
+        help="Put a transcript of each algorithm setting there.",
+    )  # fmt: skip
+    force: bool = option("--force", default=False, help="Overwrite existing files; with -o, transcripts of other runs.")
     plot: Path | None = option(
-        "--plot", default=None, metavar="FILE.svg|png|pdf", help="Draw the rates over one or two parameters."
-    )
+        "--plot", default=None, writes=Writes.FILE, metavar="FILE.svg|png|pdf",
+        help="Draw the rates over one or two parameters.",
+    )  # fmt: skip
     statistic: str = option(
         "--statistic", default="rate", metavar="NAME", completion="goal",
         help="Another measure to compute and draw: tpr, precision, f1, auc, ...",
@@ -112,8 +116,7 @@ def sweep(
         )
         grid = make_grid(parts.params, options.params)
         numbers = _numbers(grid, options)
-        if options.plot is not None:
-            check_axes(grid, options.plot)
+        check_axes(grid, options)
         plan = parts.plan(options)
         refuse_blind(plan)
         planned = plan_sweep(plan, grid, numbers)
@@ -122,6 +125,9 @@ def sweep(
 
 def _run_sweep(planned: Sweep, grid: Grid, options: SweepOptions, progress: Progress) -> "SweepResult":
     folder = None if options.output is None else SweepFolder(options.output, planned, grid, force=options.force)
+    if folder is not None:
+        plan = planned.plans[0]
+        refuse_inputs([("-o", path) for path in folder.paths], run_inputs(plan.cases.script, plan.interface))
     with run_batch(run_store(fresh=options.fresh), progress) as runs:
         runs.announce(len(planned.plans), sum(plan.total for plan in planned.plans))
         cached = runs.take_all(planned.plans)
@@ -145,16 +151,19 @@ def drawn(found: Drawn, options: PlotOptions) -> Drawn:
     """The result, drawn if a picture was asked for."""
     if options.plot is None:
         return found
-    found.plot(options.plot, PictureOptions.taken_from(options))
+    found.plot(options.plot, PictureOptions.taken_from(options), force=options.force)
     return dataclasses.replace(found, remarks=[f"picture: {options.plot}", *found.remarks])  # type: ignore[type-var]
 
 
-def check_axes(grid: Grid, picture: Path) -> None:
+def check_axes(grid: Grid, options: PlotOptions) -> None:
     """Refuse a picture that cannot be drawn before anything is run."""
     from harness.report.plots.canvas import check_picture
     from harness.report.plots.settings import check_swept
 
-    check_picture(picture)
+    if options.plot is None:
+        return
+    check_picture(options.plot)
+    check_free(options.outputs(Writes.FILE), force=options.force)
     check_swept(_varying(grid))
 
 

@@ -13,6 +13,7 @@ from harness.api.judged import judge_sources, self_reported_notes
 from harness.api.options import CaseOptions
 from harness.api.result import Result
 from harness.errors import HateError, TranscriptError, UsageError
+from harness.files.outputs import refuse_inputs
 from harness.model import Counts, Trial
 from harness.options import DownloadOptions
 from harness.options.cores import usable_cores
@@ -99,6 +100,7 @@ def open_transcripts(
     limits = DownloadLimits(seconds=options.http_timeout, size=options.http_limit)
     found = open_sources([_text(one) for one in several], limits)
     sources = [one.source if isinstance(one, Transcript) else at for one, at in zip(several, found, strict=True)]
+    refuse_inputs(options.outputs(), [source.path for source in sources])
     notes = list(dict.fromkeys(source.note for source in sources if source.note))
     return OpenedTranscripts(sources, [*notes, *(tell_apart(sources) if told_apart else [])])
 

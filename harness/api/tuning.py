@@ -19,12 +19,12 @@ from harness.api.sweeps import (
     drawn,
     run_store,
 )
-from harness.engine.plan import Plan, RunOptions, RunParts, find_parts
+from harness.engine.plan import Plan, RunOptions, RunParts, find_parts, spare_inputs
 from harness.engine.run import NoProgress, Progress
 from harness.engine.run_cache import CachedRun, RunBatch, run_batch
 from harness.engine.sweep import Grid, ParamValues, all_combinations, make_grid, random_combinations
 from harness.errors import UsageError
-from harness.options import LibraryOptions, PictureOptions, PlotOptions, Range, SeedOptions, option
+from harness.options import LibraryOptions, PictureOptions, PlotOptions, Range, SeedOptions, Writes, option
 from harness.params import ParamType, Value
 from harness.report.blocks import Block, CommandText, Paragraphs, Table
 from harness.report.counts import COUNTS, count_cells, count_row, parameter_cell
@@ -71,8 +71,9 @@ class TuneOptions(ValuesOptions, SeedOptions, PlotOptions, RunOptions, LibraryOp
     )
     top: int = option("--top", default=10, within=Range(1), metavar="N", help="Show the best N.")
     plot: Path | None = option(
-        "--plot", default=None, metavar="FILE.svg|png|pdf", help="Draw what was tried over one or two parameters."
-    )
+        "--plot", default=None, writes=Writes.FILE, metavar="FILE.svg|png|pdf",
+        help="Draw what was tried over one or two parameters.",
+    )  # fmt: skip
     # Folds are made of cases that are asked once.
     repeat: int = option(default=1, within=Range(1, 1))
 
@@ -100,8 +101,8 @@ def tune(
         parts = find_parts(test, interface, note=note, name=name, libraries=options.libraries, isolate=options.isolate)
         grid = make_grid(parts.params, options.params)
         _check_goal(goal, grid)
-        if options.plot is not None:
-            check_axes(grid, options.plot)
+        check_axes(grid, options)
+        spare_inputs(options, parts.script, parts.interface)
         bases, words = _on_test(parts, options) if options.on_test else _on_folds(parts, options)
     found, remarks = _search(goal, grid, bases, options, progress or NoProgress())
     swept = [axis.name for axis in grid.axes]

@@ -1,21 +1,34 @@
 """What commands work on: transcripts, and tests that are run first."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from harness.api.transcripts import OpenedTranscripts, open_transcripts
 from harness.cli.output import remark
 from harness.errors import UsageError
-from harness.options import DownloadOptions, ExecutionOptions, InterfaceOptions, LibraryOptions, ParamOptions, option
+from harness.options import (
+    DownloadOptions,
+    ExecutionOptions,
+    InterfaceOptions,
+    LibraryOptions,
+    OverwriteOptions,
+    ParamOptions,
+    Writes,
+    option,
+)
 from harness.script.library import SUFFIX
 
 
-class TestRunOptions(InterfaceOptions, ParamOptions, ExecutionOptions, LibraryOptions, DownloadOptions):
+class TestRunOptions(
+    InterfaceOptions, ParamOptions, ExecutionOptions, LibraryOptions, DownloadOptions, OverwriteOptions
+):
     """How a test that is named instead of a transcript is run."""
 
     output: Path | None = option(
-        "-o", "--output", default=None, metavar="FILE", help="Where the transcript of a test that is run goes."
-    )
+        "-o", "--output", default=None, writes=Writes.TRANSCRIPT, metavar="FILE",
+        help="Where the transcript of a test that is run goes.",
+    )  # fmt: skip
 
 
 # Options that mean nothing for a transcript.
@@ -34,8 +47,13 @@ def find_or_run(words: Sequence[str], options: TestRunOptions, *, told_apart: bo
     """The same for words that may be tests, which are run first."""
     tests = [is_test(word, options.libraries) for word in words]
     _check_run_options(words, tests, options)
+    if options.output is not None and options.output.exists():
+        # What is read beside the test is not overwritten by its run, whatever it is called.
+        beside = [word for word, test in zip(words, tests, strict=True) if not test and word != "-"]
+        if beside:
+            open_transcripts(beside, options, told_apart=False)
     texts = [_run_test(word, options) if test else word for word, test in zip(words, tests, strict=True)]
-    return find_transcripts(texts, options, told_apart=told_apart)
+    return find_transcripts(texts, replace(options, output=None), told_apart=told_apart)
 
 
 def is_test(word: str, libraries: Sequence[str]) -> bool:
@@ -69,12 +87,15 @@ def _run_test(test: str, options: TestRunOptions) -> str:
     """Run a test as `hate run` does; its transcript's path."""
     from harness.api.runs import PlanOptions, failure_remarks, make_plan
     from harness.cli.progress import progress
+    from harness.engine.plan import spare_inputs
     from harness.engine.run import refuse_blind, run
     from harness.engine.target import Target
 
     plan = make_plan(test, options.interface, PlanOptions.taken_from(options))
+    spare_inputs(options, plan.cases.script, plan.interface)
     refuse_blind(plan)
-    finished = run(plan, Target(options.output), progress())
+    # Without -o, --force is for a picture: it replaces no run.
+    finished = run(plan, Target(options.output, force=options.force and options.output is not None), progress())
     for text in failure_remarks(plan, finished):
         remark(text)
     remark(f"transcript: {finished.path}")

@@ -17,7 +17,7 @@ from harness.cli.options import (
 )
 from harness.cli.output import check_plot, draw, emit_result, output_format, remark
 from harness.errors import UsageError
-from harness.options import PlotOptions, option
+from harness.options import PlotOptions, Writes, option
 from harness.report.formats import Format
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class GroupPlotOptions(ByOptions, PlotOptions):
     """A picture of the groups."""
 
     plot: Path | None = option(
-        "--plot", default=None, metavar="FILE.svg|png|pdf",
+        "--plot", default=None, writes=Writes.FILE, metavar="FILE.svg|png|pdf",
         help="Draw the groups that --by shows; without --by, the errors of answers that are numbers, or the "
         "reliability of `hate rate --statistic ece`.",
     )  # fmt: skip
@@ -70,8 +70,9 @@ class ConfusionCommandOptions(ConfusionOptions, PlotOptions, TestRunOptions, Dat
     """Options of `hate confusion`, how to run a test first, and how to print."""
 
     plot: Path | None = option(
-        "--plot", default=None, metavar="FILE.svg|png|pdf", help="Draw it; of two transcripts, the difference."
-    )
+        "--plot", default=None, writes=Writes.FILE, metavar="FILE.svg|png|pdf",
+        help="Draw it; of two transcripts, the difference.",
+    )  # fmt: skip
 
 
 @click.command("compare")

@@ -9,16 +9,15 @@ from harness.cli.completion import complete_transcript
 from harness.cli.options import command_options
 from harness.cli.output import remark
 from harness.errors import OutputError, TranscriptError, UsageError
-from harness.options import DownloadOptions, option
+from harness.files.outputs import check_free, refuse_inputs
+from harness.options import DownloadOptions, OverwriteOptions
 from harness.site.locate import Source
 from harness.transcript.forms import check_form, store_as
 from harness.transcript.read import open_transcript, record_type
 
 
-class ConvertOptions(DownloadOptions):
+class ConvertOptions(DownloadOptions, OverwriteOptions):
     """Options of `hate convert`."""
-
-    force: bool = option("--force", default=False, help="Overwrite an existing file.")
 
 
 @click.command("convert")
@@ -37,8 +36,8 @@ def convert_command(transcript: str, file: Path, options: ConvertOptions) -> Non
     [source] = find_transcripts([transcript], options).sources
     if str(file) == "-":
         raise UsageError("-: name a file; its name tells the form, .jsonl, .jsonl.gz or .parquet")
-    if file.exists() and not options.force:
-        raise OutputError(f"{file}: exists; --force overwrites it")
+    refuse_inputs([("FILE", file)], [source.path])
+    check_free([("FILE", file)], force=options.force)
     check_form(file)
     cases = _checked_cases(source)
     try:

@@ -10,8 +10,9 @@ from harness.api.options import CmcOptions, CurveOptions, FrocOptions, PrOptions
 from harness.cli.arguments import TestRunOptions, find_or_run
 from harness.cli.options import DataFormatOptions, command_options, transcripts_argument
 from harness.cli.output import check_plot, draw, emit_result, output_format, remark
-from harness.errors import OutputError, UsageError
-from harness.options import PictureOptions, PlotOptions, Range, option
+from harness.errors import UsageError
+from harness.files.outputs import write_output
+from harness.options import PictureOptions, PlotOptions, Range, Writes, option
 
 if TYPE_CHECKING:
     from harness.api.curves import CurveResult, PointsResult
@@ -21,8 +22,9 @@ class DrawingOptions(PlotOptions):
     """Pictures."""
 
     gnuplot: Path | None = option(
-        "--gnuplot", default=None, metavar="FILE", help="Write a gnuplot script with the data in it."
-    )
+        "--gnuplot", default=None, writes=Writes.FILE, metavar="FILE",
+        help="Write a gnuplot script with the data in it.",
+    )  # fmt: skip
 
 
 class CurveCommandOptions(CurveOptions, DrawingOptions, TestRunOptions, DataFormatOptions):
@@ -43,7 +45,7 @@ class RocCommandOptions(CurveCommandOptions):
         "0 for never.",
     )  # fmt: skip
     scores: Path | None = option(
-        "--scores", default=None, metavar="FILE.svg|png|pdf",
+        "--scores", default=None, writes=Writes.FILE, metavar="FILE.svg|png|pdf",
         help="Draw how the scores of positives and negatives are distributed.",
     )  # fmt: skip
 
@@ -80,7 +82,7 @@ def roc_command(transcripts: Sequence[str], options: RocCommandOptions) -> None:
     check_plot(options.scores, "--scores")
     found = _print_curves("roc", transcripts, options)
     if options.scores is not None:
-        found.plot_scores(options.scores, PictureOptions.taken_from(options))
+        found.plot_scores(options.scores, PictureOptions.taken_from(options), force=options.force)
         remark(f"picture: {options.scores}")
 
 
@@ -117,7 +119,7 @@ def pr_command(transcripts: Sequence[str], options: PrCommandOptions) -> None:
 
 
 def _print_curves(kind: str, words: Sequence[str], options: CurveCommandOptions) -> "CurveResult":
-    _check_drawing(options)
+    check_plot(options.plot)
     from harness.api.curves import threshold_curves
 
     opened = find_or_run(words, options, told_apart=not (options.swept or options.repeated))
@@ -140,7 +142,7 @@ def froc_command(transcripts: Sequence[str], options: FrocCommandOptions) -> Non
     hate froc blobs relief --plot froc.svg
     hate froc blobs --psu scene --format json
     """
-    _check_drawing(options)
+    check_plot(options.plot)
     from harness.api.froc import froc
 
     found = froc(find_or_run(transcripts, options), options)
@@ -162,7 +164,7 @@ def cmc_command(transcripts: Sequence[str], options: CmcCommandOptions) -> None:
     hate cmc faces.npy --gallery session=1 --probe session=2 --plot cmc.svg
     hate cmc faces.csv --identity '^[^_]+'
     """
-    _check_drawing(options)
+    check_plot(options.plot)
     if options.gnuplot is not None and (options.methods or options.galleries is not None):
         raise UsageError("--gnuplot: not for --methods and --galleries; --format csv has the data")
     from harness.api.identification import CmcResult, cmc
@@ -179,22 +181,9 @@ def cmc_command(transcripts: Sequence[str], options: CmcCommandOptions) -> None:
         draw(found, options)
 
 
-def _check_drawing(options: DrawingOptions) -> None:
-    """Refuse early what cannot be drawn or written in the end."""
-    check_plot(options.plot)
-    if options.gnuplot is not None and not options.gnuplot.parent.is_dir():
-        raise OutputError(f"--gnuplot {options.gnuplot}: no folder {options.gnuplot.parent}; create it first")
-
-
 def _draw(found: "PointsResult", options: DrawingOptions) -> None:
     draw(found, options)
     if options.gnuplot is not None:
-        _write_script(options.gnuplot, found.gnuplot(options.gnuplot, found.pictured.taken_from(options)))
-
-
-def _write_script(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{path}: {error.strerror}; the script was not written") from None
-    remark(f"gnuplot script: {path}")
+        text = found.gnuplot(options.gnuplot, found.pictured.taken_from(options))
+        write_output(options.gnuplot, text, force=options.force, what="the script")
+        remark(f"gnuplot script: {options.gnuplot}")

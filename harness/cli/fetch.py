@@ -12,7 +12,7 @@ from harness.cli.options import CommandGroup, FormatOptions, command_options
 from harness.cli.output import emit, output_format, remark
 from harness.engine.plan import find_test
 from harness.errors import UsageError
-from harness.options import LibraryOptions, OptionSet, Range, option
+from harness.options import LibraryOptions, OptionSet, Range, Writes, option
 from harness.params import nearest
 from harness.report.blocks import Cell, Table
 from harness.script.cases import load_cases
@@ -43,7 +43,7 @@ class FetchOptions(LibraryOptions, FormatOptions):
         "--transcripts", default=False, help="Also download every transcript of the test at the sites."
     )
     interfaces: Path | None = option(
-        "--interfaces", default=None, metavar="FOLDER",
+        "--interfaces", default=None, writes=Writes.FOLDER, metavar="FOLDER",
         help="Also copy the interfaces that are published with the test into FOLDER, to read; nothing runs them.",
     )  # fmt: skip
 

@@ -17,7 +17,7 @@ from harness.errors import UsageError
 from harness.files.sorting import in_lists
 from harness.interface.interrupts import interruptible
 from harness.model import Counts, Trial
-from harness.options import option
+from harness.options import Writes, option
 from harness.report.blocks import Table
 from harness.report.counts import COUNTS, LIMITS, count_cells, count_row, design_remarks, interval_cell, limit_cells
 from harness.report.formats import Format
@@ -37,8 +37,9 @@ class ImportCommandOptions(ImportOptions, FormatOptions):
     """The options of the command: where the transcript goes, and all about the import."""
 
     output: Path | None = option(
-        "-o", "--output", default=None, metavar="FILE", help="The transcript; with .gz it is compressed."
-    )
+        "-o", "--output", default=None, writes=Writes.TRANSCRIPT, metavar="FILE",
+        help="The transcript; with .gz it is compressed.",
+    )  # fmt: skip
     fold: bool = option(
         "--fold", default=False,
         help="The files are logs of one task with different seeds: make one transcript with an answer from each.",

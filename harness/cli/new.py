@@ -9,8 +9,9 @@ import click
 from harness.cli.options import PATH, CommandGroup, command_options
 from harness.cli.output import remark
 from harness.errors import OutputError, UsageError
+from harness.files.outputs import check_free, write_output
 from harness.interface.load import FILES
-from harness.options import OptionSet, Range, SeedOptions, option
+from harness.options import OptionSet, OverwriteOptions, Range, SeedOptions, option
 from harness.params import nearest
 from harness.tasks import TASKS, find_task, task_names
 
@@ -22,7 +23,7 @@ _EFFECT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(\d+(?:\.\d*)?|\.\d+)(?:/(\d{1,6
 LARGEST_MATRIX = 50_000
 
 
-class NewMatrixOptions(SeedOptions):
+class NewMatrixOptions(SeedOptions, OverwriteOptions):
     """Options of `hate new matrix`."""
 
     subjects: int = option("--subjects", default=256, within=Range(2, LARGEST_MATRIX), metavar="N", help="People.")
@@ -37,7 +38,6 @@ class NewMatrixOptions(SeedOptions):
         "--separation", default=3.0, within=Range(-100, 100), metavar="D",
         help="How far right comparisons are above wrong ones, in standard deviations of the noise.",
     )  # fmt: skip
-    force: bool = option("--force", default=False, help="Overwrite existing files.")
 
 
 @click.command("matrix")
@@ -54,7 +54,7 @@ def new_matrix_command(path: Path, options: NewMatrixOptions) -> None:
     hate new matrix made.npy --subjects 256 --images 4 --effect day=0.3
     hate cmc made.npy --gallery day=1 --probe day=2
     """
-    from harness.matrices.generate import MatrixRecipe, write_matrix
+    from harness.matrices.generate import MatrixRecipe, matrix_files, write_matrix
 
     if path.suffix.lower() != ".npy":
         raise UsageError(f"{path}: a matrix is written as .npy; call it {path.stem}.npy")
@@ -65,10 +65,8 @@ def new_matrix_command(path: Path, options: NewMatrixOptions) -> None:
     recipe = MatrixRecipe(options.subjects, options.images, effects, options.separation, options.seed)
     if recipe.size > LARGEST_MATRIX:
         raise UsageError(f"--subjects x --images is {recipe.size:,} rows and columns; at most {LARGEST_MATRIX:,}")
-    for there in (path, path.with_suffix(".labels.csv"), path.with_suffix(".truth.json")):
-        if there.exists() and not options.force:
-            raise OutputError(f"{there}: exists; --force overwrites it; nothing was written")
-    written = write_matrix(recipe, path)
+    check_free([("FILE.npy", there) for there in matrix_files(path)], force=options.force)
+    written = write_matrix(recipe, path, force=options.force)
     remark(f"{recipe.size:,} x {recipe.size:,}, seed {recipe.seed}: {', '.join(map(str, written))}")
 
 
@@ -203,6 +201,6 @@ def _write(files: dict[Path, str]) -> None:
     for path, text in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            write_output(path, text, force=False, what="the file")
         except OSError as error:
             raise OutputError(f"{path}: {error.strerror}") from None

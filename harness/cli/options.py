@@ -1,7 +1,8 @@
 """Click options and arguments, made out of the sets of `harness.options`."""
 
+import contextlib
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,8 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from harness.cli.completion import COMPLETIONS, complete_test, complete_transcript
-from harness.errors import UsageError
-from harness.options import DeclaredOption, OptionSet, Range, declared_options, option
+from harness.errors import OutputError, UsageError
+from harness.options import DeclaredOption, OptionSet, Range, Writes, declared_options, option
 from harness.report.formats import TABULAR as TABULAR
 from harness.report.formats import Format
 
@@ -67,10 +68,13 @@ def command_options(kind: type[OptionSet]) -> Callable[[F], F]:
         def call(**values: Any) -> Any:
             values = {name: value for name, value in values.items() if value is not None or name not in names}
             given = {name: values.pop(name) for name in names if name in values}
-            return command(**values, options=_made(kind, given))
+            options = _made(kind, given)
+            _check_outputs(options, values.values())
+            return command(**values, options=options)
 
         for one in reversed(declared):
             _click_option(one)(call)
+        call.option_set = kind  # type: ignore[attr-defined]  # for whoever asks what a command has
         return call
 
     return decorate
@@ -84,6 +88,37 @@ def _made(kind: type[OptionSet], given: Mapping[str, Any]) -> OptionSet:
         go_offline()
         click.get_current_context().call_on_close(go_online)
     return options
+
+
+def _check_outputs(options: OptionSet, words: Iterable[Any]) -> None:
+    """Refuse to write over a file that the command line names as an input, or, unless forced, over any other.
+
+    Here, so that no command forgets it, and before anything is run. Inputs that have other names are found when they
+    are opened: transcripts in `open_transcripts`, tests and interfaces in `RunParts.plan`.
+    """
+    outputs = options.outputs()
+    if not outputs:
+        return
+    from harness.files.outputs import check_free, refuse_inputs
+
+    others = [one for one in declared_options(type(options)) if one.type in (str, Path) and one.spec.writes is None]
+    refuse_inputs(outputs, _files_named([*words, *(getattr(options, one.name) for one in others)]))
+    files = options.outputs(Writes.FILE)
+    for option_name, path in files:
+        if not path.parent.is_dir():
+            raise OutputError(f"{option_name} {path}: no folder {path.parent}; create it first")
+    check_free(files, force=bool(getattr(options, "force", False)))
+
+
+def _files_named(values: Iterable[Any]) -> Iterator[Path]:
+    for value in values:
+        if isinstance(value, (tuple, list)):
+            yield from _files_named(value)
+        elif isinstance(value, (str, Path)):
+            path = Path(str(value).removeprefix("matrix:"))
+            with contextlib.suppress(OSError, ValueError):  # a word that cannot be a name
+                if path.is_file():
+                    yield path
 
 
 def _click_option(declared: DeclaredOption) -> Callable[[F], F]:

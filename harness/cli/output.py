@@ -42,7 +42,8 @@ def emit_result(result: Result, style: Format, *, everything: bool = False) -> N
 def draw(result: PictureResult, options: PlotOptions, **settings: Any) -> None:
     """Draw a result into a file, if one was named; `settings` replace options of the same name."""
     if options.plot is not None:
-        result.plot(options.plot, replace(result.pictured.taken_from(options), **settings))
+        look = replace(result.pictured.taken_from(options), **settings)
+        result.plot(options.plot, look, force=options.force)
         remark(f"picture: {options.plot}")
 
 

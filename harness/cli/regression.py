@@ -13,9 +13,10 @@ from harness.cli.options import command_options
 from harness.cli.progress import progress
 from harness.engine.run import NoProgress
 from harness.engine.target import Target
-from harness.errors import OutputError, UsageError
+from harness.errors import UsageError
+from harness.files.outputs import write_output
 from harness.model import Trial
-from harness.options import InterfaceOptions, option
+from harness.options import InterfaceOptions, OverwriteOptions, Writes, option
 from harness.report.counts import rate_words
 from harness.report.junit import JunitCase, JunitStatus, JunitSuite, junit_lines
 from harness.report.remarks import fitted
@@ -29,18 +30,19 @@ MOST_LINES = 20
 MOST_PASSING = 10
 
 
-class RegressionOptions(InterfaceOptions, RuleOptions, PlanOptions):
+class RegressionOptions(InterfaceOptions, RuleOptions, PlanOptions, OverwriteOptions):
     """Options of `hate test`."""
 
     # A case is asked once.
     repeat: int = option(default=1)
     junit: Path | None = option(
-        "--junit", default=None, metavar="FILE", help="Write the results as JUnit XML, for a build server."
-    )
+        "--junit", default=None, writes=Writes.FILE, metavar="FILE",
+        help="Write the results as JUnit XML, for a build server.",
+    )  # fmt: skip
     output: Path | None = option(
-        "-o", "--output", default=None, metavar="FILE", help="Keep a transcript; by default there is none."
-    )
-    force: bool = option("--force", default=False, help="Overwrite an existing transcript.")
+        "-o", "--output", default=None, writes=Writes.TRANSCRIPT, metavar="FILE",
+        help="Keep a transcript; by default there is none.",
+    )  # fmt: skip
     quiet: bool = option("--quiet", default=False, help="Only the summary.")
     silent: bool = option("--silent", default=False, help="Print nothing; the exit status tells.")
     verbose: bool = option("--verbose", default=False, help="Every case, not only the first that failed.")
@@ -78,7 +80,8 @@ def test_command(tests: Sequence[str], options: RegressionOptions) -> int:
     if len(results) > 1 and not options.silent:
         print(fitted(total_line(results), sys.stdout))
     if options.junit is not None:
-        _write_junit(options.junit, suites)
+        text = "".join(f"{line}\n" for line in junit_lines(suites))
+        write_output(options.junit, text, force=options.force, what="the table of results")
     return 0 if all(result.passed for result in results) else 1
 
 
@@ -174,11 +177,3 @@ def total_line(results: Sequence[RegressionResult]) -> str:
     if not failed:
         return f"all {len(results):,} tests passed"
     return safe(f"{len(failed):,} of {len(results):,} tests failed: {', '.join(failed)}")
-
-
-def _write_junit(path: Path, suites: Sequence[JunitSuite]) -> None:
-    try:
-        with path.open("w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in junit_lines(suites))
-    except OSError as error:
-        raise OutputError(f"--junit {path}: {error.strerror}") from None

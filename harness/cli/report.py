@@ -9,13 +9,13 @@ from harness.api.report_options import ReportOptions
 from harness.cli.arguments import find_transcripts
 from harness.cli.options import command_options, transcripts_argument
 from harness.cli.output import remark
-from harness.options import option
+from harness.options import OverwriteOptions, Writes, option
 
 
-class ReportCommandOptions(ReportOptions):
+class ReportCommandOptions(ReportOptions, OverwriteOptions):
     """Options of `hate report`, and where the page goes."""
 
-    output: Path = option("-o", "--output", metavar="FILE.html|md|pdf", help="Where the page goes.")
+    output: Path = option("-o", "--output", writes=Writes.FILE, metavar="FILE.html|md|pdf", help="Where the page goes.")
 
 
 @click.command("report")
@@ -36,7 +36,7 @@ def report_command(transcripts: Sequence[str], options: ReportCommandOptions) ->
 
     check_report(options.output)
     made = make_report(find_transcripts(transcripts, options), options)
-    made.write(options.output)
+    made.write(options.output, force=options.force)
     for text in made.remarks:
         remark(f"hate: {text}")
     remark(f"report: {options.output}")

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from harness.engine.stopping import StopRule, UnitOrder
 from harness.errors import HateError, InterfaceError, UsageError
+from harness.files.outputs import refuse_inputs
 from harness.interface.contract import Interface
 from harness.interface.limits import Limits, without_network
-from harness.interface.load import load_interface, with_name
+from harness.interface.load import interface_paths, load_interface, with_name
 from harness.interface.python import is_in_memory
-from harness.options import ExecutionOptions, GalleryOptions, OptionSet, Range, option
+from harness.options import ExecutionOptions, GalleryOptions, OptionSet, Range, Writes, option
 from harness.params import Param, Value, settings
 from harness.script.cases import CaseSet, load_cases
 from harness.script.folds import HeldOutFold
@@ -108,6 +109,7 @@ class RunParts:
         params = settings(self.params, assignments)
         rule = _stop_rule(options)
         _check_workers(self.interface, options)
+        spare_inputs(options, self.script, self.interface)
         cases = self.cases or load_cases(self.script, fetch_data(self.script))
         cases = cases.originals() if options.no_vary else cases
         cases, interface = select_cases(cases, self.selection.gallery, self.selection.probe), self.interface
@@ -116,6 +118,16 @@ class RunParts:
 
             interface = answer_from_matrix(interface, cases, cases.gallery)
         return Plan(cases, interface, params, options, stop_rule=rule)
+
+
+def spare_inputs(options: OptionSet, script: Script, interface: Interface) -> None:
+    """Raise an error if an option would overwrite a file of the test, its data or the algorithm."""
+    refuse_inputs(options.outputs(Writes.FILE, Writes.TRANSCRIPT), run_inputs(script, interface))
+
+
+def run_inputs(script: Script, interface: Interface) -> list[Path]:
+    """The files and folders that a run reads."""
+    return [*script.paths, *interface_paths(interface)]
 
 
 def find_parts(

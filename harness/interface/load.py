@@ -48,6 +48,16 @@ def _load(source: object, *, isolate: bool) -> Interface:
     return load_toml(path)
 
 
+def interface_paths(interface: Interface) -> list[Path]:
+    """The files of an interface: its own, and those that its command names."""
+    # Kinds of interfaces have one or the other; an object of this process, and a service, have neither.
+    path, folder = getattr(interface, "path", None), getattr(interface, "folder", None)
+    if folder is None:
+        return [] if path is None else [Path(path)]
+    words = [*getattr(interface, "argv", ()), *(getattr(interface, "train", None) or ())]
+    return [*(folder / name for name in FILES), *(folder / word for word in words)]
+
+
 def find_interface(text: str | None) -> Path:
     """The path of the interface."""
     if text is None:

@@ -10,6 +10,7 @@ repetitions, right comparisons have the mean `separation` and the variance compo
 
 import csv
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.errors import OutputError
+from harness.files.outputs import replacing
 from harness.stats.arrays import FloatArray, IntArray
 
 BLOCK = 1 << 22
@@ -87,14 +89,23 @@ def rows_of(recipe: MatrixRecipe, image_effects: ImageEffects, start: int, stop:
     return part
 
 
-def write_matrix(recipe: MatrixRecipe, path: Path) -> list[Path]:
-    """Write NAME.npy block by block, NAME.labels.csv and NAME.truth.json."""
+def matrix_files(path: Path) -> list[Path]:
+    """NAME.npy, NAME.labels.csv and NAME.truth.json."""
+    return [path, path.with_suffix(".labels.csv"), path.with_suffix(".truth.json")]
+
+
+def write_matrix(recipe: MatrixRecipe, path: Path, *, force: bool = False) -> list[Path]:
+    """Write a matrix block by block, its labels, and what it was made of."""
     image_effects = draw(recipe)
-    labels, truth = path.with_suffix(".labels.csv"), path.with_suffix(".truth.json")
+    files = matrix_files(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror or error}") from None
+    with ExitStack() as stack:
+        matrix, labels, truth = (stack.enter_context(replacing(file, force=force, what="the matrix")) for file in files)
         shape = (recipe.size, recipe.size)
-        stored = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+        stored = np.lib.format.open_memmap(matrix, mode="w+", dtype=np.float32, shape=shape)
         rows = max(1, BLOCK // recipe.size)
         for start in range(0, recipe.size, rows):
             stop = min(start + rows, recipe.size)
@@ -102,9 +113,7 @@ def write_matrix(recipe: MatrixRecipe, path: Path) -> list[Path]:
         stored.flush()
         _write_labels(labels, image_effects)
         truth.write_bytes(msgspec.json.format(msgspec.json.encode(_truth(recipe)), indent=1) + b"\n")
-    except OSError as error:
-        raise OutputError(f"{path}: {error.strerror or error}") from None
-    return [path, labels, truth]
+    return files
 
 
 def _write_labels(path: Path, image_effects: ImageEffects) -> None:

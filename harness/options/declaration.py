@@ -21,6 +21,16 @@ from harness.errors import UsageError
 from harness.params import nearest
 
 _KEY = "hate_option"
+
+
+class Writes(Enum):
+    """What an option names that a command writes."""
+
+    FILE = "a file, which must not be there unless forced"
+    TRANSCRIPT = "a transcript, which may be there to be resumed: the engine decides"
+    FOLDER = "a folder, in which each file is checked"
+
+
 # The largest whole number of an option: what Python's own counters can count to.
 LARGEST_INT = (1 << 63) - 1
 
@@ -59,6 +69,7 @@ class OptionSpec:
     completion  what a shell completes it with, a name in `harness.cli.options.COMPLETIONS`
     hidden      not shown in `--help`
     shown       the default in words, where it is not what a user would write
+    writes      what the command writes there; None for an option that writes nothing
     """
 
     flags: tuple[str, ...]
@@ -71,6 +82,7 @@ class OptionSpec:
     completion: str | None
     hidden: bool
     shown: str | None
+    writes: Writes | None
 
 
 def option(
@@ -85,11 +97,12 @@ def option(
     completion: str | None = None,
     hidden: bool = False,
     shown: str | None = None,
+    writes: Writes | None = None,
 ) -> Any:
     """A field of an OptionSet, as `OptionSpec` describes it; without a default the option is required."""
     spec = OptionSpec(
         flags=flags, help=help, metavar=metavar, choices=tuple(choices), within=within, parse=parse,
-        separator=separator, completion=completion, hidden=hidden, shown=shown,
+        separator=separator, completion=completion, hidden=hidden, shown=shown, writes=writes,
     )  # fmt: skip
     return dataclasses.field(default=default, metadata={_KEY: spec})
 
@@ -203,6 +216,13 @@ class OptionSet:
         names = {declared.name for declared in declared_options(cls)}
         shared = [declared.name for declared in declared_options(type(options)) if declared.name in names]
         return cls(**{name: getattr(options, name) for name in shared})
+
+    def outputs(self, *kinds: Writes) -> list[tuple[str, Path]]:
+        """The options that were given and name what is written, of these kinds or of all, and what they name."""
+        wanted = kinds or tuple(Writes)
+        written = [one for one in declared_options(type(self)) if one.spec.writes in wanted]
+        named = [(one.spec.flags[0], getattr(self, one.name)) for one in written]
+        return [(flag, path) for flag, path in named if path is not None]
 
     def changed(self) -> dict[str, Any]:
         """The options that differ from their defaults."""

@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.options.declaration import OptionSet, Range, option
+from harness.options.declaration import OptionSet, Range, Writes, option
+from harness.options.shared import OverwriteOptions
 
 # Inches of a journal's columns: IEEE's, which nearly all others come close to.
 COLUMNS = {"1column": 3.5, "2column": 7.16}
@@ -70,7 +71,7 @@ class CurvePictureOptions(PictureOptions):
     zoom: float | None = option(default=None, within=Range(0, 1, high_open=True))
 
 
-class PlotOptions(PictureOptions):
+class PlotOptions(PictureOptions, OverwriteOptions):
     """A picture: where it goes, and how it looks."""
 
-    plot: Path | None = option("--plot", default=None, metavar="FILE.svg|png|pdf", help="Draw it.")
+    plot: Path | None = option("--plot", default=None, metavar="FILE.svg|png|pdf", help="Draw it.", writes=Writes.FILE)

@@ -120,6 +120,12 @@ class DownloadOptions(OfflineOptions):
     )  # fmt: skip
 
 
+class OverwriteOptions(OptionSet):
+    """Whether what a command writes may replace what is there."""
+
+    force: bool = option("--force", default=False, help="Overwrite existing files.")
+
+
 class LibraryOptions(OfflineOptions):
     """Where tests are found."""
 

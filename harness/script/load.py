@@ -95,6 +95,12 @@ class Script:
         named.append(weights if isinstance(weights, str) and is_table(weights) else None)
         return list(dict.fromkeys(name for name in named if name is not None))
 
+    @property
+    def paths(self) -> list[Path]:
+        """The script, its tables, and its data if that is beside it."""
+        data = [self.data_path(one) for one in self.file.data.values() if one.path]
+        return [self.path, *(self.folder / name for name in self.tables), *data]
+
     @cached_property
     def digest(self) -> str:
         """The identity of this test: the script and everything that it names."""

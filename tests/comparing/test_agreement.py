@@ -129,7 +129,7 @@ def test_pictures_are_written_and_the_same_every_time(shop: Workshop, name: str)
     for words, times in ((["rate", a, b], 1), (["compare", a, b], 2)):
         pictures = []
         for _ in range(times):
-            done = shop.call(*words, "--plot", name)
+            done = shop.call(*words, "--plot", name, "--force")
             assert done.status == 0, done.err
             pictures.append((shop.folder / name).read_bytes())
         assert pictures[0] == pictures[-1]
@@ -144,8 +144,8 @@ def test_pictures_of_odd_runs(shop: Workshop) -> None:
         shop.folder / "r.jsonl", [-2, 5, 9], [-1, 5, 12], test={"task": "value", "relative_tolerance": True}
     )
     for path in (silent, single, relative):
-        assert shop.call("rate", path, "--plot", "p.svg").status == 0
-    done = shop.call("compare", single, single, "--plot", "p.svg")
+        assert shop.call("rate", path, "--plot", "p.svg", "--force").status == 0
+    done = shop.call("compare", single, single, "--plot", "p.svg", "--force")
     assert done.status == 2
     assert "fewer than two cases have both answers" in done.err
 

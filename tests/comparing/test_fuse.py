@@ -294,8 +294,11 @@ def test_one_may_come_from_standard_input(shop: Workshop) -> None:
 def test_an_existing_file_is_kept(shop: Workshop) -> None:
     files = _two(shop.folder)
     before = files[0].read_bytes()
-    assert shop.call("fuse", *files, "-o", files[0]).err.endswith("exists; --force overwrites it\n")
+    assert "this command reads that file" in shop.call("fuse", *files, "-o", files[0]).err
     assert files[0].read_bytes() == before
+    there = shop.write("there.jsonl", before)
+    assert shop.call("fuse", *files, "-o", there).err.endswith("exists; --force overwrites it\n")
+    assert there.read_bytes() == before
     done = shop.call("fuse", *files, "--format", "json")
     assert done.json["transcripts"] == ["transcripts/toy/a_b.jsonl"]
 

@@ -435,7 +435,7 @@ def test_plots_are_written_and_the_same_every_time(shop: Workshop, name: str) ->
     path, starts = score_run(shop), {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
     drawn = []
     for _ in range(2):
-        assert shop.call("rate", path, "--by", "noise:4", "--plot", name).status == 0
+        assert shop.call("rate", path, "--by", "noise:4", "--plot", name, "--force").status == 0
         drawn.append((shop.folder / name).read_bytes())
     assert drawn[0].startswith(starts[name[-3:]])
     assert drawn[0] == drawn[1]

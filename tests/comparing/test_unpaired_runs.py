@@ -337,7 +337,7 @@ def test_the_command_has_margins_and_groups(shop: Workshop) -> None:
             group["runs"][0]["estimate"] - group["runs"][1]["estimate"]
         )
     for style in ("table", "plain", "csv", "tex", "md"):
-        done = shop.call(*words, "--plot", "p.png", "--format", style)
+        done = shop.call(*words, "--plot", "p.png", "--force", "--format", style)
         assert done.status == 0, done.err
         assert "10 to below 20" in done.out
     assert (shop.folder / "p.png").read_bytes().startswith(b"\x89PNG")

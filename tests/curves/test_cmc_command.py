@@ -119,7 +119,7 @@ def test_data_and_pictures(shop: Workshop) -> None:
     table = shop.call("cmc", path, "--format", "table", "--plot", "a.svg")
     assert "median rank" in table.out
     first = (shop.folder / "a.svg").read_bytes()
-    plain = shop.call("cmc", path, "--plot", "a.svg", "--gnuplot", "a.gp")
+    plain = shop.call("cmc", path, "--plot", "a.svg", "--gnuplot", "a.gp", "--force")
     assert (shop.folder / "a.svg").read_bytes() == first
     rows = [line.split() for line in plain.out.splitlines() if not line.startswith("#")]
     assert [int(row[0]) for row in rows] == list(range(1, 41))
@@ -129,7 +129,7 @@ def test_data_and_pictures(shop: Workshop) -> None:
 @pytest.mark.skipif(shutil.which("gnuplot") is None, reason="gnuplot is not installed")
 def test_gnuplot_draws_the_script(shop: Workshop) -> None:
     path, _, _ = random_matrix(shop)
-    assert shop.call("cmc", path, "--gnuplot", "a.gp").status == 0
+    assert shop.call("cmc", path, "--gnuplot", "a.gp", "--force").status == 0
     ran = subprocess.run(["gnuplot", "a.gp"], cwd=shop.folder, capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "faces, rank 1" in (shop.folder / "a.svg").read_text(encoding="utf-8")

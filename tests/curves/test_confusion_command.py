@@ -243,7 +243,7 @@ def test_pictures_are_the_same_every_time(shop: Workshop, count: int) -> None:
     for words in (paths[:1], paths):
         pages = []
         for name in ("a.svg", "b.svg"):
-            done = shop.call("confusion", *words, "--plot", name)
+            done = shop.call("confusion", *words, "--plot", name, "--force")
             assert done.status == 0, done.err
             pages.append((shop.folder / name).read_bytes())
         assert pages[0] == pages[1]

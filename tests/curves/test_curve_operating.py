@@ -245,7 +245,19 @@ def test_many_crossings_are_a_table(shop: Workshop) -> None:
 def test_degenerate_curves(shop: Workshop, command: str, values: list[float | None]) -> None:
     """All equal, all refused, all right, and only two cases: no interval and no picture may fail."""
     positive = [i % 2 == 1 for i in range(40)]
-    words = ("--at", "fpr=0.1", "--at", "fnr=0.1", "--at", "threshold=0", "--cost", "fp=2", "--plot", "a.png")
+    words = (
+        "--at",
+        "fpr=0.1",
+        "--at",
+        "fnr=0.1",
+        "--at",
+        "threshold=0",
+        "--cost",
+        "fp=2",
+        "--plot",
+        "a.png",
+        "--force",
+    )
     for n in (2, 40):
         path = write_transcript(shop.folder / "t.jsonl", scores(values[:n], positive[:n]))
         done = shop.call(command, path, *words, "--format", "json")

@@ -61,10 +61,10 @@ def test_a_script_draws_the_band_at_each_false_positive_rate(shop: Workshop, tra
         (("det",), "using (at($3)):(at(1-$8)):(at(1-$9))"),
         (("roc", "--axes", "log"), "using (clamp($3)):8:9"),
     ):
-        assert shop.call(*words, *transcripts, "--gnuplot", "curve.gp").status == 0
+        assert shop.call(*words, *transcripts, "--gnuplot", "curve.gp", "--force").status == 0
         script = (shop.folder / "curve.gp").read_text(encoding="utf-8")
         assert script.count(f"{band} with filledcurves") == 3
-    assert shop.call("roc", *transcripts, "--bands", "none", "--gnuplot", "curve.gp").status == 0
+    assert shop.call("roc", *transcripts, "--bands", "none", "--gnuplot", "curve.gp", "--force").status == 0
     assert "filledcurves" not in (shop.folder / "curve.gp").read_text(encoding="utf-8")
 
 

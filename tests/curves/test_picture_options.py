@@ -127,7 +127,7 @@ def test_scores_are_drawn_beside_the_curve(data: Workshop) -> None:
 
 def test_points_of_a_sweep_are_named(data: Workshop) -> None:
     for command in ("roc", "det", "pr"):
-        assert data.call(command, *SWEPT, "--swept", "size", "--plot", "a.svg").status == 0
+        assert data.call(command, *SWEPT, "--swept", "size", "--plot", "a.svg", "--force").status == 0
         texts = re.findall("<!-- (.*?) -->", (data.folder / "a.svg").read_text(encoding="utf-8"))
         assert {"0", "0.5", "1"} <= {text.removesuffix(".0") for text in texts}
 
@@ -195,7 +195,7 @@ def test_bars_of_all_panels_are_equally_wide() -> None:
 def test_gnuplot_takes_the_same_options(data: Workshop) -> None:
     for command, *limits in (("roc", "--xlim", "0,0.5"), ("det", "--xlim", "0.01,0.5"), ("pr", "--ylim", "0.5,")):
         more = ("--title", "It's $1 `id`", "--label", "名前=O'Name", "--width", "2column")
-        assert data.call(command, *BOTH, "--gnuplot", "a.gp", *limits, *more).status == 0
+        assert data.call(command, *BOTH, "--gnuplot", "a.gp", "--force", *limits, *more).status == 0
         ran = subprocess.run(["gnuplot", "a.gp"], cwd=data.folder, capture_output=True, text=True)
         assert (ran.returncode, ran.stderr) == (0, "")
         picture = (data.folder / "a.svg").read_text(encoding="utf-8")
@@ -203,5 +203,5 @@ def test_gnuplot_takes_the_same_options(data: Workshop) -> None:
         assert "O'Name, " in picture
         assert 'width="1064"' in picture
         assert "名前" not in picture
-    assert data.call("roc", *BOTH, "--gnuplot", "a.gp", "--label", "nobody=x").status == 2
+    assert data.call("roc", *BOTH, "--gnuplot", "a.gp", "--force", "--label", "nobody=x").status == 2
     assert Path(data.folder / "a.gp").exists()

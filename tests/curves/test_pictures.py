@@ -201,5 +201,5 @@ def test_sweep_draws_one_or_two_parameters_and_no_other_number(shop: Workshop) -
         assert "is tuned on the test's own cases" in " ".join(re.findall("<!-- (.*?) -->", svg, re.DOTALL)).replace(
             "\n", " "
         )
-    none = shop.call(*words[:-1], "threshold=0", "--plot", "heat.svg")
+    none = shop.call(*words[:-1], "threshold=0", "--plot", "none.svg")
     assert (none.status, "one or two parameters with several values; none has" in none.err) == (2, True)

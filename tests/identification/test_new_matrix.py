@@ -72,7 +72,7 @@ def test_levels_at_random(tmp_path: Path) -> None:
         (["--effect", "id=1"], "--effect id=1: id cannot have that name"),
         (["--effect", "a=1", "--effect", "a=2"], "--effect: one name is given twice"),
         (["--subjects", "20000", "--images", "4"], "is 80,000 rows and columns; at most 50,000"),
-        (["there.npy"], "there.labels.csv: exists; --force overwrites it; nothing was written"),
+        (["there.npy"], "there.labels.csv: exists; --force overwrites it"),
     ],
 )
 def test_mistakes(shop: Workshop, words: list[str], message: str) -> None:

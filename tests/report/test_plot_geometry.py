@@ -276,7 +276,7 @@ def test_the_corner_is_larger_where_all_curves_are_close_to_it(tmp_path: Path) -
 def test_png_is_as_wide_as_asked(tmp_path: Path) -> None:
     found = curves_of(tmp_path, ("one",))
     for width, inches in ((3.3, 3.3), ("1column", 3.5), ("2column", 7.16)):
-        found.plot(tmp_path / "a.png", width=width)
+        found.plot(tmp_path / "a.png", width=width, force=True)
         pixels, _ = struct.unpack(">II", (tmp_path / "a.png").read_bytes()[16:24])
         assert pixels == pytest.approx(inches * 300, abs=1)
     assert json.loads(found.render("json"))["curves"][0]["name"] == "one"

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from harness.errors import MissingExtra, OutputError, UsageError
+from harness.files.outputs import write_output
 from harness.options import AxisLimits, PictureOptions
 from harness.report.plots.legends import LegendRequest, place_legends
 from harness.report.plots.names import PictureNames
@@ -117,13 +118,9 @@ class Picture:
         letters = int(self.width * LETTERS * TITLE_SIZE / size)
         self.figure.supxlabel(wrapped(safe(text), letters), fontsize=size, color=DIM)
 
-    def save(self, path: Path) -> None:
-        """Write it; the name's end says in which format."""
-        content = self._written(path.suffix.lower()[1:])
-        try:
-            path.write_bytes(content)
-        except OSError as error:
-            raise OutputError(f"{path}: {error.strerror}; the picture was not written") from None
+    def save(self, path: Path, *, force: bool = False) -> None:
+        """Write it; the name's end says in which format. An existing file is refused, unless forced."""
+        write_output(path, self._written(path.suffix.lower()[1:]), force=force, what="the picture")
 
     def svg(self, *, prefix: str = "", alt: str = "") -> str:
         """An <svg> element for a page, with colours as attributes, so that a page may map them: see `style`.
