@@ -163,10 +163,13 @@ def split_assignment(text: str) -> tuple[str, str]:
 
 def settings(declared: Mapping[str, Param], assignments: Iterable[str]) -> dict[str, Value]:
     """The value of every declared parameter: its default, or what NAME=VALUE says."""
-    values = {name: param.default for name, param in declared.items()}
+    values, given = {name: param.default for name, param in declared.items()}, dict[str, str]()
     for assignment in assignments:
         name, text = split_assignment(assignment)
         if name not in declared:
             raise UsageError(f"--param {name}={text}: no parameter '{name}'; {nearest(name, declared)}")
-        values[name] = declared[name].parse(text)
+        value = declared[name].parse(text)
+        if name in given and value != values[name]:
+            raise UsageError(f"--param {name}={text}: '{name}' is given twice, before as {given[name]}; leave one out")
+        values[name], given[name] = value, text
     return values

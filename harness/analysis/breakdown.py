@@ -38,6 +38,13 @@ class Group:
     cases: int
     runs: list[Estimate | None]
     pairs: list[Estimate | None]
+    # Its value in each column, if columns were crossed.
+    values: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What no other group has: crossed labels may be the same where values contain an x."""
+        return tuple(self.values.values()) or (self.label,)
 
 
 @dataclass(frozen=True)
@@ -84,12 +91,27 @@ class Breakdown:
     gap_contrasts: list[GapContrast | None] = field(default_factory=list)
 
     @property
+    def columns(self) -> list[str]:
+        """The columns that were crossed, or the only one."""
+        return list(self.groups[0].values) or [self.column]
+
+    def places(self, columns: Sequence[str]) -> list[list[str | None]]:
+        """For a table with these columns: for each group its values, None in those that it is not by."""
+        values = [group.values or {self.column: group.label} for group in self.groups]
+        return [[value.get(column) for column in columns] for value in values]
+
+    @property
     def positions(self) -> list[float] | None:
         """Where the groups are on the scale of the column; None if it is not a number. Classes are names."""
         values = [number(group.label) for group in self.groups]
         known = [value for value in values if value is not None]
         is_scale = len(set(known)) == len(values) and self.column not in CLASSES
         return known if is_scale else None
+
+
+def distinct_columns(by: Sequence[Breakdown]) -> list[str]:
+    """The columns of several breakdowns, each once."""
+    return list(dict.fromkeys(column for one in by for column in one.columns))
 
 
 def break_down(study: Measurement, pairs: Sequence[tuple[int, int]], by: str) -> Breakdown:
@@ -99,6 +121,7 @@ def break_down(study: Measurement, pairs: Sequence[tuple[int, int]], by: str) ->
     groups = groups_of(study.aligned, by)
     members = [groups.codes == code for code in range(len(groups.labels))]
     rows = [_group(study, label, inside, pairs) for label, inside in zip(groups.labels, members, strict=True)]
+    rows = [replace(row, values=values) for row, values in zip(rows, groups.crossed or [{}] * len(rows), strict=True)]
     if not any(value for row in rows for value in row.runs):
         words = study.measure.words
         raise UsageError(f"--by {by}: no group by itself has a value for {words}; group by something else")
@@ -266,6 +289,7 @@ def _group_json(group: Group, names: Sequence[str], pairs: Sequence[tuple[int, i
     return {
         "group": group.label,
         "label": group.label,
+        **({"values": group.values} if group.values else {}),
         "tests": group.cases,
         "cases": group.cases,
         "transcripts": [{"name": name, **estimate_json(one, "interval", value="value")} for name, one in runs],

@@ -44,8 +44,8 @@ class CompareRequest:
     # On the runs that are compared, or on other runs of the same algorithms.
     development: Sequence[Run] = ()
     margin: float | None = None
-    # A column to break the comparison down by.
-    by: str | None = None
+    # Columns to break the comparison down by, each by itself.
+    by: tuple[str, ...] = ()
     items: bool = False
     resources: bool = True
     # The name of the run that all others are compared with.
@@ -202,19 +202,18 @@ def _better(tables: PairTables) -> list[list[int | None]]:
 
 def _with_details(comparison: Comparison, study: Measurement, request: CompareRequest) -> Comparison:
     """Add what was requested: a margin, groups, items."""
-    margins = by = items = None
+    margins = items = None
     if request.margin is not None:
         check_margin(comparison.measure, request.margin)
         # 1 - 0.95 is not 0.05 in binary.
         low, high = comparison.measure.bounds
         margin = Margin(request.margin, round(comparison.alpha, 12), comparison.larger_is_better, high - low)
         margins = margin.tests(comparison.pairs, comparison.sampling.sample)
-    if request.by is not None:
-        by = break_down(study, comparison.places, request.by)
+    breakdowns = [break_down(study, comparison.places, by) for by in dict.fromkeys(request.by)]
     if request.items:
         items = analyse_items(study, [number for number, run in enumerate(comparison.runs) if run.value is not None])
     wins = win_rates(study, comparison.places, comparison.multiplicity)
-    return replace(comparison, margins=margins, by=by, items=items, wins=wins)
+    return replace(comparison, margins=margins, breakdowns=breakdowns, items=items, wins=wins)
 
 
 def resources(name: str, study: Measurement, places: Sequence[tuple[int, int]]) -> ResourceEstimates | None:

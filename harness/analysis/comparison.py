@@ -79,7 +79,8 @@ class Comparison:
     cautions: Sequence[str] = ()
     operating: OperatingResult | None = None
     margins: list[MarginTest | None] | None = None
-    by: Breakdown | None = None
+    # By each column that was asked for.
+    breakdowns: Sequence[Breakdown] = ()
     items: ItemAnalysis | None = None
     # Of a measure that is a value of each record.
     wins: list[WinRate | None] | None = None
@@ -92,6 +93,11 @@ class Comparison:
     def names(self) -> list[str]:
         """What the runs are called."""
         return self.aligned.names
+
+    @property
+    def by(self) -> Breakdown | None:
+        """The groups of the first column that was asked for; None if none was."""
+        return next(iter(self.breakdowns), None)
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -155,7 +161,7 @@ def comparison_json(comparison: Comparison, *, pairs: bool = True) -> dict[str, 
         "test": identity_json(comparison.aligned.headers[0].test),
         "statistic": comparison.measure.name,
         **({} if comparison.operating is None else {"at": str(comparison.operating.criterion)}),
-        **({} if comparison.by is None else {"by": groups_json(comparison)}),
+        **groups_json(comparison),
         **({} if comparison.items is None else {"items": items_json(comparison.items)}),
         "transcripts": [_run_json(comparison, number) for number in range(len(comparison.runs))],
         "better": comparison.better,

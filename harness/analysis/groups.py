@@ -1,8 +1,8 @@
-"""Groups of cases by a column: its values, or bins of a number."""
+"""Groups of cases by a column: its values, or bins of a number; by several columns, what they have in common."""
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from harness.stats.arrays import FloatArray, IntArray
 # The most groups that a reader, or a plot, can take in.
 MOST = 60
 NO_VALUE = "(none)"
+CROSS = " x "
 # COLUMN:5, bins of a number.
 BINS = re.compile(r"(.+):(\d{1,3})")
 
@@ -27,10 +28,54 @@ class CaseGroups:
     codes: IntArray
     labels: list[str]
     numeric: bool = False
+    # Of columns that are crossed: for each group the value of each column.
+    crossed: list[dict[str, str]] = field(default_factory=list)
+
+    def values(self, code: int) -> dict[str, str]:
+        """The value of a group in each of its columns."""
+        return self.crossed[code] if self.crossed else {self.column: self.labels[code]}
 
 
 def groups_of(aligned: AlignedRuns, by: str) -> CaseGroups:
-    """By `column`, `column:5` (bins of about equally many cases) or `column=0,10,20` (edges of bins)."""
+    """By `column`, `column:5` (bins of about equally many cases) or `column=0,10,20` (edges of bins).
+
+    `column,column:5` crosses columns: a group is what the cases have in common in all of them.
+    """
+    parts = [by] if _known(aligned, by) else crossed_columns(by)
+    if len(parts) == 1:
+        return _one_column(aligned, by)
+    groups = [_one_column(aligned, part) for part in parts]
+    names = [one.column for one in groups]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"--by {by}: '{twice}' is there twice; cross different columns")
+    return _checked(_crossed(groups), by)
+
+
+def crossed_columns(by: str) -> list[str]:
+    """What stands between commas; the commas of edges, noise=0,10,20, are their own."""
+    parts: list[str] = []
+    for word in map(str.strip, by.split(",")):
+        if parts and "=" in parts[-1] and number(word) is not None:
+            parts[-1] += f",{word}"
+        else:
+            parts.append(word)
+    if len(parts) > 1 and not all(parts):
+        raise UsageError(f"--by {by}: a column is empty; write COLUMN,COLUMN")
+    return parts
+
+
+def _crossed(groups: Sequence[CaseGroups]) -> CaseGroups:
+    """The combinations that cases have, in the order of the first column, then of the second."""
+    codes = np.zeros(len(groups[0].codes), dtype=np.intp)
+    for one in groups:
+        codes = codes * len(one.labels) + one.codes
+    used, first, dense = np.unique(codes, return_index=True, return_inverse=True)
+    values = [{one.column: one.labels[int(one.codes[case])] for one in groups} for case in first[: MOST + 1]]
+    labels = [CROSS.join(value.values()) for value in values] + [""] * (len(used) - len(values))
+    return CaseGroups(CROSS.join(one.column for one in groups), dense.astype(np.intp), labels, crossed=values)
+
+
+def _one_column(aligned: AlignedRuns, by: str) -> CaseGroups:
     if _known(aligned, by):
         return _checked(_by_value(aligned, by), by)
     if match := BINS.fullmatch(by):
@@ -152,5 +197,6 @@ def _checked(groups: CaseGroups, by: str) -> CaseGroups:
     if len(groups.labels) > MOST:
         numeric = None not in numbers(groups.labels)
         remedy = f"put the numbers into bins, {by}:5" if numeric else "choose another column"
+        remedy = "cross fewer columns, or put numbers into bins" if groups.crossed else remedy
         raise UsageError(f"--by {by}: {len(groups.labels):,} values are too many to show; {remedy}")
     return groups

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align, judged_json, names_of
-from harness.analysis.breakdown import Breakdown, Group, break_down, breakdown_json, equal_groups
+from harness.analysis.breakdown import Breakdown, break_down, breakdown_json, equal_groups
 from harness.analysis.cells import Cells, Measurement
 from harness.analysis.development import OperatingRequest
 from harness.analysis.groups import CaseGroups, groups_of, has_few_values
@@ -44,7 +44,7 @@ class RateRequest:
     statistics: tuple[str, ...] = ()
     # Which of the usual measures comes first, and is broken down; None for what counts in the test.
     first: str | None = None
-    by: str | None = None
+    by: tuple[str, ...] = ()
     design: DesignOptions = field(default_factory=DesignOptions)
     replication: Replication = field(default_factory=Replication)
     partial: bool = False
@@ -77,7 +77,8 @@ class RunMeasures:
     sampling: Sampling
     measures: dict[str, Measure]
     estimates: dict[str, Estimate | None]
-    by: dict[str, Breakdown]
+    # For each `--by`, the groups by the name of the measure.
+    by: list[dict[str, Breakdown]]
     explained: list[ExplainedVariance]
     # Cases without the number that a measure needs, by its name; none are listed if no case lacks it.
     left_out: dict[str, int] = field(default_factory=dict)
@@ -90,7 +91,7 @@ def rate_runs(runs: Sequence[Run], request: RateRequest) -> list[RunMeasures]:
     """Every run by itself; all of one test, whose cases may differ."""
     check_same_version([run.source for run in runs], [run.columns.header for run in runs])
     found = [_rate_run(run, name, request) for run, name in zip(runs, names_of(runs), strict=True)]
-    if len({tuple(run.by) for run in found}) > 1:
+    if len({tuple(map(tuple, run.by)) for run in found}) > 1:
         # What counts in the test is not in the records of some: all are broken down by their rates.
         return rate_runs(runs, replace(request, first="rate"))
     return found
@@ -118,8 +119,11 @@ def _rate_run(run: Run, name: str, request: RateRequest) -> RunMeasures:
         sampling=sampling,
         measures=measures,
         estimates=estimates,
-        by={} if request.by is None else _groups(study, {name: measures[name] for name in estimates}, request),
-        explained=_explained(replace(study, measure=MEASURES["rate"])) if request.by is None else [],
+        by=[
+            _groups(study, {name: measures[name] for name in estimates}, request, by)
+            for by in dict.fromkeys(request.by)
+        ],
+        explained=[] if request.by else _explained(replace(study, measure=MEASURES["rate"])),
         left_out={key: n for key, of in cells.items() if measures[key].of_numbers and (n := of.without_number(0))},
         operating=operating,
         reliability=reliability_bins(aligned, sampling, request.replication) if CALIBRATION in measures else [],
@@ -162,9 +166,9 @@ def _cells(study: Measurement, *, required: bool) -> Cells:
         return Cells(None, {})
 
 
-def _groups(study: Measurement, measures: dict[str, Measure], request: RateRequest) -> dict[str, Breakdown]:
+def _groups(study: Measurement, measures: dict[str, Measure], request: RateRequest, by: str) -> dict[str, Breakdown]:
     chosen = list(measures.items()) if request.statistics else list(measures.items())[:1]
-    return {name: break_down(replace(study, measure=measure), [], request.by or "") for name, measure in chosen}
+    return {name: break_down(replace(study, measure=measure), [], by) for name, measure in chosen}
 
 
 def rate_json(runs: Sequence[RunMeasures]) -> dict[str, Any]:
@@ -178,10 +182,14 @@ def rate_json(runs: Sequence[RunMeasures]) -> dict[str, Any]:
         **({} if runs[0].operating is None else {"at": str(runs[0].operating.criterion)}),
         "transcripts": [_run_json(run, statistics) for run in runs],
     }
-    if runs[0].by:
-        groups = {name: breakdown_json(merge_breakdowns(runs, name), names, []) for name in runs[0].by}
-        payload["by"] = groups[statistics[0]]
-        payload["by_statistic"] = groups
+    breakdowns = [
+        {name: breakdown_json(one, names, []) for name, one in merged.items()} for merged in merge_breakdowns(runs)
+    ]
+    if breakdowns:
+        payload["by"] = breakdowns[0][statistics[0]]
+        payload["by_statistic"] = breakdowns[0]
+    if len(breakdowns) > 1:
+        payload["breakdowns"] = [{**groups[statistics[0]], "by_statistic": groups} for groups in breakdowns]
     return payload
 
 
@@ -215,15 +223,22 @@ def _run_json(run: RunMeasures, statistics: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def merge_breakdowns(runs: Sequence[RunMeasures], name: str) -> Breakdown:
-    """The groups of all runs side by side, by their labels, in the order of the first run that has them."""
-    parts = [run.by[name] for run in runs]
-    labels = list(dict.fromkeys(group.label for by in parts for group in by.groups))
+def merge_breakdowns(runs: Sequence[RunMeasures]) -> list[dict[str, Breakdown]]:
+    """For each `--by`, the groups of all runs side by side, by the name of the measure."""
+    together = zip(*(run.by for run in runs), strict=True)
+    return [{name: _merged([groups[name] for groups in own]) for name in own[0]} for own in together]
+
+
+def _merged(parts: Sequence[Breakdown]) -> Breakdown:
+    """Groups by their labels, in the order of the first run that has them."""
+    keys = list(dict.fromkeys(group.key for by in parts for group in by.groups))
     rows = []
-    for label in labels:
-        own = [next((group for group in by.groups if group.label == label), None) for by in parts]
+    for key in keys:
+        own = [next((group for group in by.groups if group.key == key), None) for by in parts]
+        first = next(group for group in own if group is not None)
         cases = max(group.cases for group in own if group is not None)
-        rows.append(Group(label, cases, [None if group is None else group.runs[0] for group in own], []))
+        runs = [None if group is None else group.runs[0] for group in own]
+        rows.append(replace(first, cases=cases, runs=runs, pairs=[]))
     return Breakdown(parts[0].column, rows, [by.gaps[0] for by in parts], [])
 
 

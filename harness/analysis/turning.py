@@ -1,5 +1,6 @@
 """Where the order of two runs turns as a column grows, such as the noise of the inputs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -43,8 +44,8 @@ class ComparedGroups(Protocol):
     """A comparison by a column, as far as its JSON is concerned."""
 
     @property
-    def by(self) -> Breakdown | None:
-        """The groups."""
+    def breakdowns(self) -> Sequence[Breakdown]:
+        """The groups, by each column that was asked for."""
 
     @property
     def names(self) -> list[str]:
@@ -64,10 +65,15 @@ class ComparedGroups(Protocol):
 
 
 def groups_json(compared: ComparedGroups) -> dict[str, Any]:
-    """The groups of a comparison, and which run of each pair leads where, if the column is a number."""
-    by, names = compared.by, compared.names
-    if by is None:
-        return {}
+    """The groups of a comparison: `by` the first column, and `breakdowns` by all of them if there are several."""
+    found = [_breakdown_json(compared, by) for by in compared.breakdowns]
+    several = {"breakdowns": found} if len(found) > 1 else {}
+    return {"by": found[0], **several} if found else {}
+
+
+def _breakdown_json(compared: ComparedGroups, by: Breakdown) -> dict[str, Any]:
+    """The groups, and which run of each pair leads where, if the column is a number."""
+    names = compared.names
     found = breakdown_json(by, names, compared.places)
     if by.positions is None:
         return found

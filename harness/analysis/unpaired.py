@@ -16,7 +16,7 @@ from harness.analysis.breakdown import Breakdown, Group
 from harness.analysis.cells import Measurement
 from harness.analysis.compare import CompareRequest, by_main_measure
 from harness.analysis.development import measure_at
-from harness.analysis.groups import BINS, groups_of
+from harness.analysis.groups import BINS, CROSS, crossed_columns, groups_of
 from harness.analysis.pairs import MarginTest, check_margin, correct_margins, margin_json
 from harness.analysis.run_names import check_same_version, identity_json
 from harness.analysis.run_thresholds import OperatingCriterion
@@ -85,13 +85,18 @@ class UnpairedComparison:
     notes: list[str]
     criterion: OperatingCriterion | None = None
     margins: list[MarginTest | None] | None = None
-    by: Breakdown | None = None
+    breakdowns: Sequence[Breakdown] = ()
     multiplicity: Multiplicity = Multiplicity.HOLM
 
     @property
     def names(self) -> list[str]:
         """What the runs are called."""
         return [run.name for run in self.runs]
+
+    @property
+    def by(self) -> Breakdown | None:
+        """The groups of the first column that was asked for; None if none was."""
+        return next(iter(self.breakdowns), None)
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -162,7 +167,7 @@ def _compare_by(statistic: str, runs: Sequence[Run], request: CompareRequest) ->
         notes=_notes(sides),
         criterion=request.criterion,
         margins=None if request.margin is None else correct_margins([_margin(one, sides, request) for one in pairs]),
-        by=None if request.by is None else _by_group(sides, request),
+        breakdowns=[_by_group(sides, request, by) for by in dict.fromkeys(request.by)],
         multiplicity=request.multiplicity,
     )
 
@@ -232,30 +237,34 @@ def _margin(pair: UnpairedPair, runs: Sequence[UnpairedRun], request: CompareReq
     return equivalent_by_limits(limits, margin=request.margin, alpha=alpha, widest=most - least)
 
 
-def _by_group(runs: Sequence[UnpairedRun], request: CompareRequest) -> Breakdown:
+def _by_group(runs: Sequence[UnpairedRun], request: CompareRequest, by: str) -> Breakdown:
     """The runs, and their differences, in every group that any of them has."""
-    by = request.by or ""
-    if BINS.fullmatch(by) and runs[0].aligned.column(by) is None:
-        raise UsageError(f"--by {by}: bins of different inputs must have the same edges; write COLUMN=0,10,20")
+    whole = runs[0].aligned.column(by) is not None
+    for part in [] if whole else crossed_columns(by):
+        if BINS.fullmatch(part) and runs[0].aligned.column(part) is None:
+            raise UsageError(f"--by {part}: bins of different inputs must have the same edges; write COLUMN=0,10,20")
     parts = [_groups(run, by) for run in runs]
     # In the order of the first run that has them, in which bins of a number are sorted.
-    labels = list(dict.fromkeys(label for groups in parts for label in groups))
+    values = list(dict.fromkeys(value for groups in parts for value in groups))
+    columns = [name for name, _ in values[0]]
     pairs = list(combinations(range(len(runs)), 2))
     rows = []
-    for label in labels:
-        own = [groups.get(label, (0, None)) for groups in parts]
+    for value in values:
+        own = [groups.get(value, (0, None)) for groups in parts]
         gaps = [_difference(own[a][1], own[b][1]) for a, b in pairs]
-        rows.append(Group(label, sum(cases for cases, _ in own), [one for _, one in own], gaps))
+        label, crossed = CROSS.join(text for _, text in value), dict(value) if len(value) > 1 else {}
+        rows.append(Group(label, sum(cases for cases, _ in own), [one for _, one in own], gaps, crossed))
     flat = with_adjusted([gap for row in rows for gap in row.pairs], request.multiplicity)
     rows = [replace(row, pairs=flat[i * len(pairs) : (i + 1) * len(pairs)]) for i, row in enumerate(rows)]
-    return Breakdown(by.partition("=")[0], rows, [None] * len(runs), [None] * len(pairs))
+    return Breakdown(CROSS.join(columns), rows, [None] * len(runs), [None] * len(pairs))
 
 
-def _groups(run: UnpairedRun, by: str) -> dict[str, tuple[int, Estimate | None]]:
+def _groups(run: UnpairedRun, by: str) -> dict[tuple[tuple[str, str], ...], tuple[int, Estimate | None]]:
+    """The number of cases and the estimate of each group, by its value in each column."""
     groups, result = groups_of(run.aligned, by), {}
-    for code, label in enumerate(groups.labels):
+    for code in range(len(groups.labels)):
         inside = groups.codes == code
-        result[label] = (int(inside.sum()), run.study.cells([(0, inside)]).one(0))
+        result[tuple(groups.values(code).items())] = (int(inside.sum()), run.study.cells([(0, inside)]).one(0))
     return result
 
 
@@ -288,7 +297,7 @@ def unpaired_json(comparison: UnpairedComparison) -> dict[str, Any]:
         "unpaired": True,
         "statistic": comparison.measure.name,
         **({} if comparison.criterion is None else {"at": str(comparison.criterion)}),
-        **({} if comparison.by is None else {"by": groups_json(comparison)}),
+        **groups_json(comparison),
         "transcripts": [_run_json(comparison, run) for run in comparison.runs],
         "pairs": [_pair_json(comparison, number) for number in range(len(comparison.pairs))],
         "confidence": comparison.confidence,

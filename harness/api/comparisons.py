@@ -28,7 +28,7 @@ from harness.report.cross_check import opinion_blocks
 from harness.report.fold_check import fold_blocks
 from harness.report.formats import Format, json_parts
 from harness.report.plots.canvas import Picture
-from harness.report.plots.groups import plot_groups
+from harness.report.plots.groups import check_one_column, plot_groups
 from harness.report.plots.heat_maps import plot_confusion, plot_difference
 from harness.report.plots.values import plot_agreement
 from harness.report.unpaired import tidy_table as unpaired_table
@@ -158,13 +158,14 @@ class UnpairedResult(PictureResult):
 
 
 def _plot_groups(found: Comparison | UnpairedComparison, look: PictureOptions) -> Picture:
-    if found.by is None and isinstance(found, Comparison) and found.agreement is not None:
+    if found.breakdowns:
+        check_one_column(len(found.breakdowns))
+        return plot_groups(found.breakdowns[0], found.names, found.places, found.measure, found.confidence, look)
+    if isinstance(found, Comparison) and found.agreement is not None:
         return plot_agreement(found.agreement, found.confidence, look)
-    if found.by is None and isinstance(found, Comparison) and found.aligned.has_numbers:
+    if isinstance(found, Comparison) and found.aligned.has_numbers:
         raise UsageError("--plot: fewer than two cases have both answers, or these are not two runs; draw groups, --by")
-    if found.by is None:
-        raise UsageError("plot: there are no groups to draw; compare with by=COLUMN")
-    return plot_groups(found.by, found.names, found.places, found.measure, found.confidence, look)
+    raise UsageError("plot: there are no groups to draw; compare with by=COLUMN")
 
 
 def compare(

@@ -31,11 +31,12 @@ def _measure_names() -> str:
 
 
 class ByOptions(OptionSet):
-    """A breakdown by a property of the cases."""
+    """Breakdowns by properties of the cases."""
 
-    by: str | None = option(
-        "--by", default=None, metavar="COLUMN",
-        help="Break down by a column; noise:5 for 5 bins of a number, noise=0,10,20 for edges.",
+    by: tuple[str, ...] = option(
+        "--by", default=(), metavar="COLUMN,...",
+        help="Break down by a column; noise:5 for 5 bins of a number, noise=0,10,20 for edges, A,B for columns "
+        "crossed; may be repeated, for each by itself.",
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from harness.options import PictureOptions
 from harness.report.blocks import Block, Table
 from harness.report.formats import Format
 from harness.report.plots.canvas import Picture
-from harness.report.plots.groups import plot_groups
+from harness.report.plots.groups import check_one_column, plot_groups
 from harness.report.plots.reliability import plot_reliability
 from harness.report.plots.values import plot_errors
 from harness.report.rate import rate_blocks
@@ -60,9 +60,9 @@ class RateResult(PictureResult):
             return plot_errors(self.runs, self.replication, look)
         if not self.runs[0].by:
             return plot_reliability([run.reliability for run in self.runs], names, confidence, look)
-        first = next(iter(self.runs[0].by))
-        groups = merge_breakdowns(self.runs, first)
-        return plot_groups(groups, names, [], self.runs[0].measures[first], confidence, look)
+        check_one_column(len(self.runs[0].by))
+        name, groups = next(iter(merge_breakdowns(self.runs)[0].items()))
+        return plot_groups(groups, names, [], self.runs[0].measures[name], confidence, look)
 
 
 def rate(transcripts: Transcripts, options: RateOptions | None = None, **settings: Any) -> RateResult:

@@ -112,7 +112,8 @@ def command_hint(args: Sequence[str], commands: Collection[str]) -> str:
 
 
 def _translate(args: Sequence[str], commands: Collection[str]) -> list[str]:
-    command, rest = "run", []
+    command, rest = "run", list[str]()
+    modes = list[str]()
     remaining = iter(args)
     for arg in remaining:
         if arg not in CLASSIC_OPTIONS:
@@ -123,11 +124,14 @@ def _translate(args: Sequence[str], commands: Collection[str]) -> list[str]:
             raise UsageError(f"{arg}: needs a value")
         if arg == "-mode":
             command = _mode_command(value, commands)
+            modes.append(value)
         elif arg == "-param":
             # One string may set several, as in a shell's word list.
             rest += [word for assignment in value.split() for word in ("--param", assignment)]
         else:
             rest += [f"-{arg}", value]
+    if len(set(modes)) > 1:
+        raise UsageError(f"-mode is given twice: {', '.join(modes)}; leave one out")
     if rest and rest[0] == command:
         rest = rest[1:]
     return [command, *rest]

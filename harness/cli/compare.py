@@ -91,9 +91,9 @@ def compare_command(transcripts: Sequence[str], options: CompareCommandOptions) 
     """
     if not options.typed and len(transcripts) < 2:
         raise UsageError(f"{transcripts[0]}: one transcript is not a comparison; `hate rate` looks at one by itself")
-    check_plot(options.plot)
+    _check_plot(options)
     pairless = options.typed or options.sequential or options.unpaired or len(transcripts) != 2
-    if options.plot is not None and options.by is None and pairless:
+    if options.plot is not None and not options.by and pairless:
         raise UsageError(
             f"{_NOTHING_TO_DRAW}; without it the agreement of two transcripts is drawn, if they are paired"
         )
@@ -128,7 +128,7 @@ def rate_command(transcripts: Sequence[str], options: RateCommandOptions) -> Non
     hate rate scores.jsonl --zoo claimed,real
     hate rate wisard witch --anova truth,positive
     """
-    check_plot(options.plot)
+    _check_plot(options)
     _check_tests_plot(transcripts, options)
     from harness.api.rates import rate
 
@@ -167,9 +167,17 @@ def confusion_command(transcripts: Sequence[str], options: ConfusionCommandOptio
 _NOTHING_TO_DRAW = "--plot draws what --by shows: name a column, such as --by truth"
 
 
+def _check_plot(options: GroupPlotOptions) -> None:
+    check_plot(options.plot)
+    if options.plot is not None:
+        from harness.report.plots.groups import check_one_column
+
+        check_one_column(len(set(options.by)))
+
+
 def _check_tests_plot(words: Sequence[str], options: RateCommandOptions) -> None:
     """The same of tests, before they are run."""
-    if options.plot is None or options.by is not None or "ece" in (options.statistic or "").split(","):
+    if options.plot is None or options.by or "ece" in (options.statistic or "").split(","):
         return
     from harness.api.runs import note
     from harness.engine.plan import find_test
@@ -181,7 +189,7 @@ def _check_tests_plot(words: Sequence[str], options: RateCommandOptions) -> None
 
 def _check_numbers_plot(opened: OpenedTranscripts, options: GroupPlotOptions) -> None:
     """Without groups there is a picture only if the answers are numbers."""
-    if options.plot is None or options.by is not None:
+    if options.plot is None or options.by:
         return
     from harness.tasks import find_task
     from harness.transcript.read import open_transcript

@@ -58,6 +58,28 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # generic only in new 
             return self.fail(str(error), param, ctx)
 
 
+class OnceOption(click.Option):
+    """An option with one value. If it is given twice with different values, click would drop the first."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Have the parser collect the values."""
+        self.multiple = True
+        super().add_to_parser(parser, ctx)
+        self.multiple = False
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        """The one value; an error if there are several."""
+        words = opts.get(self.name or "")
+        if not isinstance(words, list):
+            return super().handle_parse_result(ctx, opts, args)
+        if any(self.type_cast_value(ctx, word) != self.type_cast_value(ctx, words[0]) for word in words[1:]):
+            several = ", or put commas between them" if self.metavar and self.metavar.endswith(",...") else ""
+            raise click.UsageError(f"{self.opts[-1]} is given twice: {', '.join(words)}; leave one out{several}", ctx)
+        return super().handle_parse_result(ctx, {**opts, self.name or "": words[-1]}, args)
+
+
 def command_options(kind: type[OptionSet]) -> Callable[[F], F]:
     """The options of a set, for a command, which gets them as one object: `options`."""
     declared = [one for one in declared_options(kind) if one.spec.flags]
@@ -131,9 +153,9 @@ def _click_option(declared: DeclaredOption) -> Callable[[F], F]:
     if declared.type is bool:
         return click.option(*spec.flags, declared.name, is_flag=True, **settings)
     settings |= {"metavar": spec.metavar, "type": _click_type(declared)}
-    if declared.several and spec.separator is None:
-        settings["multiple"] = True
-    elif not declared.required and declared.default not in (None, ()):
+    repeated = declared.several and spec.separator is None
+    settings |= {"multiple": True} if repeated else {"cls": OnceOption}
+    if not repeated and not declared.required and declared.default not in (None, ()):
         # Of a default in words, click would show (4G).
         if spec.shown is None:
             settings["show_default"] = True

@@ -132,6 +132,8 @@ class DeclaredOption:
 
     def value(self, given: Any) -> Any:
         """What was given as the field's type, checked."""
+        if given is None and self.several and self.default == ():
+            return ()
         if given is None or (not self.required and given is self.default):
             return given
         if not self.several:

@@ -180,8 +180,8 @@ def tidy_table(comparison: Comparison) -> Table:
 
     With groups, a row for each pair in each group.
     """
-    if comparison.by is not None:
-        return tidy_group_table(comparison.by, comparison.names, comparison.places, comparison.measure.name)
+    if comparison.breakdowns:
+        return tidy_group_table(comparison.breakdowns, comparison.names, comparison.places, comparison.measure.name)
     names, rows = comparison.names, list[list[Cell]]()
     for pair in comparison.pairs:
         if comparison.values is None:

@@ -29,10 +29,8 @@ def detail_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
 def asked_blocks(comparison: Comparison) -> list[Block]:
     """Groups and items, where they were asked for."""
     blocks: list[Block] = []
-    if comparison.by is not None:
-        blocks += group_blocks(
-            comparison.by, comparison.names, comparison.places, comparison.measure, comparison.replication
-        )
+    for by in comparison.breakdowns:
+        blocks += group_blocks(by, comparison.names, comparison.places, comparison.measure, comparison.replication)
     if comparison.items is not None:
         blocks += item_blocks(comparison, comparison.items)
     return blocks

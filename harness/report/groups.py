@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.analysis.breakdown import Breakdown, Gap
+from harness.analysis.breakdown import Breakdown, Gap, distinct_columns
 from harness.analysis.turning import LeadSpan, is_significant, lead_spans
 from harness.measures import Measure
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
@@ -57,14 +57,18 @@ def value_table(by: Breakdown, names: Sequence[str], replication: Replication) -
     return Table([by.column, "cases", *columns], rows)
 
 
-def tidy_group_table(by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], measure: str) -> Table:
-    """Every pair in every group, for programs."""
+def tidy_group_table(
+    breakdowns: Sequence[Breakdown], names: Sequence[str], pairs: Sequence[tuple[int, int]], measure: str
+) -> Table:
+    """Every pair in every group, for programs; a column that groups are by is empty in the rows of the others."""
+    columns = distinct_columns(breakdowns)
     rows: list[list[Cell]] = [
-        [names[a], names[b], group.label, group.cases, *difference_cells(one), measure]
-        for group in by.groups
+        [names[a], names[b], *place, group.cases, *difference_cells(one), measure]
+        for by in breakdowns
+        for group, place in zip(by.groups, by.places(columns), strict=True)
         for (a, b), one in zip(pairs, group.pairs, strict=True)
     ]
-    return Table(["a", "b", by.column, "cases", *DIFFERENCE, "measure"], rows)
+    return Table(["a", "b", *columns, "cases", *DIFFERENCE, "measure"], rows)
 
 
 def _pair_table(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from math import isfinite
 
+from harness.analysis.breakdown import distinct_columns
 from harness.analysis.rate import RunMeasures, merge_breakdowns
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.comparison_details import threshold_blocks
@@ -37,8 +38,9 @@ def rate_blocks(runs: Sequence[RunMeasures], replication: Replication) -> list[B
     blocks.append(measure_table(runs, replication))
     blocks += [Paragraphs(lines)] if (lines := left_out_lines(runs)) else []
     names = [run.name for run in runs]
-    for name in runs[0].by:
-        blocks += group_blocks(merge_breakdowns(runs, name), names, [], runs[0].measures[name], replication)
+    for groups in merge_breakdowns(runs):
+        for name, by in groups.items():
+            blocks += group_blocks(by, names, [], runs[0].measures[name], replication)
     if any(run.explained for run in runs):
         blocks += explained_blocks(runs)
     first = next((one for one in runs[0].estimates.values() if one is not None), None)
@@ -81,16 +83,20 @@ def left_out_lines(runs: Sequence[RunMeasures]) -> list[str]:
 
 
 def tidy_table(runs: Sequence[RunMeasures]) -> Table:
-    """For spreadsheets: a row for each run and measure, or for each run, measure and group; numbers only."""
+    """For spreadsheets: a row for each run and measure, or for each run, measure and group; numbers only.
+
+    There is a column for each that groups are by; it is empty in the rows of the others.
+    """
     rows: list[list[Cell]] = []
+    columns = distinct_columns([by for groups in runs[0].by for by in groups.values()])
     for run in runs:
         if not run.by:
             rows += [[run.name, name, *_numbers(one)] for name, one in run.estimates.items()]
-        for name, by in run.by.items():
-            rows += [[run.name, name, group.label, group.cases, *_numbers(group.runs[0])] for group in by.groups]
-    groups = [runs[0].by[name].column for name in list(runs[0].by)[:1]]
+        for name, by in (item for groups in run.by for item in groups.items()):
+            places = zip(by.groups, by.places(columns), strict=True)
+            rows += [[run.name, name, *place, group.cases, *_numbers(group.runs[0])] for group, place in places]
     return Table(
-        ["transcript", "measure", *groups, *(["cases"] * bool(groups)), "value", "se", "df", "low", "high"], rows
+        ["transcript", "measure", *columns, *(["cases"] * bool(columns)), "value", "se", "df", "low", "high"], rows
     )
 
 

@@ -25,25 +25,21 @@ def unpaired_blocks(comparison: UnpairedComparison) -> list[Block]:
     whom = target_words(sampling) if sampling.known else "all cases taken as independent"
     what = f"{comparison.measure.words[0].upper()}{comparison.measure.words[1:]}, {whom}."
     lines = [f"Nothing is matched: each run has its own cases, and variances add. {what}"]
-    by = (
-        []
-        if comparison.by is None
-        else group_blocks(
-            comparison.by,
-            comparison.names,
-            comparison.places,
-            comparison.measure,
-            comparison.replication,
-            correction_name(comparison.multiplicity),
+    correction = correction_name(comparison.multiplicity)
+    groups = [
+        block
+        for by in comparison.breakdowns
+        for block in group_blocks(
+            by, comparison.names, comparison.places, comparison.measure, comparison.replication, correction
         )
-    )
+    ]
     verdicts = [unpaired_verdict(comparison, one) for one in comparison.pairs]
     return [
         Heading(f"{test.name} {test.version}: {len(comparison.runs)} transcripts of different inputs"),
         Paragraphs(lines + comparison.notes),
         _sides(comparison),
         _pairs(comparison),
-        *by,
+        *groups,
         Heading("Verdicts"),
         Paragraphs([*verdicts, *error_lines([one.aligned for one in comparison.runs])]),
         *_margins(comparison),
@@ -83,8 +79,8 @@ def tidy_table(comparison: UnpairedComparison) -> Table:
 
     With groups, a row for each pair in each group.
     """
-    if comparison.by is not None:
-        return tidy_group_table(comparison.by, comparison.names, comparison.places, comparison.measure.name)
+    if comparison.breakdowns:
+        return tidy_group_table(comparison.breakdowns, comparison.names, comparison.places, comparison.measure.name)
     names, rows = comparison.names, list[list[Cell]]()
     for pair in comparison.pairs:
         alone = pair.independent

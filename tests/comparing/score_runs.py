@@ -69,9 +69,11 @@ class World:
 
 
 def compare_files(
-    *paths: Path, design: DesignOptions | None = None, plan: Replication | None = None, **options: Any
+    *paths: Path, design: DesignOptions | None = None, plan: Replication | None = None, by: str = "", **options: Any
 ) -> Comparison:
     """Compare transcripts, with default options."""
-    request = CompareRequest(design=design or DesignOptions(), replication=plan or Replication(), **options)
+    request = CompareRequest(
+        design=design or DesignOptions(), replication=plan or Replication(), by=(by,) if by else (), **options
+    )
     runs = aligned(*paths)
     return compare_aligned(runs, take_sample(runs, request.design), request)

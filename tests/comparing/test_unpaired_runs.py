@@ -30,12 +30,13 @@ from tests.workshop import Workshop
 
 
 def compare_separately(
-    *paths: Path, design: DesignOptions | None = None, plan: Replication | None = None, **options: Any
+    *paths: Path, design: DesignOptions | None = None, plan: Replication | None = None, by: str = "", **options: Any
 ) -> UnpairedComparison:
     runs = [Run(read_columns(path), path.name, path.stem) for path in paths]
-    return compare_unpaired(
-        runs, CompareRequest(design=design or DesignOptions(), replication=plan or Replication(), **options)
+    request = CompareRequest(
+        design=design or DesignOptions(), replication=plan or Replication(), by=(by,) if by else (), **options
     )
+    return compare_unpaired(runs, request)
 
 
 def sensors(folder: Path, rates: Sequence[float] = (0.8, 0.6), sizes: Sequence[int] = (40, 55)) -> list[Path]:

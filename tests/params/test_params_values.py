@@ -144,10 +144,15 @@ def test_a_million_values_are_allowed_and_not_one_more() -> None:
         FLOAT.parse_many(f"0:{MOST_VALUES}:1")
 
 
-def test_the_last_assignment_replaces_the_default() -> None:
+def test_an_assignment_replaces_the_default() -> None:
     declared = {"x": FLOAT, "n": INT, "s": STRING, "b": BOOL}
-    values = set_params(declared, ["x=0.5", "s=a=b", "n=1", "n = 2"])
+    values = set_params(declared, ["x=0.5", "s=a=b", "n = 2", "n=2", "x=0.50"])
     assert values == {"x": 0.5, "n": 2, "s": "a=b", "b": False}
+
+
+def test_two_values_of_a_parameter_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"--param n=2: 'n' is given twice, before as 1; leave one out"):
+        set_params({"n": INT}, ["n=1", "n=2"])
 
 
 @pytest.mark.parametrize("text", ["x", "=1", " =1", ""])

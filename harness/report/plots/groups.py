@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from harness.analysis.breakdown import Breakdown
+from harness.errors import UsageError
 from harness.measures import Measure
 from harness.options import PictureOptions
 from harness.report.numbers import percent
@@ -25,6 +26,12 @@ GROUP, MARGINS = 0.26, 0.8
 MOST_TICKS = 24
 # How many steps of runs side by side a scale has.
 NARROW = 30
+
+
+def check_one_column(count: int) -> None:
+    """A picture has one x axis: a UsageError if groups are by more columns, so that none is left out in silence."""
+    if count > 1:
+        raise UsageError(f"--plot draws one column, and --by is given {count} times; draw them one by one")
 
 
 def plot_groups(
