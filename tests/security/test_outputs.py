@@ -280,6 +280,8 @@ def small_files() -> None:
 )
 def test_a_full_disk_loses_nothing(desk: Workshop, words: tuple[str, ...]) -> None:
     there = desk.write("there.html", MINE)
+    # Python would store compiled modules, cut short.
+    desk.env["PYTHONDONTWRITEBYTECODE"] = "1"
     done = desk.hate(*words, "there.html", "--force", preexec_fn=small_files)
     assert (done.status, "File too large" in done.err) == (2, True), done.err
     assert there.read_bytes() == MINE
