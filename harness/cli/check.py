@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from harness.report.text import safe, safe_message
 from harness.script.cases import CaseSet, read_cases, training
 from harness.script.design import FIXED_COLUMNS
 from harness.script.load import SUFFIX, read_script, table_names
+from harness.script.references import FOR_OTHERS
 from harness.script.template import unfilled
 from harness.site.fetch import fetch_data
 from harness.site.judging import audit_file
@@ -159,7 +161,7 @@ def _load_all(file: Path) -> tuple[CaseSet, set[str]]:
     """The cases and the inputs of the training part; a ScriptError has the mistakes of the script and of all tables."""
     mistakes = Mistakes(str(file))
     found = read_script(file, mistakes)
-    script, places, trained = found.script, {}, set[str]()
+    script, places, trained = replace(found.script, confined=FOR_OTHERS), {}, set[str]()
     if not found.has_cases:
         mistakes.raise_if_any()
     try:

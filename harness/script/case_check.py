@@ -71,7 +71,7 @@ class CaseCheck:
                 case = next(self.variation.versions([case]))
             case = self._completed(case)
             self.positives += case.positive
-            has_reference = type(case.input) is not str or "{" in case.input or self.references.foreign
+            has_reference = type(case.input) is not str or "{" in case.input or self.references.confined
             if has_columns or not case.expect or self.task.checks_cases or has_reference:
                 for text in self._mistakes(case):
                     mistakes.add(text, place=source.place())

@@ -156,7 +156,7 @@ def read_cases(script: Script, places: Mapping[str, Path], mistakes: Mistakes) -
     except ScriptError as error:
         mistakes.add(str(error))
         design = design.model_copy(update={"weights": "cases"})
-    references = References(places, script.file.data, foreign=script.foreign)
+    references = References(places, script.file.data, confined=script.confined)
     if rules is not None:
         rules = replace(rules, resolve=references.resolve)
     check = CaseCheck(script, rules, references, DesignCheck(design, weights))
@@ -207,7 +207,7 @@ def training_cases(script: Script, places: Mapping[str, Path]) -> Iterator[Case]
     """The rows of [train] as they are in its table."""
     if script.file.train is None:
         return
-    references = References(places, script.file.data, foreign=script.foreign)
+    references = References(places, script.file.data, confined=script.confined)
     table = script.file.train.table
     mistakes = Mistakes(str(script.path))
     for number, (line, row) in enumerate(rows(script.folder / table), 1):

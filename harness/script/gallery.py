@@ -39,7 +39,7 @@ def read_gallery(script: Script, places: Mapping[str, Path] | None, mistakes: Mi
     if not script.task.uses_gallery or script.file.gallery is None:
         return None
     table, before = script.file.gallery.table, mistakes.count
-    references = None if places is None else References(places, script.file.data, foreign=script.foreign)
+    references = None if places is None else References(places, script.file.data, confined=script.confined)
     try:
         entries = list(_entries(script, table, references, mistakes))
     except ScriptError as error:

@@ -29,8 +29,8 @@ class Script:
     file: ScriptFile
     # The table named after the task, such as [mask]; its keys belong to the task.
     settings: Mapping[str, Any] = field(default_factory=dict)
-    # Whether it was downloaded: its inputs may then name nothing outside its own data.
-    foreign: bool = False
+    # Why its inputs may name nothing outside its own data: it was downloaded, or is for others. Empty if they may.
+    confined: str = ""
 
     @property
     def folder(self) -> Path:

@@ -25,6 +25,11 @@ def inside(folder: Path, name: str) -> Path:
     return path
 
 
+# Why an input may not name a file outside its test.
+DOWNLOADED = "which was downloaded; refused: a program could give it away"
+FOR_OTHERS = "which others do not have, and a test that is downloaded is refused for it; put it into a [data.NAME]"
+
+
 def names_other_files(text: str) -> bool:
     """Whether an input is a path that leaves the folder it is in; prose with a slash in it is not."""
     path = text.strip().removeprefix("file:")
@@ -45,12 +50,12 @@ class References:
     """Resolves references; `places` says where each data entry is, `declared` which ones the script has, if known."""
 
     def __init__(
-        self, places: Mapping[str, Path], declared: Collection[str] | None = None, *, foreign: bool = False
+        self, places: Mapping[str, Path], declared: Collection[str] | None = None, *, confined: str = ""
     ) -> None:
         self._places = {name: path.absolute() for name, path in places.items()}
         self._declared = declared
-        # Whether the script was downloaded.
-        self.foreign = foreign
+        # Why no input may name a file outside the test; empty if it may, in a test that its author runs.
+        self.confined = confined
 
     def resolve(self, value: Any) -> Any:
         """The value with each reference as an absolute path, inside lists and objects too."""
@@ -72,11 +77,8 @@ class References:
 
     def _check_text(self, text: str) -> None:
         self._check_declared(text)
-        if self.foreign and names_other_files(text):
-            raise ScriptError(
-                f"'{text:.100}' names a file outside the test, which was downloaded; refused: a program could give it "
-                "away"
-            )
+        if self.confined and names_other_files(text):
+            raise ScriptError(f"'{text:.100}' names a file outside the test, {self.confined}")
         found = self._find(text)
         if found is None or not found[1]:
             return

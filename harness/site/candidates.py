@@ -1,5 +1,6 @@
 """Tests and transcripts to publish, checked before anything is written."""
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,9 +12,10 @@ from harness.files.digest import file_sha256
 from harness.files.known_digests import hashed_anew
 from harness.files.mistakes import Mistakes
 from harness.model import Counts
-from harness.script.cases import CaseSet, load_cases
+from harness.script.cases import CaseSet, load_cases, training_cases
 from harness.script.library import find_script
 from harness.script.load import SUFFIX, Script, load_script
+from harness.script.references import FOR_OTHERS
 from harness.script.template import unfilled
 from harness.site.fetch import fetch_data
 from harness.site.interface_files import InterfaceCandidate, is_interface, read_interface_candidate
@@ -121,9 +123,10 @@ def read_test_candidate(path: Path) -> TestCandidate:
     """A test, with its data fetched and every case checked."""
     if path.is_dir() and not any(path.glob(f"*{SUFFIX}")):
         raise ScriptError(f"{path}: no script (*{SUFFIX}) in this folder; see `hate new script`")
-    script = load_script(find_script(str(path.absolute())))
+    script = replace(load_script(find_script(str(path.absolute()))), confined=FOR_OTHERS)
     _check_filled(script)
     cases = load_cases(script, fetch_data(script))
+    deque(training_cases(script, cases.places), 0)
     paths = sorted(_files(script))
     if len(paths) > MOST_FILES:
         raise ScriptError(f"{script.path}: {len(paths):,} files, more than {MOST_FILES:,}; pack its data as a zip")

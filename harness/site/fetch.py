@@ -21,6 +21,7 @@ from harness.files.mistakes import Mistakes
 from harness.files.stamps import entries_below
 from harness.files.toml import read_toml, validate
 from harness.script.load import SUFFIX, Script, load_script
+from harness.script.references import DOWNLOADED
 from harness.script.schema import FORMAT, DataSection, ScriptFile
 from harness.script.vary import MADE
 from harness.site.cache import SCRIPTS, UNPACKED, cache_folder, link_or_copy, verified
@@ -47,7 +48,7 @@ def fetch_script(url: str) -> tuple[Script, str]:
         files[path] = file.path
         notes.append(file.note)
     folder = verified(SCRIPTS, _script_key(files), lambda folder: _fill_script(folder, files))
-    return replace(load_script(folder / name), foreign=True), next(filter(None, notes), "")
+    return replace(load_script(folder / name), confined=DOWNLOADED), next(filter(None, notes), "")
 
 
 def _files_named(path: Path, name: str) -> Iterator[str]:

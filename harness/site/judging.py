@@ -12,6 +12,7 @@ from harness.errors import HateError, UsageError
 from harness.script.cases import CaseSet, cases_without_data, load_cases
 from harness.script.gallery import select_cases
 from harness.script.load import Script, load_script
+from harness.script.references import DOWNLOADED
 from harness.site.audit import Audit, audit
 from harness.site.cache import CONTENT, FILES, cache_folder
 from harness.site.candidates import Candidate, TestCandidate, TranscriptCandidate
@@ -178,7 +179,7 @@ def _scripts_here(path: Path, test: TestInfo) -> Iterator[Script]:
             script = load_script(place)
         except HateError:
             continue
-        yield replace(script, foreign=True) if place.is_relative_to(cache_folder()) else script
+        yield replace(script, confined=DOWNLOADED) if place.is_relative_to(cache_folder()) else script
 
 
 def _scripts(path: Path, test: TestInfo) -> Iterator[Script]:

@@ -118,8 +118,10 @@ class NameMatches:
             return f"{chosen} ({self.skipped[0].path} {self.skipped[0].why})"
         return ""
 
-    def missing(self) -> UsageError:
+    def missing(self) -> HateError:
         """The error for a name that matches nothing."""
+        if self.text.endswith(SUFFIXES):
+            return TranscriptError(f"{self.text}: no such file")
         if self.skipped:
             files = "; ".join(f"{one_line(str(run.path))} {run.why}" for run in self.skipped[:MOST_NAMED])
             return UsageError(
@@ -200,6 +202,8 @@ def _direct(text: str, limits: DownloadLimits) -> Source | None:
     if source is None and path.name.endswith(SUFFIXES) and not path.is_absolute():
         # As `hate list --transcripts` names the files in there.
         source = _at_path(ROOT / path, text)
+    if source is None and path.name == text and path.name.endswith(SUFFIXES):
+        return None  # it may be the name of a published one, with an ending
     if source is None and (path.name.endswith(SUFFIXES) or path.is_absolute() or len(path.parts) > 2):
         raise TranscriptError(f"{one_line(text)}: no such file")
     if source is not None and path.name == text and path.is_file() and not _test_of(source):
@@ -285,9 +289,26 @@ def _at_sites(named: NameMatches, test: str | None) -> Source:
         raise named.missing()
     found = find_at_sites(f"{test}/{named.text}") if test is not None else None
     found = found or find_at_sites(named.text)
+    if found is not None:
+        return _from_published(found, named.note_published(found))
+    found = _without_ending(named, test)
     if found is None:
         raise named.missing()
-    return _from_published(found, named.note_published(found))
+    return _from_published(found, f"{named.text} is not here: {found.full_name} is the published transcript")
+
+
+def _without_ending(named: NameMatches, test: str | None) -> PublishedTranscript | None:
+    """A file that is not here, but whose name without its ending is published: the tutorial's warlock.out.
+
+    It is of the test of the others; if they tell none, there must be only one.
+    """
+    stem = transcript_stem(named.text)
+    if stem == named.text or not stem:
+        return None
+    here = [one for name, one in named.known.named(stem).published.items() if test in (None, name)]
+    if here:
+        return only_match(named.text, here)
+    return find_at_sites(stem if test is None else f"{test}/{stem}")
 
 
 def _from_published(found: PublishedTranscript, *notes: str) -> Source:

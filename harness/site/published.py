@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from harness.bundled import bundled
 from harness.errors import DataError, HateError, TranscriptError, UsageError
+from harness.script.references import DOWNLOADED
 from harness.site.cache import MANIFEST, RELEASE_FOLDER, RELEASES, cached, discard_entry, link_or_copy
 from harness.site.catalogue import Catalogue, find_version
 from harness.site.config import configured_sites, site_config
@@ -76,7 +77,7 @@ class SiteTest:
         from harness.script.load import load_script  # with pydantic, which takes long to import
 
         try:
-            script = replace(load_script(folder / RELEASE_FOLDER / release.script), foreign=True)
+            script = replace(load_script(folder / RELEASE_FOLDER / release.script), confined=DOWNLOADED)
         except HateError:
             return None
         return script if (script.name, script.version) == (release.name, release.version) else None

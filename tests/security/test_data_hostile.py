@@ -208,9 +208,16 @@ def test_an_existing_file_with_a_blank_in_its_name_is_no_prose(tmp_path: Path) -
 
 
 def test_a_downloaded_test_cannot_name_files_of_this_machine(toy: Workshop) -> None:
-    """The same test is fine where it is one's own: the paths are the user's."""
+    """Its author can run the same test, since the paths are the user's, but is told by check, and cannot publish it."""
     path = toy.script(rows="id,input,expect,positive\nc0,/etc/hostname,x,true\nc1,../../x,x,true\nc2,fine,x,true\n")
-    assert toy.call("check", path).status == 0
+    assert toy.call("run", path).status == 0
+    checked, published = toy.call("check", path), toy.call("publish", toy.folder / "toy", "--to", "site")
+    assert (checked.status, published.status) == (1, 2)
+    for said in (checked.out, published.err):
+        assert "cases.csv:2: input '/etc/hostname' names a file outside the test, which others do not have" in said
+        assert "cases.csv:3: input '../../x' names a file outside the test" in said
+        assert "cases.csv:4" not in said
+    assert not (toy.folder / "site").exists()
     names = ("toy.hate.toml", "cases.csv")
     pages = {f"/{name}": body((toy.folder / "toy" / name).read_bytes()) for name in names}
     with serving(pages) as server:
@@ -219,6 +226,14 @@ def test_a_downloaded_test_cannot_name_files_of_this_machine(toy: Workshop) -> N
     assert "cases.csv:2: input '/etc/hostname' names a file outside the test, which was downloaded" in done.err
     assert "cases.csv:3: input '../../x' names a file outside the test" in done.err
     assert "cases.csv:4" not in done.err
+
+
+def test_training_material_of_this_machine_is_not_published_either(toy: Workshop) -> None:
+    path = toy.script(sections='[train]\ntable = "train.csv"\n')
+    toy.write("toy/train.csv", "id,input,expect\nt0,fine,x\nt1,/etc/hostname,x\n")
+    for done in (toy.call("check", path), toy.call("publish", toy.folder / "toy", "--to", "site")):
+        assert done.status > 0
+        assert "train.csv:3: '/etc/hostname' names a file outside the test" in done.out + done.err
 
 
 def test_passwords_of_the_user_go_to_no_host_that_a_script_names(shop: Workshop) -> None:
