@@ -71,7 +71,7 @@ ONLY_IN = {
     "anyio": ("server/",),
     "jinja2": ("server/render.py",),
     "markdown_it": ("server/render.py",),
-    "zstandard": ("transcript/importing/inspect_ai.py",),
+    "zstandard": ("transcript/importing/inspect_archive.py",),
     "pandas": ("api/result.py",),
     "PIL": ("files/images.py",),
     "dask": ("engine/cluster",),

@@ -1,4 +1,4 @@
-"""Whether runs agree about their cases: what a case claims, and how it was sampled, is no run's own."""
+"""Whether runs agree about their cases: what a case claims, how it was sampled and what is right is no run's own."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -9,6 +9,7 @@ from harness.analysis.matching import taken
 from harness.errors import TranscriptError
 from harness.stats.arrays import IntArray
 from harness.transcript.columns import Coded, Columns
+from harness.transcript.format import Header
 
 if TYPE_CHECKING:
     from harness.analysis.align import Run
@@ -33,6 +34,40 @@ def check_agreement(runs: Sequence["Run"], orders: Sequence[IntArray]) -> None:
                     f"{who} disagree on {name} of case '{case}': {values}; "
                     "they are not of the same test, or one was changed (`hate check` shows where)"
                 )
+
+
+def check_same_metric(names: Sequence[str], headers: Sequence[Header]) -> None:
+    """A TranscriptError if other tools judged two runs by different metrics: what is right in one is not in the other.
+
+    The metric is no part of a test's identity. A run that the harness judged has none.
+    """
+    said = [(name, header.metric) for name, header in zip(names, headers, strict=True) if header.metric is not None]
+    for name, metric in said[1:]:
+        if metric != said[0][1]:
+            raise TranscriptError(
+                f"{said[0][0]} and {name} were not judged by the same metric: '{said[0][1]}' there, '{metric}' here; "
+                "import both again with the same --metric (tables: --success)"
+            )
+
+
+def agreed_direction(names: Sequence[str], headers: Sequence[Header], value: str) -> bool | None:
+    """Whether more of a recorded value is better; None if no run says. A TranscriptError if two contradict each other.
+
+    A run that does not say is not contradicted.
+    """
+    said = [
+        (name, larger)
+        for name, header in zip(names, headers, strict=True)
+        if (larger := header.direction(value)) is not None
+    ]
+    for name, larger in said[1:]:
+        if larger != said[0][1]:
+            first, other = ("more" if one else "less" for one in (said[0][1], larger))
+            raise TranscriptError(
+                f"{said[0][0]} and {name} contradict each other: {first} {value} is better there, {other} here; "
+                f"import both again with --higher {value} or --lower {value}"
+            )
+    return said[0][1] if said else None
 
 
 def _fact(columns: Columns, name: str) -> Coded:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.analysis.agreement import check_agreement
+from harness.analysis.agreement import agreed_direction, check_agreement, check_same_metric
 from harness.analysis.curve_scores import curve_elements, curve_scores, scored_elements
 from harness.analysis.matching import matched_records, orders_of, taken
 from harness.analysis.run_names import check_same_test, run_names
@@ -156,6 +156,10 @@ class AlignedRuns:
         """The named values that records of all runs have."""
         return [name for name in self.cases.values if all(name in run.values for run in self.runs)]
 
+    def value_direction(self, name: str) -> bool | None:
+        """Whether more of a named value is better; None if no header says."""
+        return agreed_direction(self.names, self.headers, name)
+
     def value(self, name: str) -> FloatArray:
         """A named value of the records, (m, n)."""
         for own, run in zip(self.names, self.runs, strict=True):
@@ -244,7 +248,9 @@ def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False
         _check_complete(runs)
     if not stopped:
         _check_not_stopped(runs)
-    check_same_test([run.source for run in runs], [run.columns.header for run in runs])
+    sources, headers = [run.source for run in runs], [run.columns.header for run in runs]
+    check_same_test(sources, headers)
+    check_same_metric(sources, headers)
     matched = matched_records(runs)
     keys = [own for own, _ in matched]
     by_key, left_out = orders_of(runs, keys, intersect=intersect or partial)
@@ -252,7 +258,6 @@ def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False
     check_agreement(runs, orders)
     first = runs[0].columns
     outcome = np.stack([taken(run.columns.outcome, order) for run, order in zip(runs, orders, strict=True)])
-    headers = [run.columns.header for run in runs]
     return AlignedRuns(
         names=names_of(runs),
         headers=headers,

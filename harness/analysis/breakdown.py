@@ -51,6 +51,7 @@ class Group:
 class Gap:
     """The difference between the best and the worst group of one run.
 
+    If nobody has said what is better, `best` is the group with most and `worst` the one with least: not `directed`.
     The interval holds for all pairs of groups at once, since the two were chosen after seeing the data; `p_value` tests
     that all groups are equal; without one, `untested` is the test that the sample cannot carry, if that is why.
     """
@@ -60,6 +61,7 @@ class Gap:
     estimate: Estimate
     p_value: float | None
     untested: WaldTest | None = None
+    directed: bool = True
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ def _gap(of: GroupCells, rows: Sequence[Group], run: int) -> Gap | None:
         return None
     one = _simultaneous(cells.estimates, cells.estimates.difference(best, worst), best, worst)
     labels = [rows[i].label for i in known]
-    return Gap(labels[best], labels[worst], one, *_p_equal(cells))
+    return Gap(labels[best], labels[worst], one, *_p_equal(cells), of.study.measure.directed)
 
 
 def equal_groups(study: Measurement, members: Sequence[BoolArray]) -> tuple[float | None, WaldTest | None]:
@@ -274,11 +276,14 @@ def breakdown_json(by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[in
 
 
 def _gap_json(name: str, gap: Gap | None) -> dict[str, Any]:
-    """The best and the worst group of one run."""
+    """The best and the worst group of one run; those with most and least if nobody has said what is better."""
+    best, worst = (None, None) if gap is None else (gap.best, gap.worst)
+    ends = {"best": best, "worst": worst}
+    if gap is not None and not gap.directed:
+        ends = {"best": None, "worst": None, "most": best, "least": worst}
     return {
         "name": name,
-        "best": None if gap is None else gap.best,
-        "worst": None if gap is None else gap.worst,
+        **ends,
         **estimate_json(None if gap is None else gap.estimate, "se", "interval"),
         "p_value": None if gap is None else finite(gap.p_value),
     }

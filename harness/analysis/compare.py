@@ -207,7 +207,9 @@ def _with_details(comparison: Comparison, study: Measurement, request: CompareRe
         check_margin(comparison.measure, request.margin)
         # 1 - 0.95 is not 0.05 in binary.
         low, high = comparison.measure.bounds
-        margin = Margin(request.margin, round(comparison.alpha, 12), comparison.larger_is_better, high - low)
+        margin = Margin(
+            request.margin, round(comparison.alpha, 12), comparison.measure.larger_is_better is not False, high - low
+        )
         margins = margin.tests(comparison.pairs, comparison.sampling.sample)
     breakdowns = [break_down(study, comparison.places, by) for by in dict.fromkeys(request.by)]
     if request.items:

@@ -20,6 +20,7 @@ from harness.analysis.turning import groups_json
 from harness.analysis.value_errors import Agreement, agreement_json
 from harness.analysis.wins import WinRate, win_json
 from harness.measures import MEASURES, Measure
+from harness.measures.values import check_directed
 from harness.stats.cochran import CochranQ, WaldTest
 from harness.stats.estimate import Estimate
 from harness.stats.multiplicity import Multiplicity
@@ -120,11 +121,6 @@ class Comparison:
         return self.measure is not MEASURES["rate"]
 
     @property
-    def larger_is_better(self) -> bool:
-        """Of the measure that is compared."""
-        return self.measure.larger_is_better
-
-    @property
     def order(self) -> list[int]:
         """The places of the runs, the best first; those without a value come last."""
         return best_first(self.runs, self.measure)
@@ -137,11 +133,15 @@ class Comparison:
 
     @property
     def first_is_worse(self) -> bool:
-        """Whether another run is significantly better than the first."""
+        """Whether another run is significantly better than the first; a UsageError if nobody said what is better."""
+        check_directed(self.measure, "--fail-if-worse")
         return any(p.a == 0 and self.leader(p) == p.b and p.p_decisive <= self.alpha for p in self.pairs)
 
     def leader(self, pair: Pair) -> int | None:
-        """The run that is better by the estimate; None on a tie, or if the two lie on either side of the ideal."""
+        """The run that is better by the estimate.
+
+        None on a tie, if the two lie on either side of the ideal, or if nobody has said what is better.
+        """
         a, b = self.runs[pair.a].value, self.runs[pair.b].value
         if pair.estimate is None or a is None or b is None:
             return None if pair.other_measure else pair.better
@@ -150,7 +150,10 @@ class Comparison:
 
 
 def best_first(runs: Sequence[RunSummary], measure: Measure) -> list[int]:
-    """The places of the runs, the best first; those without a value come last."""
+    """The places of the runs, the best first, or those with most if nobody has said what is better.
+
+    Those without a value come last.
+    """
     values = [run.value for run in runs]
     return sorted(range(len(runs)), key=lambda i: math.inf if (value := values[i]) is None else -measure.merit(value))
 
@@ -239,12 +242,13 @@ def pairs_json(comparison: Comparison) -> Iterator[dict[str, Any]]:
 
 def _pair_json(comparison: Comparison, number: int) -> dict[str, Any]:
     pair, names = comparison.pairs[number], comparison.names
+    better = comparison.leader(pair) if pair.other_measure else pair.better
     margin = {} if comparison.margins is None else {"equivalence": margin_json(comparison.margins[number])}
     return {
         "a": names[pair.a],
         "b": names[pair.b],
         **{name: getattr(pair, name) for name in _TESTS},
-        "better": None if pair.better is None else names[pair.better],
+        "better": None if better is None else names[better],
         "difference": pair.difference,
         "interval": interval_json(pair.interval),
         "replication": replication_json(pair.estimate, comparison.sampling),

@@ -36,7 +36,7 @@ class OperatingRequest:
         """The measure at the operating point; at a threshold from elsewhere it is that of the outcomes."""
         if not self.development:
             return chosen_measure(name, self.criterion, aligned)
-        measure = find_measure(name, aligned.value_names())
+        measure = find_measure(name, aligned.value_names(), direction=aligned.value_direction)
         if measure.of_totals is None:
             raise UsageError(
                 f"--statistic {name} is not computed from the outcomes at a threshold: leave out --at {self.criterion}"
@@ -67,7 +67,8 @@ def measure_at(
 ) -> tuple[Measure, OperatingResult | None]:
     """A measure by name, at the operating point and with all outcomes decided again if there is one."""
     if request is None:
-        return find_measure(name, aligned.value_names(), meanings=aligned.measure_names), None
+        values, direction = aligned.value_names(), aligned.value_direction
+        return find_measure(name, values, meanings=aligned.measure_names, direction=direction), None
     return request.measure(name, aligned), request.decided(aligned, sampling)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from harness.analysis.cells import Measurement
 from harness.errors import UsageError
+from harness.measures.values import check_directed
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.replication.evaluation import full_values, replicate_values
 from harness.stats.replication.resampling import rescaled_bootstrap
@@ -100,6 +101,7 @@ def discrimination(success: BoolArray) -> FloatArray:
 
 def _ranks(study: Measurement, runs: Sequence[int]) -> tuple[list[RunRank], int]:
     """Ranks by the bootstrap over the units of each stratum."""
+    check_directed(study.measure, "--items")
     names, statistic = study.aligned.names, study.measure.statistic(study.aligned, [(run, None) for run in runs])
     values = study.measure.merit(_drawn(study, statistic))
     whole = np.round(study.measure.merit(full_values(study.sampling.sample, statistic)), 12)

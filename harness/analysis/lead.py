@@ -41,7 +41,7 @@ class Goal:
     @property
     def maximised(self) -> bool:
         """Whether larger is better."""
-        return self.measure.larger_is_better
+        return self.measure.larger_is_better is not False
 
     @property
     def of_curve(self) -> bool:

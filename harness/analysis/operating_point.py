@@ -118,7 +118,8 @@ def _counted(cases: int, cells: Sequence[Cell]) -> FloatArray | None:
 
 def chosen_measure(name: str, criterion: OperatingCriterion | None, aligned: AlignedRuns) -> Measure:
     """The measure, at the operating point if there is one."""
-    measure = find_measure(name, aligned.value_names(), meanings=aligned.measure_names)
+    values, direction = aligned.value_names(), aligned.value_direction
+    measure = find_measure(name, values, meanings=aligned.measure_names, direction=direction)
     return measure if criterion is None else operating_measure(measure, criterion)
 
 

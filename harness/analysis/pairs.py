@@ -10,6 +10,7 @@ from harness.analysis.cells import Cells, Measurement
 from harness.analysis.sampling import interval_json
 from harness.errors import UsageError
 from harness.measures import Measure
+from harness.measures.values import check_directed
 from harness.stats.differences import paired_differences
 from harness.stats.equivalence import Equivalence, equivalent, paired_equivalent
 from harness.stats.estimate import Estimate
@@ -209,6 +210,7 @@ class Margin:
 
 def check_margin(measure: Measure, margin: float) -> None:
     """A UsageError if no two values of the measure differ so much, or neither of two is the worse one."""
+    check_directed(measure, "--margin")
     low, high = measure.bounds
     if margin >= high - low:
         raise UsageError(

@@ -143,7 +143,8 @@ def _measures(aligned: AlignedRuns, request: RateRequest) -> dict[str, Measure]:
     known = (request.first or aligned.headers[0].test.main_measure, *USUAL, *_task_measures(aligned))
     usual = [name for name in known if both or name not in OF_BOTH or name in meanings]
     chosen = request.statistics or dict.fromkeys((*usual, *_own_values(values)))
-    return {name: find_measure(name, values, meanings=meanings) for name in chosen}
+    direction = aligned.value_direction
+    return {name: find_measure(name, values, meanings=meanings, direction=direction) for name in chosen}
 
 
 def _task_measures(aligned: AlignedRuns) -> list[str]:

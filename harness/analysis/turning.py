@@ -26,9 +26,12 @@ def is_significant(difference: Estimate | None, level: float) -> bool:
 
 
 def lead_spans(by: Breakdown, pair: int, runs: tuple[int, int], measure: Measure, level: float) -> list[LeadSpan]:
-    """Which of two runs leads, from group to group; groups without a significant difference do not count."""
+    """Which of two runs leads, from group to group; groups without a significant difference do not count.
+
+    None leads if nobody has said what is better.
+    """
     spans: list[LeadSpan] = []
-    for group in by.groups:
+    for group in by.groups if measure.directed else ():
         one, (a, b) = group.pairs[pair], (group.runs[run] for run in runs)
         if a is None or b is None or not is_significant(one, level):
             continue

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from harness.analysis.agreement import agreed_direction, check_same_metric
 from harness.analysis.align import AlignedRuns, Run, align, judged_json, names_of
 from harness.analysis.breakdown import Breakdown, Group
 from harness.analysis.cells import Measurement
@@ -24,6 +25,7 @@ from harness.analysis.sampling import Sampling, finite, interval_json, replicati
 from harness.analysis.turning import groups_json
 from harness.errors import UsageError
 from harness.measures import Measure
+from harness.measures.values import VALUES, check_directed
 from harness.stats.differences import UnpairedDifference, unpaired_difference
 from harness.stats.equivalence import Equivalence, equivalent, equivalent_by_limits
 from harness.stats.estimate import Estimate, independent_difference, with_adjusted
@@ -125,7 +127,9 @@ class UnpairedComparison:
         return self.measure.name == "rate" and not known and self.criterion is None
 
     def ahead(self, pair: UnpairedPair) -> float:
-        """By how much A is better than B."""
+        """By how much A is better than B; 0 if nobody has said what is better."""
+        if not self.measure.directed:
+            return 0.0
         gap = pair.independent.difference if pair.estimate is None else pair.estimate.value
         a, b = self.runs[pair.a].estimate, self.runs[pair.b].estimate
         if self.measure.ideal is not None and a is not None and b is not None:
@@ -134,7 +138,8 @@ class UnpairedComparison:
 
     @property
     def first_is_worse(self) -> bool:
-        """Whether another run is significantly better than the first."""
+        """Whether another run is significantly better than the first; a UsageError if nobody said what is better."""
+        check_directed(self.measure, "--fail-if-worse")
         return any(c.a == 0 and self.ahead(c) < 0 and self.p_decisive(c) <= self.alpha for c in self.pairs)
 
 
@@ -153,8 +158,10 @@ def _compare_by(statistic: str, runs: Sequence[Run], request: CompareRequest) ->
     if request.multiplicity is Multiplicity.MAX_T:
         raise UsageError("--multiplicity max-t needs runs on the same cases; choose holm, hochberg or bh")
     # The data are meant to differ.
-    check_same_version([run.source for run in runs], [run.columns.header for run in runs])
-    sides = [_run(run, name, statistic, request) for run, name in zip(runs, names_of(runs), strict=True)]
+    sources, headers = [run.source for run in runs], [run.columns.header for run in runs]
+    check_same_version(sources, headers)
+    check_same_metric(sources, headers)
+    sides = _alike([_run(run, name, statistic, request) for run, name in zip(runs, names_of(runs), strict=True)])
     _check_strata(sides)
     if request.margin is not None:
         check_margin(sides[0].study.measure, request.margin)
@@ -182,6 +189,17 @@ def _run(run: Run, name: str, statistic: str, request: CompareRequest) -> Unpair
     hits = aligned.counts[0].successes
     interval = wilson(hits, aligned.n, confidence=request.replication.confidence)
     return UnpairedRun(study, hits / aligned.n, interval, study.runs().one(0), threshold)
+
+
+def _alike(runs: Sequence[UnpairedRun]) -> list[UnpairedRun]:
+    """The runs with one direction of a recorded value, which perhaps not every header has."""
+    measures = [run.study.measure for run in runs]
+    if len({measure.larger_is_better for measure in measures}) == 1:
+        return list(runs)
+    value = measures[0].name.removeprefix(VALUES)
+    larger = agreed_direction([run.name for run in runs], [run.aligned.headers[0] for run in runs], value)
+    agreed = [(run, replace(run.study.measure, larger_is_better=larger)) for run in runs]
+    return [replace(run, study=replace(run.study, measure=measure)) for run, measure in agreed]
 
 
 def _check_strata(runs: Sequence[UnpairedRun]) -> None:
@@ -221,7 +239,7 @@ def _difference(one: Estimate | None, other: Estimate | None) -> Estimate | None
 
 
 def _margin(pair: UnpairedPair, runs: Sequence[UnpairedRun], request: CompareRequest) -> Equivalence | None:
-    one, sign = pair.estimate, 1 if runs[0].study.measure.larger_is_better else -1
+    one, sign = pair.estimate, -1 if runs[0].study.measure.larger_is_better is False else 1
     if one is None or one.interval is None or request.margin is None:
         return None
     alpha, (least, most) = round(1 - request.replication.confidence, 12), runs[0].study.measure.bounds

@@ -34,10 +34,11 @@ class WinRate:
 def win_rates(
     study: Measurement, places: Sequence[tuple[int, int]], multiplicity: Multiplicity
 ) -> list[WinRate | None] | None:
-    """Of every pair; None if the measure is not a value of each record."""
+    """Of every pair; None if the measure is not a value of each record, or nobody has said which value wins."""
     measure, aligned = study.measure, study.aligned
     name = measure.name.removeprefix(VALUES)
-    if measure.reads is not Reads.VALUES or name not in aligned.value_names() or not places:
+    is_value = measure.reads is Reads.VALUES and name in aligned.value_names()
+    if not (is_value and measure.directed and places):
         return None
     values = aligned.value(name) * (1.0 if measure.larger_is_better else -1.0)
     points = [_points(values[a], values[b]) for a, b in places]

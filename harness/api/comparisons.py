@@ -15,12 +15,12 @@ from harness.analysis.unpaired import UnpairedComparison, UnpairedPair, compare_
 from harness.api.operating import criterion_of, development_runs
 from harness.api.options import CompareOptions, ConfusionOptions
 from harness.api.result import PictureResult
-from harness.api.transcripts import OpenedTranscripts, Transcripts, baseline_remark, open_transcripts
+from harness.api.transcripts import OpenedTranscripts, Transcripts, baseline_remark, metric_remark, open_transcripts
 from harness.errors import UsageError
 from harness.measures import MEASURES, Reads
 from harness.options import PictureOptions, ReplicationOptions
 from harness.report.blocks import Block, Table
-from harness.report.comparison import comparison_blocks, comparison_summary, metric_remark
+from harness.report.comparison import comparison_blocks, comparison_summary
 from harness.report.comparison import tidy_table as comparison_table
 from harness.report.confusion import confusion_blocks
 from harness.report.confusion import tidy_table as confusion_table
@@ -187,7 +187,11 @@ def compare(
     if options.unpaired:
         return UnpairedResult(compare_unpaired(runs, request), opened.notes)
     found = compare_runs(runs, request)
-    further = [metric_remark(found.aligned), _unused_remark(found, options), _success_remark(found, options)]
+    further = [
+        metric_remark(found.names, found.aligned.headers),
+        _unused_remark(found, options),
+        _success_remark(found, options),
+    ]
     further.append(baseline_remark(found.aligned.headers[0].test, found.names))
     opinions = cross_check(found, options.rope) if options.cross_check else []
     folds = fold_opinions(found, options.folds, options.rope) if options.folds else []

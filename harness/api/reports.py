@@ -15,11 +15,10 @@ from harness.api.judged import self_reported_notes
 from harness.api.report_curves import confusion_section, curve_section, error_section, further_sentences
 from harness.api.report_material import ReportMaterial
 from harness.api.report_options import ReportOptions
-from harness.api.transcripts import Transcripts, baseline_remark, open_transcripts
+from harness.api.transcripts import Transcripts, baseline_remark, metric_remark, open_transcripts
 from harness.errors import OutputError, UsageError
 from harness.files.outputs import write_output
 from harness.report.blocks import Paragraphs
-from harness.report.comparison import metric_remark
 from harness.report.numbers import join_names
 from harness.report.page import comparison as several
 from harness.report.page import data_sheet as sheet
@@ -170,7 +169,7 @@ def _comparison(material: ReportMaterial) -> Report:
     study = Measurement(found.measure, found.aligned, found.sampling, found.replication)
     pairs = found.places if len(found.places) <= MOST_PAIRS else []
     groups = GroupStudy(found.names, pairs, found.measure, found.replication, material.breakdowns(study, pairs))
-    remarks = [metric_remark(found.aligned), baseline_remark(material.header.test, found.names)]
+    remarks = [metric_remark(found.names, found.aligned.headers), baseline_remark(material.header.test, found.names)]
     return Report(
         ReportPage(
             title=material.options.title or _title(found),

@@ -80,7 +80,7 @@ class SweepResult(PictureResult):
             for row in self.rows
         ]
         varying = [name for name in self.swept if len({row.params[name] for row in self.rows}) > 1]
-        chart = SettingsChart(settings, varying, measure.words, measure.larger_is_better, ON_TEST)
+        chart = SettingsChart(settings, varying, measure.words, measure.larger_is_better is not False, ON_TEST)
         return plot_settings(chart, look)
 
     def blocks(self) -> Sequence[Block]:

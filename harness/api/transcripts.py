@@ -245,6 +245,16 @@ def _which_is_which(algorithm: str, runs: Sequence[_NamedRun]) -> str:
     return f"runs of {algorithm}: {', '.join(parts)}{more}"
 
 
+def metric_remark(names: Sequence[str], headers: Sequence[Header]) -> str:
+    """A warning if another tool judged some of the runs, and the harness the others."""
+    metrics = {header.metric for header in headers}
+    if len(metrics) < 2:
+        return ""
+    judged = zip(names, headers, strict=True)
+    how = ", ".join(f"{name} by {header.metric or 'the harness'}" for name, header in judged)
+    return f"not judged by the same rule: {how}"
+
+
 def baseline_remark(test: TestInfo, names: Sequence[str]) -> str:
     """How the baseline of the test did, in a line; empty if it is compared already, or unknown."""
     from harness.script.library import find_all

@@ -106,12 +106,14 @@ def compare_command(transcripts: Sequence[str], options: CompareCommandOptions) 
         opened = find_transcripts(transcripts, options)
         _check_numbers_plot(opened, options)
         found = _sequential(opened, options) if options.sequential else compare(opened, options)
+    # Before anything is printed: where nobody has said what is worse, it is refused.
+    is_worse = options.fail_if_worse and found.first_is_worse
     style = output_format(options.style)
     emit_result(found, style, everything=options.everything)
     if style is Format.TABLE and not options.everything and isinstance(found, CompareResult):
         remark("--all shows everything: McNemar's tables, all p-values, time and memory, how the cases were drawn")
     draw(found, options)
-    return 1 if options.fail_if_worse and found.first_is_worse else 0
+    return 1 if is_worse else 0
 
 
 @click.command("rate")

@@ -25,7 +25,7 @@ from harness.transcript.importing.contract import ImportOptions
 from harness.transcript.importing.convert import ImportedTranscript, convert
 from harness.transcript.importing.file import ForeignFile
 from harness.transcript.importing.fold import fold_runs
-from harness.transcript.importing.metrics import values_note
+from harness.transcript.importing.metrics import directions_note, values_note
 from harness.transcript.importing.registry import formats, read
 from harness.transcript.importing.survey import BLOCK
 
@@ -144,5 +144,8 @@ def _report(tallies: Sequence[_Tally], paths: Sequence[Path], notes: Sequence[st
         remark(text)
     values = sum((tally.values for tally in tallies), Counter[str]())
     kept = values_note(values, sum(tally.counts.tests for tally in tallies))
-    for note in filter(None, dict.fromkeys([*notes, kept])):
+    unknown = [
+        name for name in values if any(name in one.values and one.header.direction(name) is None for one in tallies)
+    ]
+    for note in filter(None, dict.fromkeys([*notes, kept, directions_note(unknown)])):
         remark(note)

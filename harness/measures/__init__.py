@@ -7,7 +7,7 @@ packages add plug-ins.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from harness.errors import UsageError
@@ -72,14 +72,16 @@ def find_measure(
     option: str = "--statistic",
     *,
     meanings: Mapping[str, str] | None = None,
+    direction: Callable[[str], bool | None] = lambda _value: None,
 ) -> Measure:
     """The measure with this name; `values` are the names of additional numbers in the records.
 
-    `meanings`: what some names mean for the runs' task, `measure_names` of a task.
+    `meanings`: what some names mean for the runs' task, `measure_names` of a task. `direction`: whether more of an
+    additional number is better; None if nobody has said.
     """
     kind, colon, rest = name.partition(":")
     if meanings is not None and kind in meanings:
-        return replace(find_measure(meanings[kind] + colon + rest, values, option), name=name)
+        return replace(find_measure(meanings[kind] + colon + rest, values, option, direction=direction), name=name)
     if name in MEASURES:
         return MEASURES[name]
     if (of_class := box_measure(name)) is not None:
@@ -87,10 +89,12 @@ def find_measure(
     if (with_figures := _with_figures(name, option)) is not None:
         return with_figures
     value = name.removeprefix(VALUES)
-    if value in values:
-        return replace(mean_of_value(value), name=name)
-    if (plugin := PLUGINS.find(name)) is not None:
+    larger = direction(value) if value in values else None
+    # If no record says which way is better, a plug-in that measures this value may know.
+    if larger is None and (plugin := PLUGINS.find(name)) is not None:
         return plugin
+    if value in values:
+        return replace(mean_of_value(value, larger_is_better=larger), name=name)
     value_names = [one if one not in MEASURES else f"{VALUES}{one}" for one in values]
     known = [*MEASURES, *EXAMPLES, *value_names, *PLUGINS.names()]
     raise UsageError(f"{option} {name}: no such measure; {nearest(name, known)}")
@@ -126,6 +130,8 @@ def _mistakes(measure: Measure) -> Iterator[str]:
         yield "statistic is not a function"
     if not isinstance(measure.reads, Reads):
         yield "reads is not one of harness.measures.Reads"
+    if not measure.directed:
+        yield "larger_is_better is neither true nor false"
     if not (isinstance(measure.bounds, tuple) and len(measure.bounds) == 2):
         yield "bounds is not a pair of numbers"
 
@@ -140,7 +146,7 @@ def goals() -> list[str]:
 
 def is_goal(measure: Measure) -> bool:
     """Whether settings can be tuned for this measure."""
-    return measure.tunable and measure.reads in (Reads.OUTCOME, Reads.SCORE)
+    return measure.tunable and measure.directed and measure.reads in (Reads.OUTCOME, Reads.SCORE)
 
 
 def measures_for_help() -> str:

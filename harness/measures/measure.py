@@ -89,6 +89,7 @@ class Measure:
     """A number of a run.
 
     statistic  computes it from runs for several cells at once, so that their differences have an error
+    larger_is_better  None if nobody has said: then no value is better than another
     reads      what it needs of a record
     classes    the classes of cases that a test must have for it
     needs      what a run must contain to have a value, in words
@@ -102,7 +103,7 @@ class Measure:
     name: str
     words: str
     statistic: Callable[[Runs, Sequence[Cell]], Statistic]
-    larger_is_better: bool = True
+    larger_is_better: bool | None = True
     bounds: tuple[float, float] = (0.0, 1.0)
     reads: Reads = Reads.OUTCOME
     classes: tuple[str, ...] = ()
@@ -118,21 +119,28 @@ class Measure:
         """Whether it is about numbers that a record may lack: cases without one are left out."""
         return self.reads in (Reads.VALUES, Reads.NUMBERS)
 
+    @property
+    def directed(self) -> bool:
+        """Whether it is known which of two values is the better one."""
+        return self.ideal is not None or self.larger_is_better is not None
+
     def better(self, value: float, other: float) -> bool:
-        """Whether one value is better than another."""
-        return bool(self.merit(value) > self.merit(other))
+        """Whether one value is known to be better than another."""
+        return self.directed and bool(self.merit(value) > self.merit(other))
 
     def lead(self, value: float, other: float) -> float:
         """By how much one value is better than another; 0 for values on either side of the ideal.
 
-        There the difference of the two says nothing about which is nearer.
+        There the difference of the two says nothing about which is nearer. 0 also if nobody has said what is better.
         """
+        if not self.directed:
+            return 0.0
         if self.ideal is not None and (value - self.ideal) * (other - self.ideal) < 0:
             return 0.0
         return float(self.merit(value) - self.merit(other))
 
     def merit(self, value: Any) -> Any:
-        """A number, or an array of them, such that more is better."""
+        """A number, or an array of them, such that more is better; the value itself if nobody has said what is."""
         if self.ideal is not None:
             return -abs(value - self.ideal)
-        return value if self.larger_is_better else -value
+        return -value if self.larger_is_better is False else value

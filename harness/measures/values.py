@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from harness.errors import UsageError
 from harness.measures.measure import Measure, Reads, Runs
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     Numbers = Callable[[Runs], FloatArray]
 
-__all__ = ["MEASURES", "VALUES", "mean_of_value", "ratio_of_values"]
+__all__ = ["MEASURES", "VALUES", "check_directed", "mean_of_value", "ratio_of_values"]
 
 # The prefix of an additional value whose name is also a measure's.
 VALUES = "values."
@@ -92,7 +93,7 @@ def mean_of_value(
     words: str = "",
     *,
     of: str = "",
-    larger_is_better: bool = True,
+    larger_is_better: bool | None = True,
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Measure:
     """The mean of an additional number of the records, `of`; by default the one with the measure's name."""
@@ -115,3 +116,14 @@ def ratio_of_values(
     statistic = _ratio(lambda runs: runs.value(above), lambda runs: runs.value(below), bounds)
     needs = f"records with {above} and {below}"
     return Measure(name, words, statistic, larger_is_better, bounds, Reads.VALUES, needs=needs)
+
+
+def check_directed(measure: Measure, option: str) -> None:
+    """A UsageError if nobody has said whether more or less of a measure is better, as an option needs to know."""
+    if measure.directed:
+        return
+    value = measure.name.removeprefix(VALUES)
+    raise UsageError(
+        f"{option} with {measure.name}: nobody has said whether more or less of it is better; "
+        f"import the results again with --higher {value} or --lower {value}"
+    )

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, isinf, isnan
 
-from harness.analysis.align import AlignedRuns
 from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
@@ -57,7 +56,10 @@ def comparison_summary(comparison: Comparison) -> list[Block]:
     blocks = _answer(comparison, shown, verdicts=1)
     if not shown.pairs:
         told = comparison.pairs_of_best(TOLD)
-        blocks += [Heading(f"The best and the {len(told)} that follow"), difference_table(comparison, told)]
+        blocks += [
+            Heading(f"{first_words(comparison)} and the {len(told)} that follow"),
+            difference_table(comparison, told),
+        ]
     blocks += [Heading("Ranking"), ranking_table(comparison, MOST_RANKED), Paragraphs(_ranked_lines(comparison))]
     if shown.pairs:
         blocks += [Heading("Differences"), difference_table(comparison)]
@@ -101,7 +103,13 @@ def _answer(comparison: Comparison, shown: _Detail, verdicts: int | None = None)
 
 def _ranked_lines(comparison: Comparison) -> list[str]:
     many, lines = len(comparison.runs), ranking_lines(comparison)
-    return lines if many <= MOST_RANKED else [f"The best {MOST_RANKED} of {many:,}; --all shows them all.", *lines]
+    head = f"{first_words(comparison)} {MOST_RANKED} of {many:,}; --all shows them all."
+    return lines if many <= MOST_RANKED else [head, *lines]
+
+
+def first_words(comparison: Comparison) -> str:
+    """What comes first in a ranking: if nobody has said what is better, that is an order and no judgement."""
+    return "The best" if comparison.measure.directed else "The largest"
 
 
 def _pair_blocks(comparison: Comparison) -> list[Block]:
@@ -305,20 +313,13 @@ def _two(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
-def metric_remark(aligned: AlignedRuns) -> str:
-    """A warning if runs were scored by different metrics: the metric of an import is not part of a test's identity."""
-    metrics = [header.params.get("metric") for header in aligned.headers]
-    if len(set(map(str, metrics))) < 2:
-        return ""
-    how = ", ".join(f"{name} by {metric or 'another'}" for name, metric in zip(aligned.names, metrics, strict=True))
-    return f"not scored by the same metric: {how}"
-
-
 def measure_lines(comparison: Comparison) -> list[str]:
     """Which measure is compared, and what McNemar's test is about."""
-    which = "larger is better" if comparison.larger_is_better else "smaller is better"
+    which = "larger is better" if comparison.measure.larger_is_better else "smaller is better"
     if comparison.measure.ideal is not None:
         which = f"the nearest to {comparison.measure.ideal:g} is best"
+    elif not comparison.measure.directed:
+        which = "nobody has said whether more or less is better; hate import --higher NAME or --lower NAME does"
     lines = [
         f"Compared by {comparison.measure.words} ({which}). McNemar's test and the counts of who was better are about "
         "success."

@@ -99,7 +99,10 @@ def gap_lines(by: Breakdown, names: Sequence[str], measure: Measure, replication
 def _gap(column: str, name: str, gap: Gap, measure: Measure, replication: Replication) -> str:
     one, sign = gap.estimate, 1 if gap.estimate.value >= 0 else -1
     far = distance(abs(one.value), rate=measure.share)
-    text = f"{name} is worst where {column} is {gap.worst} and best where it is {gap.best}: {far} apart"
+    if gap.directed:
+        text = f"{name} is worst where {column} is {gap.worst} and best where it is {gap.best}: {far} apart"
+    else:
+        text = f"{name} has least where {column} is {gap.worst} and most where it is {gap.best}: {far} apart"
     if one.interval is not None:
         low, high = sorted((sign * one.interval.low, sign * one.interval.high))
         limits = f"{span(100 * low, 100 * high, '.1f')} points" if measure.share else span(low, high)
@@ -174,8 +177,9 @@ def _gap_differences(
         limits = (found.interval.low, found.interval.high)
         text = f"{span(100 * limits[0], 100 * limits[1], '.1f')} points" if measure.share else span(*limits)
         more = "more" if found.value >= 0 else "less"
+        ends = "are best and worst" if measure.directed else "have most and least"
         lines.append(
             f"The gap of {names[a]} is {own}, that of {names[b]} {other}: {apart} {more} ({level} interval {text}, "
-            f"whichever groups are best and worst; {p_is(one.p_adjusted)})."
+            f"whichever groups {ends}; {p_is(one.p_adjusted)})."
         )
     return lines

@@ -81,6 +81,15 @@ def _better(comparison: Comparison, pair: Pair) -> str:
     how = f"simultaneous {how}" if comparison.multiplicity is Multiplicity.MAX_T and len(comparison.pairs) > 1 else how
     whom = INDEPENDENT if estimate is None else target_words(comparison.sampling)
     what = f" in {comparison.measure.words}" if pair.other_measure else ""
+    if not comparison.measure.directed and estimate is not None:
+        return more_or_less(
+            (comparison.names[pair.a], comparison.names[pair.b]),
+            comparison.measure,
+            estimate,
+            how=how,
+            whom=whom,
+            p_value=pair.p_decisive,
+        )
     if winner is None:
         return _opposite(comparison, pair, f"{how}, {whom}")
     if interval is None:
@@ -93,6 +102,19 @@ def _better(comparison: Comparison, pair: Pair) -> str:
     return (
         f"{better} is better than {worse}{what} by {distance(low, high, rate=not pair.other_measure)} ({how}, {whom})."
     )
+
+
+def more_or_less(
+    names: tuple[str, str], measure: Measure, estimate: Estimate, *, how: str, whom: str, p_value: float
+) -> str:
+    """Two that differ in what nobody has called better or worse: which has more of it."""
+    more = "more" if estimate.value > 0 else "less"
+    text = f"The {measure.words} of {names[0]} is {more} than that of {names[1]}"
+    interval = estimate.interval
+    if interval is None or interval.low <= 0 <= interval.high:
+        return f"{text} ({p_is(p_value)}, {whom})."
+    low, high = sorted((abs(interval.low), abs(interval.high)))
+    return f"{text} by {distance(low, high, rate=measure.share)} ({how}, {whom})."
 
 
 def _opposite(comparison: Comparison, pair: Pair, how: str) -> str:
@@ -252,6 +274,10 @@ def unpaired_verdict(comparison: UnpairedComparison, pair: UnpairedPair) -> str:
         return (
             f"{a} and {b} cannot be told apart in {words}, {whom}{_unpaired_missed(comparison, pair, pair.estimate)}."
         )
+    if not comparison.measure.directed:
+        how = f"{percent(comparison.confidence)} interval"
+        p_value = comparison.p_decisive(pair)
+        return more_or_less((a, b), comparison.measure, pair.estimate, how=how, whom=whom, p_value=p_value)
     if comparison.ahead(pair) == 0 and comparison.measure.ideal is not None:
         how = f"{p_is(comparison.p_decisive(pair))}, {whom}"
         return f"{a} and {b} differ in {words} ({how}), on either side of {comparison.measure.ideal:g}."

@@ -21,6 +21,9 @@ FORMAT = 1
 SHORTEST_LINE = 24
 
 
+# The kind of interface of an imported transcript, before the name of the tool.
+IMPORT = "import: "
+
 # Weights that need no column of the cases.
 PLAIN_WEIGHTS = ("cases", "equal")
 
@@ -112,6 +115,12 @@ class PluginInfo(Struct, frozen=True):
         return PluginInfo(plugin.package, plugin.version, f"{plugin.group}: {plugin.name}")
 
 
+class ValueInfo(Struct, frozen=True, omit_defaults=True):
+    """What is known of a value that records have; `larger_is_better` only if somebody has said."""
+
+    larger_is_better: bool | None = None
+
+
 class Header(Struct, frozen=True):
     """The first line: where a transcript came from."""
 
@@ -136,6 +145,10 @@ class Header(Struct, frozen=True):
     plugins: list[PluginInfo] | UnsetType = UNSET
     # What the algorithm's programs were allowed: `memory` in bytes, `network` false.
     limits: dict[str, Any] | UnsetType = UNSET
+    # What decided the outcomes of an import: the other tool's `metric`.
+    decided: dict[str, str] | UnsetType = UNSET
+    # What is known of the values of the records, by name.
+    values: dict[str, ValueInfo] | UnsetType = UNSET
     # Where the algorithm ran: `process`, outside of the harness's own process, or `none`, inside it.
     isolation: str | UnsetType = UNSET
     # The commit of the interface's folder.
@@ -157,6 +170,20 @@ class Header(Struct, frozen=True):
             return ""
         where = "in the harness's own process" if self.isolation == "none" else "where its header does not say"
         return f"its code ran {where}, and may have seen or changed what was judged; run it with --isolate to share it"
+
+    @property
+    def metric(self) -> str | None:
+        """The other tool's metric that decided the outcomes; None for a run, which the harness judged."""
+        if not isinstance(self.decided, UnsetType):
+            return self.decided.get("metric")
+        # Older imports have it among the parameters, where a run may have one of its own.
+        metric = self.params.get("metric") if self.interface.kind.startswith(IMPORT) else None
+        return None if metric is None else str(metric)
+
+    def direction(self, value: str) -> bool | None:
+        """Whether more of a value of the records is better; None if nobody has said."""
+        known = {} if isinstance(self.values, UnsetType) else self.values
+        return known.get(value, ValueInfo()).larger_is_better
 
     @property
     def is_blind(self) -> bool:

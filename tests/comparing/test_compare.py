@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from harness.analysis.comparison import comparison_json
 from harness.analysis.sampling import take_sample
+from harness.api.transcripts import metric_remark
 from harness.errors import TranscriptError, UsageError
 from harness.options import DesignOptions
-from harness.report.comparison import metric_remark
 from harness.report.tutorial import tutorial_lines
 from harness.report.verdicts import pair_verdict
 from harness.stats.arrays import BoolArray
@@ -286,13 +286,37 @@ def test_the_verdict_says_when_cases_are_too_few(tmp_path: Path) -> None:
     )
 
 
-def test_scores_by_different_metrics_are_pointed_out(tmp_path: Path) -> None:
-    one, other, same = (
-        transcript(tmp_path / f"{name}.jsonl", [True, False], params={"metric": metric})
-        for name, metric in (("a", "acc"), ("b", "acc_norm"), ("c", "acc"))
+def test_other_metrics_are_not_compared(tmp_path: Path) -> None:
+    """What is right by one metric is not by another; the metric is no part of a test's identity."""
+    one, other, same, older = (
+        transcript(tmp_path / f"{name}.jsonl", [True, False], more={"interface": {"kind": "import: tool"}} | header)
+        for name, header in (
+            ("a", {"decided": {"metric": "acc"}}),
+            ("b", {"decided": {"metric": "acc_norm"}}),
+            ("c", {"decided": {"metric": "acc"}}),
+            ("d", {"params": {"metric": "acc_norm"}}),
+        )
     )
-    assert metric_remark(aligned(one, same)) == ""
-    assert metric_remark(aligned(one, other)) == "not scored by the same metric: a by acc, b by acc_norm"
+    assert aligned(one, same).names == ["a", "c"]
+    for another in (other, older):
+        with pytest.raises(TranscriptError, match=r"a.jsonl and [bd].jsonl .* 'acc' there, 'acc_norm' here.*--metric"):
+            aligned(one, another)
+
+
+def test_a_parameter_called_metric_is_no_metric_of_an_import(tmp_path: Path) -> None:
+    one, other = (
+        transcript(tmp_path / f"{name}.jsonl", [True, False], params={"metric": metric})
+        for name, metric in (("a", "euclid"), ("b", "cosine"))
+    )
+    both = aligned(one, other)
+    assert metric_remark(both.names, both.headers) == ""
+
+
+def test_runs_that_the_harness_judged_beside_imports_are_pointed_out(tmp_path: Path) -> None:
+    """As of a fused transcript beside those that it was made of."""
+    one = transcript(tmp_path / "a.jsonl", [True, False], more={"decided": {"metric": "acc"}})
+    both = aligned(one, transcript(tmp_path / "b.jsonl", [True, False]))
+    assert metric_remark(both.names, both.headers) == "not judged by the same rule: a by acc, b by the harness"
 
 
 def test_a_psu_in_two_strata_is_named(tmp_path: Path) -> None:

@@ -16,10 +16,11 @@ from tests.workshop import Workshop
 
 
 def _graded(path: Path, grades: FloatArray, units: int) -> Path:
-    """A judge's grades; NaN is no grade."""
+    """A judge's grades, of which more is better; NaN is no grade."""
     values = [{} if np.isnan(grade) else {"judge": float(grade)} for grade in grades]
     psu = [f"u{i % units}" for i in range(len(grades))]
-    return transcript(path, np.nan_to_num(grades) >= 3, values=values, psu=psu, design={"psu": "document"})
+    more = {"values": {"judge": {"larger_is_better": True}}}
+    return transcript(path, np.nan_to_num(grades) >= 3, values=values, psu=psu, design={"psu": "document"}, more=more)
 
 
 def _grades(rng: np.random.Generator, n: int, units: int, lift: float) -> tuple[FloatArray, FloatArray]:

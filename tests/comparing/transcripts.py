@@ -26,9 +26,10 @@ def transcript(
     name: str | None = None,
     design: Record | None = None,
     params: Record | None = None,
+    more: Record | None = None,
     **fields: Sequence[Any],
 ) -> Path:
-    """Write a transcript; each of `fields` is a key of the records, with one value per case."""
+    """Write a transcript; `more` are keys of the header, and each of `fields` one of the records, a value per case."""
     header = {
         "hate": "transcript",
         "format": 1,
@@ -36,7 +37,7 @@ def transcript(
         "algorithm": {"name": name or path.stem},
         "design": design or {},
         "params": params or {},
-    }
+    } | (more or {})
     lines = [json.dumps(header)]
     counts = dict.fromkeys(("TP", "TN", "FP", "FN"), 0)
     for i, good in enumerate(successes):

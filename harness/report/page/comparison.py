@@ -8,6 +8,7 @@ from harness.report.blocks import Paragraphs, Table
 from harness.report.comparison import (
     combined_line,
     difference_table,
+    first_words,
     joint_lines,
     multiplicity_lines,
     pairs_table,
@@ -55,7 +56,7 @@ def ranking_section(comparison: Comparison) -> ReportSection:
         rows.append([Bar.of(run.value, run.interval if comparison.values is None else by_design)])
     what = comparison.measure.words
     table = DataTable(
-        caption=f"The best first, by {what}",
+        caption=f"{first_words(comparison)} first, by {what}",
         table=_letters_first(ranking_table(comparison)),
         bars=BarColumn(f"{what}, {percent(comparison.confidence)}", rows),
     )

@@ -32,7 +32,8 @@ class GroupStudy:
 
 def group_section(study: GroupStudy) -> ReportSection:
     """All columns, one after the other."""
-    parts: list[Part] = [_worst(study)] if len(study.names) == 1 and len(study.columns) > 1 else []
+    ranked = study.measure.directed and len(study.names) == 1 and len(study.columns) > 1
+    parts: list[Part] = [_worst(study)] if ranked else []
     for by in study.columns:
         parts += _column(study, by)
     return ReportSection("groups", "Behaviour by property of the inputs", parts)

@@ -73,6 +73,10 @@ class ImportedRun:
     keyed: bool = False
     # Notes for the user.
     notes: Sequence[str] = ()
+    # Whether more of a metric or value is better, by the tool's name for it, where the log or the tool itself says so.
+    directions: Mapping[str, bool] = field(default_factory=dict)
+    # A column that the log declares to be clusters of cases.
+    psu: str | None = None
     # What a reader knows of its answers already, because it has gone through them.
     survey: "Survey | None" = None
     # The plug-in that the reader came from, if any.
@@ -130,6 +134,13 @@ class ImportOptions(OptionSet):
         "--value", default=(), metavar="NAME",
         help="Tables: a column of numbers to keep; other tools: a metric (all by default). Several with commas.",
     )  # fmt: skip
+    lower: tuple[str, ...] = option(
+        "--lower", default=(), metavar="NAME",
+        help="Values of which less is better, such as costs; several with commas.",
+    )  # fmt: skip
+    higher: tuple[str, ...] = option(
+        "--higher", default=(), metavar="NAME", help="Values of which more is better; several with commas."
+    )
     positive_label: str | None = option(
         "--positive-label", default=None, metavar="LABEL",
         help="Predictions: the class to detect; all others are negative.",

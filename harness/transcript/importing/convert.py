@@ -19,7 +19,7 @@ from harness.tasks import find_task, plugin_of
 from harness.tasks.label import LABEL
 from harness.tasks.score import SCORE
 from harness.tasks.task import Task
-from harness.transcript.format import AlgorithmInfo, Header, InterfaceInfo, TestInfo, new_header
+from harness.transcript.format import IMPORT, AlgorithmInfo, Header, InterfaceInfo, TestInfo, new_header
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions
 from harness.transcript.importing.file import as_text, look_up
 from harness.transcript.importing.metrics import KeptValues, SuccessRule, find_success_rule
@@ -52,11 +52,11 @@ def convert(imported: ImportedRun, options: ImportOptions) -> ImportedTranscript
         cases = ImportedCases.of(results)
     rule = find_success_rule(imported, survey, options)
     values = KeptValues.of(imported, survey, options, rule)
-    design = ImportedDesign.of(survey.columns, options)
+    design = ImportedDesign.of(survey.columns, options, imported.psu)
     maker = RecordMaker(rule, values, design, repeated=cases.repeats > 1)
     missing = f"incomplete: {imported.missing}" if imported.missing else ""
     notes = [note for note in (*imported.notes, missing, rule.note, _numbers_note(imported)) if note]
-    header = transcript_header(imported, options, rule, design, cases)
+    header = transcript_header(imported, options, rule, design, cases, values)
     return ImportedTranscript(header, _Trials(maker, results, find_task(imported.task)), notes)
 
 
@@ -162,7 +162,12 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
 def transcript_header(
-    imported: ImportedRun, options: ImportOptions, rule: SuccessRule, design: ImportedDesign, cases: ImportedCases
+    imported: ImportedRun,
+    options: ImportOptions,
+    rule: SuccessRule,
+    design: ImportedDesign,
+    cases: ImportedCases,
+    values: KeptValues,
 ) -> Header:
     """Test, algorithm, metric and design, and the tool that it was imported from."""
     threshold = {} if rule.at is None else {"threshold": rule.at}
@@ -176,11 +181,13 @@ def transcript_header(
             cases=cases.count,
         ),
         AlgorithmInfo(options.algorithm or imported.algorithm or "unnamed"),
-        InterfaceInfo(kind=f"import: {imported.tool}"),
+        InterfaceInfo(kind=f"{IMPORT}{imported.tool}"),
         plugins=[imported.plugin, None if task is None else plugin_of(task)],
         params={**imported.params, "metric": rule.metric, **threshold},
         design=design.declared,
         repeat=cases.repeats if cases.repeats > 1 else UNSET,
+        decided={"metric": rule.metric},
+        values=values.declared or UNSET,
     )
 
 

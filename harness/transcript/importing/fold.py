@@ -48,6 +48,7 @@ def _fold(parts: Sequence[ImportedRun], options: ImportOptions) -> ImportedRun:
         results=results,
         survey=None,
         params=_common([part.params for part in parts]),
+        directions=_merged_directions(parts),
         missing="; ".join(f"{part.source}: {part.missing}" for part in parts if part.missing),
         keyed=True,
         notes=[*dict.fromkeys(notes), f"{len(parts)} logs were folded into one transcript"],
@@ -60,6 +61,7 @@ def _check_task(first: ImportedRun, other: ImportedRun, options: ImportOptions) 
         ("version", first.version, other.version),
         ("tool", first.tool, other.tool),
         ("kind of test", first.task, other.task),
+        ("cluster", first.psu or "none", (other.psu or "none") if options.psu is None else (first.psu or "none")),
     ):
         if mine != theirs:
             raise ForeignError(
@@ -93,6 +95,20 @@ def _check_cases(
                 f"--fold: case '{name}' has another right answer in {other.source} than in {first.source}; fold logs "
                 "of one task"
             )
+
+
+def _merged_directions(parts: Sequence[ImportedRun]) -> dict[str, bool]:
+    """Whether more of a metric is better, in all logs that say so."""
+    merged: dict[str, bool] = {}
+    for part in parts:
+        for name, larger in part.directions.items():
+            if merged.setdefault(name, larger) != larger:
+                more, less = ("more", "less") if larger else ("less", "more")
+                raise ForeignError(
+                    f"--fold: {part.source} says that {more} '{name}' is better, another log that {less} is; "
+                    "fold logs of one task"
+                )
+    return merged
 
 
 def _common(params: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -1,16 +1,7 @@
-"""inspect_ai: a log as one JSON file, or as a zip with a member for each sample.
+"""inspect_ai: a log as one JSON file, or as a zip with a member for each sample."""
 
-Members of the zip are compressed with zstd (method 93), in older logs with deflate.
-"""
-
-import io
-import struct
-import sys
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -18,92 +9,7 @@ from harness.errors import ForeignError
 from harness.model import ErrorKind
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Mark, Reader
 from harness.transcript.importing.file import ForeignFile, as_mark, as_text, decode, flat, is_nan
-
-ZSTANDARD = 93
-LARGEST_MEMBER = 1 << 30
-# Logs shrink to a tenth or a fiftieth; anything that shrinks more than this is hostile.
-LARGEST_RATIO = 1000
-ALWAYS_ALLOWED = 16 << 20
-MOST_MEMBERS = 1_000_000
-_LOCAL = struct.Struct("<4s5H3L2H")
-_BROKEN = (
-    zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError,
-)  # fmt: skip
-
-
-class _Archive:
-    """A zip for reading, with limits on the unpacked size of its members."""
-
-    def __init__(self, path: Path) -> None:
-        self._name = str(path)
-        try:
-            self._zip = zipfile.ZipFile(path)
-        except _BROKEN as error:
-            raise ForeignError(f"{path}: damaged or incomplete: {error}") from None
-        # If several members have the same name, the last one counts, as in other tools.
-        self._members = {info.filename: info for info in self._zip.infolist()}
-        if len(self._members) > MOST_MEMBERS:
-            self._zip.close()
-            raise ForeignError(f"{path}: more than {MOST_MEMBERS:,} members")
-
-    def __enter__(self) -> "_Archive":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._zip.close()
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._members
-
-    @property
-    def names(self) -> list[str]:
-        """All members."""
-        return list(self._members)
-
-    def read(self, name: str) -> bytes:
-        """The content of a member; an error if it is damaged or suspiciously large."""
-        info = self._members[name]
-        place = f"{self._name}: {name}"
-        allowed = min(LARGEST_MEMBER, ALWAYS_ALLOWED + LARGEST_RATIO * info.compress_size)
-        if info.file_size > allowed:
-            raise ForeignError(f"{place}: would unpack to {info.file_size:,} bytes; refused")
-        try:
-            with self._open(info) as content:
-                # The actual content, whatever size the index claims.
-                data = content.read(info.file_size + 1)
-        except Exception as error:  # from zipfile, zlib or zstandard, which are not all imported here
-            raise ForeignError(f"{place}: damaged: {error}") from None
-        if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
-            raise ForeignError(f"{place}: damaged: its size or checksum is not what the archive says")
-        return data
-
-    def _open(self, info: zipfile.ZipInfo) -> IO[bytes]:
-        return _unpacked(self._raw(info)) if info.compress_type == ZSTANDARD else self._zip.open(info)
-
-    def _raw(self, info: zipfile.ZipInfo) -> bytes:
-        """The compressed bytes of a member, after its local header, whose name and extra field vary in length."""
-        file: Any = self._zip.fp
-        file.seek(info.header_offset)
-        header = _LOCAL.unpack(file.read(_LOCAL.size))
-        if header[0] != b"PK\x03\x04" or info.flag_bits & 1:
-            raise zipfile.BadZipFile("no local header, or encrypted")
-        file.seek(header[-2] + header[-1], io.SEEK_CUR)
-        data: bytes = file.read(info.compress_size)
-        return data
-
-
-def _unpacked(packed: bytes) -> IO[bytes]:
-    """A stream that decompresses as it is read; long members have several frames."""
-    if sys.version_info >= (3, 14):
-        from compression.zstd import ZstdFile
-
-        return ZstdFile(io.BytesIO(packed))
-    import zstandard
-
-    stream: Any = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(packed), read_across_frames=True)
-    opened: IO[bytes] = stream
-    return opened
-
+from harness.transcript.importing.inspect_archive import InspectArchive
 
 # From https://inspect.aisi.org.uk/scorers.html: correct, incorrect, partial, no answer.
 _LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
@@ -125,6 +31,13 @@ class _Config(Struct, frozen=True):
     sample_id: Any = None
 
 
+class _Scorer(Struct, frozen=True):
+    """A scorer, and the metrics over its values."""
+
+    # Definitions {"name", "options"} in a list, in lists by the name of a value, or both.
+    metrics: Any = None
+
+
 class _Eval(Struct, frozen=True):
     """Task and model."""
 
@@ -133,6 +46,9 @@ class _Eval(Struct, frozen=True):
     task_version: int | str | None = None
     dataset: _Dataset = _Dataset()
     config: _Config = _Config()
+    scorers: list[_Scorer] | None = None
+    # Metrics of the task, in place of those of its scorers.
+    metrics: Any = None
 
 
 class _Failure(Struct, frozen=True):
@@ -202,17 +118,17 @@ def is_log(file: ForeignFile) -> bool:
     return document is not None and "eval" in document and "status" in document
 
 
-def read_json(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
+def read_json(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
     """A log that is one JSON file."""
     log = decode(source.data, _Log, source.name)
     if log.samples is None:
         raise ForeignError(f"{source.name}: an inspect_ai log without samples; run it without --no-log-samples")
-    return [_imported(source, log, log.samples)]
+    return [_imported(source, log, log.samples, options)]
 
 
-def read_archive(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
+def read_archive(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
     """A log that is a zip: header.json, samples/ID_epoch_N.json."""
-    with _Archive(source.content) as archive:
+    with InspectArchive(source.content) as archive:
         if "header.json" in archive:
             log = decode(archive.read("header.json"), _Log, f"{source.name}: header.json")
         elif "_journal/start.json" in archive:
@@ -223,17 +139,19 @@ def read_archive(source: ForeignFile, _options: ImportOptions) -> list[ImportedR
         samples = list(_members(archive, source))
     if not samples:
         raise ForeignError(f"{source.name}: an inspect_ai log without samples; run it without --no-log-samples")
-    return [_imported(source, log, samples)]
+    return [_imported(source, log, samples, options)]
 
 
-def _members(archive: _Archive, source: ForeignFile) -> Iterator[_Sample]:
+def _members(archive: InspectArchive, source: ForeignFile) -> Iterator[_Sample]:
     for name in archive.names:
         if name.startswith("samples/") and name.endswith(".json"):
             yield decode(archive.read(name), _Sample, f"{source.name}: {name}")
 
 
-def _imported(source: ForeignFile, log: _Log, samples: list[_Sample]) -> ImportedRun:
+def _imported(source: ForeignFile, log: _Log, samples: list[_Sample], options: ImportOptions) -> ImportedRun:
     spec = log.eval
+    psu = _cluster(source, spec, options)
+    note = f"psu: {psu}, which the log's metrics declare as cluster; --psu none takes samples as independent"
     return ImportedRun(
         source=source.name,
         test=spec.task,
@@ -242,13 +160,57 @@ def _imported(source: ForeignFile, log: _Log, samples: list[_Sample]) -> Importe
         results=[_result(source, sample) for sample in _in_order(samples, spec.dataset.sample_ids or [])],
         tool="inspect_ai",
         missing=_missing(log, samples),
+        directions=_directions(samples),
+        psu=psu,
+        notes=[note] if psu is not None and options.psu is None else [],
     )
+
+
+def _cluster(source: ForeignFile, spec: _Eval, options: ImportOptions) -> str | None:
+    """The field of the metadata by which the log's metrics cluster samples, as in `stderr(cluster="document")`."""
+    found = [*_clusters(spec.metrics), *(name for scorer in spec.scorers or [] for name in _clusters(scorer.metrics))]
+    names = list(dict.fromkeys(found))
+    if len(names) > 1 and options.psu is None:
+        listed = ", ".join(f"'{name}'" for name in names)
+        raise ForeignError(f"{source.name}: its metrics declare several clusters, {listed}; choose one with --psu")
+    return names[0] if names else None
+
+
+def _clusters(metrics: Any) -> Iterator[str]:
+    """The option `cluster` of every metric in a list of definitions, or in lists by name."""
+    if isinstance(metrics, list):
+        for one in metrics:
+            yield from _clusters(one)
+    elif isinstance(metrics, dict):
+        options = metrics.get("options")
+        if isinstance(metrics.get("name"), str):
+            cluster = options.get("cluster") if isinstance(options, dict) else None
+            yield from [cluster] if isinstance(cluster, str) else []
+        else:
+            for part in metrics.values():
+                yield from _clusters(part)
+
+
+def _directions(samples: Iterable[_Sample]) -> dict[str, bool]:
+    """More is better where a scorer says correct or incorrect; what other numbers mean the log does not say."""
+    found: dict[str, bool] = {}
+    for sample in samples:
+        for scorer, score in _scores(sample).items():
+            for name, value in _values(scorer, score.value):
+                if value is not None and not is_nan(value):
+                    is_verdict = isinstance(value, bool) or (isinstance(value, str) and value in _LETTERS)
+                    found[name] = found.get(name, True) and is_verdict
+    return {name: True for name, is_verdict in found.items() if is_verdict}
+
+
+def _scores(sample: _Sample) -> dict[str, _Score]:
+    return sample.scores or ({"score": sample.score} if sample.score else {})
 
 
 def _in_order(samples: list[_Sample], ids: Iterable[str | int]) -> list[_Sample]:
     """In the order of the dataset; logs have them by name or in the order of completion."""
     rank = {str(name): number for number, name in enumerate(ids)}
-    return sorted(samples, key=lambda sample: (rank.get(str(sample.id), len(rank)), sample.epoch))
+    return sorted(samples, key=lambda sample: (rank.get(str(sample.id), len(rank)), str(sample.id), sample.epoch))
 
 
 def _missing(log: _Log, samples: list[_Sample]) -> str:
@@ -263,7 +225,7 @@ def _missing(log: _Log, samples: list[_Sample]) -> str:
 
 def _result(source: ForeignFile, sample: _Sample) -> ImportedAnswer:
     place = f"{source.name}: sample {sample.id}"
-    scores = dict(sample.scores or ({"score": sample.score} if sample.score else {}))
+    scores = _scores(sample)
     marks: dict[str, Mark] = {}
     answers: dict[str, Any] = {}
     for scorer, score in scores.items():

@@ -5,17 +5,19 @@ The names of model and task are in `results_DATE.json` beside it, and in the nam
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.errors import ForeignError
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Mark, Reader
 from harness.transcript.importing.file import ForeignFile, as_metric, as_text, decode, flat, is_mark
+from harness.transcript.importing.metrics import NO_FILTER
 
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.:+-]+))?")
 # The keys of a line that are not metrics.
 _FIXED = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
-_NO_FILTER = "none"
+# The measure of a whole task whose numbers by document are something else.
+_PERPLEXITY = "perplexity"
 
 
 def is_sample(line: Mapping[str, Any]) -> bool:
@@ -46,13 +48,15 @@ def read(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
     versions = summary.get("versions")
     config = summary.get("config")
     model = summary.get("model_name") or (config.get("model") if isinstance(config, dict) else None)
+    results = _results(source)
     imported = ImportedRun(
         source=source.name,
         test=task,
         version=as_text(versions.get(task)) if isinstance(versions, dict) else "",
         algorithm=as_text(model) or source.path.absolute().parent.name,
-        results=_results(source),
+        results=results,
         tool="lm-evaluation-harness",
+        directions=_directions(summary, task, results),
     )
     return [imported]
 
@@ -72,24 +76,50 @@ def _results(source: ForeignFile) -> list[ImportedAnswer]:
         if not is_sample(line):
             raise ForeignError(f"{source.name}:{number}: not a sample of lm-evaluation-harness: no doc_id or no resps")
         documents.setdefault(as_text(line["doc_id"]), []).append((number, line))
-    filters = {_filter(line) for lines in documents.values() for _, line in lines}
-    return [_result(source, doc_id, lines, filters) for doc_id, lines in documents.items()]
+    # In the order of the documents, whatever that of the lines.
+    ordered = sorted(documents.items(), key=lambda document: _document_order(document[0]))
+    return [_result(source, doc_id, lines) for doc_id, lines in ordered]
+
+
+def _document_order(doc_id: str) -> tuple[bool, int, str]:
+    """Numbers by their size, before other ids by their text."""
+    is_number = doc_id.isdecimal()
+    return not is_number, int(doc_id) if is_number else 0, doc_id
+
+
+def _directions(summary: Mapping[str, Any], task: str, results: Sequence[ImportedAnswer]) -> dict[str, bool]:
+    """Whether more of a metric is better, as the summary says."""
+    of_tasks = summary.get("higher_is_better")
+    said = of_tasks.get(task) if isinstance(of_tasks, dict) else None
+    known = (
+        {name: larger for name, larger in said.items() if isinstance(larger, bool)} if isinstance(said, dict) else {}
+    )
+    names = dict.fromkeys(name for result in results for name in result.marks)
+    found = {name: known[metric] for name in names if (metric := name.partition(",")[0]) in known}
+    for name in names:
+        if name.partition(",")[0] == _PERPLEXITY and _are_likelihoods(name, results):
+            found[name] = True
+    return found
+
+
+def _are_likelihoods(name: str, results: Sequence[ImportedAnswer]) -> bool:
+    """Whether the numbers of a document are log likelihoods: the perplexity is only made of their mean."""
+    marks = [mark for result in results if (mark := result.marks.get(name)) is not None]
+    return bool(marks) and all(mark <= 0 for mark in marks)
 
 
 def _filter(line: Mapping[str, Any]) -> str:
-    return as_text(line.get("filter", _NO_FILTER))
+    return as_text(line.get("filter", NO_FILTER))
 
 
-def _result(
-    source: ForeignFile, doc_id: str, lines: list[tuple[int, dict[str, Any]]], filters: set[str]
-) -> ImportedAnswer:
-    """One document; each filter of its answer has metrics of its own."""
+def _result(source: ForeignFile, doc_id: str, lines: list[tuple[int, dict[str, Any]]]) -> ImportedAnswer:
+    """One document; each filter of its answer has metrics of its own, even if the file has no other filter."""
     marks: dict[str, Mark] = {}
     answers: dict[str, Any] = {}
     for number, line in lines:
         place = f"{source.name}:{number}"
         for metric, value in _metrics(line):
-            name = metric if len(filters) == 1 else f"{metric},{_filter(line)}"
+            name = metric if _filter(line) == NO_FILTER else f"{metric},{_filter(line)}"
             if name in marks:
                 raise ForeignError(f"{place}: doc_id {doc_id} appears twice; a file holds one run of one task")
             marks[name] = as_metric(value, f"{place}: {metric}")

@@ -3,13 +3,17 @@
 import math
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from harness.errors import ForeignError
+from harness.errors import ForeignError, UsageError
 from harness.model import MOST_VALUES
 from harness.params import nearest
+from harness.transcript.format import ValueInfo
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions
 from harness.transcript.importing.survey import MetricFacts, Survey
+
+# What lm-evaluation-harness calls an answer as it is; a metric of it has no filter in its name.
+NO_FILTER = "none"
 
 
 @dataclass(frozen=True)
@@ -27,12 +31,11 @@ def find_success_rule(imported: ImportedRun, survey: Survey, options: ImportOpti
     names = list(survey.metrics)
     if not names:
         raise ForeignError(f"{imported.source}: no answer has a mark, so nothing says what was right")
-    if options.metric is not None and options.metric not in names:
-        raise ForeignError(f"{imported.source}: no metric '{options.metric}'; {nearest(options.metric, names)}")
-    metric = imported.verdict if options.metric is None else options.metric
+    metric = imported.verdict if options.metric is None else _named(imported.source, options.metric, names)
     if metric is None and len(names) > 1:
-        return _only_binary(imported.source, survey, names, options)
+        return _only_binary(imported, survey, names, options)
     metric = names[0] if metric is None else metric
+    _check_larger(imported, names, metric)
     at = options.success_at if imported.graded else None
     if metric not in survey.metrics or not survey.metrics[metric].marks:
         text = f"'{metric}' is empty in every answer, so nothing says what was right"
@@ -41,9 +44,30 @@ def find_success_rule(imported: ImportedRun, survey: Survey, options: ImportOpti
     return SuccessRule(metric, at)
 
 
-def _only_binary(source: str, survey: Survey, names: list[str], options: ImportOptions) -> SuccessRule:
+def _named(source: str, text: str, names: list[str]) -> str:
+    """The metric that --metric means: by its whole name, or without its filter if it has only one."""
+    alike = [name for name in names if text in (name, f"{name},{NO_FILTER}")]
+    alike = alike or [name for name in names if name.partition(",")[0] == text]
+    if len(alike) > 1:
+        raise ForeignError(f"{source}: --metric {text}: there are several: {_listed(alike)}; choose one of them")
+    if not alike:
+        raise ForeignError(f"{source}: no metric '{text}'; {nearest(text, names)}")
+    return alike[0]
+
+
+def _check_larger(imported: ImportedRun, names: list[str], metric: str) -> None:
+    """An answer is right from some mark on: a metric of which the log says that less is better would turn it round."""
+    if imported.directions.get(metric) is False:
+        raise ForeignError(
+            f"{imported.source}: {metric} cannot decide what is right: by its log, less of it is better"
+            f"{_others(names, metric)}"
+        )
+
+
+def _only_binary(imported: ImportedRun, survey: Survey, names: list[str], options: ImportOptions) -> SuccessRule:
     """The only metric of zeros and ones, if every answer has its mark; otherwise the user must choose."""
-    binary = [name for name in names if survey.metrics[name].graded is None]
+    source, lower = imported.source, [name for name, larger in imported.directions.items() if not larger]
+    binary = [name for name in names if survey.metrics[name].graded is None and name not in lower]
     if len(binary) == 1 and options.success_at is None and survey.metrics[binary[0]].marks == survey.judged:
         return SuccessRule(
             binary[0], note=f"{binary[0]} decides, the only metric of zeros and ones; --metric chooses another"
@@ -85,6 +109,8 @@ class KeptValues:
     """Which numbers are kept: the tool's names for them, and the names in the transcript."""
 
     names: Mapping[str, str]
+    # Whether more is better, by the tool's name, where it is known.
+    directions: Mapping[str, bool] = field(default_factory=dict)
 
     @staticmethod
     def of(imported: ImportedRun, survey: Survey, options: ImportOptions, rule: SuccessRule) -> "KeptValues":
@@ -97,13 +123,43 @@ class KeptValues:
                 f"{imported.source}: {len(names):,} metrics, but a transcript holds at most {MOST_VALUES} values; "
                 "choose with --value NAME"
             )
-        return KeptValues(plain_names(names))
+        plain = plain_names(names)
+        return KeptValues(plain, _directions(imported, options, plain, rule))
+
+    @property
+    def declared(self) -> dict[str, ValueInfo]:
+        """The entries for the header of a transcript."""
+        known = ((name, self.directions.get(raw)) for raw, name in self.names.items())
+        return {name: ValueInfo(larger) for name, larger in known if larger is not None}
 
     def of_result(self, result: ImportedAnswer) -> dict[str, float | None]:
         """The values of a result, without those that are not finite."""
         numbers = {**result.marks, **result.values}
         marks = ((name, numbers.get(raw)) for raw, name in self.names.items())
         return {name: mark for name, mark in marks if mark is not None and math.isfinite(mark)}
+
+
+def _directions(
+    imported: ImportedRun, options: ImportOptions, names: Mapping[str, str], rule: SuccessRule
+) -> dict[str, bool]:
+    """Whether more of a value is better: as the user says, or the log, or since it decides what is right."""
+    raw_names = {**{plain: raw for raw, plain in names.items()}, **{raw: raw for raw in names}}
+    said: dict[str, bool] = {}
+    for option, texts, larger in (("--lower", options.lower, False), ("--higher", options.higher, True)):
+        for name in split_names(texts, raw_names.__contains__):
+            if name not in raw_names:
+                raise ForeignError(
+                    f"{imported.source}: {option} {name}: no such value is kept (--value keeps a column of a table); "
+                    f"{nearest(name, raw_names)}"
+                )
+            raw = raw_names[name]
+            if said.setdefault(raw, larger) != larger:
+                raise UsageError(f"--lower and --higher: both name '{name}'; leave one out")
+    if said.get(rule.metric) is False:
+        raise UsageError(
+            f"--lower {rule.metric}: it decides which answers are right, by more of it; --metric chooses another"
+        )
+    return {**imported.directions, rule.metric: True, **said}
 
 
 def _chosen(imported: ImportedRun, options: ImportOptions, known: Mapping[str, None], rule: SuccessRule) -> list[str]:
@@ -148,6 +204,16 @@ def _plain(name: str) -> str:
 def values_note(counts: Mapping[str, int], total: int) -> str:
     """Which values were kept, how many records of how many have them, and what they are for; empty if none."""
     names = [name if count == total else f"{name} ({count:,} of {total:,})" for name, count in counts.items()]
+    return f"values kept: {_some(names)}; hate compare --statistic NAME compares them" if names else ""
+
+
+def directions_note(names: Sequence[str]) -> str:
+    """Of which values nobody has said whether more is better; empty if none."""
+    if not names:
+        return ""
+    return f"nobody has said whether more or less is better: {_some(names)}; --higher NAME or --lower NAME does"
+
+
+def _some(names: Sequence[str]) -> str:
     more = [f"and {len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
-    listed = ", ".join([*names[:MOST_NAMED], *more])
-    return f"values kept: {listed}; hate compare --statistic NAME compares them" if names else ""
+    return ", ".join([*names[:MOST_NAMED], *more])

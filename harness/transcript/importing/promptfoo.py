@@ -1,6 +1,8 @@
 """promptfoo: `-o FILE.json` (all results of an evaluation) and `-o FILE.jsonl` (one result per line)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -12,6 +14,10 @@ from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, I
 from harness.transcript.importing.file import ForeignFile, as_metric, as_text, decode, flat
 
 PASS = "pass"  # noqa: S105 - the verdict, not a secret
+# As much of a prompt as the header keeps.
+LONGEST_PROMPT = 10_000
+# Variables that the tool adds: they tell the turns of one test apart, not tests.
+RUNTIME = ("__evalId", "__evalStepId", "__repeatIndex", "sessionId", "_conversation")
 # ResultFailureReason of promptfoo: 0 none, 1 an assertion failed, 2 an error.
 _BY_ERROR = 2
 
@@ -62,9 +68,10 @@ class _Settings(Struct, frozen=True):
 
 
 class _Results(Struct, frozen=True):
-    """The results of an evaluation."""
+    """The results of an evaluation; `prompts` are the columns of its table."""
 
     results: list[_Row]
+    prompts: list[Any] | None = None
 
 
 class _Evaluation(Struct, frozen=True, rename="camel"):
@@ -95,10 +102,10 @@ def begins_with_row(file: ForeignFile) -> bool:
 def read_json(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
     """A file with a whole evaluation."""
     whole = decode(source.data, _Evaluation, source.name)
-    rows = whole.results.results if isinstance(whole.results, _Results) else whole.results
-    repeat = (whole.runtime_options or _Runtime()).repeat or 1
+    of_version = whole.results if isinstance(whole.results, _Results) else _Results(whole.results)
     name = (whole.config or _Settings()).description or source.stem
-    return list(_runs(source, rows, name, repeat))
+    repeat = (whole.runtime_options or _Runtime()).repeat
+    return _runs(source, _Log(name, of_version.results, of_version.prompts or [], repeat))
 
 
 def read_lines(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
@@ -109,23 +116,50 @@ def read_lines(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun
             rows.append(msgspec.convert(line, type=_Row))
         except msgspec.ValidationError as error:
             raise ForeignError(f"{source.name}:{number}: not as expected: {error}") from None
-    return list(_runs(source, rows, source.stem, 1))
+    return _runs(source, _Log(source.stem, rows))
 
 
-def _runs(source: ForeignFile, rows: Sequence[_Row], name: str, repeat: int) -> Iterator[ImportedRun]:
-    """A run for each provider with each prompt; they have the same tests, so they can be compared."""
-    runs: dict[tuple[int | None, str, str], list[_Row]] = {}
-    for row in rows:
-        runs.setdefault((row.prompt_idx, _provider(row), _prompt(row)), []).append(row)
-    prompts = list(dict.fromkeys(prompt for _, _, prompt in runs))
+@dataclass(frozen=True)
+class _Log:
+    """An evaluation, as far as a file tells."""
+
+    name: str
+    rows: Sequence[_Row]
+    # The columns of the tool's table, each a provider with a prompt, and how often tests were asked, if it is known.
+    prompts: Sequence[Any] = ()
+    repeat: int | None = None
+
+
+def _runs(source: ForeignFile, log: _Log) -> list[ImportedRun]:
+    """A run for each provider with each prompt, a column of the tool's table; the order of the rows does not matter."""
+    columns: dict[tuple[bool, int, str, str], list[_Row]] = {}
+    for row in log.rows:
+        # Old versions do not number the columns.
+        own = (False, row.prompt_idx, "", "") if row.prompt_idx is not None else (True, 0, _provider(row), _label(row))
+        columns.setdefault(own, []).append(row)
+    ordered = sorted(columns.items())
+    prompts = [_prompt(log, column[1], rows) for column, rows in ordered]
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(prompts), 1)}
+    cases = _Cases.of(log)
     taken: dict[str, int] = {}
-    for (_, provider, prompt), members in runs.items():
-        algorithm = provider if len(prompts) == 1 else f"{provider} prompt {prompts.index(prompt) + 1}"
+    runs = []
+    for (_, rows), prompt in zip(ordered, prompts, strict=True):
+        provider = min(map(_provider, rows))
+        algorithm = provider if len(numbers) == 1 else f"{provider} prompt {numbers[prompt]}"
         taken[algorithm] = taken.get(algorithm, 0) + 1
         if taken[algorithm] > 1:
             algorithm = f"{algorithm} {taken[algorithm]}"
-        results = [_result(source, row, case, repeat_number) for row, case, repeat_number in _in_order(members, repeat)]
-        yield ImportedRun(source.name, name, algorithm, results, tool="promptfoo", verdict=PASS)
+        results = [_result(source, row, case, repeat) for row, case, repeat in cases.in_order(rows)]
+        params = {"prompt": prompt[:LONGEST_PROMPT]} if prompt else {}
+        # All its scores are shares of what was asserted.
+        names = dict.fromkeys(name for result in results for name in result.marks)
+        runs.append(
+            ImportedRun(
+                source.name, log.name, algorithm, results, tool="promptfoo", verdict=PASS, params=params,
+                directions=dict.fromkeys(names, True),
+            )
+        )  # fmt: skip
+    return runs
 
 
 def _provider(row: _Row) -> str:
@@ -134,23 +168,70 @@ def _provider(row: _Row) -> str:
     return as_text(row.provider)
 
 
-def _prompt(row: _Row) -> str:
+def _label(row: _Row) -> str:
     """The label of the prompt, by default its template."""
-    return as_text(row.prompt.get("label") or row.prompt.get("raw")) if isinstance(row.prompt, Mapping) else ""
+    return as_text(row.prompt.get("label")) if isinstance(row.prompt, Mapping) else ""
 
 
-def _in_order(rows: Sequence[_Row], repeat: int) -> Iterator[tuple[_Row, int, int]]:
-    """Rows in the order of the tests, each with its test and repeat; `--repeat K` numbers every test K times."""
-    numbered = [(number if row.test_idx is None else row.test_idx, row) for number, row in enumerate(rows)]
-    numbered.sort(key=lambda pair: pair[0])
-    first = {index: row for index, row in numbered if index % repeat == 0}
-    regular = all(_same(first.get(index - index % repeat), row) for index, row in numbered)
-    for index, row in numbered:
-        yield (row, index // repeat, index % repeat + 1) if regular else (row, index, 1)
+def _prompt(log: _Log, index: int, rows: Sequence[_Row]) -> str:
+    """The prompt of a column: its template, or where the file does not have that, its label."""
+    column = log.prompts[index] if index < len(log.prompts) else None
+    template = column.get("raw") if isinstance(column, Mapping) else None
+    return as_text(template) if template else min(map(_label, rows))
 
 
-def _same(first: _Row | None, other: _Row) -> bool:
-    return first is not None and first.test == other.test
+@dataclass(frozen=True)
+class _Cases:
+    """Which tests are one case, asked several times: `--repeat` numbers each of its turns as a test of its own."""
+
+    # The numbers of the tests that are the same, by what they ask, in order.
+    turns: Mapping[bytes, Sequence[int]]
+    case: Mapping[bytes, int]
+    repeated: bool
+
+    @staticmethod
+    def of(log: _Log) -> "_Cases":
+        """From all rows: a column may lack some tests."""
+        numbers: dict[bytes, set[int]] = {}
+        for row in log.rows:
+            numbers.setdefault(_question(row), set()).update([] if row.test_idx is None else [row.test_idx])
+        turns = {question: sorted(own) for question, own in numbers.items()}
+        ordered = sorted(turns, key=lambda question: (turns[question][:1], question))
+        # A file that says that tests were asked once may still have the same test twice.
+        repeated = log.repeat != 1 and any(len(own) > 1 for own in turns.values())
+        return _Cases(turns, {question: number for number, question in enumerate(ordered)}, repeated)
+
+    def in_order(self, rows: Sequence[_Row]) -> list[tuple[_Row, int, int]]:
+        """The rows of one column by case and turn, each with both."""
+        unnumbered: dict[bytes, int] = {}
+        found = []
+        # Old versions do not number the tests: turns of one case then come in some order, which is always the same.
+        for row in sorted(rows, key=_digest):
+            question = _question(row)
+            if row.test_idx is None:
+                unnumbered[question] = unnumbered.get(question, 0) + 1
+                found.append((row, self.case[question], unnumbered[question]))
+            elif self.repeated:
+                found.append((row, self.case[question], self.turns[question].index(row.test_idx) + 1))
+            else:
+                found.append((row, row.test_idx, 1))
+        return sorted(found, key=lambda one: one[1:])
+
+
+def _question(row: _Row) -> bytes:
+    """What a test asks, without what the tool adds when it runs."""
+    own, test = row.vars or {}, row.test
+    variables = [
+        {name: value for name, value in part.items() if name not in RUNTIME} for part in (own, test.vars or {})
+    ]
+    return _encode([test.description, test.assertions, test.metadata, variables])
+
+
+def _digest(row: _Row) -> bytes:
+    return sha256(_encode(row)).digest()
+
+
+_encode = msgspec.json.Encoder(order="sorted").encode
 
 
 def _result(source: ForeignFile, row: _Row, case: int, repeat_number: int) -> ImportedAnswer:

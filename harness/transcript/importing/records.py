@@ -12,6 +12,8 @@ from harness.transcript.importing.contract import ImportedAnswer, ImportOptions
 from harness.transcript.importing.metrics import KeptValues, SuccessRule
 
 FIXED = ("id", "expect", "truth")
+# No PSU, in place of one that the log declares; unless a column has that name.
+NONE = "none"
 
 
 class GroupColumns:
@@ -55,9 +57,16 @@ class ImportedDesign:
     psu: GroupColumns | None
 
     @staticmethod
-    def of(columns: Mapping[str, object], options: ImportOptions) -> "ImportedDesign":
-        """The columns that the options name, which must exist."""
-        stratum, psu = options.stratum, options.psu
+    def of(columns: Mapping[str, object], options: ImportOptions, declared: str | None = None) -> "ImportedDesign":
+        """The columns that the options name, which must exist; `declared` is the PSU that the log itself names."""
+        stratum, psu = options.stratum, declared if options.psu is None else options.psu
+        if psu == NONE and psu not in columns:
+            psu = None
+        if psu is not None and options.psu is None and psu not in columns:
+            raise ForeignError(
+                f"the log declares '{psu}' as cluster, but no sample has it; --psu COLUMN names another column, "
+                "--psu none takes samples as independent"
+            )
         return ImportedDesign(
             None if stratum is None else GroupColumns("stratum", stratum, columns),
             None if psu is None else GroupColumns("psu", psu, columns),

@@ -91,7 +91,7 @@ def read_run(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
     return [
         ImportedRun(
             source.name, UNNAMED, tag or source.stem, results, tool="a TREC run", verdict=VERDICT,
-            notes=_notes(topics, found, judged),
+            notes=_notes(topics, found, judged), directions=dict.fromkeys(results[0].marks, True),
         )
     ]  # fmt: skip
 
