@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from harness.analysis.agreement import agreed_direction, check_same_metric
+from harness.analysis.agreement import agreed_measure, check_same_metric
 from harness.analysis.align import AlignedRuns, Run, align, judged_json, names_of
 from harness.analysis.breakdown import Breakdown, Group
 from harness.analysis.cells import Measurement
@@ -25,7 +25,7 @@ from harness.analysis.sampling import Sampling, finite, interval_json, replicati
 from harness.analysis.turning import groups_json
 from harness.errors import UsageError
 from harness.measures import Measure
-from harness.measures.values import VALUES, check_directed
+from harness.measures.values import check_directed
 from harness.stats.differences import UnpairedDifference, unpaired_difference
 from harness.stats.equivalence import Equivalence, equivalent, equivalent_by_limits
 from harness.stats.estimate import Estimate, independent_difference, with_adjusted
@@ -161,15 +161,18 @@ def _compare_by(statistic: str, runs: Sequence[Run], request: CompareRequest) ->
     sources, headers = [run.source for run in runs], [run.columns.header for run in runs]
     check_same_version(sources, headers)
     check_same_metric(sources, headers)
-    sides = _alike([_run(run, name, statistic, request) for run, name in zip(runs, names_of(runs), strict=True)])
+    names = names_of(runs)
+    sides = [_run(run, name, statistic, request) for run, name in zip(runs, names, strict=True)]
+    measure = agreed_measure(names, headers, sides[0].study.measure)
+    sides = [replace(side, study=replace(side.study, measure=measure)) for side in sides]
     _check_strata(sides)
     if request.margin is not None:
-        check_margin(sides[0].study.measure, request.margin)
+        check_margin(measure, request.margin)
     pairs = _pairs(sides, request)
     return UnpairedComparison(
         runs=sides,
         pairs=pairs,
-        measure=sides[0].study.measure,
+        measure=measure,
         replication=request.replication,
         notes=_notes(sides),
         criterion=request.criterion,
@@ -189,17 +192,6 @@ def _run(run: Run, name: str, statistic: str, request: CompareRequest) -> Unpair
     hits = aligned.counts[0].successes
     interval = wilson(hits, aligned.n, confidence=request.replication.confidence)
     return UnpairedRun(study, hits / aligned.n, interval, study.runs().one(0), threshold)
-
-
-def _alike(runs: Sequence[UnpairedRun]) -> list[UnpairedRun]:
-    """The runs with one direction of a recorded value, which perhaps not every header has."""
-    measures = [run.study.measure for run in runs]
-    if len({measure.larger_is_better for measure in measures}) == 1:
-        return list(runs)
-    value = measures[0].name.removeprefix(VALUES)
-    larger = agreed_direction([run.name for run in runs], [run.aligned.headers[0] for run in runs], value)
-    agreed = [(run, replace(run.study.measure, larger_is_better=larger)) for run in runs]
-    return [replace(run, study=replace(run.study, measure=measure)) for run, measure in agreed]
 
 
 def _check_strata(runs: Sequence[UnpairedRun]) -> None:

@@ -220,9 +220,8 @@ class TuneResult(PictureResult):
             for one, estimate in zip(found.settings, estimates, strict=True)
         ]
         note = ON_TEST if self.options.on_test else f"On {self.options.folds} folds of the training part."
-        return plot_settings(
-            SettingsChart(settings, varying, measure.words, measure.larger_is_better is not False, note), look
-        )
+        chart = SettingsChart(settings, varying, measure.words, measure.larger_is_better is not False, note)
+        return plot_settings(chart, look)
 
     def blocks(self) -> Sequence[Block]:
         """The best settings, and what to make of them."""
