@@ -144,10 +144,11 @@ def start(argv: Sequence[str], folder: Path, stdin: int, setup: Setup | None = N
     """
     supervision, limits = current(), NO_LIMITS if setup is None else setup.limits
     environment = None if supervision is None else supervision.environment()
+    inherited = () if supervision is None else supervision.inherited
     try:
         process = subprocess.Popen(
             limits.command(argv) if limits else argv, cwd=folder, env=environment, stdin=stdin,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, start_new_session=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, start_new_session=True, pass_fds=inherited,
         )  # fmt: skip
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error

@@ -3,7 +3,8 @@
 A program leads a process group, which is killed when its leader has ended. A child may leave the group, so programs
 also carry a mark in their environment, and on Linux this process adopts what their ends leave behind. The guardian is
 a small shell that sleeps until a pipe ends, because we were killed; then it reads from a file which programs were
-running, and kills them.
+running, and kills them. We may be killed before we could note a program that has emptied its environment: so programs
+also inherit an open file that has the mark in its name, which is theirs from the moment they exist.
 """
 
 import contextlib
@@ -20,6 +21,8 @@ from pathlib import Path
 MARK = "HATE_RUN"
 # How often to look for strays; each look also finds what the last ones started in the meantime.
 MOST_LOOKS = 20
+# Where the open file of a program begins to be looked for a number: above those that scripts use.
+_FIRST_NUMBER = 100
 # From <sys/prctl.h>.
 _SET_SUBREAPER, _GET_SUBREAPER = 36, 37
 
@@ -30,9 +33,9 @@ while read -r line; do :; done
 read -r live <&1
 for pid in $live; do kill -KILL "-$pid" 2>/dev/null; done
 for look in 1 2 3 4 5; do
-  found=$(grep -lsF -- "$1" /proc/[0-9]*/environ)
+  found=$(grep -lsF -- "$1" /proc/[0-9]*/environ; find /proc/[0-9]*/fd -lname "*$1*" 2>/dev/null)
   [ -n "$found" ] || exit
-  for file in $found; do pid=${file#/proc/}; kill -KILL "${pid%/environ}" 2>/dev/null; done
+  for file in $found; do pid=${file#/proc/}; kill -KILL "${pid%%/*}" 2>/dev/null; done
 done
 """
 
@@ -47,6 +50,8 @@ class Supervision:
         # The programs that are running, and the file that the guardian reads them from: writing to it wakes nobody.
         self._running: set[int] = set()
         self._notes = -1
+        # The file that programs inherit; none where the system has no such files.
+        self.inherited: tuple[int, ...] = ()
         self._environment: dict[bytes, bytes] = {}
         self._lock = threading.Lock()
         self._before: set[int] | None = None
@@ -62,6 +67,7 @@ class Supervision:
                 self._before = _children()
                 self._subreaper = _become_subreaper()
                 self._notes = _open_notes() if self._notes < 0 else self._notes
+                self.inherited = self.inherited or _open_mark(self.mark)
                 self._guardian = _start_guardian(self.mark, self._notes)
                 self._environment = {**os.environb, MARK.encode(): self.mark.encode()}
         return self._environment
@@ -79,9 +85,9 @@ class Supervision:
         """Kill what is left, and dismiss the guardian."""
         guardian = self._guardian
         with self._lock:
-            notes, self._notes = self._notes, -1
-        if notes >= 0:
-            os.close(notes)
+            opened, self._notes, self.inherited = {self._notes, *self.inherited}, -1, ()
+        for number in opened - {-1}:
+            os.close(number)
         if guardian is None:
             return
         self._kill_strays()
@@ -156,6 +162,22 @@ def _open_notes() -> int:
     """A file without a name."""
     with tempfile.TemporaryFile(prefix="hate-") as file:
         return os.dup(file.fileno())
+
+
+def _open_mark(mark: str) -> tuple[int, ...]:
+    """An empty file in memory, whose name the system shows of every process that has it."""
+    try:
+        number = os.memfd_create(f"hate-{mark}", os.MFD_CLOEXEC)
+    except (AttributeError, OSError):  # not on every system
+        return ()
+    try:
+        import fcntl
+
+        return (fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, _FIRST_NUMBER),)
+    except OSError:  # no such numbers here
+        return ()
+    finally:
+        os.close(number)
 
 
 def _start_guardian(mark: str, notes: int) -> subprocess.Popen[bytes] | None:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -76,7 +77,48 @@ def test_a_child_in_the_group_ends_with_its_case(shop: Workshop) -> None:
     assert not (shop.folder / "alive").exists()
 
 
-@pytest.mark.parametrize("how", ["in its group", "in a session of its own"])
+# Kills itself between the start of a program and its note, when the program has emptied its environment.
+KILLED_BEFORE_THE_NOTE = """
+import os, pathlib, signal, sys, time
+from harness.cli.main import main
+from harness.interface.supervision import Supervision
+
+def killed(self, sign, pid):
+    while not pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"sleep"):
+        time.sleep(0.001)
+    pathlib.Path("stray-1").write_text(str(pid))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+Supervision.note = killed
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("kind", ["command", "stream"])
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_harness_that_is_killed_before_it_notes_a_program(kind: str, jobs: str, shop: Workshop) -> None:
+    shop.script(4)
+    shop.program("prog", "#!/bin/sh\nexec env -i sleep 1000\n")
+    shop.toml(f'[{kind}]\nargv = ["./prog"]\n')
+    words = [sys.executable, "-c", KILLED_BEFORE_THE_NOTE, "run", "toy", "-o", "out.jsonl", "-j", jobs]
+    ended = subprocess.run(words, cwd=shop.folder, env=shop.env, capture_output=True, timeout=WAIT, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    [pid] = strays(shop)
+    wait_until("its end", lambda: not is_running(pid))
+
+
+def test_programs_inherit_nothing_else(shop: Workshop) -> None:
+    """One file, which is empty, beyond the three that they read and write."""
+    shop.script(1)
+    shop.program("prog", '#!/bin/sh\nls /proc/$$/fd > numbers\ncat /proc/$$/fd/1?? > content\necho "$1"\n')
+    shop.toml('[command]\nargv = ["./prog", "{input}"]\n')
+    shop.run()
+    numbers = {int(word) for word in (shop.folder / "numbers").read_text().split()}
+    assert len([number for number in numbers if number >= 100]) == 1
+    assert (shop.folder / "content").read_bytes() == b""
+
+
+@pytest.mark.parametrize("how", LEAVING)
 @pytest.mark.parametrize("words", [(), ("-j", "2")], ids=["one", "two"])
 def test_children_do_not_outlive_a_harness_that_was_killed(how: str, words: tuple[str, ...], shop: Workshop) -> None:
     """SIGKILL, which nobody can catch: the guardian notices that its pipe has ended."""
