@@ -1,8 +1,10 @@
 """The documentation is true: links lead somewhere, files and functions that it names exist, and its samples work."""
 
 import ast
+import inspect
 import re
 import sys
+import textwrap
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import StrictStr
 
 from harness import measures, tasks
 from harness.api.runs import load_test
@@ -17,6 +20,8 @@ from harness.cli.commands import COMMANDS
 from harness.engine.plan import Plan
 from harness.engine.run import NoProgress, run
 from harness.engine.target import Target
+from harness.files.toml import Section
+from harness.interface import toml
 from harness.measures import outcomes
 from harness.model import Case, Counts
 from harness.report import formats
@@ -175,6 +180,34 @@ def test_the_sample_of_an_interface(shop: Workshop, monkeypatch: pytest.MonkeyPa
     accepted = [case.positive for case in test if case.expect == "7"]
     tp, fp = accepted.count(True), accepted.count(False)
     assert finished.counts == Counts(TP=tp, FP=fp, FN=717 - tp, TN=717 - fp)
+
+
+def test_the_recipe_of_an_interface_is_followed(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every step of it, and then what a user does: an interface.toml, and `hate run`."""
+    [branch] = re.findall(r"and in `load_toml`\n\n   ```python\n(.*?)   ```", read(CONTRIBUTING), re.DOTALL)
+    monkeypatch.setattr(toml, "KINDS", (*toml.KINDS, "constant"))
+    section = type("ConstantSection", (Section,), {"__annotations__": {"answer": StrictStr}})
+    fields = {"__annotations__": {"constant": section | None}, "constant": None, "__module__": toml.__name__}
+    monkeypatch.setattr(toml, "InterfaceFile", type("InterfaceFile", (toml.InterfaceFile,), fields))
+    made = module("harness/interface/constant.py", monkeypatch)
+    monkeypatch.setattr(toml, "ConstantInterface", made.ConstantInterface, raising=False)
+    end = '    raise InterfaceError(f"{path}: no way'
+    source = inspect.getsource(toml.load_toml).replace(end, textwrap.indent(textwrap.dedent(branch), "    ") + end)
+    scope: dict[str, Any] = {}
+    exec(source, vars(toml), scope)
+    monkeypatch.setattr(toml, "load_toml", scope["load_toml"])
+
+    shop.toml('[algorithm]\nname = "seven"\ncode = "https://example.org/seven"\n[constant]\nanswer = "7"\n')
+    assert shop.call("check", "interface.toml").status == 0
+    shop.interface('NAME = "seven"\ndef answer(case, params):\n    return "7"\n').rename(shop.folder / "seven.py")
+    expected = [shop.call("run", "hdigits", "--interface", "seven.py", "--limit", "60", "--format", "json").row]
+    for number, words in enumerate([(), ("-j", "2"), ("--timeout", "9")]):
+        done = shop.call("run", "hdigits", "--limit", "60", "-o", f"{number}.jsonl", "--format", "json", *words)
+        assert done.status == 0, done.err
+        assert [done.row] == expected
+    header = shop.lines("0.jsonl")[0]
+    assert (header["interface"]["kind"], header["algorithm"]["name"]) == ("constant", "seven")
+    assert "answer" in shop.call("check", shop.toml("[constant]\nanswer = 7\n")).out
 
 
 def test_the_sample_of_a_table_format() -> None:

@@ -124,6 +124,32 @@ def test_what_an_ellipsis_stands_for(expected: list[str], printed: list[str], sa
     assert matches(expected, printed) is same
 
 
+TABLE = ["id  seconds  image", "───────────────────", "1     ...  0013", "2     ...  0037"]
+WIDER = ["id     seconds  image", "──────────────────────", "1   0.00012345  0013", "2   1234567890  0037"]
+
+
+def test_columns_of_figures_that_are_left_out_have_any_width() -> None:
+    assert matches(TABLE, WIDER)
+    assert matches(["...", *TABLE, "", "end"], ["begin", *WIDER, "", "end"])
+    assert refreshed(TABLE, WIDER) == TABLE
+    # Only of that table, and only the widths.
+    assert not matches(TABLE, [line.replace("0037", "0038") for line in WIDER])
+    assert not matches([*TABLE, "", "a  b"], [*WIDER, "", "a   b"])
+    assert not matches([line.replace("...", "0.1") for line in TABLE], WIDER)
+    assert not matches(TABLE, [line.replace("  ", " ") for line in WIDER])
+
+
+def test_the_first_page_does_not_depend_on_measured_times() -> None:
+    """A time of another width moves the head of its column."""
+    [step] = [step for step in page_steps(read(ROOT / "docs/start/index.md")) if "--sort -score" in step.source]
+    head, *rows = step.expected[1:]
+    for seconds in ("0.1", "0.0001", "0.000012345"):
+        width = len(seconds)
+        printed = [head.replace("  seconds", "seconds".rjust(width + 2) if width > 7 else "  seconds")]
+        printed += [row.replace("...", seconds.rjust(max(7, width) - 2)) for row in rows]
+        assert matches(step.expected, ["a remark", *printed]), seconds
+
+
 def test_a_refreshed_output_shows_the_same_parts() -> None:
     expected = ["took ... s", "", "rate  0.90", "...", "verdict: A", "...", "end"]
     printed = ["took 2 s", "", "rate  0.91", "x", "y", "verdict: B", "z", "the end"]
