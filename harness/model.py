@@ -258,6 +258,21 @@ class PsuStrata:
         return None if first == stratum else psu_clash(psu, (first, stratum), option)
 
 
+# The columns of the two identities of a comparison, as imported lists of scores and of trials have them.
+IDENTITIES = ("claimed", "real")
+TRIAL_SIDES = ("model", "segment")
+
+
+def both_identities(names: tuple[str, str], what: str = "--psu") -> str:
+    """Why the pair of both identities of a comparison is not a PSU, and what to do instead."""
+    both = ",".join(names)
+    return (
+        f"{what} {both}: the pair of both identities is no unit, as comparisons that share one of them are "
+        f"alike; for new ones on both sides, hate roc, det and pr have --subjects {both}, and for new ones on one side "
+        f"there is --psu {names[0]} or --psu {names[1]}"
+    )
+
+
 def psu_clash(psu: str, strata: tuple[str, str], option: str = "") -> str:
     """The message about a PSU in two strata, and what to do."""
     return (

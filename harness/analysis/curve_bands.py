@@ -113,6 +113,18 @@ def find_subjects(aligned: AlignedRuns, names: tuple[str, str] | None) -> Subjec
         raise UsageError(f"--subjects {','.join(names)}: {error}") from None
 
 
+def identity_notes(basis: CurveBasis) -> list[str]:
+    """A note if each score compares two identities, and nothing allows for that."""
+    identities = basis.sampling.identities
+    if identities is None or basis.subjects is not None or basis.sampling.psu is not None:
+        return []
+    a, b = identities
+    return [
+        f"scores that share a {a} or a {b} are alike, but are taken as independent here; --subjects {a},{b} allows for "
+        "that"
+    ]
+
+
 def curve_estimate(basis: CurveBasis, summary: CurveSummary) -> Estimate:
     """Area or equal error rate, with the error that fits the design."""
     if basis.subjects is not None:

@@ -4,6 +4,7 @@ import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,18 @@ import numpy as np
 
 from harness.analysis.align import AlignedRuns
 from harness.errors import TranscriptError, UsageError
-from harness.model import plural, psu_clash
+from harness.model import TRIAL_SIDES, both_identities, plural, psu_clash
 from harness.options import DesignOptions
 from harness.params import nearest
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.estimate import Estimate
 from harness.stats.rates import Interval
 from harness.stats.replication.sample import Sample, UnitInTwoStrata, make_sample
+from harness.transcript.columns import Coded
 from harness.transcript.format import Header
+
+# Pairs of columns that are looked at for the identities of a comparison, and cases that a first look takes.
+_MOST_COLUMN_PAIRS, _HEAD = 200, 256
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,8 @@ class Sampling:
     weights: str
     # The strata by name before any were joined, and their shares of the weight.
     shares: dict[str, float] = field(default_factory=dict)
+    # The columns of the two identities that each case compares, if there are such.
+    identities: tuple[str, str] | None = None
 
     @property
     def known(self) -> bool:
@@ -105,6 +112,8 @@ class _CaseDesign:
 
 def take_sample(aligned: AlignedRuns, options: DesignOptions) -> Sampling:
     """The cases as a sample."""
+    identities = identity_columns(aligned)
+    _check_psu(aligned, options.psu, identities)
     stratum = _grouping(aligned, options.stratum, "stratum")
     psu = _grouping(aligned, options.psu, "psu")
     if psu is None and aligned.repeated:
@@ -112,7 +121,44 @@ def take_sample(aligned: AlignedRuns, options: DesignOptions) -> Sampling:
         psu = _Grouping("case", *_sorted(aligned, "id"))
     name, weights = _weights(aligned, options.weights, stratum)
     design = _CaseDesign(aligned.headers[0].test.name, aligned.n, stratum, psu, name, weights)
-    return design.sampling(options.lone, aligned.answers)
+    return replace(design.sampling(options.lone, aligned.answers), identities=identities)
+
+
+def identity_columns(aligned: AlignedRuns) -> tuple[str, str] | None:
+    """The columns of the two identities of each comparison, as verification has them; None if there are none.
+
+    Two columns that say the same exactly where the claim is true, or the sides of a list of trials.
+    """
+    positive = aligned.positive
+    if positive.all() or not positive.any():
+        return None
+    columns = {name: column for name in aligned.cases.columns if (column := aligned.column(name)) is not None}
+    full = {name: column for name, column in columns.items() if column.codes.min(initial=0) >= 0}
+    for pair in islice(combinations(full, 2), _MOST_COLUMN_PAIRS):
+        if _say_the_same(full[pair[0]], full[pair[1]], positive):
+            return pair
+    # A side of which every case has its own is no side.
+    if all(name in full and len(full[name].labels) < aligned.n for name in TRIAL_SIDES):
+        return TRIAL_SIDES
+    return None
+
+
+def _say_the_same(a: Coded, b: Coded, where: BoolArray) -> bool:
+    """Whether two columns have the same label in these cases, and different ones in all others."""
+    head = range(min(len(where), _HEAD))
+    if any((a.labels[a.codes[i]] == b.labels[b.codes[i]]) != where[i] for i in head):
+        return False
+    number = {label: code for code, label in enumerate(a.labels)}
+    table = np.array([number.get(label, -1) for label in b.labels], dtype=np.int64)
+    return bool(((a.codes == table[b.codes]) == where).all())
+
+
+def _check_psu(aligned: AlignedRuns, chosen: Sequence[str] | None, identities: tuple[str, str] | None) -> None:
+    """A UsageError if the unit is the pair of both identities, which makes all comparisons independent."""
+    recorded = aligned.headers[0].design.get("psu")
+    names = chosen if chosen is not None else recorded if isinstance(recorded, list) else str(recorded or "").split(",")
+    if identities is not None and set(identities) <= set(names):
+        raise UsageError(both_identities(identities, "--psu" if chosen is not None else "recorded PSU"))
 
 
 def sample_units(sums: Mapping[tuple[Any, Any], Sequence[int]], header: Header) -> tuple[Sampling, BoolArray]:

@@ -14,6 +14,7 @@ from harness.analysis.curve_bands import (
     few_errors,
     find_subjects,
     fixed_bands,
+    identity_notes,
     least_cost,
     precision_limits,
     requested_point,
@@ -62,7 +63,11 @@ def score_run(run: Run, name: str, request: CurveRequest) -> ScoredRun:
 
 
 def _basis(aligned: AlignedRuns, scored: CurveScores, request: CurveRequest) -> CurveBasis:
-    sampling = take_sample(aligned, request.design)
+    design, recorded = request.design, aligned.headers[0].design.get("psu")
+    if request.subjects is not None and design.psu is None and isinstance(recorded, list):
+        # Their pair, which older imports recorded, is no unit.
+        design = replace(design, psu=("none",)) if set(request.subjects) <= set(recorded) else design
+    sampling = take_sample(aligned, design)
     weights = None if sampling.weights == "cases" else sampling.sample.weights
     cases = make_scored_cases(scored.scores, scored.positive, weights=weights, larger_is_better=scored.larger_is_better)
     return CurveBasis(cases, sampling, find_subjects(aligned, request.subjects), request)
@@ -103,7 +108,7 @@ def curve_of_scores(run: Run, name: str, request: CurveRequest) -> Curve:
         cost=least_cost(counts, request.cost),
         precision_band=precision_limits(basis, counts),
         binormal=_binormal(basis),
-        notes=[*_ends(scored_run), *_equal_error_note(counts), *notes, *few],
+        notes=[*_ends(scored_run), *_equal_error_note(counts), *notes, *few, *identity_notes(basis)],
     )
 
 

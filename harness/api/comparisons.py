@@ -258,7 +258,9 @@ def _is_lean(opened: OpenedTranscripts, options: CompareOptions) -> bool:
         return False
     # The cautions of a task are about details of its records.
     needs_more = task is not None and (task.answers_numbers or type(task).cautions is not Task.cautions)
-    return not (header.weighs_cases or needs_more)
+    # Whether a claim compares two identities is seen in their columns.
+    may_compare_identities = task is not None and task.shows_claim and not header.design.get("psu")
+    return not (header.weighs_cases or needs_more or may_compare_identities)
 
 
 def _unused_remark(found: Comparison, options: CompareOptions) -> str:

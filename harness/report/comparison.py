@@ -113,7 +113,8 @@ def first_words(comparison: Comparison) -> str:
 
 
 def _pair_blocks(comparison: Comparison) -> list[Block]:
-    blocks: list[Block] = [Heading("Pairs"), pairs_table(comparison)]
+    blocks: list[Block] = [Heading("Pairs")]
+    blocks += [] if comparison.other_measure else [pairs_table(comparison)]
     if comparison.values is not None:
         blocks.append(replication_table(comparison))
         blocks += [Paragraphs(lines)] if (lines := _flip_lines(comparison)) else []
@@ -127,7 +128,8 @@ def _tutorial(comparison: Comparison, shown: _Detail) -> list[Block]:
     if shown.pairs and comparison.baseline is None:
         blocks += [Heading("Cases on which one succeeded and another failed"), better_table(comparison)]
     for pair in comparison.pairs if shown.tables else []:
-        blocks += [pair_table(comparison, pair), Paragraphs(tutorial_lines(comparison, pair))]
+        blocks += [pair_table(comparison, pair)]
+        blocks += [Paragraphs(lines)] if (lines := tutorial_lines(comparison, pair)) else []
     return blocks
 
 
@@ -231,9 +233,9 @@ def joint_lines(comparison: Comparison) -> list[str]:
     if len(comparison.runs) < 3:
         return []
     q = comparison.cochran
-    lines = [
-        f"Cochran's Q = {q.statistic:.3f}, {q.df} degrees of freedom, {p_is(q.p_value)} (if cases were independent)."
-    ]
+    independent = f"Cochran's Q = {q.statistic:.3f}, {q.df} degrees of freedom, {p_is(q.p_value)}"
+    # It is a test of success, and says nothing about another measure.
+    lines = [] if comparison.other_measure else [f"{independent} (if cases were independent)."]
     if (wald := comparison.wald) is not None and isfinite(wald.f) and wald.df_error > 0:
         lines.append(
             f"With the design: F = {wald.f:.3f} on {wald.df} and {wald.df_error:.1f} degrees of freedom, "

@@ -27,6 +27,19 @@ def target_words(sampling: Sampling) -> str:
 
 def sampling_lines(sampling: Sampling, estimate: Estimate | None) -> list[str]:
     """How the cases were sampled, what follows for the intervals, and how to change it."""
+    lines = _sampling_lines(sampling, estimate)
+    if sampling.identities is None or sampling.psu is not None:
+        return lines
+    a, b = sampling.identities
+    told = (
+        f"Each case compares two identities, {a} and {b}. Comparisons that share one are alike, but are taken as "
+        f"independent here, so intervals are too narrow: --psu {a} or --psu {b} allows for new ones on one side; hate "
+        f"roc, det and pr have --subjects {a},{b} for both sides."
+    )
+    return [told] if not sampling.known else [*lines, told]
+
+
+def _sampling_lines(sampling: Sampling, estimate: Estimate | None) -> list[str]:
     if not sampling.known:
         return [
             "No stratum and no PSU: cases are taken as independent. If they come in groups, say so: "

@@ -27,7 +27,9 @@ def pair_table(comparison: Comparison, pair: Pair) -> Table:
 
 
 def tutorial_lines(comparison: Comparison, pair: Pair) -> list[str]:
-    """The tutorial's three lines, which treat cases as independent."""
+    """The tutorial's three lines, which treat cases as independent; none if another measure than success decides."""
+    if comparison.other_measure:
+        return []
     a, b = comparison.aligned.names[pair.a], comparison.aligned.names[pair.b]
     lines = [f"Z score is {pair.z:.3f}"]
     condition = "" if comparison.sampling.psu is None else f", {IF_INDEPENDENT}"

@@ -197,7 +197,8 @@ def _widest(comparison: Comparison) -> float:
 def disagreement(comparison: Comparison, pair: Pair) -> list[str]:
     """If McNemar and replication disagree: which to believe, and why."""
     estimate = pair.estimate
-    if estimate is None or estimate.p_adjusted is None:
+    # McNemar's test is of success, and cannot disagree about another measure.
+    if pair.other_measure or estimate is None or estimate.p_adjusted is None:
         return []
     by_cases, by_design = pair.p_adjusted <= comparison.alpha, estimate.p_adjusted <= comparison.alpha
     if by_cases == by_design:

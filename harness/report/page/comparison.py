@@ -86,10 +86,11 @@ def pair_section(comparison: Comparison) -> ReportSection:
     if by_design:
         table = DataTable("Differences, with errors by design", replication_table(comparison))
         parts.append(Folded("With errors by design", [table]))
-    mcnemar = DataTable("McNemar's test, if cases were independent", pairs_table(comparison))
-    tables = comparison.pairs if len(comparison.pairs) <= MOST_TABLES else []
-    folded = [mcnemar, *(part for pair in tables for part in _two_by_two(comparison, pair))]
-    parts.append(Folded("McNemar's test, case by case", folded))
+    if not comparison.other_measure:
+        mcnemar = DataTable("McNemar's test, if cases were independent", pairs_table(comparison))
+        tables = comparison.pairs if len(comparison.pairs) <= MOST_TABLES else []
+        folded = [mcnemar, *(part for pair in tables for part in _two_by_two(comparison, pair))]
+        parts.append(Folded("McNemar's test, case by case", folded))
     return ReportSection("pairs", "Pairs", [*parts, *parts_of(win_blocks(comparison), "Win rates")])
 
 

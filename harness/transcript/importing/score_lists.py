@@ -9,8 +9,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from harness.errors import ForeignError
+from harness.errors import ForeignError, UsageError
 from harness.files.mistakes import Mistakes
+from harness.model import IDENTITIES, TRIAL_SIDES, both_identities
 from harness.tasks.score import SCORE
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Reader
 from harness.transcript.importing.file import ForeignFile, shown
@@ -118,6 +119,10 @@ class _TrialScores:
                 f"{source.name}: scores need --success-at X, the lowest score that is accepted; any will do for curves "
                 "and for --at eer"
             )
+        psu = set((options.psu or "").split(","))
+        for names in (IDENTITIES, TRIAL_SIDES):
+            if psu >= set(names):
+                raise UsageError(both_identities(names))
         self.source, self.at = source, options.success_at
         self.mistakes = Mistakes(source.name)
         self.results: list[ImportedAnswer] = []
@@ -185,7 +190,7 @@ def read_four_columns(source: ForeignFile, options: ImportOptions) -> list[Impor
     unique = len({(one[0], one[2]) for _, one in lines}) == len({tuple(one[:3]) for _, one in lines})
     for number, (claimed, real, label, score) in lines:
         trial = f"{claimed}/{label}" if unique else f"{claimed}/{real}/{label}"
-        trials.add(number, trial, score, claimed == real, real, {"claimed": claimed, "real": real})
+        trials.add(number, trial, score, claimed == real, real, dict(zip(IDENTITIES, (claimed, real), strict=True)))
     return [trials.run("four-column scores")]
 
 
@@ -211,13 +216,13 @@ def read_trials(source: ForeignFile, options: ImportOptions) -> list[ImportedRun
             trials.mistakes.add(f"'{' '.join(names)}' is not in the list that --key names", place=f"line {number}")
             continue
         used.add(names)
-        columns = {"model": names[0], "segment": names[1]}
+        columns = dict(zip(TRIAL_SIDES, names, strict=False))
         trials.add(number, "/".join(names), fields[-1], kind, "target" if kind else "nontarget", columns)
     notes = []
     if known is not None and len(used) < len(known):
         for names in [names for names in known if names not in used]:
             kind = known[names]
-            columns = {"model": names[0], "segment": names[1]}
+            columns = dict(zip(TRIAL_SIDES, names, strict=False))
             trials.add(0, "/".join(names), "nan", kind, "target" if kind else "nontarget", columns)
         notes.append(f"{len(known) - len(used):,} of {len(known):,} trials have no score; each counts as a refusal")
     return [trials.run("a list of trials", notes)]
