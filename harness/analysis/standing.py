@@ -27,15 +27,10 @@ class RunStanding:
     sampling: Sampling
 
 
-def ranking_measure(header: Header) -> str:
-    """The measure that runs of a test are ranked by."""
-    return "rate"
-
-
 def ranking_request(header: Header, columns: Collection[str]) -> CompareRequest:
-    """How runs are compared for a ranking: by the measure, the design and the weights that the header declares."""
+    """How runs are compared for a ranking: by what counts in their test, the design and the declared weights."""
     design = DesignOptions(weights=design_weights(header, columns))
-    return CompareRequest(statistic=ranking_measure(header), resources=False, design=design)
+    return CompareRequest(statistic=header.test.main_measure, resources=False, design=design)
 
 
 def design_weights(header: Header, columns: Collection[str]) -> str | None:
@@ -47,9 +42,9 @@ def design_weights(header: Header, columns: Collection[str]) -> str | None:
 
 
 def read_ranked(path: Path, name: str) -> Run:
-    """A run with what a ranking needs of it."""
+    """A run with what a ranking needs of it; for a rate that is less than all."""
     columns = read_columns(path, name=name, lean=True)
-    if columns.header.weighs_cases:
+    if columns.header.weighs_cases or columns.header.test.main_measure != "rate":
         columns = read_columns(path, name=name)
     return Run(columns, name, name)
 

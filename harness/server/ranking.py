@@ -11,7 +11,7 @@ from harness.analysis.compare import compare_aligned
 from harness.analysis.matching import MOST_ANSWERS
 from harness.analysis.rate import RateRequest, rate_runs
 from harness.analysis.sampling import take_sample
-from harness.analysis.standing import ranking_measure, ranking_request, read_ranked, run_standing
+from harness.analysis.standing import ranking_request, read_ranked, run_standing
 from harness.errors import DataError, HateError, TranscriptError
 from harness.report.blocks import Block
 from harness.report.numbers import method_words
@@ -20,6 +20,7 @@ from harness.report.sampling import INDEPENDENT, target_words
 from harness.server.board import shown_path
 from harness.server.state import SiteState, find_test, transcripts_of
 from harness.site.layout import BestEntry, TestEntry, TranscriptEntry
+from harness.site.standing import Standing
 from harness.stats.replication.method import Replication
 from harness.transcript.columns import read_columns
 from harness.transcript.format import Header
@@ -115,12 +116,15 @@ def leader(state: SiteState, entry: TestEntry) -> BestEntry | None:
         placed, _ = _placed(state, entries)
     except DataError:
         return best
-    return BestEntry(placed[0][0].name, placed[0][1].value) if placed else best
+    if not placed:
+        return best
+    first, own = placed[0]
+    return BestEntry(first.name, first.rate, Standing(own.measure, own.value, own.merit))
 
 
 def _is_plain(header: Header) -> bool:
     """Whether the share of successes decides."""
-    return ranking_measure(header) == "rate" and header.design.get("weights", "cases") == "cases"
+    return header.test.main_measure == "rate" and header.design.get("weights", "cases") == "cases"
 
 
 def _placed(

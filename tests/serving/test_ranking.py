@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from harness.bundled import bundled
 from harness.server.static_pages import StaticSite
 from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.layout import TranscriptEntry
@@ -259,3 +260,17 @@ class BlindWeights:
 def blind_weights(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BlindWeights:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return BlindWeights(shop, tmp_path)
+
+
+def test_boards_rank_by_what_counts_in_the_test(shop: Workshop, tmp_path: Path) -> None:
+    """Boxes by `ap`, as `hate compare` does."""
+    runs = [bundled("transcripts") / "shapes" / f"{name}.jsonl" for name in ("blobs", "relief")]
+    root = tmp_path / "site"
+    publish(root, [read_test_candidate(bundled("test_scripts") / "shapes"), *map(read_transcript_candidate, runs)])
+    found = shop.call("compare", *map(str, runs), "--format", "json").json["transcripts"]
+    values = {run["name"]: run["value"] for run in found}
+    with serve_here(root) as server:
+        rows = rows_of(server.get("/data/shapes@1.0.0/ranking.csv").text)
+        assert front_page(server.get("/").text) == f"best {values['relief']:.4f} by relief"
+    assert [(row["name"], row["measure"]) for row in rows] == [("relief", "ap"), ("blobs", "ap")]
+    assert {row["name"]: float(row["value"]) for row in rows} == pytest.approx(values)
