@@ -29,6 +29,7 @@ from harness.script.cases import CaseSet, read_cases, training
 from harness.script.design import FIXED_COLUMNS
 from harness.script.load import SUFFIX, read_script, table_names
 from harness.script.references import FOR_OTHERS
+from harness.script.telling import telling_columns
 from harness.script.template import unfilled
 from harness.site.fetch import fetch_data
 from harness.site.judging import audit_file
@@ -139,6 +140,11 @@ def _check_script(file: Path) -> Iterator[str]:
     for column in sorted({name for case in cases for name in case.columns}):
         if near := get_close_matches(column, FIXED_COLUMNS, n=1, cutoff=0.75):
             yield f"warning: column '{column}' is not one that the harness knows; did you mean '{near[0]}'?"
+    for column in telling_columns(cases):
+        yield (
+            f"warning: column '{column}' tells the answer, and programs are handed it: cases with the same value, or "
+            "the same beginning or end of it, have the same answer; leave it out unless the design needs it"
+        )
     if seen:
         yield f"warning: {len(seen):,} test inputs are training material too, such as that of case '{seen[0]}'"
     if cases.gallery is not None:

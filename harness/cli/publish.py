@@ -84,7 +84,12 @@ class PublishOptions(FormatOptions):
     )  # fmt: skip
     blind: bool = option(
         "--blind", default=False,
-        help="Publish tests without expect, positive and truth; `hate serve` judges what is handed in.",
+        help="Publish tests without expect, positive and truth, nor columns that tell them; `hate serve` judges what "
+        "is handed in.",
+    )  # fmt: skip
+    reveal: bool = option(
+        "--reveal", default=False,
+        help="Publish a new version of a blind test with its truth; without this, or --blind, it is refused.",
     )  # fmt: skip
     private: Path | None = option(
         "--private", default=None, metavar="FOLDER",
@@ -126,6 +131,8 @@ def publish_command(paths: tuple[Path, ...], options: PublishOptions) -> None:
 
 
 def _change_site(paths: tuple[Path, ...], site: Path, options: PublishOptions) -> None:
+    if options.blind and options.reveal:
+        raise UsageError("--blind and --reveal exclude one another")
     if options.blind:
         _publish_blind(paths, site, options)
     elif paths or options.changes_site:
@@ -193,9 +200,9 @@ def _publish_candidates(offered: Sequence[Candidate], site: Path, options: Publi
     key = options.key or options.new_key
     signer = read_key(key) if key is not None else None
     if options.dry_run:
-        change = dry_run(site, offered, signer=signer)
+        change = dry_run(site, offered, signer=signer, reveal=options.reveal)
     else:
-        change = publish(site, offered, signer=signer, settings=_settings(options))
+        change = publish(site, offered, signer=signer, settings=_settings(options), reveal=options.reveal)
     _print_published(change, site, options)
 
 

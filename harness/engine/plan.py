@@ -108,6 +108,8 @@ class RunParts:
         """Plan a run; NAME=VALUE sets a parameter."""
         params = settings(self.params, assignments)
         rule = _stop_rule(options)
+        if self.script.is_blind and options.repeat > 1:
+            raise UsageError(f"{self.script.name}: a blind test takes one answer per case; run it without --repeat")
         _check_workers(self.interface, options)
         spare_inputs(options, self.script, self.interface)
         cases = self.cases or load_cases(self.script, fetch_data(self.script))

@@ -189,14 +189,12 @@ def write_judged(path: Path, hidden: HiddenTest, answers: BlindAnswers) -> Count
     header = msgspec.structs.replace(
         answers.header, test=header_test(cases), design=header_design(cases), blind=msgspec.UNSET
     )
-    judge = cases.judge(params, repeated=answers.repeat > 1)
+    judge = cases.judge(params)
     path.parent.mkdir(parents=True, exist_ok=True)
     writer = TranscriptWriter.create(path, header, force=True)
     try:
         for number, case in enumerate(cases):
-            for turn in range(1, answers.repeat + 1):
-                trial = judged_trial(judge, case, answers.answers[case.id, turn])
-                writer.append(number * answers.repeat + turn - 1, trial)
+            writer.append(number, judged_trial(judge, case, answers.answers[case.id]))
         writer.finish()
     finally:
         writer.close()
@@ -228,10 +226,10 @@ def is_better(new: Path, best: Path, level: float) -> bool:
 def _answers_sha256(answers: BlindAnswers) -> str:
     """The hash of what was answered and of the decision parameters, whatever else the file says."""
     digest = hashlib.sha256(msgspec.json.encode(answers.header.params))
-    for key in sorted(answers.answers):
-        one = answers.answers[key]
+    for name, one in sorted(answers.answers.items()):
         said = None if one.actual is msgspec.UNSET else one.actual
-        digest.update(msgspec.json.encode([key, said, one.error or None]))
+        # The 1 is from when a case could have several answers; without it, no earlier submission would be known again.
+        digest.update(msgspec.json.encode([(name, 1), said, one.error or None]))
     return digest.hexdigest()
 
 

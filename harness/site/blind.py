@@ -24,7 +24,9 @@ from harness.files.toml_text import toml_text
 from harness.model import BlindTrial, Case
 from harness.script.cases import CaseSet, cases_without_data
 from harness.script.load import Script, load_script
+from harness.script.telling import telling_columns, truth_of
 from harness.site.candidates import TestCandidate, read_test_candidate
+from harness.tasks.answers import shown
 from harness.transcript.format import Header
 from harness.transcript.read import open_transcript
 
@@ -33,7 +35,7 @@ SUFFIX = ".private"
 MANIFEST = "hidden.json"
 WHOLE = "test"
 PUBLIC = "public"
-# A column with more values for each class is taken for something else than the class.
+# A column with more values for each class is hidden only if it tells the class beyond chance.
 VALUES_A_CLASS = 4
 HIDDEN_COLUMNS = ("expect", "positive", "truth")
 
@@ -82,7 +84,7 @@ def hide_test(path: Path, private: Path) -> BlindSplit:
         raise ScriptError(f"{path}: no cases")
     cases = candidate.case_set
     _check_suitable(cases.script)
-    told = telling_columns(cases)
+    told = told_columns(cases)
     place = private / f"{cases.name}@{cases.script.version}"
     if not place.exists():
         _make_place(place, candidate, told)
@@ -92,8 +94,16 @@ def hide_test(path: Path, private: Path) -> BlindSplit:
             f"{place}: another test with this name and version is hidden there; give the test a new version"
         )
     script = next((place / PUBLIC).glob("*.hate.toml"))
-    notes = [f"column '{name}' tells the truth, so it is hidden too" for name in told]
-    return BlindSplit(read_test_candidate(script), [*notes, *_suspicions(cases)])
+    public = read_test_candidate(script)
+    # An older version hid fewer columns, and what is published never changes.
+    shown = {name for case in public.case_set or () for name in case.columns}
+    notes = [
+        f"column '{name}' tells the truth, and is published already; give the test a new version to hide it"
+        if name in shown
+        else f"column '{name}' tells the truth, so it is hidden too"
+        for name in told
+    ]
+    return BlindSplit(public, [*notes, *_suspicions(cases)])
 
 
 def _check_suitable(script: Script) -> None:
@@ -108,17 +118,19 @@ def _check_suitable(script: Script) -> None:
         raise UsageError(f"{script.path}: answers of a {script.task.name} test are files, which cannot be handed in")
 
 
-def telling_columns(cases: CaseSet) -> list[str]:
-    """Columns from whose few values the class or the truth of the claim follows, as from the name of the class."""
+def told_columns(cases: CaseSet) -> list[str]:
+    """Columns that tell the class or the truth of the claim: beyond chance, or exactly and with few values."""
     classes: set[str] = set()
     found: dict[str, _ColumnTruth] = {}
     for case in cases:
-        classes.add(case.real_class or case.expect)
+        classes.add(truth_of(case))
         for name in case.columns:
             found.setdefault(name, _ColumnTruth()).add(case.column(name), case)
-    # A column with many values, such as the person, tells nothing to those who do not know the person.
+    # In a small test nothing is beyond chance, but a few values that name the classes are hidden all the same.
     most = VALUES_A_CLASS * max(2, len(classes))
-    return [name for name, column in found.items() if 1 < len(column.classes) <= most and column.tells]
+    exact = {name for name, column in found.items() if 1 < len(column.classes) <= most and column.tells}
+    told = exact.union(telling_columns(cases, truth_of))
+    return [name for name in found if name in told]
 
 
 class _ColumnTruth:
@@ -131,7 +143,7 @@ class _ColumnTruth:
 
     def add(self, value: str, case: Case) -> None:
         """Note a case with this value."""
-        real = case.real_class or case.expect
+        real = truth_of(case)
         self._tells_class &= self.classes.setdefault(value, real) == real
         self._tells_truth &= self.positive.setdefault(value, case.positive) == case.positive
 
@@ -288,38 +300,32 @@ def find_hidden(private: Path, name: str, version: str) -> HiddenTest | None:
 
 @dataclass(frozen=True)
 class BlindAnswers:
-    """A complete run of a blind test: the answers by case and repeat."""
+    """A complete run of a blind test: the answer to each case."""
 
     header: Header
-    answers: dict[tuple[str, int], BlindTrial]
-
-    @property
-    def repeat(self) -> int:
-        """The number of answers for each case."""
-        return self.header.repeat if isinstance(self.header.repeat, int) else 1
+    answers: dict[str, BlindTrial]
 
 
 def read_answers(path: Path, public: CaseSet) -> BlindAnswers:
     """The answers, complete and of this test; a TranscriptError says what is wrong. Says nothing about the truth."""
-    found: dict[tuple[str, int], BlindTrial] = {}
+    found: dict[str, BlindTrial] = {}
     with open_transcript(path, record=BlindTrial) as reader:
         header = reader.header
         _check_header(path, header, public)
         for line in reader.lines():
-            key = (line.trial.id, line.trial.repeat if isinstance(line.trial.repeat, int) else 1)
-            if key in found:
-                raise TranscriptError(f"{path}:{len(found) + 2}: case '{key[0][:100]}' appears twice")
-            found[key] = line.trial  # type: ignore[assignment]  # that is what was asked for
+            name = line.trial.id
+            if name in found:
+                raise TranscriptError(f"{path}:{len(found) + 2}: case '{name[:100]}' appears twice")
+            found[name] = line.trial  # type: ignore[assignment]  # that is what was asked for
     if reader.end is None or not reader.end.sha256:
         raise TranscriptError(
             f"{path}: incomplete, it has no end line with a sha256; finish it with `hate run --resume`"
         )
-    answers = BlindAnswers(header, found)
-    expected = {(case.id, turn) for case in public for turn in range(1, answers.repeat + 1)}
-    if len(found) != len(expected) or found.keys() != expected:
+    expected = {case.id for case in public}
+    if found.keys() != expected:
         odd = next(iter(found.keys() - expected), None) or next(iter(expected - found.keys()))
-        raise TranscriptError(f"{path}: case '{odd[0][:100]}' is missing, or not of the test; hand in a complete run")
-    return answers
+        raise TranscriptError(f"{path}: case '{odd[:100]}' is missing, or not of the test; hand in a complete run")
+    return BlindAnswers(header, found)
 
 
 def _check_header(path: Path, header: Header, public: CaseSet) -> None:
@@ -329,6 +335,11 @@ def _check_header(path: Path, header: Header, public: CaseSet) -> None:
     if (test.name, test.version, test.digest) != (public.name, public.script.version, public.digest):
         raise TranscriptError(
             f"{path}:1: not of the published {public.name} {public.script.version}: its digest differs"
+        )
+    if header.repeat is not msgspec.UNSET and header.repeat != 1:
+        # How often each of several answers was right would tell the outcomes of single cases, by their counts alone.
+        raise TranscriptError(
+            f"{path}:1: repeat {shown(header.repeat)}: a blind test takes one answer per case; run it without --repeat"
         )
     if header.part:
         raise TranscriptError(f"{path}: a run with --limit or --train-folds; hand in a complete run")

@@ -14,7 +14,6 @@ from harness.site.interface_files import InterfaceCandidate
 from harness.site.layout import (
     FORMAT,
     MOST_TESTS_A_NAME,
-    BestEntry,
     InterfaceEntry,
     NameEntry,
     Ref,
@@ -27,6 +26,7 @@ from harness.site.layout import (
     encode,
     ref_of,
 )
+from harness.site.leading import leading
 from harness.site.tree import TreeUpdate
 from harness.site.version_order import version_key
 
@@ -93,6 +93,8 @@ class SiteChange:
     mistakes: list[str] = field(default_factory=list)
     # What those who publish should know about transcripts that they may publish.
     notes: list[str] = field(default_factory=list)
+    # Whether a new version may show the truth of a blind test.
+    reveal: bool = False
     # Whether one of the mistakes is a name that is taken.
     name_taken: bool = False
     top: Top | None = None
@@ -108,9 +110,14 @@ class SiteChange:
         return any(item.status is PublishStatus.NEW for item in self.items)
 
 
-def plan_change(draft: SiteDraft, top: Top, candidates: Sequence[Candidate], now: str) -> SiteChange:
-    """What to write to publish all candidates; a UsageError if one conflicts with what is there."""
-    change = SiteChange(draft, now)
+def plan_change(
+    draft: SiteDraft, top: Top, candidates: Sequence[Candidate], now: str, *, reveal: bool = False
+) -> SiteChange:
+    """What to write to publish all candidates; a UsageError if one conflicts with what is there.
+
+    `reveal`: a test whose latest version is blind may be published with its truth.
+    """
+    change = SiteChange(draft, now, reveal=reveal)
     site = Catalogue(draft, top)
     drafts = {name: _TestDraft(change, site, name, candidates) for name in _names(candidates)}
     indexes = {name: index for name, test in drafts.items() if (index := test.index()) is not None}
@@ -151,29 +158,12 @@ def _test_entry(site: Catalogue, test: "_TestDraft", index: TestIndex, old: Sequ
     # An older version of the harness did not look for the best.
     searched = known is None or known.best is not None or not known.transcripts
     entries = test.added if searched else site.transcripts(index)
-    best = _best([one for one in entries if one.version == latest.version], known.best if known is not None else None)
+    best = leading([one for one in entries if one.version == latest.version], known.best if known is not None else None)
     return TestEntry(
         index.name, latest.version, latest.synopsis, latest.task, latest.cases, latest.digest, len(index.versions),
         index.transcripts.count if index.transcripts else 0, test.change.draft.write(encode(index)), latest.published,
         best,
     )  # fmt: skip
-
-
-def _best(entries: Sequence[TranscriptEntry], known: BestEntry | None) -> BestEntry | None:
-    """The transcript that leads; the older one, or the first by name, if two are equal.
-
-    If one of them does not say what it is ranked by, as at a site of an older version, all are held against each other
-    by their shares of successes, and the leader does not say it either.
-    """
-    for entry in sorted(entries, key=lambda entry: entry.name):
-        new = BestEntry(entry.name, entry.rate, entry.standing)
-        if known is None:
-            known = new
-        elif known.standing is not None and new.standing is not None:
-            known = new if new.standing.merit > known.standing.merit else known
-        else:
-            known = replace(new if new.rate > known.rate else known, standing=None)
-    return known
 
 
 def _name_entry(name: str, old: list[NameEntry], new: set[tuple[str, str]]) -> NameEntry:
@@ -221,6 +211,13 @@ class _TestDraft:
         known = next((one for one in versions if one.version == release.version), None)
         if known is not None and known.release != ref:
             self.change.mistakes.append(_differs(self.site, self.name, known, candidate))
+            return
+        latest = max(versions, key=lambda one: version_key(one.version), default=None)
+        if known is None and latest is not None and latest.blind and not (candidate.blind or self.change.reveal):
+            self.change.mistakes.append(
+                f"{self.name} {latest.version} is a blind test, and {candidate.label} would publish its truth; "
+                "publish it with --blind, or lay it open with --reveal"
+            )
             return
         # Even if the version is known: this repairs damaged files.
         draft.files |= candidate.sources

@@ -66,15 +66,17 @@ def publish(
     *,
     signer: Signer | None = None,
     settings: SiteSettings | None = None,
+    reveal: bool = False,
 ) -> SiteChange:
     """Make or extend the site in a folder; the result says what happened to each candidate.
 
+    `reveal`: a test whose latest version is blind may be published with its truth.
     Transcripts are judged again first; one that contradicts its test is a HateError.
     """
     candidates = judge_candidates(Catalogue(FolderStore(_usable(root)), current_top(root)), candidates)
     with lock_site(_usable(root)) as writer:
         top, document = _with_settings(root, signer, settings or SiteSettings())
-        change = plan_change(SiteDraft(FolderStore(root)), top, candidates, now())
+        change = plan_change(SiteDraft(FolderStore(root)), top, candidates, now(), reveal=reveal)
         writer.put(change.draft)
         if document is not None:
             writer.put_root(document)
@@ -88,11 +90,13 @@ def publish(
     return change
 
 
-def dry_run(root: Path, candidates: Sequence[Candidate], *, signer: Signer | None = None) -> SiteChange:
+def dry_run(
+    root: Path, candidates: Sequence[Candidate], *, signer: Signer | None = None, reveal: bool = False
+) -> SiteChange:
     """What `publish` would do; nothing is written."""
     top, _ = _with_settings(_usable(root), signer, SiteSettings())
     candidates = judge_candidates(Catalogue(FolderStore(root), top), candidates)
-    return plan_change(SiteDraft(FolderStore(root)), top, candidates, now())
+    return plan_change(SiteDraft(FolderStore(root)), top, candidates, now(), reveal=reveal)
 
 
 def current_top(root: Path) -> Top:

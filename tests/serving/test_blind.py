@@ -42,14 +42,16 @@ def test_the_truth_is_not_published(blind: BlindSite) -> None:
     release = site.release(index, index.latest)
     files = {file.path: site.store.file(file.ref) for file in release.files}
     assert files.keys() == {"riddle.hate.toml", "cases.csv", "README.md"}
-    # `code` is the class in other words, so it is gone too, and so is the stratum; `weather` tells nothing.
-    assert files["cases.csv"].read_text().splitlines()[0] == "id,input,page,weather"
-    assert "column 'code' tells the truth, so it is hidden too" in blind.said
+    # `code` is the class in other words, and the cases of a page are of one class, so both are gone too, and so is the
+    # design that names them; `weather` tells nothing.
+    assert files["cases.csv"].read_text().splitlines()[0] == "id,input,weather"
+    for name in ("code", "page"):
+        assert f"column '{name}' tells the truth, so it is hidden too" in blind.said
     script = load_script(blind.private / "riddle@1.0" / "public" / "riddle.hate.toml")
     original = load_script(blind.source / "riddle.hate.toml")
     assert script.file.test.description == original.file.test.description
     assert script.file.test.synopsis == original.file.test.synopsis
-    assert (script.file.design.stratum, script.file.design.psu) == (None, "page")
+    assert (script.file.design.stratum, script.file.design.psu) == (None, None)
     assert (script.params, len(load_cases(script, {}))) == (original.params, CASES)
 
 
@@ -129,7 +131,7 @@ def test_the_list_of_cases_stays_blind(blind: BlindSite, server: Served) -> None
     for line in done.out.splitlines():
         case = json.loads(line)
         assert set(case) == {"id", "input", "columns"}
-        assert set(case["columns"]) == {"page", "weather"}
+        assert set(case["columns"]) == {"weather"}
     refused = blind.shop.call("cases", "riddle", "--truth")
     assert (refused.status, refused.out) == (2, "")
     assert "what is true is with its site" in refused.err
@@ -235,7 +237,7 @@ def test_nothing_that_is_served_tells_the_outcome_of_a_case(
     for key, content in said.items():
         text = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode(errors="replace")
         # The public table names the cases, and nothing else does.
-        if "id,input,page,weather" not in text:
+        if "id,input,weather" not in text:
             assert not re.search(r"\basked\d+\b", text), key
         for word in ("expect", '"positive"', 'outcome"', "actual", "odd,", "even,", '"odd"', '"even"'):
             assert word not in text.replace('\\"odd\\"', "").replace("&#34;odd&#34;", ""), (key, word)
@@ -342,7 +344,7 @@ def test_what_can_be_hidden(shop: Workshop, tmp_path: Path, keys: dict[str, Any]
     if not text:
         # In a score test the claim is asked about; whether it is true is hidden.
         public = private_folder(tmp_path / "site") / "riddle@1.0" / "public" / "cases.csv"
-        assert public.read_text().splitlines()[0] == "id,input,expect,page,weather"
+        assert public.read_text().splitlines()[0] == "id,input,expect,weather"
 
 
 def test_a_dry_run_hides_nothing(shop: Workshop, tmp_path: Path) -> None:
