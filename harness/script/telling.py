@@ -8,7 +8,7 @@ bounded random variables, JASA 58, 1963, theorem 1 and section 5).
 """
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -20,18 +20,19 @@ LEAST_GAIN = 0.5
 LEVEL = 1e-5
 # Beginnings and ends of values are looked at up to this length, of so many different values.
 LONGEST_AFFIX = 16
-MOST_VALUES = 10_000
+MOST_VALUES = 2_000
 
-# How often each answer goes with each value.
-Tally = Mapping[str, Mapping[Hashable, int]]
+# How often each answer goes with each value; plain dictionaries, since there may be millions of values.
+Counts = dict[Hashable, int]
+Tally = Mapping[str, Counts]
 
 
 @dataclass
 class _Column:
     """What goes together with the values of a column: the answer, and whether the claim is true."""
 
-    answers: dict[str, Counter[Hashable]] = field(default_factory=lambda: defaultdict(Counter))
-    positive: dict[str, Counter[Hashable]] = field(default_factory=lambda: defaultdict(Counter))
+    answers: dict[str, Counts] = field(default_factory=dict)
+    positive: dict[str, Counts] = field(default_factory=dict)
     # What was said about inputs of several cases: said twice, it is no more than the input itself.
     seen: set[Hashable] = field(default_factory=set)
     # The value for each claim, and the claim for each value; None once there are two.
@@ -40,20 +41,21 @@ class _Column:
 
     def add(self, value: str, case: Case, answer: str, *, again: bool) -> None:
         """Note a case with this value; `again` if other cases have the same input."""
-        self._count(self.answers[value], answer, (value, str(case.input)) if again else None)
-        asked = (value, str(case.input), case.expect) if again else None
-        self._count(self.positive[value], case.positive, asked)
+        self._count(self.answers, value, answer, (str(case.input),) if again else None)
+        self._count(self.positive, value, case.positive, (str(case.input), case.expect) if again else None)
         if self.of_claims is not None and self.of_claims.setdefault(case.expect, value) != value:
             self.of_claims = None
         if self.claims_of is not None and self.claims_of.setdefault(value, case.expect) != case.expect:
             self.claims_of = None
 
-    def _count(self, counts: Counter[Hashable], what: Hashable, asked: Hashable | None) -> None:
-        key = (asked, what)
-        if asked is None or key not in self.seen:
-            counts[what] += 1
+    def _count(self, tally: dict[str, Counts], value: str, what: Hashable, asked: Hashable | None) -> None:
         if asked is not None:
+            key = (asked, value, what)
+            if key in self.seen:
+                return
             self.seen.add(key)
+        own = tally.setdefault(value, {})
+        own[what] = own.get(what, 0) + 1
 
     def tallies(self, *, shows_claim: bool, structured: bool) -> Iterator[Tally]:
         """What a program could learn from it. What follows from a claim that it is shown tells it nothing new."""
@@ -100,7 +102,9 @@ def _repeated_inputs(cases: CaseSet) -> set[int]:
 
 
 def _tells(tally: Tally) -> bool:
-    return any(map(is_telling, (tally, *_affixes(tally))))
+    if len({what for own in tally.values() for what in own}) < 2:
+        return False
+    return is_telling(tally) or any(map(is_telling, _affixes(tally)))
 
 
 def _affixes(tally: Tally) -> Iterator[Tally]:
@@ -110,11 +114,16 @@ def _affixes(tally: Tally) -> Iterator[Tally]:
     longest = min(LONGEST_AFFIX, max(map(len, values), default=0) - 1)
     for length in range(1, longest + 1):
         for part in (slice(None, length), slice(-length, None)):
-            merged: dict[str, Counter[Hashable]] = defaultdict(Counter)
+            merged: dict[str, Counts] = {}
             for value in values:
-                merged[value[part]].update(tally[value])
+                _add(merged.setdefault(value[part], {}), tally[value])
             if 1 < len(merged) < len(values):
                 yield merged
+
+
+def _add(counts: Counts, more: Counts) -> None:
+    for what, count in more.items():
+        counts[what] = counts.get(what, 0) + count
 
 
 def is_telling(tally: Tally) -> bool:
@@ -125,19 +134,18 @@ def is_telling(tally: Tally) -> bool:
     return _agrees(tally.values()) or ("" in tally and _agrees(own for value, own in tally.items() if value))
 
 
-def _agrees(groups: Iterable[Mapping[Hashable, int]]) -> bool:
-    totals: Counter[Hashable] = Counter()
+def _agrees(groups: Iterable[Counts]) -> bool:
+    totals: Counts = {}
     pairs, agreeing = 0, 0.0
     for own in groups:
-        totals.update(own)
+        _add(totals, own)
         size = sum(own.values())
         if size > 1:
             pairs += size // 2
             agreeing += size // 2 * _same(own.values(), size)
-    cases = totals.total()
     if not pairs or len(totals) < 2:
         return False
-    expected, share = _same(totals.values(), cases), agreeing / pairs
+    expected, share = _same(totals.values(), sum(totals.values())), agreeing / pairs
     gain = (share - expected) / (1 - expected)
     return gain >= LEAST_GAIN and pairs * _divergence(share, expected) >= -math.log(LEVEL)
 
