@@ -5,6 +5,7 @@ do so is a part that repeats, many times, before something that fits nowhere: su
 """
 
 import ast
+import copy
 import importlib
 import re
 import resource
@@ -74,12 +75,20 @@ def _expression(path: Path, tree: ast.Module, node: ast.Call, method: str) -> Ex
     flags = [word.value for word in node.keywords if word.arg == "flags"]
     flags += node.args[1:2] if method == "compile" else node.args[-1:] if _has_flags(node, method) else []
     try:
-        text = eval(ast.unparse(node.args[0]), dict(names))
+        text = eval(ast.unparse(_Named().visit(copy.deepcopy(node.args[0]))), dict(names))
         flag = eval(ast.unparse(flags[0]), dict(names)) if flags else 0
     except NameError:  # it has a local variable
         return None
     calls = frozenset({method}) if method != "compile" else _calls_of(_target(tree, node))
     return Expression(str(path.relative_to(PACKAGE)), node.lineno, re.compile(text, flag), calls)
+
+
+class _Named(ast.NodeTransformer):
+    """Puts a name for what an expression takes literally: re.escape of a variable."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802 (its name there)
+        """Of a call."""
+        return ast.Constant("name") if ast.unparse(node.func) == "re.escape" else self.generic_visit(node)
 
 
 def _has_flags(node: ast.Call, method: str) -> bool:

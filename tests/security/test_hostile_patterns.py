@@ -11,12 +11,10 @@ from tests.workshop import Workshop
 # Made from a part of somebody's words: what it adds to them cannot take long, or others see to that.
 MADE = {
     "cli/new.py: NAME_PATTERN",  # one class of characters
-    "engine/target.py: f'{re.escape(first.stem)}(?:-(\\\\d+))?-fold-\\\\d+{re.escape(first.suffix)}'",
     "files/patterns.py: text",  # bounded there
     "matrices/read.py: pattern",  # --identity, from the command line
     "script/globs.py: fnmatch.translate(part)",
     "script/schema.py: pattern",  # NAME_PATTERN and the like
-    "site/local_runs.py: f'{re.escape(name)}(-[0-9]+)?\\\\.(jsonl|parquet).*'",
 }
 
 
