@@ -161,14 +161,16 @@ def _first_match(scripts: Iterator[Script], test: TestInfo) -> tuple[CaseSet | N
         try:
             cases = cases_here(script)
             if cases is None:
-                why = NO_DATA
+                why = NO_DATA if why == NOT_HERE else why
                 continue
             part = part_of(cases, test)
         except HateError:
             continue
         if part.digest == test.digest:
             return part, ""
-        why = f"{script.path} has another digest than the test that was run, so outcomes were not judged again"
+        # The nearest is the one that people know of.
+        other = f"{script.path} has another digest than the test that was run, so outcomes were not judged again"
+        why = other if why == NOT_HERE else why
     return None, why
 
 

@@ -184,8 +184,9 @@ def test_without_a_design_max_t_is_refused_for_rates(shop: Workshop) -> None:
     assert shop.call("compare", *names, "--multiplicity", "max-t", "--statistic", "tpr").status == 0
 
 
-def test_of_very_many_pairs_a_terminal_shows_those_of_the_best(shop: Workshop) -> None:
+def test_of_very_many_pairs_a_terminal_shows_those_of_the_best(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     """JSON and CSV have all of them, in the order given; JSON in parts is the JSON of the result at once."""
+    monkeypatch.setenv("COLUMNS", "140")
     rng = np.random.default_rng(3)
     successes = [rng.random(40) < 0.2 + 0.015 * number for number in range(45)]
     paths = [transcript(shop.folder / f"r{number:02d}.jsonl", row) for number, row in enumerate(successes)]

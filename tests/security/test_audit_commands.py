@@ -101,6 +101,9 @@ def test_check_finds_the_test_at_a_site(shop: Workshop, forged: Path, monkeypatc
     for name in ("three.jsonl", "forged.jsonl"):
         (shop.folder / name).rename(empty / name)
     monkeypatch.chdir(empty)
+    # Neither where it was run, nor in the cache.
+    (shop.folder / "toy/toy.hate.toml").unlink()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(shop.folder / "cache"))
     assert "self-reported" in shop.call("check", "three.jsonl").out
     monkeypatch.setenv("HATE_SITES", str(shop.folder / "site"))
     assert shop.call("check", "three.jsonl").out.endswith("6 records, judged again\n")
@@ -250,6 +253,7 @@ def test_compare_refuses_runs_that_disagree(shop: Workshop, forged: Path, key: s
     """Facts about a case come from the first run: the order of the files must not change them."""
 
     def with_design(lines: Lines) -> None:
+        lines[0]["test"]["digest"] = "1:00"  # the test would refuse each of them by itself
         for number, one in enumerate(lines[1:]):
             one |= {"stratum": "s", "psu": f"p{number}"}
 
