@@ -86,7 +86,7 @@ def _expression(path: Path, tree: ast.Module, node: ast.Call, method: str) -> Ex
 class _Named(ast.NodeTransformer):
     """Puts a name for what an expression takes literally: re.escape of a variable."""
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802 (its name there)
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         """Of a call."""
         return ast.Constant("name") if ast.unparse(node.func) == "re.escape" else self.generic_visit(node)
 
