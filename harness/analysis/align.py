@@ -70,6 +70,17 @@ class AlignedRuns:
         """Answers per case."""
         return max(round(self.n / len(set(self.ids))), 1) if self.repeated else 1
 
+    @property
+    def counted(self) -> str:
+        """What a count of records counts, in the plural."""
+        return "answers" if self.repeated else "cases"
+
+    def case_count(self, inside: BoolArray) -> int:
+        """How many cases some of the records are of."""
+        if not self.repeated:
+            return int(inside.sum())
+        return len({self.ids[place] for place in np.flatnonzero(inside).tolist()})
+
     @cached_property
     def error_kinds(self) -> list[dict[str, int]]:
         """How many records of each run are errors, by kind, the most frequent first."""

@@ -40,6 +40,8 @@ class Group:
     pairs: list[Estimate | None]
     # Its value in each column, if columns were crossed.
     values: dict[str, str] = field(default_factory=dict)
+    # Its records, where each case has several answers; 0 if there is one a case.
+    answers: int = 0
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -149,13 +151,15 @@ def _gap_contrast(cells: GroupCells, rows: Sequence[Group], pair: tuple[int, int
 
 
 def _group(study: Measurement, label: str, inside: BoolArray, pairs: Sequence[tuple[int, int]]) -> Group:
-    runs = len(study.aligned.names)
+    runs, cases = len(study.aligned.names), study.aligned.case_count(inside)
+    answers = int(inside.sum()) if study.aligned.repeated else 0
     try:
         cells = study.cells([(run, inside) for run in range(runs)])
     except UsageError:
         # The replicates of all cases have a value, those of this small group do not.
-        return Group(label, int(inside.sum()), [None] * runs, [None] * len(pairs))
-    return Group(label, int(inside.sum()), [cells.one(run) for run in range(runs)], cells.differences(pairs))
+        return Group(label, cases, [None] * runs, [None] * len(pairs), answers=answers)
+    values = [cells.one(run) for run in range(runs)]
+    return Group(label, cases, values, cells.differences(pairs), answers=answers)
 
 
 def _with_holm(rows: Sequence[Group], pairs: int) -> list[Group]:
@@ -295,7 +299,7 @@ def _group_json(group: Group, names: Sequence[str], pairs: Sequence[tuple[int, i
         "group": group.label,
         "label": group.label,
         **({"values": group.values} if group.values else {}),
-        "tests": group.cases,
+        "tests": group.answers or group.cases,
         "cases": group.cases,
         "transcripts": [{"name": name, **estimate_json(one, "interval", value="value")} for name, one in runs],
         "runs": [{"name": name, **estimate_json(one, "se", "interval")} for name, one in runs],

@@ -12,6 +12,7 @@ from harness.analysis.align import AlignedRuns, judged_json
 from harness.analysis.breakdown import Breakdown
 from harness.analysis.cells import Cells
 from harness.analysis.items import ItemAnalysis, items_json
+from harness.analysis.machines import machine_lines
 from harness.analysis.operating_point import OperatingResult, threshold_json
 from harness.analysis.pairs import MarginTest, Pair, flip_json, margin_json
 from harness.analysis.run_names import identity_json
@@ -20,6 +21,7 @@ from harness.analysis.turning import groups_json
 from harness.analysis.value_errors import Agreement, agreement_json
 from harness.analysis.wins import WinRate, win_json
 from harness.measures import MEASURES, Measure
+from harness.measures.measure import Reads
 from harness.measures.values import check_directed
 from harness.stats.cochran import CochranQ, WaldTest
 from harness.stats.estimate import Estimate
@@ -99,6 +101,12 @@ class Comparison:
     def by(self) -> Breakdown | None:
         """The groups of the first column that was asked for; None if none was."""
         return next(iter(self.breakdowns), None)
+
+    @property
+    def machine_cautions(self) -> list[str]:
+        """Of times or memory that are compared: what the machines may have to do with it."""
+        compared = self.measure.reads is Reads.RESOURCES
+        return machine_lines(self.names, self.aligned.headers) if compared else []
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -181,7 +189,7 @@ def comparison_json(comparison: Comparison, *, pairs: bool = True) -> dict[str, 
         "confidence": comparison.confidence,
         "multiplicity": str(comparison.multiplicity),
         "left_out": comparison.aligned.left_out,
-        **({"cautions": list(comparison.cautions)} if comparison.cautions else {}),
+        **({"cautions": cautions} if (cautions := [*comparison.cautions, *comparison.machine_cautions]) else {}),
     }
 
 

@@ -13,22 +13,24 @@ import msgspec
 
 from harness.analysis.agreement import agreed_measure, check_same_metric
 from harness.analysis.align import AlignedRuns, Run, align, judged_json, names_of
-from harness.analysis.breakdown import Breakdown, Group
+from harness.analysis.breakdown import Breakdown
 from harness.analysis.cells import Measurement
 from harness.analysis.compare import CompareRequest, by_main_measure
 from harness.analysis.development import measure_at
-from harness.analysis.groups import BINS, CROSS, crossed_columns, groups_of
+from harness.analysis.machines import machine_lines
 from harness.analysis.pairs import MarginTest, check_margin, correct_margins, margin_json
 from harness.analysis.run_names import check_same_version, identity_json
 from harness.analysis.run_thresholds import OperatingCriterion
 from harness.analysis.sampling import Sampling, finite, interval_json, replication_json, take_sample
 from harness.analysis.turning import groups_json
+from harness.analysis.unpaired_groups import by_group, difference_of
 from harness.errors import UsageError
 from harness.measures import Measure
+from harness.measures.measure import Reads
 from harness.measures.values import check_directed
 from harness.stats.differences import UnpairedDifference, unpaired_difference
 from harness.stats.equivalence import Equivalence, equivalent, equivalent_by_limits
-from harness.stats.estimate import Estimate, independent_difference, with_adjusted
+from harness.stats.estimate import Estimate, with_adjusted
 from harness.stats.multiplicity import Multiplicity, adjusted
 from harness.stats.rates import Interval, wilson
 from harness.stats.replication.method import Replication
@@ -99,6 +101,12 @@ class UnpairedComparison:
     def by(self) -> Breakdown | None:
         """The groups of the first column that was asked for; None if none was."""
         return next(iter(self.breakdowns), None)
+
+    @property
+    def machine_cautions(self) -> list[str]:
+        """Of times or memory that are compared: what the machines may have to do with it."""
+        compared = self.measure.reads is Reads.RESOURCES
+        return machine_lines(self.names, [run.aligned.headers[0] for run in self.runs]) if compared else []
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -177,7 +185,7 @@ def _compare_by(statistic: str, runs: Sequence[Run], request: CompareRequest) ->
         notes=_notes(sides),
         criterion=request.criterion,
         margins=None if request.margin is None else correct_margins([_margin(one, sides, request) for one in pairs]),
-        breakdowns=[_by_group(sides, request, by) for by in dict.fromkeys(request.by)],
+        breakdowns=[by_group(sides, request.multiplicity, by) for by in dict.fromkeys(request.by)],
         multiplicity=request.multiplicity,
     )
 
@@ -214,7 +222,7 @@ def _some(names: set[str]) -> str:
 def _pairs(runs: Sequence[UnpairedRun], request: CompareRequest) -> list[UnpairedPair]:
     pairs, confidence = list(combinations(range(len(runs)), 2)), request.replication.confidence
     plain = [unpaired_difference(_tally(runs[a]), _tally(runs[b]), confidence=confidence) for a, b in pairs]
-    gaps = with_adjusted([_difference(runs[a].estimate, runs[b].estimate) for a, b in pairs], request.multiplicity)
+    gaps = with_adjusted([difference_of(runs[a].estimate, runs[b].estimate) for a, b in pairs], request.multiplicity)
     p_values = adjusted([one.p_fisher for one in plain], request.multiplicity).tolist()
     return [
         UnpairedPair(a, b, one, p, estimate)
@@ -224,10 +232,6 @@ def _pairs(runs: Sequence[UnpairedRun], request: CompareRequest) -> list[Unpaire
 
 def _tally(run: UnpairedRun) -> tuple[int, int]:
     return run.aligned.counts[0].successes, run.aligned.n
-
-
-def _difference(one: Estimate | None, other: Estimate | None) -> Estimate | None:
-    return None if one is None or other is None else independent_difference(one, other)
 
 
 def _margin(pair: UnpairedPair, runs: Sequence[UnpairedRun], request: CompareRequest) -> Equivalence | None:
@@ -245,37 +249,6 @@ def _margin(pair: UnpairedPair, runs: Sequence[UnpairedRun], request: CompareReq
         return Interval(low, high)
 
     return equivalent_by_limits(limits, margin=request.margin, alpha=alpha, widest=most - least)
-
-
-def _by_group(runs: Sequence[UnpairedRun], request: CompareRequest, by: str) -> Breakdown:
-    """The runs, and their differences, in every group that any of them has."""
-    whole = runs[0].aligned.column(by) is not None
-    for part in [] if whole else crossed_columns(by):
-        if BINS.fullmatch(part) and runs[0].aligned.column(part) is None:
-            raise UsageError(f"--by {part}: bins of different inputs must have the same edges; write COLUMN=0,10,20")
-    parts = [_groups(run, by) for run in runs]
-    # In the order of the first run that has them, in which bins of a number are sorted.
-    values = list(dict.fromkeys(value for groups in parts for value in groups))
-    columns = [name for name, _ in values[0]]
-    pairs = list(combinations(range(len(runs)), 2))
-    rows = []
-    for value in values:
-        own = [groups.get(value, (0, None)) for groups in parts]
-        gaps = [_difference(own[a][1], own[b][1]) for a, b in pairs]
-        label, crossed = CROSS.join(text for _, text in value), dict(value) if len(value) > 1 else {}
-        rows.append(Group(label, sum(cases for cases, _ in own), [one for _, one in own], gaps, crossed))
-    flat = with_adjusted([gap for row in rows for gap in row.pairs], request.multiplicity)
-    rows = [replace(row, pairs=flat[i * len(pairs) : (i + 1) * len(pairs)]) for i, row in enumerate(rows)]
-    return Breakdown(CROSS.join(columns), rows, [None] * len(runs), [None] * len(pairs))
-
-
-def _groups(run: UnpairedRun, by: str) -> dict[tuple[tuple[str, str], ...], tuple[int, Estimate | None]]:
-    """The number of cases and the estimate of each group, by its value in each column."""
-    groups, result = groups_of(run.aligned, by), {}
-    for code in range(len(groups.labels)):
-        inside = groups.codes == code
-        result[tuple(groups.values(code).items())] = (int(inside.sum()), run.study.cells([(0, inside)]).one(0))
-    return result
 
 
 def _notes(runs: Sequence[UnpairedRun]) -> list[str]:
@@ -312,7 +285,7 @@ def unpaired_json(comparison: UnpairedComparison) -> dict[str, Any]:
         "pairs": [_pair_json(comparison, number) for number in range(len(comparison.pairs))],
         "confidence": comparison.confidence,
         "multiplicity": str(comparison.multiplicity),
-        "notes": comparison.notes,
+        "notes": [*comparison.notes, *comparison.machine_cautions],
     }
 
 

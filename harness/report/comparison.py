@@ -25,7 +25,7 @@ from harness.report.numbers import (
     why_untested,
 )
 from harness.report.sampling import sampling_lines, target_words
-from harness.report.tutorial import better_table, pair_table, tutorial_lines
+from harness.report.tutorial import tutorial_blocks
 from harness.report.verdicts import disagreement, error_lines, pair_verdict
 from harness.stats.multiplicity import Multiplicity
 
@@ -63,7 +63,7 @@ def comparison_summary(comparison: Comparison) -> list[Block]:
     blocks += [Heading("Ranking"), ranking_table(comparison, MOST_RANKED), Paragraphs(_ranked_lines(comparison))]
     if shown.pairs:
         blocks += [Heading("Differences"), difference_table(comparison)]
-        lines = ["only A: cases on which A succeeded and B failed."]
+        lines = [f"only A: {comparison.aligned.counted} on which A succeeded and B failed."]
         lines += [line for pair in comparison.pairs for line in disagreement(comparison, pair)]
         blocks.append(Paragraphs([*lines, *comparison.cautions]))
     blocks += [*operating_blocks(comparison), *asked_blocks(comparison)]
@@ -83,7 +83,7 @@ def comparison_blocks(comparison: Comparison) -> list[Block]:
     blocks += detail_blocks(comparison, pairs=shown.pairs)
     example = next((pair.estimate for pair in comparison.pairs if pair.estimate is not None), None)
     blocks += [Heading("How the cases were sampled"), Paragraphs(sampling_lines(comparison.sampling, example))]
-    return blocks + _tutorial(comparison, shown)
+    return blocks + tutorial_blocks(comparison, better=shown.pairs, tables=shown.tables)
 
 
 def _answer(comparison: Comparison, shown: _Detail, verdicts: int | None = None) -> list[Block]:
@@ -93,7 +93,7 @@ def _answer(comparison: Comparison, shown: _Detail, verdicts: int | None = None)
     blocks: list[Block] = [Heading(f"{test.name} {test.version}: {len(comparison.names)} transcripts, {count}")]
     if comparison.aligned.left_out:
         blocks.append(Paragraphs([f"Left out: {comparison.aligned.left_out:,} cases that not all runs have."]))
-    failed = error_lines([comparison.aligned])
+    failed = [*error_lines([comparison.aligned]), *comparison.machine_cautions]
     if not shown.pairs:
         everything = f"--format json and --format csv have all {len(comparison.pairs):,} pairs"
         return [*blocks, Paragraphs([f"--baseline NAME shows one against the others; {everything}.", *failed])]
@@ -120,17 +120,6 @@ def _pair_blocks(comparison: Comparison) -> list[Block]:
         blocks += [Paragraphs(lines)] if (lines := _flip_lines(comparison)) else []
     blocks += [Paragraphs(lines)] if (lines := multiplicity_lines(comparison)) else []
     return [*blocks, Paragraphs(list(comparison.cautions))] if comparison.cautions else blocks
-
-
-def _tutorial(comparison: Comparison, shown: _Detail) -> list[Block]:
-    """Figure 5 of the tutorial: who succeeded where another failed, and McNemar's test of each pair."""
-    blocks: list[Block] = []
-    if shown.pairs and comparison.baseline is None:
-        blocks += [Heading("Cases on which one succeeded and another failed"), better_table(comparison)]
-    for pair in comparison.pairs if shown.tables else []:
-        blocks += [pair_table(comparison, pair)]
-        blocks += [Paragraphs(lines)] if (lines := tutorial_lines(comparison, pair)) else []
-    return blocks
 
 
 def ranking_table(comparison: Comparison, most: int | None = None) -> Table:

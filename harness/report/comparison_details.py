@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from harness.analysis.comparison import Comparison, ResourceEstimates
 from harness.analysis.curve_bands import few_errors
 from harness.analysis.items import ItemAnalysis, ItemStatistics
+from harness.analysis.machines import machine_lines
 from harness.analysis.operating_point import OperatingResult
 from harness.analysis.value_errors import AGREEING
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
@@ -117,9 +118,10 @@ def resource_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
             ]
         )
     blocks: list[Block] = [Heading(f"{_resource_words(comparison)} per case"), Table(columns, rows)]
-    return (
-        [*blocks, _ratios(comparison, [(what, resources) for what, _, _, resources in recorded])] if pairs else blocks
-    )
+    if pairs:
+        blocks.append(_ratios(comparison, [(what, resources) for what, _, _, resources in recorded]))
+    lines = machine_lines(comparison.names, comparison.aligned.headers)
+    return [*blocks, Paragraphs(lines)] if lines else blocks
 
 
 def _resource_words(comparison: Comparison) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from harness.report.blocks import Block, Cell, Paragraphs, Table
 from harness.report.counts import count_cells, count_table, design_words, rate_interval
 from harness.report.numbers import share_text
-from harness.transcript.status import RunState, RunStatus, Speed
+from harness.transcript.status import RunState, RunStatus
 
 if TYPE_CHECKING:
     from harness.analysis.run_rates import DesignRate
@@ -24,7 +24,7 @@ _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
 
 def status_blocks(run: RunStatus, design: DesignRate | None) -> Sequence[Block]:
     """Sentences about the run, its counts so far, and what they are worth."""
-    lines = [_title(run), _progress(run), _speed(run.speed), _errors(run)]
+    lines = [_title(run), _progress(run), _speed(run), _errors(run)]
     blocks: list[Block] = [Paragraphs([line for line in lines if line])]
     if run.header.is_blind or not run.done:
         return blocks
@@ -67,12 +67,13 @@ def _title(run: RunStatus) -> str:
 
 
 def _progress(run: RunStatus) -> str:
+    counted = _counted(run)
     share = f" ({share_text(run.done / run.total)})" if run.total else ""
     most = "at most " if run.may_stop_early and run.state is not RunState.COMPLETE else ""
     of = (
-        f"of {most}{run.total:,} cases{share}"
+        f"of {most}{run.total:,} {counted}{share}"
         if run.total is not None
-        else "cases; its transcript does not say of how many"
+        else f"{counted}; its transcript does not say of how many"
     )
     left = "" if not run.seconds_left else f"; about {duration(run.seconds_left)} left"
     state = "running, or stopped (this system cannot tell)" if not run.certain else str(run.state)
@@ -80,11 +81,17 @@ def _progress(run: RunStatus) -> str:
     return f"{state}: {run.done:,} {of}{left}{carry_on}"
 
 
-def _speed(speed: Speed) -> str:
+def _counted(run: RunStatus) -> str:
+    """What a count of records counts: a case has several with --repeat."""
+    return "answers" if run.header.repeat else "cases"
+
+
+def _speed(run: RunStatus) -> str:
+    speed = run.speed
     parts = [] if speed.recent is None else [f"{_rate(speed.recent)} in the last {duration(speed.watched)}"]
     if speed.overall is not None and speed.seconds is not None:
         parts.append(f"{_rate(speed.overall)} in all {duration(speed.seconds)} since it was started")
-    return f"cases a second: {', '.join(parts)}" if parts else ""
+    return f"{_counted(run)} a second: {', '.join(parts)}" if parts else ""
 
 
 def _rate(rate: float) -> str:

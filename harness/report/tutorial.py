@@ -2,7 +2,7 @@
 
 from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
-from harness.report.blocks import Cell, Table
+from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.verdicts import IF_INDEPENDENT
 
 
@@ -42,3 +42,15 @@ def tutorial_lines(comparison: Comparison, pair: Pair) -> list[str]:
         f"{pair.confidence_differ * 100:g}% confident that {a} and {b} do not give equivalent results{condition}",
         f"{pair.confidence_better * 100:g}% confident that {better} was superior to {worse}{condition}",
     ]
+
+
+def tutorial_blocks(comparison: Comparison, *, better: bool, tables: bool) -> list[Block]:
+    """Figure 5 of the tutorial: who succeeded where another failed, and McNemar's test of each pair."""
+    blocks: list[Block] = []
+    if better and comparison.baseline is None:
+        heading = f"{comparison.aligned.counted.capitalize()} on which one succeeded and another failed"
+        blocks += [Heading(heading), better_table(comparison)]
+    for pair in comparison.pairs if tables else []:
+        blocks.append(pair_table(comparison, pair))
+        blocks += [Paragraphs(lines)] if (lines := tutorial_lines(comparison, pair)) else []
+    return blocks

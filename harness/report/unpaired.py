@@ -34,6 +34,7 @@ def unpaired_blocks(comparison: UnpairedComparison) -> list[Block]:
         )
     ]
     verdicts = [unpaired_verdict(comparison, one) for one in comparison.pairs]
+    failed = error_lines([one.aligned for one in comparison.runs])
     return [
         Heading(f"{test.name} {test.version}: {len(comparison.runs)} transcripts of different inputs"),
         Paragraphs(lines + comparison.notes),
@@ -41,7 +42,7 @@ def unpaired_blocks(comparison: UnpairedComparison) -> list[Block]:
         _pairs(comparison),
         *groups,
         Heading("Verdicts"),
-        Paragraphs([*verdicts, *error_lines([one.aligned for one in comparison.runs])]),
+        Paragraphs([*verdicts, *failed, *comparison.machine_cautions]),
         *_margins(comparison),
     ]
 

@@ -30,7 +30,7 @@ IF_INDEPENDENT = "if cases were independent"
 def error_lines(runs: Sequence[AlignedRuns]) -> list[str]:
     """How many cases of each run were errors, the most first: a verdict without them would hide why one is worse."""
     found = [
-        (sum(kinds.values()), counts.tests, name, kinds, "answers" if aligned.repeated else "cases")
+        (sum(kinds.values()), counts.tests, name, kinds, aligned.counted)
         for aligned in runs
         for name, counts, kinds in zip(aligned.names, aligned.counts, aligned.error_kinds, strict=True)
         if kinds
@@ -143,7 +143,7 @@ def _undecided(comparison: Comparison, pair: Pair) -> str:
     what = f" in {comparison.measure.words}" if pair.other_measure else ""
     verdict = f"{a} and {b} cannot be told apart{what}{whom}"
     if not pair.other_measure and not pair.n_sf + pair.n_fs:
-        return f"{verdict}: they succeed and fail on the same cases."
+        return f"{verdict}: they succeed and fail on the same {comparison.aligned.counted}."
     if estimate is not None and (estimate.se == 0 or estimate.interval is None):
         return f"{verdict}: {estimate.units:,} units do not show how much the difference varies."
     missed, basis = _missed(comparison, pair)
@@ -256,8 +256,9 @@ def _complementary(comparison: Comparison, pair: Pair) -> list[str]:
     spread = math.sqrt(a * (1 - a) * b * (1 - b) / n) * math.sqrt(max(pair.effect or 1.0, 1.0))
     start = "They are complementary: each" if oracle - unrelated > 2 * spread else "Each"
     return [
-        f"{start} succeeds on many cases where the other fails ({pair.n_sf:,} and {pair.n_fs:,}). Always picking "
-        f"the right one would give {oracle:.4f}; with two unrelated algorithms of these rates, {unrelated:.4f}."
+        f"{start} succeeds on many {comparison.aligned.counted} where the other fails ({pair.n_sf:,} and "
+        f"{pair.n_fs:,}). Always picking the right one would give {oracle:.4f}; with two unrelated algorithms of "
+        f"these rates, {unrelated:.4f}."
     ]
 
 

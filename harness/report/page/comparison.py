@@ -43,7 +43,7 @@ def verdict_parts(comparison: Comparison) -> list[Part]:
     if rest:
         verdicts = Verdicts([pair_verdict(comparison, pair) for pair in rest])
         parts.append(Folded(f"{len(rest):,} more verdicts", [verdicts]))
-    failed = error_lines([comparison.aligned])
+    failed = [*error_lines([comparison.aligned]), *comparison.machine_cautions]
     return [*parts, Paragraphs(failed)] if failed else parts
 
 
@@ -102,7 +102,9 @@ def _two_by_two(comparison: Comparison, pair: Pair) -> list[Part]:
 def complement_section(comparison: Comparison) -> ReportSection:
     """On how many cases one was right where another was wrong, and what picking the right one would give."""
     table = DataTable(
-        "Cases on which the one of the row was right and the one of the column wrong", better_table(comparison)
+        f"{comparison.aligned.counted.capitalize()} on which the one of the row was right and the one of the column "
+        "wrong",
+        better_table(comparison),
     )
     return ReportSection(
         "complement", "Where they complement one another", [table, Paragraphs([combined_line(comparison)])]

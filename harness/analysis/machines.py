@@ -1,0 +1,38 @@
+"""Whether times and memory of several runs can be compared: on which machine each of them ran."""
+
+from collections.abc import Sequence
+
+from harness.transcript.format import Header
+
+# Names that a sentence lists.
+MOST_NAMED = 4
+MAY_DIFFER = "a difference in time or memory may be the machines', not the algorithms'."
+
+
+def machine(header: Header) -> str:
+    """Processor and platform of a run; empty if its transcript does not say."""
+    cpu = header.cpu.strip() if isinstance(header.cpu, str) else ""
+    return f"{cpu} ({header.platform})" if cpu and header.platform else cpu
+
+
+def machine_lines(names: Sequence[str], headers: Sequence[Header]) -> list[str]:
+    """A sentence if runs were made on different machines, or if it is not known on which; none for a single run."""
+    if len(names) < 2:
+        return []
+    by_machine: dict[str, list[str]] = {}
+    for name, header in zip(names, headers, strict=True):
+        by_machine.setdefault(machine(header), []).append(name)
+    unknown = by_machine.pop("", [])
+    lines = []
+    if len(by_machine) > 1:
+        places = [f"{_named(own)} ran on {where}" for where, own in list(by_machine.items())[:MOST_NAMED]]
+        places += ["others elsewhere"] * (len(by_machine) > MOST_NAMED)
+        lines.append(f"{', '.join(places)}: {MAY_DIFFER}")
+    if unknown:
+        lines.append(f"It is not known on which machine {_named(unknown)} ran: {MAY_DIFFER}")
+    return lines
+
+
+def _named(names: Sequence[str]) -> str:
+    *first, last = names if len(names) <= MOST_NAMED else [*names[:MOST_NAMED], f"{len(names) - MOST_NAMED:,} more"]
+    return f"{', '.join(first)} and {last}" if first else last
