@@ -141,7 +141,8 @@ def desk(shop: Workshop) -> Workshop:
 
 def words_of(one: Output) -> tuple[str, ...]:
     if one.writes is Writes.TRANSCRIPT and one.command in RUNS_FIRST:
-        return one.command, RUNS_FIRST[one.command]
+        more = ("--group", "light") if one.command == "urn" else ()
+        return one.command, RUNS_FIRST[one.command], *more
     return one.command, *CALLS[one.command][0]
 
 
