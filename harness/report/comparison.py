@@ -132,15 +132,11 @@ def ranking_table(comparison: Comparison, most: int | None = None) -> Table:
     for i in comparison.order[:most]:
         run, counts = comparison.runs[i], comparison.aligned.counts[i]
         value, interval = estimate_cells(run.estimate) if known else (run.rate, interval_text(run.interval))
-        row: list[Cell] = [_marked(comparison, i), counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER]
-        row.append(run.rate)
+        name = shown_name(run.name, comparison.aligned.self_reported[i])
+        row: list[Cell] = [name, counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, run.rate]
         row += [value if run.estimate else "-"] if measured else []
         rows.append([*row, interval, *([comparison.letters[i]] * lettered)])
     return Table(columns, rows, spare=frozenset({"TP", "TN", "FP", "FN"}))
-
-
-def _marked(comparison: Comparison, place: int) -> str:
-    return shown_name(comparison.names[place], comparison.aligned.self_reported[place])
 
 
 def _measured_column(comparison: Comparison) -> list[str]:
@@ -206,8 +202,8 @@ def summary_table(comparison: Comparison) -> Table:
     rows: list[list[Cell]] = []
     for i in order:
         run, counts = comparison.runs[i], comparison.aligned.counts[i]
-        row: list[Cell] = [_marked(comparison, i), counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER]
-        row.append(run.rate)
+        name = shown_name(run.name, comparison.aligned.self_reported[i])
+        row: list[Cell] = [name, counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, run.rate]
         row.append(interval_text(run.interval))
         if comparison.values is not None:
             value, interval = estimate_cells(run.estimate)
