@@ -68,7 +68,7 @@ def agreed_direction(names: Sequence[str], headers: Sequence[Header], value: str
             first, other = ("more" if one else "less" for one in (said[0][1], larger))
             raise TranscriptError(
                 f"{said[0][0]} and {name} contradict each other: {first} {value} is better there, {other} here; "
-                f"import both again with --higher {value} or --lower {value}"
+                f"run or import both again with --higher {value} or --lower {value}"
             )
     return said[0][1] if said else None
 

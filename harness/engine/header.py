@@ -10,7 +10,7 @@ from harness.interface.contract import NO_LINKS, Interface
 from harness.script.cases import CaseSet
 from harness.site.header_facts import header_design, header_test
 from harness.tasks import plugin_of
-from harness.transcript.format import AlgorithmInfo, Header, extent, new_header
+from harness.transcript.format import AlgorithmInfo, Header, ValueInfo, extent, new_header
 
 
 def run_header(plan: Plan) -> Header:
@@ -27,6 +27,7 @@ def run_header(plan: Plan) -> Header:
         repeat=options.repeat if options.repeat > 1 else UNSET,
         limit=UNSET if options.limit is None else options.limit,
         limits=options.limits.record or UNSET,
+        values={name: ValueInfo(larger) for name, larger in options.directions.items()} or UNSET,
         blind=True if plan.cases.script.is_blind else UNSET,
         train=train,
         extent=_stopping(plan) or extent(len(plan.cases), options.limit, train) | _versions(plan.cases) or UNSET,

@@ -12,7 +12,16 @@ from harness.interface.contract import Interface
 from harness.interface.limits import Limits, without_network
 from harness.interface.load import interface_paths, load_interface, with_name
 from harness.interface.python import is_in_memory
-from harness.options import ExecutionOptions, GalleryOptions, OptionSet, Range, Writes, option
+from harness.options import (
+    DirectionOptions,
+    ExecutionOptions,
+    GalleryOptions,
+    OptionSet,
+    Range,
+    Writes,
+    checked_directions,
+    option,
+)
 from harness.params import Param, Value, settings
 from harness.script.cases import CaseSet, load_cases
 from harness.script.folds import HeldOutFold
@@ -28,7 +37,7 @@ MATRIX = "matrix:"
 Note = Callable[[str], None]
 
 
-class RunOptions(ExecutionOptions):
+class RunOptions(ExecutionOptions, DirectionOptions):
     """How to run the cases of a test."""
 
     repeat: int = option(
@@ -38,6 +47,12 @@ class RunOptions(ExecutionOptions):
     no_vary: bool = option(
         "--no-vary", default=False, help="Only the originals of a test that varies its inputs on purpose."
     )
+
+    @property
+    def directions(self) -> dict[str, bool]:
+        """Whether more is better, of values that the algorithm gives beside its answers."""
+        named = ((larger, name) for larger, texts in self.texts.items() for text in texts for name in text.split(","))
+        return checked_directions((name.strip(), larger) for larger, name in named)
 
     @property
     def limits(self) -> Limits:

@@ -125,5 +125,5 @@ def check_directed(measure: Measure, option: str) -> None:
     value = measure.name.removeprefix(VALUES)
     raise UsageError(
         f"{option} with {measure.name}: nobody has said whether more or less of it is better; "
-        f"import the results again with --higher {value} or --lower {value}"
+        f"run or import again with --higher {value} or --lower {value}"
     )

@@ -16,6 +16,7 @@ from harness.options.shared import (
     SECONDS,
     ConfidenceOptions,
     DesignOptions,
+    DirectionOptions,
     DownloadOptions,
     ExecutionOptions,
     GalleryOptions,
@@ -29,6 +30,7 @@ from harness.options.shared import (
     ReplicationOptions,
     SeedOptions,
     byte_count,
+    checked_directions,
     seconds,
 )
 
@@ -41,6 +43,7 @@ __all__ = [
     "CurvePictureOptions",
     "DeclaredOption",
     "DesignOptions",
+    "DirectionOptions",
     "DownloadOptions",
     "ExecutionOptions",
     "GalleryOptions",
@@ -60,6 +63,7 @@ __all__ = [
     "SeedOptions",
     "Writes",
     "byte_count",
+    "checked_directions",
     "declared_options",
     "option",
     "seconds",

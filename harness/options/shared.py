@@ -1,5 +1,8 @@
 """Sets of options that several commands share."""
 
+from collections.abc import Iterable
+
+from harness.errors import UsageError
 from harness.options.cores import usable_cores
 from harness.options.declaration import OptionSet, Range, option
 
@@ -43,6 +46,32 @@ class DesignOptions(OptionSet):
     lone: str = option(
         "--lone", default="collapse", choices=LONE_UNITS, help="What to do with strata that have a single unit."
     )
+
+
+class DirectionOptions(OptionSet):
+    """What is better, of numbers whose names do not say it."""
+
+    lower: tuple[str, ...] = option(
+        "--lower", default=(), metavar="NAME",
+        help="Values of which less is better, such as costs; several with commas.",
+    )  # fmt: skip
+    higher: tuple[str, ...] = option(
+        "--higher", default=(), metavar="NAME", help="Values of which more is better; several with commas."
+    )
+
+    @property
+    def texts(self) -> dict[bool, tuple[str, ...]]:
+        """What was said, by whether more is better; a text with commas may be one name or several."""
+        return {False: self.lower, True: self.higher}
+
+
+def checked_directions(said: Iterable[tuple[str, bool]]) -> dict[str, bool]:
+    """Whether more is better, by name; a UsageError if both is said of one."""
+    directions: dict[str, bool] = {}
+    for name, larger in said:
+        if directions.setdefault(name, larger) != larger:
+            raise UsageError(f"--lower and --higher: both name '{name}'; leave one out")
+    return directions
 
 
 class ReplicationOptions(ConfidenceOptions, SeedOptions):

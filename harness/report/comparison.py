@@ -306,7 +306,7 @@ def measure_lines(comparison: Comparison) -> list[str]:
     if comparison.measure.ideal is not None:
         which = f"the nearest to {comparison.measure.ideal:g} is best"
     elif not comparison.measure.directed:
-        which = "nobody has said whether more or less is better; hate import --higher NAME or --lower NAME does"
+        which = "nobody has said whether more or less is better; hate run and hate import take --lower and --higher"
     lines = [
         f"Compared by {comparison.measure.words} ({which}). McNemar's test and the counts of who was better are about "
         "success."

@@ -92,7 +92,7 @@ def _better(comparison: Comparison, pair: Pair) -> str:
         )
     if winner is None:
         return _opposite(comparison, pair, f"{how}, {whom}")
-    if interval is None:
+    if interval is None or math.isinf(interval.low) or math.isinf(interval.high):
         return f"{better} is better than {worse}{what} ({p_is(pair.p_decisive)}, {whom})."
     if interval.low <= 0 <= interval.high:
         # The test is exact, or corrected differently from the interval: claim no lower limit for the lead.

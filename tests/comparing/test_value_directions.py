@@ -232,3 +232,34 @@ def test_nothing_is_better_without_a_direction() -> None:
     assert not unknown.better(1, 2)
     assert not unknown.better(2, 1)
     assert unknown.lead(1, 2) == unknown.lead(2, 1) == 0
+
+
+def test_a_run_says_what_is_better_of_the_values_beside_its_answers(shop: Workshop) -> None:
+    """From the command line and from Python; the same law as for an import."""
+    shop.script(rows="id,input,expect\n" + "".join(f"c{n},{n},1\n" for n in range(20)))
+    for name, cost in COSTS.items():
+        values = f'{{"price": {cost} + int(case.input) * {cost} / 100}}'
+        shop.interface(f'NAME = "{name}"\ndef answer(case, params):\n    return {{"label": "1", "values": {values}}}\n')
+        shop.run("--lower", "price,spare", output=f"{name}.jsonl")
+    header = json.loads((shop.folder / "cheap.jsonl").read_text().splitlines()[0])
+    assert header["values"] == {"price": {"larger_is_better": False}, "spare": {"larger_is_better": False}}
+    text = shop.call("compare", "cheap.jsonl", "dear.jsonl", "--statistic", "price").out
+    assert "cheap is better than dear in mean price" in text
+    assert shop.call("compare", "dear.jsonl", "cheap.jsonl", "--statistic", "price", "--fail-if-worse").status == 1
+    # The same difference on every case gives no limits, so none are told.
+    shop.interface(
+        'def answer(case, params):\n    return {"label": "1", "values": {"price": 9 + int(case.input) / 100}}\n'
+    )
+    shop.run(output="constant.jsonl")
+    text = shop.call("compare", "cheap.jsonl", "constant.jsonl", "--statistic", "price").out
+    assert "cheap is better than flat in mean price (p < 0.0001, for new cases)." in text
+
+    def answer(case: Any, params: Any) -> Any:
+        return {"label": "1", "values": {"price": float(case.input)}}
+
+    test = shop.folder / "toy/toy.hate.toml"
+    harness.run(test, answer, name="python", output=shop.folder / "python.jsonl", higher=["price"])
+    assert harness.read(shop.folder / "python.jsonl").header.direction("price") is True
+    done = shop.call("run", "toy", "--lower", "price", "--higher", "price")
+    assert done.status == 2
+    assert "--lower and --higher: both name 'price'; leave one out" in done.err

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from harness.model import ErrorKind
-from harness.options import OptionSet, option
+from harness.options import DirectionOptions, option
 from harness.plugins import Plugin
 from harness.tasks.label import LABEL
 from harness.transcript.importing.file import ForeignFile
@@ -110,7 +110,7 @@ def _finite(text: str) -> float:
     return number
 
 
-class ImportOptions(OptionSet):
+class ImportOptions(DirectionOptions):
     """What the user says about an import."""
 
     reader: str | None = option(
@@ -134,13 +134,6 @@ class ImportOptions(OptionSet):
         "--value", default=(), metavar="NAME",
         help="Tables: a column of numbers to keep; other tools: a metric (all by default). Several with commas.",
     )  # fmt: skip
-    lower: tuple[str, ...] = option(
-        "--lower", default=(), metavar="NAME",
-        help="Values of which less is better, such as costs; several with commas.",
-    )  # fmt: skip
-    higher: tuple[str, ...] = option(
-        "--higher", default=(), metavar="NAME", help="Values of which more is better; several with commas."
-    )
     positive_label: str | None = option(
         "--positive-label", default=None, metavar="LABEL",
         help="Predictions: the class to detect; all others are negative.",

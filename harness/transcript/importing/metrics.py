@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from harness.errors import ForeignError, UsageError
 from harness.model import MOST_VALUES
+from harness.options import checked_directions
 from harness.params import nearest
 from harness.transcript.format import ValueInfo
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions
@@ -144,17 +145,16 @@ def _directions(
 ) -> dict[str, bool]:
     """Whether more of a value is better: as the user says, or the log, or since it decides what is right."""
     raw_names = {**{plain: raw for raw, plain in names.items()}, **{raw: raw for raw in names}}
-    said: dict[str, bool] = {}
-    for option, texts, larger in (("--lower", options.lower, False), ("--higher", options.higher, True)):
+    pairs = []
+    for larger, texts in options.texts.items():
         for name in split_names(texts, raw_names.__contains__):
             if name not in raw_names:
                 raise ForeignError(
-                    f"{imported.source}: {option} {name}: no such value is kept (--value keeps a column of a table); "
-                    f"{nearest(name, raw_names)}"
+                    f"{imported.source}: {'--higher' if larger else '--lower'} {name}: no such value is kept (--value "
+                    f"keeps a column of a table); {nearest(name, raw_names)}"
                 )
-            raw = raw_names[name]
-            if said.setdefault(raw, larger) != larger:
-                raise UsageError(f"--lower and --higher: both name '{name}'; leave one out")
+            pairs.append((raw_names[name], larger))
+    said = checked_directions(pairs)
     if said.get(rule.metric) is False:
         raise UsageError(
             f"--lower {rule.metric}: it decides which answers are right, by more of it; --metric chooses another"
