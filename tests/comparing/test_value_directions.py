@@ -247,9 +247,8 @@ def test_a_run_says_what_is_better_of_the_values_beside_its_answers(shop: Worksh
     assert "cheap is better than dear in mean price" in text
     assert shop.call("compare", "dear.jsonl", "cheap.jsonl", "--statistic", "price", "--fail-if-worse").status == 1
     # The same difference on every case gives no limits, so none are told.
-    shop.interface(
-        'def answer(case, params):\n    return {"label": "1", "values": {"price": 9 + int(case.input) / 100}}\n'
-    )
+    values = '{"price": 9 + int(case.input) / 100}'
+    shop.interface(f'NAME = "flat"\ndef answer(case, params):\n    return {{"label": "1", "values": {values}}}\n')
     shop.run(output="constant.jsonl")
     text = shop.call("compare", "cheap.jsonl", "constant.jsonl", "--statistic", "price").out
     assert "cheap is better than flat in mean price (p < 0.0001, for new cases)." in text
