@@ -19,9 +19,9 @@ def check_free(outputs: Sequence[NamedOutput], *, force: bool) -> None:
     places: dict[Path, str] = {}
     for option, path in outputs:
         first = places.setdefault(path.resolve(), option)
-        if first != option and not _is_stream(path):
+        if first != option and not is_stream(path):
             raise UsageError(f"{option} {path}: {first} writes this file too; choose another name")
-        if not force and path.exists() and not _is_stream(path):
+        if not force and path.exists() and not is_stream(path):
             raise exists_error(path)
 
 
@@ -32,7 +32,7 @@ def exists_error(path: Path) -> OutputError:
 
 def refuse_inputs(outputs: Iterable[NamedOutput], inputs: Iterable[Path]) -> None:
     """Raise an error if an output is a file that the command reads, or in a folder of data that it reads."""
-    there = [(option, path) for option, path in outputs if path.exists() and not _is_stream(path)]
+    there = [(option, path) for option, path in outputs if path.exists() and not is_stream(path)]
     for source in inputs if there else ():
         for option, path in there:
             if _is_part_of(path, source):
@@ -66,7 +66,7 @@ def replacing(path: Path, *, force: bool, what: str) -> Iterator[Path]:
     file nor free, such as a pipe, is written directly.
     """
     try:
-        if _is_stream(path):
+        if is_stream(path):
             yield path
             return
         target = path.resolve()
@@ -114,7 +114,7 @@ def _put_in_place(part: Path, target: Path, *, force: bool) -> None:
     sync_folder(target.parent)
 
 
-def _is_stream(path: Path) -> bool:
+def is_stream(path: Path) -> bool:
     """Whether it is a pipe, a terminal or the like, in which nothing can be lost."""
     try:
         mode = path.stat().st_mode

@@ -159,7 +159,7 @@ def independent_difference(one: Estimate, other: Estimate) -> Estimate:
     v, w = one.se**2, other.se**2
     gap, se = one.value - other.value, math.sqrt(v + w)
     df = min(one.df, other.df)
-    if v > 0 and w > 0:
+    if v > 0 and w > 0 and df > 0:
         denominator = v**2 / one.df + w**2 / other.df
         df = (v + w) ** 2 / denominator if denominator > 0 else math.inf
     low, high = one.scale.bounds

@@ -8,9 +8,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO, cast
 
-from harness.errors import TranscriptError
+from harness.errors import OutputError, TranscriptError
 from harness.files.durable import move_into_place, sync_file, write_all, zipped
 from harness.files.gunzip import MAGIC as GZIP_MAGIC
+from harness.files.outputs import is_stream
 
 PARQUET_MAGIC = b"PAR1"
 BLOCK = 1 << 20
@@ -43,7 +44,9 @@ def open_lines(path: Path) -> IO[bytes]:
 
 
 def check_form(target: Path) -> None:
-    """An error if files of this form cannot be written here."""
+    """An error if files of this form cannot be written here: a file would take the place of a pipe or a device."""
+    if is_stream(target):
+        raise OutputError(f"{target}: a pipe or a device, and a transcript is stored in a file; choose another name")
     if Form.of(target) is Form.PARQUET:
         from harness.transcript.parquet import check_pyarrow
 

@@ -271,6 +271,29 @@ def test_pipes_are_written_without_force(desk: Workshop) -> None:
     assert desk.hate("test", "toy", "--junit", "/dev/null").status in (0, 1)
 
 
+@pytest.mark.parametrize("force", [(), ("--force",)], ids=["", "force"])
+@pytest.mark.parametrize("name", ["pipe", "pipe.jsonl.gz", "link"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("convert", "t0.jsonl"),
+        ("run", "toy", "-o"),
+        ("fuse", *TWO, "-o"),
+        ("import", "table.csv", "--test", "toy", "--algorithm", "mine", "-o"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_transcript_does_not_take_the_place_of_a_pipe_or_a_device(
+    desk: Workshop, words: tuple[str, ...], name: str, force: tuple[str, ...]
+) -> None:
+    os.mkfifo(desk.folder / ("pipe" if name == "link" else name))
+    if name == "link":
+        (desk.folder / "link").symlink_to("pipe")
+    refused(desk, *words, name, *force)
+    assert all(path.is_fifo() for path in desk.folder.glob("*pipe*"))
+    assert (desk.folder / name).is_fifo()
+
+
 def small_files() -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))

@@ -289,3 +289,13 @@ def test_adjusted_p_values_are_holms_and_none_stays_none() -> None:
         pytest.approx(0.04), pytest.approx(0.03), None, pytest.approx(0.04),
     ]  # fmt: skip
     assert [one.p_value for one in adjusted if one is not None] == p_values
+
+
+def test_without_degrees_of_freedom_there_is_a_difference_and_no_test() -> None:
+    """A group may have one unit of every stratum."""
+    a, b = (clustered(values) for values in drawn(0))
+    lone = replace(a, df=0, interval=None)
+    for one, other in ((lone, b), (b, lone), (lone, lone)):
+        result = independent_difference(one, other)
+        assert result.value == one.value - other.value
+        assert (result.df, result.interval, result.p_value) == (0, None, None)
