@@ -223,9 +223,11 @@ def confusions(runs: Sequence[Run], request: ConfusionRequest) -> list[Confusion
         )
     # One case gives a matrix, but is not a sample.
     sampling = take_sample(aligned, request.design) if aligned.n > 1 else None
+    rates = [ClassRates(sampling, request, len(labels), _copies(order)) for order in aligned.orders]
     return [
-        _confusion(name, labels, truths, answer, ClassRates(sampling, request, len(labels), _copies(order)))
-        for name, answer, order in zip(aligned.names, answers, aligned.orders, strict=True)
+        # A run whose answers are matched several times has one a case.
+        _confusion(name, aligned.counted if one.copies == 1 else "cases", labels, truths, answer, one)
+        for name, answer, one in zip(aligned.names, answers, rates, strict=True)
     ]
 
 
@@ -235,7 +237,7 @@ def _copies(order: IntArray) -> int:
 
 
 def _confusion(
-    name: str, labels: list[str], truths: TrueClasses, answers: AnswerLabels, rates: ClassRates
+    name: str, words: str, labels: list[str], truths: TrueClasses, answers: AnswerLabels, rates: ClassRates
 ) -> Confusion:
     code = {label: number for number, label in enumerate(labels)}
     refusal, known = len(labels), truths.known
@@ -251,6 +253,7 @@ def _confusion(
     return Confusion(
         name=name,
         labels=labels,
+        words=words,
         matrix=matrix // rates.copies,
         errors=rates.count(answers.error & known),
         below=rates.count(answers.below & known),
@@ -282,10 +285,10 @@ def confusion_json(matrices: Sequence[Confusion]) -> dict[str, Any]:
 
 
 def _confusion_json(confusion: Confusion) -> dict[str, Any]:
-    of_elements = {}
+    # What the counts, `cases` among them, are counts of.
+    counted: dict[str, Any] = {} if confusion.words == "cases" else {"counted": confusion.words}
     if confusion.iou is not None:
-        iou = [_rate(label, one) for label, one in zip(confusion.labels, confusion.iou, strict=True)]
-        of_elements = {"counted": confusion.words, "iou": iou}
+        counted["iou"] = [_rate(label, one) for label, one in zip(confusion.labels, confusion.iou, strict=True)]
     return {
         "name": confusion.name,
         "matrix": confusion.matrix.tolist(),
@@ -300,7 +303,7 @@ def _confusion_json(confusion: Confusion) -> dict[str, Any]:
             {"truth": pair.truth, "answer": pair.answer, "count": pair.count, "share": pair.share}
             for pair in confusion.pairs
         ],
-        **of_elements,
+        **counted,
     }
 
 

@@ -104,7 +104,6 @@ def confusion_notes(confusion: Confusion) -> list[str]:
     if confusion.below:
         lines.append(f"Refusals include {confusion.below:,} answers below the threshold.")
     if confusion.left_out:
-        lines.append(
-            f"{confusion.left_out:,} cases do not count: their class is not known, or they were not asked for."
-        )
+        left_out = f"{confusion.left_out:,} {confusion.words}"
+        lines.append(f"{left_out} do not count: their class is not known, or they were not asked for.")
     return lines

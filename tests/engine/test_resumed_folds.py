@@ -194,7 +194,8 @@ def test_folds_of_another_run_are_refused_before_anything_runs(what: str, mode: 
         learner.script(CASES + 1, sections='[train]\ntable = "train.csv"\n')
     if what in ("algorithm", "interface"):
         learner.interface(("NAME = 'other'\n" if what == "algorithm" else "# changed\n") + LEARNER)
-    done = learner.call("run", "toy", "-o", "out.jsonl", "--train-folds", "3", *DIFFERENT[what], mode)
+    same = [] if "--train-folds" in DIFFERENT[what] else ["--train-folds", "3"]
+    done = learner.call("run", "toy", "-o", "out.jsonl", *same, *DIFFERENT[what], mode)
     assert done.status == 2
     assert f"-fold-{3 if mode == '--resume' else 1}.jsonl: from a different run: {what}" in done.err
     assert done.err.count("\n") == 1

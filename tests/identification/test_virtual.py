@@ -133,7 +133,8 @@ def test_identification_rates_have_their_names(shop: Workshop) -> None:
 )
 def test_invalid_choices_of_gallery_and_probes(shop: Workshop, words: list[str], message: str) -> None:
     faces(shop)
-    done = shop.call("run", "toy", "--interface", "matrix:m/faces.npy", *words)
+    interface = [] if "--interface" in words else ["--interface", "matrix:m/faces.npy"]
+    done = shop.call("run", "toy", *interface, *words)
     assert done.status == 2
     assert message in done.err
 
