@@ -298,7 +298,8 @@ def _check_not_stopped(runs: Sequence[Run]) -> None:
     for run in runs:
         if rule := run.columns.header.part.get("stop_when"):
             raise TranscriptError(
-                f"{run.source}: stopped when {rule}, so ordinary intervals and tests are not valid; add --sequential"
+                f"{run.source}: stopped when {rule}, so ordinary intervals and tests are not valid; add --sequential "
+                "(hate rate and hate compare have it)"
             )
 
 

@@ -23,7 +23,7 @@ from harness.stats.replication.method import Replication
 
 @dataclass(frozen=True)
 class Pilot:
-    """What earlier runs say about the variance of a test like theirs.
+    """What earlier runs say about the variance of a rate of success in a test like theirs.
 
     Without any variance, `assumed`, variance and design effect are not theirs, but as large as their interval allows.
     """
@@ -41,6 +41,10 @@ class Pilot:
     icc: float | None
     design_effect: float | None
     assumed: bool = False
+    # Answers to each case, which are what was counted: more than 1 with --repeat.
+    answers: float = 1.0
+    # What hate compare takes of such runs, unless told otherwise.
+    main_measure: str = "rate"
     # Strata by name, their units, and each one's weight times its standard deviation.
     strata_names: list[str] = field(default_factory=list)
     strata_units: list[int] = field(default_factory=list)
@@ -99,6 +103,8 @@ def pilot_of(runs: Sequence[Run], design: DesignOptions, *, partial: bool = Fals
         icc=estimate.icc,
         design_effect=finite(effect),
         assumed=assumed,
+        answers=aligned.n / aligned.case_count(np.ones(aligned.n, dtype=np.bool_)),
+        main_measure=aligned.headers[0].test.main_measure,
         strata_names=names,
         strata_units=units,
         spread=spread,

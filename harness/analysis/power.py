@@ -114,7 +114,12 @@ class PowerPlan:
     @property
     def cases(self) -> int | None:
         """Cases in that many units."""
-        return None if self.units is None else math.ceil(self.units * self.sample.per_unit)
+        return None if self.units is None else self.cases_in(self.units)
+
+    def cases_in(self, units: int) -> int:
+        """Cases in so many units, however many answers each gets."""
+        answers = 1.0 if self.pilot is None else self.pilot.answers
+        return math.ceil(round(units * self.sample.per_unit / answers, 9))
 
     @property
     def unit(self) -> str:
@@ -203,7 +208,9 @@ class _Goal:
             return math.inf
         request = self.request
         se, df = math.sqrt(self.unit_variance / units), float(units - self.sample.strata)
-        return detectable(se, df, alpha=1 - request.confidence, power=request.power, comparisons=request.comparisons)
+        least = detectable(se, df, alpha=1 - request.confidence, power=request.power, comparisons=request.comparisons)
+        # No two rates are farther apart.
+        return least if least <= 1 else math.inf
 
 
 def _case_variance(
@@ -329,7 +336,7 @@ def power_json(plan: PowerPlan) -> dict[str, Any]:
 def _pilot_json(pilot: Pilot) -> dict[str, Any]:
     return {
         "names": pilot.names,
-        "cases": pilot.cases,
+        "cases": round(pilot.cases / pilot.answers),
         "units": pilot.units,
         "strata": pilot.strata,
         "df": finite(pilot.df),

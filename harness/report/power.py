@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from harness.analysis.pilot import Pilot
 from harness.analysis.power import PlanningGoal, PowerPlan
+from harness.analysis.sampling import finite
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.numbers import distance, join_names, percent
 
@@ -72,8 +73,15 @@ def _uncertain(plan: PowerPlan) -> list[str]:
 
 
 def _basis(plan: PowerPlan) -> list[str]:
-    request, sample = plan.request, plan.sample
-    lines = [] if plan.pilot is None else [_pilot_words(plan.pilot)]
+    request, sample, answers = plan.request, plan.sample, "cases"
+    lines = []
+    if plan.pilot is not None:
+        lines, answers = [_pilot_words(plan.pilot)], "answers" if plan.pilot.answers > 1 else answers
+        if plan.pilot.main_measure != "rate":
+            lines.append(
+                f"this is about rates of success; hate compare takes {plan.pilot.main_measure} of such runs, unless "
+                "--statistic rate is given"
+            )
     lines += [f"assumed: {text}" for text in plan.assumptions]
     if request.question is PlanningGoal.WIDTH:
         lines.append("the interval is that of hate rate, if the rate turns out as expected")
@@ -85,8 +93,8 @@ def _basis(plan: PowerPlan) -> list[str]:
         lines.append(f"power of the t test by design, with {(plan.units or 0) - sample.strata:,} degrees of freedom")
     if sample.per_unit > 1:
         lines.append(
-            f"{sample.per_unit:g} cases per unit with an intraclass correlation of {sample.icc:.3g}: a design effect "
-            f"of {sample.design_effect:.2f}"
+            f"{sample.per_unit:g} {answers} per unit with an intraclass correlation of {sample.icc:.3g}: a design "
+            f"effect of {sample.design_effect:.2f}"
         )
     elif plan.pilot is None:
         lines.append("if cases come in groups that were drawn, say so with --per-unit and --icc: it takes more of them")
@@ -94,7 +102,8 @@ def _basis(plan: PowerPlan) -> list[str]:
 
 
 def _pilot_words(pilot: Pilot) -> str:
-    parts = [f"{pilot.cases:,} cases"] + ([f"{pilot.units:,} {pilot.unit}"] if pilot.unit != "cases" else [])
+    parts = [f"{round(pilot.cases / pilot.answers):,} cases"]
+    parts += [f"{pilot.units:,} {pilot.unit}"] if pilot.unit != "cases" else []
     parts += [f"{pilot.strata:,} strata"] if pilot.strata > 1 else []
     found = f", discordance {pilot.discordance:.4f}" if pilot.discordance is not None else ""
     return f"pilot: {join_names(pilot.names)} on {', '.join(parts)}{found}"
@@ -103,8 +112,7 @@ def _pilot_words(pilot: Pilot) -> str:
 def power_table(plan: PowerPlan) -> Table:
     """What is measured, over the number of units."""
     rows: list[list[Cell]] = [
-        [units, math.ceil(units * plan.sample.per_unit), value]
-        for units, value in zip(plan.curve_units, plan.curve, strict=True)
+        [units, plan.cases_in(units), finite(value)] for units, value in zip(plan.curve_units, plan.curve, strict=True)
     ]
     return Table(["units", "cases", plan.request.measured], rows)
 

@@ -205,3 +205,34 @@ def test_a_pilot_of_one_unit_is_refused(shop: Workshop) -> None:
     pilot = same_everywhere(shop, "11110", "11110", units=1)
     done = shop.call("power", *pilot, "--difference", "0.05")
     assert (done.status, len(done.err.splitlines())) == (2, 1)
+
+
+def test_a_repeated_pilot_counts_cases_and_not_answers(shop: Workshop) -> None:
+    for name in ("a", "b"):
+        done = shop.call(
+            "run", "hdigits", "--interface", "witch", "--limit", "40", "--repeat", "2", "-o", f"{name}.jsonl",
+            *(("--param", "threshold=100") if name == "b" else ()),
+        )  # fmt: skip
+        assert done.status == 0, done.err
+    found = power(shop, "a.jsonl", "b.jsonl")
+    assert (found["units"], found["cases"], found["pilot"]["cases"]) == (20, 40, 40)
+    text = shop.call("power", "a.jsonl", "b.jsonl").out
+    assert "20 images (40 cases)" in text
+    assert "4 answers per unit" in text
+
+
+def test_a_difference_of_rates_that_cannot_be_is_not_called_detectable(shop: Workshop) -> None:
+    rng = np.random.default_rng(1)
+    columns = [{"subject": str(number // 4)} for number in range(40)]
+    both = [transcript(shop.folder / f"{n}.jsonl", rng.random(40) < 0.5, columns=columns) for n in "ab"]
+    found = power(shop, *both, "--psu", "subject")
+    shown = found["curve"]["detectable"]
+    assert shown[0] is None
+    assert all(one is None or 0 < one <= 1 for one in shown)
+    assert " inf" not in shop.call("power", *both, "--psu", "subject").out
+
+
+def test_a_pilot_of_detectors_is_said_to_be_about_rates(shop: Workshop) -> None:
+    said = "about rates of success; hate compare takes ap of such runs"
+    assert said in shop.call("power", "blobs", "relief").out
+    assert "rates of success" not in shop.call("power", "wisard", "witch").out
