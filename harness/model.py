@@ -4,7 +4,7 @@ They are msgspec structs because a transcript has one `Trial` per line, and may 
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from operator import attrgetter
 from typing import Annotated, Any
@@ -231,6 +231,14 @@ class Counts(Struct, frozen=True):
 def plural(name: str) -> str:
     """The plural of a column's name: `images` for `image`."""
     return name if name.endswith("s") else f"{name}s"
+
+
+def join_names(names: Sequence[str], most: int | None = None) -> str:
+    """a, b and c; with more than `most`, a, b and 3 more."""
+    if most is not None and len(names) > most:
+        names = [*names[:most], f"{len(names) - most:,} more"]
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def plain_text(value: object) -> str:

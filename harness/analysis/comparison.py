@@ -12,7 +12,7 @@ from harness.analysis.align import AlignedRuns, judged_json
 from harness.analysis.breakdown import Breakdown
 from harness.analysis.cells import Cells
 from harness.analysis.items import ItemAnalysis, items_json
-from harness.analysis.machines import machine_lines
+from harness.analysis.machines import machine_cautions
 from harness.analysis.operating_point import OperatingResult, threshold_json
 from harness.analysis.pairs import MarginTest, Pair, flip_json, margin_json
 from harness.analysis.run_names import identity_json
@@ -21,7 +21,6 @@ from harness.analysis.turning import groups_json
 from harness.analysis.value_errors import Agreement, agreement_json
 from harness.analysis.wins import WinRate, win_json
 from harness.measures import MEASURES, Measure
-from harness.measures.measure import Reads
 from harness.measures.values import check_directed
 from harness.stats.cochran import CochranQ, WaldTest
 from harness.stats.estimate import Estimate
@@ -105,8 +104,7 @@ class Comparison:
     @property
     def machine_cautions(self) -> list[str]:
         """Of times or memory that are compared: what the machines may have to do with it."""
-        compared = self.measure.reads is Reads.RESOURCES
-        return machine_lines(self.names, self.aligned.headers) if compared else []
+        return machine_cautions(self.measure, self.names, self.aligned.headers)
 
     @property
     def places(self) -> list[tuple[int, int]]:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from harness.measures import Measure, Reads
+from harness.model import join_names
 from harness.transcript.format import Header
 
 # Names that a sentence lists.
@@ -25,14 +27,16 @@ def machine_lines(names: Sequence[str], headers: Sequence[Header]) -> list[str]:
     unknown = by_machine.pop("", [])
     lines = []
     if len(by_machine) > 1:
-        places = [f"{_named(own)} ran on {where}" for where, own in list(by_machine.items())[:MOST_NAMED]]
+        places = [
+            f"{join_names(own, MOST_NAMED)} ran on {where}" for where, own in list(by_machine.items())[:MOST_NAMED]
+        ]
         places += ["others elsewhere"] * (len(by_machine) > MOST_NAMED)
         lines.append(f"{', '.join(places)}: {MAY_DIFFER}")
     if unknown:
-        lines.append(f"It is not known on which machine {_named(unknown)} ran: {MAY_DIFFER}")
+        lines.append(f"It is not known on which machine {join_names(unknown, MOST_NAMED)} ran: {MAY_DIFFER}")
     return lines
 
 
-def _named(names: Sequence[str]) -> str:
-    *first, last = names if len(names) <= MOST_NAMED else [*names[:MOST_NAMED], f"{len(names) - MOST_NAMED:,} more"]
-    return f"{', '.join(first)} and {last}" if first else last
+def machine_cautions(measure: Measure, names: Sequence[str], headers: Sequence[Header]) -> list[str]:
+    """The same of runs that are compared by this measure, if it is a time or memory."""
+    return machine_lines(names, headers) if measure.reads is Reads.RESOURCES else []

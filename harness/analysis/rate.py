@@ -12,12 +12,13 @@ from harness.analysis.breakdown import Breakdown, break_down, breakdown_json, eq
 from harness.analysis.cells import Cells, Measurement
 from harness.analysis.development import OperatingRequest
 from harness.analysis.groups import CaseGroups, groups_of, has_few_values
+from harness.analysis.machines import machine_lines
 from harness.analysis.operating_point import OperatingResult, threshold_json
 from harness.analysis.reliability import ReliabilityBin, reliability_bins, reliability_json
 from harness.analysis.run_names import check_same_version, identity_json
 from harness.analysis.sampling import Sampling, interval_json, replication_json, take_sample
 from harness.errors import HateError, UsageError
-from harness.measures import MEASURES, Measure, find_measure
+from harness.measures import MEASURES, Measure, Reads, find_measure
 from harness.options import DesignOptions
 from harness.stats.arrays import FloatArray, IntArray
 from harness.stats.cochran import WaldTest
@@ -172,6 +173,12 @@ def _groups(study: Measurement, measures: dict[str, Measure], request: RateReque
     return {name: break_down(replace(study, measure=measure), [], by) for name, measure in chosen}
 
 
+def timed_cautions(runs: Sequence[RunMeasures]) -> list[str]:
+    """Of runs whose times or memory stand side by side: what the machines may have to do with it."""
+    timed = [run for run in runs if any(run.measures[name].reads is Reads.RESOURCES for name in run.estimates)]
+    return machine_lines([run.name for run in timed], [run.aligned.headers[0] for run in timed])
+
+
 def rate_json(runs: Sequence[RunMeasures]) -> dict[str, Any]:
     """The JSON that the documentation promises."""
     names = [run.name for run in runs]
@@ -191,6 +198,8 @@ def rate_json(runs: Sequence[RunMeasures]) -> dict[str, Any]:
         payload["by_statistic"] = breakdowns[0]
     if len(breakdowns) > 1:
         payload["breakdowns"] = [{**groups[statistics[0]], "by_statistic": groups} for groups in breakdowns]
+    if cautions := timed_cautions(runs):
+        payload["cautions"] = cautions
     return payload
 
 

@@ -17,7 +17,7 @@ from harness.analysis.breakdown import Breakdown
 from harness.analysis.cells import Measurement
 from harness.analysis.compare import CompareRequest, by_main_measure
 from harness.analysis.development import measure_at
-from harness.analysis.machines import machine_lines
+from harness.analysis.machines import machine_cautions
 from harness.analysis.pairs import MarginTest, check_margin, correct_margins, margin_json
 from harness.analysis.run_names import check_same_version, identity_json
 from harness.analysis.run_thresholds import OperatingCriterion
@@ -26,7 +26,6 @@ from harness.analysis.turning import groups_json
 from harness.analysis.unpaired_groups import by_group, difference_of
 from harness.errors import UsageError
 from harness.measures import Measure
-from harness.measures.measure import Reads
 from harness.measures.values import check_directed
 from harness.stats.differences import UnpairedDifference, unpaired_difference
 from harness.stats.equivalence import Equivalence, equivalent, equivalent_by_limits
@@ -105,8 +104,7 @@ class UnpairedComparison:
     @property
     def machine_cautions(self) -> list[str]:
         """Of times or memory that are compared: what the machines may have to do with it."""
-        compared = self.measure.reads is Reads.RESOURCES
-        return machine_lines(self.names, [run.aligned.headers[0] for run in self.runs]) if compared else []
+        return machine_cautions(self.measure, self.names, [run.aligned.headers[0] for run in self.runs])
 
     @property
     def places(self) -> list[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.report.numbers import join_names
+from harness.model import join_names
 from harness.site.judged import IMPORTED, judged_again
 from harness.site.locate import Source
 from harness.transcript.format import Header
@@ -25,10 +25,8 @@ def judge_sources(sources: Sequence[Source], headers: Sequence[Header]) -> list[
 def self_reported_notes(names: Sequence[str], judged: Sequence[str | None]) -> list[str]:
     """A line for each reason why runs are self-reported."""
     reasons = dict.fromkeys(why for why in judged if why)
-    groups = [(why, [name for name, own in zip(names, judged, strict=True) if own == why]) for why in reasons]
-    return [f"{_listed(own)} self-reported: {why}" for why, own in groups]
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = [*names[:MOST_TOLD], *([f"{len(names) - MOST_TOLD:,} more"] if len(names) > MOST_TOLD else [])]
-    return f"{join_names(shown)} {'is' if len(names) == 1 else 'are'}"
+    found = []
+    for why in reasons:
+        own = [name for name, reason in zip(names, judged, strict=True) if reason == why]
+        found.append(f"{join_names(own, MOST_TOLD)} {'is' if len(own) == 1 else 'are'} self-reported: {why}")
+    return found

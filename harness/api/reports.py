@@ -18,8 +18,8 @@ from harness.api.report_options import ReportOptions
 from harness.api.transcripts import Transcripts, baseline_remark, metric_remark, open_transcripts
 from harness.errors import OutputError, UsageError
 from harness.files.outputs import write_output
+from harness.model import join_names
 from harness.report.blocks import Paragraphs
-from harness.report.numbers import join_names
 from harness.report.page import comparison as several
 from harness.report.page import data_sheet as sheet
 from harness.report.page.document import KeyFigures, Part, ReportPage, ReportSection

@@ -6,6 +6,7 @@ from math import isfinite, isinf, isnan
 
 from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
+from harness.model import join_names
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.comparison_details import asked_blocks, detail_blocks, margin_blocks, operating_blocks
 from harness.report.groups import tidy_group_table
@@ -16,7 +17,6 @@ from harness.report.numbers import (
     estimate_cells,
     independent_cells,
     interval_text,
-    join_names,
     left_out_line,
     p_is,
     p_text,

@@ -9,9 +9,10 @@ from harness.analysis.items import ItemAnalysis, ItemStatistics
 from harness.analysis.machines import machine_lines
 from harness.analysis.operating_point import OperatingResult
 from harness.analysis.value_errors import AGREEING
+from harness.model import join_names
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.groups import group_blocks
-from harness.report.numbers import interval_text, join_names, p_text, percent
+from harness.report.numbers import interval_text, p_text, percent
 from harness.report.verdicts import margin_verdict
 from harness.stats.estimate import Estimate
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from harness.model import join_names
 from harness.report.blocks import IntervalText
 from harness.stats.rates import Interval
 
@@ -114,11 +115,6 @@ def degrees_of_freedom(df: float) -> str:
 def shown_name(name: str, self_reported: str | None) -> str:
     """The name of a run as people are shown it: with a mark if its outcomes were not judged again by its test."""
     return f"{name} (self-reported)" if self_reported else name
-
-
-def join_names(names: Sequence[str]) -> str:
-    """a, b and c."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def left_out_line(run: str, measures: Sequence[str], count: int, cases: int) -> str:

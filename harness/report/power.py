@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from harness.analysis.pilot import Pilot
 from harness.analysis.power import PlanningGoal, PowerPlan
 from harness.analysis.sampling import finite
+from harness.model import join_names
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
-from harness.report.numbers import distance, join_names, percent
+from harness.report.numbers import distance, percent
 
 # Rows of the table for people.
 MOST_ROWS = 9

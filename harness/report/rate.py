@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from math import isfinite
 
 from harness.analysis.breakdown import distinct_columns
-from harness.analysis.machines import machine_lines
-from harness.analysis.rate import RunMeasures, merge_breakdowns
+from harness.analysis.rate import RunMeasures, merge_breakdowns, timed_cautions
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.comparison_details import threshold_blocks
 from harness.report.groups import group_blocks
@@ -24,8 +23,6 @@ from harness.report.verdicts import error_lines
 from harness.stats.estimate import Estimate
 from harness.stats.replication.method import Replication
 
-# Measures that depend on the machine.
-RESOURCES = ("seconds", "memory")
 # Columns that the table of explanations shows.
 MOST_COLUMNS = 8
 
@@ -39,9 +36,7 @@ def rate_blocks(runs: Sequence[RunMeasures], replication: Replication) -> list[B
     blocks.append(count_table(runs))
     blocks += [Paragraphs(lines)] if (lines := error_lines([run.aligned for run in runs])) else []
     blocks.append(measure_table(runs, replication))
-    timed = [run for run in runs if any(name in run.estimates for name in RESOURCES)]
-    told = machine_lines([run.name for run in timed], [run.aligned.headers[0] for run in timed])
-    blocks += [Paragraphs(lines)] if (lines := [*left_out_lines(runs), *told]) else []
+    blocks += [Paragraphs(lines)] if (lines := [*left_out_lines(runs), *timed_cautions(runs)]) else []
     names = [run.name for run in runs]
     for groups in merge_breakdowns(runs):
         for name, by in groups.items():

@@ -65,6 +65,8 @@ def test_tables_with_times_side_by_side_say_it_too(kind: str, shop: Workshop) ->
     assert (SENTENCE in compared.split("per case", 1)[1]) is bool(said)
     assert SENTENCE not in compared.split("Each by itself")[0]  # the verdict is about success
     assert (SENTENCE in text_of(shop, "rate", "a.jsonl", "b.jsonl")) is bool(said)
+    rated = harness.rate(["a.jsonl", "b.jsonl"]).to_dict()
+    assert any(said in line for line in rated["cautions"]) if said else "cautions" not in rated
     assert SENTENCE not in text_of(shop, "rate", "a.jsonl")
     assert SENTENCE not in text_of(shop, "rate", "a.jsonl", "b.jsonl", "--statistic", "rate")
     assert shop.call("report", "a.jsonl", "b.jsonl", "-o", "page.md").status == 0
