@@ -40,7 +40,7 @@ class Group:
     pairs: list[Estimate | None]
     # Its value in each column, if columns were crossed.
     values: dict[str, str] = field(default_factory=dict)
-    # Its records, where each case has several answers; 0 if there is one a case.
+    # Its records: with --repeat, a case has several.
     answers: int = 0
 
     @property
@@ -151,8 +151,7 @@ def _gap_contrast(cells: GroupCells, rows: Sequence[Group], pair: tuple[int, int
 
 
 def _group(study: Measurement, label: str, inside: BoolArray, pairs: Sequence[tuple[int, int]]) -> Group:
-    runs, cases = len(study.aligned.names), study.aligned.case_count(inside)
-    answers = int(inside.sum()) if study.aligned.repeated else 0
+    runs, cases, answers = len(study.aligned.names), study.aligned.case_count(inside), int(inside.sum())
     try:
         cells = study.cells([(run, inside) for run in range(runs)])
     except UsageError:
@@ -299,7 +298,7 @@ def _group_json(group: Group, names: Sequence[str], pairs: Sequence[tuple[int, i
         "group": group.label,
         "label": group.label,
         **({"values": group.values} if group.values else {}),
-        "tests": group.answers or group.cases,
+        "tests": group.answers,
         "cases": group.cases,
         "transcripts": [{"name": name, **estimate_json(one, "interval", value="value")} for name, one in runs],
         "runs": [{"name": name, **estimate_json(one, "se", "interval")} for name, one in runs],

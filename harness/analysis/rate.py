@@ -245,10 +245,10 @@ def _merged(parts: Sequence[Breakdown]) -> Breakdown:
     rows = []
     for key in keys:
         own = [next((group for group in by.groups if group.key == key), None) for by in parts]
-        first = next(group for group in own if group is not None)
-        cases = max(group.cases for group in own if group is not None)
+        known = [group for group in own if group is not None]
+        cases, answers = max(group.cases for group in known), max(group.answers for group in known)
         runs = [None if group is None else group.runs[0] for group in own]
-        rows.append(replace(first, cases=cases, runs=runs, pairs=[]))
+        rows.append(replace(known[0], cases=cases, answers=answers, runs=runs, pairs=[]))
     return Breakdown(parts[0].column, rows, [by.gaps[0] for by in parts], [])
 
 

@@ -33,22 +33,23 @@ def by_group(runs: Sequence["UnpairedRun"], multiplicity: Multiplicity, by: str)
     pairs = list(combinations(range(len(runs)), 2))
     rows = []
     for value in values:
-        own = [groups.get(value, (0, None)) for groups in parts]
-        gaps = [difference_of(own[a][1], own[b][1]) for a, b in pairs]
+        estimates, cases, answers = zip(*(groups.get(value, (None, 0, 0)) for groups in parts), strict=True)
+        gaps = [difference_of(estimates[a], estimates[b]) for a, b in pairs]
         label, crossed = CROSS.join(text for _, text in value), dict(value) if len(value) > 1 else {}
-        rows.append(Group(label, sum(cases for cases, _ in own), [one for _, one in own], gaps, crossed))
+        rows.append(Group(label, sum(cases), list(estimates), gaps, crossed, sum(answers)))
     flat = with_adjusted([gap for row in rows for gap in row.pairs], multiplicity)
     rows = [replace(row, pairs=flat[i * len(pairs) : (i + 1) * len(pairs)]) for i, row in enumerate(rows)]
     return Breakdown(CROSS.join(columns), rows, [None] * len(runs), [None] * len(pairs))
 
 
-def _groups(run: "UnpairedRun", by: str) -> dict[tuple[tuple[str, str], ...], tuple[int, Estimate | None]]:
-    """The number of cases and the estimate of each group, by its value in each column."""
+def _groups(run: "UnpairedRun", by: str) -> dict[tuple[tuple[str, str], ...], tuple[Estimate | None, int, int]]:
+    """The estimate of each group, and the numbers of its cases and answers, by its value in each column."""
     groups, result = groups_of(run.aligned, by), {}
     for code in range(len(groups.labels)):
         inside = groups.codes == code
         result[tuple(groups.values(code).items())] = (
-            run.aligned.case_count(inside),
             run.study.cells([(0, inside)]).one(0),
+            run.aligned.case_count(inside),
+            int(inside.sum()),
         )
     return result

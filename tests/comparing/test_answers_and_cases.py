@@ -34,9 +34,20 @@ def test_groups_count_cases(command: list[str], repeated: Workshop) -> None:
     if "--unpaired" in command:  # each side has its own
         counted = {label: 2 * count for label, count in counted.items()}
     assert {group["label"]: group["cases"] for group in groups} == counted
-    if "--unpaired" not in command:
-        assert {group["label"]: group["tests"] for group in groups} == {"dim": 12, "bright": 24}
+    assert {group["label"]: group["tests"] for group in groups} == {
+        label: REPEAT * count for label, count in counted.items()
+    }
     assert all(run["tests"] == REPEAT * CASES for run in done.json["transcripts"])
+
+
+def test_answers_of_runs_side_by_side_do_not_depend_on_their_order(repeated: Workshop) -> None:
+    repeated.run(output="once.jsonl")
+    for files in (["a.jsonl", "once.jsonl"], ["once.jsonl", "a.jsonl"]):
+        groups = repeated.call("rate", *files, "--by", "light", "--format", "json").json["by"]["groups"]
+        assert {group["label"]: (group["cases"], group["tests"]) for group in groups} == {
+            "dim": (4, 12),
+            "bright": (8, 24),
+        }
 
 
 def test_sentences_say_answers_where_they_count_answers(repeated: Workshop) -> None:
