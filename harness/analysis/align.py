@@ -4,7 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from harness.analysis.curve_scores import curve_elements, curve_scores, scored_e
 from harness.analysis.matching import matched_records, orders_of, taken
 from harness.analysis.run_names import check_same_test, run_names
 from harness.errors import TranscriptError
+from harness.measures import Measure, find_measure
 from harness.model import Counts
 from harness.stats.arrays import BoolArray, FloatArray, IntArray, is_among
 from harness.stats.attempts import Attempts
@@ -167,9 +168,10 @@ class AlignedRuns:
         """The named values that records of all runs have."""
         return [name for name in self.cases.values if all(name in run.values for run in self.runs)]
 
-    def value_direction(self, name: str) -> bool | None:
-        """Whether more of a named value is better; None if no header says."""
-        return agreed_direction(self.names, self.headers, name)
+    def measure(self, name: str) -> Measure:
+        """The measure with this name, or of a value of this name, as it is meant for these runs."""
+        direction = partial(agreed_direction, self.names, self.headers)
+        return find_measure(name, self.value_names(), meanings=self.measure_names, direction=direction)
 
     def value(self, name: str) -> FloatArray:
         """A named value of the records, (m, n)."""

@@ -19,7 +19,7 @@ from harness.analysis.operating_point import (
 from harness.analysis.run_thresholds import OperatingCriterion
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import UsageError
-from harness.measures import Measure, find_measure
+from harness.measures import Measure
 from harness.options import DesignOptions
 from harness.stats.arrays import FloatArray
 
@@ -36,7 +36,7 @@ class OperatingRequest:
         """The measure at the operating point; at a threshold from elsewhere it is that of the outcomes."""
         if not self.development:
             return chosen_measure(name, self.criterion, aligned)
-        measure = find_measure(name, aligned.value_names(), direction=aligned.value_direction)
+        measure = aligned.measure(name)
         if measure.of_totals is None:
             raise UsageError(
                 f"--statistic {name} is not computed from the outcomes at a threshold: leave out --at {self.criterion}"
@@ -67,8 +67,7 @@ def measure_at(
 ) -> tuple[Measure, OperatingResult | None]:
     """A measure by name, at the operating point and with all outcomes decided again if there is one."""
     if request is None:
-        values, direction = aligned.value_names(), aligned.value_direction
-        return find_measure(name, values, meanings=aligned.measure_names, direction=direction), None
+        return aligned.measure(name), None
     return request.measure(name, aligned), request.decided(aligned, sampling)
 
 

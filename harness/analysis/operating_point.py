@@ -16,7 +16,7 @@ from harness.analysis.cells import Cell
 from harness.analysis.run_thresholds import ChosenPoint, OperatingCriterion, RunThresholds, run_thresholds
 from harness.analysis.sampling import finite
 from harness.errors import UsageError
-from harness.measures import Measure, Reads, Runs, find_measure
+from harness.measures import Measure, Reads, Runs
 from harness.measures.outcomes import TOTALS
 from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.replication.statistic import SmoothFormula, WeightsStatistic
@@ -118,8 +118,7 @@ def _counted(cases: int, cells: Sequence[Cell]) -> FloatArray | None:
 
 def chosen_measure(name: str, criterion: OperatingCriterion | None, aligned: AlignedRuns) -> Measure:
     """The measure, at the operating point if there is one."""
-    values, direction = aligned.value_names(), aligned.value_direction
-    measure = find_measure(name, values, meanings=aligned.measure_names, direction=direction)
+    measure = aligned.measure(name)
     return measure if criterion is None else operating_measure(measure, criterion)
 
 

@@ -18,7 +18,7 @@ from harness.analysis.reliability import ReliabilityBin, reliability_bins, relia
 from harness.analysis.run_names import check_same_version, identity_json
 from harness.analysis.sampling import Sampling, interval_json, replication_json, take_sample
 from harness.errors import HateError, UsageError
-from harness.measures import MEASURES, Measure, Reads, find_measure
+from harness.measures import MEASURES, Measure, Reads
 from harness.options import DesignOptions
 from harness.stats.arrays import FloatArray, IntArray
 from harness.stats.cochran import WaldTest
@@ -138,14 +138,11 @@ def _measures_at(request: OperatingRequest, aligned: AlignedRuns, names: Sequenc
 
 
 def _measures(aligned: AlignedRuns, request: RateRequest) -> dict[str, Measure]:
-    values = aligned.value_names()
     both = aligned.positive.any() and not aligned.positive.all()
-    meanings = aligned.measure_names
     known = (request.first or aligned.headers[0].test.main_measure, *USUAL, *_task_measures(aligned))
-    usual = [name for name in known if both or name not in OF_BOTH or name in meanings]
-    chosen = request.statistics or dict.fromkeys((*usual, *_own_values(values)))
-    direction = aligned.value_direction
-    return {name: find_measure(name, values, meanings=meanings, direction=direction) for name in chosen}
+    usual = [name for name in known if both or name not in OF_BOTH or name in aligned.measure_names]
+    chosen = request.statistics or dict.fromkeys((*usual, *_own_values(aligned.value_names())))
+    return {name: aligned.measure(name) for name in chosen}
 
 
 def _task_measures(aligned: AlignedRuns) -> list[str]:
