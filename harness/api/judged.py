@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from harness.model import join_names
-from harness.site.judged import IMPORTED, judged_again
+from harness.site.judged import judged_again
 from harness.site.locate import Source
 from harness.transcript.format import Header
 
@@ -16,8 +16,7 @@ def judge_sources(sources: Sequence[Source], headers: Sequence[Header]) -> list[
 
     None for what other tools decided, as its header says; but beside a run of a test it would look like one.
     """
-    imported = all(header.interface.kind.startswith(IMPORTED) for header in headers)
-    if imported:
+    if all(header.is_imported for header in headers):
         return [None] * len(sources)
     return [judged_again(source.path, header, source.name) for source, header in zip(sources, headers, strict=True)]
 

@@ -28,12 +28,7 @@ def run_line(run: TranscriptOverview) -> str:
     tally = ", ".join(f"{name} {getattr(counts, name):,}" for name in ("TP", "TN", "FP", "FN", "ER"))
     words = f"{test.name} {test.version}, {algorithm.name} {algorithm.version}".rstrip()
     missing = "" if run.complete else "; INCOMPLETE: it has no last line, the run was not finished"
-    return f"{words}: {counts.tests:,} {_counted(run.header)}, {tally}{missing}"
-
-
-def _counted(header: Header) -> str:
-    """What a count of records counts: a case has several with --repeat."""
-    return "answers" if header.repeat else "cases"
+    return f"{words}: {counts.tests:,} {run.header.counted}, {tally}{missing}"
 
 
 def view_line(view: View) -> str:
@@ -62,7 +57,7 @@ def difference_lines(differences: Differences, names: Sequence[str], *, answers:
     lines = [f"A, {names[0]}: {run_line(differences.a)}", f"B, {names[1]}: {run_line(differences.b)}"]
     for side, unmatched in (("A", differences.only_a), ("B", differences.only_b)):
         lines += [_unmatched_line(side, unmatched)] if unmatched.count else []
-    line = f"of {differences.common:,} {_counted(differences.a.header)}: A right and B wrong {differences.n_sf:,}"
+    line = f"of {differences.common:,} {differences.a.header.counted}: A right and B wrong {differences.n_sf:,}"
     line += f", B right and A wrong {differences.n_fs:,}"
     if differences.other_answers:
         line += f", same outcome but a different answer {differences.other_answers:,}"

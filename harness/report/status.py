@@ -67,7 +67,7 @@ def _title(run: RunStatus) -> str:
 
 
 def _progress(run: RunStatus) -> str:
-    counted = _counted(run)
+    counted = run.header.counted
     share = f" ({share_text(run.done / run.total)})" if run.total else ""
     most = "at most " if run.may_stop_early and run.state is not RunState.COMPLETE else ""
     of = (
@@ -81,17 +81,12 @@ def _progress(run: RunStatus) -> str:
     return f"{state}: {run.done:,} {of}{left}{carry_on}"
 
 
-def _counted(run: RunStatus) -> str:
-    """What a count of records counts: a case has several with --repeat."""
-    return "answers" if run.header.repeat else "cases"
-
-
 def _speed(run: RunStatus) -> str:
     speed = run.speed
     parts = [] if speed.recent is None else [f"{_rate(speed.recent)} in the last {duration(speed.watched)}"]
     if speed.overall is not None and speed.seconds is not None:
         parts.append(f"{_rate(speed.overall)} in all {duration(speed.seconds)} since it was started")
-    return f"{_counted(run)} a second: {', '.join(parts)}" if parts else ""
+    return f"{run.header.counted} a second: {', '.join(parts)}" if parts else ""
 
 
 def _rate(rate: float) -> str:

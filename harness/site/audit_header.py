@@ -11,7 +11,6 @@ from harness.model import ErrorRule
 from harness.params import Param, Value
 from harness.script.cases import CaseSet
 from harness.site.header_facts import header_design, header_test, stopping_extent, units_in_order
-from harness.site.judged import IMPORTED
 from harness.tasks import find_task
 from harness.tasks.answers import shown
 from harness.tasks.judge import Judge
@@ -87,7 +86,7 @@ def _is_number(value: object) -> bool:
 def self_judge(header: Header) -> Judge | None:
     """A judge that knows only the header; None if another tool marked the answers, or they are not recorded."""
     task = find_task(header.test.task)
-    if task is None or not (task.records_answers and task.records_expect) or header.interface.kind.startswith(IMPORTED):
+    if task is None or not (task.records_answers and task.records_expect) or header.is_imported:
         return None
     declared = {name: p for name, p in task.decisions.items() if name not in task.optional or name in header.params}
     params = decision_params(header, declared)

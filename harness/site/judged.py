@@ -24,8 +24,6 @@ from harness.transcript.format import Header, TestInfo
 NOT_HERE = "the test is not here, so outcomes were not judged again"
 # The lines written last are kept, up to this many bytes together.
 MOST_BYTES = 4 << 20
-# Results of other tools were marked by them.
-IMPORTED = "import"
 
 
 def judged_again(path: Path, header: Header, name: str) -> str:

@@ -172,12 +172,22 @@ class Header(Struct, frozen=True):
         return f"its code ran {where}, and may have seen or changed what was judged; run it with --isolate to share it"
 
     @property
+    def is_imported(self) -> bool:
+        """Whether another tool marked the answers."""
+        return self.interface.kind.startswith(IMPORT)
+
+    @property
+    def counted(self) -> str:
+        """What a count of records counts: a case has several with --repeat."""
+        return "answers" if self.repeat else "cases"
+
+    @property
     def metric(self) -> str | None:
         """The other tool's metric that decided the outcomes; None for a run, which the harness judged."""
         if not isinstance(self.decided, UnsetType):
             return self.decided.get("metric")
         # Older imports have it among the parameters, where a run may have one of its own.
-        metric = self.params.get("metric") if self.interface.kind.startswith(IMPORT) else None
+        metric = self.params.get("metric") if self.is_imported else None
         return None if metric is None else str(metric)
 
     def direction(self, value: str) -> bool | None:

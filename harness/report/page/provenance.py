@@ -98,7 +98,7 @@ def run_facts(origin: RunOrigin) -> list[tuple[str, str]]:
 
 def run_command(header: Header) -> list[str]:
     """How to run it again; nothing for what was imported or fused."""
-    if header.interface.kind.startswith("import") or not isinstance(header.fused, UnsetType):
+    if header.is_imported or not isinstance(header.fused, UnsetType):
         return []
     name = header.algorithm.name
     interface = name if name in bundled_interfaces() else UNKNOWN
