@@ -45,16 +45,13 @@ from harness.transcript.read import open_transcript
 class CompareResult(PictureResult):
     """A comparison on the same cases: every algorithm by itself, every pair, and the verdicts."""
 
+    remarks_beside_json = False
     found: Comparison
     remarks: Sequence[str] = ()
     # What other methods say of each pair, if they were asked.
     opinions: Sequence[SecondOpinion] = ()
     # What the folds of a cross-validation say of each pair, if their column was named.
     folds: Sequence[FoldOpinion] = ()
-
-    def remarks_in(self, style: Format) -> Sequence[str]:
-        """None beside JSON, which programs read."""
-        return () if style is Format.JSON else self.remarks
 
     @property
     def names(self) -> list[str]:
@@ -118,12 +115,9 @@ class CompareResult(PictureResult):
 class UnpairedResult(PictureResult):
     """A comparison on other inputs in the same strata."""
 
+    remarks_beside_json = False
     found: UnpairedComparison
     remarks: Sequence[str] = ()
-
-    def remarks_in(self, style: Format) -> Sequence[str]:
-        """None beside JSON, which programs read."""
-        return () if style is Format.JSON else self.remarks
 
     @property
     def names(self) -> list[str]:

@@ -13,7 +13,6 @@ from harness.api.transcripts import Transcripts, open_transcripts
 from harness.errors import UsageError
 from harness.options import PictureOptions
 from harness.report.blocks import Block, Table
-from harness.report.formats import Format
 from harness.report.plots.canvas import Picture
 from harness.report.plots.groups import check_one_column, plot_groups
 from harness.report.plots.reliability import plot_reliability
@@ -28,13 +27,10 @@ from harness.stats.replication.method import Replication
 class RateResult(PictureResult):
     """Every transcript by itself: its measures, its groups, and what explains its failures."""
 
+    remarks_beside_json = False
     runs: Sequence[RunMeasures]
     replication: Replication
     remarks: Sequence[str] = ()
-
-    def remarks_in(self, style: Format) -> Sequence[str]:
-        """None beside JSON, which programs read."""
-        return () if style is Format.JSON else self.remarks
 
     @property
     def estimates(self) -> dict[str, dict[str, Estimate | None]]:

@@ -31,9 +31,12 @@ class Result(ABC):
     # What a reader should know beside the results: which file was taken, what was left out.
     remarks: Sequence[str] = ()
 
+    # Programs read JSON: there, some results say everything in it.
+    remarks_beside_json: ClassVar[bool] = True
+
     def remarks_in(self, style: Format) -> Sequence[str]:
         """The remarks that go with a format: all of them, unless a result knows better."""
-        return self.remarks
+        return self.remarks if self.remarks_beside_json or style is not Format.JSON else ()
 
     @abstractmethod
     def payload(self) -> Any:
