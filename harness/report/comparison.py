@@ -301,16 +301,13 @@ def _two(value: float | None) -> str:
 
 
 def measure_lines(comparison: Comparison) -> list[str]:
-    """Which measure is compared, and what McNemar's test is about."""
+    """Which measure is compared, which runs have none, and how many cases of a run have none."""
     which = "larger is better" if comparison.measure.larger_is_better else "smaller is better"
     if comparison.measure.ideal is not None:
         which = f"the nearest to {comparison.measure.ideal:g} is best"
     elif not comparison.measure.directed:
         which = "nobody has said whether more or less is better; hate run and hate import take --lower and --higher"
-    lines = [
-        f"Compared by {comparison.measure.words} ({which}). McNemar's test and the counts of who was better are about "
-        "success."
-    ]
+    lines = [f"Compared by {comparison.measure.words} ({which})."]
     lacking = [run.name for run in comparison.runs if run.value is None]
     if lacking:
         has = "has" if len(lacking) == 1 else "have"
