@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.model import join_names
 from harness.report.numbers import (
     degrees_of_freedom,
     distance,
     estimate_cells,
     interval_text,
-    join_names,
     method_name,
     method_words,
     p_is,
