@@ -94,6 +94,20 @@ def test_a_vote_within_what_is_published_gains_nothing(shop: Workshop, tmp_path:
     assert names == ["id", "input"]
 
 
+@pytest.mark.parametrize("inside", [True, False])
+def test_folders_of_inputs_that_tell_the_class_are_said(shop: Workshop, tmp_path: Path, *, inside: bool) -> None:
+    folder, cases = units_test(tmp_path / "mb", inside=True)
+    codes = [f"n{37 * n % 100:02d}" for n in range(10)]
+    rows = [
+        f"{case},{codes[int(real) if inside else place % 10]}/{place:03d}.png,{real},{unit}"
+        for place, (case, (real, unit)) in enumerate(cases.items())
+    ]
+    (folder / "cases.csv").write_text("\n".join(["id,input,expect,batch", *rows, ""]))
+    done = shop.call("publish", str(folder), "--blind", "--to", str(tmp_path / "site"))
+    assert done.status == 0, done.err
+    assert ("the folder that an input is in tells its class" in done.err) is inside
+
+
 def test_a_column_that_is_public_already_is_named(
     shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
