@@ -1,15 +1,12 @@
 """Whether runs agree about their cases: what a case claims, how it was sampled and what is right is no run's own."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.analysis.matching import taken
 from harness.errors import TranscriptError
-from harness.measures import Measure, Reads
-from harness.measures.values import VALUES
 from harness.stats.arrays import IntArray
 from harness.transcript.columns import Coded, Columns
 from harness.transcript.format import Header
@@ -71,14 +68,6 @@ def agreed_direction(names: Sequence[str], headers: Sequence[Header], value: str
                 f"run or import both again with --higher {value} or --lower {value}"
             )
     return said[0][1] if said else None
-
-
-def agreed_measure(names: Sequence[str], headers: Sequence[Header], measure: Measure) -> Measure:
-    """A measure of one of some runs, with the direction of a recorded value that the header of another may have."""
-    if measure.reads is not Reads.VALUES:
-        return measure
-    larger = agreed_direction(names, headers, measure.name.removeprefix(VALUES))
-    return measure if larger is None else replace(measure, larger_is_better=larger)
 
 
 def _fact(columns: Columns, name: str) -> Coded:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,6 @@ from harness.analysis.curve_scores import curve_elements, curve_scores, scored_e
 from harness.analysis.matching import matched_records, orders_of, taken
 from harness.analysis.run_names import check_same_test, run_names
 from harness.errors import TranscriptError
-from harness.measures import Measure, find_measure
 from harness.model import Counts
 from harness.stats.arrays import BoolArray, FloatArray, IntArray, is_among
 from harness.stats.attempts import Attempts
@@ -24,6 +23,9 @@ from harness.stats.curves.scores import ScoredCases, make_scored_cases
 from harness.tasks import find_task
 from harness.transcript.columns import OUTCOMES, Coded, Columns
 from harness.transcript.format import Header
+
+if TYPE_CHECKING:
+    from harness.measures import Measure
 
 
 @dataclass(frozen=True)
@@ -168,8 +170,11 @@ class AlignedRuns:
         """The named values that records of all runs have."""
         return [name for name in self.cases.values if all(name in run.values for run in self.runs)]
 
-    def measure(self, name: str) -> Measure:
+    def measure(self, name: str) -> "Measure":
         """The measure with this name, or of a value of this name, as it is meant for these runs."""
+        # A run that prints its interval needs none.
+        from harness.measures import find_measure
+
         direction = partial(agreed_direction, self.names, self.headers)
         return find_measure(name, self.value_names(), meanings=self.measure_names, direction=direction)
 

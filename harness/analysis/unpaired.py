@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from harness.analysis.agreement import agreed_measure, check_same_metric
+from harness.analysis.agreement import agreed_direction, check_same_metric
 from harness.analysis.align import AlignedRuns, Run, align, judged_json, names_of
 from harness.analysis.breakdown import Breakdown
 from harness.analysis.cells import Measurement
@@ -25,14 +25,15 @@ from harness.analysis.sampling import Sampling, finite, interval_json, replicati
 from harness.analysis.turning import groups_json
 from harness.analysis.unpaired_groups import by_group, difference_of
 from harness.errors import UsageError
-from harness.measures import Measure
-from harness.measures.values import check_directed
+from harness.measures import Measure, Reads
+from harness.measures.values import VALUES, check_directed
 from harness.stats.differences import UnpairedDifference, unpaired_difference
 from harness.stats.equivalence import Equivalence, equivalent, equivalent_by_limits
 from harness.stats.estimate import Estimate, with_adjusted
 from harness.stats.multiplicity import Multiplicity, adjusted
 from harness.stats.rates import Interval, wilson
 from harness.stats.replication.method import Replication
+from harness.transcript.format import Header
 
 MOST_NAMED = 5
 # Shares of strata that differ by more get a note.
@@ -169,7 +170,7 @@ def _compare_by(statistic: str, runs: Sequence[Run], request: CompareRequest) ->
     check_same_metric(sources, headers)
     names = names_of(runs)
     sides = [_run(run, name, statistic, request) for run, name in zip(runs, names, strict=True)]
-    measure = agreed_measure(names, headers, sides[0].study.measure)
+    measure = _agreed(sides[0].study.measure, names, headers)
     sides = [replace(side, study=replace(side.study, measure=measure)) for side in sides]
     _check_strata(sides)
     if request.margin is not None:
@@ -186,6 +187,14 @@ def _compare_by(statistic: str, runs: Sequence[Run], request: CompareRequest) ->
         breakdowns=[by_group(sides, request.multiplicity, by) for by in dict.fromkeys(request.by)],
         multiplicity=request.multiplicity,
     )
+
+
+def _agreed(measure: Measure, names: Sequence[str], headers: Sequence[Header]) -> Measure:
+    """A measure of one of some runs, with the direction of a recorded value that the header of another may have."""
+    if measure.reads is not Reads.VALUES:
+        return measure
+    larger = agreed_direction(names, headers, measure.name.removeprefix(VALUES))
+    return measure if larger is None else replace(measure, larger_is_better=larger)
 
 
 def _run(run: Run, name: str, statistic: str, request: CompareRequest) -> UnpairedRun:
