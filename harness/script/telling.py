@@ -11,6 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from harness.model import Case
 from harness.script.cases import CaseSet
@@ -90,6 +91,14 @@ def telling_columns(cases: CaseSet, answer: Callable[[Case], str] = right_answer
             found[name].add(case.column(name), case, said, again=again)
     kind = {"shows_claim": task.shows_claim, "structured": task.structured_expect}
     return [name for name, one in found.items() if any(map(_tells, one.tallies(**kind)))]
+
+
+def folders_tell(cases: CaseSet) -> bool:
+    """Whether the folder that an input is in tells its class; the same input counts once."""
+    folders: dict[str, Counts] = {}
+    for place, real in {(str(case.input), truth_of(case)) for case in cases}:
+        _add(folders.setdefault(str(PurePath(place).parent), {}), {real: 1})
+    return is_telling(folders)
 
 
 def _repeated_inputs(cases: CaseSet) -> set[int]:

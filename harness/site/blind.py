@@ -24,7 +24,7 @@ from harness.files.toml_text import toml_text
 from harness.model import BlindTrial, Case
 from harness.script.cases import CaseSet, cases_without_data
 from harness.script.load import Script, load_script
-from harness.script.telling import Counts, is_telling, telling_columns, truth_of
+from harness.script.telling import folders_tell, telling_columns, truth_of
 from harness.site.candidates import TestCandidate, read_test_candidate
 from harness.tasks.answers import shown
 from harness.transcript.format import Header
@@ -163,7 +163,7 @@ def _suspicions(cases: CaseSet) -> Iterator[str]:
         classes = {case.real_class for case in named}
         if len(classes) > 1 and all(_names_class(case, what) for case in named):
             yield f"the {what} of every case contains its class; rename them if that is no coincidence"
-    if is_telling(_classes_by_folder(cases)):
+    if folders_tell(cases):
         yield "the folder that an input is in tells its class; put all inputs into one folder"
 
 
@@ -172,15 +172,6 @@ def _labelled_elsewhere(cases: CaseSet) -> int:
     tables = [table.table for table in (script.file.train, script.file.gallery) if table is not None]
     known = {str(row.get("input", "")) for name in tables for _, row in rows(script.folder / name)}
     return sum(str(case.input) in known for case in cases) if known else 0
-
-
-def _classes_by_folder(cases: CaseSet) -> dict[str, Counts]:
-    """How many cases of each class have their input in each folder; the same input counts once."""
-    folders: dict[str, Counts] = {}
-    for place, real in {(str(case.input), truth_of(case)) for case in cases}:
-        own = folders.setdefault(str(Path(place).parent), {})
-        own[real] = own.get(real, 0) + 1
-    return folders
 
 
 def _names_class(case: Case, what: str) -> bool:
