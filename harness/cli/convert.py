@@ -11,6 +11,7 @@ from harness.cli.output import remark
 from harness.errors import OutputError, TranscriptError, UsageError
 from harness.files.outputs import check_free, refuse_inputs
 from harness.options import DownloadOptions, OverwriteOptions
+from harness.site.judged import remember_copy
 from harness.site.locate import Source
 from harness.transcript.forms import check_form, store_as
 from harness.transcript.read import open_transcript, record_type
@@ -44,6 +45,7 @@ def convert_command(transcript: str, file: Path, options: ConvertOptions) -> Non
         store_as(source.path, file)
     except OSError as error:
         raise OutputError(f"{file}: {error.strerror}; choose another place") from None
+    remember_copy(source.path, file)
     remark(f"{file}: {cases:,} cases, {file.stat().st_size:,} bytes")
 
 

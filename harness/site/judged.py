@@ -104,6 +104,14 @@ def remember_run(path: Path) -> None:
         _keep(_VERDICTS, _key(path))
 
 
+def remember_copy(source: Path, copy: Path) -> None:
+    """What is known of a transcript holds for the same lines in another form."""
+    with contextlib.suppress(OSError):
+        known = _found(_VERDICTS, _key(source))
+        if known is not None:
+            _keep(_VERDICTS, f"{_key(copy)}{known}")
+
+
 def _key(path: Path) -> str:
     return f"{known_sha256(path.resolve())} {__version__} "
 

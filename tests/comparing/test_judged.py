@@ -180,6 +180,14 @@ def test_masks_have_no_answers_to_judge(shop: Workshop, masks: object) -> None:
     assert "self-reported: a record of a mask test has no answer to judge again\n" in done.err
 
 
+def test_masks_in_another_form_are_known_as_well_as_the_first(shop: Workshop, masks: object) -> None:
+    forge(shop, "out.jsonl", "forged.jsonl")
+    for name, known in (("out", True), ("forged", False)):
+        for source, copy in ((f"{name}.jsonl", f"{name}.parquet"), (f"{name}.parquet", f"{name}-2.jsonl.gz")):
+            assert shop.call("convert", source, copy).status == 0
+            assert (MARK in shop.call("rate", copy).out) is not known
+
+
 def test_what_is_carried_on_vouches_for_nothing(shop: Workshop, masks: object) -> None:
     forge(shop, "out.jsonl", "forged.jsonl")
     lines = (shop.folder / "forged.jsonl").read_text().splitlines(keepends=True)
