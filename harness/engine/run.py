@@ -236,6 +236,7 @@ class Loop:
         self._judge = plan.cases.judge(plan.params, repeated=plan.options.repeat > 1)
         self.asked = 0
         self.first_error: Trial | None = None
+        self._first_index = 0
         design, repeated = plan.cases.script.file.design, plan.options.repeat > 1
         grouped = design.stratum is not None or design.psu is not None or repeated
         self.units = UnitTally(repeated=repeated) if grouped else None
@@ -270,7 +271,7 @@ class Loop:
             if add_label is not None:
                 add_label(trial)
             if trial.error:
-                self._note_error(trial)
+                self._note_error(index, trial)
             if latch.signum is not None:
                 latch.check()
             if stopper is not None and stopper.met:
@@ -282,8 +283,10 @@ class Loop:
                 if isinstance(session, SpreadSession) and isinstance(progress, WorkerProgress):
                     progress.show_workers(session.throughput())
 
-    def _note_error(self, trial: Trial) -> None:
-        self.first_error = self.first_error or trial
+    def _note_error(self, index: int, trial: Trial) -> None:
+        # Workers answer in any order: the first is that of the test.
+        if self.first_error is None or index < self._first_index:
+            self.first_error, self._first_index = trial, index
         if self._plan.cases.script.file.test.errors is ErrorRule.ABORT:
             raise RunAborted(f"case {trial.id}: {trial.error}: {trial.message}; this test ends at the first error")
 
