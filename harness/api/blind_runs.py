@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.api.runs import EVERY_CASE, RunResult, first_error_words
+from harness.api.runs import RunResult, error_remarks
 from harness.engine.plan import Plan
 from harness.engine.run import FinishedRun
 from harness.errors import UsageError
@@ -57,10 +57,7 @@ class BlindRunResult(RunResult):
 def blind_result(plan: Plan, finished: FinishedRun) -> BlindRunResult:
     """The result of a run that has ended."""
     remarks = [] if finished.asked else ["nothing was left to run"]
-    if finished.first_error is not None:
-        every = plan.total == finished.counts.ER
-        count = f"{EVERY_CASE}; " if every else f"{finished.counts.ER:,} errors; "
-        remarks.append(first_error_words(finished.first_error, of=count))
+    remarks += error_remarks(finished, every=0 < plan.total == finished.counts.ER)
     if finished.path is not None:
         remarks.append(f"transcript: {finished.path}")
     remarks.append(f"{WITH_THE_SITE}: `hate submit {finished.path} --to SITE` hands the answers in")

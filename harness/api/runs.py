@@ -265,13 +265,17 @@ def finish_run(plan: Plan, finished: FinishedRun) -> RunResult:
 
 def failure_remarks(plan: Plan, finished: FinishedRun) -> list[str]:
     """What a reader of the counts would not notice: cases without an answer, and answers that cannot be right."""
-    error, found = finished.first_error, []
-    if is_all_errors(finished.counts):
-        found.append(EVERY_CASE if error is None else first_error_words(error, of=f"{EVERY_CASE}; "))
-    elif error is not None:
-        found.append(first_error_words(error, of=f"{finished.counts.ER:,} errors; "))
+    found = error_remarks(finished, every=is_all_errors(finished.counts))
     label = label_remark(plan, finished)
     return [*found, label] if label else found
+
+
+def error_remarks(finished: FinishedRun, *, every: bool) -> list[str]:
+    """How many cases were errors, or that every one was, and the first of those of now."""
+    error, counts = finished.first_error, EVERY_CASE if every else f"{finished.counts.ER:,} errors"
+    if error is not None:
+        return [f"{counts}; {first_error_words(error)}"]
+    return [counts] if every else []
 
 
 def label_remark(plan: Plan, finished: FinishedRun) -> str:
@@ -284,9 +288,9 @@ def is_all_errors(counts: Counts) -> bool:
     return 0 < counts.tests == counts.ER
 
 
-def first_error_words(error: Trial, *, of: str = "errors; ") -> str:
+def first_error_words(error: Trial) -> str:
     """The first of the errors of a run, for a remark."""
-    return f"{of}the first, case {error.id}: {error.error}: {error.message}"
+    return f"the first, case {error.id}: {error.error}: {error.message}"
 
 
 def design_rate(finished: FinishedRun) -> "DesignRate | None":

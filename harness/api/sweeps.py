@@ -299,6 +299,6 @@ def batch_remarks(runs: RunBatch, cached: Sequence[CachedRun], cases: CaseSet) -
         found.append(f"from the cache: {what}, made {oldest:%Y-%m-%d %H:%M} UTC; --fresh runs everything again")
     error = next((one.first_error for one in cached if one.first_error is not None), None)
     if error is not None:
-        found.append(first_error_words(error))
+        found.append(f"errors; {first_error_words(error)}")
     label = next(filter(None, (one.labels.remark(cases) for one in cached if one.labels is not None)), "")
     return [*found, label] if label else found
