@@ -228,8 +228,15 @@ class Counts(Struct, frozen=True):
         return Counts(**outcomes, ER=sum(map(bool, map(attrgetter("error"), kept))))
 
 
+# The columns of the two identities of a comparison, as imported lists of scores and of trials have them.
+IDENTITIES = ("claimed", "real")
+TRIAL_SIDES = ("model", "segment")
+
+
 def plural(name: str) -> str:
     """The plural of a column's name: `images` for `image`."""
+    if name in IDENTITIES:
+        return f"{name} identities"
     return name if name.endswith("s") else f"{name}s"
 
 
@@ -264,11 +271,6 @@ class PsuStrata:
         """
         first = self._stratum_of.setdefault(psu, stratum)
         return None if first == stratum else psu_clash(psu, (first, stratum), option)
-
-
-# The columns of the two identities of a comparison, as imported lists of scores and of trials have them.
-IDENTITIES = ("claimed", "real")
-TRIAL_SIDES = ("model", "segment")
 
 
 def both_identities(names: tuple[str, str], what: str = "--psu") -> str:

@@ -50,7 +50,7 @@ def _sampling_lines(sampling: Sampling, estimate: Estimate | None) -> list[str]:
     sample = sampling.sample
     how = f"{estimate.replicates:,} replicates" if estimate.replicates else "all groupings of units at once"
     how = "no replicates needed" if not estimate.replicates and estimate.groupings is None else how
-    strata = f"{sample.strata:,} strata, " if sampling.stratum else ""
+    strata = f"{sample.strata:,} {'stratum' if sample.strata == 1 else 'strata'}, " if sampling.stratum else ""
     known = "" if math.isinf(estimate.df) else f"{degrees_of_freedom(estimate.df)}, "
     joined = [f"Strata with a single unit were joined: {', '.join(names)}." for names in sample.collapsed]
     return [

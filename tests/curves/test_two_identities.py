@@ -88,6 +88,7 @@ def test_outputs_name_the_identities_and_the_option(shop: Workshop) -> None:
         assert "--subjects claimed,real" in said
         assert "No stratum and no PSU" not in said
     assert "scores that share a claimed or a real are alike" in shop.call("roc", paths[0]).out
+    assert "for new claimed identities" in shop.call("compare", *paths, "--psu", "claimed").out
     for more in (("--psu", "claimed"), ("--subjects", "claimed,real")):
         assert "are taken as independent" not in shop.call("roc", paths[0], *more).out
 
