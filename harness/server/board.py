@@ -172,7 +172,8 @@ def _shown(entry: BoardEntry) -> str:
     ranked = entry.standing or by_rate(entry.rate)
     if ranked.measure == "rate" and f"{ranked.value:.4f}" == f"{entry.rate:.4f}":
         return counted
-    return f"{counted}, and ranks it by its weighted {ranked.measure}, {ranked.value:.4f}"
+    what = "weighted rate" if ranked.measure == "rate" else ranked.measure
+    return f"{counted}, and ranks it by its {what}, {ranked.value:.4f}"
 
 
 def _repeated(best: BoardEntry, tries: int) -> str:
