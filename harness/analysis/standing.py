@@ -26,6 +26,11 @@ class RunStanding:
     method: str | None
     sampling: Sampling
 
+    @property
+    def merit(self) -> float:
+        """The value as a number such that more is better, whatever the measure is."""
+        return float(self.measure.merit(self.value))
+
 
 def ranking_request(header: Header, columns: Collection[str]) -> CompareRequest:
     """How runs are compared for a ranking: by what counts in their test, the design and the declared weights."""

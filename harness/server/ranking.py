@@ -162,7 +162,7 @@ def _standing(path: Path, reference: Path) -> _Standing:
     return _Standing(
         measure=found.measure.name,
         value=found.value,
-        merit=float(found.measure.merit(found.value)),
+        merit=found.merit,
         low=found.interval.low,
         high=found.interval.high,
         target=target_words(found.sampling) if found.sampling.known else INDEPENDENT,

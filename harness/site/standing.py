@@ -32,5 +32,4 @@ def standing_of(path: Path) -> Standing | None:
         found = run_standing(read_ranked(path, path.name))
     except HateError:
         return None
-    merit = float(found.measure.merit(found.value))
-    return Standing(found.measure.name, found.value, merit) if math.isfinite(merit) else None
+    return Standing(found.measure.name, found.value, found.merit) if math.isfinite(found.merit) else None
