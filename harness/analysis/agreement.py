@@ -1,12 +1,12 @@
 """Whether runs agree about their cases: what a case claims, how it was sampled and what is right is no run's own."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.analysis.matching import taken
-from harness.errors import TranscriptError
+from harness.errors import TranscriptError, UsageError
 from harness.stats.arrays import IntArray
 from harness.transcript.columns import Coded, Columns
 from harness.transcript.format import Header
@@ -90,3 +90,11 @@ def _first_difference(ours: Coded, order: IntArray, theirs: Coded, other: IntArr
     said = table[codes]
     differing = np.flatnonzero((mine != said) & (mine != -1) & (said != -1))
     return int(differing[0]) if differing.size else None
+
+
+def lacking_value(name: str, names: Sequence[str], values: Sequence[Container[str]]) -> UsageError | None:
+    """The error if some runs have the value that a measure is called after, and others do not."""
+    lacking = [one for one, own in zip(names, values, strict=True) if name.removeprefix("values.") not in own]
+    if 0 < len(lacking) < len(names):
+        return UsageError(f"--statistic {name}: no record of {', '.join(lacking)} has this value")
+    return None

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.analysis.agreement import agreed_direction, check_agreement, check_same_metric
+from harness.analysis.agreement import agreed_direction, check_agreement, check_same_metric, lacking_value
 from harness.analysis.curve_scores import curve_elements, curve_scores, scored_elements
 from harness.analysis.matching import matched_records, orders_of, taken
 from harness.analysis.run_names import check_same_test, run_names
-from harness.errors import TranscriptError
+from harness.errors import TranscriptError, UsageError
 from harness.model import Counts
 from harness.stats.arrays import BoolArray, FloatArray, IntArray, is_among
 from harness.stats.attempts import Attempts
@@ -176,7 +176,10 @@ class AlignedRuns:
         from harness.measures import find_measure
 
         direction = partial(agreed_direction, self.names, self.headers)
-        return find_measure(name, self.value_names(), meanings=self.measure_names, direction=direction)
+        try:
+            return find_measure(name, self.value_names(), meanings=self.measure_names, direction=direction)
+        except UsageError as error:
+            raise lacking_value(name, self.names, [run.values for run in self.runs]) or error from None
 
     def value(self, name: str) -> FloatArray:
         """A named value of the records, (m, n)."""

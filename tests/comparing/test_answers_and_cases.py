@@ -62,7 +62,9 @@ def test_sentences_say_answers_where_they_count_answers(repeated: Workshop) -> N
     assert f"of {REPEAT * CASES} answers: A right and B wrong" in repeated.call("diff", "a.jsonl", "b.jsonl").err
     assert f"{REPEAT * CASES} of {REPEAT * CASES} answers (100.0 %)" in repeated.call("status", "a.jsonl").out
     assert repeated.call("report", "a.jsonl", "b.jsonl", "-o", "page.md").status == 0
-    assert "Answers on which the one of the row was right" in (repeated.folder / "page.md").read_text()
+    page = (repeated.folder / "page.md").read_text()
+    assert "Answers on which the one of the row was right" in page
+    assert "only A: answers on which A succeeded" in page
 
 
 def test_a_case_that_is_asked_once_is_one_case(shop: Workshop) -> None:

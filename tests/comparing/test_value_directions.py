@@ -68,6 +68,14 @@ def test_a_build_fails_for_the_dearer_one_alone(bill: Workshop, unpaired: tuple[
     assert bill.call("compare", "dear", "cheap", *words).status == 1
 
 
+def test_a_run_without_the_value_is_named(bill: Workshop) -> None:
+    words = ("--success", "correct", "--value", "thing", "--test", "bill", "--algorithm", "bare", "-o", "bare.jsonl")
+    assert bill.call("import", table(bill, "bare", 1.0), *words).status == 0
+    for files in (("cheap", "bare.jsonl"), ("bare.jsonl", "cheap")):
+        done = bill.call("compare", *files, "--statistic", "cost_usd")
+        assert (done.status, done.err) == (2, "hate: --statistic cost_usd: no record of bare has this value\n")
+
+
 def test_the_best_comes_first_and_wins(bill: Workshop) -> None:
     found = bill.call("compare", "cheap", "dear", "mid", "--statistic", "cost_usd", "--format", "json").json
     assert found["groups"] == [["cheap"], ["mid"], ["dear"]]

@@ -81,7 +81,8 @@ def pair_section(comparison: Comparison) -> ReportSection:
     ]
     bars = BarColumn(f"difference, {percent(comparison.confidence)}", [[bar] for bar in found], zero=0.0)
     parts: list[Part] = [DataTable("Differences", difference_table(comparison), bars=bars, data=tidy_table(comparison))]
-    lines = ["only A: cases on which A succeeded and B failed.", *multiplicity_lines(comparison), *comparison.cautions]
+    only = f"only A: {comparison.aligned.counted} on which A succeeded and B failed."
+    lines = [only, *multiplicity_lines(comparison), *comparison.cautions]
     parts.append(Paragraphs(lines))
     if by_design:
         table = DataTable("Differences, with errors by design", replication_table(comparison))
