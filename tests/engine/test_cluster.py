@@ -335,7 +335,7 @@ def test_a_case_that_kills_its_workers_is_an_error_of_that_case(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
-    ["hdigits wisard", "faces matrix:eigenfaces_l1.npy", "blank relief", "shapes blobs", "vase otsu"],
+    ["hdigits wisard", "faces matrix:eigenfaces_l1.npy", "blank witch", "shapes blobs", "vase otsu"],
 )  # fmt: skip
 def test_bundled_tests_are_the_same_everywhere(shop: Workshop, words: str, cluster: DaskProcesses) -> None:
     test, interface = words.split()
