@@ -12,7 +12,7 @@ from harness.analysis.cells import Cells, Measurement
 from harness.analysis.comparison import Comparison, ResourceEstimates, RunSummary, best_first
 from harness.analysis.development import OperatingRequest, measure_at
 from harness.analysis.items import analyse_items
-from harness.analysis.pairs import Margin, Pair, PairedValues, check_margin, make_pairs
+from harness.analysis.pairs import Margin, Pair, PairedValues, check_margin, make_pairs, pair_tables
 from harness.analysis.run_thresholds import OperatingCriterion
 from harness.analysis.sampling import Sampling, take_sample
 from harness.analysis.value_errors import agreement
@@ -24,7 +24,7 @@ from harness.params import nearest
 from harness.stats.cochran import cochran_q
 from harness.stats.letters import distinct_matrix, letter_display
 from harness.stats.multiplicity import Multiplicity
-from harness.stats.paired import PairTables, pairwise_tables
+from harness.stats.paired import PairTables
 from harness.stats.rates import wilson
 from harness.stats.replication.method import Replication
 from harness.transcript.format import TestInfo
@@ -141,7 +141,7 @@ def _compare(study: Measurement, baseline: int | None, multiplicity: Multiplicit
         )
     rates = replace(study, measure=RATE).runs() if sampling.known else None
     values = rates if measure is RATE else study.runs()
-    tables = pairwise_tables(aligned.success)
+    tables = pair_tables(aligned)
     pairs = make_pairs(study, tables, PairedValues(rates, values, baseline, multiplicity))
     runs = [_summary(study, values, number) for number in range(len(aligned.names))]
     groups, letters = ([], [""] * len(runs)) if baseline is not None else _letters(study, runs, pairs)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.analysis.align import AlignedRuns, Run, align
+from harness.analysis.matching import copies
 from harness.analysis.sampling import Sampling, interval_json, take_sample
 from harness.errors import TranscriptError
 from harness.files.conditions import sort_key
@@ -223,17 +224,12 @@ def confusions(runs: Sequence[Run], request: ConfusionRequest) -> list[Confusion
         )
     # One case gives a matrix, but is not a sample.
     sampling = take_sample(aligned, request.design) if aligned.n > 1 else None
-    rates = [ClassRates(sampling, request, len(labels), _copies(order)) for order in aligned.orders]
+    rates = [ClassRates(sampling, request, len(labels), copies(order)) for order in aligned.orders]
     return [
         # A run whose answers are matched several times has one a case.
         _confusion(name, aligned.counted if one.copies == 1 else "cases", labels, truths, answer, one)
         for name, answer, one in zip(aligned.names, answers, rates, strict=True)
     ]
-
-
-def _copies(order: IntArray) -> int:
-    """How often each answer of a run was matched: more than once if other runs have more answers per case."""
-    return len(order) // len(np.unique(order))
 
 
 def _confusion(

@@ -56,6 +56,11 @@ def matched_records(runs: Sequence[Run]) -> list[tuple[Sequence[str], IntArray |
     return matched
 
 
+def copies(order: IntArray) -> int:
+    """How often each answer of a run was matched: more than once if other runs have more answers per case."""
+    return int(np.gcd.reduce(np.unique(order, return_counts=True)[1]))
+
+
 def _keys(run: Run, offset: int = 0) -> Sequence[str]:
     """The id of each record, and which of several answers it is."""
     columns = run.columns

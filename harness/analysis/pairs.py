@@ -1,12 +1,14 @@
 """Two runs of a comparison: McNemar's test, their difference by the design, and whether it is within a margin."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from harness.analysis.align import AlignedRuns
 from harness.analysis.cells import Cells, Measurement
+from harness.analysis.matching import copies
 from harness.analysis.sampling import interval_json
 from harness.errors import UsageError
 from harness.measures import Measure
@@ -16,7 +18,7 @@ from harness.stats.equivalence import Equivalence, equivalent, paired_equivalent
 from harness.stats.estimate import Estimate
 from harness.stats.limits import cases_without_variance
 from harness.stats.multiplicity import Multiplicity, adjusted, holm
-from harness.stats.paired import McNemars, PairTable, PairTables, mcnemar_all
+from harness.stats.paired import McNemars, PairTable, PairTables, mcnemar_all, pairwise_tables
 from harness.stats.rates import Interval
 from harness.stats.replication.sample import Sample
 
@@ -128,6 +130,17 @@ def _sign_flips(values: Cells | None, places: Places, gaps: Sequence[Estimate | 
 def flip_json(test: FlipTest | None) -> dict[str, Any] | None:
     """The JSON that the documentation promises."""
     return None if test is None else {"p_value": test.p_value, "flips": test.flips, "exact": test.flips is None}
+
+
+def pair_tables(aligned: AlignedRuns) -> PairTables:
+    """The tables of all pairs, each of the answers that the two have: what a third run repeats does not count."""
+    tables = pairwise_tables(aligned.success)
+    if not aligned.repeated:
+        return tables
+    times = np.array([copies(order) for order in aligned.orders])
+    common = np.gcd(times[tables.first], times[tables.second])
+    counts = {name: getattr(tables, name) // common for name in ("n_ff", "n_sf", "n_fs", "n_ss")}
+    return replace(tables, **counts)
 
 
 def _chosen(tables: PairTables, baseline: int | None) -> PairTables:

@@ -1,5 +1,7 @@
 """With `--repeat`, cases are cases and answers are answers, wherever they are counted."""
 
+from typing import Any
+
 import pytest
 
 from tests.workshop import Workshop
@@ -48,6 +50,25 @@ def test_answers_of_runs_side_by_side_do_not_depend_on_their_order(repeated: Wor
             "dim": (4, 12),
             "bright": (8, 24),
         }
+
+
+def test_what_a_third_run_repeats_does_not_count_for_a_pair(shop: Workshop) -> None:
+    """A law: a pair's counts, and the tests and limits that follow from them, are its own, whoever is beside it."""
+    shop.script(rows="\n".join(["id,input,expect", *(f"c{n},x{n},x{n}" for n in range(40)), ""]))
+    for name, repeat in (("once", 1), ("also", 1), ("thrice", 3), ("twice", 2)):
+        shop.interface(DICE.format(name=name, rate=0.6 if repeat == 1 else 0.5))
+        shop.run("--repeat", str(repeat), output=f"{name}.jsonl")
+
+    def pairs(*names: str) -> dict[tuple[str, str], Any]:
+        words = [f"{name}.jsonl" for name in names]
+        found = shop.call("compare", *words, "--format", "json").json["pairs"]
+        keys = ("n_ff", "n_sf", "n_fs", "n_ss", "z", "p_exact", "p_mid", "difference", "interval")
+        return {(pair["a"], pair["b"]): [pair[key] for key in keys] for pair in found}
+
+    everyone = pairs("once", "also", "thrice", "twice")
+    assert sum(everyone["once", "also"][:4]) == 40
+    for pair, numbers in everyone.items():
+        assert pairs(*pair)[pair] == numbers, pair
 
 
 def test_sentences_say_answers_where_they_count_answers(repeated: Workshop) -> None:
