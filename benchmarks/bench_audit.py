@@ -49,6 +49,7 @@ def main() -> None:
                 os.chdir(folder)
                 # First, since the figure of a process begins with that of its parent.
                 memory()
+                commands()
                 times()
 
 
@@ -99,6 +100,33 @@ def times() -> None:
         Timing("... beyond reading records and cases", judging - reading - going, reading, "reading"),
     ]
     print_timings(rows, title=f"a transcript of {CASES:,} records")
+
+
+def commands() -> None:
+    """A command that reads a transcript judges it the first time; `small` is what starting the command costs."""
+    os.environ["XDG_CACHE_HOME"] = str(Path.cwd() / "cache")
+
+    def rate(name: str) -> float:
+        return program_usage(["-m", "harness.cli.main", "rate", f"../{name}.jsonl", "--format", "json"]).seconds
+
+    for name, count in (("judged", CASES), ("small", 10)):
+        write(name, count)
+    libraries = f"{Path('judged').resolve()} {Path('small').resolve()}"
+    # Tests below the working folder are at hand.
+    Path("elsewhere").mkdir()
+    os.chdir("elsewhere")
+    rate("judged")  # the columns are kept now, as for all that follow
+    unjudged = rate("judged")
+    os.environ["HATE_LIBRARY"] = libraries
+    rows = [
+        Timing("hate rate, the test not at hand", unjudged),
+        Timing("... the test at hand: the first time", rate("judged"), unjudged, "that"),
+        Timing("... and again", rate("judged"), unjudged, "that", goal="1"),
+        Timing("a test of 10 cases: the first time", rate("small"), unjudged, "that"),
+        Timing("... and again", rate("small"), unjudged, "that"),
+    ]
+    print_timings(rows, title=f"whole commands, processor time, {CASES:,} records")
+    os.chdir("..")
 
 
 def memory() -> None:

@@ -32,7 +32,7 @@ def by(command: str) -> list[list[str]]:
 def measure(what: str, runs: list[str], commands: list[list[str]]) -> None:
     page = Path("report.html")
     hate(["rate", *runs])  # what is kept in the cache is there for all of them
-    whole = hate(["report", *runs, "-o", str(page)])
+    whole = hate(["report", *runs, "-o", str(page), "--force"])
     parts = [hate([command, *runs, *more]) for command, *more in commands]
     text = page.read_text(encoding="utf-8")
     size = f"{page.stat().st_size / 1e3:,.0f} kB, {len(re.findall('<[a-z]', text)):,} elements"
