@@ -38,8 +38,24 @@ def library_folders(libraries: Sequence[str | Path] = ()) -> list[tuple[str, Pat
 
 def scripts_in(folder: Path) -> Iterator[Path]:
     """Script files in a folder and in its subfolders."""
-    for pattern in (f"*{SUFFIX}", f"*/*{SUFFIX}", f"test_scripts/*/*{SUFFIX}"):
-        yield from sorted(path for path in folder.glob(pattern) if path.is_file())
+    for parents in ([folder], _subfolders(folder), _subfolders(folder / "test_scripts")):
+        paths = (Path(entry.path) for parent in parents for entry in _entries(parent) if entry.name.endswith(SUFFIX))
+        yield from sorted(path for path in paths if path.is_file())
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    # Only links are looked up, which an entry of a folder with 100,000 files does not need.
+    folders = (entry for entry in _entries(folder) if entry.is_dir(follow_symlinks=False) or entry.is_symlink())
+    return [Path(entry.path) for entry in folders if Path(entry.path).is_dir()]
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """What is in a folder; nothing if it is closed to us, or gone: other programs come and go in shared folders."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
 
 
 def find_all(libraries: Sequence[str | Path] = ()) -> list[FoundScript]:

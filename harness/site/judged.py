@@ -85,7 +85,8 @@ def _places(path: Path, test: TestInfo) -> Iterator[Path]:
         entry = peek(place)
         return entry is not None and (entry.name, entry.version) == (test.name, test.version)
 
-    yield from filter(is_it, scripts_in(path.parent))
+    if _lasts(path):
+        yield from filter(is_it, scripts_in(path.parent))
     with contextlib.suppress(HateError):  # a library that is not there has no test
         yield from (one.path for one in find_all() if (one.name, one.version) == (test.name, test.version))
     if (place := _found(_TESTS, f"{test.digest} ")) is not None and is_it(Path(place)):

@@ -1,11 +1,13 @@
 """Finding tests by path, or by name in the working folder, in libraries and among the bundled tests."""
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.errors import ScriptError, UsageError
-from harness.script.library import find_all, find_script, library_folders
+from harness.script.library import find_all, find_script, library_folders, scripts_in
 from tests.script.scripts import HEAD, TABLE, script_in
 
 
@@ -94,3 +96,18 @@ def test_a_folder_with_several_scripts_is_refused(here: Path) -> None:
 def test_a_missing_library_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such folder; see --library and HATE_LIBRARY"):
         library_folders([tmp_path / "none"])
+
+
+def test_a_folder_that_goes_while_tests_are_looked_for_has_none(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As other programs' folders do, where they are shared."""
+    for name in ("goes", "stays"):
+        write_script(here / name, "toy")
+    scan = os.scandir
+
+    def scandir(folder: Path) -> Any:
+        if Path(folder).name == "goes":
+            Path(folder).rename(here.parent / "gone")
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert [path.parent.name for path in scripts_in(here)] == ["stays"]
