@@ -103,21 +103,24 @@ def times() -> None:
 
 
 def commands() -> None:
-    """A command that reads a transcript judges it the first time; `small` is what starting the command costs."""
+    """A command that reads a transcript judges it the first time; the small one is what starting the command costs."""
     os.environ["XDG_CACHE_HOME"] = str(Path.cwd() / "cache")
 
     def rate(name: str) -> float:
-        return program_usage(["-m", "harness.cli.main", "rate", f"../{name}.jsonl", "--format", "json"]).seconds
+        return program_usage(["-m", "harness.cli.main", "rate", f"{name}.jsonl", "--format", "json"]).seconds
 
+    # Tests beside a transcript, or below the working folder, are at hand.
+    elsewhere = Path("elsewhere")
+    elsewhere.mkdir()
+    libraries = []
     for name, count in (("judged", CASES), ("small", 10)):
-        write(name, count)
-    libraries = f"{Path('judged').resolve()} {Path('small').resolve()}"
-    # Tests below the working folder are at hand.
-    Path("elsewhere").mkdir()
-    os.chdir("elsewhere")
+        cases, path = write(name, count)
+        path.rename(elsewhere / path)
+        libraries.append(str(cases.script.path.parent.resolve()))
+    os.chdir(elsewhere)
     rate("judged")  # the columns are kept now, as for all that follow
     unjudged = rate("judged")
-    os.environ["HATE_LIBRARY"] = libraries
+    os.environ["HATE_LIBRARY"] = " ".join(libraries)
     rows = [
         Timing("hate rate, the test not at hand", unjudged),
         Timing("... the test at hand: the first time", rate("judged"), unjudged, "that"),
