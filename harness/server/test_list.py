@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from math import inf
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,7 +22,7 @@ _ORDERS: dict[str, tuple[str, Callable[[TestEntry], Any]]] = {
     "date": ("newest first", lambda entry: (_reversed_date(entry.published), entry.name)),
     "cases": ("most cases first", lambda entry: (-(entry.cases or 0), entry.name)),
     "transcripts": ("most transcripts first", lambda entry: (-entry.transcripts, entry.name)),
-    "best": ("best result first", lambda entry: (-(entry.best.place.value if entry.best else -1.0), entry.name)),
+    "best": ("best result first", lambda entry: (-(entry.best.place.merit if entry.best else -inf), entry.name)),
 }
 _LEAST_CASES = (100, 1_000, 10_000, 100_000)
 

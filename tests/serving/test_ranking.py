@@ -14,10 +14,13 @@ import pytest
 
 from harness.bundled import bundled
 from harness.server.static_pages import StaticSite
+from harness.server.test_list import _ORDERS
+from harness.site import layout
 from harness.site.candidates import read_test_candidate, read_transcript_candidate
-from harness.site.layout import TranscriptEntry
+from harness.site.layout import BestEntry, Ref, TranscriptEntry
 from harness.site.publish import publish
 from harness.site.sites import open_folder
+from harness.site.standing import Standing
 from tests.serving.served import Served, publish_unjudged, serve_here
 from tests.serving.strict_page import Page
 from tests.workshop import Workshop
@@ -274,3 +277,18 @@ def test_boards_rank_by_what_counts_in_the_test(shop: Workshop, tmp_path: Path) 
         assert front_page(server.get("/").text) == f"best {values['relief']:.4f} by relief"
     assert [(row["name"], row["measure"]) for row in rows] == [("relief", "ap"), ("blobs", "ap")]
     assert {row["name"]: float(row["value"]) for row in rows} == pytest.approx(values)
+
+
+def test_the_best_results_come_first_where_less_is_better_too() -> None:
+    """As of a plug-in's task that counts errors; tests without a result come last."""
+    errors = {"near": 0.5, "far": 7.0}
+    entries = [
+        layout.TestEntry(name, "1.0", "", "", 1, f"1:{'0' * 64}", 1, 1, Ref("0" * 64, 1), best=best)
+        for name, best in {
+            "none": None,
+            **{name: BestEntry(name, 0.0, Standing("mae", value, -value)) for name, value in errors.items()},
+        }.items()
+    ]
+    words, key = _ORDERS["best"]
+    assert words == "best result first"
+    assert [entry.name for entry in sorted(entries, key=key)] == ["near", "far", "none"]
