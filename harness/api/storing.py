@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from harness.engine.target import create, default_path, forced_path, has_begun
-from harness.errors import OutputError
+from harness.files.outputs import exists_error
 from harness.model import Trial
 from harness.transcript.format import Header
 from harness.transcript.importing.convert import store
@@ -24,7 +24,7 @@ def store_whole(
         path = None if forced.resolve() in {one.resolve() for one in spared} else forced
     if path is not None and has_begun(path):
         if not force:
-            raise OutputError(f"{path}: exists; --force overwrites it")
+            raise exists_error(path)
         # The old one stays until the new one is whole.
         return store(TranscriptWriter.create_beside(path, header, ".import"), trials)
     folder = (default_path(header.test.name, header.algorithm.name) if path is None else path).parent

@@ -21,6 +21,7 @@ from harness.options import (
     Writes,
     checked_directions,
     option,
+    split_names,
 )
 from harness.params import Param, Value, settings
 from harness.script.cases import CaseSet, load_cases
@@ -51,8 +52,7 @@ class RunOptions(ExecutionOptions, DirectionOptions):
     @property
     def directions(self) -> dict[str, bool]:
         """Whether more is better, of values that the algorithm gives beside its answers."""
-        named = ((larger, name) for larger, texts in self.texts.items() for text in texts for name in text.split(","))
-        return checked_directions((name.strip(), larger) for larger, name in named)
+        return checked_directions((name, larger) for larger, texts in self.texts.items() for name in split_names(texts))
 
     @property
     def limits(self) -> Limits:

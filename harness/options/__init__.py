@@ -32,6 +32,7 @@ from harness.options.shared import (
     byte_count,
     checked_directions,
     seconds,
+    split_names,
 )
 
 __all__ = [
@@ -67,4 +68,5 @@ __all__ = [
     "declared_options",
     "option",
     "seconds",
+    "split_names",
 ]

@@ -1,6 +1,6 @@
 """Sets of options that several commands share."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from harness.errors import UsageError
 from harness.options.cores import usable_cores
@@ -61,8 +61,14 @@ class DirectionOptions(OptionSet):
 
     @property
     def texts(self) -> dict[bool, tuple[str, ...]]:
-        """What was said, by whether more is better; a text with commas may be one name or several."""
+        """What was said, by whether more is better."""
         return {False: self.lower, True: self.higher}
+
+
+def split_names(texts: Sequence[str], is_known: Callable[[str], bool] = lambda _name: False) -> list[str]:
+    """The names in some texts; a text with commas may be one name that is known, or several."""
+    parts = ([text] if is_known(text) else [part.strip() for part in text.split(",")] for text in texts)
+    return list(dict.fromkeys(name for names in parts for name in names))
 
 
 def checked_directions(said: Iterable[tuple[str, bool]]) -> dict[str, bool]:

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.options import split_names
 from harness.transcript.columns import read_columns
-from harness.transcript.importing.metrics import plain_names, split_names
+from harness.transcript.importing.metrics import plain_names
 from tests.transcript.imports import INSPECT, LM_EVAL, PROMPTFOO, document, import_one, outcomes, refused
 from tests.workshop import Record, Workshop
 

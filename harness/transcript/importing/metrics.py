@@ -2,12 +2,12 @@
 
 import math
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.errors import ForeignError, UsageError
 from harness.model import MOST_VALUES
-from harness.options import checked_directions
+from harness.options import checked_directions, split_names
 from harness.params import nearest
 from harness.transcript.format import ValueInfo
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions
@@ -168,12 +168,6 @@ def _chosen(imported: ImportedRun, options: ImportOptions, known: Mapping[str, N
         if name not in known:
             raise ForeignError(f"{imported.source}: --value: no metric '{name}'; {nearest(name, known)}")
     return list(dict.fromkeys([*([rule.metric] if rule.metric in known else []), *names]))
-
-
-def split_names(texts: Sequence[str], is_known: Callable[[str], bool]) -> list[str]:
-    """The names in some texts; a text with commas may be one name or several."""
-    parts = ([text] if is_known(text) else [part.strip() for part in text.split(",")] for text in texts)
-    return list(dict.fromkeys(name for names in parts for name in names))
 
 
 def plain_names(names: Iterable[str]) -> dict[str, str]:
