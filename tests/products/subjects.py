@@ -7,6 +7,7 @@ are made by `hate run`, so records are what the task writes. A task that is regi
 
 import hashlib
 import json
+import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -45,7 +46,7 @@ import math
 import random
 
 NAME = {name!r}
-PARAMS = {{"skill": {skill}}}
+PARAMS = {{"skill": {skill}, "crash": 0}}  # fails on every case whose number is a multiple of `crash`
 
 
 def luck(case, params):
@@ -58,6 +59,8 @@ def chance(number):
 
 
 def answer(case, params):
+    if params["crash"] and int(case.id[1:]) % params["crash"] == 0:
+        raise RuntimeError("out of luck")
     good = luck(case, params)
     values = {{"blur": round(abs(good), 6), "cost": round(1 + good * good, 6)}}
     return {{"answer": answered(case, good), "values": values}}
@@ -118,7 +121,8 @@ class Runs:
 def design(number: int) -> dict[str, str]:
     """The columns of a case that say how it was sampled, and others to break results down by.
 
-    Units lie in strata; `group` crosses both; `lone` is a stratum column with a single unit in one of its strata.
+    Units lie in strata; `group` crosses both; `lone` is a stratum column with a single unit in one of its strata;
+    `half` and `quarter` are two strata with two units each; the units of `uneven` have 1, 3, 5 ... cases.
     """
     unit = number // SIZE
     noise = random.Random(f"noise {number}").uniform(0, 40)
@@ -130,6 +134,9 @@ def design(number: int) -> dict[str, str]:
         "weight": str(1 + unit % 3),
         "ones": "1",
         "same": "all",
+        "half": f"h{number // 24}",
+        "quarter": f"q{number // 12}",
+        "uneven": f"v{math.isqrt(number)}",
         "noise": f"{noise:.2f}",
         "fold": str(unit % 4),
     }
