@@ -25,6 +25,7 @@ from harness.stats.replication.linearised import influences
 from harness.stats.replication.method import Method, Replication
 from harness.stats.replication.sample import Sample
 from harness.stats.sign_flip import best_of
+from harness.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,20 @@ class Goal:
         return SUMMARIES[self.name].of_totals(counts.tp, counts.fp)
 
 
-def parse_goal(text: str, option: str = "--goal") -> Goal:
-    """A measure by name that recorded answers give: rate, f1, auc, eer, or cost:fp=10,fn=1."""
-    measure = find_measure(text, option=option)
-    if not is_goal(measure):
+def parse_goal(text: str, option: str = "--goal", task: Task | None = None) -> Goal:
+    """A measure by name, as the task means it, that recorded answers give: rate, f1, auc, eer, or cost:fp=10,fn=1."""
+    meanings = {} if task is None else task.measure_names
+    measure = find_measure(text, option=option, meanings=meanings)
+    # Of pixels and objects, a sweep keeps only how well each image was done as a whole.
+    of_elements = task is not None and type(task).elements is not Task.elements
+
+    def is_known(one: Measure) -> bool:
+        return is_goal(one) and not (of_elements and one.reads is Reads.SCORE)
+
+    if not is_known(measure):
         why = "not a goal" if option == "--goal" else "recorded answers alone do not give it"
-        raise UsageError(f"{option} {text}: {why}; choose from {', '.join(goals())}, or cost:fp=10,fn=1")
+        known = ", ".join(name for name in goals() if name not in meanings and is_known(find_measure(name)))
+        raise UsageError(f"{option} {text}: {why}; choose from {known}, or cost:fp=10,fn=1")
     return Goal(measure)
 
 

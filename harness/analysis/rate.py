@@ -176,6 +176,16 @@ def timed_cautions(runs: Sequence[RunMeasures]) -> list[str]:
     return machine_lines([run.name for run in timed], [run.aligned.headers[0] for run in timed])
 
 
+def lacking_cautions(runs: Sequence[RunMeasures]) -> list[str]:
+    """Which runs have no value of a measure that was asked for, and what it takes to have one."""
+    lacking: dict[str, list[str]] = {}
+    for run in runs:
+        for name, one in run.estimates.items():
+            if one is None:
+                lacking.setdefault(name, []).append(run.name)
+    return [runs[0].measures[name].absence(names) for name, names in lacking.items()]
+
+
 def rate_json(runs: Sequence[RunMeasures]) -> dict[str, Any]:
     """The JSON that the documentation promises."""
     names = [run.name for run in runs]
@@ -195,7 +205,7 @@ def rate_json(runs: Sequence[RunMeasures]) -> dict[str, Any]:
         payload["by_statistic"] = breakdowns[0]
     if len(breakdowns) > 1:
         payload["breakdowns"] = [{**groups[statistics[0]], "by_statistic": groups} for groups in breakdowns]
-    if cautions := timed_cautions(runs):
+    if cautions := [*lacking_cautions(runs), *timed_cautions(runs)]:
         payload["cautions"] = cautions
     return payload
 

@@ -46,7 +46,9 @@ from harness.site.cache import cache_folder
 if TYPE_CHECKING:
     from harness.analysis.decisions import AnswerLimits
     from harness.analysis.run_rates import DesignRate
+    from harness.measures import Measure
     from harness.stats.estimate import Estimate
+    from harness.tasks import Task
 
 
 class ValuesOptions(OptionSet):
@@ -114,16 +116,28 @@ def sweep(
             selection=options,
             isolate=options.isolate,
         )
+        measure = _measure(options.statistic, parts.script.task)
         grid = make_grid(parts.params, options.params)
         numbers = _numbers(grid, options)
         check_axes(grid, options)
         plan = parts.plan(options)
         refuse_blind(plan)
         planned = plan_sweep(plan, grid, numbers)
-    return drawn(_run_sweep(planned, grid, options, progress or NoProgress()), options)
+    return drawn(_run_sweep(planned, grid, options, measure, progress or NoProgress()), options)
 
 
-def _run_sweep(planned: Sweep, grid: Grid, options: SweepOptions, progress: Progress) -> "SweepResult":
+def _measure(statistic: str, task: "Task") -> "Measure | None":
+    """What to compute beside the counts; None for the rate, which they give."""
+    if statistic == "rate":
+        return None
+    from harness.analysis.lead import parse_goal
+
+    return parse_goal(statistic, "--statistic", task).measure
+
+
+def _run_sweep(
+    planned: Sweep, grid: Grid, options: SweepOptions, measure: "Measure | None", progress: Progress
+) -> "SweepResult":
     folder = None if options.output is None else SweepFolder(options.output, planned, grid, force=options.force)
     if folder is not None:
         plan = planned.plans[0]
@@ -133,7 +147,7 @@ def _run_sweep(planned: Sweep, grid: Grid, options: SweepOptions, progress: Prog
         cached = runs.take_all(planned.plans)
         decided = _decide(planned, cached)
         paths = [one.path for one in cached] if folder is None else folder.write(cached)
-        measured = _measured(planned, cached, options.statistic)
+        measured = _measured(planned, cached, measure)
     rows = [
         SweepResultRow(row.setting, *found, one)
         for row, found, one in zip(planned.rows, decided, measured, strict=True)
@@ -198,14 +212,13 @@ def _decide(planned: Sweep, cached: Sequence[CachedRun]) -> "list[tuple[Counts, 
     return [found[place] for place in range(len(planned.rows))]
 
 
-def _measured(planned: Sweep, cached: Sequence[CachedRun], statistic: str) -> "list[Estimate | None]":
+def _measured(planned: Sweep, cached: Sequence[CachedRun], measure: "Measure | None") -> "list[Estimate | None]":
     """Another measure of each row than the rate, from the answers of its run."""
-    if statistic == "rate":
+    if measure is None:
         return [None] * len(planned.rows)
-    from harness.analysis.lead import Candidate, estimate_candidates, parse_goal
+    from harness.analysis.lead import Candidate, estimate_candidates
     from harness.analysis.run_rates import sampling_of_transcript
 
-    measure = parse_goal(statistic, option="--statistic").measure
     script, params = planned.plans[0].cases.script, planned.plans[0].params
     param = script.task.limits(script.rules, params).param
     others = [name for name in script.task.decisions if name in params and name != param]

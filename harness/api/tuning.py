@@ -96,9 +96,9 @@ def tune(
     from harness.analysis.lead import parse_goal
 
     options = TuneOptions.given(options, with_assignments(settings))
-    goal = parse_goal(options.goal)
     with network(options):
         parts = find_parts(test, interface, note=note, name=name, libraries=options.libraries, isolate=options.isolate)
+        goal = parse_goal(options.goal, task=parts.script.task)
         grid = make_grid(parts.params, options.params)
         _check_goal(goal, grid)
         check_axes(grid, options)

@@ -50,4 +50,6 @@ def _mean(name: str, words: str, chance: Callable[[Attempts], FloatArray]) -> Me
         counted = [np.ones(case.size, dtype=np.bool_) if of is None else of for _, of in cells]
         return shares([values[run] for run, _ in cells], counted)
 
-    return Measure(name, words, statistic, reads=Reads.OUTCOME, needs="several answers to every case", share=True)
+    # A sweep keeps whether each answer is accepted, not which answers belong to one case.
+    needs = "several answers to every case"
+    return Measure(name, words, statistic, reads=Reads.OUTCOME, needs=needs, share=True, tunable=False)

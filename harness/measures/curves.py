@@ -10,22 +10,37 @@ from harness.measures.measure import Measure, Reads, Runs
 
 if TYPE_CHECKING:
     from harness.measures.measure import Cell
+    from harness.stats.curves.summaries import CurveSummary
     from harness.stats.replication.statistic import Statistic
-__all__ = ["MEASURES", "rank"]
+__all__ = ["MEASURES", "curve_statistic", "rank", "require_scored_cases"]
+
+
+def curve_statistic(summary: CurveSummary, runs: Runs, cells: Sequence[Cell]) -> Statistic:
+    """A summary of the curve over cases, or over pixels if these have the scores."""
+    from harness.stats.curves.elements import element_statistic
+    from harness.stats.curves.summaries import summary_statistic
+
+    elements = runs.elements()
+    if elements is not None:
+        return element_statistic(summary, [(elements[run], inside) for run, inside in cells])
+    cases = runs.curve_cases()
+    return summary_statistic(summary, [(cases[run], inside) for run, inside in cells])
+
+
+def require_scored_cases(name: str, runs: Runs) -> None:
+    """A UsageError if pixels have the scores: that of an image is then its overlap, no evidence for an object."""
+    if runs.elements() is not None:
+        known = "auc, eer, average_precision and fnr@fpr=RATE"
+        raise UsageError(f"--statistic {name}: these scores are of pixels, not of cases; of pixels there are {known}")
 
 
 def _summary(name: str, words: str, *, larger: bool) -> Measure:
     """A summary of the curve, by its name in `stats.curves`."""
 
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
-        from harness.stats.curves.elements import element_statistic
-        from harness.stats.curves.summaries import SUMMARIES, summary_statistic
+        from harness.stats.curves.summaries import SUMMARIES
 
-        elements = runs.elements()
-        if elements is not None:
-            return element_statistic(SUMMARIES[name], [(elements[run], inside) for run, inside in cells])
-        cases = runs.curve_cases()
-        return summary_statistic(SUMMARIES[name], [(cases[run], inside) for run, inside in cells])
+        return curve_statistic(SUMMARIES[name], runs, cells)
 
     return Measure(name, words, statistic, larger, reads=Reads.SCORE, classes=("positive", "negative"))
 
@@ -34,6 +49,7 @@ def _binormal(runs: Runs, cells: Sequence[Cell]) -> Statistic:
     """The area under the binormal curve; a run without one is named."""
     from harness.stats.curves.binormal import binormal_area, binormal_of_scores
 
+    require_scored_cases("auc_binormal", runs)
     cases = runs.curve_cases()
     for run in sorted({run for run, inside in cells if inside is None}):
         try:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Flag, auto
 from typing import TYPE_CHECKING, Any, Protocol
 
+from harness.model import join_names
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -123,6 +125,12 @@ class Measure:
     def directed(self) -> bool:
         """Whether it is known which of two values is the better one."""
         return self.ideal is not None or self.larger_is_better is not None
+
+    def absence(self, names: Sequence[str]) -> str:
+        """A sentence about runs that have no value of it."""
+        has = "has" if len(names) == 1 else "have"
+        needs = f": it needs {self.needs}" if self.needs else ""
+        return f"{join_names(names)} {has} no {self.name}{needs}."
 
     def better(self, value: float, other: float) -> bool:
         """Whether one value is known to be better than another."""

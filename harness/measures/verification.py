@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from harness.measures.curves import curve_statistic, require_scored_cases
 from harness.measures.measure import Measure, Reads, Runs
 
 if TYPE_CHECKING:
@@ -26,9 +27,20 @@ def _of_scores(
     """A cost of the scores; less is better."""
 
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
+        require_scored_cases(name, runs)
         cases = runs.curve_cases()
         return make([(cases[run], inside) for run, inside in cells])
 
+    return _measure(name, words, statistic, bounds, needs)
+
+
+def _measure(
+    name: str,
+    words: str,
+    statistic: Callable[[Runs, Sequence[Cell]], Statistic],
+    bounds: tuple[float, float] = (0.0, 1.0),
+    needs: str = "",
+) -> Measure:
     # A sweep computes summaries of curves from counts alone, and these need the scores themselves.
     return Measure(name, words, statistic, False, bounds, reads=Reads.SCORE, classes=_BOTH, needs=needs, tunable=False)
 
@@ -81,9 +93,9 @@ def minimum_cost(name: str, miss: float, fa: float, prior: float) -> Measure:
 def fnr_at_fpr(name: str, limit: float) -> Measure:
     """The false negative rate at the laxest threshold whose false positive rate is within the limit."""
 
-    def make(cells: Sequence[ScoredCell]) -> Statistic:
-        from harness.stats.curves import summaries
+    def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
+        from harness.stats.curves.summaries import fnr_at_fpr
 
-        return summaries.summary_statistic(summaries.fnr_at_fpr(limit), cells)
+        return curve_statistic(fnr_at_fpr(limit), runs, cells)
 
-    return _of_scores(name, f"false negative rate at fpr {limit:g}", make)
+    return _measure(name, f"false negative rate at fpr {limit:g}", statistic)

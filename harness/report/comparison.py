@@ -6,7 +6,6 @@ from math import isfinite, isinf, isnan
 
 from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
-from harness.model import join_names
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.comparison_details import asked_blocks, detail_blocks, margin_blocks, operating_blocks
 from harness.report.groups import tidy_group_table
@@ -310,9 +309,7 @@ def measure_lines(comparison: Comparison) -> list[str]:
     lines = [f"Compared by {comparison.measure.words} ({which})."]
     lacking = [run.name for run in comparison.runs if run.value is None]
     if lacking:
-        has = "has" if len(lacking) == 1 else "have"
-        needs = f": it needs {comparison.measure.needs}" if comparison.measure.needs else ""
-        lines.append(f"{join_names(lacking)} {has} no {comparison.measure.name}{needs}.")
+        lines.append(comparison.measure.absence(lacking))
     short = [run for run in comparison.runs if run.left_out]
     cases = comparison.aligned.n
     lines += [left_out_line(run.name, [comparison.measure.name], run.left_out, cases) for run in short]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import isfinite
 
 from harness.analysis.breakdown import distinct_columns
-from harness.analysis.rate import RunMeasures, merge_breakdowns, timed_cautions
+from harness.analysis.rate import RunMeasures, lacking_cautions, merge_breakdowns, timed_cautions
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.comparison_details import threshold_blocks
 from harness.report.groups import group_blocks
@@ -36,7 +36,8 @@ def rate_blocks(runs: Sequence[RunMeasures], replication: Replication) -> list[B
     blocks.append(count_table(runs))
     blocks += [Paragraphs(lines)] if (lines := error_lines([run.aligned for run in runs])) else []
     blocks.append(measure_table(runs, replication))
-    blocks += [Paragraphs(lines)] if (lines := [*left_out_lines(runs), *timed_cautions(runs)]) else []
+    lines = [*lacking_cautions(runs), *left_out_lines(runs), *timed_cautions(runs)]
+    blocks += [Paragraphs(lines)] if lines else []
     names = [run.name for run in runs]
     for groups in merge_breakdowns(runs):
         for name, by in groups.items():
