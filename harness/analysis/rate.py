@@ -18,7 +18,7 @@ from harness.analysis.reliability import ReliabilityBin, reliability_bins, relia
 from harness.analysis.run_names import check_same_version, identity_json
 from harness.analysis.sampling import Sampling, interval_json, replication_json, take_sample
 from harness.errors import HateError, UsageError
-from harness.measures import MEASURES, Measure, Reads
+from harness.measures import MEASURES, Measure, Reads, value_measure
 from harness.options import DesignOptions
 from harness.stats.arrays import FloatArray, IntArray
 from harness.stats.cochran import WaldTest
@@ -141,7 +141,7 @@ def _measures(aligned: AlignedRuns, request: RateRequest) -> dict[str, Measure]:
     both = aligned.positive.any() and not aligned.positive.all()
     known = (request.first or aligned.headers[0].test.main_measure, *USUAL, *_task_measures(aligned))
     usual = [name for name in known if both or name not in OF_BOTH or name in aligned.measure_names]
-    chosen = request.statistics or dict.fromkeys((*usual, *_own_values(aligned.value_names())))
+    chosen = request.statistics or dict.fromkeys((*usual, *_own_values(aligned)))
     return {name: aligned.measure(name) for name in chosen}
 
 
@@ -151,8 +151,8 @@ def _task_measures(aligned: AlignedRuns) -> list[str]:
     return [] if task is None else [name for name in task.measures if name not in USUAL]
 
 
-def _own_values(values: Sequence[str]) -> list[str]:
-    return [name if name not in MEASURES else f"values.{name}" for name in values]
+def _own_values(aligned: AlignedRuns) -> list[str]:
+    return [value_measure(name, aligned.measure_names) for name in aligned.value_names()]
 
 
 def _cells(study: Measurement, *, required: bool) -> Cells:

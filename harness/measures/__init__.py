@@ -35,6 +35,7 @@ __all__ = [
     "mean_of_value",
     "measures_for_help",
     "ratio_of_values",
+    "value_measure",
 ]
 
 MEASURES: dict[str, Measure] = {
@@ -95,9 +96,14 @@ def find_measure(
         return plugin
     if value in values:
         return replace(mean_of_value(value, larger_is_better=larger), name=name)
-    value_names = [one if one not in MEASURES else f"{VALUES}{one}" for one in values]
-    known = [*MEASURES, *EXAMPLES, *value_names, *PLUGINS.names()]
+    known = [*MEASURES, *EXAMPLES, *(value_measure(one, meanings or {}) for one in values), *PLUGINS.names()]
     raise UsageError(f"{option} {name}: no such measure; {nearest(name, known)}")
+
+
+def value_measure(value: str, meanings: Mapping[str, str]) -> str:
+    """The measure that is the mean of an additional number: its name, or values.NAME if the name means another one."""
+    is_taken = value.partition(":")[0] in meanings or _is_built_in(value)
+    return f"{VALUES}{value}" if is_taken else value
 
 
 def _with_figures(name: str, option: str) -> Measure | None:
