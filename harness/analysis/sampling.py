@@ -18,7 +18,7 @@ from harness.params import nearest
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.estimate import Estimate
 from harness.stats.rates import Interval
-from harness.stats.replication.sample import Sample, UnitInTwoStrata, make_sample
+from harness.stats.replication.sample import LoneStratum, Sample, UnitInTwoStrata, make_sample
 from harness.transcript.columns import Coded
 from harness.transcript.format import Header
 
@@ -99,11 +99,13 @@ class _CaseDesign:
         except UnitInTwoStrata as error:
             unit, pair = self._label(self.psu, error.unit), [self._label(self.stratum, name) for name in error.strata]
             raise TranscriptError(f"{self.test}: {psu_clash(unit, (pair[0], pair[1]))}") from None
+        except LoneStratum as error:
+            if self.stratum is None:
+                raise TranscriptError(f"{self.test}: there is a single unit, and a variance needs two") from None
+            label = self._label(self.stratum, error.stratum)
+            raise TranscriptError(f"{self.test}: stratum '{label}' {error.problem}") from None
         except ValueError as error:
-            groups = [f"stratum {self.stratum.name}"] if self.stratum else []
-            groups += [f"PSU {self.psu.name}"] if self.psu else []
-            where = f" (groups are numbered; {', '.join(groups)})" if groups else ""
-            raise TranscriptError(f"{self.test}: {error}{where}") from None
+            raise TranscriptError(f"{self.test}: {error}") from None
 
     @staticmethod
     def _label(groups: _Grouping | None, code: str) -> str:

@@ -81,6 +81,14 @@ class UnitInTwoStrata(ValueError):
         self.unit, self.strata = unit, strata
 
 
+class LoneStratum(ValueError):
+    """Strata have a single unit, and nothing is to be done about it; the first of them is given by label."""
+
+    def __init__(self, stratum: str, problem: str) -> None:
+        super().__init__(f"stratum {stratum} {problem}")
+        self.stratum, self.problem = stratum, problem
+
+
 def make_sample(
     cases: int,
     *,
@@ -249,14 +257,16 @@ def joins_of_strata(sizes: IntArray, names: Sequence[str], lone: LoneStrata) -> 
     """Which strata to join, as positions in the given order; this never depends on outcomes."""
     lone_strata = np.flatnonzero(sizes == 1).tolist()
     if len(lone_strata) == len(sizes) and (len(sizes) == 1 or lone is not LoneStrata.COLLAPSE):
-        raise ValueError(
-            f"no stratum has two units (the first is {names[0]}), but a variance needs at least one that has: "
-            "drop the stratum, or join lone strata (collapse)"
+        raise LoneStratum(
+            names[0],
+            "has a single unit, and no stratum has two units, which a variance needs: drop the stratum, or join lone "
+            "strata (collapse)",
         )
     if lone_strata and lone is LoneStrata.FAIL:
-        raise ValueError(
-            f"stratum {names[lone_strata[0]]} has a single unit ({len(lone_strata)} such strata): choose another "
-            "treatment of lone strata, such as collapse"
+        more = f" (and {len(lone_strata) - 1} more)" if len(lone_strata) > 1 else ""
+        raise LoneStratum(
+            names[lone_strata[0]],
+            f"has a single unit{more}: choose another treatment of lone strata, such as collapse",
         )
     return _joins(lone_strata, len(sizes)) if lone is LoneStrata.COLLAPSE else []
 
