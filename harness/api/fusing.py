@@ -13,6 +13,7 @@ from harness.engine.unit_tally import has_design
 from harness.files.digest import file_sha256
 from harness.model import Case, Counts, ErrorKind, ErrorRule, Question, Reply, Trial
 from harness.options import DownloadOptions, Range, SeedOptions, Writes, option
+from harness.site.local_runs import one_line
 from harness.tasks.judge import Judge
 from harness.transcript.format import AlgorithmInfo, Header, InterfaceInfo, new_header
 from harness.transcript.read import open_transcript
@@ -35,7 +36,7 @@ class FuseOptions(SeedOptions, DownloadOptions):
         "--ties", default="refuse", choices=TIES, help="What a tie gives: a refusal, or the first run's answer."
     )
     learn: tuple[str, ...] = option(
-        "--learn", default=(), metavar="T",
+        "--learn", default=(), metavar="T", completion="transcript",
         help="Logistic: a transcript of the same algorithm on other cases; one for each, in the same order.",
     )  # fmt: skip
     folds: int | None = option(
@@ -117,7 +118,8 @@ def _sources(opened: OpenedTranscripts, headers: Sequence[Header]) -> list[dict[
             "name": header.algorithm.name,
             "version": header.algorithm.version,
             "params": header.params,
-            "file": source.path.name,
+            # Of what was downloaded or piped, what it was called: its file is a copy.
+            "file": source.path.name if source.name == one_line(str(source.path)) else source.name,
             "sha256": file_sha256(source.path),
         }
         for source, header in zip(opened.sources, headers, strict=True)

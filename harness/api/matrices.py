@@ -11,14 +11,16 @@ from harness.files.toml_read import read_toml
 from harness.matrices.matrix import Matrix
 from harness.matrices.read import label_tables_beside, read_matrix
 from harness.script.library import find_all
+from harness.transcript.forms import is_parquet_transcript
 
 # Suffixes of similarity matrices.
 MATRICES = (".npy", ".csv", ".tsv", ".parquet")
 
 
 def is_matrix(given: object) -> bool:
-    """Whether a similarity matrix is meant, by its suffix."""
-    return isinstance(given, (str, Path)) and str(given).lower().endswith(MATRICES) and "://" not in str(given)
+    """Whether a similarity matrix is meant, by its suffix; Parquet is a form of transcripts too."""
+    named = isinstance(given, (str, Path)) and str(given).lower().endswith(MATRICES) and "://" not in str(given)
+    return named and not is_parquet_transcript(Path(str(given)))
 
 
 def read_matrices(names: Sequence[str | Path], options: MatrixOptions) -> list[Matrix]:

@@ -253,6 +253,6 @@ class OperatingOptions(OptionSet):
         "--at", default=None, metavar="eer|fpr=RATE", help="First set each threshold there, on the recorded scores."
     )
     development: tuple[str, ...] = option(
-        "--development", default=(), metavar="T",
+        "--development", default=(), metavar="T", completion="transcript",
         help="With --at: set the threshold on this run of the same algorithm on other cases; may be repeated.",
     )  # fmt: skip
