@@ -118,14 +118,14 @@ class Workshop:
         self.capsys.readouterr()
         status = call([str(word) for word in words])
         captured = self.capsys.readouterr()
-        return _without_traceback(Done(status, captured.out, captured.err))
+        return without_traceback(Done(status, captured.out, captured.err))
 
     def hate(self, *words: str | Path, **more: Any) -> Done:
         """`hate` in a new process."""
         done = subprocess.run(
             command(words), cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=WAIT, **more
         )
-        return _without_traceback(Done(done.returncode, done.stdout, done.stderr))
+        return without_traceback(Done(done.returncode, done.stdout, done.stderr))
 
     def start(self, *words: str | Path) -> "subprocess.Popen[str]":
         return subprocess.Popen(
@@ -191,7 +191,7 @@ def errors(records: Sequence[Record]) -> dict[str, str]:
     return {record["id"]: record["error"] for record in records if "error" in record}
 
 
-def _without_traceback(done: Done) -> Done:
+def without_traceback(done: Done) -> Done:
     """Check that the user sees no traceback and no internal error."""
     assert "Traceback" not in done.err, done.err
     assert "internal error" not in done.err, done.err

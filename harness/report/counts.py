@@ -115,8 +115,8 @@ def design_words(design: DesignRate) -> str:
 
 
 def design_remarks(style: Format, designs: Sequence[DesignRate | None]) -> list[str]:
-    """What the intervals of a table are, in formats that have no place for it."""
-    if style not in (Format.TABLE, Format.MD, Format.TEX, Format.CSV):
+    """What the intervals of a table are, except where the results say it themselves, or are for programs."""
+    if style in (Format.PLAIN, Format.JSON, Format.TRANSCRIPT):
         return []
     return list(dict.fromkeys(design_words(design) for design in designs if design is not None))
 

@@ -14,6 +14,7 @@ The rules of a page:
 - A page with a line such as <!-- needs: gcc make --> is not tested where these programs are missing.
 - ```python blocks are run too, in one interpreter for the page; ```pycon blocks show what is printed after `>>> `.
 - A block with a name, ```python interface.py, is that file, and is there for the commands that follow.
+- A ```diff block has the name of a file of the package, and is a step of a recipe: tests/recipes/ follows it.
 - ```toml and ```json blocks without a name are parts of files, and valid by themselves. ```json with a command, as in
   ```json hate rate wisard --format json, is a part of what that command prints: it has every key.
 - A line `...` stands for any number of lines, and `...` within a line for any text: what differs from run to run.

@@ -10,6 +10,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 FENCE = re.compile(r"^```(\S*) ?(.*)$")
 NEEDS = re.compile(r"^<!-- needs: (.+) -->$", re.MULTILINE)
+# A change of a file of the package, which tests/recipes/ makes.
+CHANGE = "diff"
 NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
 
 
@@ -74,7 +76,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 def steps(block: Block) -> Iterator[Step]:
     """What a block has to be done with."""
-    if block.not_run is not None:
+    if block.not_run is not None or block.language == CHANGE:
         return
     if block.language in ("console", "pycon"):
         yield from _session(block)
