@@ -9,11 +9,12 @@ from harness.api.options import RateOptions
 from harness.api.result import Result
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.errors import UsageError
+from harness.options import DesignOptions, DownloadOptions, PartialOptions, SeedOptions
 from harness.report.anova import anova_blocks, tidy_table
 from harness.report.blocks import Block, Table
 
-# Options of `rate` that say which number is broken down; this is about success.
-_OTHER = ("statistic", "by", "at", "development", "sequential")
+# The options of `rate` that say nothing of which number is broken down, or how sure it is.
+_TAKEN = (DesignOptions, SeedOptions, PartialOptions, DownloadOptions)
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,9 +43,7 @@ def anova(transcripts: Transcripts, columns: str, options: RateOptions | None = 
     `columns` are one or more, with commas between them; options are those of `rate` about the design.
     """
     options = RateOptions.given(options, settings)
-    for name in _OTHER:
-        if getattr(options, name, None):
-            raise UsageError(f"--anova is about success in all cases; leave out --{name}")
+    RateOptions.taken_from(options).refuse_others("--anova is about success in all cases", *_TAKEN)
     names = [name.strip() for name in columns.split(",")]
     if not all(names):
         raise UsageError(f"--anova '{columns}': a name is empty; write COLUMN,COLUMN")

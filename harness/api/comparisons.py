@@ -13,12 +13,12 @@ from harness.analysis.pairs import Pair
 from harness.analysis.typed_table import runs_of_table
 from harness.analysis.unpaired import UnpairedComparison, UnpairedPair, compare_unpaired, unpaired_json
 from harness.api.operating import criterion_of, development_runs
-from harness.api.options import CompareOptions, ConfusionOptions
+from harness.api.options import CompareOptions, ConfusionOptions, ContrastOptions
 from harness.api.result import PictureResult
 from harness.api.transcripts import OpenedTranscripts, Transcripts, baseline_remark, metric_remark, open_transcripts
 from harness.errors import UsageError
 from harness.measures import MEASURES, Reads
-from harness.options import PictureOptions, ReplicationOptions
+from harness.options import ConfidenceOptions, DownloadOptions, PictureOptions, ReplicationOptions, SeedOptions
 from harness.report.blocks import Block, Table
 from harness.report.comparison import comparison_blocks, comparison_summary
 from harness.report.comparison import tidy_table as comparison_table
@@ -192,17 +192,27 @@ def compare(
     return CompareResult(found, [*opened.notes, *filter(None, further)], opinions, folds)
 
 
+# What can be asked of four counts.
+_OF_A_TABLE = (
+    ContrastOptions, ConfidenceOptions, SeedOptions, DownloadOptions, "margin", "cross_check", "rope", "items",
+)  # fmt: skip
+
+
 def compare_table(words: Sequence[str], options: CompareOptions | None = None, **settings: Any) -> CompareResult:
     """A 2 x 2 table that somebody typed: both failed, only A succeeded, only B succeeded, both succeeded."""
     options = CompareOptions.given(options, settings)
+    CompareOptions.taken_from(options).refuse_others("--table is four counts, without cases or columns", *_OF_A_TABLE)
     found = compare_runs(runs_of_table(words), _compare_request(options))
     return CompareResult(found, opinions=cross_check(found, options.rope) if options.cross_check else [])
 
 
 def _check_together(options: CompareOptions) -> None:
-    for name in ("baseline", "items", "intersect", "folds") if options.unpaired else ():
+    for name in ("baseline", "items", "intersect", "folds", "cross_check") if options.unpaired else ():
         if getattr(options, name):
-            raise UsageError(f"--unpaired matches no cases, so --{name} has nothing to work on")
+            flag = f"--{name.replace('_', '-')}"
+            raise UsageError(f"--unpaired matches no cases, so {flag} has nothing to work on")
+    if options.at is not None and (flag := _about_success(options)):
+        raise UsageError(f"{flag} is about success as it was recorded; leave out --at")
 
 
 def _compare_request(options: CompareOptions) -> CompareRequest:
@@ -230,6 +240,8 @@ def _about_success(options: CompareOptions) -> str:
 
 def replication_of(options: ReplicationOptions) -> Replication:
     """How errors are estimated, in the words of the statistics."""
+    if options.fay is not None and options.method not in ("auto", "brr", "fay"):
+        raise UsageError(f"--fay is a factor of BRR, which --method {options.method} is not; leave one of them out")
     method = {"fay": "brr", "linear": "linearised"}.get(options.method, options.method)
     fay = 0.5 if options.method == "fay" and options.fay is None else options.fay
     df: Literal["design", "satterthwaite"] = "satterthwaite" if options.df == "satterthwaite" else "design"

@@ -91,8 +91,6 @@ def permute(matrices: Sequence[str | Path], options: PermuteOptions) -> Permutat
 
 def check_urn_options(options: UrnOptions) -> None:
     """Refuse early what does not go together."""
-    if options.groups is not None and options.resample is None:
-        raise UsageError("--groups N is how many --resample groups draws; give both")
     needed = permutations_needed(options.alpha)
     if options.permutations < needed:
         raise UsageError(

@@ -149,8 +149,6 @@ def cmc(
 
 
 def _check_together(options: CmcOptions) -> None:
-    if options.mix and options.galleries is None:
-        raise UsageError("--mix is for --galleries COLUMN; give both")
     if options.methods and options.galleries is not None:
         raise UsageError("--methods and --galleries are two analyses; ask for one at a time")
 

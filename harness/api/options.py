@@ -90,7 +90,7 @@ class CompareOptions(
         help="Ask other methods too: a mixed-effects logistic model, and Bayesian probabilities.",
     )  # fmt: skip
     rope: float = option(
-        "--rope", default=0.01, within=Range(0, 1, high_open=True), metavar="R",
+        "--rope", default=0.01, within=Range(0, 1, high_open=True), needs=("cross_check", "folds"), metavar="R",
         help="With --cross-check or --folds: differences up to this are practically none.",
     )  # fmt: skip
     folds: str | None = option(
@@ -224,9 +224,12 @@ class CmcOptions(MatrixOptions, BandOptions, DesignOptions, PartialOptions, Down
         "--galleries", default=None, metavar="COLUMN",
         help="Matrices: the images of each value of the column as the gallery in turn; test whether they differ.",
     )  # fmt: skip
-    mix: bool = option("--mix", default=False, help="With --galleries: give each gallery an equal share of all images.")
+    mix: bool = option(
+        "--mix", default=False, needs=("galleries",),
+        help="With --galleries: give each gallery an equal share of all images.",
+    )  # fmt: skip
     permutations: int = option(
-        "--permutations", default=999, within=Range(19, 1_000_000), metavar="N",
+        "--permutations", default=999, within=Range(19, 1_000_000), needs=("galleries",), metavar="N",
         help="With --galleries: how many permutations the test draws.",
     )  # fmt: skip
     methods: bool = option(
@@ -308,7 +311,7 @@ class UrnOptions(MatrixOptions, SeedOptions, DownloadOptions):
         "--resample", default=None, choices=("groups",), help="Draw other groups for every trial."
     )
     groups: int | None = option(
-        "--groups", default=None, within=Range(2), metavar="N",
+        "--groups", default=None, within=Range(2), needs=("resample",), metavar="N",
         help="With --resample: how many groups a trial has; by default a tenth of them.",
     )  # fmt: skip
     design: str | None = option(

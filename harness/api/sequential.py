@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.analysis.sequential import SequentialComparison, compare_sequentially, sequential_json
-from harness.api.options import CompareOptions, RateOptions
+from harness.api.options import CompareOptions, IntersectOptions, RateOptions
 from harness.api.result import Result
 from harness.api.transcripts import OpenedTranscripts
 from harness.errors import UsageError
+from harness.options import ConfidenceOptions, DesignOptions, DownloadOptions, PartialOptions, SeedOptions
 from harness.report.blocks import Block, Table
 from harness.report.sequential import sequential_blocks, tidy_table
 
@@ -39,16 +40,17 @@ class SequentialResult(Result):
         return any(pair.a == first and pair.interval.high < 0 for pair in self.found.pairs)
 
 
-# Options that mean something else, or nothing, for runs that are looked at while they grow.
-_OTHERS = ("by", "baseline", "at", "margin", "unpaired", "items")
+# Options that mean something for runs that are looked at while they grow; only the cases that all have count anyway.
+_TAKEN = (
+    "sequential", "statistic", IntersectOptions, DesignOptions, ConfidenceOptions, SeedOptions, PartialOptions,
+    DownloadOptions,
+)  # fmt: skip
 
 
 def sequential(opened: OpenedTranscripts, options: CompareOptions | RateOptions) -> SequentialResult:
     """The rates of the transcripts, and the differences of every two."""
-    changed = options.changed()
-    for name in _OTHERS:
-        if name in changed:
-            raise UsageError(f"--sequential is for plain rates; leave out --{name}")
+    kind = CompareOptions if isinstance(options, CompareOptions) else RateOptions
+    kind.taken_from(options).refuse_others("--sequential is for plain rates", *_TAKEN)
     if options.statistic not in (None, "rate"):
         raise UsageError(f"--sequential is for the rate, not for --statistic {options.statistic}")
     found = compare_sequentially(opened.runs(), options, confidence=options.confidence, partial=options.partial)

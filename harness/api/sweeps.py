@@ -35,7 +35,6 @@ from harness.options import (
     PictureOptions,
     PlotOptions,
     Range,
-    SeedOptions,
     Writes,
     option,
 )
@@ -61,7 +60,7 @@ class ValuesOptions(OptionSet):
     fresh: bool = option("--fresh", default=False, help="Run everything, also what was run before.")
 
 
-class SweepOptions(ValuesOptions, SeedOptions, PlotOptions, RunOptions, GalleryOptions, LibraryOptions):
+class SweepOptions(ValuesOptions, PlotOptions, RunOptions, GalleryOptions, LibraryOptions):
     """Which combinations are run, and where their transcripts go."""
 
     sample: int | None = option(
@@ -70,6 +69,10 @@ class SweepOptions(ValuesOptions, SeedOptions, PlotOptions, RunOptions, GalleryO
     latin: int | None = option(
         "--latin", default=None, within=Range(1, 1_000_000), metavar="N",
         help="Only N combinations, a Latin hypercube: all values equally often.",
+    )  # fmt: skip
+    seed: int = option(
+        "--seed", default=0, within=Range(0), needs=("sample", "latin"), metavar="N",
+        help="Seed of the random combinations.",
     )  # fmt: skip
     output: Path | None = option(
         "-o", "--output", default=None, writes=Writes.FOLDER, metavar="FOLDER",

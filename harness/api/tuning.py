@@ -63,7 +63,7 @@ class TuneOptions(ValuesOptions, SeedOptions, PlotOptions, RunOptions, LibraryOp
         help="All combinations; some at random; or where an optimiser leads (Optuna).",
     )  # fmt: skip
     trials: int = option(
-        "--trials", default=50, within=Range(1, 100_000), metavar="N",
+        "--trials", default=50, within=Range(1, 100_000), needs=("method",), metavar="N",
         help="How many combinations to run, with random and optimise.",
     )  # fmt: skip
     on_test: bool = option(

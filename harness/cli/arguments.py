@@ -15,6 +15,7 @@ from harness.options import (
     OverwriteOptions,
     ParamOptions,
     Writes,
+    declared_options,
     option,
 )
 from harness.script.library import SUFFIX
@@ -31,8 +32,10 @@ class TestRunOptions(
     )  # fmt: skip
 
 
-# Options that mean nothing for a transcript.
-RUN_OPTIONS = {"interface": "--interface", "params": "--param", "timeout": "--timeout", "limit": "--limit"}
+# Options that mean nothing for a transcript or a matrix.
+RUN_OPTIONS = {"output": "-o"} | {
+    one.name: one.flag for kind in (InterfaceOptions, ParamOptions, ExecutionOptions) for one in declared_options(kind)
+}
 
 
 def find_transcripts(words: Sequence[str], options: DownloadOptions, *, told_apart: bool = True) -> OpenedTranscripts:
@@ -76,11 +79,16 @@ def is_test(word: str, libraries: Sequence[str]) -> bool:
 def _check_run_options(words: Sequence[str], tests: Sequence[bool], options: TestRunOptions) -> None:
     if options.output is not None and sum(tests) != 1:
         raise UsageError("-o FILE is where the transcript of a test goes; name one test")
-    if any(tests):
-        return
+    if not any(tests):
+        refuse_run_options(options, f"{words[0]} is a transcript, or not the name of a test")
+
+
+def refuse_run_options(options: TestRunOptions, why: str) -> None:
+    """Raise an error if an option says how a test is run, and none is."""
+    given = options.changed()
     for name, flag in RUN_OPTIONS.items():
-        if getattr(options, name):
-            raise UsageError(f"{flag} is for a test that is run; {words[0]} is a transcript, or not the name of a test")
+        if name in given:
+            raise UsageError(f"{flag} is for a test that is run; {why}")
 
 
 def _run_test(test: str, options: TestRunOptions) -> str:

@@ -17,7 +17,7 @@ from harness.cli.options import (
 )
 from harness.cli.output import check_plot, draw, emit_result, output_format, remark
 from harness.errors import UsageError
-from harness.options import PlotOptions, Writes, option
+from harness.options import DownloadOptions, PartialOptions, PlotOptions, SeedOptions, Writes, option
 from harness.report.formats import Format
 
 if TYPE_CHECKING:
@@ -108,11 +108,12 @@ def compare_command(transcripts: Sequence[str], options: CompareCommandOptions) 
         found = _sequential(opened, options) if options.sequential else compare(opened, options)
     # Before anything is printed: where nobody has said what is worse, it is refused.
     is_worse = options.fail_if_worse and found.first_is_worse
+    # A picture that cannot be drawn is refused before anything is printed, too.
+    draw(found, options)
     style = output_format(options.style)
     emit_result(found, style, everything=options.everything)
     if style is Format.TABLE and not options.everything and isinstance(found, CompareResult):
         remark("--all shows everything: McNemar's tables, all p-values, time and memory, how the cases were drawn")
-    draw(found, options)
     return 1 if is_worse else 0
 
 
@@ -130,6 +131,7 @@ def rate_command(transcripts: Sequence[str], options: RateCommandOptions) -> Non
     hate rate scores.jsonl --zoo claimed,real
     hate rate wisard witch --anova truth,positive
     """
+    _check_analysis(options)
     _check_plot(options)
     _check_tests_plot(transcripts, options)
     from harness.api.rates import rate
@@ -162,8 +164,8 @@ def confusion_command(transcripts: Sequence[str], options: ConfusionCommandOptio
     from harness.api.comparisons import confusion
 
     found = confusion(find_or_run(transcripts, options), options)
-    emit_result(found, output_format(options.style))
     draw(found, options)
+    emit_result(found, output_format(options.style))
 
 
 _NOTHING_TO_DRAW = "--plot draws what --by shows: name a column, such as --by truth"
@@ -200,6 +202,18 @@ def _check_numbers_plot(opened: OpenedTranscripts, options: GroupPlotOptions) ->
         task = find_task(reader.header.test.task)
     if task is None or not task.answers_numbers:
         raise UsageError(_NOTHING_TO_DRAW)
+
+
+def _check_analysis(options: RateCommandOptions) -> None:
+    """Refuse two analyses at once, and options of measures with another analysis, before a test is run."""
+    asked = [f"--{name}" for name in ("sequential", "zoo", "anova") if name in options.changed()]
+    if len(asked) > 1:
+        raise UsageError(f"{' and '.join(asked)} are {len(asked)} analyses; ask for one at a time")
+    if asked and options.plot is not None:
+        raise UsageError(f"--plot draws what --by shows; leave it out with {asked[0]}")
+    if options.zoo is not None:
+        taken = (SeedOptions, PartialOptions, DownloadOptions)
+        RateOptions.taken_from(options).refuse_others("--zoo is about the scores of people", *taken)
 
 
 def _other_analysis(opened: OpenedTranscripts, options: RateCommandOptions) -> "Result | None":

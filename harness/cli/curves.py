@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.api.options import CmcOptions, CurveOptions, FrocOptions, PrOptions
-from harness.cli.arguments import TestRunOptions, find_or_run
+from harness.cli.arguments import TestRunOptions, find_or_run, refuse_run_options
 from harness.cli.options import DataFormatOptions, command_options, transcripts_argument
 from harness.cli.output import check_plot, draw, emit_result, output_format, remark
 from harness.errors import UsageError
@@ -16,6 +16,10 @@ from harness.options import PictureOptions, PlotOptions, Range, Writes, option
 
 if TYPE_CHECKING:
     from harness.api.curves import CurveResult, PointsResult
+
+
+# What draws curves, and not the distribution of scores.
+CURVE_PICTURES = ("plot", "gnuplot")
 
 
 class DrawingOptions(PlotOptions):
@@ -38,9 +42,11 @@ class PrCommandOptions(PrOptions, CurveCommandOptions):
 class RocCommandOptions(CurveCommandOptions):
     """Options of `hate roc`."""
 
-    axes: str = option("--axes", default="linear", choices=("linear", "log"), help="Scale of the picture's axes.")
+    axes: str = option(
+        "--axes", default="linear", choices=("linear", "log"), needs=CURVE_PICTURES, help="Scale of the picture's axes."
+    )
     zoom: float | None = option(
-        "--zoom", default=None, within=Range(0, 1, high_open=True), metavar="RATE",
+        "--zoom", default=None, within=Range(0, 1, high_open=True), needs=("plot",), metavar="RATE",
         help="Also draw the corner up to this false-positive rate larger; by default where all curves lie close to it, "
         "0 for never.",
     )  # fmt: skip
@@ -54,8 +60,9 @@ class DetCommandOptions(CurveCommandOptions):
     """Options of `hate det`."""
 
     axes: str = option(
-        "--axes", default="normal", choices=("normal", "log", "linear"), help="Scale of the picture's axes."
-    )
+        "--axes", default="normal", choices=("normal", "log", "linear"), needs=CURVE_PICTURES,
+        help="Scale of the picture's axes.",
+    )  # fmt: skip
 
 
 class FrocCommandOptions(FrocOptions, DrawingOptions, TestRunOptions, DataFormatOptions):
@@ -80,6 +87,8 @@ def roc_command(transcripts: Sequence[str], options: RocCommandOptions) -> None:
     hate roc wisard witch --at fpr=0.01 --format table
     """
     check_plot(options.scores, "--scores")
+    if options.zoom and options.axes == "log":
+        raise UsageError("--zoom draws a corner that --axes log shows anyway; leave one of them out")
     found = _print_curves("roc", transcripts, options)
     if options.scores is not None:
         found.plot_scores(options.scores, PictureOptions.taken_from(options), force=options.force)
@@ -124,8 +133,8 @@ def _print_curves(kind: str, words: Sequence[str], options: CurveCommandOptions)
 
     opened = find_or_run(words, options, told_apart=not (options.swept or options.repeated))
     found = threshold_curves(kind, opened, options)
-    emit_result(found, output_format(options.style))
     _draw(found, options)
+    emit_result(found, output_format(options.style))
     return found
 
 
@@ -146,8 +155,8 @@ def froc_command(transcripts: Sequence[str], options: FrocCommandOptions) -> Non
     from harness.api.froc import froc
 
     found = froc(find_or_run(transcripts, options), options)
-    emit_result(found, output_format(options.style))
     _draw(found, options)
+    emit_result(found, output_format(options.style))
 
 
 @click.command("cmc")
@@ -172,13 +181,15 @@ def cmc_command(transcripts: Sequence[str], options: CmcCommandOptions) -> None:
 
     names = list(transcripts)
     others = [word for word in names if not is_matrix(word)] if options.galleries is None else []
+    if not others:
+        refuse_run_options(options, f"{names[0]} is a similarity matrix")
     sources = iter(find_or_run(others, options).sources if others else [])
     found = cmc([next(sources) if word in others else word for word in names], options)
-    emit_result(found, output_format(options.style))
     if isinstance(found, CmcResult):
         _draw(found, options)
     else:
         draw(found, options)
+    emit_result(found, output_format(options.style))
 
 
 def _draw(found: "PointsResult", options: DrawingOptions) -> None:

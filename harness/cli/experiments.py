@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import click
 
 from harness.api.options import PermuteOptions, UrnOptions
-from harness.cli.arguments import RUN_OPTIONS, TestRunOptions, find_or_run, is_test
+from harness.cli.arguments import TestRunOptions, find_or_run, is_test, refuse_run_options
 from harness.cli.options import FormatOptions, command_options, transcripts_argument
 from harness.cli.output import check_plot, draw, emit_result, output_format
 from harness.errors import UsageError
@@ -37,8 +37,8 @@ def permute_command(matrices: Sequence[str], options: PermuteCommandOptions) -> 
     from harness.api.experiments import permute
 
     found = permute(matrices, options)
-    emit_result(found, output_format(options.style))
     draw(found, options)
+    emit_result(found, output_format(options.style))
 
 
 @click.command("urn")
@@ -64,19 +64,13 @@ def urn_command(transcripts: Sequence[str], options: UrnCommandOptions) -> None:
     if kinds == {True, False}:
         raise UsageError(f"{transcripts[0]}, {transcripts[-1]}: transcripts and matrices together; give one kind")
     if True in kinds:
-        _check_no_run(transcripts, options)
+        refuse_run_options(options, f"{transcripts[0]} is a similarity matrix")
         found = urn_of_matrices(transcripts, options)
     else:
         _check_no_matrix(transcripts, options)
         found = urn_of_transcripts(find_or_run(transcripts, options), options)
-    emit_result(found, output_format(options.style))
     draw(found, options)
-
-
-def _check_no_run(words: Sequence[str], options: UrnCommandOptions) -> None:
-    for name, flag in {**RUN_OPTIONS, "output": "-o"}.items():
-        if getattr(options, name):
-            raise UsageError(f"{flag} is for a test that is run; {words[0]} is a similarity matrix")
+    emit_result(found, output_format(options.style))
 
 
 def _check_no_matrix(words: Sequence[str], options: UrnCommandOptions) -> None:

@@ -91,6 +91,7 @@ def command_options(kind: type[OptionSet]) -> Callable[[F], F]:
             values = {name: value for name, value in values.items() if value is not None or name not in names}
             given = {name: values.pop(name) for name in names if name in values}
             options = _made(kind, given)
+            options.check_needs()
             _check_outputs(options, values.values())
             return command(**values, options=options)
 

@@ -38,8 +38,9 @@ class TrainFoldsOptions(OptionSet):
         help="Train and run K times, each time without another fold of the training part.",
     )  # fmt: skip
     train_seed: int = option(
-        "--train-seed", default=0, within=Range(0), metavar="N", help="With --train-folds: seed of the folds."
-    )
+        "--train-seed", default=0, within=Range(0), needs=("train_folds",), metavar="N",
+        help="With --train-folds: seed of the folds.",
+    )  # fmt: skip
 
 
 class RunCommandOptions(InterfaceOptions, RunCallOptions, TrainFoldsOptions, FormatOptions):

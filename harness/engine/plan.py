@@ -67,7 +67,9 @@ class StopOptions(OptionSet):
         "--stop-when", default=None, metavar="width<0.02",
         help="Ask units in random order, and stop when the rate of the whole test is known that well.",
     )  # fmt: skip
-    order_seed: int = option("--order-seed", default=0, within=Range(0), metavar="N", help="Seed of that random order.")
+    order_seed: int = option(
+        "--order-seed", default=0, within=Range(0), needs=("stop_when",), metavar="N", help="Seed of that random order."
+    )
 
 
 DEFAULT_OPTIONS = RunOptions()

@@ -70,6 +70,7 @@ class OptionSpec:
     hidden      not shown in `--help`
     shown       the default in words, where it is not what a user would write
     writes      what the command writes there; None for an option that writes nothing
+    needs       fields, without all of which the option would do nothing, and is refused
     """
 
     flags: tuple[str, ...]
@@ -83,6 +84,7 @@ class OptionSpec:
     hidden: bool
     shown: str | None
     writes: Writes | None
+    needs: tuple[str, ...]
 
 
 def option(
@@ -98,11 +100,13 @@ def option(
     hidden: bool = False,
     shown: str | None = None,
     writes: Writes | None = None,
+    needs: Iterable[str] = (),
 ) -> Any:
     """A field of an OptionSet, as `OptionSpec` describes it; without a default the option is required."""
     spec = OptionSpec(
         flags=flags, help=help, metavar=metavar, choices=tuple(choices), within=within, parse=parse,
         separator=separator, completion=completion, hidden=hidden, shown=shown, writes=writes,
+        needs=tuple(needs),
     )  # fmt: skip
     return dataclasses.field(default=default, metadata={_KEY: spec})
 
@@ -117,6 +121,11 @@ class DeclaredOption:
     several: bool
     default: Any
     spec: OptionSpec
+
+    @property
+    def flag(self) -> str:
+        """Its longest spelling on the command line; the name of one that only Python has."""
+        return max(self.spec.flags, key=len, default=self.name)
 
     @property
     def required(self) -> bool:
@@ -206,10 +215,10 @@ class OptionSet:
     @classmethod
     def given(cls, options: Self | None, settings: Mapping[str, Any]) -> Self:
         """The options of a call, which gets them as one object or by keyword, and not both."""
-        if options is None:
-            return cls.of(settings)
-        if settings:
+        if options is not None and settings:
             raise TypeError(f"options were given as an object and by keyword: {', '.join(settings)}")
+        options = cls.of(settings) if options is None else options
+        options.check_needs()
         return options
 
     @classmethod
@@ -225,6 +234,32 @@ class OptionSet:
         written = [one for one in declared_options(type(self)) if one.spec.writes in wanted]
         named = [(one.spec.flags[0], getattr(self, one.name)) for one in written]
         return [(flag, path) for flag, path in named if path is not None]
+
+    def check_needs(self) -> None:
+        """Raise an error if an option was given that does nothing without another one.
+
+        Not when a set is made: a set that takes over a part of another's options need not have the other one.
+        """
+        declared = {one.name: one for one in declared_options(type(self))}
+        given = self.changed()
+        for name in given:
+            needed = [declared[other] for other in declared[name].spec.needs if other in declared]
+            if needed and not any(other.name in given for other in needed):
+                flag, flags = declared[name].flag, " or ".join(other.flag for other in needed)
+                raise UsageError(f"{flag} does nothing without {flags}; add it, or leave {flag} out")
+
+    def refuse_others(self, why: str, *taken: "type[OptionSet] | str") -> None:
+        """Raise an error if an option was given that is not taken: one of these sets, or of these names.
+
+        For an analysis that reads only some options of its command, whatever others the command is given later.
+        """
+        known: set[str] = set()
+        for one in taken:
+            known |= {one} if isinstance(one, str) else {declared.name for declared in declared_options(one)}
+        given = self.changed()
+        for declared in declared_options(type(self)):
+            if declared.name in given and declared.name not in known:
+                raise UsageError(f"{why}; leave out {declared.flag}")
 
     def changed(self) -> dict[str, Any]:
         """The options that differ from their defaults."""

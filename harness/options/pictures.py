@@ -10,6 +10,8 @@ from harness.options.shared import OverwriteOptions
 # Inches of a journal's columns: IEEE's, which nearly all others come close to.
 COLUMNS = {"1column": 3.5, "2column": 7.16}
 WIDTHS = Range(2, 40)
+# The options that draw something.
+PICTURES = ("plot", "scores", "gnuplot")
 
 
 def inches(text: str) -> float:
@@ -46,21 +48,25 @@ class AxisLimits:
 class PictureOptions(OptionSet):
     """How a picture looks."""
 
-    title: str | None = option("--title", default=None, metavar="TEXT", help="A line above the picture.")
-    label: tuple[str, ...] = option(
-        "--label", default=(), metavar="NAME=TEXT", help="Write TEXT for a name in the picture; may be repeated."
+    title: str | None = option(
+        "--title", default=None, metavar="TEXT", needs=PICTURES, help="A line above the picture."
     )
+    label: tuple[str, ...] = option(
+        "--label", default=(), metavar="NAME=TEXT", needs=PICTURES,
+        help="Write TEXT for a name in the picture; may be repeated.",
+    )  # fmt: skip
     width: float | None = option(
-        "--width", default=None, parse=inches, within=WIDTHS, metavar="INCHES|1column|2column",
+        "--width", default=None, parse=inches, within=WIDTHS, needs=PICTURES, metavar="INCHES|1column|2column",
         help="How wide the picture is; by default a journal's column, 3.5 inches.",
     )  # fmt: skip
     xlim: AxisLimits | None = option(
-        "--xlim", default=None, parse=AxisLimits.parse, metavar="LOW,HIGH",
+        "--xlim", default=None, parse=AxisLimits.parse, needs=PICTURES, metavar="LOW,HIGH",
         help="Show this part of the x axis; one end may be left out.",
     )  # fmt: skip
     ylim: AxisLimits | None = option(
-        "--ylim", default=None, parse=AxisLimits.parse, metavar="LOW,HIGH", help="Show this part of the y axis."
-    )
+        "--ylim", default=None, parse=AxisLimits.parse, needs=PICTURES, metavar="LOW,HIGH",
+        help="Show this part of the y axis.",
+    )  # fmt: skip
 
 
 class CurvePictureOptions(PictureOptions):

@@ -111,7 +111,7 @@ def test_the_command(shop: Workshop) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--mix"], "--galleries COLUMN"),
+        (["--mix"], "--mix does nothing without --galleries"),
         (["--galleries", "imag"], "no column 'imag'"),
         (["--galleries", "image", "--methods"], "one at a time"),
         (["--methods"], "--stratum"),

@@ -141,7 +141,7 @@ def test_matrices(shop: Workshop) -> None:
         (["--group", "image", "--trial", "time", "--elements", "1"], "let a trial take more"),
         (["--group", "subject", "--trial", "time", "--threshold", "a"], "'a' is not a"),
         (["--group", "subject", "--trial", "time", "--threshold", "0:1:0.01"], "60 at most"),
-        (["--group", "subject", "--trial", "time", "--groups", "3"], "--resample groups"),
+        (["--group", "subject", "--trial", "time", "--groups", "3"], "--groups does nothing without --resample"),
         (["--group", "subject", "--trial", "time", "--distance"], "--distance is for similarity matrices"),
         (["m.npy", "--group", "subject"], "transcripts and matrices together"),
         (["--group", "subject", "--trial", "time", "--gallery", "time=1"], "--gallery is for similarity matrices"),
