@@ -14,6 +14,7 @@ from harness.errors import UsageError
 from harness.params import nearest
 from harness.stats.arrays import BoolArray, IntArray
 from harness.stats.curves.bands import (
+    DEFAULT_POINTS,
     CurveBands,
     bootstrap_bands,
     replicated_bands,
@@ -138,7 +139,8 @@ def curve_bands(basis: CurveBasis, counts: ThresholdCounts, at: IntArray) -> Cur
     if kind is BandMethod.NONE:
         return None
     if kind is BandMethod.TWO_WAY and basis.subjects is not None:
-        return two_way_bands(basis.cases, basis.subjects, confidence=confidence)
+        most = DEFAULT_POINTS if basis.request.points is None else at.size
+        return two_way_bands(basis.cases, basis.subjects, confidence=confidence, most=most)
     if kind is BandMethod.SIMULTANEOUS:
         confidence = point_confidence(basis, at)
     if kind is BandMethod.WILSON or (kind is BandMethod.SIMULTANEOUS and not basis.sampling.known):

@@ -224,10 +224,12 @@ def _check_confidence(confidence: float) -> float:
     return confidence
 
 
-def two_way_bands(cases: ScoredCases, subjects: Subjects, *, confidence: float = 0.95) -> CurveBands:
-    """Pointwise bands of both rates, at up to 1,000 places of the curve."""
+def two_way_bands(
+    cases: ScoredCases, subjects: Subjects, *, confidence: float = 0.95, most: int = DEFAULT_POINTS
+) -> CurveBands:
+    """Pointwise bands of both rates, at up to `most` places of the curve."""
     counts = counts_of(cases)
-    at = thinned(counts, DEFAULT_POINTS)
+    at = thinned(counts, most)
     place = places_of(cases, counts, at)
     tpr, fpr = (
         _class_bands(rates[at], place, np.where(of, cases.weight, 0.0), subjects, confidence)
