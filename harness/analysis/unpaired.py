@@ -137,10 +137,10 @@ class UnpairedComparison:
         """By how much A is better than B; 0 if nobody has said what is better."""
         if not self.measure.directed:
             return 0.0
-        gap = pair.independent.difference if pair.estimate is None else pair.estimate.value
         a, b = self.runs[pair.a].estimate, self.runs[pair.b].estimate
-        if self.measure.ideal is not None and a is not None and b is not None:
+        if pair.estimate is not None and a is not None and b is not None:
             return self.measure.lead(a.value, b.value)
+        gap = pair.independent.difference
         return gap if self.measure.larger_is_better else -gap
 
     @property

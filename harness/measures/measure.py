@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Flag, auto
+from math import isclose
 from typing import TYPE_CHECKING, Any, Protocol
 
 from harness.model import join_names
@@ -139,9 +140,10 @@ class Measure:
     def lead(self, value: float, other: float) -> float:
         """By how much one value is better than another; 0 for values on either side of the ideal.
 
-        There the difference of the two says nothing about which is nearer. 0 also if nobody has said what is better.
+        There the difference of the two says nothing about which is nearer. 0 also if nobody has said what is better,
+        or if they differ by a rounding error.
         """
-        if not self.directed:
+        if not self.directed or isclose(value, other, rel_tol=1e-12, abs_tol=1e-15):
             return 0.0
         if self.ideal is not None and (value - self.ideal) * (other - self.ideal) < 0:
             return 0.0

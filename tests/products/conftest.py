@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from harness import measures
+from tests.products.measures import BLUR_PER_COST, CSI, Rated
 from tests.products.subjects import SUBJECTS, Runs, make_runs
 
 
@@ -29,3 +31,29 @@ def all_runs(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(cache))
         yield AllRuns(tmp_path_factory.mktemp("products"))
+
+
+@pytest.fixture(scope="session")
+def rated() -> Rated:
+    """What `hate rate` says of the runs, asked for once by all tests of a process."""
+    return Rated()
+
+
+@pytest.fixture(scope="session")
+def plugin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What an installer leaves of a package that has measures."""
+    folder = tmp_path_factory.mktemp("plugins")
+    info = folder / "extra_measures-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: extra-measures\nVersion: 1.0\n", encoding="utf-8")
+    places = {CSI.name: "CSI", BLUR_PER_COST.name: "BLUR_PER_COST"}
+    entries = "".join(f"{name} = tests.products.measures:{constant}\n" for name, constant in places.items())
+    (info / "entry_points.txt").write_text(f"[hate.measures]\n{entries}", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def plugins(plugin_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The measures of that package, beside the built-in ones."""
+    monkeypatch.setattr(measures.PLUGINS, "_loaded", {})
+    monkeypatch.syspath_prepend(str(plugin_folder))
