@@ -46,6 +46,19 @@ def test_the_roc_over_pixels(shop: Workshop) -> None:
     assert len(points["threshold"]) >= 100
 
 
+def test_an_error_rate_at_a_limit_is_of_pixels(shop: Workshop) -> None:
+    """As are the area and the others: the overlap of an image is not a score of it."""
+    truths, images = discs(10)
+    write_test(shop, truths, images, sections=THRESHOLD)
+    run(shop)
+    truth, score = flat(truths, images)
+    within = [t for t in np.unique(score) if (score[~truth] >= t).mean() <= 0.05]
+    expected = (score[truth] < min(within)).mean()
+    assert 0 < expected < 1
+    found = shop.call("rate", "out.jsonl", "--statistic", "fnr@fpr=0.05", "--format", "json").json["transcripts"][0]
+    assert found["value"] == pytest.approx(expected, abs=1e-12)
+
+
 def test_weights_and_ignored_pixels(shop: Workshop) -> None:
     truths, images = discs(6)
     rng = np.random.default_rng(2)

@@ -37,6 +37,17 @@ def test_a_sweep_of_one_setting_has_the_number_of_its_run(
         assert found[key] == pytest.approx(expected[key], rel=1e-9), f"{where}: {key}"
 
 
+@pytest.mark.parametrize("command", ["sweep", "tune"])
+def test_what_is_refused_is_refused_before_anything_runs(shop: Workshop, command: str) -> None:
+    shop.script()
+    shop.interface("def answer(case, params):\n    open('asked', 'w').close()\n    return case.input\n")
+    words = ["--on-test", "--goal"] if command == "tune" else ["--statistic"]
+    for statistic, status in (("seconds", 2), ("pass@2", 2), ("nonsense", 2), ("tpr", 0)):
+        done = shop.call(command, "toy", "--fresh", "--param", "threshold=0", *words, statistic)
+        assert done.status == status, done.err
+        assert (shop.folder / "asked").exists() == (status == 0), statistic
+
+
 @pytest.mark.parametrize(("name", "statistic"), products(one_of_a_kind()))
 def test_tuning_one_setting_has_the_number_of_its_run(
     shop: Workshop, all_runs: AllRuns, rated: Rated, name: str, statistic: str
