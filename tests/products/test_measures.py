@@ -116,7 +116,7 @@ def commands_of(command: str, runs: Runs) -> list[list[str | Path]]:
 @pytest.mark.parametrize("speed", ["fast", pytest.param("slow", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_a_group_has_the_number_of_a_run_on_its_cases(shop: Workshop, all_runs: AllRuns, name: str, speed: str) -> None:
-    runs, fast = all_runs.of(name), chosen()
+    runs, fast = all_runs.of(name), one_of_a_kind()
     # No binormal curve can be fitted to so few cases.
     names = [one for one in numbered_names(runs.subject) if one != "auc_binormal"]
     names = [one for one in names if (fast.get(one) == name) == (speed == "fast")]
@@ -260,7 +260,7 @@ def test_measures_of_several_answers(shop: Workshop, all_runs: AllRuns, statisti
     _check_transcripts(shop.call("compare", *asked, "--unpaired").json, expected, f"{statistic}, --unpaired")
 
 
-@pytest.mark.parametrize("name", SUBJECTS)
+@pytest.mark.parametrize("name", ["value", pytest.param("boxes", marks=pytest.mark.slow)])
 def test_values_of_records_are_listed_by_their_own_mean(shop: Workshop, all_runs: AllRuns, name: str) -> None:
     """One is called as a measure, the cost of errors."""
     path = all_runs.of(name).paths[0]
