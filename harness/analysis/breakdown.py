@@ -306,7 +306,7 @@ def _group_json(group: Group, names: Sequence[str], pairs: Sequence[tuple[int, i
             {
                 "a": names[a],
                 "b": names[b],
-                **estimate_json(one, "interval", "p_value", "p_adjusted", value="difference"),
+                **estimate_json(one, "se", "interval", "p_value", "p_adjusted", value="difference"),
             }
             for (a, b), one in zip(pairs, group.pairs, strict=True)
         ],

@@ -66,4 +66,6 @@ def _table(records: Sequence[dict[str, Any]]) -> Table:
 def _cell(value: Any) -> Cell:
     if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
         return value
+    if isinstance(value, (list, dict)):
+        return json_text(encode_json(value).decode())
     return value if isinstance(value, str) else plain_text(value)
