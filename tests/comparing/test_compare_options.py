@@ -76,7 +76,7 @@ def test_groups_in_every_format(shop: Workshop) -> None:
     assert found["column"] == "noise"
     assert sum(group["tests"] for group in found["groups"]) == World().n
     assert {"value", "interval", "name"} == set(found["groups"][0]["transcripts"][0])
-    assert {"a", "b", "difference", "interval", "p_value", "p_adjusted"} == set(found["groups"][0]["pairs"][0])
+    assert {"a", "b", "difference", "se", "interval", "p_value", "p_adjusted"} == set(found["groups"][0]["pairs"][0])
     assert len(found["interactions"]) == 3
     label = found["groups"][0]["group"]
     for style in ("table", "plain", "csv", "tex", "md"):
