@@ -71,8 +71,7 @@ def _with_end(scored: ScoredElements, elements: Elements, number: int) -> Scored
 def _curve(name: str, elements: Elements, scored: ScoredElements, sampling: Sampling, basis: CurveBasis) -> Curve:
     request, counts = basis.request, counts_of(basis.cases)
     whole = counts.threshold.size if elements.has_negatives else counts.threshold.size - 1
-    at = places(counts, basis)
-    at = at[at < whole]
+    at = places(counts, basis, whole)
     bands = curve_bands(basis, counts, at)
     fixed = fixed_bands(basis, counts, at) if elements.has_negatives else None
     points = curve_points(counts, at, bands, fixed)

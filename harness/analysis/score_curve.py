@@ -112,15 +112,15 @@ def curve_of_scores(run: Run, name: str, request: CurveRequest) -> Curve:
     )
 
 
-def places(counts: ThresholdCounts, basis: CurveBasis) -> IntArray:
-    """Which points to output: all, unless there are too many to read or to compute bands for."""
-    size, limit = counts.threshold.size, basis.request.points
+def places(counts: ThresholdCounts, basis: CurveBasis, whole: int | None = None) -> IntArray:
+    """Which of the points, or of the first `whole`, to output: all, unless there are too many to read or for bands."""
+    size, limit = counts.threshold.size if whole is None else whole, basis.request.points
     if limit == 0:
         return np.arange(size)
     if limit is None:
         slow = _replicated(basis) and basis.sample.units * size > MOST_REPLICATED
         limit = THINNED if size > LONGEST or slow else size
-    return thinned(counts, max(limit, 2))
+    return thinned(counts, max(limit, 2), size)
 
 
 def _replicated(basis: CurveBasis) -> bool:

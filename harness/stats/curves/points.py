@@ -59,13 +59,13 @@ def corners(counts: ThresholdCounts) -> IntArray:
     return np.flatnonzero(np.concatenate(([True], bends, [True])))
 
 
-def thinned(counts: ThresholdCounts, limit: int) -> IntArray:
-    """At most `limit` places, spread evenly along the ROC curve, with both ends."""
+def thinned(counts: ThresholdCounts, limit: int, whole: int | None = None) -> IntArray:
+    """At most `limit` places, spread evenly along the ROC curve, or along its first `whole` points, with both ends."""
     if limit < 2:
         raise ValueError(f"limit {limit!r}: a curve needs two points or more")
-    if counts.threshold.size <= limit:
-        return np.arange(counts.threshold.size)
-    along = counts.tpr + counts.fpr
+    along = (counts.tpr + counts.fpr)[:whole]
+    if along.size <= limit:
+        return np.arange(along.size)
     places = np.searchsorted(along, np.linspace(0, along[-1], limit))
     return np.unique(np.minimum(places, along.size - 1))
 
