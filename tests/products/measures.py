@@ -6,6 +6,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,13 @@ def measure_names(subject: Subject) -> list[str]:
 
 def measure(name: str, subject: Subject) -> Measure:
     """As it is meant for a subject."""
-    if name in PLUGINS:
-        return PLUGINS[name]
-    return find_measure(name, VALUES, meanings=TASKS[subject.task].measure_names)
+    return PLUGINS[name] if name in PLUGINS else _found(name, subject.task)
+
+
+@cache
+def _found(name: str, task: str) -> Measure:
+    """Found once: to find a value, all packages are asked whether they measure it."""
+    return find_measure(name, VALUES, meanings=TASKS[task].measure_names)
 
 
 @dataclass(frozen=True)
