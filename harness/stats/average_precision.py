@@ -106,8 +106,10 @@ def _of_class(of: ClassHits, weights: FloatArray) -> float | None:
         return 0.0
     hits, precision = _precision(of, weights)
     best = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
+    # Sums of other weights than counts are rounded: a recall must not be missed by the last digit.
+    slack = 0.0 if ((weights == 0) | (weights == 1)).all() else 1e-12
     value = 0.0
-    for recall, own in zip(hits / total, best, strict=True):
+    for recall, own in zip(hits / total + slack, best, strict=True):
         place = np.searchsorted(recall, _RECALLS)
         value += float(own[place[: int(np.searchsorted(place, recall.size))]].sum())
     return value / (_RECALLS.size * len(hits))

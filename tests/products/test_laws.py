@@ -1,0 +1,335 @@
+"""Laws that hold whatever the data: swap, rename, shuffle, weigh by one, repeat, double.
+
+A law that changes nothing is tried with a few questions in the fast part, and with more of them in the slow one.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from harness.cli.commands import hate
+from tests.products.calls import CALLS, refusal
+from tests.products.conftest import AllRuns
+from tests.products.laws import LAWS, changed, differences, statistics, without
+from tests.products.subjects import SUBJECTS, Record, Runs, make_runs
+from tests.workshop import Workshop
+
+# What a subject is asked: every analysis that it takes and that prints what it found.
+QUESTIONS = [
+    (subject, name)
+    for subject in SUBJECTS
+    for name, call in CALLS.items()
+    if call.json and call.command != "fuse" and refusal(name, subject) is None
+]
+
+
+def _applies(law: str, question: str) -> bool:
+    """Whether the command has the options of a law; without pairs there is nothing to intersect."""
+    command = hate.get_command(click.Context(hate), CALLS[question].command)
+    known = {word for option in getattr(command, "params", ()) for word in option.opts}
+    words = [word for word in (*LAWS[law].before, *LAWS[law].after) if word.startswith("--")]
+    return known >= set(words) and not ("--intersect" in words and "--unpaired" in CALLS[question].words)
+
+
+def _held(*, fast: bool) -> list[tuple[str, str, str]]:
+    """Of all laws with all questions a few of each law are fast, and a third is slow."""
+    everything = [(law, *question) for law in LAWS for question in QUESTIONS if _applies(law, question[1])]
+    soon = everything[::26]
+    return soon if fast else [one for one in everything[::3] if one not in soon]
+
+
+def _ask(shop: Workshop, *words: str | Path) -> Any:
+    done = shop.call(*words, "--format", "json")
+    assert done.status == 0, done.err
+    return done.json
+
+
+def _hold(shop: Workshop, all_runs: AllRuns, law: str, subject: str, question: str, *, every: int = 1) -> None:
+    """Hold a law; by every measure, or by a part of them, where a question takes several."""
+    how, call = LAWS[law], CALLS[question]
+    names = ",".join(statistics(subject)[::every])
+    words = [*call.words, *(["--statistic", names] if question == "rate" else [])]
+    paths = all_runs.of(subject).paths[: call.runs]
+    one = _ask(shop, call.command, *changed(paths, shop.folder / "one"), *words, *how.before)
+    runs = changed(paths, shop.folder / "other", how.record, order=how.order)
+    other = _ask(shop, call.command, *runs, *words, *how.after)
+    assert list(differences(without(one, *how.but), without(other, *how.but))) == []
+
+
+@pytest.mark.parametrize(("law", "subject", "question"), _held(fast=True))
+def test_nothing_changes_if(shop: Workshop, all_runs: AllRuns, law: str, subject: str, question: str) -> None:
+    _hold(shop, all_runs, law, subject, question, every=4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("law", "subject", "question"), _held(fast=False))
+def test_nothing_at_all_changes_if(shop: Workshop, all_runs: AllRuns, law: str, subject: str, question: str) -> None:
+    _hold(shop, all_runs, law, subject, question)
+
+
+def _mirrored(pair: Record) -> Record:
+    """What is said of B and A if this is said of A and B."""
+    turned = dict(pair)
+    for key, other in (("a", "b"), ("n_sf", "n_fs")):
+        if key in pair:
+            turned |= {key: pair[other], other: pair[key]}
+    turned["difference"] = _opposite(pair["difference"])
+    turned["interval"] = _opposite(pair["interval"])
+    if (found := pair["replication"]) is not None:
+        turned["replication"] = found | {key: _opposite(found[key]) for key in ("estimate", "interval")}
+    for key in ("seconds", "memory"):
+        if pair.get(key):
+            low, high = pair[key]["interval"]
+            turned[key] = pair[key] | {"ratio": 1 / pair[key]["ratio"], "interval": [1 / high, 1 / low]}
+    return turned
+
+
+def _opposite(value: Any) -> Any:
+    return [-one for one in reversed(value)] if isinstance(value, list) else None if value is None else -value
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_swapped_runs_have_the_opposite_difference(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
+    """By every measure of the registry; and the same run is better, in numbers and in words."""
+    a, b, _ = all_runs.of(subject).paths
+    for number, measure in enumerate(statistics(subject)):
+        words = ("--statistic", measure, *(("--stratum", "none") if number % 3 else ()))
+        one, other = (_ask(shop, "compare", *runs, *words) for runs in ((a, b), (b, a)))
+        assert list(differences(_mirrored(one["pairs"][0]), other["pairs"][0])) == [], measure
+        assert list(differences(one["transcripts"], other["transcripts"][::-1])) == [], measure
+    lines = [set(shop.call("compare", *runs, "--statistic", "rate").out.splitlines()) for runs in ((a, b), (b, a))]
+    assert len({tuple(sorted(line for line in some if " better than " in line)) for some in lines}) == 1
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_pairs_of_three_runs(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
+    """They are the same in any order of the runs and, but for multiplicity, the same as those of two runs alone."""
+    a, b, c = all_runs.of(subject).paths
+    one, other = (_ask(shop, "compare", *runs) for runs in ((a, b, c), (c, a, b)))
+    pairs = {(pair["a"], pair["b"]): pair for pair in other["pairs"]}
+    for pair in one["pairs"]:
+        names = pair["a"], pair["b"]
+        there = pairs[names] if names in pairs else _mirrored(pairs[names[::-1]])
+        assert list(differences(pair, there)) == []
+    alone = _ask(shop, "compare", a, b)
+    corrected = ("p_adjusted", "letters")
+    assert list(differences(without(alone["pairs"][0], *corrected), without(one["pairs"][0], *corrected))) == []
+    assert (
+        list(differences(without(alone["transcripts"], *corrected), without(one["transcripts"][:2], *corrected))) == []
+    )
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_a_run_is_rated_the_same_beside_others(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
+    a, b, _ = all_runs.of(subject).paths
+    words = ("--statistic", "rate")
+    alone, beside = _ask(shop, "rate", b, *words), _ask(shop, "rate", a, b, *words)
+    assert list(differences(alone["transcripts"][0], beside["transcripts"][1])) == []
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_a_run_is_not_better_than_itself(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
+    a = all_runs.of(subject).paths[0]
+    (same,) = changed([a], shop.folder / "same")
+    (twin,) = changed([a], shop.folder / "twin", header=_called("twin"))
+    (pair,) = _ask(shop, "compare", same, twin)["pairs"]
+    assert pair["better"] is None
+    assert pair["difference"] == 0
+    for found in (pair, pair["replication"]):
+        low, high = found["interval"]
+        assert low <= 0 <= high
+    assert pair["p_exact"] in (1, None)
+    assert pair["replication"]["p_value"] in (1, None)
+    words = shop.call("compare", same, twin).out
+    assert "better than" not in words
+    assert "cannot be told apart" in words or "same" in words
+
+
+def _called(name: str) -> Callable[[Record], Record]:
+    return lambda header: header | {"algorithm": header["algorithm"] | {"name": name}}
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_groups_are_the_runs_of_their_cases(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
+    a = all_runs.of(subject).paths[0]
+    assert "all cases have the same value" in shop.call("rate", a, "--by", "same").err
+    groups = _ask(shop, "rate", a, "--by", "group", "--statistic", "rate")["by"]["groups"]
+    assert [group["label"] for group in groups] == ["g0", "g1", "g2"]
+    part = changed([a], shop.folder / "part", order=_in_group("g1"), header=_of_cases(16))
+    alone = _ask(shop, "rate", *part, "--statistic", "rate")["transcripts"][0]
+    assert groups[1]["runs"][0]["estimate"] == pytest.approx(alone["value"])
+    assert groups[1]["cases"] == alone["tests"] == 16
+
+
+def _in_group(label: str) -> Callable[[list[Record]], list[Record]]:
+    return lambda records: [record for record in records if record["columns"]["group"] == label]
+
+
+def _of_cases(count: int) -> Callable[[Record], Record]:
+    return lambda header: header | {"test": header["test"] | {"cases": count}}
+
+
+def _estimates(node: Any, at: str = "") -> Iterator[tuple[str, Record]]:
+    """The objects of an answer that have an estimate with its error."""
+    if isinstance(node, dict) and node.get("se") is not None and node.get("interval") is not None:
+        yield at, node
+    children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, child in children:
+        yield from _estimates(child, f"{at}.{key}")
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_more_confidence_gives_wider_intervals(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
+    paths = all_runs.of(subject).paths[:2]
+    names = ",".join(statistics(subject)[::3])
+    for command, words in (("rate", ("--statistic", names)), ("compare", ())):
+        narrow, wide = (
+            dict(_estimates(_ask(shop, command, *paths, *words, "--confidence", level))) for level in ("0.8", "0.99")
+        )
+        assert narrow.keys() == wide.keys()
+        assert narrow
+        for at, one in narrow.items():
+            (low, high), (lower, higher) = one["interval"], wide[at]["interval"]
+            assert list(differences(without(one, "interval"), without(wide[at], "interval"))) == [], at
+            assert lower <= low + 1e-12, at
+            assert higher >= high - 1e-12, at
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_twice_as_many_units_halve_the_variance(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
+    """Copies of all units, without strata: over n units the sum of squares is divided by n - 1."""
+    a, b, _ = all_runs.of(subject).paths
+    once = changed([a, b], shop.folder / "once")
+    twice = changed([a, b], shop.folder / "twice", order=_doubled, header=_of_cases(96))
+    words = ("--stratum", "none", "--statistic", "rate")
+    one, other = (_ask(shop, "compare", *runs, *words) for runs in (once, twice))
+    for single, double in zip(
+        (*one["transcripts"], *one["pairs"]), (*other["transcripts"], *other["pairs"]), strict=True
+    ):
+        mine, yours = single["replication"], double["replication"]
+        assert yours["estimate"] == pytest.approx(mine["estimate"])
+        assert yours["se"] == pytest.approx(mine["se"] * math.sqrt(15 / 31))
+
+
+def _doubled(records: list[Record]) -> list[Record]:
+    def copy(record: Record) -> Record:
+        unit = f"copy of {record['psu']}"
+        return record | {"id": f"copy of {record['id']}", "psu": unit, "columns": record["columns"] | {"unit": unit}}
+
+    return [*records, *map(copy, records)]
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_answers_given_twice_count_once(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
+    a, b, _ = all_runs.of(subject).paths
+    once = changed([a, b], shop.folder / "once")
+    twice = changed([a, b], shop.folder / "twice", order=_repeated, header=lambda header: header | {"repeat": 2})
+    names = ",".join(statistics(subject)[1::3] or ["rate"])
+    one, other = (_ask(shop, "rate", *runs, "--statistic", names)["transcripts"] for runs in (once, twice))
+    for single, double in zip(one, other, strict=True):
+        for name, mine in single["measures"].items():
+            assert list(differences(_essence(mine), _essence(double["measures"][name]))) == [], name
+    one, other = (_ask(shop, "compare", *runs)["pairs"][0] for runs in (once, twice))
+    assert list(differences(_essence(one["replication"]), _essence(other["replication"]))) == []
+
+
+def _repeated(records: list[Record]) -> list[Record]:
+    return [record | {"repeat": repeat} for record in records for repeat in (1, 2)]
+
+
+def _essence(found: Record) -> Record:
+    return {key: found[key] for key in ("estimate", "se", "df", "interval", "p_value")}
+
+
+def test_one_stratum_is_no_stratum(shop: Workshop, all_runs: AllRuns) -> None:
+    """For equal units; measures that are not means differ by what the jackknife adds to first order."""
+    path = all_runs.of("score").paths[0]
+    words = ("rate", path, "--statistic", "rate,brier,tpr,f1,mcc,kappa")
+    one, other = (_ask(shop, *words, "--stratum", name)["transcripts"][0]["measures"] for name in ("same", "none"))
+    for name, mine in one.items():
+        assert mine["estimate"] == pytest.approx(other[name]["estimate"], abs=1e-12)
+        assert mine["se"] == pytest.approx(other[name]["se"], rel=1e-9 if name in ("rate", "brier") else 0.1), name
+        assert mine["df"] == other[name]["df"]
+
+
+@pytest.mark.parametrize("weights", ["cases", "weight", "noise"])
+def test_a_perfect_detector_is_perfect_with_any_weights(shop: Workshop, all_runs: AllRuns, weights: str) -> None:
+    """The last of 101 recalls is 1, which sums of weights reach but for their last digit."""
+
+    def perfect(record: Record) -> Record:
+        truth = record["boxes"]["truth"]
+        found = [[one[0], 0.9 - number / 100, *one[1:]] for number, one in enumerate(truth)]
+        return record | {"boxes": record["boxes"] | {"found": found}}
+
+    runs = changed(all_runs.of("boxes").paths[:1], shop.folder / "perfect", perfect)
+    names = "ap,ap50,ap75,object_recall,object_f1"
+    answer = _ask(shop, "rate", *runs, "--statistic", names, "--weights", weights)
+    for name, found in answer["transcripts"][0]["measures"].items():
+        assert (found["estimate"], found["se"]) == (1, 0), name
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["cubed", "negated"])
+def test_only_the_order_of_scores_counts(shop: Workshop, all_runs: AllRuns, turned: bool) -> None:
+    """Also if less is better; thresholds change with the scores."""
+
+    def mapped(score: float) -> float:
+        return -score if turned else score**3 + 2
+
+    def header(first: Record) -> Record:
+        params = first["params"] | {"threshold": mapped(first["params"]["threshold"])}
+        return first | {"params": params, "test": first["test"] | ({"larger_is_better": False} if turned else {})}
+
+    paths = all_runs.of("score").paths[:2]
+    plain = changed(paths, shop.folder / "plain")
+    runs = changed(
+        paths, shop.folder / "mapped",
+        lambda record: record | {"score": mapped(record["score"]), "actual": mapped(record["actual"])}, header=header,
+    )  # fmt: skip
+    scale_free = "rate,tpr,fpr,auc,eer,average_precision,fnr@fpr=0.1,min_dcf,min_cllr"
+    for words in (["rate", "--statistic", scale_free], ["roc"], ["pr"], ["compare", "--statistic", "auc"]):
+        one, other = (_ask(shop, words[0], *some, *words[1:]) for some in (plain, runs))
+        scaled = ("threshold", "eer_threshold", "binormal")
+        assert list(differences(without(one, *scaled), without(other, *scaled))) == []
+
+
+@pytest.mark.parametrize(("subject", "question"), QUESTIONS[::17])
+def test_the_same_words_print_the_same_bytes(shop: Workshop, all_runs: AllRuns, subject: str, question: str) -> None:
+    call = CALLS[question]
+    paths = all_runs.of(subject).paths[: call.runs]
+    one, other = (shop.call(call.command, *paths, *call.words).out for _ in range(2))
+    assert one == other != ""
+
+
+def test_jobs_do_not_change_records(shop: Workshop) -> None:
+    one, other = (make_runs(SUBJECTS["label"], shop.folder / jobs, "-j", jobs) for jobs in ("1", "2"))
+    assert [_records(path) for path in one.paths] == [_records(path) for path in other.paths]
+
+
+def _records(path: Path) -> list[Record]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:-1]]
+
+
+@pytest.mark.parametrize("subject", [name for name in SUBJECTS if refusal("fuse", name) is None])
+def test_a_run_fused_with_itself_is_that_run(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
+    a = all_runs.of(subject).paths[0]
+    (same,) = changed([a], shop.folder / "same")
+    (twin,) = changed([a], shop.folder / "twin", header=_called("twin"))
+    assert shop.call("fuse", same, twin, "-o", "fused.jsonl").status == 0
+    fused = _records(shop.folder / "fused.jsonl")
+    assert [(one["id"], one["outcome"]) for one in fused] == [(one["id"], one["outcome"]) for one in _records(same)]
+
+
+@pytest.mark.xfail(strict=True, reason="Many tests: there are no suites yet")
+def test_a_suite_of_one_test_is_that_test(shop: Workshop, all_runs: AllRuns) -> None:
+    runs: Runs = all_runs.of("label")
+    text = f'format = 1\n[suite]\nname = "one"\nversion = "1.0"\nsynopsis = "s"\ntests = ["{runs.script}"]\n'
+    suite = shop.write("one.suite.toml", text)
+    done = shop.call("run", suite, "--interface", runs.interface(), "--format", "json")
+    assert done.status == 0, done.err
+    row = done.json["tests"][0]["rows"][0]
+    assert row["rate"] == _ask(shop, "rate", runs.paths[0])["transcripts"][0]["rate"]
