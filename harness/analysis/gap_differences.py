@@ -10,6 +10,7 @@ from harness.analysis.cells import GroupCells
 from harness.analysis.sampling import finite, interval_json
 from harness.stats.gaps import GapDifference, difference_of_gaps, widened
 from harness.stats.multiplicity import Multiplicity, adjusted
+from harness.stats.rates import Interval
 
 # The contrasts grow with the fourth power, and of so many the interval says nothing any more.
 MOST_GROUPS = 30
@@ -48,6 +49,9 @@ def gap_contrast(of: GroupCells, groups: Sequence[int], pair: tuple[int, int]) -
         values, covariance, float(estimates.df().min()), confidence=level,
         rng=np.random.default_rng(replication.seed),
     )  # fmt: skip
+    least, most = of.study.measure.bounds
+    low, high = (min(max(end, least - most), most - least) for end in (found.interval.low, found.interval.high))
+    found = replace(found, interval=Interval(low, high))
     gaps = [float(np.ptp(part)) for part in np.split(values, 2)]
     return GapContrast(len(groups), (gaps[0], gaps[1]), found, found.p_value)
 

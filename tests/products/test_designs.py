@@ -165,6 +165,14 @@ def test_intervals_and_p_values_agree(shop: Workshop, all_runs: AllRuns, call: s
     assert list(_contradictions(answer)) == []
 
 
+def test_gaps_differ_by_what_is_possible(shop: Workshop, all_runs: AllRuns) -> None:
+    """With two degrees of freedom the error of a gap is larger than any gap."""
+    answer = _ask(shop, all_runs, "compare by group", "boxes", "two strata of two units")
+    (found,) = answer["by"]["gap_differences"]
+    low, high = found["interval"]
+    assert -1 <= low <= found["estimate"] <= high <= 1
+
+
 @pytest.mark.parametrize("design", [name for name in DESIGNS if refusal("compare", "label", name) is None])
 def test_rates_and_differences_are_those_of_the_book(shop: Workshop, all_runs: AllRuns, design: str) -> None:
     subject = list(SUBJECTS)[-list(DESIGNS).index(design) % len(SUBJECTS)]
