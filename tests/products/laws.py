@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,6 +94,15 @@ def _numbered(rename: Callable[[str], str]) -> Change:
     return lambda record: record | {"id": rename(record["id"])}
 
 
+def _other_classes(record: Record) -> Record:
+    """The classes of labels, of people and of objects, in the same order; masks have numbers."""
+    known = {
+        key: forwards(record[key]) for key in ("expect", "actual") if re.fullmatch(r"[a-z]\d?", str(record.get(key)))
+    }
+    boxes = record.get("boxes")
+    return record | known | ({"boxes": boxes | {"labels": [*map(forwards, boxes["labels"])]}} if boxes else {})
+
+
 # With more than three units in a stratum, areas and average precisions draw at random which units are halves, in the
 # order of their names. So names are turned around where there are two units in a stratum, and nothing is drawn.
 _TWO_UNITS = ("--stratum", "half", "--psu", "quarter")
@@ -111,6 +121,7 @@ LAWS = {
     ),
     "cases have other names": Law(_numbered(forwards)),
     "cases are named the other way around": Law(_numbered(backwards)),
+    "classes have other names": Law(_other_classes, but=("label", "labels", "truth", "answer")),
     "records are in another order": Law(order=shuffled),
     "all cases weigh one": Law(after=("--weights", "ones"), but=("weights",)),
     "all weigh seven times as much": Law(_heavier, before=_WEIGHTS, after=_WEIGHTS, but=_SIMULATED),
