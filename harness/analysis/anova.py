@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align
-from harness.analysis.groups import groups_of
+from harness.analysis.groups import several_groups
 from harness.analysis.run_names import identity_json
 from harness.analysis.sampling import Sampling, finite, take_sample
 from harness.errors import UsageError
@@ -56,7 +56,7 @@ def _factor(aligned: AlignedRuns, sampling: Sampling, column: str) -> Factor:
             "name columns whose values stay"
         )
     try:
-        groups = groups_of(aligned, column)
+        groups = several_groups(aligned, column)
     except UsageError as error:
         raise UsageError(str(error).replace("--by", "--anova", 1)) from None
     return Factor(groups.column, groups.codes)

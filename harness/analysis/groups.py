@@ -51,6 +51,14 @@ def groups_of(aligned: AlignedRuns, by: str) -> CaseGroups:
     return _checked(_crossed(groups), by)
 
 
+def several_groups(aligned: AlignedRuns, by: str) -> CaseGroups:
+    """The same for what sets groups against each other: a UsageError if all cases have the same value."""
+    groups = groups_of(aligned, by)
+    if len(groups.labels) < 2:
+        raise UsageError(f"--by {by}: all cases have the same value, '{groups.labels[0]}'")
+    return groups
+
+
 def crossed_columns(by: str) -> list[str]:
     """What stands between commas; the commas of edges, noise=0,10,20, are their own."""
     parts: list[str] = []
@@ -192,8 +200,6 @@ def _binned(name: str, codes: IntArray, values: FloatArray, bins: int, label: Ca
 
 
 def _checked(groups: CaseGroups, by: str) -> CaseGroups:
-    if len(groups.labels) < 2:
-        raise UsageError(f"--by {by}: all cases have the same value, '{groups.labels[0]}'")
     if len(groups.labels) > MOST:
         numeric = None not in numbers(groups.labels)
         remedy = f"put the numbers into bins, {by}:5" if numeric else "choose another column"

@@ -11,7 +11,7 @@ from harness.analysis.align import AlignedRuns, Run, align, judged_json, names_o
 from harness.analysis.breakdown import Breakdown, break_down, breakdown_json, equal_groups
 from harness.analysis.cells import Cells, Measurement
 from harness.analysis.development import OperatingRequest
-from harness.analysis.groups import CaseGroups, groups_of, has_few_values
+from harness.analysis.groups import CaseGroups, has_few_values, several_groups
 from harness.analysis.machines import machine_lines
 from harness.analysis.operating_point import OperatingResult, threshold_json
 from harness.analysis.reliability import ReliabilityBin, reliability_bins, reliability_json
@@ -301,7 +301,7 @@ def _few_groups(aligned: AlignedRuns, column: str) -> tuple[str, CaseGroups | No
     bins = f"{column}:{BINS}"
     for by in (column, bins) if has_few_values(aligned, column) else (bins,):
         try:
-            groups = groups_of(aligned, by)
+            groups = several_groups(aligned, by)
         except UsageError:
             continue
         return by, groups if len(groups.labels) * 2 <= aligned.n else None

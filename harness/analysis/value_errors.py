@@ -7,7 +7,7 @@ import numpy as np
 
 from harness.analysis.align import AlignedRuns
 from harness.analysis.cells import Measurement
-from harness.analysis.groups import NO_VALUE, groups_of
+from harness.analysis.groups import NO_VALUE, several_groups
 from harness.analysis.sampling import Sampling, estimate_json
 from harness.errors import UsageError
 from harness.measures import MEASURES
@@ -69,7 +69,7 @@ def _bins(study: Measurement, truth: FloatArray) -> list[ErrorBin]:
     if count < 2:
         return []
     try:
-        groups = groups_of(study.aligned, f"truth:{count}")
+        groups = several_groups(study.aligned, f"truth:{count}")
         places = [place for place, label in enumerate(groups.labels) if label != NO_VALUE]
         cells = study.cells([(0, groups.codes == place) for place in places])
     except UsageError:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.groups import groups_of
+from harness.analysis.groups import groups_of, several_groups
 from harness.analysis.items import discrimination, ranks_of
 from harness.analysis.rate import distinct_groups
 from harness.errors import UsageError
@@ -169,12 +169,19 @@ def test_a_column_may_have_a_colon_in_its_name(tmp_path: Path) -> None:
     ([1, 2], "w", "no such column .* v"), ([1, 2], "w:3", "no such column"), (["x", "y"], "v:2", "'x' is not a number"),
     ([1, 2], "v:1", "the number of bins must be from 2 to 60"),
     ([1, 2], "v=2,1", "increasing numbers"), ([1, 2], "v=a", "increasing numbers"),
-    ([1, 1], "v", "the same value, '1'"), (list(range(99)), "v", "99 values .* v:5"),
+    (list(range(99)), "v", "99 values .* v:5"),
     ([1, 2], "v=", "increasing numbers"),
 ])  # fmt: skip
 def test_what_cannot_be_grouped(tmp_path: Path, values: list[object], by: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         groups_of(aligned(columns(tmp_path, values)), by)
+
+
+def test_all_cases_may_be_one_group(tmp_path: Path) -> None:
+    found = groups_of(aligned(columns(tmp_path, [1, 1])), "v")
+    assert (found.labels, found.codes.tolist()) == (["1"], [0, 0])
+    with pytest.raises(UsageError, match="--by v: all cases have the same value, '1'"):
+        several_groups(aligned(columns(tmp_path, [1, 1])), "v")
 
 
 def test_discrimination_is_the_correlation_with_the_rest() -> None:

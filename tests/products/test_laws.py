@@ -16,7 +16,7 @@ from harness.cli.commands import hate
 from tests.products.calls import CALLS, refusal
 from tests.products.conftest import AllRuns
 from tests.products.laws import LAWS, changed, differences, statistics, without
-from tests.products.subjects import SUBJECTS, Record, Runs, make_runs
+from tests.products.subjects import CASES, SUBJECTS, Record, Runs, make_runs
 from tests.workshop import Workshop
 
 # What a subject is asked: every analysis that it takes and that prints what it found.
@@ -157,13 +157,28 @@ def _called(name: str) -> Callable[[Record], Record]:
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_groups_are_the_runs_of_their_cases(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
     a = all_runs.of(subject).paths[0]
-    assert "all cases have the same value" in shop.call("rate", a, "--by", "same").err
     groups = _ask(shop, "rate", a, "--by", "group", "--statistic", "rate")["by"]["groups"]
     assert [group["label"] for group in groups] == ["g0", "g1", "g2"]
     part = changed([a], shop.folder / "part", order=_in_group("g1"), header=_of_cases(16))
     alone = _ask(shop, "rate", *part, "--statistic", "rate")["transcripts"][0]
     assert groups[1]["runs"][0]["estimate"] == pytest.approx(alone["value"])
     assert groups[1]["cases"] == alone["tests"] == 16
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_a_column_with_one_value_makes_one_group_of_all_cases(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
+    a, b, _ = all_runs.of(subject).paths
+    rated = _ask(shop, "rate", a, b, "--by", "same")
+    (group,) = rated["by"]["groups"]
+    assert group["cases"] == CASES
+    for run, whole in zip(group["runs"], rated["transcripts"], strict=True):
+        estimate, se, interval = (whole["replication"][key] for key in ("estimate", "se", "interval"))
+        assert [run["estimate"], run["se"], *run["interval"]] == pytest.approx([estimate, se, *interval], abs=1e-9)
+    compared = _ask(shop, "compare", a, b, "--by", "same")
+    (group,) = compared["by"]["groups"]
+    (pair,), whole = group["pairs"], compared["pairs"][0]["replication"]
+    assert [pair["difference"], pair["se"]] == pytest.approx([whole["estimate"], whole["se"]], abs=1e-9)
+    assert pair["p_value"] == pytest.approx(whole["p_value"], abs=1e-9)
 
 
 def _in_group(label: str) -> Callable[[list[Record]], list[Record]]:
