@@ -194,4 +194,6 @@ class RunThresholds:
 def run_thresholds(runs: Runs) -> list[RunThresholds]:
     """The thresholds of every run."""
     check_classes("--at", ("positive", "negative"), runs.positive)
+    if runs.elements() is not None:
+        raise UsageError("--at: these scores are of pixels, and decide no case; hate roc --at sets one for pixels")
     return [RunThresholds(cases) for cases in runs.curve_cases()]

@@ -173,6 +173,9 @@ class Scores:
     def positive(self) -> BoolArray:
         return self.world.positive
 
+    def elements(self) -> None:
+        return None
+
     def curve_cases(self) -> list[ScoredCases]:
         return [make_scored_cases(self.world.scores(k, lift), self.positive) for k, lift in enumerate((1.5, 1.0))]
 
