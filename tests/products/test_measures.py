@@ -272,7 +272,6 @@ def test_values_of_records_are_listed_by_their_own_mean(shop: Workshop, all_runs
     assert "cost" not in found["measures"]
 
 
-@pytest.mark.xfail(strict=True, reason="left for the rebuilding: shares of other cases each have no icc in compare")
 def test_compare_has_the_intraclass_correlation_of_rate(shop: Workshop, all_runs: AllRuns, rated: Rated) -> None:
     runs = all_runs.of("score")
     found = shop.call("compare", *runs.paths, "--statistic", "precision", "--format", "json").json["transcripts"]

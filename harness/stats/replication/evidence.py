@@ -201,19 +201,36 @@ class Evidence:
     @property
     def _paired(self) -> Ratio | None:
         """The statistic if its members are shares of the same cases, so that they can be compared case by case."""
+        shares = self._shares
+        return shares if shares is not None and shares.columns.shape[1] == shares.members + 1 else None
+
+    @property
+    def _shares(self) -> Ratio | None:
+        """The statistic if its members are shares of cases."""
         statistic = self.statistic
-        if not (isinstance(statistic, Ratio) and statistic.share):
-            return None
-        return statistic if statistic.columns.shape[1] == statistic.members + 1 else None
+        return statistic if isinstance(statistic, Ratio) and statistic.share else None
 
     @cached_property
     def _intraclass(self) -> FloatArray | None:
-        """Intraclass correlations of differences between members; the last row and column are the members' own."""
-        paired = self._paired
-        if paired is None or not self.sample.clustered:
+        """Intraclass correlations of differences between members; the last row and column are the members' own.
+
+        Of shares of different cases, such as precisions, only the members' own are known.
+        """
+        shares = self._shares
+        if shares is None or not self.sample.clustered:
             return None
-        inside, rows, units = paired.columns[:, -1] > 0, paired.columns[:, : paired.members].T, self.sample.unit_of_case
-        kinds = np.arange(inside.size) if paired.kinds is None else paired.kinds
+        if self._paired is not None:
+            return self._correlations(shares, list(range(shares.members)))
+        found = np.full((shares.members + 1, shares.members + 1), np.nan)
+        for member in range(shares.members):
+            found[member, -1] = self._correlations(shares, [member])[0, -1]
+        return found
+
+    def _correlations(self, shares: Ratio, members: list[int]) -> FloatArray:
+        """Of members with the same denominator."""
+        rows, inside = shares.columns[:, members].T, shares.columns[:, shares.member_columns(members[0])[1]] > 0
+        units = self.sample.unit_of_case
+        kinds = np.arange(inside.size) if shares.kinds is None else shares.kinds
         if not inside.all():
             cases = np.flatnonzero(inside[kinds])
             kinds, units = kinds[cases], units[cases]
