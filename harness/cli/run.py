@@ -109,6 +109,9 @@ def _check(options: RunCommandOptions) -> None:
         "--limit": options.limit,
         "--format": options.style,
         "--strict": options.strict,
+        "--stop-when": options.stop_when,
+        "--lower": options.lower,
+        "--higher": options.higher,
     }
     for name, value in given.items():
         if options.case and value:

@@ -142,6 +142,9 @@ def simultaneous_confidence(
         perturbed = known.weights * _multipliers(known, rng)[known.unit_of_case]
         shifts[draw] = [_rate_shift(known, entered, of, perturbed, places.size) for of in classes]
     spread = shifts.std(axis=0)
+    if not (spread > 1e-12).any():
+        # Only the ends of the curve, which no sample moves.
+        return confidence
     standardised = np.abs(shifts) / np.where(spread > 1e-12, spread, np.inf)
     from scipy.special import ndtr
 
