@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
+from operator import le
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,8 @@ class _CaseDesign:
     psu: _Grouping | None
     weights: str = "cases"
     values: FloatArray | None = None
+    # The places of cases in the order of their ids; None if they are in it, or have none.
+    order: IntArray | None = None
 
     def sampling(self, lone: str, answers: int) -> Sampling:
         """These cases as a sample, with `answers` answers per case."""
@@ -94,8 +97,11 @@ class _CaseDesign:
     def _sample(self, lone: str) -> Sample:
         """The sample; in a TranscriptError, groups have their names instead of numbers."""
         strata, units = (None if groups is None else groups.codes for groups in (self.stratum, self.psu))
+        # Where halves are drawn at random, it must not matter in which order the cases were recorded.
+        units = self.order if units is None and strata is not None else units
         try:
-            return make_sample(self.cases, strata=strata, units=units, weights=self.values, lone=lone)
+            sample = make_sample(self.cases, strata=strata, units=units, weights=self.values, lone=lone)
+            return replace(sample, clustered=self.psu is not None)
         except UnitInTwoStrata as error:
             unit, pair = self._label(self.psu, error.unit), [self._label(self.stratum, name) for name in error.strata]
             raise TranscriptError(f"{self.test}: {psu_clash(unit, (pair[0], pair[1]))}") from None
@@ -112,6 +118,15 @@ class _CaseDesign:
         return code if groups is None else groups.labels[int(code)]
 
 
+def _order(ids: Sequence[str]) -> IntArray | None:
+    """The places of cases in the order of their ids; None if they are in it."""
+    if all(map(le, ids, islice(ids, 1, None))):
+        return None
+    places = np.empty(len(ids), dtype=np.intp)
+    places[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
+    return places
+
+
 def take_sample(aligned: AlignedRuns, options: DesignOptions) -> Sampling:
     """The cases as a sample."""
     identities = identity_columns(aligned)
@@ -122,7 +137,7 @@ def take_sample(aligned: AlignedRuns, options: DesignOptions) -> Sampling:
         # Several answers to one case are not several cases.
         psu = _Grouping("case", *_sorted(aligned, "id"))
     name, weights = _weights(aligned, options.weights, stratum)
-    design = _CaseDesign(aligned.headers[0].test.name, aligned.n, stratum, psu, name, weights)
+    design = _CaseDesign(aligned.headers[0].test.name, aligned.n, stratum, psu, name, weights, _order(aligned.ids))
     return replace(design.sampling(options.lone, aligned.answers), identities=identities)
 
 

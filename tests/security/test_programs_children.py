@@ -162,7 +162,10 @@ WAITS = "import pathlib, time\ndef answer(case, params):\n    pathlib.Path('wait
 
 def test_a_terminal_that_closes_ends_a_run_like_a_signal_to_end(toy: Workshop) -> None:
     toy.interface(WAITS.format(then="time.sleep(1000)"))
+    # A terminal does not ignore it, even if these tests are run by nohup.
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     with toy.start("run", "toy", "-o", "out.jsonl") as process:
+        signal.signal(signal.SIGHUP, before)
         wait_until("a case", (toy.folder / "waiting").exists, process)
         process.send_signal(signal.SIGHUP)
         _, err = process.communicate(timeout=WAIT)
