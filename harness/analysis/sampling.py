@@ -5,7 +5,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
-from operator import le
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from harness.errors import TranscriptError, UsageError
 from harness.model import TRIAL_SIDES, both_identities, plural, psu_clash
 from harness.options import DesignOptions
 from harness.params import nearest
-from harness.stats.arrays import BoolArray, FloatArray, IntArray
+from harness.stats.arrays import BoolArray, FloatArray, IntArray, places_in_order
 from harness.stats.estimate import Estimate
 from harness.stats.rates import Interval
 from harness.stats.replication.sample import LoneStratum, Sample, UnitInTwoStrata, make_sample
@@ -118,15 +117,6 @@ class _CaseDesign:
         return code if groups is None else groups.labels[int(code)]
 
 
-def _order(ids: Sequence[str]) -> IntArray | None:
-    """The places of cases in the order of their ids; None if they are in it."""
-    if all(map(le, ids, islice(ids, 1, None))):
-        return None
-    places = np.empty(len(ids), dtype=np.intp)
-    places[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
-    return places
-
-
 def take_sample(aligned: AlignedRuns, options: DesignOptions) -> Sampling:
     """The cases as a sample."""
     identities = identity_columns(aligned)
@@ -137,7 +127,9 @@ def take_sample(aligned: AlignedRuns, options: DesignOptions) -> Sampling:
         # Several answers to one case are not several cases.
         psu = _Grouping("case", *_sorted(aligned, "id"))
     name, weights = _weights(aligned, options.weights, stratum)
-    design = _CaseDesign(aligned.headers[0].test.name, aligned.n, stratum, psu, name, weights, _order(aligned.ids))
+    design = _CaseDesign(
+        aligned.headers[0].test.name, aligned.n, stratum, psu, name, weights, places_in_order(aligned.ids)
+    )
     return replace(design.sampling(options.lone, aligned.answers), identities=identities)
 
 

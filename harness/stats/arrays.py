@@ -1,6 +1,8 @@
 """Array types used throughout `stats`, and small functions that several of its modules share."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from operator import le
 from typing import Any
 
 import numpy as np
@@ -44,3 +46,12 @@ def columns_of(values: npt.ArrayLike) -> tuple[FloatArray, bool]:
     if array.ndim not in (1, 2):
         raise ValueError(f"values have {array.ndim} dimensions; give (units,) or (units, columns)")
     return (array[:, None], True) if array.ndim == 1 else (array, False)
+
+
+def places_in_order(labels: Sequence[str]) -> IntArray | None:
+    """The place of each label in their order; None if they are in it, which is seen quickly."""
+    if all(map(le, labels, islice(labels, 1, None))):
+        return None
+    places = np.empty(len(labels), dtype=np.intp)
+    places[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
+    return places
