@@ -10,6 +10,7 @@ import numpy as np
 from harness.analysis.cells import check_classes
 from harness.errors import UsageError
 from harness.measures import Runs
+from harness.measures.curves import require_scored_cases
 from harness.stats.arrays import FloatArray, IntArray
 from harness.stats.curves.hull import convex_hull
 from harness.stats.curves.scores import Order, ScoredCases, counts_of
@@ -194,6 +195,5 @@ class RunThresholds:
 def run_thresholds(runs: Runs) -> list[RunThresholds]:
     """The thresholds of every run."""
     check_classes("--at", ("positive", "negative"), runs.positive)
-    if runs.elements() is not None:
-        raise UsageError("--at: these scores are of pixels, and decide no case; hate roc --at sets one for pixels")
+    require_scored_cases("--at", runs, "hate roc --at sets a threshold for pixels")
     return [RunThresholds(cases) for cases in runs.curve_cases()]

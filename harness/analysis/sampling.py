@@ -70,7 +70,7 @@ class _CaseDesign:
     psu: _Grouping | None
     weights: str = "cases"
     values: FloatArray | None = None
-    # The places of cases in the order of their ids; None if they are in it, or have none.
+    # The places of cases that are units, in the order of their ids; None if they are in it, or it does not matter.
     order: IntArray | None = None
 
     def sampling(self, lone: str, answers: int) -> Sampling:
@@ -96,8 +96,7 @@ class _CaseDesign:
     def _sample(self, lone: str) -> Sample:
         """The sample; in a TranscriptError, groups have their names instead of numbers."""
         strata, units = (None if groups is None else groups.codes for groups in (self.stratum, self.psu))
-        # Where halves are drawn at random, it must not matter in which order the cases were recorded.
-        units = self.order if units is None and strata is not None else units
+        units = self.order if units is None else units
         try:
             sample = make_sample(self.cases, strata=strata, units=units, weights=self.values, lone=lone)
             return replace(sample, clustered=self.psu is not None)
@@ -127,9 +126,9 @@ def take_sample(aligned: AlignedRuns, options: DesignOptions) -> Sampling:
         # Several answers to one case are not several cases.
         psu = _Grouping("case", *_sorted(aligned, "id"))
     name, weights = _weights(aligned, options.weights, stratum)
-    design = _CaseDesign(
-        aligned.headers[0].test.name, aligned.n, stratum, psu, name, weights, places_in_order(aligned.ids)
-    )
+    # Where halves of strata are drawn at random, it must not matter in which order the cases were recorded.
+    order = places_in_order(aligned.ids) if stratum is not None and psu is None else None
+    design = _CaseDesign(aligned.headers[0].test.name, aligned.n, stratum, psu, name, weights, order)
     return replace(design.sampling(options.lone, aligned.answers), identities=identities)
 
 

@@ -27,11 +27,13 @@ def curve_statistic(summary: CurveSummary, runs: Runs, cells: Sequence[Cell]) ->
     return summary_statistic(summary, [(cases[run], inside) for run, inside in cells])
 
 
-def require_scored_cases(name: str, runs: Runs) -> None:
+OF_PIXELS = "of pixels there are auc, eer, average_precision and fnr@fpr=RATE"
+
+
+def require_scored_cases(asked: str, runs: Runs, instead: str = OF_PIXELS) -> None:
     """A UsageError if pixels have the scores: that of an image is then its overlap, no evidence for an object."""
     if runs.elements() is not None:
-        known = "auc, eer, average_precision and fnr@fpr=RATE"
-        raise UsageError(f"--statistic {name}: these scores are of pixels, not of cases; of pixels there are {known}")
+        raise UsageError(f"{asked}: these scores are of pixels, not of cases; {instead}")
 
 
 def _summary(name: str, words: str, *, larger: bool) -> Measure:
@@ -49,7 +51,7 @@ def _binormal(runs: Runs, cells: Sequence[Cell]) -> Statistic:
     """The area under the binormal curve; a run without one is named."""
     from harness.stats.curves.binormal import binormal_area, binormal_of_scores
 
-    require_scored_cases("auc_binormal", runs)
+    require_scored_cases("--statistic auc_binormal", runs)
     cases = runs.curve_cases()
     for run in sorted({run for run, inside in cells if inside is None}):
         try:

@@ -27,7 +27,7 @@ def _of_scores(
     """A cost of the scores; less is better."""
 
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
-        require_scored_cases(name, runs)
+        require_scored_cases(f"--statistic {name}", runs)
         cases = runs.curve_cases()
         return make([(cases[run], inside) for run, inside in cells])
 
