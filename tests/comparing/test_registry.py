@@ -1,8 +1,5 @@
 """The registry of measures: one entry makes a measure known to every command."""
 
-from collections.abc import Sequence
-from typing import Any
-
 import click
 import numpy as np
 import pytest
@@ -11,32 +8,17 @@ from sklearn.metrics import jaccard_score
 from harness.cli.compare import compare_command, rate_command
 from harness.cli.sweep import tune_command
 from harness.errors import UsageError
-from harness.measures import MEASURES, Measure, Reads, Runs, find_measure, goals, measures_for_help
+from harness.measures import MEASURES, Measure, Reads, find_measure, goals, measures_for_help
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.sample import make_sample
-from harness.stats.replication.statistic import SmoothFormula, Statistic
 from harness.tasks import TASKS
 from harness.transcript import format as transcript_format
 from tests.boxes import random_scenes, records_of
 from tests.comparing.numbers import numbers
 from tests.comparing.score_runs import World
 from tests.comparing.transcripts import aligned, transcript
+from tests.products.measures import CSI
 from tests.workshop import Workshop
-
-
-def csi(totals: Any) -> Any:
-    """The critical success index of forecasters: TP over all but TN."""
-    return totals[..., 0] / (totals[..., 0] + totals[..., 1] + totals[..., 2])
-
-
-def csi_statistic(runs: Runs, cells: Sequence[Any]) -> Statistic:
-    """As an outsider would write it, knowing only that the outcomes are TP, TN, FP, FN in this order."""
-    places = np.array([0, 3, 2, 1])
-    columns = []
-    for run, inside in cells:
-        one_hot = np.eye(4)[places[runs.outcome[run]]]
-        columns.append(one_hot if inside is None else one_hot * inside[:, None])
-    return SmoothFormula(np.hstack(columns), (0.0, 1.0), fragile=True, formula=csi, parts=4)
 
 
 def test_each_task_says_what_counts() -> None:
@@ -50,9 +32,8 @@ def test_each_task_says_what_counts() -> None:
 
 @pytest.fixture
 def toy_measure(monkeypatch: pytest.MonkeyPatch) -> Measure:
-    measure = Measure("csi", "critical success index", csi_statistic, of_totals=csi)
-    monkeypatch.setitem(MEASURES, "csi", measure)
-    return measure
+    monkeypatch.setitem(MEASURES, "csi", CSI)
+    return CSI
 
 
 @pytest.mark.usefixtures("toy_measure")

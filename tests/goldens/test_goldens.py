@@ -1,16 +1,15 @@
 """Every command prints the same data on the bundled tests as it did before the rebuilding."""
 
 import json
-import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.cli.commands import COMMANDS
 from tests.goldens.lines import LINES, WITHOUT, lines
 from tests.goldens.make import PRINTED, prepare, printed
+from tests.products.laws import differences
 
 GOLDENS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(PRINTED.glob("*.json"))}
 
@@ -43,33 +42,10 @@ def test_commands_print_what_they_printed(command: str) -> None:
     changed = {}
     for line, golden in goldens.items():
         now = json.loads(json.dumps(printed(lines(line)[line])))
-        if found := list(differences(golden, now)):
+        # Rounding of sums may differ between machines.
+        if found := list(differences(golden, now, rel_tol=1e-7, abs_tol=1e-10)):
             changed[line] = found
     assert changed == {}
-
-
-def differences(golden: Any, now: Any, path: str = "") -> Iterator[str]:
-    """Where two values differ; the order of keys does not matter."""
-    if isinstance(golden, dict) and isinstance(now, dict):
-        for key in golden.keys() | now.keys():
-            if key not in golden or key not in now:
-                yield f"{path}.{key}: only {'before' if key in golden else 'now'}"
-            else:
-                yield from differences(golden[key], now[key], f"{path}.{key}")
-    elif isinstance(golden, list) and isinstance(now, list) and len(golden) == len(now):
-        for place, (one, other) in enumerate(zip(golden, now, strict=True)):
-            yield from differences(one, other, f"{path}[{place}]")
-    elif golden != now and not (is_number(golden) and is_number(now) and isclose(golden, now)):
-        yield f"{path}: {golden!r}, now {now!r}"
-
-
-def isclose(golden: float, now: float) -> bool:
-    """Rounding of sums may differ between machines."""
-    return math.isclose(golden, now, rel_tol=1e-7, abs_tol=1e-10)
-
-
-def is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def test_a_changed_number_is_seen() -> None:

@@ -1,12 +1,12 @@
 """What laws are made of: runs that are changed in a way that must not matter, and answers held side by side."""
 
 import hashlib
-import json
 import math
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -152,19 +152,25 @@ def statistics(subject: str) -> list[str]:
     return ["rate", *(name for name, home in homes.items() if home == subject)]
 
 
-def differences(one: Any, other: Any, at: str = "") -> Iterator[str]:
-    """Where two answers in JSON differ by more than rounding."""
+def differences(one: Any, other: Any, at: str = "", *, rel_tol: float = 1e-9, abs_tol: float = 1e-11) -> Iterator[str]:
+    """Where two answers in JSON differ by more than rounding; the order of keys does not matter."""
+    close = partial(math.isclose, rel_tol=rel_tol, abs_tol=abs_tol)
+    deeper = partial(differences, rel_tol=rel_tol, abs_tol=abs_tol)
     if isinstance(one, dict) and isinstance(other, dict):
-        for key in {**one, **other}:
-            yield from differences(one.get(key, "(absent)"), other.get(key, "(absent)"), f"{at}.{key}")
+        for key in one.keys() | other.keys():
+            if key not in one or key not in other:
+                yield f"{at}.{key}: only {'before' if key in one else 'now'}"
+            else:
+                yield from deeper(one[key], other[key], f"{at}.{key}")
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for place, (mine, yours) in enumerate(zip(one, other, strict=True)):
-            yield from differences(mine, yours, f"{at}[{place}]")
-    elif isinstance(one, int | float) and isinstance(other, int | float) and not isinstance(one, bool):
-        if not math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-11):
-            yield f"{at}: {one} and {other}"
-    elif one != other:
-        yield f"{at}: {json.dumps(one)[:80]} and {json.dumps(other)[:80]}"
+            yield from deeper(mine, yours, f"{at}[{place}]")
+    elif one != other and not (_is_number(one) and _is_number(other) and close(one, other)):
+        yield f"{at}: {one!r}, now {other!r}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def without(node: Any, *keys: str) -> Any:

@@ -24,6 +24,7 @@ VALUES = ("blur", "cost")
 
 
 def _csi(totals: Any) -> Any:
+    """The critical success index of forecasters: TP over all but TN."""
     return totals[..., 0] / (totals[..., 0] + totals[..., 1] + totals[..., 2])
 
 

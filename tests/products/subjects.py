@@ -182,6 +182,11 @@ def rewrite(
     return to
 
 
+def read_records(path: Path) -> list[Record]:
+    """The records of a transcript, between its header and its last line."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:-1]]
+
+
 def with_columns(columns: Callable[[Record], Record]) -> Callable[[Record], Record]:
     """A change of a record's columns, for `rewrite`."""
     return lambda record: record | {"columns": record["columns"] | columns(record)}

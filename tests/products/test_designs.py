@@ -8,7 +8,6 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import click
@@ -19,7 +18,7 @@ from harness.cli.commands import hate
 from tests.products.calls import CALLS, REFUSALS, refusal
 from tests.products.conftest import AllRuns
 from tests.products.designs import DESIGNS, WEIGHTS_OF_STRATA, Design
-from tests.products.subjects import SUBJECTS, Record
+from tests.products.subjects import SUBJECTS, Record, read_records
 from tests.workshop import Workshop
 
 ALPHA = 0.05
@@ -177,7 +176,7 @@ def test_gaps_differ_by_what_is_possible(shop: Workshop, all_runs: AllRuns) -> N
 def test_rates_and_differences_are_those_of_the_book(shop: Workshop, all_runs: AllRuns, design: str) -> None:
     subject = list(SUBJECTS)[-list(DESIGNS).index(design) % len(SUBJECTS)]
     sampled = DESIGNS[design]
-    runs = [_records(path) for path in all_runs.of(subject, *sampled.run).paths]
+    runs = [read_records(path) for path in all_runs.of(subject, *sampled.run).paths]
     hits = [[float(record["outcome"] in ("TP", "TN")) for record in records] for records in runs]
     rated = _ask(shop, all_runs, "rate", subject, design, "--statistic", "rate")
     assert list(_incoherent(rated)) == []
@@ -197,10 +196,6 @@ def test_rates_and_differences_are_those_of_the_book(shop: Workshop, all_runs: A
         else:
             found = pair["replication"]
             assert (found["estimate"], found["se"]) == pytest.approx(expected, abs=1e-9)
-
-
-def _records(path: Path) -> list[Record]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:-1]]
 
 
 def by_the_book(design: Design, records: list[Record], values: list[float]) -> tuple[float, float]:

@@ -3,7 +3,6 @@
 A law that changes nothing is tried with a few questions in the fast part, and with more of them in the slow one.
 """
 
-import json
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from harness.cli.commands import hate
 from tests.products.calls import CALLS, refusal
 from tests.products.conftest import AllRuns
 from tests.products.laws import LAWS, changed, differences, statistics, without
-from tests.products.subjects import CASES, SUBJECTS, Record, Runs, make_runs
+from tests.products.subjects import CASES, SUBJECTS, Record, Runs, make_runs, read_records
 from tests.workshop import Workshop
 
 # What a subject is asked: every analysis that it takes and that prints what it found.
@@ -322,11 +321,7 @@ def test_the_same_words_print_the_same_bytes(shop: Workshop, all_runs: AllRuns, 
 
 def test_jobs_do_not_change_records(shop: Workshop) -> None:
     one, other = (make_runs(SUBJECTS["label"], shop.folder / jobs, "-j", jobs) for jobs in ("1", "2"))
-    assert [_records(path) for path in one.paths] == [_records(path) for path in other.paths]
-
-
-def _records(path: Path) -> list[Record]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:-1]]
+    assert [read_records(path) for path in one.paths] == [read_records(path) for path in other.paths]
 
 
 @pytest.mark.parametrize("subject", [name for name in SUBJECTS if refusal("fuse", name) is None])
@@ -335,8 +330,8 @@ def test_a_run_fused_with_itself_is_that_run(shop: Workshop, all_runs: AllRuns, 
     (same,) = changed([a], shop.folder / "same")
     (twin,) = changed([a], shop.folder / "twin", header=_called("twin"))
     assert shop.call("fuse", same, twin, "-o", "fused.jsonl").status == 0
-    fused = _records(shop.folder / "fused.jsonl")
-    assert [(one["id"], one["outcome"]) for one in fused] == [(one["id"], one["outcome"]) for one in _records(same)]
+    fused = read_records(shop.folder / "fused.jsonl")
+    assert [(one["id"], one["outcome"]) for one in fused] == [(one["id"], one["outcome"]) for one in read_records(same)]
 
 
 @pytest.mark.xfail(strict=True, reason="Many tests: there are no suites yet")

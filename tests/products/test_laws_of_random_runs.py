@@ -29,6 +29,7 @@ DESIGNS: dict[str, dict[str, str]] = {
     "both": {"stratum": "s", "psu": "u"},
     "units": {"stratum": "none", "psu": "u"},
     "strata": {"stratum": "s", "psu": "none"},
+    "cases": {"stratum": "none", "psu": "none"},
     "weights": {"stratum": "s", "psu": "u", "weights": "w"},
 }
 RENAMED = re.compile(re.escape(json.dumps(forwards("X")).strip('"')).replace("X", r"(\w+)"))

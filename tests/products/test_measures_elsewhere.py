@@ -9,11 +9,23 @@ from harness.measures import MEASURES
 from harness.tasks import TASKS
 from tests.products.conftest import AllRuns
 from tests.products.measures import Rated, chosen, decided, measure, one_of_a_kind, products, refusal, same
-from tests.products.subjects import ALGORITHMS, SUBJECTS
-from tests.workshop import Workshop
+from tests.products.outputs import read_md
+from tests.products.subjects import ALGORITHMS, SUBJECTS, Runs
+from tests.workshop import Done, Workshop
 
 pytestmark = pytest.mark.usefixtures("plugins")
 NAMES = list(ALGORITHMS)
+
+
+def _answered(shop: Workshop, command: str, runs: Runs, statistic: str) -> Done | None:
+    """What a command says of one setting; None if it refuses the measure, for the declared reason."""
+    done, where = shop.call(*decided(command, runs), statistic), f"{runs.subject.name}, {statistic}, {command}"
+    if (rule := refusal(command, statistic, runs.subject)) is not None:
+        assert (done.status, done.out) == (2, ""), where
+        assert rule.says in done.err, where
+        return None
+    assert done.status == 0, f"{where}: {done.err}"
+    return done
 
 
 @pytest.mark.parametrize(("name", "statistic"), products(chosen()))
@@ -21,12 +33,9 @@ def test_a_sweep_of_one_setting_has_the_number_of_its_run(
     shop: Workshop, all_runs: AllRuns, rated: Rated, name: str, statistic: str
 ) -> None:
     runs, where = all_runs.of(name), f"{name}, {statistic}, sweep"
-    done = shop.call(*decided("sweep", runs), statistic)
-    if (rule := refusal("sweep", statistic, runs.subject)) is not None:
-        assert (done.status, done.out) == (2, ""), where
-        assert rule.says in done.err, where
+    done = _answered(shop, "sweep", runs, statistic)
+    if done is None:
         return
-    assert done.status == 0, f"{where}: {done.err}"
     expected = rated.of(shop, runs, statistic)[0]
     # The rate is beside the counts, the estimate by design in `replication`.
     of_rate = {"name": "rate", "value": done.row["rate"], **done.row["replication"]}
@@ -54,12 +63,9 @@ def test_tuning_one_setting_has_the_number_of_its_run(
 ) -> None:
     """The number alone: errors of tuning come from the linear form of the goal, which leads of many settings share."""
     runs, where = all_runs.of(name), f"{name}, {statistic}, tune"
-    done = shop.call(*decided("tune", runs), statistic)
-    if (rule := refusal("tune", statistic, runs.subject)) is not None:
-        assert (done.status, done.out) == (2, ""), where
-        assert rule.says in done.err, where
+    done = _answered(shop, "tune", runs, statistic)
+    if done is None:
         return
-    assert done.status == 0, f"{where}: {done.err}"
     expected = rated.of(shop, runs, statistic)[0]["estimate"]
     for found in (done.row["value"], done.json["winner"]["value"], done.json["default"]["value"]):
         assert same(found, expected), f"{where}: {found}, not {expected}"
@@ -137,12 +143,8 @@ def test_a_report_shows_the_numbers(shop: Workshop, all_runs: AllRuns, rated: Ra
 
 def _rows(shop: Workshop, page: str, first: str) -> list[list[str]]:
     """The rows of all tables of a page whose first column is called so, with their heads."""
-    found, inside = list[list[str]](), False
-    for line in (shop.folder / page).read_text(encoding="utf-8").splitlines():
-        inside = line.startswith("|") and (inside or line.startswith(f"| {first} |"))
-        if inside and not line.startswith("| ---"):
-            found.append([cell.strip() for cell in line.strip("|").split("|")])
-    return found
+    tables = read_md((shop.folder / page).read_text(encoding="utf-8"))
+    return [row for table in tables if table.columns[0] == first for row in (table.columns, *table.rows)]
 
 
 def _shows(text: str, value: float) -> bool:
