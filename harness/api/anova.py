@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.analysis.anova import VarianceAnalysis, analyse_variance, anova_json
-from harness.api.options import RateOptions
 from harness.api.result import Result
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.errors import UsageError
 from harness.options import DesignOptions, DownloadOptions, PartialOptions, SeedOptions
+from harness.options.comparing import RateOptions
 from harness.report.anova import anova_blocks, tidy_table
 from harness.report.blocks import Block, Table
 

@@ -10,9 +10,9 @@ from harness.analysis.differences import Differences, find_differences
 from harness.analysis.look import CaseQuery, TranscriptOverview, View, look
 from harness.analysis.run_names import run_names
 from harness.api.judged import judge_sources, self_reported_notes
-from harness.api.options import CaseOptions, DiffOptions
 from harness.api.result import Result
 from harness.files.conditions import parse_condition
+from harness.options.cases import CaseOptions, DiffOptions
 from harness.report.blocks import Block
 from harness.report.cases import difference_lines, difference_table, view_line, view_table
 from harness.report.formats import Format, json_parts, render_parts

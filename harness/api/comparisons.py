@@ -13,12 +13,12 @@ from harness.analysis.pairs import Pair
 from harness.analysis.typed_table import runs_of_table
 from harness.analysis.unpaired import UnpairedComparison, UnpairedPair, compare_unpaired, unpaired_json
 from harness.api.operating import criterion_of, development_runs
-from harness.api.options import CompareOptions, ConfusionOptions, ContrastOptions
 from harness.api.result import PictureResult
 from harness.api.transcripts import OpenedTranscripts, Transcripts, baseline_remark, metric_remark, open_transcripts
 from harness.errors import UsageError
 from harness.measures import MEASURES, Reads
 from harness.options import ConfidenceOptions, DownloadOptions, PictureOptions, ReplicationOptions, SeedOptions
+from harness.options.comparing import CompareOptions, ConfusionOptions, ContrastOptions
 from harness.report.blocks import Block, Table
 from harness.report.comparison import comparison_blocks, comparison_summary
 from harness.report.comparison import tidy_table as comparison_table

@@ -10,11 +10,11 @@ from harness.analysis.curve import Curve, CurveCrossings, curves_json, find_cros
 from harness.analysis.curve_request import BandMethod, CurveRequest, parse_at, parse_cost, parse_subjects
 from harness.analysis.curves import make_curves
 from harness.analysis.froc import at_iou
-from harness.api.options import CurveOptions, PrOptions
 from harness.api.result import PictureResult, as_words
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.errors import UsageError
 from harness.options import CurvePictureOptions, PictureOptions
+from harness.options.curves import CurveOptions, PrOptions
 from harness.report.blocks import Block, Table
 from harness.report.curve_data import CurveData, curve_data, curve_table, plain_data
 from harness.report.curves import curve_blocks

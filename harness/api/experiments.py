@@ -9,11 +9,11 @@ from harness.analysis.permute import ExchangeRule, PermutedRates, PermuteRequest
 from harness.analysis.urn import FRESH, UrnExperiment, UrnRequest, draw_from_urn, urn_json
 from harness.analysis.urn_elements import UrnElements, from_matrices, from_runs
 from harness.api.matrices import read_matrices
-from harness.api.options import PermuteOptions, UrnOptions
 from harness.api.result import PictureResult
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.errors import UsageError
 from harness.options import PictureOptions
+from harness.options.experiments import PermuteOptions, UrnOptions
 from harness.params import Param, ParamType
 from harness.report.blocks import Block, Table
 from harness.report.permutation import permutation_blocks, rank_table

@@ -8,9 +8,9 @@ from typing import Any
 from harness.analysis.curve_request import BandMethod, CurveRequest
 from harness.analysis.froc import FrocCurve, at_iou, froc_json, make_froc_curves
 from harness.api.curves import PointsResult
-from harness.api.options import FrocOptions
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.options import PictureOptions
+from harness.options.curves import FrocOptions
 from harness.report.blocks import Block
 from harness.report.curve_data import CurveData
 from harness.report.froc import froc_blocks, froc_data, froc_script

@@ -20,11 +20,11 @@ from harness.analysis.replication_methods import MethodComparison, compare_metho
 from harness.analysis.run_names import run_names
 from harness.api.curves import PointsResult
 from harness.api.matrices import is_matrix, read_matrices
-from harness.api.options import CmcOptions
 from harness.api.result import PictureResult
 from harness.api.transcripts import Given, OpenedTranscripts, listed, open_transcripts
 from harness.errors import UsageError
 from harness.options import PictureOptions
+from harness.options.curves import CmcOptions
 from harness.report.blocks import Block, Table
 from harness.report.curve_data import CurveData, match_data
 from harness.report.gnuplot import ScriptPage, match_script

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.api.options import MatrixOptions
 from harness.errors import UsageError
 from harness.files.conditions import parse_condition
 from harness.files.outputs import refuse_inputs
 from harness.files.toml_read import read_toml
 from harness.matrices.matrix import Matrix
 from harness.matrices.read import label_tables_beside, read_matrix
+from harness.options.curves import MatrixOptions
 from harness.script.library import find_all
 from harness.transcript.forms import is_parquet_transcript
 

@@ -7,11 +7,11 @@ from typing import Any
 from harness.analysis.development import OperatingRequest
 from harness.analysis.rate import RateRequest, RunMeasures, merge_breakdowns, rate_json, rate_runs
 from harness.api.operating import criterion_of, development_runs
-from harness.api.options import RateOptions
 from harness.api.result import PictureResult
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.errors import UsageError
 from harness.options import PictureOptions
+from harness.options.comparing import RateOptions
 from harness.report.blocks import Block, Table
 from harness.report.plots.canvas import Picture
 from harness.report.plots.groups import check_one_column, plot_groups

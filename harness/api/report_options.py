@@ -1,6 +1,5 @@
 """Options of `report`, for the command line and for Python."""
 
-from harness.api.options import ContrastOptions, IntersectOptions
 from harness.options import (
     ConfidenceOptions,
     DesignOptions,
@@ -10,6 +9,7 @@ from harness.options import (
     SeedOptions,
     option,
 )
+from harness.options.comparing import ContrastOptions, IntersectOptions
 
 
 class ReportOptions(

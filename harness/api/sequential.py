@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.analysis.sequential import SequentialComparison, compare_sequentially, sequential_json
-from harness.api.options import CompareOptions, IntersectOptions, RateOptions
 from harness.api.result import Result
 from harness.api.transcripts import OpenedTranscripts
 from harness.errors import UsageError
 from harness.options import ConfidenceOptions, DesignOptions, DownloadOptions, PartialOptions, SeedOptions
+from harness.options.comparing import CompareOptions, IntersectOptions, RateOptions
 from harness.report.blocks import Block, Table
 from harness.report.sequential import sequential_blocks, tidy_table
 

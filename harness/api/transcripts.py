@@ -10,12 +10,12 @@ from harness.analysis.look import CaseQuery, View, look
 from harness.analysis.run_names import run_names
 from harness.api.cases import CasesResult, show_cases
 from harness.api.judged import judge_sources, self_reported_notes
-from harness.api.options import CaseOptions
 from harness.api.result import Result
 from harness.errors import HateError, TranscriptError, UsageError
 from harness.files.outputs import refuse_inputs
 from harness.model import Counts, Trial
 from harness.options import DownloadOptions
+from harness.options.cases import CaseOptions
 from harness.options.cores import usable_cores
 from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.cases import run_line, view_table

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 import click
 
 from harness.api.cases import CasesResult, DifferencesResult, compare_cases, show_cases
-from harness.api.options import DiffOptions, ShowOptions
 from harness.cli.arguments import find_transcripts
 from harness.cli.completion import complete_transcript
 from harness.cli.options import FormatOptions, command_options
 from harness.cli.output import output_format, remark, terminal_width
 from harness.files.sorting import in_lists
+from harness.options.cases import DiffOptions, ShowOptions
 from harness.report.blocks import Table
 from harness.report.formats import Format, render
 from harness.report.remarks import fitted

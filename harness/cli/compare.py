@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.api.options import ByOptions, CompareOptions, ConfusionOptions, RateOptions
 from harness.api.transcripts import OpenedTranscripts
 from harness.cli.arguments import TestRunOptions, find_or_run, find_transcripts, is_test
 from harness.cli.options import (
@@ -18,6 +17,7 @@ from harness.cli.options import (
 from harness.cli.output import check_plot, draw, emit_result, output_format, remark
 from harness.errors import UsageError
 from harness.options import DownloadOptions, PartialOptions, PlotOptions, SeedOptions, Writes, option
+from harness.options.comparing import ByOptions, CompareOptions, ConfusionOptions, RateOptions
 from harness.report.formats import Format
 
 if TYPE_CHECKING:

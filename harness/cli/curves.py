@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.api.options import CmcOptions, CurveOptions, FrocOptions, PrOptions
 from harness.cli.arguments import TestRunOptions, find_or_run, refuse_run_options
 from harness.cli.options import DataFormatOptions, command_options, transcripts_argument
 from harness.cli.output import check_plot, draw, emit_result, output_format, remark
 from harness.errors import UsageError
 from harness.files.outputs import write_output
 from harness.options import PictureOptions, PlotOptions, Range, Writes, option
+from harness.options.curves import CmcOptions, CurveOptions, FrocOptions, PrOptions
 
 if TYPE_CHECKING:
     from harness.api.curves import CurveResult, PointsResult

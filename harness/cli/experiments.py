@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import click
 
-from harness.api.options import PermuteOptions, UrnOptions
 from harness.cli.arguments import TestRunOptions, find_or_run, is_test, refuse_run_options
 from harness.cli.options import FormatOptions, command_options, transcripts_argument
 from harness.cli.output import check_plot, draw, emit_result, output_format
 from harness.errors import UsageError
 from harness.options import PlotOptions
+from harness.options.experiments import PermuteOptions, UrnOptions
 
 
 class PermuteCommandOptions(PermuteOptions, PlotOptions, FormatOptions):

@@ -11,7 +11,7 @@ import click
 
 from harness.cli.completion import COMPLETIONS, complete_test, complete_transcript
 from harness.errors import OutputError, UsageError
-from harness.options import DeclaredOption, OptionSet, Range, Writes, declared_options, option
+from harness.options import DeclaredOption, OptionSet, OptionSpec, Range, Writes, declared_options, option
 from harness.report.formats import TABULAR as TABULAR
 from harness.report.formats import Format
 
@@ -147,7 +147,7 @@ def _files_named(values: Iterable[Any]) -> Iterator[Path]:
 def _click_option(declared: DeclaredOption) -> Callable[[F], F]:
     spec = declared.spec
     settings: dict[str, Any] = {
-        "help": spec.help() if callable(spec.help) else spec.help,
+        "help": _help(spec),
         "hidden": spec.hidden,
         "required": declared.required,
     }
@@ -166,6 +166,15 @@ def _click_option(declared: DeclaredOption) -> Callable[[F], F]:
     if spec.completion is not None:
         settings["shell_complete"] = COMPLETIONS[spec.completion]
     return click.option(*spec.flags, declared.name, **settings)
+
+
+def _help(spec: OptionSpec) -> str:
+    text = spec.help() if callable(spec.help) else spec.help
+    if "{measures}" not in text:
+        return text
+    from harness.measures import measures_for_help
+
+    return text.replace("{measures}", measures_for_help())
 
 
 def _written(declared: DeclaredOption) -> Any:

@@ -60,7 +60,7 @@ class OptionSpec:
     """What a field says about its option, beside its type and default.
 
     flags       how it is spelled on the command line; none for an option that only Python has
-    help        a sentence for `--help`; a function where it is long to make
+    help        a sentence for `--help`, {measures} in it stands for their names; a function where it is long to make
     metavar     what stands for the value in `--help`
     choices     the words it takes, in any case, where its type is not an enumeration
     within      the range of a number
