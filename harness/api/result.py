@@ -52,7 +52,7 @@ class Result(ABC):
 
     def table(self) -> Table:
         """The one table that spreadsheets and data frames get: tidy, an interval as two numbers."""
-        return next(block for block in self.blocks() if isinstance(block, Table))
+        return next(block for block in self.blocks() if isinstance(block, Table)).tidied()
 
     def plain(self) -> str:
         """Text without frames: columns for gnuplot and R where the result is a single table."""

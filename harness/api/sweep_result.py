@@ -15,7 +15,7 @@ from harness.params import Value
 from harness.report.blocks import Block, Cell, Table
 from harness.report.counts import CountRow, count_row, count_table, design_remarks, rate_interval, tidy_table
 from harness.report.formats import Format
-from harness.report.numbers import interval_text
+from harness.report.numbers import interval_cell
 
 if TYPE_CHECKING:
     from harness.analysis.run_rates import DesignRate
@@ -118,7 +118,7 @@ def _measure_cells(one: "Estimate | None") -> list[Cell]:
     """The value, its interval in words, and its limits."""
     value, interval = _value_and_interval(one)
     limits: list[Cell] = [None, None] if interval is None else [interval.low, interval.high]
-    return [None if one is None else value, interval_text(interval), *limits]
+    return [None if one is None else value, interval_cell(interval), *limits]
 
 
 def _beside(rows: Sequence[Sequence[Cell]], more: Sequence[Sequence[Cell]]) -> list[list[Cell]]:

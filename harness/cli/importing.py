@@ -19,8 +19,9 @@ from harness.interface.interrupts import interruptible
 from harness.model import Counts, Trial
 from harness.options import Writes, option
 from harness.report.blocks import Table
-from harness.report.counts import COUNTS, LIMITS, count_cells, count_row, design_remarks, interval_cell, limit_cells
+from harness.report.counts import COUNTS, LIMITS, count_cells, count_row, design_remarks, limit_cells, rate_interval
 from harness.report.formats import Format
+from harness.report.numbers import interval_cell
 from harness.transcript.importing.contract import ImportOptions
 from harness.transcript.importing.convert import ImportedTranscript, convert
 from harness.transcript.importing.file import ForeignFile
@@ -135,7 +136,7 @@ def _report(tallies: Sequence[_Tally], paths: Sequence[Path], notes: Sequence[st
         names = {"test": tally.header.test.name, "algorithm": tally.header.algorithm.name}
         rows.append({**names, **row})
         designs.append(design)
-        limits = limit_cells(counts, design) if style is Format.CSV else [interval_cell(counts, design)]
+        limits = limit_cells(counts, design) if style is Format.CSV else [interval_cell(rate_interval(counts, design))]
         lines.append([*names.values(), *count_cells(counts), *limits, str(path)])
     payload = {"rows": rows, "transcripts": [str(path) for path in paths]}
     columns = ["test", "algorithm", *COUNTS, *(LIMITS if style is Format.CSV else ["95 % interval"]), "transcript"]

@@ -3,8 +3,8 @@
 from math import isfinite
 
 from harness.analysis.anova import VarianceAnalysis
-from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
-from harness.report.numbers import p_is, p_text, share_text
+from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table
+from harness.report.numbers import p_cell, p_is, share_text
 from harness.report.sampling import sampling_lines
 from harness.stats.variance_analysis import VarianceTerm
 
@@ -27,7 +27,7 @@ def anova_blocks(found: VarianceAnalysis, level: float = 0.05) -> list[Block]:
 def anova_table(found: VarianceAnalysis) -> Table:
     """Main effects, then interactions."""
     rows: list[list[Cell]] = [
-        [_name(term), term.df, share_text(term.share), *_test_cells(term), p_text(p_adjusted)]
+        [_name(term), term.df, Number(term.share, ".1%"), *_test_cells(term), p_cell(p_adjusted)]
         for term, p_adjusted in zip(found.terms, found.p_adjusted, strict=True)
     ]
     return Table(["term", "df", "share of variance", "F", "df error", "p", "p Holm"], rows)
@@ -54,9 +54,8 @@ def _name(term: VarianceTerm) -> str:
 def _test_cells(term: VarianceTerm) -> list[Cell]:
     test = term.test
     if test is None:
-        return ["-", "-", "-"]
-    figures = [f"{value:.{digits}f}" if isfinite(value) else "-" for value, digits in ((test.f, 2), (test.df_error, 0))]
-    return [*figures, p_text(_known(test.p_value))]
+        return [Number(None)] * 3
+    return [Number(_known(test.f), ".2f"), Number(_known(test.df_error), ".0f"), p_cell(_known(test.p_value))]
 
 
 def _lines(found: VarianceAnalysis, level: float) -> list[str]:

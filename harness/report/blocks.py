@@ -1,15 +1,15 @@
 """What a report is made of: headings, paragraphs and tables."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import Flag
+from math import isfinite
+from typing import Any, Generic, TypeVar
 
 from harness.files.sorting import in_lists
 
-Cell = str | int | float | None
-_INTERVAL = re.compile(r"(-?[0-9.]+(?:e-?[0-9]+)?) to (-?[0-9.]+(?:e-?[0-9]+)?)")
-_NUMBER = re.compile(r"-?[0-9]+\.[0-9]+(?:e-?[0-9]+)?")
-_NUMBERS = (int, float, type(None))
+Item = TypeVar("Item")
+NONE = "-"
 # How many rows of a long table are laid out at a time.
 ROWS = 1_000
 
@@ -21,16 +21,49 @@ class ExactNumber(float):
         return str(int(self)) if self.is_integer() and abs(self) < 1e15 else float.__repr__(self)
 
 
-class IntervalText(str):
-    """An interval in a cell: its limits are kept apart, for formats that write intervals in their own way."""
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A computed number with the form that people are shown it in; a dash if it is not known.
 
-    low: str
-    high: str
+    `form` is as in f"{value:.2f}", or P for a p-value; with a % at its end, shares are shown as 7.1 %.
+    """
 
-    def __new__(cls, low: str, high: str) -> "IntervalText":  # noqa: D102 (said above)
-        made = super().__new__(cls, f"{low} to {high}")
-        made.low, made.high = low, high
-        return made
+    value: float | None
+    form: str = ".4f"
+
+    def __str__(self) -> str:
+        if self.value is None or self.value != self.value:
+            return NONE
+        if self.form == P:
+            return "<0.0001" if self.value < 0.0001 else f"{self.value:.4f}"
+        text = f"{self.value:{self.form}}"
+        return f"{text[:-1]} %" if text.endswith("%") else text
+
+
+P = "p"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of an interval; a dash if there is none, or if it is infinite."""
+
+    low: float | None
+    high: float | None
+    form: str = ".4f"
+
+    @property
+    def texts(self) -> tuple[str, str] | None:
+        """Both limits as people are shown them, for formats that write intervals in their own way."""
+        if self.low is None or self.high is None or not (isfinite(self.low) and isfinite(self.high)):
+            return None
+        return f"{self.low:{self.form}}", f"{self.high:{self.form}}"
+
+    def __str__(self) -> str:
+        return NONE if self.texts is None else " to ".join(self.texts)
+
+
+Cell = str | int | float | Number | Limits | None
+_PLAIN = (int, float, type(None))
 
 
 class CommandText(str):
@@ -41,7 +74,7 @@ class CommandText(str):
 
 @dataclass(frozen=True)
 class Table:
-    """Named columns and rows; numbers are right-aligned, floats shown with four digits after the point."""
+    """Named columns and rows; bare numbers are right-aligned, floats shown with four digits after the point."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
@@ -65,20 +98,18 @@ class Table:
         return found
 
     def tidied(self) -> "Table":
-        """For programs: an interval as two columns, `low` and `high`, a text that is a number as a number."""
+        """For programs: an interval as two columns, `low` and `high`, and every computed number with all its digits."""
         columns, cells = list[str](), list[list[Cell]]()
-        for place, name in enumerate(self.columns):
-            column = [row[place] for row in self.rows]
-            found = [_INTERVAL.fullmatch(cell) if isinstance(cell, str) else None for cell in column]
-            if any(found):
+        for index, name in enumerate(self.columns):
+            column = [row[index] for row in self.rows]
+            if any(isinstance(cell, Limits) for cell in column):
                 prefix = "" if "interval" in name else f"{name} "
                 columns += [f"{prefix}low", f"{prefix}high"]
-                cells += [[None if one is None else float(one[side]) for one in found] for side in (1, 2)]
+                limits = [cell if isinstance(cell, Limits) else Limits(None, None) for cell in column]
+                cells += [[finite(one.low) for one in limits], [finite(one.high) for one in limits]]
             else:
                 columns.append(name)
-                cells.append(
-                    [float(cell) if isinstance(cell, str) and _NUMBER.fullmatch(cell) else cell for cell in column]
-                )
+                cells.append([finite(cell.value) if isinstance(cell, Number) else cell for cell in column])
         return Table(columns, [list(row) for row in zip(*cells, strict=True)])
 
     def records(self) -> list[dict[str, Cell]]:
@@ -92,6 +123,38 @@ class Table:
         ]
 
 
+@dataclass(frozen=True)
+class Column(Generic[Item]):
+    """What is known of each item of a list, declared once for all tables and for JSON.
+
+    name    for programs: a key of JSON, a column of CSV
+    value   of an item; what people are shown is a cell with its form, programs get the number in it
+    shown   the tables that have it: members of an enumeration of the list's own
+    head    for people; the name if it is empty
+    """
+
+    name: str
+    value: Callable[[Item], Any]
+    shown: Flag
+    head: str = ""
+
+
+def table_of(items: Iterable[Item], columns: Sequence[Column[Item]], which: Flag) -> Table:
+    """One of the tables of a list, for people."""
+    shown = [column for column in columns if which in column.shown]
+    return Table([one.head or one.name for one in shown], [[one.value(item) for one in shown] for item in items])
+
+
+def record_of(item: Item, columns: Sequence[Column[Item]], which: Flag) -> dict[str, Any]:
+    """An item by the names of columns, with plain numbers: an entry of JSON, a row of CSV."""
+    return {one.name: one.value(item) for one in columns if which in one.shown}
+
+
+def finite(value: float | None) -> float | None:
+    """A number that CSV and JSON can have: None in place of infinity and nan."""
+    return value if value is not None and isfinite(value) else None
+
+
 def in_columns(table: Table) -> Iterator[list[tuple[Cell, ...]]]:
     """The columns of a table, for some rows at a time."""
     for block in in_lists(iter(table.rows), ROWS):
@@ -100,7 +163,7 @@ def in_columns(table: Table) -> Iterator[list[tuple[Cell, ...]]]:
 
 def are_numbers(cells: Sequence[Cell]) -> bool:
     """Whether none of the cells is a text."""
-    return all(issubclass(kind, _NUMBERS) for kind in set(map(type, cells)))
+    return all(issubclass(kind, _PLAIN) for kind in set(map(type, cells)))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from math import isfinite, isinf, isnan
 
 from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
-from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
+from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table
 from harness.report.comparison_details import asked_blocks, detail_blocks, margin_blocks, operating_blocks
 from harness.report.groups import tidy_group_table
 from harness.report.numbers import (
@@ -15,10 +15,10 @@ from harness.report.numbers import (
     difference_cells,
     estimate_cells,
     independent_cells,
-    interval_text,
+    interval_cell,
     left_out_line,
+    p_cell,
     p_is,
-    p_text,
     percent,
     shown_name,
     why_untested,
@@ -130,10 +130,10 @@ def ranking_table(comparison: Comparison, most: int | None = None) -> Table:
     rows: list[list[Cell]] = []
     for i in comparison.order[:most]:
         run, counts = comparison.runs[i], comparison.aligned.counts[i]
-        value, interval = estimate_cells(run.estimate) if known else (run.rate, interval_text(run.interval))
+        value, interval = estimate_cells(run.estimate) if known else (run.rate, interval_cell(run.interval))
         name = shown_name(run.name, comparison.aligned.self_reported[i])
         row: list[Cell] = [name, counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, run.rate]
-        row += [value if run.estimate else "-"] if measured else []
+        row += [value if run.estimate else Number(None)] if measured else []
         rows.append([*row, interval, *([comparison.letters[i]] * lettered)])
     return Table(columns, rows, spare=frozenset({"TP", "TN", "FP", "FN"}))
 
@@ -164,7 +164,7 @@ def difference_table(comparison: Comparison, pairs: Sequence[Pair] | None = None
         interval = pair.interval if comparison.values is None else None if one is None else one.interval
         value: Cell = pair.difference if comparison.values is None else None if one is None else one.value
         decisive = None if comparison.values is not None and one is None else pair.p_decisive
-        figures = [value, interval_text(interval), p_text(decisive), pair.n_sf, pair.n_fs]
+        figures = [value, interval_cell(interval), p_cell(decisive), pair.n_sf, pair.n_fs]
         rows.append([_pair_name(comparison, pair), *figures])
     return Table(columns, rows)
 
@@ -203,10 +203,10 @@ def summary_table(comparison: Comparison) -> Table:
         run, counts = comparison.runs[i], comparison.aligned.counts[i]
         name = shown_name(run.name, comparison.aligned.self_reported[i])
         row: list[Cell] = [name, counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, run.rate]
-        row.append(interval_text(run.interval))
+        row.append(interval_cell(run.interval))
         if comparison.values is not None:
             value, interval = estimate_cells(run.estimate)
-            row += [value if run.estimate else "-"] if weighted else []
+            row += [value if run.estimate else Number(None)] if weighted else []
             row.append(interval)
         rows.append([*row, *([comparison.letters[i]] if comparison.baseline is None else [])])
     return Table([*columns, *(["letters"] if comparison.baseline is None else [])], rows)
@@ -248,9 +248,9 @@ def pairs_table(comparison: Comparison) -> Table:
         [
             _pair_name(comparison, pair),
             pair.difference,
-            interval_text(pair.interval),
-            f"{pair.z:.3f}",
-            *(p_text(p) for p in (pair.p_exact, pair.p_mid, pair.p_one_sided, pair.p_adjusted)),
+            interval_cell(pair.interval),
+            Number(pair.z, ".3f"),
+            *(p_cell(p) for p in (pair.p_exact, pair.p_mid, pair.p_one_sided, pair.p_adjusted)),
         ]
         for pair in comparison.pairs
     ]
@@ -267,9 +267,10 @@ def replication_table(comparison: Comparison) -> Table:
         if one is None:
             continue
         rows.append([
-            _pair_name(comparison, pair), one.method, one.value, one.se, "-" if isinf(one.df) else f"{one.df:.0f}",
-            interval_text(one.interval), p_text(one.p_value), p_text(None if flip is None else flip.p_value),
-            p_text(one.p_adjusted), _two(one.design_effect), _two(one.icc),
+            _pair_name(comparison, pair), one.method, one.value, one.se,
+            Number(None if isinf(one.df) else one.df, ".0f"), interval_cell(one.interval), p_cell(one.p_value),
+            p_cell(None if flip is None else flip.p_value),
+            p_cell(one.p_adjusted), Number(one.design_effect, ".2f"), Number(one.icc, ".2f"),
         ])  # fmt: skip
     return Table(columns, rows)
 
@@ -293,10 +294,6 @@ def _correction(comparison: Comparison, *, plain: bool = False) -> str:
 
 def _pair_name(comparison: Comparison, pair: Pair) -> str:
     return f"{comparison.aligned.names[pair.a]} - {comparison.aligned.names[pair.b]}"
-
-
-def _two(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
 
 
 def measure_lines(comparison: Comparison) -> list[str]:

@@ -10,9 +10,9 @@ from harness.analysis.machines import machine_lines
 from harness.analysis.operating_point import OperatingResult
 from harness.analysis.value_errors import AGREEING
 from harness.model import join_names
-from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
+from harness.report.blocks import Block, Cell, Heading, Limits, Number, Paragraphs, Table
 from harness.report.groups import group_blocks
-from harness.report.numbers import interval_text, p_text, percent
+from harness.report.numbers import interval_cell, p_cell, percent
 from harness.report.verdicts import margin_verdict
 from harness.stats.estimate import Estimate
 
@@ -46,8 +46,8 @@ def win_blocks(comparison: Comparison) -> list[Block]:
             names = f"{comparison.names[pair.a]} over {comparison.names[pair.b]}"
             found = one.estimate
             rows.append([
-                names, one.wins, one.ties, one.losses, f"{found.value:.4f}", interval_text(found.interval),
-                p_text(found.p_value), p_text(found.p_adjusted),
+                names, one.wins, one.ties, one.losses, Number(found.value), interval_cell(found.interval),
+                p_cell(found.p_value), p_cell(found.p_adjusted),
             ])  # fmt: skip
     if not rows:
         return []
@@ -132,8 +132,9 @@ def _resource_words(comparison: Comparison) -> str:
 
 def _resource_cells(estimate: Estimate | None, scale: float) -> tuple[Cell, Cell]:
     if estimate is None:
-        return "-", "-"
-    return f"{estimate.value / scale:.4g}", interval_text(estimate.interval if estimate.se > 0 else None, ".4g", scale)
+        return Number(None), Limits(None, None)
+    interval = estimate.interval if estimate.se > 0 else None
+    return Number(estimate.value / scale, ".4g"), interval_cell(interval, ".4g", scale)
 
 
 def _ratios(comparison: Comparison, recorded: list[tuple[str, ResourceEstimates]]) -> Table:
@@ -144,9 +145,9 @@ def _ratios(comparison: Comparison, recorded: list[tuple[str, ResourceEstimates]
         row: list[Cell] = [f"{comparison.aligned.names[pair.a]} / {comparison.aligned.names[pair.b]}"]
         for _, resources in recorded:
             one = resources.pairs[number]
-            value = "-" if one is None else f"{one.value:.3f}"
+            value = Number(None if one is None else one.value, ".3f")
             interval, p_value = (None, None) if one is None else (one.interval, one.p_value)
-            row += [value, interval_text(interval, ".3f"), p_text(p_value)]
+            row += [value, interval_cell(interval, ".3f"), p_cell(p_value)]
         rows.append(row)
     return Table(columns, rows)
 
@@ -158,7 +159,7 @@ def agreement_blocks(comparison: Comparison) -> list[Block]:
         return []
     a, b = found.names
     rows: list[list[Cell]] = [
-        [what, f"{one.value:.4g}", f"{one.se:.4g}", interval_text(one.interval, ".4g")]
+        [what, Number(one.value, ".4g"), Number(one.se, ".4g"), interval_cell(one.interval, ".4g")]
         for what, one in (("mean difference", found.bias), ("lower limit", found.low), ("upper limit", found.high))
     ]
     share = percent(AGREEING)
@@ -191,7 +192,7 @@ def item_blocks(comparison: Comparison, items: ItemAnalysis) -> list[Block]:
     """Which cases tell the runs apart, and how stable their order is."""
     level = percent(comparison.confidence)
     ranks: list[list[Cell]] = [
-        [one.name, one.rank, f"{one.low} to {one.high}", one.first]
+        [one.name, one.rank, Limits(one.low, one.high, "d"), one.first]
         for one in sorted(items.ranks, key=lambda one: (one.rank, -one.first))
     ]
     blocks: list[Block] = [

@@ -9,7 +9,7 @@ from harness.model import Counts
 from harness.params import Value
 from harness.report.blocks import Cell, ExactNumber, Table
 from harness.report.formats import Format
-from harness.report.numbers import interval_text, method_words
+from harness.report.numbers import interval_cell, interval_text, method_words
 from harness.report.sampling import target_words
 from harness.stats.rates import Interval, wilson
 
@@ -63,7 +63,7 @@ def count_table(
         cells: list[Cell] = [parameter_cell(params[name]) for name in swept]
         cells += count_cells(counts)
         cells += [design.estimate.value if design and design.estimate else None] * weighted
-        lines.append([*cells, *([interval_cell(counts, design)] * interval)])
+        lines.append([*cells, *([interval_cell(rate_interval(counts, design))] * interval)])
     return Table(columns, lines, wide=frozenset({"rate", "weighted", "95 % interval"}))
 
 
@@ -95,11 +95,6 @@ def _weighs(design: DesignRate | None) -> bool:
     return design is not None and design.sampling is not None and design.sampling.weights != "cases"
 
 
-def interval_cell(counts: Counts, design: DesignRate | None) -> str:
-    """The interval that people are shown."""
-    return interval_text(rate_interval(counts, design))
-
-
 def rate_interval(counts: Counts, design: DesignRate | None) -> Interval | None:
     """The design's interval; without a design Wilson's, which does not need numpy."""
     if design is None:
@@ -125,7 +120,7 @@ def rate_words(counts: Counts, design: DesignRate | None) -> str:
     """The rate with its interval on one line; if there is a design, both are the design's."""
     if design is not None and (design.estimate is None or design.sampling is None):
         return f"rate {counts.rate:.4f}, {design_words(design)}"
-    interval = f"95 % interval {interval_cell(counts, design)}"
+    interval = f"95 % interval {interval_text(rate_interval(counts, design))}"
     if design is None or design.estimate is None:
         return f"rate {counts.rate:.4f}, {interval}"
     what = "weighted rate" if _weighs(design) else "rate"

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from harness.analysis.comparison import Comparison
 from harness.analysis.cross_check import SecondOpinion
-from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
-from harness.report.numbers import distance, p_is, p_text, share_text
+from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table
+from harness.report.numbers import distance, p_cell, p_is
 
 
 def opinion_blocks(comparison: Comparison, opinions: Sequence[SecondOpinion]) -> list[Block]:
@@ -23,10 +23,10 @@ def _table(comparison: Comparison, opinions: Sequence[SecondOpinion]) -> Table:
     rows: list[list[Cell]] = []
     for one in opinions:
         mixed, found = one.mixed, one.posterior
-        figures: list[Cell] = ["-", "-", "-"]
+        figures: list[Cell] = [Number(None)] * 3
         if mixed is not None:
-            figures = [f"{math.exp(mixed.log_odds):.3f}", f"{mixed.se:.3f}", p_text(mixed.p_value)]
-        chances = [share_text(chance) for chance in (found.a_better, found.equivalent, found.b_better)]
+            figures = [Number(math.exp(mixed.log_odds), ".3f"), Number(mixed.se, ".3f"), p_cell(mixed.p_value)]
+        chances = [Number(chance, ".1%") for chance in (found.a_better, found.equivalent, found.b_better)]
         rows.append([f"{names[one.a]} - {names[one.b]}", *figures, *chances])
     return Table(["pair", "odds ratio", "se of its log", "p mixed", "P(first)", "P(equal)", "P(second)"], rows)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from harness.analysis.curve import Curve, CurveCrossings, RequestedPoint, summary_method
 from harness.report.blocks import Block, Cell, Paragraphs, Table
-from harness.report.numbers import interval_text, percent
+from harness.report.numbers import interval_cell, interval_text, percent
 from harness.report.sampling import target_text
 
 # If more pairs cross, they are a table.
@@ -43,7 +43,7 @@ def summary_table(curves: Sequence[Curve], kind: str, confidence: float) -> Tabl
 def _cells(curve: Curve, names: Sequence[str]) -> list[Cell]:
     """Each summary and its interval."""
     estimates = {"AP": curve.average_precision, "AUC": curve.auc, "EER": curve.eer}
-    return [cell for name in names for cell in (estimates[name].value, interval_text(estimates[name].interval))]
+    return [cell for name in names for cell in (estimates[name].value, interval_cell(estimates[name].interval))]
 
 
 def operating_table(curves: Sequence[Curve], confidence: float) -> Table:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from harness.analysis.comparison import Comparison
 from harness.analysis.fold_check import FoldOpinion
-from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
-from harness.report.numbers import distance, p_text, share_text
+from harness.report.blocks import Block, Cell, Heading, Limits, Number, Paragraphs, Table
+from harness.report.numbers import distance, p_cell, share_text
 
 
 def fold_blocks(comparison: Comparison, opinions: Sequence[FoldOpinion]) -> list[Block]:
@@ -14,10 +14,10 @@ def fold_blocks(comparison: Comparison, opinions: Sequence[FoldOpinion]) -> list
     rows: list[list[Cell]] = [
         [
             f"{names[one.a]} - {names[one.b]}",
-            f"{one.differences.mean():.4f}",
-            f"{one.differences.min():.4f} to {one.differences.max():.4f}",
-            p_text(one.p_value),
-            *(share_text(p) for p in (one.posterior.a_better, one.posterior.equivalent, one.posterior.b_better)),
+            Number(float(one.differences.mean())),
+            Limits(float(one.differences.min()), float(one.differences.max())),
+            p_cell(one.p_value),
+            *(Number(p, ".1%") for p in (one.posterior.a_better, one.posterior.equivalent, one.posterior.b_better)),
         ]
         for one in opinions
     ]

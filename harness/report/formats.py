@@ -21,6 +21,8 @@ from harness.report.blocks import (
     CommandText,
     ExactNumber,
     Heading,
+    Limits,
+    Number,
     Table,
     are_numbers,
     cell_text,
@@ -142,7 +144,10 @@ def encode_json(payload: Any) -> bytes:
 
 
 def _number(value: Any) -> Any:
-    """numpy's numbers as Python's, without importing numpy."""
+    """numpy's numbers as Python's, without importing numpy; numbers and texts that are of a class of their own."""
+    for kind in (float, str):
+        if isinstance(value, kind):
+            return kind(value)
     if callable(getattr(value, "item", None)):
         return value.item()
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
@@ -247,7 +252,7 @@ def _csv_cells(cells: Sequence[Cell]) -> Sequence[Cell]:
 def _csv_cell(cell: Cell) -> Cell:
     if isinstance(cell, str):
         return cell if cell.isascii() and cell.isalnum() else spreadsheet(cell)
-    return str(cell) if isinstance(cell, ExactNumber) else cell
+    return cell.value if isinstance(cell, Number) else str(cell) if isinstance(cell, (ExactNumber, Limits)) else cell
 
 
 # For papers and pages

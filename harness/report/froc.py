@@ -7,7 +7,7 @@ from harness.report.blocks import Block, Cell, Paragraphs, Table
 from harness.report.curve_data import CurveData
 from harness.report.curves import METHODS
 from harness.report.gnuplot import CurvePart, PlotLayout, ScriptPage, script
-from harness.report.numbers import interval_text, percent
+from harness.report.numbers import interval_cell, interval_text, percent
 from harness.report.sampling import target_text
 from harness.stats.curves.free_response import FALSE_POSITIVES
 
@@ -25,7 +25,7 @@ def froc_blocks(curves: Sequence[FrocCurve], confidence: float) -> list[Block]:
             one.images,
             one.objects,
             one.score.value,
-            interval_text(one.score.interval),
+            interval_cell(one.score.interval),
             *(float(one.recalls[place]) for place in _SHOWN),
         ]
         for one in curves

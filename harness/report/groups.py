@@ -5,16 +5,15 @@ from collections.abc import Sequence
 from harness.analysis.breakdown import Breakdown, Gap, distinct_columns
 from harness.analysis.turning import LeadSpan, is_significant, lead_spans
 from harness.measures import Measure
-from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
+from harness.report.blocks import Block, Cell, Heading, Limits, Paragraphs, Table
 from harness.report.numbers import (
     DIFFERENCE,
     difference_cells,
     distance,
     estimate_cells,
+    p_cell,
     p_is,
-    p_text,
     percent,
-    span,
     why_untested,
 )
 from harness.stats.replication.method import Replication
@@ -79,7 +78,7 @@ def _pair_table(
         for (a, b), one in zip(pairs, group.pairs, strict=True):
             value, interval = estimate_cells(one)
             p_values = (None, None) if one is None else (one.p_value, one.p_adjusted)
-            rows.append([group.label, f"{names[a]} - {names[b]}", value, interval, *map(p_text, p_values)])
+            rows.append([group.label, f"{names[a]} - {names[b]}", value, interval, *map(p_cell, p_values)])
     return Table(
         [by.column, "pair", "difference", f"{percent(replication.confidence)} interval", "p", f"p {correction}"], rows
     )
@@ -105,7 +104,7 @@ def _gap(column: str, name: str, gap: Gap, measure: Measure, replication: Replic
         text = f"{name} has least where {column} is {gap.worst} and most where it is {gap.best}: {far} apart"
     if one.interval is not None:
         low, high = sorted((sign * one.interval.low, sign * one.interval.high))
-        limits = f"{span(100 * low, 100 * high, '.1f')} points" if measure.share else span(low, high)
+        limits = f"{Limits(100 * low, 100 * high, '.1f')} points" if measure.share else f"{Limits(low, high)}"
         text += f" ({percent(replication.confidence)} interval {limits}, for all pairs of groups at once)"
     if gap.untested is not None:
         return f"{text}. It was not tested whether all groups are equal: {why_untested(gap.untested, 'groups')}."
@@ -175,7 +174,7 @@ def _gap_differences(
         found, level = one.difference, percent(replication.confidence)
         apart, own, other = (distance(abs(value), rate=measure.share) for value in (found.value, *one.gaps))
         limits = (found.interval.low, found.interval.high)
-        text = f"{span(100 * limits[0], 100 * limits[1], '.1f')} points" if measure.share else span(*limits)
+        text = f"{Limits(100 * limits[0], 100 * limits[1], '.1f')} points" if measure.share else f"{Limits(*limits)}"
         more = "more" if found.value >= 0 else "less"
         ends = "are best and worst" if measure.directed else "have most and least"
         lines.append(

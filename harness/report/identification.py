@@ -6,8 +6,8 @@ from math import isfinite
 from harness.analysis.cmc import MatchCurve
 from harness.analysis.galleries import GalleryComparison, GalleryTest
 from harness.analysis.replication_methods import NO_STRATA, MethodComparison
-from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
-from harness.report.numbers import interval_text, method_words, p_text, percent, span
+from harness.report.blocks import Block, Cell, Heading, Limits, Number, Paragraphs, Table
+from harness.report.numbers import interval_text, method_words, p_cell, percent
 from harness.report.sampling import target_text
 
 MATCH_RANKS = (1, 5, 10, 20)
@@ -36,7 +36,7 @@ def match_table(curves: Sequence[MatchCurve], confidence: float) -> Table:
     for curve in curves:
         first, low, high = curve.rank_one
         row: list[Cell] = [curve.name, curve.curve.probes, curve.gallery, first]
-        row.append(span(low, high) if curve.bands else "-")
+        row.append(Limits(low, high) if curve.bands else Limits(None, None))
         rates = curve.curve.bands.rate
         rows.append([*row, *(float(rates[min(rank, rates.size) - 1]) for rank in ranks)])
     return Table([*columns, *(f"rank {rank}" for rank in ranks)], rows)
@@ -74,7 +74,7 @@ def effect_table(comparisons: Sequence[GalleryComparison]) -> Table:
     for one in comparisons:
         for tested in one.tests:
             ends = [f"{rate:.4f} ({name})" for name, rate in _extremes(tested)]
-            rows.append([*_partition(one, tested), *ends, float(tested.effect.ranges[0]), p_text(_p_first(tested))])
+            rows.append([*_partition(one, tested), *ends, float(tested.effect.ranges[0]), p_cell(_p_first(tested))])
     return Table(["name", "galleries", "number", "best, rank 1", "worst, rank 1", "apart", "p"], rows)
 
 
@@ -175,8 +175,8 @@ def unit_table(comparison: MethodComparison, ranks: Sequence[int]) -> Table:
     return Table(columns, rows)
 
 
-def _se(value: float) -> str:
-    return f"{value:.5f}"
+def _se(value: float) -> Number:
+    return Number(value, ".5f")
 
 
 def tidy_method_table(comparisons: Sequence[MethodComparison]) -> Table:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from harness.model import join_names
-from harness.report.blocks import IntervalText
+from harness.report.blocks import Limits, Number, P
 from harness.stats.rates import Interval
 
 if TYPE_CHECKING:
@@ -15,25 +14,24 @@ if TYPE_CHECKING:
     from harness.stats.estimate import Estimate
 
 
-NONE = "-"
 _METHODS = {"brr": "BRR", "wilson": "Wilson", "group-jackknife": "group jackknife"}
 
 
-def span(low: float, high: float, form: str = ".4f") -> str:
-    """An interval from limits."""
-    return IntervalText(f"{low:{form}}", f"{high:{form}}")
+def interval_cell(interval: Interval | None, form: str = ".4f", scale: float = 1.0) -> Limits:
+    """An interval in a table."""
+    if interval is None:
+        return Limits(None, None, form)
+    return Limits(interval.low / scale, interval.high / scale, form)
 
 
-def interval_text(interval: Interval | None, form: str = ".4f", scale: float = 1.0) -> str:
-    """An interval; a dash if there is none, or if it is infinite."""
-    if interval is None or not (isfinite(interval.low) and isfinite(interval.high)):
-        return NONE
-    return span(interval.low / scale, interval.high / scale, form)
+def interval_text(interval: Interval | None, form: str = ".4f") -> str:
+    """An interval in a sentence; a dash if there is none, or if it is infinite."""
+    return str(interval_cell(interval, form))
 
 
-def estimate_cells(estimate: Estimate | None) -> tuple[float | None, str]:
+def estimate_cells(estimate: Estimate | None) -> tuple[float | None, Limits]:
     """An estimate in two cells of a table: the value, and its interval."""
-    return (None, NONE) if estimate is None else (estimate.value, interval_text(estimate.interval))
+    return (None, Limits(None, None)) if estimate is None else (estimate.value, interval_cell(estimate.interval))
 
 
 # The columns that `difference_cells` fills.
@@ -55,16 +53,14 @@ def independent_cells(
     return [difference, None, interval.low, interval.high, p_value, p_adjusted, "independent"]
 
 
-def p_text(value: float | None) -> str:
-    """A p-value; a dash if there is none."""
-    if value is None or value != value:
-        return NONE
-    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+def p_cell(value: float | None) -> Number:
+    """A p-value in a table."""
+    return Number(value, P)
 
 
 def p_is(value: float | None) -> str:
     """A p-value in a sentence: p = 0.0123, p < 0.0001."""
-    text = p_text(value)
+    text = str(p_cell(value))
     return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 
@@ -84,7 +80,7 @@ def percent(share: float) -> str:
 
 def share_text(share: float, digits: int = 1) -> str:
     """A share of something: 7.1 %."""
-    return f"{share * 100:.{digits}f} %"
+    return str(Number(share, f".{digits}%"))
 
 
 def distance(low: float, high: float | None = None, *, rate: bool = True) -> str:

@@ -1,8 +1,8 @@
 """What `hate permute` found, for people and for programs."""
 
 from harness.analysis.permute import DifferenceAtRank, PermutedRates
-from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
-from harness.report.numbers import percent, span
+from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table
+from harness.report.numbers import interval_cell, p_cell, percent
 
 # Ranks that a person is shown; the other formats have all.
 RANKS = (1, 5, 10)
@@ -29,7 +29,7 @@ def rate_table(result: PermutedRates) -> Table:
         row: list[Cell] = [name]
         for rank in ranks:
             one = rates[rank - 1]
-            row += [one.mean, span(one.interval.low, one.interval.high, ".3f")]
+            row += [one.mean, interval_cell(one.interval, ".3f")]
         rows.append(row)
     return Table(columns, rows)
 
@@ -41,17 +41,12 @@ def pair_table(result: PermutedRates) -> Table:
 
 
 def _pair(pair: DifferenceAtRank, result: PermutedRates) -> list[Cell]:
-    limits = span(pair.interval.low, pair.interval.high, "+.3f")
+    limits = interval_cell(pair.interval, "+.3f")
     draws = f"{pair.a_better}, {pair.ties}, {pair.b_better}"
     return [
-        result.names[pair.a], result.names[pair.b], f"{pair.mean:+.4f}", limits, draws,
-        _share(pair.p_not_better), _share(pair.p_b_not_better),
+        result.names[pair.a], result.names[pair.b], Number(pair.mean, "+.4f"), limits, draws,
+        p_cell(pair.p_not_better), p_cell(pair.p_b_not_better),
     ]  # fmt: skip
-
-
-def _share(value: float) -> str:
-    """Never 0, which no number of experiments can show."""
-    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def rank_table(result: PermutedRates) -> Table:

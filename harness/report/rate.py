@@ -5,14 +5,14 @@ from math import isfinite
 
 from harness.analysis.breakdown import distinct_columns
 from harness.analysis.rate import RunMeasures, lacking_cautions, merge_breakdowns, timed_cautions
-from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
+from harness.report.blocks import Block, Cell, Heading, Limits, Number, Paragraphs, Table
 from harness.report.comparison_details import threshold_blocks
 from harness.report.groups import group_blocks
 from harness.report.numbers import (
-    interval_text,
+    interval_cell,
     left_out_line,
+    p_cell,
     p_is,
-    p_text,
     percent,
     share_text,
     shown_name,
@@ -113,10 +113,9 @@ def _numbers(estimate: Estimate | None) -> list[Cell]:
 
 def _figures(estimate: Estimate | None, form: str) -> list[Cell]:
     if estimate is None:
-        return ["-"] * 4
-    effect = "-" if estimate.design_effect is None else f"{estimate.design_effect:.2f}"
-    se = f"{estimate.se:{form}}" if estimate.se == estimate.se else "-"
-    return [f"{estimate.value:{form}}", se, interval_text(estimate.interval, form), effect]
+        return [Number(None), Number(None), Limits(None, None), Number(None)]
+    interval = interval_cell(estimate.interval, form)
+    return [Number(estimate.value, form), Number(estimate.se, form), interval, Number(estimate.design_effect, ".2f")]
 
 
 def explained_blocks(runs: Sequence[RunMeasures]) -> list[Block]:
@@ -131,8 +130,8 @@ def explained_table(runs: Sequence[RunMeasures]) -> Table:
             run.name,
             one.column,
             one.groups,
-            share_text(one.share),
-            p_text(one.p_adjusted),
+            Number(one.share, ".1%"),
+            p_cell(one.p_adjusted),
         ]
         for run in runs
         for one in run.explained[:MOST_COLUMNS]

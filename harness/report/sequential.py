@@ -2,7 +2,7 @@
 
 from harness.analysis.sequential import SequentialComparison, SequentialPair
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
-from harness.report.numbers import distance, interval_text, percent, shown_name
+from harness.report.numbers import distance, interval_cell, interval_text, percent, shown_name
 from harness.report.verdicts import error_lines
 
 # Limits this near to each other are one number.
@@ -34,7 +34,7 @@ def _verdict(found: SequentialComparison, pair: SequentialPair) -> str:
 
 def _pairs(found: SequentialComparison, level: str) -> Table:
     rows: list[list[Cell]] = [
-        [f"{one.a} - {one.b}", one.seen, one.difference, interval_text(one.interval), one.decided]
+        [f"{one.a} - {one.b}", one.seen, one.difference, interval_cell(one.interval), one.decided]
         for one in found.pairs
     ]
     return Table(["pair", found.unit, "difference", f"{level} at every moment", "decided after"], rows)
@@ -42,7 +42,7 @@ def _pairs(found: SequentialComparison, level: str) -> Table:
 
 def _rates(found: SequentialComparison, level: str) -> Table:
     rows: list[list[Cell]] = [
-        [shown_name(one.name, why), one.seen, one.rate, interval_text(one.interval), one.stop_when or ""]
+        [shown_name(one.name, why), one.seen, one.rate, interval_cell(one.interval), one.stop_when or ""]
         for one, why in zip(found.rates, found.aligned.self_reported, strict=True)
     ]
     columns = ["name", found.unit, "rate", f"{level} at every moment", "stopped when"]

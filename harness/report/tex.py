@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from math import ceil
 
-from harness.report.blocks import Block, Cell, Heading, IntervalText, Paragraphs, Table, cell_text
+from harness.report.blocks import NONE, Block, Cell, Heading, Limits, Paragraphs, Table, cell_text
 from harness.report.terminal import Layout, Page, key_columns, layout
 from harness.report.text import tex, wrapped
 
@@ -26,7 +26,6 @@ _POINTS = {
     }.items()
     for point in points
 }  # fmt: skip
-_NUMBER = re.compile(r"(<?)([+-]?)(\d[\d,]*+(?:\.\d*+)?|\.\d++|inf)(?:e([+-]?\d++))?", re.ASCII)
 # Where a long word may be broken, and after how many letters it is.
 _LONGEST_WORD = 10
 
@@ -83,7 +82,8 @@ def _layout(table: Table) -> Layout:
 
 def _written(cell: Cell) -> str:
     """A cell with as many characters as TeX sets; a true minus is wider than a hyphen."""
-    text = f"[{cell.low}, {cell.high}]" if isinstance(cell, IntervalText) else cell_text(cell)
+    limits = cell.texts if isinstance(cell, Limits) else None
+    text = cell_text(cell) if limits is None else f"[{limits[0]}, {limits[1]}]"
     return text.replace("-", "\u2212") if _is_figure(cell) else text
 
 
@@ -119,29 +119,27 @@ def _breakable(text: str) -> str:
 
 
 def _is_figure(cell: Cell) -> bool:
-    if cell is None or isinstance(cell, (int, float, IntervalText)):
-        return True
-    return cell in ("", "-") or _NUMBER.fullmatch(cell) is not None
+    return not isinstance(cell, str) or cell in ("", NONE)
 
 
 def tex_cell(cell: Cell) -> str:
     """A cell for TeX: numbers with a true minus, intervals in brackets."""
-    if isinstance(cell, IntervalText):
-        return f"[{_figure(cell.low)}, {_figure(cell.high)}]"
+    if isinstance(cell, Limits) and cell.texts is not None:
+        return f"[{', '.join(map(_figure, cell.texts))}]"
     text = cell_text(cell)
-    if text == "-":
+    if text == NONE:
         return "--"
     return _figure(text) if _is_figure(cell) else _words(text)
 
 
 def _figure(text: str) -> str:
-    found = _NUMBER.fullmatch(text)
-    if found is None:
-        return tex(text)
-    less, sign, number, power = found.groups()
-    figure = r"$\infty$" if number == "inf" else number
-    figure += "" if power is None else rf"$\cdot10^{{{int(power)}}}$"
-    return ("$<$" if less else "") + {"-": "$-$", "+": "+", "": ""}[sign] + figure
+    """A number as Python writes it, perhaps after < or a sign, and with a power of ten."""
+    for mark, written in (("<", "$<$"), ("-", "$-$"), ("+", "+")):
+        if text.startswith(mark):
+            return written + _figure(text[1:])
+    number, _, power = text.partition("e")
+    number = r"$\infty$" if number == "inf" else tex(number).replace(r" \%", r"\,\%")
+    return number + (rf"$\cdot10^{{{int(power)}}}$" if power else "")
 
 
 def _words(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Figure 5 of the tutorial: on how many cases each was better, and McNemar's test of a pair."""
+"""Number 5 of the tutorial: on how many cases each was better, and McNemar's test of a pair."""
 
 from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
@@ -45,7 +45,7 @@ def tutorial_lines(comparison: Comparison, pair: Pair) -> list[str]:
 
 
 def tutorial_blocks(comparison: Comparison, *, better: bool, tables: bool) -> list[Block]:
-    """Figure 5 of the tutorial: who succeeded where another failed, and McNemar's test of each pair."""
+    """Number 5 of the tutorial: who succeeded where another failed, and McNemar's test of each pair."""
     blocks: list[Block] = []
     if better and comparison.baseline is None:
         heading = f"{comparison.aligned.counted.capitalize()} on which one succeeded and another failed"

@@ -1,7 +1,7 @@
 """A comparison of runs on different inputs, for people."""
 
 from harness.analysis.unpaired import UnpairedComparison, UnpairedPair
-from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
+from harness.report.blocks import NONE, Block, Cell, Heading, Number, Paragraphs, Table
 from harness.report.groups import group_blocks, tidy_group_table
 from harness.report.numbers import (
     DIFFERENCE,
@@ -9,8 +9,8 @@ from harness.report.numbers import (
     difference_cells,
     estimate_cells,
     independent_cells,
-    interval_text,
-    p_text,
+    interval_cell,
+    p_cell,
     percent,
     shown_name,
 )
@@ -68,9 +68,9 @@ def _sides(comparison: UnpairedComparison) -> Table:
     for side in comparison.runs:
         c = side.aligned.counts[0]
         name = shown_name(side.name, side.aligned.self_reported[0])
-        row: list[Cell] = [name, c.tests, c.TP, c.TN, c.FP, c.FN, c.ER, side.rate, interval_text(side.interval)]
+        row: list[Cell] = [name, c.tests, c.TP, c.TN, c.FP, c.FN, c.ER, side.rate, interval_cell(side.interval)]
         row += [] if comparison.plain else estimate_cells(side.estimate)
-        row += [] if side.threshold is None else [f"{side.threshold:.6g}"]
+        row += [] if side.threshold is None else [Number(side.threshold, ".6g")]
         rows.append(row)
     return Table(columns, rows)
 
@@ -123,10 +123,10 @@ def _row(comparison: UnpairedComparison, pair: UnpairedPair) -> list[Cell]:
     name = f"{comparison.runs[pair.a].name} - {comparison.runs[pair.b].name}"
     if comparison.plain:
         test = pair.independent
-        ps: list[Cell] = [p_text(test.p_z), p_text(test.p_fisher), p_text(pair.p_adjusted)]
-        return [name, test.difference, interval_text(test.interval), f"{test.z:.3f}", *ps]
+        ps: list[Cell] = [p_cell(test.p_z), p_cell(test.p_fisher), p_cell(pair.p_adjusted)]
+        return [name, test.difference, interval_cell(test.interval), Number(test.z, ".3f"), *ps]
     one = pair.estimate
     if one is None:
-        return [name, *["-"] * 7]
-    limits = interval_text(one.interval)
-    return [name, one.method, one.value, one.se, f"{one.df:.0f}", limits, p_text(one.p_value), p_text(one.p_adjusted)]
+        return [name, NONE, *[Number(None)] * 6]
+    figures: list[Cell] = [one.value, one.se, Number(one.df, ".0f"), interval_cell(one.interval)]
+    return [name, one.method, *figures, p_cell(one.p_value), p_cell(one.p_adjusted)]

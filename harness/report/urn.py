@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 
 from harness.analysis.urn import UrnExperiment, UrnRow
-from harness.report.blocks import Block, Cell, ExactNumber, Heading, Paragraphs, Table
-from harness.report.numbers import p_is, p_text
+from harness.report.blocks import Block, Cell, ExactNumber, Heading, Number, Paragraphs, Table
+from harness.report.numbers import p_cell, p_is
 from harness.stats.urn import DESIGNS, variance_interval
 
 NAMES = {"st": "stratified", "srs": "simple random", "cl": "cluster"}
@@ -31,10 +31,14 @@ def urn_table(experiment: UrnExperiment) -> Table:
 def _row(row: UrnRow, *, several: bool) -> list[Cell]:
     one = row.mixing
     cells: list[Cell] = [row.run] if several else []
-    cells += ["-" if row.threshold is None else ExactNumber(row.threshold), one.rate, f"{one.sample_variance:.3g}"]
+    cells += [
+        Number(None) if row.threshold is None else ExactNumber(row.threshold),
+        one.rate,
+        Number(one.sample_variance, ".3g"),
+    ]
     for design in DESIGNS:
         ratio = one.ratio(design)
-        cells += ["-" if math.isnan(ratio) else f"{ratio:.2f}", p_text(one.p_values[design])]
+        cells += [Number(ratio, ".2f"), p_cell(one.p_values[design])]
     return [*cells, ", ".join(row.compatible) or "none"]
 
 

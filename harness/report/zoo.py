@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from math import isnan
 
 from harness.analysis.zoo import Zoo
-from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
-from harness.report.numbers import p_is, p_text
+from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table
+from harness.report.numbers import p_cell, p_is
 
 # Subjects that a report shows; JSON and CSV have all.
 MOST_SUBJECTS = 20
@@ -35,10 +35,10 @@ def _animal_table(zoo: Zoo) -> Table:
         [
             name,
             one.count,
-            f"{one.expected:.1f}",
-            p_text(one.p_value),
-            p_text(zoo.adjusted[name]),
-            p_text(one.p_binomial),
+            Number(one.expected, ".1f"),
+            p_cell(one.p_value),
+            p_cell(zoo.adjusted[name]),
+            p_cell(one.p_binomial),
         ]
         for name, one in zoo.animals.items()
     ]

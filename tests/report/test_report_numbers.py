@@ -5,17 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model import join_names
+from harness.report.blocks import Cell, Limits, Number, Table
 from harness.report.numbers import (
     degrees_of_freedom,
     distance,
     estimate_cells,
+    interval_cell,
     interval_text,
     method_name,
     method_words,
+    p_cell,
     p_is,
-    p_text,
     percent,
-    span,
 )
 from harness.stats.estimate import Estimate
 from harness.stats.rates import Interval
@@ -24,12 +25,11 @@ from harness.stats.replication.method import Method
 
 def test_an_interval_has_one_spelling() -> None:
     interval = Interval(0.89559, 0.92512)
-    assert span(0.89559, 0.92512) == interval_text(interval) == "0.8956 to 0.9251"
-    assert interval_text(Interval(1e6, 2.5e6), ".4g", 1e6) == "1 to 2.5"
+    assert str(Limits(0.89559, 0.92512)) == interval_text(interval) == "0.8956 to 0.9251"
+    assert str(interval_cell(Interval(1e6, 2.5e6), ".4g", 1e6)) == "1 to 2.5"
     assert interval_text(None) == interval_text(Interval(0.1, float("inf"))) == "-"
-    assert estimate_cells(Estimate(0.91, 0.01, 9, interval)) == (0.91, "0.8956 to 0.9251")
-    assert estimate_cells(Estimate(0.91, 0.01, 0, None)) == (0.91, "-")
-    assert estimate_cells(None) == (None, "-")
+    cells = [estimate_cells(one) for one in (Estimate(0.91, 0.01, 9, interval), Estimate(0.91, 0.01, 0, None), None)]
+    assert [(value, str(limits)) for value, limits in cells] == [(0.91, "0.8956 to 0.9251"), (0.91, "-"), (None, "-")]
 
 
 @pytest.mark.parametrize(("value", "text", "sentence"), [
@@ -38,7 +38,26 @@ def test_an_interval_has_one_spelling() -> None:
     (float("nan"), "-", "p = -"),
 ])  # fmt: skip
 def test_p_values(value: float | None, text: str, sentence: str) -> None:
-    assert (p_text(value), p_is(value)) == (text, sentence)
+    assert (str(p_cell(value)), p_is(value)) == (text, sentence)
+
+
+def test_programs_get_the_numbers_behind_what_people_are_shown() -> None:
+    """All digits of them, an interval as two columns, and nothing where nothing is known or it is infinite."""
+    rows: list[list[Cell]] = [
+        ["a", Number(2 / 3, ".1%"), p_cell(1e-9), Limits(1 / 3, 3.0)],
+        ["b", Number(None), p_cell(float("nan")), Limits(None, None)],
+        ["c", Number(float("inf")), p_cell(0.5), Limits(0.0, float("inf"))],
+    ]
+    table = Table(["name", "share", "p", "95 % interval"], rows)
+    assert [list(map(str, row)) for row in table.rows] == [
+        ["a", "66.7 %", "<0.0001", "0.3333 to 3.0000"], ["b", "-", "-", "-"], ["c", "inf", "0.5000", "-"],
+    ]  # fmt: skip
+    tidy = table.tidied()
+    assert tidy.columns == ["name", "share", "p", "low", "high"]
+    assert tidy.rows[0] == ["a", 2 / 3, 1e-9, 1 / 3, 3.0]
+    assert tidy.rows[1][1] is None
+    assert tidy.rows[1][3:] == [None, None]
+    assert tidy.rows[2] == ["c", None, 0.5, 0.0, None]
 
 
 def test_confidence_is_in_percent() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.report.blocks import Block, Cell, ExactNumber, Heading, IntervalText, Paragraphs, Table
+from harness.report.blocks import Block, Cell, ExactNumber, Heading, Limits, Number, Paragraphs, Table
 from harness.report.formats import Format, render, render_document
-from harness.report.numbers import span
+from harness.report.numbers import p_cell
 from harness.report.tex import tex_cell
 from tests.workshop import Workshop
 
@@ -70,19 +70,20 @@ def test_rows_of_a_split_table_can_be_told_apart() -> None:
 
 def test_numbers_have_a_true_minus_and_intervals_brackets() -> None:
     assert tex_cell(-0.25) == "$-$0.2500"
-    assert tex_cell(span(-0.1, 0.25)) == "[$-$0.1000, 0.2500]"
-    assert tex_cell("<0.0001") == "$<$0.0001"
-    assert tex_cell("-") == "--"
+    assert tex_cell(Limits(-0.1, 0.25)) == "[$-$0.1000, 0.2500]"
+    assert tex_cell(p_cell(1e-7)) == "$<$0.0001"
+    assert tex_cell("-") == tex_cell(Number(None)) == tex_cell(Limits(None, None)) == "--"
+    assert tex_cell(Number(0.071, ".1%")) == r"7.1\,\%"
+    assert tex_cell(Number(0.5, "+.2f")) == "+0.50"
     assert tex_cell("-a") == "-a"
     assert tex_cell(ExactNumber(1e-7)) == r"1$\cdot10^{-7}$"
     assert tex_cell(None) == ""
 
 
-def test_an_interval_is_text_that_knows_its_limits() -> None:
-    found = span(0.25, 0.75, ".2f")
-    assert found == "0.25 to 0.75"
-    assert isinstance(found, IntervalText)
-    assert (found.low, found.high) == ("0.25", "0.75")
+def test_an_interval_has_a_text_and_knows_those_of_its_limits() -> None:
+    found = Limits(0.25, 0.75, ".2f")
+    assert str(found) == "0.25 to 0.75"
+    assert found.texts == ("0.25", "0.75")
 
 
 def test_a_heading_is_a_caption_and_sentences_are_comments() -> None:
@@ -96,7 +97,7 @@ def test_a_heading_is_a_caption_and_sentences_are_comments() -> None:
 
 def test_a_table_does_without_columns_that_are_spare(tmp_path: Path) -> None:
     counts = [f"count {i}" for i in range(8)]
-    row: list[Cell] = ["somebody", *[1234] * 8, 0.5, span(0.4, 0.6)]
+    row: list[Cell] = ["somebody", *[1234] * 8, 0.5, Limits(0.4, 0.6)]
     table = Table(["name", *counts, "rate", "95 % interval"], [row, row], spare=frozenset(counts))
     text = render(table, Format.TEX)
     assert "count 3" not in text

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.report.blocks import Heading, Paragraphs, Table, cell_text
+from harness.report.blocks import Heading, Limits, Paragraphs, Table, cell_text
 from harness.report.formats import Format, render
 from harness.report.page.charts import BarColumn, LineChart, Trace
 from harness.report.page.document import (
@@ -36,7 +36,6 @@ LONGEST_CELL = 200
 # Sorting a table is no help if it has fewer rows.
 LEAST_SORTED = 3
 _CODE = re.compile(r"`([^`]+)`|(?<![\w-])(--[a-z][a-z-]+)")
-_NUMBER = re.compile(r"|[-x]|[<+-]?(?:[\d,]*\d|[\d,]*+\.\d++)(e[+-]?\d++)?%?")
 
 
 def page_html(page: ReportPage) -> str:
@@ -153,10 +152,11 @@ def _data_table(part: DataTable) -> str:
 
 
 def _right_aligned(table: Table) -> list[bool]:
-    """Which columns have numbers, also numbers that were written as text, with dashes for those that are missing."""
+    """Which columns have numbers, or dashes and crosses in their place."""
     if not table.rows:
         return [False] * len(table.columns)
-    return [all(_NUMBER.fullmatch(cell_text(row[place])) for row in table.rows) for place in range(len(table.columns))]
+    columns = zip(*table.rows, strict=True)
+    return [all(not isinstance(cell, (str, Limits)) or cell in ("", "-", "x") for cell in column) for column in columns]
 
 
 def _cells(part: DataTable, place: int, kinds: Sequence[str]) -> list[str]:
