@@ -13,9 +13,9 @@ from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.formats import (
     Format,
     encode_json,
+    json_lines,
     notebook_html,
     render,
-    render_data,
     render_document,
     render_parts,
 )
@@ -40,7 +40,7 @@ class Result(ABC):
 
     @abstractmethod
     def payload(self) -> Any:
-        """What the command's JSON is made of; numpy's numbers and msgspec's structs may be in it."""
+        """What the command's JSON is made of: whatever `encode_json` writes."""
 
     @abstractmethod
     def blocks(self) -> Sequence[Block]:
@@ -78,8 +78,8 @@ class Result(ABC):
     def render(self, style: Format | str = Format.PLAIN, width: int = 100, *, everything: bool = False) -> str:
         """The result in a format; `width` is that of a terminal. Plain text has everything, the others a summary."""
         style = Format(style)
-        if style in (Format.JSON, Format.R):
-            return render_data(self.payload(), style)
+        if style is Format.JSON:
+            return json_lines(self.payload())
         if style is Format.CSV:
             return render(self.table(), style)
         if style is Format.PLAIN:

@@ -23,7 +23,7 @@ from harness.interface.scores import ScoresInterface
 from harness.options import LibraryOptions, option
 from harness.params import similar
 from harness.report.description import description_page, facts_page, facts_text, test_facts
-from harness.report.formats import Format, render_data
+from harness.report.formats import Format, json_lines
 from harness.report.text import safe, safe_message
 from harness.script.cases import CaseSet, read_cases, training
 from harness.script.design import FIXED_COLUMNS
@@ -57,7 +57,7 @@ def describe_command(test: str, options: DescribeOptions) -> None:
     facts = test_facts(load_test(test, libraries=options.libraries))
     style = output_format(options.style)
     if style is Format.JSON:
-        print(render_data(facts, style), end="")
+        print(json_lines(facts), end="")
     elif style is Format.TABLE:
         from rich.console import Console
         from rich.markdown import Markdown

@@ -9,7 +9,6 @@ import click
 from harness.api.transcripts import OpenedTranscripts
 from harness.cli.arguments import TestRunOptions, find_or_run, find_transcripts, is_test
 from harness.cli.options import (
-    DataFormatOptions,
     FormatOptions,
     command_options,
     transcripts_argument,
@@ -66,7 +65,7 @@ class RateCommandOptions(RateOptions, GroupPlotOptions, TestRunOptions, FormatOp
     )  # fmt: skip
 
 
-class ConfusionCommandOptions(ConfusionOptions, PlotOptions, TestRunOptions, DataFormatOptions):
+class ConfusionCommandOptions(ConfusionOptions, PlotOptions, TestRunOptions, FormatOptions):
     """Options of `hate confusion`, how to run a test first, and how to print."""
 
     plot: Path | None = option(

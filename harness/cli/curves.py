@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli.arguments import TestRunOptions, find_or_run, refuse_run_options
-from harness.cli.options import DataFormatOptions, command_options, transcripts_argument
+from harness.cli.options import FormatOptions, command_options, transcripts_argument
 from harness.cli.output import check_plot, draw, emit_result, output_format, remark
 from harness.errors import UsageError
 from harness.files.outputs import write_output
@@ -31,7 +31,7 @@ class DrawingOptions(PlotOptions):
     )  # fmt: skip
 
 
-class CurveCommandOptions(CurveOptions, DrawingOptions, TestRunOptions, DataFormatOptions):
+class CurveCommandOptions(CurveOptions, DrawingOptions, TestRunOptions, FormatOptions):
     """Options that `hate roc`, `det` and `pr` share."""
 
 
@@ -65,11 +65,11 @@ class DetCommandOptions(CurveCommandOptions):
     )  # fmt: skip
 
 
-class FrocCommandOptions(FrocOptions, DrawingOptions, TestRunOptions, DataFormatOptions):
+class FrocCommandOptions(FrocOptions, DrawingOptions, TestRunOptions, FormatOptions):
     """Options of `hate froc`."""
 
 
-class CmcCommandOptions(CmcOptions, DrawingOptions, TestRunOptions, DataFormatOptions):
+class CmcCommandOptions(CmcOptions, DrawingOptions, TestRunOptions, FormatOptions):
     """Options of `hate cmc`."""
 
 

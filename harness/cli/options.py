@@ -13,7 +13,6 @@ from harness.cli.completion import COMPLETIONS, complete_test, complete_transcri
 from harness.errors import OutputError, UsageError
 from harness.options import DeclaredOption, OptionSet, OptionSpec, Range, Writes, declared_options, option
 from harness.report.formats import TABULAR as TABULAR
-from harness.report.formats import Format
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -211,15 +210,6 @@ class FormatOptions(OptionSet):
 
     style: str | None = option(
         "--format", default=None, choices=map(str, TABULAR),
-        help="How to print; by default a table on a terminal and plain columns elsewhere.",
-    )  # fmt: skip
-
-
-class DataFormatOptions(FormatOptions):
-    """How to print, also as data for R."""
-
-    style: str | None = option(
-        "--format", default=None, choices=map(str, (*TABULAR, Format.R)),
         help="How to print; by default a table on a terminal and plain columns elsewhere.",
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import Any
 from harness.api.result import PictureResult, Result
 from harness.options import PlotOptions
 from harness.report.blocks import Table
-from harness.report.formats import Format, render, render_data
+from harness.report.formats import Format, json_lines, render
 
 
 def output_format(style: str | None) -> Format:
@@ -27,7 +27,7 @@ def terminal_width() -> int:
 def emit(style: Format, table: Table, payload: Any) -> None:
     """Print a table, or the payload as JSON."""
     if style is Format.JSON:
-        print(render_data(payload, style), end="")
+        print(json_lines(payload), end="")
     else:
         print(render(table, style, terminal_width=terminal_width()), end="")
 

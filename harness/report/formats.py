@@ -29,7 +29,6 @@ from harness.report.blocks import (
     column_texts,
     in_columns,
 )
-from harness.report.r_data import to_r
 from harness.report.terminal import padded, padded_column, terminal_table, widest
 from harness.report.tex import tex_document
 from harness.report.text import (
@@ -62,7 +61,6 @@ class Format(StrEnum):
     TEX = "tex"
     MD = "md"
     HTML = "html"
-    R = "r"
     TRANSCRIPT = "transcript"
 
 
@@ -114,32 +112,29 @@ def _render_block(block: Block, writer: Writer, terminal_width: int) -> str:
     return writer.paragraphs(block.texts, terminal_width)
 
 
-def render_data(payload: Any, style: Format) -> str:
-    """Data rather than text: JSON, or the same for R."""
-    if style is Format.R:
-        return to_r(payload)
-    return _json(payload) + "\n"
-
-
-def _json(payload: Any) -> str:
-    return json_text(msgspec.json.format(encode_json(payload), indent=1).decode())
+def json_lines(payload: Any) -> str:
+    """JSON for a terminal or a file, indented."""
+    return json_text(msgspec.json.format(encode_json(payload), indent=1).decode()) + "\n"
 
 
 def json_parts(payload: Mapping[str, Any], key: str, items: Iterable[Any]) -> Iterator[str]:
     """JSON in parts: the payload, and under one of its keys a list that may be too long to be held at once."""
     # Only keys of the payload itself follow a line break and a single blank.
-    head, begin, tail = render_data({**payload, key: []}, Format.JSON).partition(f'\n "{key}": []')
+    head, begin, tail = json_lines({**payload, key: []}).partition(f'\n "{key}": []')
     separator = ""
     yield head + begin.removesuffix("]")
     for block in in_lists(iter(items), ROWS):
         # Without the brackets, and one step further to the right.
-        yield separator + _json(block)[1:-2].replace("\n", "\n ")
+        yield separator + json_lines(block)[1:-3].replace("\n", "\n ")
         separator = ","
     yield ("\n ]" if separator else "]") + tail
 
 
 def encode_json(payload: Any) -> bytes:
-    """JSON on one line; the payload may contain numpy numbers and msgspec structs."""
+    """JSON on one line, of plain values, numpy's numbers, dataclasses and structs by their fields, and enumerations.
+
+    What is not finite is null.
+    """
     return msgspec.json.encode(payload, enc_hook=_number)
 
 

@@ -8,7 +8,7 @@ import msgspec
 from markupsafe import Markup
 
 from harness.report.blocks import Cell, Table
-from harness.report.formats import Format, render, render_data
+from harness.report.formats import Format, json_lines, render
 from harness.server.interval_plots import IntervalAxis, IntervalPlot, interval_axis
 from harness.server.page_site import PageSite
 from harness.server.ranking import MOST_CHOSEN, Ranking, affordable, best_first, header_of, rank
@@ -188,7 +188,7 @@ def ranking_data(site: PageSite, test: SiteTest, style: Format) -> str:
     if style is not Format.JSON:
         return render(rows, style)
     ranking = table.ranking
-    return render_data(
+    return json_lines(
         {
             "test": {"name": test.name, "version": test.version.version, "digest": test.version.digest},
             "measure": table.measure,
@@ -197,7 +197,6 @@ def ranking_data(site: PageSite, test: SiteTest, style: Format) -> str:
             "target": None if ranking is None else ranking.target,
             "transcripts": rows.records(),
         },
-        style,
     )
 
 

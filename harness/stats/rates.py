@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, cast, overload
+from typing import TYPE_CHECKING, NamedTuple, cast, overload
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -27,9 +27,8 @@ _Z_95 = 1.959963984540054
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Lower and upper limit of one quantity."""
+class Interval(NamedTuple):
+    """Lower and upper limit of one quantity; a list of two numbers in JSON."""
 
     low: float
     high: float

@@ -12,7 +12,7 @@ from statsmodels.stats.multitest import multipletests
 
 from harness import compare
 from harness.analysis.comparison import Comparison
-from harness.report.formats import Format, render_data
+from harness.report.formats import json_lines
 from harness.stats.multiplicity import Multiplicity
 from harness.stats.replication.method import Replication
 from tests.comparing.score_runs import compare_files
@@ -202,7 +202,7 @@ def test_of_very_many_pairs_a_terminal_shows_those_of_the_best(shop: Workshop, m
     assert "have all 990 pairs" in " ".join(shown.split())
     assert "The best 30 of 45" in shown
     found = shop.call(*words, "--format", "json")
-    assert found.out == render_data(compare(paths).payload(), Format.JSON)
+    assert found.out == json_lines(compare(paths).payload())
     pairs = [(pair["a"], pair["b"]) for pair in found.json["pairs"]]
     assert pairs == [(f"r{a:02d}", f"r{b:02d}") for a in range(45) for b in range(a + 1, 45)]
     assert len(shop.call(*words, "--format", "csv").out.splitlines()) == 991

@@ -123,7 +123,6 @@ def test_data_and_pictures(shop: Workshop) -> None:
     assert (shop.folder / "a.svg").read_bytes() == first
     rows = [line.split() for line in plain.out.splitlines() if not line.startswith("#")]
     assert [int(row[0]) for row in rows] == list(range(1, 41))
-    assert "c(1L, 2L" in shop.call("cmc", path, "--format", "r").out
 
 
 @pytest.mark.skipif(shutil.which("gnuplot") is None, reason="gnuplot is not installed")

@@ -251,7 +251,7 @@ def test_pictures_are_the_same_every_time(shop: Workshop, count: int) -> None:
         assert "has the whole matrix" in done.out
 
 
-@pytest.mark.parametrize("style", ["tex", "md", "plain", "r"])
+@pytest.mark.parametrize("style", ["tex", "md", "plain"])
 def test_other_formats(shop: Workshop, style: str) -> None:
     done = shop.call("confusion", file(shop, RECORDS), "--format", style)
     assert done.status == 0

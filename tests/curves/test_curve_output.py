@@ -87,25 +87,6 @@ def test_summaries_for_people(shop: Workshop, transcripts: list[Path], style: st
 
 
 @needs_r
-def test_r_reads_its_format_with_dget(shop: Workshop, transcripts: list[Path]) -> None:
-    done = shop.call("roc", *transcripts, "--format", "r")
-    shop.write("curves.R", done.out)
-    program = """
-    found <- dget("curves.R")
-    stopifnot(is.data.frame(found$curves[[2]]$points), length(found$curves) == 3)
-    cat(found$curves[[2]]$name, "\\n", sep = "")
-    cat(sprintf("%.12f\\n", sapply(found$curves, function(curve) curve$auc)))
-    cat(sum(found$curves[[1]]$points$tpr), "\\n")
-    """
-    ran = subprocess.run(["Rscript", "-e", program], cwd=shop.folder, capture_output=True, text=True, check=True)
-    name, *numbers = ran.stdout.strip().splitlines()
-    curves = shop.call("roc", *transcripts, "--format", "json").json["curves"]
-    assert name == HOSTILE
-    assert [float(number) for number in numbers[:3]] == pytest.approx([curve["auc"] for curve in curves])
-    assert float(numbers[3]) == pytest.approx(sum(curves[0]["points"]["tpr"]), rel=1e-5)
-
-
-@needs_r
 def test_r_reads_plain_columns_as_they_are(shop: Workshop, transcripts: list[Path]) -> None:
     shop.write("one.txt", shop.call("roc", transcripts[0]).out)
     program = 'x <- read.table("one.txt"); cat(nrow(x), ncol(x), is.numeric(x$V1), max(x$V2))'
@@ -145,5 +126,5 @@ def test_a_script_that_cannot_be_written_fails_before_the_work(shop: Workshop, t
 
 
 def test_untrusted_text_never_reaches_a_terminal_raw(shop: Workshop, transcripts: list[Path]) -> None:
-    for style in ("table", "plain", "csv", "json", "tex", "md", "r"):
+    for style in ("table", "plain", "csv", "json", "tex", "md"):
         assert "\x1b" not in shop.call("roc", *transcripts, "--format", style).out

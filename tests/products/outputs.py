@@ -163,12 +163,6 @@ def numbers_in(data: Any) -> Iterator[float]:
         yield float(data)
 
 
-def numbers_in_r(text: str) -> list[float]:
-    """All finite numbers of data for R, outside of its texts."""
-    bare = re.sub(r'"(?:[^"\\]|\\.)*"', "", text)
-    return [float(found) for found in re.findall(r"(?<![\w.])-?\d[\d.]*(?:e[-+]?\d+)?(?=L?\b)", bare)]
-
-
 def shown_numbers(cell: str) -> list[str]:
     """The numbers that a cell consists of: one, the limits of an interval, or none."""
     if (limits := INTERVAL.fullmatch(cell)) is not None:
