@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from harness.api.result import Result
 from harness.engine.plan import Plan, RunOptions, StopOptions, find_parts
-from harness.engine.plan import load_test as load_named_test
 from harness.engine.run import FinishedRun, NoProgress, Progress
 from harness.engine.run import run as run_plan
 from harness.engine.target import Target
@@ -22,7 +21,9 @@ from harness.report.counts import count_row, count_table, design_remarks, rate_i
 from harness.report.formats import Format
 from harness.report.remarks import say
 from harness.report.text import safe
-from harness.script.cases import CaseSet
+from harness.script.cases import CaseSet, load_cases
+from harness.site.fetch import fetch_data
+from harness.site.tests import find_test
 from harness.stats.rates import Interval
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def load_test(name: str | Path, *, libraries: Sequence[str] = (), offline: bool 
     `truth` and `columns`. `libraries` are more folders to find tests in; `offline` keeps away from the network.
     """
     with network(OfflineOptions(offline=offline)):
-        return load_named_test(name, note=note, libraries=libraries)
+        script = find_test(str(name), libraries, note)
+        return load_cases(script, fetch_data(script))
 
 
 def run(

@@ -19,7 +19,7 @@ from harness.options.shared import SECONDS, seconds
 from harness.report.blocks import Block, Table
 from harness.report.counts import count_row
 from harness.report.status import status_blocks, status_table
-from harness.site.local_runs import LocalRuns, local_runs, timestamp
+from harness.site.local_runs import runs_here, timestamp
 from harness.transcript.follow import Follower
 from harness.transcript.status import RunState, RunStatus, Speed
 from harness.transcript.write import working_path
@@ -169,9 +169,9 @@ def find_run(run: str | Path | None) -> Path:
     """The transcript of a run by its file or name, finished or not; without either, the one written to last."""
     if run is not None and _exists(Path(run)):
         return _retried(Path(run))
-    # Transcripts in the subfolders of transcripts/, and those that -o put here.
-    runs = LocalRuns([*local_runs().runs, *local_runs(Path(), "*").runs], {})
-    found = runs.runs if run is None else runs.of_algorithm(str(run)) or runs.of_file(str(run))
+    found = [one for one in runs_here() if run is None or str(run) in one.names]
+    if run is not None:  # algorithms go before files
+        found = [one for one in found if one.algorithm == str(run)] or found
     if not found:
         what = "no runs here" if run is None else f"{run}: no such transcript"
         raise UsageError(f"{what}; name the file of the run")

@@ -19,8 +19,7 @@ from harness.options.cases import CaseOptions
 from harness.options.cores import usable_cores
 from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.cases import run_line, view_table
-from harness.site.locate import Source, open_sources
-from harness.site.published import find_published
+from harness.site.locate import KnownTranscripts, Source
 from harness.site.request import DownloadLimits
 from harness.transcript.format import Header, TestInfo
 from harness.transcript.read import open_transcript, summarise
@@ -98,7 +97,7 @@ def open_transcripts(
         return OpenedTranscripts([one for one in several if isinstance(one, Source)])
     options = options or DownloadOptions()
     limits = DownloadLimits(seconds=options.http_timeout, size=options.http_limit)
-    found = open_sources([_text(one) for one in several], limits)
+    found = KnownTranscripts().open([_text(one) for one in several], limits)
     sources = [one.source if isinstance(one, Transcript) else at for one, at in zip(several, found, strict=True)]
     refuse_inputs(options.outputs(), [source.path for source in sources])
     notes = list(dict.fromkeys(source.note for source in sources if source.note))
@@ -263,7 +262,7 @@ def baseline_remark(test: TestInfo, names: Sequence[str]) -> str:
         name = next(entry.baseline for entry in find_all() if entry.name == test.name)
         if not name or name in names:
             return ""
-        summary = summarise(find_published(f"{test.name}/{name}").path)
+        summary = summarise(KnownTranscripts().published(f"{test.name}/{name}").path)
     except (HateError, StopIteration):
         return ""
     if summary.header.test.digest != test.digest:

@@ -18,7 +18,7 @@ from harness.options import (
     declared_options,
     option,
 )
-from harness.script.library import SUFFIX
+from harness.site.tests import is_test
 
 
 class TestRunOptions(
@@ -57,23 +57,6 @@ def find_or_run(words: Sequence[str], options: TestRunOptions, *, told_apart: bo
             open_transcripts(beside, options, told_apart=False)
     texts = [_run_test(word, options) if test else word for word, test in zip(words, tests, strict=True)]
     return find_transcripts(texts, replace(options, output=None), told_apart=told_apart)
-
-
-def is_test(word: str, libraries: Sequence[str]) -> bool:
-    """Whether a word names a test rather than a transcript."""
-    path = Path(word)
-    if word == "-" or "://" in word:
-        from harness.site.fetch import is_script_address
-        from harness.site.published import is_test_address
-
-        return is_test_address(word) or is_script_address(word)
-    if word.endswith(".toml") or (path.is_dir() and any(path.glob(f"*{SUFFIX}"))):
-        return True
-    if path.exists() or "/" in word:
-        return False
-    from harness.engine.plan import is_test_name  # with pydantic, which takes long to import
-
-    return is_test_name(word, libraries)
 
 
 def _check_run_options(words: Sequence[str], tests: Sequence[bool], options: TestRunOptions) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.api.transcripts import OpenedTranscripts
-from harness.cli.arguments import TestRunOptions, find_or_run, find_transcripts, is_test
+from harness.cli.arguments import TestRunOptions, find_or_run, find_transcripts
 from harness.cli.options import (
     FormatOptions,
     command_options,
@@ -18,6 +18,7 @@ from harness.errors import UsageError
 from harness.options import DownloadOptions, PartialOptions, PlotOptions, SeedOptions, Writes, option
 from harness.options.comparing import ByOptions, CompareOptions, ConfusionOptions, RateOptions
 from harness.report.formats import Format
+from harness.site.tests import find_test, is_test
 
 if TYPE_CHECKING:
     from harness.api.result import Result
@@ -183,7 +184,6 @@ def _check_tests_plot(words: Sequence[str], options: RateCommandOptions) -> None
     if options.plot is None or options.by or "ece" in (options.statistic or "").split(","):
         return
     from harness.api.runs import note
-    from harness.engine.plan import find_test
 
     for word in words:
         if is_test(word, options.libraries) and not find_test(word, options.libraries, note).task.answers_numbers:

@@ -92,9 +92,16 @@ def complete_goal(_ctx: click.Context, _param: click.Parameter, incomplete: str)
 
 def complete_transcript(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of runs and of published transcripts, and files, for the shell."""
-    from harness.site.locate import local_transcripts
+    from harness.site.locate import KnownTranscripts
 
-    return _or_files(sorted(local_transcripts().names()), incomplete)
+    return _or_files(sorted(KnownTranscripts().names()), incomplete)
+
+
+def complete_run(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of the user's own runs, finished or not, and files, for the shell."""
+    from harness.site.local_runs import runs_here
+
+    return _or_files(sorted(set[str]().union(*(run.names for run in runs_here()))), incomplete)
 
 
 # What a set's option may name as its completion.

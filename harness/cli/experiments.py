@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import click
 
-from harness.cli.arguments import TestRunOptions, find_or_run, is_test, refuse_run_options
+from harness.cli.arguments import TestRunOptions, find_or_run, refuse_run_options
 from harness.cli.options import FormatOptions, command_options, transcripts_argument
 from harness.cli.output import check_plot, draw, emit_result, output_format
 from harness.errors import UsageError
 from harness.options import PlotOptions
 from harness.options.experiments import PermuteOptions, UrnOptions
+from harness.site.tests import is_test
 
 
 class PermuteCommandOptions(PermuteOptions, PlotOptions, FormatOptions):

@@ -10,7 +10,6 @@ from harness.api import runs
 from harness.cli.completion import complete_test
 from harness.cli.options import CommandGroup, FormatOptions, command_options
 from harness.cli.output import emit, output_format, remark
-from harness.engine.plan import find_test
 from harness.errors import UsageError
 from harness.options import LibraryOptions, OptionSet, Range, Writes, option
 from harness.params import nearest
@@ -28,8 +27,10 @@ from harness.site.cache import (
 )
 from harness.site.config import site_config
 from harness.site.fetch import fetch_data
-from harness.site.published import find_published, find_release, site_transcripts_of
+from harness.site.locate import KnownTranscripts, site_transcripts_of
+from harness.site.published import find_release
 from harness.site.sites import sites
+from harness.site.tests import find_test
 from harness.site.trust import forget
 
 # A test, which part of it, and where that is.
@@ -79,10 +80,10 @@ def _is_transcript(word: str) -> bool:
 
 
 def _transcript(word: str) -> FetchedPart:
-    found = find_published(word)
+    found = KnownTranscripts().published(word)
     if found.note:
         remark(f"hate: {found.note}")
-    return found.test, f"transcript {found.name}", found.path
+    return found.full_name.rpartition("/")[0], f"transcript {found.stem}", found.path
 
 
 def _parts(script: Script) -> list[FetchedPart]:
@@ -96,7 +97,7 @@ def _transcripts(script: Script) -> list[FetchedPart]:
     among = sites()
     label = f"{script.name}@{script.version}"
     shared = site_transcripts_of(script.name, script.digest, among)
-    found = [(label, f"transcript {one.entry.name}", one.path()) for one in shared]
+    found = [(label, f"transcript {source.stem}", source.path) for source in shared]
     for note in among.notes:
         remark(f"hate: {note}")
     return found

@@ -21,8 +21,8 @@ from harness.script.library import find_all, library_folders, scripts_in
 from harness.script.load import Script, load_script
 from harness.site.config import configured_sites
 from harness.site.fetch import fetch_data
-from harness.site.local_runs import ROOT, LocalRun, age, glance_at_run, timestamp, transcript_files
-from harness.site.published import PublishedTranscript, bundled_transcripts, published_header
+from harness.site.local_runs import ROOT, age, glance_at_run, timestamp, transcript_files
+from harness.site.locate import KnownTranscripts
 from harness.transcript.read import TranscriptSummary
 from harness.transcript.settings import changed_params, in_words, part_of
 
@@ -139,11 +139,10 @@ def transcript_list(style: Format) -> tuple[Table, dict[str, Any]]:
 
 def _local_transcripts() -> Iterator[dict[str, Any]]:
     """Those below the working folder's `transcripts`, and those that ship with the harness."""
-    known = bundled_transcripts()
+    known = KnownTranscripts()
     for path, site in _files():
         try:
-            summary = glance_at_run(path)
-            yield _entry(LocalRun(path, summary.header, path.stat().st_mtime), summary, site, known)
+            yield _entry(path, glance_at_run(path), site, known)
         except HateError as error:
             remark(f"skipped: {error}")
         except OSError as error:
@@ -158,12 +157,10 @@ def _files() -> Iterator[tuple[Path, str]]:
         yield from ((path, "bundled") for path in transcript_files(shipped))
 
 
-def _entry(
-    run: LocalRun, summary: TranscriptSummary, site: str, known: Sequence[PublishedTranscript]
-) -> dict[str, Any]:
-    header = run.header
+def _entry(path: Path, summary: TranscriptSummary, site: str, known: KnownTranscripts) -> dict[str, Any]:
+    header, started = summary.header, timestamp(summary.header.started)
     return {
-        "when": run.began,
+        "when": path.stat().st_mtime if started is None else started,
         "test": header.test.name,
         "version": header.test.version,
         "algorithm": header.algorithm.name,
@@ -171,10 +168,10 @@ def _entry(
         "rate": None if header.is_blind else summary.counts.rate,
         "complete": summary.complete,
         "site": site,
-        "path": str(run.path),
+        "path": str(path),
         "started": header.started or None,
         "params": header.params,
-        "changed": changed_params(header, published_header(header, known)),
+        "changed": changed_params(header, known.published_header(header)),
         "extent": header.part,
         "part": part_of(summary) if summary.complete else "",
     }

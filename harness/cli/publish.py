@@ -17,7 +17,7 @@ from harness.site.candidates import Candidate, read_candidates
 from harness.site.changes import SiteChange
 from harness.site.interface_files import is_interface
 from harness.site.layout import PAGES
-from harness.site.locate import local_transcripts
+from harness.site.locate import KnownTranscripts
 from harness.site.publish import SiteSettings, dry_run, publish, tidy
 from harness.site.root import RootChange
 from harness.site.signing import is_key, new_key, read_key
@@ -252,10 +252,10 @@ def _publish_blind(paths: tuple[Path, ...], site: Path, options: PublishOptions)
 def _by_name(paths: tuple[Path, ...]) -> dict[str, Path]:
     """The files of transcripts that were given by a name that is known here."""
     missing = [str(path) for path in paths if not path.exists()]
-    known = local_transcripts().names() if missing else set()
+    known = KnownTranscripts().names() if missing else set()
     names = [text for text in missing if text in known]
     found = find_transcripts(names, DownloadOptions()).sources if names else []
-    return {text: source.path for text, source in zip(names, found, strict=True)}
+    return {source.typed: source.path for source in found}
 
 
 def _addresses(mirrors: tuple[str, ...]) -> list[str]:

@@ -6,7 +6,7 @@ import time
 import click
 
 from harness.api.status import RunWatch, StatusOptions, find_run, status
-from harness.cli.completion import complete_transcript
+from harness.cli.completion import complete_run
 from harness.cli.options import FormatOptions, command_options
 from harness.cli.output import emit_result, output_format
 from harness.options import option
@@ -20,7 +20,7 @@ class StatusCommandOptions(StatusOptions, FormatOptions):
 
 
 @click.command("status")
-@click.argument("file", required=False, shell_complete=complete_transcript)
+@click.argument("file", required=False, shell_complete=complete_run)
 @command_options(StatusCommandOptions)
 def status_command(file: str | None, options: StatusCommandOptions) -> None:
     """How far a run is: cases done, speed, time left, errors, and the counts so far with their interval.

@@ -54,7 +54,7 @@ def submit(words: Sequence[str], options: SubmitOptions) -> None:
     from harness.server.handing_in import Handing, check_all
 
     sources = find_transcripts(words, options, told_apart=False).sources
-    files = {source.path: options.name or word_name(word) for word, source in zip(words, sources, strict=True)}
+    files = {source.path: options.name or word_name(source.typed) for source in sources}
     handing = Handing(options.site, token)
     checked = check_all(handing, files)
     if handing.note:

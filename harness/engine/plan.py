@@ -1,12 +1,12 @@
 """Plan a run from names: find the test with its data, the interface and the parameters."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from harness.engine.stopping import StopRule, UnitOrder
-from harness.errors import HateError, InterfaceError, UsageError
+from harness.errors import InterfaceError, UsageError
 from harness.files.outputs import refuse_inputs
 from harness.interface.contract import Interface
 from harness.interface.limits import Limits, without_network
@@ -27,15 +27,11 @@ from harness.params import Param, Value, settings
 from harness.script.cases import CaseSet, load_cases
 from harness.script.folds import HeldOutFold
 from harness.script.gallery import select_cases
-from harness.script.library import find_all, find_script
-from harness.script.load import Script, load_script
-from harness.site.config import configured_sites
+from harness.script.load import Script
 from harness.site.fetch import fetch_data
-from harness.site.urls import is_url
+from harness.site.tests import Note, find_test
 
 MATRIX = "matrix:"
-# Prints a note for the user, such as where a test was downloaded from.
-Note = Callable[[str], None]
 
 
 class RunOptions(ExecutionOptions, DirectionOptions):
@@ -222,72 +218,3 @@ def all_params(script: Script, interface: Interface) -> dict[str, Param]:
         name = sorted(both)[0]
         raise UsageError(f"both the test and the algorithm have a parameter '{name}'; rename the algorithm's")
     return {**script.params, **interface.params}
-
-
-def load_test(test: str | Path, *, note: Note, libraries: Sequence[str] = ()) -> CaseSet:
-    """A test by name, path or address, with its data fetched and its cases checked."""
-    script = find_test(str(test), libraries, note)
-    return load_cases(script, fetch_data(script))
-
-
-def find_test(text: str, libraries: Sequence[str], note: Note) -> Script:
-    """A test by path, NAME, NAME@VERSION or address: looked for here first, then downloaded from the sites."""
-    if is_url(text):
-        return _at_address(text, note)
-    try:
-        path = find_script(text, libraries)
-    except UsageError as error:
-        script = _at_sites(text, note)
-        if script is None:
-            raise error from None
-        return script
-    return load_script(path)
-
-
-def _at_address(url: str, note: Note) -> Script:
-    from harness.site.fetch import fetch_script, is_script_address
-    from harness.site.published import find_release_at
-
-    if is_script_address(url):
-        script, text = fetch_script(url)
-    else:
-        release, text = find_release_at(url)
-        script = release.script()
-    if text:
-        note(text)
-    return script
-
-
-def _at_sites(text: str, note: Note) -> Script | None:
-    """The test from the first site that has it; None if no site has it, or none is configured."""
-    if not configured_sites():
-        return None
-    from harness.site.published import find_release
-    from harness.site.sites import sites
-
-    known = sites()
-    try:
-        release = find_release(text, known)
-        return None if release is None else release.script()
-    finally:
-        for line in known.notes:
-            note(line)
-
-
-def is_test_name(text: str, libraries: Sequence[str]) -> bool:
-    """Whether NAME or NAME@VERSION is a test, here or at a site; a local transcript hides a test at a site."""
-    if text.partition("@")[0] in {script.name for script in find_all(libraries)}:
-        return True
-    if not configured_sites():
-        return False
-    from harness.site.locate import local_transcripts
-
-    if text in local_transcripts().names():
-        return False
-    from harness.site.published import find_release
-    from harness.site.sites import sites
-
-    try:
-        return find_release(text, sites()) is not None
-    except HateError:
-        return False

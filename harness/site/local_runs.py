@@ -1,12 +1,14 @@
-"""The user's own runs: transcripts under the working folder, their age, and which of them are complete."""
+"""Transcripts on this machine: the user's runs under the working folder, and those that ship with the harness."""
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
+from harness.bundled import bundled
 from harness.errors import MissingExtra, TranscriptError
 from harness.transcript.format import Header
 from harness.transcript.read import TranscriptSummary, glance, open_transcript
@@ -27,21 +29,72 @@ _UNITS = (
 
 @dataclass(frozen=True)
 class LocalRun:
-    """A transcript file and its header."""
+    """A transcript's file, or one that looks like it; nothing is read before it is asked for."""
 
     path: Path
-    header: Header
-    modified: float
+
+    @cached_property
+    def header(self) -> Header | None:
+        """Its header; None if it has none that can be read."""
+        try:
+            with open_transcript(self.path) as reader:
+                return reader.header
+        except (TranscriptError, MissingExtra):
+            return None
+
+    @cached_property
+    def flaw(self) -> str:
+        """Why it does not represent its algorithm on its test; empty for a complete run."""
+        if self.header is None:
+            return "is not a transcript"
+        try:
+            summary = glance_at_run(self.path)
+        except TranscriptError:
+            return "is damaged"
+        if not summary.complete:
+            return "is not complete"
+        part = part_of(summary)
+        if part.startswith("without fold"):
+            return f"was trained on a part ({part})"
+        return f"covers only a part ({part})" if part else ""
+
+    @cached_property
+    def modified(self) -> float:
+        """When its file changed, in seconds since 1970; 0 if it is gone."""
+        try:
+            return self.path.stat().st_mtime
+        except OSError:
+            return 0.0
 
     @property
     def stem(self) -> str:
-        """The file's base name, without .jsonl, .gz or .parquet."""
-        return re.split(r"\.jsonl|\.parquet", self.path.name)[0]
+        """The file's base name, without its ending."""
+        return transcript_stem(self.path.name.removesuffix(".part"))
+
+    @property
+    def full_name(self) -> str:
+        """TEST/NAME of one that ships with the harness: its folder and its file."""
+        return f"{self.path.parent.name}/{self.stem}"
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm's name; empty if there is no header."""
+        return "" if self.header is None else self.header.algorithm.name
+
+    @property
+    def test(self) -> str:
+        """The test's name as the header has it; without a header, the folder."""
+        return self.path.parent.name if self.header is None else self.header.test.name
+
+    @property
+    def names(self) -> set[str]:
+        """What a user may call it: by its algorithm, or by its file; nothing without a header."""
+        return set() if self.header is None else {self.algorithm, self.stem}
 
     @property
     def began(self) -> float:
         """When the run started, in seconds since 1970; if its header does not say, when its file changed."""
-        started = timestamp(self.header.started)
+        started = None if self.header is None else timestamp(self.header.started)
         return self.modified if started is None else started
 
     @property
@@ -87,63 +140,6 @@ def _elapsed(when: float) -> tuple[int, str, str] | None:
     return None
 
 
-@dataclass(frozen=True)
-class SkippedRun:
-    """A file with the right name that is never chosen, and why."""
-
-    path: Path
-    why: str
-    test: str
-    # When the run began and when the file changed, as far as known.
-    moment: tuple[float, float]
-
-
-@dataclass(frozen=True)
-class LocalRuns:
-    """All runs under the working folder, and other files there with their modification times."""
-
-    runs: Sequence[LocalRun]
-    unusable: Mapping[Path, float]
-
-    def of_algorithm(self, name: str) -> list[LocalRun]:
-        """The runs of an algorithm, newest first."""
-        return newest_first(run for run in self.runs if run.header.algorithm.name == name)
-
-    def of_file(self, name: str) -> list[LocalRun]:
-        """The runs in files with this base name, newest first."""
-        return newest_first(run for run in self.runs if run.stem == name)
-
-    def named(self, name: str) -> tuple[dict[str, list[LocalRun]], list[SkippedRun]]:
-        """The complete runs with this name by test, and those to skip; newest first. Algorithms go before files."""
-        complete: list[LocalRun] = []
-        skipped = {path: self._unusable(path) for path in self.unusable if _is_numbered(path, name)}
-        for runs in (self.of_algorithm(name), self.of_file(name)):
-            reasons = {run.path: shortfall(run) for run in runs}
-            skipped |= {run.path: _skipped(run, reasons[run.path]) for run in runs if reasons[run.path]}
-            complete = complete or [run for run in runs if not reasons[run.path]]
-        return _by_test(complete), sorted(skipped.values(), key=lambda run: run.moment, reverse=True)
-
-    def _unusable(self, path: Path) -> SkippedRun:
-        moment = self.unusable[path]
-        return SkippedRun(path, "is not a transcript", path.parent.name, (moment, moment))
-
-    def names(self) -> set[str]:
-        """The names of their algorithms and files."""
-        return {name for run in self.runs for name in (run.header.algorithm.name, run.stem)}
-
-
-def local_runs(root: Path = ROOT, pattern: str = "*/*") -> LocalRuns:
-    """Search the working folder; only headers are read."""
-    runs: list[LocalRun] = []
-    unusable: dict[Path, float] = {}
-    for path in transcript_files(root, pattern):
-        try:
-            runs.append(read_run(path))
-        except (TranscriptError, MissingExtra):
-            unusable[path] = path.stat().st_mtime if path.exists() else 0.0
-    return LocalRuns(runs, unusable)
-
-
 def transcript_files(root: Path, pattern: str = "*/*") -> Iterator[Path]:
     """The transcripts in the subfolders of a folder, finished or not."""
     for path in sorted(root.glob(pattern)):
@@ -151,14 +147,24 @@ def transcript_files(root: Path, pattern: str = "*/*") -> Iterator[Path]:
             yield path
 
 
-def read_run(path: Path) -> LocalRun:
-    """A transcript file and its header; a TranscriptError if it has none."""
-    with open_transcript(path) as reader:
-        header = reader.header
-    try:
-        return LocalRun(path, header, path.stat().st_mtime)
-    except OSError as error:
-        raise TranscriptError(f"{path}: {error.strerror}") from None
+def own_runs() -> list[LocalRun]:
+    """The user's, under the working folder."""
+    return [LocalRun(path) for path in transcript_files(ROOT)]
+
+
+def runs_here() -> list[LocalRun]:
+    """Those with a header, finished or not, and those that -o put into the working folder itself."""
+    runs = [*own_runs(), *(LocalRun(path) for path in transcript_files(Path(), "*"))]
+    return [run for run in runs if run.header is not None]
+
+
+def bundled_runs() -> list[LocalRun]:
+    """Those that ship with the harness; if there is a plain and a compressed file, the plain one."""
+    found: dict[str, LocalRun] = {}
+    for run in map(LocalRun, transcript_files(bundled("transcripts"))):
+        if not run.path.name.endswith(UNFINISHED):
+            found.setdefault(run.full_name, run)
+    return list(found.values())
 
 
 def glance_at_run(path: Path) -> TranscriptSummary:
@@ -177,38 +183,3 @@ def transcript_stem(name: str) -> str:
 def one_line(text: str) -> str:
     """A name for a message of one line: line breaks and other control characters are escaped."""
     return re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]", lambda match: repr(match[0])[1:-1], text)
-
-
-def newest_first(runs: Iterable[LocalRun]) -> list[LocalRun]:
-    """Sorted by when they began, then by when their files changed."""
-    return sorted(runs, key=lambda run: run.order, reverse=True)
-
-
-def shortfall(run: LocalRun) -> str:
-    """Why a run does not represent its algorithm on its test; empty if it is complete."""
-    try:
-        summary = glance_at_run(run.path)
-    except TranscriptError:
-        return "is damaged"
-    if not summary.complete:
-        return "is not complete"
-    part = part_of(summary)
-    if part.startswith("without fold"):
-        return f"was trained on a part ({part})"
-    return f"covers only a part ({part})" if part else ""
-
-
-def _is_numbered(path: Path, name: str) -> bool:
-    """Whether a file is named like the runs of an algorithm: NAME, NAME-2."""
-    return re.fullmatch(rf"{re.escape(name)}(-[0-9]+)?\.(jsonl|parquet).*", path.name) is not None
-
-
-def _skipped(run: LocalRun, why: str) -> SkippedRun:
-    return SkippedRun(run.path, why, run.header.test.name, run.order[:2])
-
-
-def _by_test(runs: Sequence[LocalRun]) -> dict[str, list[LocalRun]]:
-    groups: dict[str, list[LocalRun]] = {}
-    for run in runs:
-        groups.setdefault(run.header.test.name, []).append(run)
-    return groups

@@ -97,13 +97,13 @@ def test_no_interface_here(shop: Workshop) -> None:
 def test_an_unexpected_error_is_one_line_and_hate_debug_shows_the_traceback(
     toy: Workshop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    from harness.api import runs
     from harness.cli import main
-    from harness.engine import plan
 
     def fail(*_: object) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(plan, "find_test", fail)
+    monkeypatch.setattr(runs, "find_test", fail)
     assert main.call(["describe", "toy"]) == 2
     assert capsys.readouterr().err.startswith("hate: internal error: RuntimeError: boom; HATE_DEBUG=1 shows where")
     monkeypatch.setenv("HATE_DEBUG", "1")

@@ -7,7 +7,7 @@ import os
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from harness.site.locate import Source, open_sources
+from harness.site.locate import KnownTranscripts, Source
 from harness.site.request import DownloadLimits
 from tests.workshop import Workshop
 
@@ -72,4 +72,4 @@ def refused(shop: Workshop, *words: str) -> str:
 
 def open_source(text: str, limits: DownloadLimits | None = None) -> Source:
     """The transcript that a user means by a path, a URL, TEST/NAME, NAME or `-`."""
-    return open_sources([text], limits)[0]
+    return KnownTranscripts().open([text], limits)[0]

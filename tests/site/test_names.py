@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.bundled import bundled
-from harness.site.locate import open_sources
+from harness.site.locate import KnownTranscripts
 from tests.site.own_transcripts import CASES, ago, open_source, refused, successes, write_run
 from tests.site.published_site import make_site, run_transcript, tiny
 from tests.workshop import Workshop, command
@@ -229,9 +229,9 @@ def test_the_other_names_decide_the_test(shop: Workshop) -> None:
     write_run(shop, "second/other.jsonl", "other", test="second")
     assert successes(shop, "mine", "other") == [2, CASES]
     assert successes(shop, "transcripts/toy/mine.jsonl", "mine") == [1, 1]
-    assert "(the one on second; there are runs on toy too)" in open_sources(["mine", "other"])[0].note
+    assert "(the one on second; there are runs on toy too)" in KnownTranscripts().open(["mine", "other"])[0].note
     # Alone, it is the newest run of all, and the other test is named.
-    (alone,) = open_sources(["mine"])
+    (alone,) = KnownTranscripts().open(["mine"])
     assert alone.path == Path("transcripts/toy/mine.jsonl")
     assert "there are runs on second too" in alone.note
 
@@ -240,7 +240,7 @@ def test_the_only_common_test_is_chosen(shop: Workshop) -> None:
     for algorithm, tests in {"mine": ("toy", "second"), "other": ("second", "third")}.items():
         for test in tests:
             write_run(shop, f"{test}/{algorithm}.jsonl", algorithm, test=test)
-    assert [source.path.parent.name for source in open_sources(["mine", "other"])] == ["second", "second"]
+    assert [source.path.parent.name for source in KnownTranscripts().open(["mine", "other"])] == ["second", "second"]
 
 
 def test_the_test_is_what_the_header_says_not_the_folder(shop: Workshop) -> None:
@@ -254,7 +254,7 @@ def test_a_run_on_another_test_does_not_hide_the_published_one_from_its_test(sho
     alone = open_source("wisard")
     assert alone.path == Path("transcripts/toy/wisard.jsonl")
     assert alone.note.endswith("(hdigits/wisard is the published one)")
-    chosen = open_sources(["wisard", "witch"])
+    chosen = KnownTranscripts().open(["wisard", "witch"])
     assert [source.full_name for source in chosen] == ["hdigits/wisard", "hdigits/witch"]
     assert chosen[0].note.startswith("wisard is the published hdigits/wisard, ")
     assert chosen[0].note.endswith(" (your own runs are on toy)")

@@ -10,8 +10,7 @@ import pytest
 
 from harness.bundled import bundled
 from harness.errors import HateError
-from harness.site.locate import Source
-from harness.site.published import bundled_transcripts
+from harness.site.locate import KnownTranscripts, Source
 from harness.site.request import DownloadLimits
 from harness.transcript.read import open_transcript
 from tests.site.own_transcripts import open_source
@@ -57,7 +56,7 @@ def test_a_file_here_comes_before_a_name(shop: Workshop) -> None:
 def test_own_transcripts_come_before_published_ones(shop: Workshop) -> None:
     own = shop.write("transcripts/hdigits/wisard.jsonl.gz", gzip.compress(CONTENT))
     assert open_source("wisard").path.samefile(own)
-    assert len([entry for entry in bundled_transcripts() if entry.name == "wisard"]) == 1
+    assert len([run for run in KnownTranscripts().bundled if run.stem == "wisard"]) == 1
     assert ids(open_source("hdigits/wisard")) == ALL
 
 
