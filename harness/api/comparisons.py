@@ -1,7 +1,7 @@
 """Comparisons from Python: `compare` several algorithms, `confusion` of their classes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from harness.analysis.compare import CompareRequest, compare_runs
@@ -180,7 +180,7 @@ def compare(
     request, runs = _compare_request(options), opened.runs(lean=_is_lean(opened, options))
     if options.unpaired:
         return UnpairedResult(compare_unpaired(runs, request), opened.notes)
-    found = compare_runs(runs, request)
+    found = compare_runs(runs, replace(request, baseline=opened.shown_name(options.baseline, runs)))
     further = [
         metric_remark(found.names, found.aligned.headers),
         _unused_remark(found, options),

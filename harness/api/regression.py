@@ -180,4 +180,4 @@ def _against(baseline: Source, path: Path) -> Requirement:
 
     found = compare([Source(path, str(path), "this-run"), baseline])
     verdict = found.verdicts[0] if isinstance(found, CompareResult) else ""
-    return Requirement(f"not worse than {baseline.full_name or baseline.name}", not found.first_is_worse, verdict)
+    return Requirement(f"not worse than {baseline.known_as}", not found.first_is_worse, verdict)

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from harness.analysis.align import AlignedRuns, Run
@@ -18,10 +18,11 @@ from harness.options import OptionSet
 from harness.options.declaration import declared_options
 from harness.report.blocks import Paragraphs
 from harness.report.page.cases import case_parts
-from harness.report.page.document import Facts, ReportSection
+from harness.report.page.document import Facts, Part, ReportSection
 from harness.report.page.provenance import RunOrigin, origin_section, test_facts_part
 from harness.script.design import column_names
 from harness.site.inputs import CaseInput, TestHere, find_test_here
+from harness.site.locate import Source
 from harness.stats.replication.method import Replication
 from harness.transcript.format import Header
 from harness.transcript.read import read_end
@@ -47,9 +48,9 @@ class ReportMaterial:
         return self.opened.runs()
 
     @property
-    def names(self) -> list[str]:
-        """How the transcripts can be named again."""
-        return [source.full_name or source.name for source in self.opened.sources]
+    def baseline(self) -> str | None:
+        """The name under which the run is shown that all others are compared with."""
+        return self.opened.shown_name(self.options.baseline, self.runs)
 
     @property
     def header(self) -> Header:
@@ -79,11 +80,11 @@ class ReportMaterial:
     def origin(self, names: Sequence[str]) -> ReportSection:
         """Where the numbers come from, and how to get them again."""
         origins = [
-            RunOrigin(name, typed, run.columns.header, read_end(path), run.self_reported)
-            for name, typed, run, path in zip(names, self.names, self.runs, self.opened.paths, strict=True)
+            RunOrigin(name, source.known_as, run.columns.header, read_end(source.path), run.self_reported)
+            for name, source, run in zip(names, self.opened.sources, self.runs, strict=True)
         ]
-        command = shlex.join(["hate", "report", *self.names, *_changed_flags(self.options), "-o", "report.html"])
-        return origin_section(origins, command)
+        flags = _changed_flags(replace(self.options, baseline=self.baseline))
+        return origin_section(origins, _command("report", self.opened.sources, *flags, "-o", "report.html"))
 
     def breakdowns(self, study: Measurement, pairs: Sequence[tuple[int, int]]) -> list[Breakdown]:
         """By the columns that were named; else by the declared ones, and others with few groups."""
@@ -108,17 +109,26 @@ class ReportMaterial:
             (cases.failed(most), "cases that failed" if alone else "cases that none of them solves"),
         ]
         inputs = self._inputs([case.id for found, _ in kinds for case in found.cases])
-        parts = [part for found, what in kinds for part in case_parts(found, aligned.names, inputs, what=what)]
+        parts: list[Part] = []
+        for found, what in kinds:
+            parts += case_parts(found, aligned.names, inputs, what=what)
         if not parts:
             return None
-        command = shlex.join(["hate", *(["show"] if alone else ["diff"]), *self.names[:2]])
-        return ReportSection("cases", "Cases to look at", [*parts, Paragraphs([f"`{command}` looks into all cases."])])
+        for command in _command("show" if alone else "diff", self.opened.sources[:2]):
+            parts.append(Paragraphs([f"`{command}` looks into all cases."]))
+        return ReportSection("cases", "Cases to look at", parts)
 
     def _inputs(self, ids: Sequence[str]) -> Mapping[str, CaseInput]:
         try:
             return {} if self.test is None else self.test.inputs(ids)
         except HateError:  # the data was changed since
             return {}
+
+
+def _command(verb: str, sources: Sequence[Source], *flags: str) -> list[str]:
+    """A command about transcripts; none if one of them was piped, since nobody can read it again."""
+    piped = any(source.piped for source in sources)
+    return [] if piped else [shlex.join(["hate", verb, *(source.known_as for source in sources), *flags])]
 
 
 def _declared(aligned: AlignedRuns) -> list[str]:

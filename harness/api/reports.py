@@ -198,7 +198,7 @@ def _compare_request(material: ReportMaterial) -> CompareRequest:
     options = material.options
     return CompareRequest(
         statistic=options.statistic,
-        baseline=options.baseline,
+        baseline=material.baseline,
         multiplicity=Multiplicity(options.multiplicity),
         design=options,
         replication=material.replication,

@@ -77,6 +77,12 @@ class OpenedTranscripts:
             for own, source, why in zip(columns, self.sources, judged, strict=True)
         ]
 
+    def shown_name(self, text: str | None, runs: "Sequence[Run]") -> str | None:
+        """The name under which one of them is shown, that somebody calls by this name or as it was typed."""
+        names = run_names([run.columns.header.algorithm.name for run in runs], [run.stem for run in runs])
+        typed = {source.typed: name for source, name in zip(self.sources, names, strict=True) if source.typed}
+        return text if text is None or text in names else typed.get(text, text)
+
 
 Transcripts = Given | Sequence[Given] | OpenedTranscripts
 
@@ -237,7 +243,7 @@ def _which_is_which(algorithm: str, runs: Sequence[_NamedRun]) -> str:
     if len(runs) < 2 or not (any(params) or any(run.name != run.source.stem for run in runs)):
         return ""
     parts = [
-        f"{run.name} is {run.source.full_name or run.source.name}{words and f' ({words})'}"
+        f"{run.name} is {run.source.known_as}{words and f' ({words})'}"
         for run, words in zip(runs[:MOST_TOLD], map(in_words, params), strict=False)
     ]
     more = f", and {len(runs) - MOST_TOLD:,} more" if len(runs) > MOST_TOLD else ""

@@ -55,6 +55,11 @@ class Source:
     piped: bool = False
 
     @property
+    def known_as(self) -> str:
+        """How a later command can name it."""
+        return self.full_name or self.name
+
+    @property
     def tests(self) -> set[str]:
         """The test that it belongs to; empty if it cannot be read, which reading it reports."""
         try:

@@ -16,7 +16,8 @@ import harness
 from harness.files.durable import is_locked
 from harness.report.status import duration
 from harness.transcript.follow import Follower
-from tests.workshop import Workshop, wait_until
+from tests.site.own_transcripts import write_run
+from tests.workshop import Workshop, command, wait_until
 
 # Answers at once until the sixth case, then waits for a file; the third case is an error.
 WAITS = """\
@@ -228,3 +229,15 @@ def test_a_look_at_the_lock_does_not_keep_a_run_out(waiting: Workshop) -> None:
 ])  # fmt: skip
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_the_shell_completes_what_is_taken(shop: Workshop) -> None:
+    """Runs under the working folder, finished or not, and those that -o put here; no published transcript."""
+    write_run(shop, "toy/first.jsonl", "mine", complete=False)
+    (shop.folder / write_run(shop, "toy/second.jsonl", "yours")).rename(shop.folder / "second.jsonl")
+    place = {"_HATE_COMPLETE": "bash_complete", "COMP_WORDS": "hate status ", "COMP_CWORD": "2"}
+    done = subprocess.run(command([]), cwd=shop.folder, env=shop.env | place, capture_output=True, text=True)
+    offered = {line.partition(",")[2] for line in done.stdout.splitlines()}
+    assert offered == {"mine", "first", "yours", "second"}
+    for name in offered:
+        assert status(shop, name)["algorithm"]["name"] in ("mine", "yours")

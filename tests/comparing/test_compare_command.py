@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.bundled import bundled
 from tests.comparing.transcripts import clustered, figure_5, transcript
+from tests.site.own_transcripts import write_run
 from tests.workshop import Workshop
 
 PAIR_KEYS = {
@@ -96,6 +98,30 @@ def test_a_hundred_transcripts_stay_readable(shop: Workshop) -> None:
     assert len(shop.call("compare", *paths, "--format", "json").json["pairs"]) == 4950
     alone = shop.call("compare", *paths, "--baseline", "a050", "--format", "json").json
     assert len(alone["pairs"]) == 99
+
+
+@pytest.mark.parametrize(
+    ("words", "baseline"),
+    [
+        (["hdigits/wisard", "hdigits/witch", "warlock"], "hdigits/witch"),
+        (["hdigits/wisard", "hdigits/witch", "warlock"], "witch"),
+        (["wisard", "witch.out", "warlock"], "witch.out"),
+        (["wisard", "a.jsonl", "warlock"], "a.jsonl"),
+    ],
+)
+def test_a_baseline_is_named_as_it_is_shown_or_as_it_was_typed(shop: Workshop, words: list[str], baseline: str) -> None:
+    shop.write("a.jsonl", (bundled("transcripts") / "hdigits" / "witch.jsonl").read_bytes())
+    found = shop.call("compare", *words, "--baseline", baseline, "--format", "json").json
+    assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == [("wisard", "witch"), ("witch", "warlock")]
+
+
+def test_a_name_that_is_shown_goes_before_one_that_was_typed(shop: Workshop) -> None:
+    write_run(shop, "toy/a.jsonl", "toy/b.jsonl")
+    write_run(shop, "toy/b.jsonl", "b")
+    write_run(shop, "toy/c.jsonl", "c")
+    words = ("toy/a.jsonl", "toy/b.jsonl", "toy/c.jsonl", "--baseline", "toy/b.jsonl")
+    pairs = shop.call("compare", *words, "--format", "json").json["pairs"]
+    assert [(pair["a"], pair["b"]) for pair in pairs] == [("toy/b.jsonl", "b"), ("toy/b.jsonl", "c")]
 
 
 def test_published_transcripts_are_compared_by_name(shop: Workshop) -> None:

@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 import harness
 from harness.api.comparisons import CompareResult
 from harness.api.reports import Report
+from harness.bundled import bundled
 from harness.errors import MissingExtra
 from harness.report.blocks import Table, cell_text
 from harness.report.page import svg
@@ -208,6 +209,35 @@ def test_named_columns_and_a_baseline(shop: Workshop) -> None:
     assert [title for level, title in page.headings if level == 3] == ["By positive: rate of success"]
     assert "--by positive" in page.words
     assert "letters" not in page.words
+
+
+def test_the_command_names_a_baseline_that_was_typed_otherwise(shop: Workshop) -> None:
+    page = page_of(shop, "witch.out", WISARD, "--baseline", "witch.out")
+    assert "hate report hdigits/witch hdigits/wisard --baseline witch -o report.html" in page.words
+
+
+@pytest.mark.parametrize("others", [(), (WITCH,)])
+def test_no_command_names_what_was_piped(shop: Workshop, others: tuple[str, ...]) -> None:
+    """Nobody could run it; the report says where the transcript came from, and how to run its test again."""
+    with (bundled("transcripts") / f"{WISARD}.jsonl").open("rb") as given:
+        done = shop.hate("report", "-", *others, "-o", "report.html", stdin=given)
+    assert done.status == 0, done.err
+    page = ParsedReport((shop.folder / "report.html").read_text(encoding="utf-8"))
+    assert "standard input" in page.words
+    assert "hate run hdigits@1.0.0 --interface wisard" in page.words
+    for command in ("hate report", "hate show", "hate diff", "looks into all cases"):
+        assert command not in page.words
+
+
+def test_results_of_another_tool_that_are_piped_have_no_command(shop: Workshop) -> None:
+    shop.write("log.csv", "id,y_true,y_pred\n1,a,a\n2,a,b\n3,b,b\n")
+    assert shop.call("import", "log.csv", "-o", "log.jsonl").status == 0
+    with (shop.folder / "log.jsonl").open("rb") as given:
+        assert shop.hate("report", "-", "-o", "report.md", stdin=given).status == 0
+    text = (shop.folder / "report.md").read_text(encoding="utf-8")
+    assert "- transcript: standard input" in text
+    assert "hate report" not in text
+    assert "```" not in text.partition("Where this comes from")[2]
 
 
 def test_another_measure_in_groups_and_measures(shop: Workshop) -> None:

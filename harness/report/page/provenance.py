@@ -53,15 +53,16 @@ def test_facts_part(test: TestInfo, script: Script | None, design: Mapping[str, 
     )
 
 
-def origin_section(origins: Sequence[RunOrigin], command: str) -> ReportSection:
+def origin_section(origins: Sequence[RunOrigin], again: Sequence[str]) -> ReportSection:
     """Parameters, versions, digests, and the commands that make it again."""
     parts: list[Part] = []
     for origin in origins:
         facts = Facts(run_facts(origin))
         title = f"{origin.name}: {origin.source}"
         parts.append(facts if len(origins) == 1 else Folded(title, [facts]))
-    lines = [line for origin in origins for line in run_command(origin.header)]
-    return ReportSection("origin", "Where this comes from", [*parts, CommandLines([*dict.fromkeys(lines), command])])
+    lines = dict.fromkeys(line for origin in origins for line in run_command(origin.header))
+    commands = [*lines, *again]
+    return ReportSection("origin", "Where this comes from", [*parts, *([CommandLines(commands)] if commands else [])])
 
 
 def run_facts(origin: RunOrigin) -> list[tuple[str, str]]:
