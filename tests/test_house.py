@@ -60,8 +60,6 @@ ONLY_IN = {
         "transcript/columns.py",
         "transcript/kept_columns.py",
         "transcript/parquet_columns.py",
-        "transcript/scanning/",
-        "transcript/texts.py",
         "transcript/importing/coco_masks.py",
     ),
     "pyarrow": ("files/tables.py", "transcript/parquet.py", "transcript/parquet_columns.py"),

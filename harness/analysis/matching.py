@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from harness.errors import TranscriptError
 from harness.stats.arrays import IntArray
-from harness.transcript.texts import TextList
+from harness.transcript.columns import TextList
 
 if TYPE_CHECKING:
     from harness.analysis.align import Run

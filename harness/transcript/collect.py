@@ -1,36 +1,45 @@
-"""Collect the records of a transcript into columns, a block of lines at a time."""
+"""Collect the records of a transcript into columns, a block of lines at a time.
+
+A record is decoded into a struct that has only the keys met so far, which takes half the time of one with all keys. A
+block in which there is another key, or anything wrong, is decoded in full; that also says what is wrong.
+"""
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from operator import attrgetter, itemgetter
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
+import numpy.typing as npt
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import astuple
 
 from harness.errors import TranscriptError
 from harness.files.digest import file_sha256
 from harness.files.known_digests import note_sha256
 from harness.files.stamps import NOT_A_FILE, Stamp, stamp_of
-from harness.model import MOST_COLUMNS, MOST_VALUES, Bytes, Outcome, Trial, Turn
+from harness.model import MOST_COLUMNS, MOST_VALUES, Bytes, Outcome, Trial, Turn, plain_text
 from harness.tasks import find_task
-from harness.transcript.columns import DETAILS, NOT_LEAN, NUMBERS, OUTCOMES, TEXTS, Columns
+from harness.transcript.columns import DETAILS, NUMBERS, OUTCOMES, TEXTS, Coded, Columns, TextList, text_lengths
 from harness.transcript.explain import UNUSABLE
+from harness.transcript.format import Header
 from harness.transcript.kept_columns import FileIdentity, keep_columns
-from harness.transcript.read import BLOCK, TranscriptReader, open_transcript
-from harness.transcript.scanning.growing import GrowingNumbers, GrowingTexts, Part
-from harness.transcript.scanning.guess import RecordGuess
-from harness.transcript.scanning.lines import LineBlock, Places
-from harness.transcript.scanning.scanner import Scanner
-from harness.transcript.texts import Coded, TextList, text_lengths
+from harness.transcript.read import TranscriptReader, open_transcript
 
-_NONE: dict[str, Any] = {}
-_CODE = {outcome.value: code for code, outcome in enumerate(OUTCOMES)}
-# How many bytes are taken apart at once: numpy needs many lines for speed, and the processor's cache holds not more.
-SCANNED = 1 << 20
+Codes = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.float64]
+KeyPath = tuple[str, ...]
+OUTCOME_CODES = {outcome: code for code, outcome in enumerate(OUTCOMES)}
+_TEXT_TYPES = {str, UnsetType, type(None)}
+# Keys whose values may be of other types.
+_NOT_ONLY_TEXTS = {"actual", "error", "columns"}
+
+
+# Keys of a record that have an object, whose keys become columns, and the type of the values in it.
+_OBJECTS: dict[str, Any] = {"columns": Any, "values": float | None}
 
 
 class LeanRecord(Struct, gc=False):
@@ -50,36 +59,20 @@ def collect(path: Path, *, name: str | None = None, lean: bool = False) -> Colum
     """Read a transcript; see `read_columns`."""
     before = _stamp(path)
     with open_transcript(path, name=name, record=LeanRecord if lean else Trial) as reader:
-        builder = _ColumnBuilder(lean, reader.name)
+        decoder, builder = _LineDecoder(reader, LeanRecord if lean else Trial), ColumnBuilder()
         # There are millions of small objects without cycles: looking for cycles would take as long as all the rest.
         gc_enabled = gc.isenabled()
         gc.disable()
         try:
-            for body in reader.bodies(SCANNED):
-                if builder.add_lines(body):
-                    reader.passed(body)
-                    continue
-                for piece in _pieces(body):
-                    if builder.add_guessed(piece):
-                        reader.passed(piece)
-                    else:
-                        builder.add(reader.decode(piece))
+            for body in reader.bodies():
+                decoder.add_to(builder, body)
         finally:
             if gc_enabled:
                 gc.enable()
-        columns = builder.finish(reader)
+        columns = builder.finish(reader.header, reader.name, complete=reader.end is not None)
     if columns.complete and (identity := _identity(path, before, reader)) is not None:
         keep_columns(columns, reader.first, identity, lean=lean)
     return columns
-
-
-def _pieces(body: bytes) -> Iterator[bytes]:
-    """Whole lines, fewer at a time."""
-    start = 0
-    while start < len(body):
-        stop = body.find(b"\n", start + BLOCK) + 1 or len(body)
-        yield body[start:stop]
-        start = stop
 
 
 def _identity(path: Path, before: Stamp, reader: TranscriptReader) -> FileIdentity | None:
@@ -99,207 +92,209 @@ def _stamp(path: Path) -> Stamp:
         return NOT_A_FILE
 
 
-@dataclass(frozen=True)
-class _Lines:
-    """Some lines: taken apart as far as they look alike, and the records of the others."""
+class ColumnBuilder:
+    """Columns that grow by some records at a time.
 
-    size: int
-    block: LineBlock | None
-    # The numbers of the lines whose records these are.
-    left: Places
-    records: Sequence[Any]
-    # Which fields these can have, if not all.
-    guess: RecordGuess | None = None
+    A column has the path of its key: one name, or that of an object and that within it. It is made when a record has
+    the key for the first time; from then on, it grows with all records.
+    """
 
-    @staticmethod
-    def of(records: Sequence[Any], guess: RecordGuess | None = None) -> "_Lines":
-        """Lines that were all decoded."""
-        return _Lines(len(records), None, np.arange(len(records)), records, guess)
-
-    def field(self, name: str, *, is_text: bool) -> Part:
-        """What the lines have of a field."""
-        return self._part((name,), is_text, self.own("outcome._value_" if name == "outcome" else name))
-
-    def own(self, name: str) -> list[Any]:
-        """What the decoded records have of a field; nothing at all if none of them can have it."""
-        if self.guess is not None and self.guess.is_absent(name):
-            return []
-        return list(map(attrgetter(name), self.records))
-
-    def _part(self, path: tuple[str, ...], is_text: bool, others: Sequence[Any]) -> Part:
-        values = None if self.block is None else self.block.values(path, is_text=is_text)
-        return Part(self.size, self.block, values, self.left, others)
-
-    def names(self, outer: str) -> list[str]:
-        """The keys that lines have within an object, in the order in which they appear."""
-        found = [] if self.block is None else self.block.found(is_text=outer == "columns")
-        first = [(int(own.lines[0]), path[1:]) for path, own in found if path[0] == outer and len(path) > 1]
-        first += [(line, names) for names, line in self._mappings[outer].kinds.items()]
-        return list(dict.fromkeys(name for _, names in sorted(first, key=itemgetter(0)) for name in names))
-
-    def inner(self, outer: str, name: str, *, is_text: bool) -> Part:
-        """What the lines have of a key within an object."""
-        return self._part((outer, name), is_text, self._mappings[outer].values(name))
-
-    @cached_property
-    def _mappings(self) -> dict[str, "_Mappings"]:
-        return {key: _Mappings(self.left, self.own(key)) for key in ("columns", "values")}
-
-
-class _Mappings:
-    """Objects that were decoded; they are of few kinds, that is, have the same keys."""
-
-    def __init__(self, lines: Places, own: Sequence[Any]) -> None:
-        self._all = [_NONE if mapping is UNSET else mapping for mapping in own]
-        # The keys of each kind, and the first line that has it: of the same keys, the last one given counts.
-        kinds = zip(map(tuple, reversed(self._all)), reversed(lines[: len(own)].tolist()), strict=True)
-        self.kinds: dict[tuple[str, ...], int] = dict(kinds)
-
-    def values(self, name: str) -> list[Any]:
-        """The value of each for a key, None if it has none."""
-        everywhere = all(name in names for names in self.kinds)
-        return list(map(itemgetter(name), self._all) if everywhere else (one.get(name) for one in self._all))
-
-
-class _ColumnBuilder:
-    """Columns that grow block by block."""
-
-    def __init__(self, lean: bool, source: str) -> None:
-        self.source = source
-        self.lean = lean
-        self.scanner = Scanner(LeanRecord if lean else Trial)
-        self.guess = RecordGuess(LeanRecord if lean else Trial)
+    def __init__(self) -> None:
         self.count = 0
-        self.ids: list[bytes] = []
-        self.lengths = [np.empty(0, np.int32)]
-        self.outcome = GrowingTexts(Outcome)
-        kind = self.scanner.kind
-        self.numbers = {name: GrowingNumbers(kind(name)) for name in NUMBERS if not (lean and name in NOT_LEAN)}
-        self.numbers["repeat"] = GrowingNumbers(kind("repeat"), missing=1)
-        self.texts = {name: GrowingTexts(kind(name)) for name in TEXTS if not (lean and name in NOT_LEAN)}
-        self.columns: dict[str, GrowingTexts] = {}
-        self.values: dict[str, GrowingNumbers] = {}
         self.details: dict[str, list[Any]] = {}
+        self._ids: list[bytes] = []
+        self._lengths = [np.empty(0, np.int64)]
+        self._outcome = [np.empty(0, np.int8)]
+        self._texts: dict[KeyPath, _GrowingTexts] = {}
+        self._numbers: dict[KeyPath, list[Numbers]] = {}
 
-    def add_lines(self, body: bytes) -> bool:
-        """Add the records in some lines, if they can be taken apart."""
-        try:
-            block = self.scanner.take_apart(body)
-            if block is None:
-                return False
-            records = self.scanner.decode_rest(block)
-            self._add(_Lines(block.size, block, np.flatnonzero(block.left), records))
-        except (*UNUSABLE, ValueError):
-            return False
-        return True
+    def add_texts(self, path: KeyPath, values: Sequence[Any], codes: Codes | None = None) -> None:
+        """What records have; UNSET or None is nothing. Where they share values, `codes` has the number of each."""
+        if path not in self._texts:
+            self._texts[path] = _GrowingTexts(self.count)
+        self._texts[path].add(_as_texts(values) if path[0] in _NOT_ONLY_TEXTS else values, codes)
 
-    def add_guessed(self, body: bytes) -> bool:
-        """Add the records in some lines, if they have no other keys than those before."""
-        if self.guess.decoder is None:
-            return False
-        try:
-            records = self.guess.decoder.decode_lines(body)
-        except UNUSABLE:
-            return False
-        self._add(_Lines.of(records, self.guess))
-        return True
+    def add_numbers(self, path: KeyPath, numbers: Numbers) -> None:
+        """What records have; NaN is nothing."""
+        if path not in self._numbers:
+            self._numbers[path] = [np.full(self.count, np.nan)]
+        self._numbers[path].append(numbers)
 
-    def add(self, records: Sequence[Any]) -> None:
-        """Add records that were decoded, and learn from them what to guess of the others."""
-        self._add(_Lines.of(records))
-        self.guess.learn(records)
+    def add_details(self, name: str, values: Sequence[Any]) -> None:
+        """What records have; UNSET or None is nothing."""
+        own = self.details.setdefault(name, [None] * self.count)
+        own.extend(None if value is UNSET else value for value in values)
 
-    def _add(self, lines: _Lines) -> None:
-        """Nothing is added if something in these lines cannot be read."""
-        parts = [(column, column.read(part)) for column, part in self._parts(lines)]
-        for column, part in parts:
-            column.parts.append(part)
-        if not self.lean:
-            self._add_details(lines)
-        self._add_ids(lines)
-        self.count += lines.size
+    def add_cases(self, ids: bytes, lengths: npt.NDArray[np.int64], outcome: npt.NDArray[np.int8]) -> None:
+        """The ids of the same records, all in one piece, and their outcomes; after all else."""
+        self._ids.append(ids)
+        self._lengths.append(lengths)
+        self._outcome.append(outcome)
+        self.count += len(lengths)
 
-    def _parts(self, lines: _Lines) -> Iterator[tuple[Any, Part]]:
-        """What each column gets of some lines. A record may lack columns, and a later one may have new ones."""
-        for name, column in {"outcome": self.outcome, **self.texts}.items():
-            yield column, lines.field(name, is_text=True)
-        for name, numbers in self.numbers.items():
-            yield numbers, lines.field(name, is_text=False)
-        if self.lean:
-            return
-        for name in self._new(lines, "columns", self.columns, MOST_COLUMNS):
-            self.columns[name] = GrowingTexts(before=self.count)
-        for name in self._new(lines, "values", self.values, MOST_VALUES):
-            self.values[name] = GrowingNumbers(before=self.count)
-        for name, column in self.columns.items():
-            yield column, lines.inner("columns", name, is_text=True)
-        for name, numbers in self.values.items():
-            yield numbers, lines.inner("values", name, is_text=False)
-
-    def _new(self, lines: _Lines, key: str, known: Mapping[str, Any], most: int) -> list[str]:
-        new = [name for name in lines.names(key) if name not in known]
-        if len(known) + len(new) > most:
-            what = (
-                f"more than {most:,} columns in its records"
-                if key == "columns"
-                else f"values with more than {most} names"
-            )
-            raise TranscriptError(f"{self.source}: {what}; leave some out")
-        return new
-
-    def _add_ids(self, lines: _Lines) -> None:
-        """The ids in one piece; those of records that were decoded come between the others."""
-        decoded: list[str] = lines.own("id")
-        values = None if lines.block is None else lines.block.values(("id",), is_text=True)
-        if lines.block is None or values is None:
-            data = "".join(decoded).encode()
-            lengths = text_lengths(decoded, len(data))
-        elif values.everywhere:
-            data, lengths = lines.block.joined(values), values.lengths
-        else:
-            texts = dict(zip(values.lines.tolist(), lines.block.texts(values), strict=True))
-            texts |= zip(lines.left.tolist(), map(str.encode, decoded), strict=True)
-            data = b"".join(texts[line] for line in range(lines.size))
-            lengths = np.array([len(texts[line]) for line in range(lines.size)])
-        self.ids.append(data)
-        self.lengths.append(lengths.astype(np.int32))
-
-    def _add_details(self, lines: _Lines) -> None:
-        """Most transcripts have none; lines that have some are not taken apart."""
-        for name in DETAILS:
-            own = lines.own(name)
-            if name in self.details or own.count(UNSET) != len(own):
-                details = self.details.setdefault(name, [None] * self.count)
-                details.extend([None] * lines.size)
-                for line, detail in zip(lines.left.tolist(), own, strict=False):
-                    details[self.count + line] = None if detail is UNSET else detail
-
-    def finish(self, reader: TranscriptReader) -> Columns:
-        if self.details:
-            _check_details(self.details, reader)
-        outcome = self.outcome.finish()
-        fields: dict[str, Any] = {name: numbers.finish() for name, numbers in self.numbers.items()}
-        fields |= {name: np.full(self.count, np.nan) for name in NUMBERS if name not in fields}
-        absent = Coded(np.full(self.count, -1, np.int32), [])
-        fields |= {name: self.texts[name].finish() if name in self.texts else absent for name in TEXTS}
+    def finish(self, header: Header, name: str, *, complete: bool) -> Columns:
+        """All of it, once; `name` is for messages."""
+        _check_details(self.details, header, name)
+        # Popped, so that the memory of a column can be used for the next.
+        numbers = {path: np.concatenate(self._numbers.pop(path)) for path in [*self._numbers]}
+        texts = {path: self._texts.pop(path).finish() for path in [*self._texts]}
+        nothing, absent = np.full(self.count, np.nan), Coded(np.full(self.count, -1, np.int32), [])
+        repeat = numbers.pop(("repeat",), nothing)
+        fields: dict[str, Any] = {field: numbers.pop((field,), nothing) for field in NUMBERS}
+        fields |= {field: texts.pop((field,), absent) for field in TEXTS}
         return Columns(
-            header=reader.header,
-            complete=reader.end is not None,
-            ids=TextList(b"".join(self.ids), np.cumsum(np.concatenate(self.lengths), dtype=np.int64)),
-            outcome=np.array([*map(_CODE.__getitem__, outcome.labels), 0], np.int8)[outcome.codes],
-            repeat=fields.pop("repeat").astype(np.int32),
-            columns={name: texts.finish() for name, texts in self.columns.items()},
-            values={name: numbers.finish() for name, numbers in self.values.items()},
+            header=header,
+            complete=complete,
+            ids=TextList(b"".join(self._ids), np.cumsum(np.concatenate(self._lengths))),
+            outcome=np.concatenate(self._outcome),
+            repeat=np.where(np.isnan(repeat), 1, repeat).astype(np.int32),
+            columns={path[1]: coded for path, coded in texts.items()},
+            values={path[1]: own for path, own in numbers.items()},
             details=self.details,
             **fields,
         )
 
 
-def _check_details(details: Mapping[str, Sequence[Any]], reader: TranscriptReader) -> None:
+class _GrowingTexts:
+    """They are coded in the order in which they appear."""
+
+    def __init__(self, before: int) -> None:
+        self._parts: list[Codes] = [np.full(before, -1, np.int32)]
+        # A new text gets the next code, all of that without a step in Python.
+        self._known: dict[Any, int] = defaultdict(count().__next__, {UNSET: -1, None: -1})
+
+    def add(self, values: Sequence[Any], codes: Codes | None) -> None:
+        own = np.fromiter(map(self._known.__getitem__, values), np.int32, len(values))
+        self._parts.append(own if codes is None else np.append(own, np.int32(-1))[codes])
+
+    def finish(self) -> Coded:
+        return Coded(np.concatenate(self._parts), list(self._known)[2:])
+
+
+def _as_texts(values: Sequence[Any]) -> Sequence[Any]:
+    """Values of any kind as texts: 1 and 1.0 and True would share a code."""
+    if _TEXT_TYPES.issuperset(map(type, values)):
+        return values
+    return [value if type(value) in _TEXT_TYPES else plain_text(value) for value in values]
+
+
+def as_numbers(values: Sequence[Any]) -> Numbers:
+    """Numbers of records; NaN for UNSET and None."""
+    try:
+        return np.array(values, np.float64)
+    except TypeError:
+        return np.array([None if value is UNSET else value for value in values], np.float64)
+
+
+def check_names(names: Collection[str], outer: str, source: str) -> None:
+    """An error if records have more keys within an object than are read."""
+    if outer == "columns" and len(names) > MOST_COLUMNS:
+        raise TranscriptError(f"{source}: more than {MOST_COLUMNS:,} columns in its records; leave some out")
+    if outer == "values" and len(names) > MOST_VALUES:
+        raise TranscriptError(f"{source}: values with more than {MOST_VALUES} names; leave some out")
+
+
+def _check_details(details: Mapping[str, Sequence[Any]], header: Header, name: str) -> None:
     """What a task records must be what it would have written: files come from other people too."""
-    task = find_task(reader.header.test.task)
-    for name, records in details.items() if task is not None else ():
+    task = find_task(header.test.task) if details else None
+    for key, records in details.items() if task is not None else ():
         for line, detail in enumerate(records, 2):
-            text = None if task is None or detail is None else task.detail_mistake(name, detail)
+            text = None if task is None or detail is None else task.detail_mistake(key, detail)
             if text:
-                raise TranscriptError(f"{reader.name}:{line}: {name}: {text}")
+                raise TranscriptError(f"{name}:{line}: {key}: {text}")
+
+
+class _LineDecoder:
+    """Decodes lines of records, by the keys that were met so far."""
+
+    def __init__(self, reader: TranscriptReader, record: type[Struct]) -> None:
+        self._reader = reader
+        self._record = record
+        # By field, the keys within it if it is an object.
+        self._seen: dict[str, dict[str, None]] = {}
+        self._guess = _guess_decoder(record, self._seen)
+
+    def add_to(self, columns: ColumnBuilder, body: bytes) -> None:
+        """Add the records in some lines to columns."""
+        records = self._decode(body)
+        if not records:
+            return
+        fields = _fields(records)
+        for name, keys in self._seen.items():
+            if name == "columns":
+                for key, values in _inner_fields(fields[name], keys):
+                    columns.add_texts((name, key), values)
+            elif name == "values":
+                for key, values in _inner_fields(fields[name], keys):
+                    columns.add_numbers((name, key), as_numbers(values))
+            elif name in TEXTS:
+                columns.add_texts((name,), fields[name])
+            elif name in NUMBERS or name == "repeat":
+                columns.add_numbers((name,), as_numbers(fields[name]))
+            elif name in DETAILS:
+                columns.add_details(name, fields[name])
+        ids, outcomes = fields["id"], fields["outcome"]
+        data = "".join(ids).encode()
+        codes = np.fromiter(map(OUTCOME_CODES.__getitem__, outcomes), np.int8, len(outcomes))
+        columns.add_cases(data, text_lengths(ids, len(data)), codes)
+
+    def _decode(self, body: bytes) -> Sequence[Any]:
+        if self._guess is not None:
+            try:
+                records: list[Any] = self._guess.decode_lines(body)
+            except UNUSABLE:
+                pass
+            else:
+                self._reader.passed(body)
+                return records
+        records = self._reader.decode(body)
+        for name, values in _fields(records).items():
+            if values.count(UNSET) < len(values):
+                keys = self._seen.setdefault(name, {})
+                if name in _OBJECTS:
+                    keys |= dict.fromkeys(chain.from_iterable(mapping for mapping in values if mapping is not UNSET))
+                    check_names(keys, name, self._reader.name)
+        self._guess = _guess_decoder(self._record, self._seen)
+        return records
+
+
+class _Unexpected:
+    """The type of a field that no record has had so far: no value is of it."""
+
+
+def _guess_decoder(record: type[Struct], seen: Mapping[str, Iterable[str]]) -> msgspec.json.Decoder[Any] | None:
+    """What decodes records without other keys than those seen; objects become structs, which are faster than dicts."""
+    fields: list[Any] = []
+    try:
+        for field in msgspec.structs.fields(record):
+            if field.required:
+                fields.append((field.name, field.type))
+            elif field.name in seen and field.name in _OBJECTS:
+                inner = _object_struct(seen[field.name], _OBJECTS[field.name])
+                fields.append((field.name, inner, inner()))
+            else:
+                fields.append((field.name, field.type if field.name in seen else _Unexpected, UNSET))
+    except ValueError:  # a key with a quote or the like, which no field of a struct may have
+        return None
+    return msgspec.json.Decoder(msgspec.defstruct("_Guess", fields, kw_only=True, gc=False))
+
+
+def _object_struct(keys: Iterable[str], kind: Any) -> Any:
+    names = {f"key_{number}": key for number, key in enumerate(keys)}
+    fields = [(name, kind, UNSET) for name in names]
+    return msgspec.defstruct("_Object", fields, rename=names, forbid_unknown_fields=True, frozen=True, gc=False)
+
+
+def _fields(records: Sequence[Any]) -> dict[str, Sequence[Any]]:
+    """What records have, by field."""
+    names = records[0].__struct_fields__ if records else ()
+    return dict(zip(names, zip(*map(astuple, records), strict=True), strict=True))
+
+
+def _inner_fields(objects: Sequence[Any], keys: Iterable[str]) -> Iterator[tuple[str, Sequence[Any]]]:
+    """What records have of each key within an object; a guess makes structs of objects, and sees no others."""
+    if isinstance(objects[0], Struct):
+        yield from zip(keys, zip(*map(astuple, objects), strict=True), strict=True)
+    else:
+        for key in keys:
+            yield key, [None if mapping is UNSET else mapping.get(key) for mapping in objects]

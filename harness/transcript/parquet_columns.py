@@ -7,6 +7,7 @@ Of any other file the lines are made and read, with all their checks, which also
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,15 @@ import numpy.typing as npt
 from msgspec import UNSET, UnsetType
 
 from harness.errors import HateError
-from harness.model import MOST_COLUMNS, MOST_VALUES, ErrorKind, Trial
-from harness.tasks import find_task
-from harness.transcript.columns import DETAILS, NOT_LEAN, NUMBERS, OUTCOMES, TEXTS, Columns
+from harness.model import ErrorKind, Outcome, Trial
+from harness.transcript.collect import OUTCOME_CODES, Codes, ColumnBuilder, Numbers, as_numbers, check_names
+from harness.transcript.columns import DETAILS, NOT_LEAN, NUMBERS, TEXTS, Columns
 from harness.transcript.explain import UNUSABLE
 from harness.transcript.format import SHORTEST_LINE
 from harness.transcript.parquet import IntactFile, open_intact
-from harness.transcript.scanning.growing import GrowingNumbers, GrowingTexts
-from harness.transcript.texts import Coded, TextList
 
 # From where to where whole numbers go, as in a record.
 _RANGES = {"memory": (0, 1 << 60), "rank": (1, 1 << 31), "repeat": (1, 1 << 31)}
-_CODE = {outcome.value: code for code, outcome in enumerate(OUTCOMES)}
 _fields: list[Any] = [(field.name, field.type | UnsetType, UNSET) for field in msgspec.structs.fields(Trial)]
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
     # What a record has besides its columns, and a record whose line is kept.
@@ -38,15 +36,13 @@ _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
 }
 # What is wrong with a file that is not read in this way.
 _UNEXPECTED = (OSError, ValueError, LookupError, TypeError, MemoryError, HateError, *UNUSABLE)
-Codes = npt.NDArray[np.int32]
-Numbers = npt.NDArray[np.float64]
 
 
 def read_parquet_columns(path: Path, *, lean: bool = False) -> Columns | None:
     """The columns of a transcript in a Parquet file; None if its lines must be read. See `read_columns`."""
     try:
         with open_intact(path) as file:
-            return _ColumnBuilder(file, lean=lean).columns()
+            return _read(file, str(path), lean=lean)
     except _UNEXPECTED:
         return None
 
@@ -145,19 +141,24 @@ class _Batch:
             entries = entries.replaced(rows, own) if rows else entries
         return entries
 
-    def numbers(self, name: str, missing: float) -> Numbers:
-        """A column of numbers."""
+    def details(self, name: str) -> dict[int, Any]:
+        """What tasks record of a row, if it is there."""
+        found = {row: value for change in self.changes for row, value in zip(*change.of(name), strict=True)}
+        return {row: value for row, value in found.items() if value is not UNSET}
+
+    def numbers(self, name: str) -> Numbers:
+        """A column of numbers; NaN for none."""
         numbers = _array(self.arrays.column(name), np.int64 if name in _RANGES else np.float64, np.nan)
         for change in self.changes:
             rows, own = change.of(name)
-            numbers[rows] = [np.nan if value is None or value is UNSET else value for value in own]
+            numbers[rows] = as_numbers(own)
         # JSON has no numbers that are not finite: a record in a line has none then.
         finite = np.isfinite(numbers)
         if name in _RANGES:
             low, high = _RANGES[name]
             if not ((numbers >= low) & (numbers < high))[finite].all():
                 raise ValueError(name)
-        return np.where(finite, numbers, missing)
+        return np.where(finite, numbers, np.nan)
 
     def ids(self, most: int) -> tuple[bytes, npt.NDArray[np.int64]]:
         """Their bytes, and how many each has; there may be no more than `most` bytes."""
@@ -177,92 +178,46 @@ class _Batch:
         return (dense.buffers()[2].to_pybytes() if len(dense) else b"")[: int(lengths.sum())], lengths
 
 
-class _ColumnBuilder:
-    """The columns of a file, batch by batch."""
-
-    def __init__(self, file: IntactFile, *, lean: bool) -> None:
-        if file.header.is_blind or file.rows * SHORTEST_LINE > file.most_bytes:
-            raise ValueError("not for columns")
-        self.file = file
-        self.count = 0
-        self.ids: list[bytes] = []
-        self.lengths = [np.empty(0, np.int64)]
-        self.outcome = [np.empty(0, np.int8)]
-        self.numbers: dict[str, list[Numbers]] = {
-            name: [] for name in (*NUMBERS, "repeat") if not (lean and name in NOT_LEAN)
-        }
-        self.texts = {name: GrowingTexts() for name in TEXTS if not (lean and name in NOT_LEAN)}
-        self.columns_of_cases: dict[str, GrowingTexts] = {}
-        self.values: dict[str, GrowingNumbers] = {}
-        # What tasks record of a row; UNSET if that is nothing.
-        self.details: dict[str, dict[int, Any]] = {name: {} for name in DETAILS}
-        self.lean = lean
-
-    def columns(self) -> Columns:
-        """Read it all."""
-        mappings = () if self.lean else ("columns", "values")
-        for arrays in self.file.batches(["id", "outcome", *self.numbers, *self.texts, *mappings, "rest", "line"]):
-            self._add(_Batch(arrays))
-        return self._finish()
-
-    def _add(self, batch: _Batch) -> None:
-        data, lengths = batch.ids(self.file.most_bytes)
-        self.ids.append(data)
-        self.lengths.append(lengths)
+def _read(file: IntactFile, name: str, *, lean: bool) -> Columns:
+    if file.header.is_blind or file.rows * SHORTEST_LINE > file.most_bytes:
+        raise ValueError("not for columns")
+    builder = ColumnBuilder()
+    numbers = [key for key in (*NUMBERS, "repeat") if not (lean and key in NOT_LEAN)]
+    texts = [key for key in TEXTS if not (lean and key in NOT_LEAN)]
+    # The keys within objects so far.
+    keys: dict[str, dict[str, None]] = {} if lean else {"columns": {}, "values": {}}
+    for arrays in file.batches(["id", "outcome", *numbers, *texts, *keys, "rest", "line"]):
+        batch = _Batch(arrays)
+        for key in numbers:
+            builder.add_numbers((key,), batch.numbers(key))
+        for key in texts:
+            entries = batch.entries(key)
+            builder.add_texts((key,), entries.values, entries.codes)
+        for outer, own in keys.items():
+            _add_object(builder, batch.entries(outer), outer, own, name)
+        for key in () if lean else DETAILS:
+            details = batch.details(key)
+            if details or key in builder.details:
+                builder.add_details(key, list(map(details.get, range(batch.size))))
         outcome = batch.entries("outcome")
         if (outcome.codes < 0).any():
             raise ValueError("outcome")
-        self.outcome.append(np.array([_CODE[str(text)] for text in outcome.values], np.int8)[outcome.codes])
-        for name, parts in self.numbers.items():
-            parts.append(batch.numbers(name, 1 if name == "repeat" else np.nan))
-        for name, texts in self.texts.items():
-            entries = batch.entries(name)
-            texts.add(entries.values, entries.codes)
-        if not self.lean:
-            self._add_mappings(batch)
-        self.count += batch.size
+        codes = np.array([OUTCOME_CODES[Outcome(text)] for text in outcome.values], np.int8)[outcome.codes]
+        builder.add_cases(*batch.ids(file.most_bytes), codes)
+    columns = builder.finish(file.header, name, complete=True)
+    if not {*columns.error.labels} <= {*map(str, ErrorKind)}:
+        raise ValueError("error")
+    return columns
 
-    def _add_mappings(self, batch: _Batch) -> None:
-        found: dict[str, dict[str, Any]] = {"columns": self.columns_of_cases, "values": self.values}
-        for name, kind, most in (("columns", GrowingTexts, MOST_COLUMNS), ("values", GrowingNumbers, MOST_VALUES)):
-            own, entries = found[name], batch.entries(name)
-            mappings = [value if isinstance(value, dict) else {} for value in entries.values]
-            for key in dict.fromkeys(key for mapping in mappings for key in mapping):
-                own.setdefault(key, kind(before=self.count))
-            if len(own) > most:
-                raise ValueError(name)
-            for key, column in own.items():
-                column.add([mapping.get(key) for mapping in mappings], entries.codes)
-        for change in batch.changes:
-            for name, details in self.details.items():
-                details |= {self.count + row: value for row, value in zip(*change.of(name), strict=True)}
 
-    def _finish(self) -> Columns:
-        fields: dict[str, Any] = {name: np.full(self.count, np.nan) for name in ("score", "rank")}
-        fields |= {name: np.concatenate([[], *parts]) for name, parts in self.numbers.items()}
-        fields |= dict.fromkeys(TEXTS, Coded(np.full(self.count, -1, np.int32), []))
-        fields |= {name: column.finish() for name, column in self.texts.items()}
-        if not {*fields["error"].labels} <= {*map(str, ErrorKind)}:
-            raise ValueError("error")
-        return Columns(
-            header=self.file.header,
-            complete=True,
-            ids=TextList(b"".join(self.ids), np.cumsum(np.concatenate(self.lengths))),
-            outcome=np.concatenate(self.outcome),
-            repeat=fields.pop("repeat").astype(np.int32),
-            columns={name: column.finish() for name, column in self.columns_of_cases.items()},
-            values={name: numbers.finish() for name, numbers in self.values.items()},
-            details=self._finished_details(),
-            **fields,
-        )
-
-    def _finished_details(self) -> dict[str, list[Any]]:
-        task = find_task(self.file.header.test.task)
-        found: dict[str, list[Any]] = {}
-        for name, details in self.details.items():
-            own = {row: value for row, value in details.items() if value is not UNSET}
-            if task is not None and any(task.detail_mistake(name, value) for value in own.values()):
-                raise ValueError(name)
-            if own:
-                found[name] = list(map(own.get, range(self.count)))
-        return found
+def _add_object(builder: ColumnBuilder, entries: _Entries, outer: str, keys: dict[str, None], name: str) -> None:
+    """A column for each key within an object; `keys` are those that had one so far, and get the new ones."""
+    mappings = [value if isinstance(value, dict) else {} for value in entries.values]
+    keys |= dict.fromkeys(chain.from_iterable(mappings))
+    check_names(keys, outer, name)
+    for key in keys:
+        own = [mapping.get(key) for mapping in mappings]
+        if outer == "columns":
+            builder.add_texts((outer, key), own, entries.codes)
+        else:
+            builder.add_numbers((outer, key), np.append(as_numbers(own), np.nan)[entries.codes])

@@ -254,7 +254,7 @@ def _is_end(line: bytes) -> bool:
 def open_transcript(path: Path, *, name: str | None = None, record: Any = Trial) -> TranscriptReader:
     """Open a transcript, plain or gzipped; `-` is standard input. `name` is for messages, by default the path."""
     if str(path) == "-":
-        return TranscriptReader(sys.stdin.buffer, "standard input")
+        return TranscriptReader(sys.stdin.buffer, "standard input", record)
     try:
         stream = open_lines(path)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Lines taken apart with numpy: the same columns as from a JSON decoder, or the same refusal."""
+"""Records decoded by the keys met so far: the same columns as from a decoder of all keys, or the same refusal."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from harness.errors import TranscriptError
 from harness.model import ErrorKind, Outcome, Trial
+from harness.transcript import collect as collecting
+from harness.transcript import read
 from harness.transcript.collect import collect
 from harness.transcript.columns import Coded, Columns
-from harness.transcript.scanning.scanner import Scanner
-from harness.transcript.scanning.shapes import LineShape
 from tests.simulation import examples
 from tests.transcript.transcript_files import FIRST_LINE, write
 
@@ -81,32 +81,46 @@ def outcome_of(path: Path, *, lean: bool) -> dict[str, Any] | str:
 
 @pytest.fixture(scope="module")
 def decoded() -> "Callable[..., Any]":
-    """The twin: every line by the JSON decoder."""
+    """The twin: every line by the decoder of all keys."""
 
-    def read(path: Path, *, lean: bool) -> dict[str, Any] | str:
+    def read_in_full(path: Path, *, lean: bool) -> dict[str, Any] | str:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Scanner, "take_apart", lambda *_: None)
+            patch.setattr(collecting, "_guess_decoder", lambda *_: None)
             return outcome_of(path, lean=lean)
 
-    return read
+    return read_in_full
+
+
+def guessed(path: Path, *, lean: bool, size: int = 1) -> dict[str, Any] | str:
+    """By the keys of the blocks before, which have `size` bytes or a line."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(read, "BLOCK", size)
+        return outcome_of(path, lean=lean)
 
 
 @examples(200)
-@given(TRIALS, st.booleans())
+@given(TRIALS, st.booleans(), st.integers(1, 500))
 def test_columns_are_those_of_the_decoder(
-    tmp_path_factory: pytest.TempPathFactory, decoded: "Callable[..., Any]", trials: Sequence[Trial], lean: bool
+    tmp_path_factory: pytest.TempPathFactory,
+    decoded: "Callable[..., Any]",
+    trials: Sequence[Trial],
+    lean: bool,
+    size: int,
 ) -> None:
     path = write(tmp_path_factory.mktemp("t") / "t.jsonl", trials)
-    assert outcome_of(path, lean=lean) == decoded(path, lean=lean)
+    expected = decoded(path, lean=lean)
+    assert outcome_of(path, lean=lean) == expected
+    assert guessed(path, lean=lean, size=size) == expected
 
 
 @examples(300)
-@given(TRIALS, st.booleans(), st.data())
+@given(TRIALS, st.booleans(), st.integers(1, 500), st.data())
 def test_damaged_lines_are_refused_or_read_as_by_the_decoder(
     tmp_path_factory: pytest.TempPathFactory,
     decoded: "Callable[..., Any]",
     trials: Sequence[Trial],
     lean: bool,
+    size: int,
     data: st.DataObject,
 ) -> None:
     path = write(tmp_path_factory.mktemp("t") / "t.jsonl", trials)
@@ -119,41 +133,71 @@ def test_damaged_lines_are_refused_or_read_as_by_the_decoder(
         )
         body[place : place + data.draw(st.integers(0, 2))] = piece
     path.write_bytes(first + bytes(body))
-    assert outcome_of(path, lean=lean) == decoded(path, lean=lean)
+    expected = decoded(path, lean=lean)
+    assert outcome_of(path, lean=lean) == expected
+    assert guessed(path, lean=lean, size=size) == expected
+
+
+@pytest.fixture
+def decoded_in_full(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The lines that were decoded with all keys, each a block of its own."""
+    found: list[bytes] = []
+    decode = read.TranscriptReader.decode
+
+    def noted(self: read.TranscriptReader, body: bytes) -> list[Trial]:
+        found.append(body)
+        return decode(self, body)
+
+    monkeypatch.setattr(read, "BLOCK", 1)
+    monkeypatch.setattr(read.TranscriptReader, "decode", noted)
+    return found
 
 
 @pytest.mark.parametrize("spaces", [b"", b" "])
-def test_lines_that_look_alike_are_not_decoded(spaces: bytes) -> None:
+def test_lines_that_look_alike_are_decoded_by_their_keys(
+    tmp_path: Path, decoded_in_full: list[bytes], spaces: bytes
+) -> None:
     line = LINE.replace(b":", b":" + spaces).replace(b",", b"," + spaces)
-    block = Scanner(Trial).take_apart(b"".join(line % (i, i, i % 3) for i in range(100)))
-    assert block is not None
-    assert not block.left.any()
-    who = block.values(("columns", "who"), is_text=True)
-    assert who is not None
-    assert block.texts(who) == [b"w%d" % (i % 3) for i in range(100)]
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(FIRST_LINE + b"".join(line % (i, i, i % 3) for i in range(100)))
+    who = collect(path).columns["who"]
+    assert decoded_in_full == [line % (0, 0, 0)]
+    assert [who.labels[code] for code in who.codes] == [f"w{i % 3}" for i in range(100)]
 
 
-def test_only_the_other_lines_are_decoded() -> None:
+def test_only_lines_with_new_keys_are_decoded_in_full(tmp_path: Path, decoded_in_full: list[bytes]) -> None:
     odd = b'{"id":"a, b","outcome":"FN","error":"crash"}\n'
-    block = Scanner(Trial).take_apart(b"".join([LINE % (1, 2, 3), odd, LINE % (4, 5, 6)]))
-    assert block is not None
-    assert block.left.tolist() == [False, True, False]
-    assert block.rest() == odd
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(FIRST_LINE + b"".join([LINE % (1, 2, 3), LINE % (4, 5, 6), odd, LINE % (7, 8, 9), odd]))
+    columns = collect(path)
+    assert decoded_in_full == [LINE % (1, 2, 3), odd]
+    assert columns.error.codes.tolist() == [-1, -1, 0, -1, 0]
+    assert list(columns.ids) == ["1", "4", "a, b", "7", "a, b"]
 
 
-def test_lines_of_two_kinds_are_both_taken_apart() -> None:
+def test_lines_of_two_kinds_are_both_decoded_by_their_keys(tmp_path: Path, decoded_in_full: list[bytes]) -> None:
     other = LINE.replace(b'"expect":"a"', b'"expect":"a","truth":"b"')
-    block = Scanner(Trial).take_apart(b"".join((LINE, other)[i % 2] % (i, i, i) for i in range(50)))
-    assert block is not None
-    assert not block.left.any()
-    truth = block.values(("truth",), is_text=True)
-    assert truth is not None
-    assert truth.lines.tolist() == list(range(1, 50, 2))
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(FIRST_LINE + b"".join((LINE, other)[i % 2] % (i, i, i) for i in range(50)))
+    truth = collect(path).truth
+    assert decoded_in_full == [LINE % (0, 0, 0), other % (1, 1, 1)]
+    assert truth.codes.tolist() == [-1, 0] * 25
 
 
-def test_lines_without_anything_in_common_are_soon_left_to_the_decoder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["", "a b", 'a"b', "a\\b", "a\nb", "ü", "id", "key_1", "__class__", "a.b", "\x7f"])
+def test_a_key_of_any_name_has_its_column(tmp_path: Path, decoded: "Callable[..., Any]", key: str) -> None:
+    trials = [Trial(f"{i}", Outcome.TP, columns={"x": "y", key: f"{i}"}, values={key: i}) for i in range(5)]
+    path = write(tmp_path / "t.jsonl", trials)
+    assert list(collect(path).columns) == ["x", key]
+    assert guessed(path, lean=False) == decoded(path, lean=False) == outcome_of(path, lean=False)
+
+
+def test_lines_without_any_key_in_common(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read, "BLOCK", 1)
     trials = [Trial(f"a,{i}", Outcome.TP, columns={f"c{i}": "x, y"}) for i in range(300)]
-    assert list(collect(write(tmp_path / "t.jsonl", trials)).columns) == [f"c{i}" for i in range(300)]
+    columns = collect(write(tmp_path / "t.jsonl", trials)).columns
+    assert list(columns) == [f"c{i}" for i in range(300)]
+    assert [own.codes.tolist().index(0) for own in columns.values()] == list(range(300))
 
 
 @pytest.mark.parametrize(
@@ -165,11 +209,24 @@ def test_lines_without_anything_in_common_are_soon_left_to_the_decoder(tmp_path:
         b'{"id":"1","outcome":"TP"',
         b'{"id":"1","outcome":"TP"}}',
         b'{"id":"1\\u0041","outcome":"TP"}',
+        b'{"id":"1","outcome":"TP","\\u0065xpect":"a"}',
+        b'{"id":"1","outcome":"TP","columns":{"who":"a","who":"b"}}',
+        b'{"id":"1","outcome":"TP","columns":null}',
+        b'{"id":"1","outcome":"TP","expect":null,"score":null}',
+        b'{"id":"1","outcome":"TP","columns":{"who":true,"n":1,"x":1.0}}',
+        b'{"id":"1","outcome":"TP","columns":{"who":1e400}}',
+        b'{"id":"1","outcome":"TP","values":{"f1":"a"}}',
+        b'{"id":"1","outcome":"XX","columns":{"who":["a"]}}',
         b'["id"]',
     ],
 )
-def test_what_has_no_shape(line: bytes) -> None:
-    assert LineShape.of(line) is None
+def test_odd_lines_are_read_as_by_the_decoder(tmp_path: Path, decoded: "Callable[..., Any]", line: bytes) -> None:
+    path = tmp_path / "t.jsonl"
+    usual = [LINE % (i, i, i) for i in range(3)]
+    for lines in ([line + b"\n"], [*usual, line + b"\n", *usual], [line + b"\n", *usual]):
+        path.write_bytes(FIRST_LINE + b"".join(lines))
+        for lean in (False, True):
+            assert guessed(path, lean=lean) == decoded(path, lean=lean) == outcome_of(path, lean=lean)
 
 
 def test_a_text_that_was_met_long_ago_has_its_code_again(tmp_path: Path) -> None:

@@ -1,1 +1,0 @@
-"""Read lines of records that look alike without decoding each of them."""
