@@ -26,7 +26,7 @@ from harness.tasks import find_task
 from harness.transcript.columns import DETAILS, NUMBERS, OUTCOMES, TEXTS, Coded, Columns, TextList, text_lengths
 from harness.transcript.explain import UNUSABLE
 from harness.transcript.format import Header
-from harness.transcript.kept_columns import FileIdentity, keep_columns
+from harness.transcript.kept_columns import keep_columns
 from harness.transcript.read import TranscriptReader, open_transcript
 
 Codes = npt.NDArray[np.int32]
@@ -70,19 +70,13 @@ def collect(path: Path, *, name: str | None = None, lean: bool = False) -> Colum
             if gc_enabled:
                 gc.enable()
         columns = builder.finish(reader.header, reader.name, complete=reader.end is not None)
-    if columns.complete and (identity := _identity(path, before, reader)) is not None:
-        keep_columns(columns, reader.first, identity, lean=lean)
+    # Not if it is no file, or was changed meanwhile.
+    if columns.complete and before != NOT_A_FILE and not before.replaced(_stamp(path)):
+        if reader.is_plain:
+            note_sha256(path.resolve(), before, reader.sha256)
+        sha256 = reader.sha256 if reader.is_plain else file_sha256(path)
+        keep_columns(columns, reader.first, before.size, sha256, lean=lean)
     return columns
-
-
-def _identity(path: Path, before: Stamp, reader: TranscriptReader) -> FileIdentity | None:
-    """The bytes of the file that was read; None if it is no file, or was changed meanwhile."""
-    if before == NOT_A_FILE or before.replaced(_stamp(path)):
-        return None
-    if not reader.is_plain:
-        return FileIdentity(before.size, file_sha256(path))
-    note_sha256(path.resolve(), before, reader.sha256)
-    return FileIdentity(before.size, reader.sha256)
 
 
 def _stamp(path: Path) -> Stamp:

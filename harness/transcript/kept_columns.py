@@ -1,7 +1,7 @@
 """The columns of large transcripts, kept in the cache, so that they are read once only.
 
 Columns are kept under the size and the SHA-256 of the transcript, of all its bytes; if the file was written to since it
-was hashed (see `files/known_digests.py`), it is hashed again before they are taken. They have hashes of their own: what
+was hashed (see `files/known_digests.py`), it is hashed again before they are taken. They have a hash of their own: what
 is stale, torn or damaged is not believed, and made again.
 """
 
@@ -12,8 +12,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,49 +30,48 @@ from harness.transcript.read import TranscriptReader
 LEAST_CASES = 100_000
 # Those used last are kept, up to this many bytes together.
 MOST_BYTES = 4 << 30
-LONGEST_INDEX = 16 << 20
 # Set to `off`, nothing is kept and nothing kept is used.
 SWITCH = "HATE_COLUMNS"
-_MAGIC = b"hate columns 1 "
+# Before the SHA-256 of all that follows.
+_MAGIC = b"hate columns 2 "
 # What is wrong with a file that somebody or something changed.
 _UNSOUND = (OSError, ValueError, LookupError, TypeError, MemoryError, TranscriptError, *UNUSABLE)
-Array = npt.NDArray[Any]
 
 
-class _Section(msgspec.Struct):
-    """A part of the file: an array, or bytes."""
+class _KeptTexts(msgspec.Struct):
+    """Texts in one piece, and how many bytes each has."""
 
-    offset: int
-    size: int
-    kind: str
-    sha256: str
+    data: memoryview
+    lengths: memoryview
 
 
-class _Index(msgspec.Struct):
-    """What is in the file, and of which transcript."""
+class _KeptCodes(msgspec.Struct):
+    codes: memoryview
+    labels: _KeptTexts
+
+
+class _Kept(msgspec.Struct):
+    """What is in a file, in MessagePack; the bytes of arrays as they are. What no record has is left out."""
 
     transcript: str
-    cases: int
-    columns: list[str]
-    values: list[str]
-    details: list[str]
-    sections: dict[str, _Section]
-
-
-@dataclass(frozen=True)
-class FileIdentity:
-    """The bytes of a transcript file: how many, and their SHA-256."""
-
-    size: int
-    sha256: str
-
-    def place(self, *, lean: bool) -> Path:
-        """Where its columns are kept."""
-        return _folder() / f"{self.size}-{self.sha256}-{'lean' if lean else 'full'}"
+    header: bytes
+    ids: _KeptTexts
+    outcome: memoryview
+    repeat: memoryview | None
+    numbers: dict[str, memoryview]
+    texts: dict[str, _KeptCodes]
+    columns: dict[str, _KeptCodes]
+    values: dict[str, memoryview]
+    # In JSON, whose numbers may be of any size.
+    details: dict[str, bytes]
 
 
 def _folder() -> Path:
     return cache_folder() / KEPT_COLUMNS
+
+
+def _path(size: int, sha256: str, *, lean: bool) -> Path:
+    return _folder() / f"{size}-{sha256}-{'lean' if lean else 'full'}"
 
 
 def is_on() -> bool:
@@ -92,28 +90,16 @@ def find_columns(path: Path, *, lean: bool) -> Columns | None:
         if not may_be_kept(path):
             return None
         path = path.resolve()
-        identity = FileIdentity(path.stat().st_size, known_sha256(path))
+        size, sha256 = path.stat().st_size, known_sha256(path)
     except OSError:
         return None
-    for place in [identity.place(lean=True)] * lean + [identity.place(lean=False)]:
+    # Those for everything have what `lean` needs, too.
+    for kept in [_path(size, sha256, lean=True)] * lean + [_path(size, sha256, lean=False)]:
         with contextlib.suppress(*_UNSOUND):
-            columns = _load(place, identity.sha256, lean=lean)
-            os.utime(place)
+            columns = _load(kept, sha256, lean=lean)
+            os.utime(kept)
             return columns
     return None
-
-
-def keep_columns(columns: Columns, header: bytes, identity: FileIdentity, *, lean: bool) -> None:
-    """Keep the columns of a complete transcript with many cases. If that fails, they are read again next time."""
-    if not is_on() or not columns.complete or len(columns.ids) < LEAST_CASES or sys.byteorder != "little":
-        return
-    with contextlib.suppress(OSError, ValueError, TypeError, OverflowError):
-        _folder().mkdir(parents=True, exist_ok=True, mode=0o700)
-        _folder().chmod(0o700)
-        _store(identity.place(lean=lean), columns, header, identity.sha256)
-        if not lean:
-            identity.place(lean=True).unlink(missing_ok=True)
-        _remove_oldest()
 
 
 def is_sound(path: Path) -> bool:
@@ -122,6 +108,19 @@ def is_sound(path: Path) -> bool:
         _load(path, path.name.split("-")[1], lean=path.name.endswith("-lean"))
         return True
     return False
+
+
+def keep_columns(columns: Columns, header: bytes, size: int, sha256: str, *, lean: bool) -> None:
+    """Keep the columns of a complete transcript with many cases. If that fails, they are read again next time."""
+    if not is_on() or not columns.complete or len(columns.ids) < LEAST_CASES or sys.byteorder != "little":
+        return
+    with contextlib.suppress(OSError, ValueError, TypeError, OverflowError):
+        _folder().mkdir(parents=True, exist_ok=True, mode=0o700)
+        _folder().chmod(0o700)
+        _store(_path(size, sha256, lean=lean), msgspec.msgpack.encode(_kept(columns, header, sha256)))
+        if not lean:
+            _path(size, sha256, lean=True).unlink(missing_ok=True)
+        _remove_oldest()
 
 
 def _remove_oldest() -> None:
@@ -133,184 +132,123 @@ def _remove_oldest() -> None:
             file.unlink(missing_ok=True)
 
 
-def _store(place: Path, columns: Columns, header: bytes, transcript: str) -> None:
-    """Write a file beside the place, and move it there: others see all of it or nothing."""
-    parts = {name: part for name, part in _parts(columns, header) if part is not None}
-    index = _Index(transcript, len(columns.ids), [*columns.columns], [*columns.values], [*columns.details], {})
-    offset = 0
-    for name, part in parts.items():
-        data = _raw(part)
-        kind = part.dtype.str if isinstance(part, np.ndarray) else ""
-        index.sections[name] = _Section(offset, len(data), kind, hashlib.sha256(data).hexdigest())
-        offset += len(data)
-    encoded = msgspec.json.encode(index)
-    fd, scratch = tempfile.mkstemp(prefix=UNFINISHED_PREFIX, dir=place.parent)
+def _store(path: Path, content: bytes) -> None:
+    """Write a file beside the path, and move it there: others see all of it or nothing."""
+    fd, scratch = tempfile.mkstemp(prefix=UNFINISHED_PREFIX, dir=path.parent)
     try:
         with os.fdopen(fd, "wb") as file:
-            file.write(_first_line(encoded) + encoded)
-            for part in parts.values():
-                file.write(_raw(part))
-        Path(scratch).replace(place)
+            file.write(_first_line(content))
+            file.write(content)
+        Path(scratch).replace(path)
     except BaseException:
         Path(scratch).unlink(missing_ok=True)
         raise
 
 
-def _raw(part: Array | bytes) -> memoryview:
-    return memoryview(part) if isinstance(part, bytes) else part.view(np.uint8).data
+def _first_line(content: bytes) -> bytes:
+    return _MAGIC + hashlib.sha256(content).hexdigest().encode() + b"\n"
 
 
-def _first_line(index: bytes) -> bytes:
-    return _MAGIC + f"{len(index):08d} {hashlib.sha256(index).hexdigest()}\n".encode()
-
-
-def _parts(columns: Columns, header: bytes) -> Iterator[tuple[str, Array | bytes | None]]:
-    """The parts of the file by name; what no record has is left out."""
-    yield "header", header
-    yield from _text_parts("ids", columns.ids)
-    yield "outcome", columns.outcome
-    yield "repeat", columns.repeat if (columns.repeat != 1).any() else None
-    for name in NUMBERS:
-        numbers = getattr(columns, name)
-        yield name, None if np.isnan(numbers).all() else numbers
-    for name in TEXTS:
-        yield from _coded_parts(name, getattr(columns, name))
-    for number, coded in enumerate(columns.columns.values()):
-        yield from _coded_parts(f"columns.{number}", coded)
-    for number, numbers in enumerate(columns.values.values()):
-        yield f"values.{number}", numbers
-    for name, details in columns.details.items():
-        yield f"details.{name}", msgspec.json.encode(details)
-
-
-def _coded_parts(name: str, coded: Coded) -> Iterator[tuple[str, Array | bytes | None]]:
-    if len(coded.labels):
-        yield f"{name}.codes", coded.codes
-        yield from _text_parts(f"{name}.labels", coded.labels)
-
-
-def _text_parts(name: str, texts: Sequence[str]) -> Iterator[tuple[str, Array | bytes]]:
-    texts = texts if isinstance(texts, TextList) else TextList.of(texts)
-    yield name, texts.data
-    yield f"{name}.lengths", np.diff(texts.ends, prepend=0).astype(np.uint32)
-
-
-def _load(place: Path, transcript: str, *, lean: bool) -> Columns:
-    """The columns in a file; any of _UNSOUND if it is not what was written for this transcript."""
-    with os.fdopen(os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as stream:
-        _check_owner(stream.fileno())
-        file = _KeptFile(stream, _read_index(stream), stream.tell())
-        if file.index.transcript != transcript:
-            raise ValueError("of another transcript")
-        return _columns(file, lean=lean)
-
-
-def _check_owner(fd: int) -> None:
-    """Only a file of our own that nobody else can write."""
-    status = os.fstat(fd)
-    ours = not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
-    if not (stat.S_ISREG(status.st_mode) and ours):
-        raise ValueError("not ours")
-
-
-def _read_index(stream: io.BufferedReader) -> _Index:
-    first = stream.readline(len(_MAGIC) + 80)
-    size = int(first.removeprefix(_MAGIC).split()[0])
-    encoded = stream.read(size) if 0 < size <= LONGEST_INDEX else b""
-    if _first_line(encoded) != first:
-        raise ValueError("damaged index")
-    return msgspec.json.decode(encoded, type=_Index)
-
-
-@dataclass(frozen=True)
-class _KeptFile:
-    """An open file; every part is checked as it is read."""
-
-    stream: io.BufferedReader
-    index: _Index
-    start: int
-
-    def has(self, name: str) -> bool:
-        return name in self.index.sections
-
-    def bytes(self, name: str) -> bytearray:
-        section = self.index.sections[name]
-        rest = os.fstat(self.stream.fileno()).st_size - self.start
-        if not (0 <= section.offset <= rest and 0 <= section.size <= rest - section.offset):
-            raise ValueError("outside of the file")
-        self.stream.seek(self.start + section.offset)
-        data = bytearray(section.size)
-        if self.stream.readinto(data) != section.size or hashlib.sha256(data).hexdigest() != section.sha256:
-            raise ValueError("damaged")
-        return data
-
-    def array(self, name: str, kind: str, count: int | None = None) -> Array:
-        data = self.bytes(name)
-        if self.index.sections[name].kind != kind:
-            raise ValueError("another type")
-        found = np.frombuffer(data, kind)
-        if count is not None and len(found) != count:
-            raise ValueError("another length")
-        return found
-
-    def numbers(self, name: str) -> npt.NDArray[np.float64]:
-        count = self.index.cases
-        return self.array(name, "<f8", count) if self.has(name) else np.full(count, np.nan)
-
-    def texts(self, name: str) -> TextList:
-        data, lengths = bytes(self.bytes(name)), self.array(f"{name}.lengths", "<u4")
-        ends = np.cumsum(lengths, dtype=np.int64)
-        if int(ends[-1] if len(ends) else 0) != len(data):
-            raise ValueError("another length")
-        if not data.isascii():
-            data.decode()  # a ValueError if it is not UTF-8
-            starts = np.frombuffer(data, np.uint8)[ends[:-1][ends[:-1] < len(data)]]
-            if ((starts & 0xC0) == 0x80).any():
-                raise ValueError("texts begin within a character")
-        return TextList(data, ends)
-
-    def coded(self, name: str) -> Coded:
-        count = self.index.cases
-        if not self.has(f"{name}.codes"):
-            return Coded(np.full(count, -1, np.int32), [])
-        codes, labels = self.array(f"{name}.codes", "<i4", count), self.texts(f"{name}.labels")
-        _check_range(codes, -1, len(labels))
-        return Coded(codes, list(labels))
-
-
-def _check_range(codes: Array, low: int, high: int) -> None:
-    if len(codes) and not low <= int(codes.min()) <= int(codes.max()) < high:
-        raise ValueError("a code for nothing")
-
-
-def _columns(file: _KeptFile, *, lean: bool) -> Columns:
-    index, count = file.index, file.index.cases
-    header = TranscriptReader(io.BytesIO(bytes(file.bytes("header"))), "header").header
-    ids, outcome = file.texts("ids"), file.array("outcome", "|i1", count)
-    repeat = file.array("repeat", "<i4", count) if file.has("repeat") else np.ones(count, np.int32)
-    if len(ids) != count:
-        raise ValueError("another length")
-    _check_range(outcome, 0, len(OUTCOMES))
-    _check_range(repeat, 1, 1 << 31)
-    wanted = [name for name in (*NUMBERS, *TEXTS) if not (lean and name in NOT_LEAN)]
-    fields: dict[str, Any] = {name: file.numbers(name if name in wanted else "") for name in NUMBERS}
-    fields |= {name: file.coded(name if name in wanted else "") for name in TEXTS}
-    whole = not lean
-    return Columns(
+def _kept(columns: Columns, header: bytes, transcript: str) -> _Kept:
+    numbers = {name: getattr(columns, name) for name in NUMBERS}
+    coded: dict[str, Coded] = {name: getattr(columns, name) for name in TEXTS}
+    return _Kept(
+        transcript=transcript,
         header=header,
+        ids=_kept_texts(columns.ids),
+        outcome=columns.outcome.data,
+        repeat=columns.repeat.data if (columns.repeat != 1).any() else None,
+        numbers={name: own.data for name, own in numbers.items() if not np.isnan(own).all()},
+        texts={name: _kept_codes(own) for name, own in coded.items() if len(own.labels)},
+        columns={name: _kept_codes(own) for name, own in columns.columns.items()},
+        values={name: own.data for name, own in columns.values.items()},
+        details={name: msgspec.json.encode(own) for name, own in columns.details.items()},
+    )
+
+
+def _kept_codes(coded: Coded) -> _KeptCodes:
+    return _KeptCodes(coded.codes.data, _kept_texts(coded.labels))
+
+
+def _kept_texts(texts: Sequence[str]) -> _KeptTexts:
+    texts = texts if isinstance(texts, TextList) else TextList.of(texts)
+    return _KeptTexts(memoryview(texts.data), np.diff(texts.ends, prepend=0).astype(np.uint32).data)
+
+
+def _load(path: Path, transcript: str, *, lean: bool) -> Columns:
+    """The columns in a file; any of _UNSOUND if it is not what was written for this transcript."""
+    with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+        status = os.fstat(file.fileno())
+        # Only a file of our own that nobody else can write.
+        ours = not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
+        if not (stat.S_ISREG(status.st_mode) and ours):
+            raise ValueError("not ours")
+        first, content = file.readline(len(_first_line(b""))), file.read()
+    if _first_line(content) != first:
+        raise ValueError("damaged")
+    kept = msgspec.msgpack.decode(content, type=_Kept)
+    if kept.transcript != transcript:
+        raise ValueError("of another transcript")
+    return _columns(kept, lean=lean)
+
+
+def _columns(kept: _Kept, *, lean: bool) -> Columns:
+    ids = _texts(kept.ids)
+    count = len(ids)
+    wanted = {*NUMBERS, *TEXTS} - (NOT_LEAN if lean else frozenset())
+    nothing, absent = np.full(count, np.nan), Coded(np.full(count, -1, np.int32), [])
+    fields: dict[str, Any] = dict.fromkeys(NUMBERS, nothing) | dict.fromkeys(TEXTS, absent)
+    fields |= {name: _array(kept.numbers[name], "f8", count) for name in wanted & kept.numbers.keys()}
+    fields |= {name: _coded(kept.texts[name], count) for name in wanted & kept.texts.keys()}
+    if not lean:
+        fields["columns"] = {name: _coded(own, count) for name, own in kept.columns.items()}
+        fields["values"] = {name: _array(own, "f8", count) for name, own in kept.values.items()}
+        fields["details"] = {name: _details(own, count) for name, own in kept.details.items()}
+    return Columns(
+        header=TranscriptReader(io.BytesIO(kept.header), "header").header,
         complete=True,
         ids=ids,
-        outcome=outcome,
-        repeat=repeat,
-        columns={name: file.coded(f"columns.{number}") for number, name in enumerate(index.columns * whole)},
-        values={name: file.numbers(f"values.{number}") for number, name in enumerate(index.values * whole)},
-        details={name: _details(file, name) for name in index.details * whole},
+        outcome=_in_range(_array(kept.outcome, "i1", count), 0, len(OUTCOMES)),
+        repeat=np.ones(count, np.int32)
+        if kept.repeat is None
+        else _in_range(_array(kept.repeat, "i4", count), 1, 1 << 31),
         **fields,
     )
 
 
-def _details(file: _KeptFile, name: str) -> list[Any]:
-    details = msgspec.json.decode(file.bytes(f"details.{name}"), type=list[dict[str, Any] | None])
-    if len(details) != file.index.cases:
+def _array(data: memoryview, kind: str, count: int) -> npt.NDArray[Any]:
+    """A copy: numpy is slow where numbers are not in places that their size divides."""
+    found = np.frombuffer(data, kind).copy()
+    if len(found) != count:
+        raise ValueError("another length")
+    return found
+
+
+def _in_range(numbers: npt.NDArray[Any], low: int, high: int) -> npt.NDArray[Any]:
+    if len(numbers) and not low <= int(numbers.min()) <= int(numbers.max()) < high:
+        raise ValueError("a code for nothing")
+    return numbers
+
+
+def _coded(kept: _KeptCodes, count: int) -> Coded:
+    labels = _texts(kept.labels)
+    return Coded(_in_range(_array(kept.codes, "i4", count), -1, len(labels)), list(labels))
+
+
+def _texts(kept: _KeptTexts) -> TextList:
+    data, ends = bytes(kept.data), np.cumsum(np.frombuffer(kept.lengths, "u4"), dtype=np.int64)
+    if int(ends[-1] if len(ends) else 0) != len(data):
+        raise ValueError("another length")
+    if not data.isascii():
+        data.decode()  # a ValueError if it is not UTF-8
+        starts = np.frombuffer(data, np.uint8)[ends[:-1][ends[:-1] < len(data)]]
+        if ((starts & 0xC0) == 0x80).any():
+            raise ValueError("texts begin within a character")
+    return TextList(data, ends)
+
+
+def _details(kept: bytes, count: int) -> list[Any]:
+    details = msgspec.json.decode(kept, type=list[dict[str, Any] | None])
+    if len(details) != count:
         raise ValueError("another length")
     return details

@@ -89,10 +89,10 @@ class TranscriptReader:
         for body in self.bodies():
             yield self.decode(body)
 
-    def bodies(self, size: int | None = None) -> Iterator[bytes]:
-        """The lines of the records, `size` bytes or more at a time; give each to `decode`, or say you `passed` it."""
+    def bodies(self) -> Iterator[bytes]:
+        """The lines of the records, many at a time; give each to `decode`, or say you `passed` it."""
         self._check_outcomes()
-        while block := self._read_block(size or BLOCK):
+        while block := self._read_block():
             whole, newline, rest = (block, b"", b"") if block.endswith(b"\n") else block.rpartition(b"\n")
             if whole:
                 yield from self._split(whole + newline)
@@ -227,10 +227,10 @@ class TranscriptReader:
         except (OSError, EOFError, zlib.error) as error:
             raise TranscriptError(f"{self.name}: cannot be read: {error}") from None
 
-    def _read_block(self, size: int) -> bytes:
+    def _read_block(self) -> bytes:
         """Whole lines, except perhaps at the end of the file."""
         try:
-            block = self._stream.read(size)
+            block = self._stream.read(BLOCK)
             rest = self._stream.readline(LONGEST_LINE) if block else b""
         except (OSError, EOFError, zlib.error) as error:
             raise TranscriptError(f"{self.name}: cannot be read: {error}") from None

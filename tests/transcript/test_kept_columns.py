@@ -12,6 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -173,22 +174,27 @@ def flip(place: int) -> Callable[[Path], None]:
     return change
 
 
-def long_index(entry: Path) -> None:
-    entry.write_bytes(b"hate columns 1 99999999 " + b"0" * 64 + b"\n" + b"{" * 100)
+def rewritten(key: str, change: Callable[[Any], Any]) -> Callable[[Path], None]:
+    """A change by somebody who knows the layout; `key` may be of a mapping within a mapping."""
+
+    def rewrite(entry: Path) -> None:
+        content = msgspec.msgpack.decode(entry.read_bytes().split(b"\n", 1)[1])
+        *outer, last = key.split(".")
+        inner = content
+        for name in outer:
+            inner = inner[name]
+        before = inner[last]
+        inner[last] = change(before)
+        assert inner[last] != before
+        encoded = msgspec.msgpack.encode(content)
+        entry.write_bytes(f"hate columns 2 {hashlib.sha256(encoded).hexdigest()}\n".encode() + encoded)
+
+    return rewrite
 
 
-def rewritten(old: bytes, new: bytes) -> Callable[[Path], None]:
-    """A change of the index by somebody who knows the layout."""
-
-    def change(entry: Path) -> None:
-        first, rest = entry.read_bytes().split(b"\n", 1)
-        size = int(first.split()[3])
-        index = rest[:size].replace(old, new, 1)
-        assert index != rest[:size]
-        head = f"hate columns 1 {len(index):08d} {hashlib.sha256(index).hexdigest()}\n".encode()
-        entry.write_bytes(head + index + rest[size:])
-
-    return change
+def other_content(entry: Path) -> None:
+    encoded = msgspec.msgpack.encode([1, 2])
+    entry.write_bytes(f"hate columns 2 {hashlib.sha256(encoded).hexdigest()}\n".encode() + encoded)
 
 
 def writable_by_others(entry: Path) -> None:
@@ -212,14 +218,28 @@ def a_link(entry: Path) -> None:
         flip(200),
         flip(-1),
         flip(-2000),
-        long_index,
-        rewritten(b'"cases":300', b'"cases":301'),
-        rewritten(b'"cases":300', b'"cases":-30'),
-        rewritten(b'"offset":0', b'"offset":9999999999'),
-        rewritten(b'"offset":0', b'"offset":-5'),
-        rewritten(b'"kind":"|i1"', b'"kind":"|O8"'),
-        rewritten(b'"kind":"<i4"', b'"kind":"<f4"'),
-        rewritten(b'"transcript":"', b'"transcript":"00'),
+        other_content,
+        rewritten("ids.lengths", lambda own: own + bytes(4)),
+        rewritten("ids.lengths", lambda own: own[:-4]),
+        rewritten("ids.lengths", lambda own: own[:-1]),
+        rewritten("ids.lengths", lambda own: b"\xff" * len(own)),
+        rewritten("ids.lengths", lambda own: b"\1\0\0\0\5\0\0\0" + own[8:]),
+        rewritten("ids.data", lambda own: b"\xff" + own[1:]),
+        rewritten("outcome", lambda own: own + b"\0"),
+        rewritten("outcome", lambda own: b"\4" + own[1:]),
+        rewritten("outcome", lambda own: b"\xff" + own[1:]),
+        rewritten("repeat", lambda _: bytes(4 * 300)),
+        rewritten("repeat", lambda _: b"\1\0\0\0"),
+        rewritten("numbers.score", lambda own: own[::2]),
+        rewritten("numbers.score", lambda _: ["O"] * 300),
+        rewritten("texts.truth.codes", lambda own: b"\7\0\0\0" + own[4:]),
+        rewritten("texts.truth.codes", lambda own: b"\xfe\xff\xff\xff" + own[4:]),
+        rewritten("columns.writer.codes", lambda own: own[4:]),
+        rewritten("values.speed", lambda own: own + bytes(8)),
+        rewritten("details", lambda _: {"boxes": b"[null]"}),
+        rewritten("details", lambda _: {"boxes": b"[1]"}),
+        rewritten("header", lambda own: own[1:]),
+        rewritten("transcript", lambda own: "00" + own),
         writable_by_others,
         a_link,
     ],
