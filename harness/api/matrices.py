@@ -11,7 +11,7 @@ from harness.matrices.matrix import Matrix
 from harness.matrices.read import label_tables_beside, read_matrix
 from harness.options.curves import MatrixOptions
 from harness.script.library import find_all
-from harness.transcript.forms import is_parquet_transcript
+from harness.transcript.storage import is_parquet_transcript
 
 # Suffixes of similarity matrices.
 MATRICES = (".npy", ".csv", ".tsv", ".parquet")

@@ -20,8 +20,7 @@ from harness.report.blocks import Block, Table
 from harness.report.counts import count_row
 from harness.report.status import status_blocks, status_table
 from harness.site.local_runs import runs_here, timestamp
-from harness.transcript.follow import Follower
-from harness.transcript.status import RunState, RunStatus, Speed
+from harness.transcript.status import Follower, RunState, RunStatus, Speed
 from harness.transcript.write import working_path
 
 if TYPE_CHECKING:

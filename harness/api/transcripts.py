@@ -64,7 +64,7 @@ class OpenedTranscripts:
         A TranscriptError if the records of one contradict its test.
         """
         from harness.analysis.align import Run
-        from harness.transcript.ahead import read_each
+        from harness.transcript.parallel import read_each
 
         files = [(source.path, source.name) for source in self.sources]
         columns = read_each(files, lean=lean, cores=usable_cores())

@@ -33,7 +33,7 @@ from harness.script.telling import telling_columns
 from harness.script.template import unfilled
 from harness.site.fetch import fetch_data
 from harness.site.judging import audit_file
-from harness.transcript.forms import Form, is_parquet_transcript
+from harness.transcript.storage import Form, is_parquet_transcript
 
 
 class DescribeOptions(LibraryOptions, FormatOptions):

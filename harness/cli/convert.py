@@ -13,8 +13,8 @@ from harness.files.outputs import check_free, refuse_inputs
 from harness.options import DownloadOptions, OverwriteOptions
 from harness.site.judged import remember_copy
 from harness.site.locate import Source
-from harness.transcript.forms import check_form, store_as
 from harness.transcript.read import open_transcript, record_type
+from harness.transcript.storage import check_form, store_as
 
 
 class ConvertOptions(DownloadOptions, OverwriteOptions):

@@ -24,7 +24,7 @@ from harness.options import InterfaceOptions, OptionSet, Range, option
 from harness.report.formats import Format
 from harness.report.text import json_text
 from harness.report.trials import trial_details, trial_line
-from harness.transcript.forms import open_lines
+from harness.transcript.storage import open_lines
 
 # How many ids are looked through for one that is like a misspelt one.
 MOST_COMPARED = 10_000

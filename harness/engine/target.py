@@ -9,9 +9,8 @@ from harness.engine.earlier import counted_type
 from harness.errors import OutputError, TranscriptError
 from harness.files.durable import is_locked
 from harness.model import Counts
-from harness.transcript.explain import UNUSABLE
 from harness.transcript.format import Header, differences
-from harness.transcript.read import open_transcript, read_end
+from harness.transcript.read import UNUSABLE, open_transcript, read_end
 from harness.transcript.write import TranscriptWriter, begins_like_a_transcript, working_path
 
 ROOT = Path("transcripts")

@@ -27,8 +27,8 @@ from harness.site.cache import (
 from harness.site.config import is_offline
 from harness.site.request import Download, DownloadLimits, DownloadRequest, Validators
 from harness.site.urls import masked, parse
-from harness.transcript.forms import PARQUET_MAGIC
 from harness.transcript.read import open_transcript
+from harness.transcript.storage import PARQUET_MAGIC
 
 # Servers that did not answer; others with the same content are asked first.
 _silent: set[tuple[str, str, int]] = set()

@@ -24,10 +24,9 @@ from harness.files.stamps import NOT_A_FILE, Stamp, stamp_of
 from harness.model import MOST_COLUMNS, MOST_VALUES, Bytes, Outcome, Trial, Turn, plain_text
 from harness.tasks import find_task
 from harness.transcript.columns import DETAILS, NUMBERS, OUTCOMES, TEXTS, Coded, Columns, TextList, text_lengths
-from harness.transcript.explain import UNUSABLE
 from harness.transcript.format import Header
 from harness.transcript.kept_columns import keep_columns
-from harness.transcript.read import TranscriptReader, open_transcript
+from harness.transcript.read import UNUSABLE, TranscriptReader, open_transcript
 
 Codes = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.float64]

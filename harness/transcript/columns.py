@@ -174,8 +174,8 @@ def read_columns(path: Path, *, name: str | None = None, lean: bool = False) -> 
     """
     # With their decoders, which programs that only name columns need not make.
     from harness.transcript.collect import collect
-    from harness.transcript.forms import is_parquet
     from harness.transcript.kept_columns import find_columns
+    from harness.transcript.storage import is_parquet
 
     found = find_columns(path, lean=lean)
     if found is None and is_parquet(path):

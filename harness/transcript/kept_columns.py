@@ -24,8 +24,7 @@ from harness.errors import TranscriptError
 from harness.files.folders import KEPT_COLUMNS, UNFINISHED_PREFIX, cache_folder
 from harness.files.known_digests import known_sha256
 from harness.transcript.columns import NOT_LEAN, NUMBERS, OUTCOMES, TEXTS, Coded, Columns, TextList
-from harness.transcript.explain import UNUSABLE
-from harness.transcript.read import TranscriptReader
+from harness.transcript.read import UNUSABLE, TranscriptReader
 
 LEAST_CASES = 100_000
 # Those used last are kept, up to this many bytes together.

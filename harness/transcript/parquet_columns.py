@@ -20,9 +20,9 @@ from harness.errors import HateError
 from harness.model import ErrorKind, Outcome, Trial
 from harness.transcript.collect import OUTCOME_CODES, Codes, ColumnBuilder, Numbers, as_numbers, check_names
 from harness.transcript.columns import DETAILS, NOT_LEAN, NUMBERS, TEXTS, Columns
-from harness.transcript.explain import UNUSABLE
 from harness.transcript.format import SHORTEST_LINE
 from harness.transcript.parquet import IntactFile, open_intact
+from harness.transcript.read import UNUSABLE
 
 # From where to where whole numbers go, as in a record.
 _RANGES = {"memory": (0, 1 << 60), "rank": (1, 1 << 31), "repeat": (1, 1 << 31)}

@@ -15,11 +15,13 @@ import msgspec
 
 from harness.errors import TranscriptError
 from harness.model import BlindTrial, Counts, Trial
-from harness.transcript.explain import UNUSABLE, error_text, explain
 from harness.transcript.format import FORMAT, End, Header
-from harness.transcript.forms import open_lines
+from harness.transcript.storage import open_lines
 
+# What msgspec raises for anything but the expected JSON.
+UNUSABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 LONGEST_LINE = 64 << 20
+LONGEST_SHOWN = 60
 # Longer than any last line, in bytes.
 TAIL = 1 << 16
 # Small enough that a block and its records stay in the processor's cache, which more than doubles the speed.
@@ -36,6 +38,7 @@ WITHHELD = "a run of a blind test: its outcomes are with the site that judges it
 _trial = msgspec.json.Decoder(Trial)
 _header = msgspec.json.Decoder(Header)
 _end = msgspec.json.Decoder(End)
+_number = msgspec.json.Decoder(float | None)
 
 
 class RecordLine(NamedTuple):
@@ -189,7 +192,7 @@ class TranscriptReader:
             except UNUSABLE as error:
                 if _is_end(line):
                     raise self._more_after_end(number + 1) from None
-                raise TranscriptError(f"{self.name}:{number}: {explain(line, error)}") from None
+                raise TranscriptError(f"{self.name}:{number}: {_explain(line, error)}") from None
 
     def _more_after_end(self, number: int) -> TranscriptError:
         return TranscriptError(f"{self.name}:{number}: there is more after the end line")
@@ -209,13 +212,13 @@ class TranscriptReader:
                 raise TranscriptError(f"{self.name}:1: format {version} is not known here, only {FORMAT}")
             return _header.decode(line)
         except UNUSABLE as error:
-            raise TranscriptError(f"{self.name}:1: not a transcript: {error_text(error)}") from None
+            raise TranscriptError(f"{self.name}:1: not a transcript: {_error_text(error)}") from None
 
     def _decode_end(self, line: bytes) -> End:
         try:
             end = _end.decode(line)
         except UNUSABLE as error:
-            raise TranscriptError(f"{self.name}:{self._line_number() + 1}: {error_text(error)}") from None
+            raise TranscriptError(f"{self.name}:{self._line_number() + 1}: {_error_text(error)}") from None
         if end.sha256 and end.sha256 != self._digest.hexdigest():
             raise TranscriptError(f"{self.name}: its content does not have its sha256; it was changed or damaged")
         self._number += 1
@@ -315,3 +318,43 @@ def _tail(path: Path) -> bytes:
         while block := stream.read(BLOCK):
             tail = (tail + block)[-TAIL:]
         return tail
+
+
+def _error_text(error: Exception) -> str:
+    """What is wrong, in words."""
+    return "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
+
+
+def _explain(line: bytes, error: Exception) -> str:
+    """What is wrong with the line of a record."""
+    if isinstance(error, msgspec.ValidationError):
+        try:
+            outcome = msgspec.json.decode(line).get("outcome")
+            if outcome not in ("TP", "TN", "FP", "FN"):
+                return f"outcome {outcome!r} is not one of TP, TN, FP, FN"
+        except (*UNUSABLE, AttributeError):
+            pass
+        if "`$.values" in str(error):
+            return _explain_values(line) or _error_text(error)
+    return _error_text(error)
+
+
+def _explain_values(line: bytes) -> str:
+    """Which of the values is bad, as msgspec does not say; empty if the line is bad in another way, too."""
+    try:
+        values = msgspec.json.decode(line, type=dict[str, msgspec.Raw])["values"]
+    except UNUSABLE:
+        return ""
+    if not bytes(values).startswith(b"{"):
+        return f"values {_cut(values)} is not a mapping of names to numbers; leave it out if there are none"
+    for name, raw in msgspec.json.decode(values, type=dict[str, msgspec.Raw]).items():
+        try:
+            _number.decode(raw)
+        except UNUSABLE:
+            return f"values: {name!r} is {_cut(raw)}, not a finite number; leave it out if there is none"
+    return ""
+
+
+def _cut(raw: msgspec.Raw) -> str:
+    text = bytes(raw).decode(errors="replace")
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."

@@ -1,14 +1,25 @@
-"""How far a run is: what its transcript, finished or not, says about it."""
+"""How far a run is: what its transcript, finished or not, says about it, read without disturbing the run."""
 
-from collections.abc import Mapping
+import io
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import IO, Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, UnsetType
 
-from harness.model import Counts
-from harness.transcript.format import Header
+from harness.errors import TranscriptError
+from harness.files.durable import is_locked
+from harness.files.gunzip import MAGIC, BadGzip, gunzip
+from harness.model import BlindTrial, Counts, ErrorKind, Outcome
+from harness.transcript.format import End, Header
+from harness.transcript.read import TranscriptReader
+from harness.transcript.storage import PARQUET_MAGIC, open_lines
+from harness.transcript.write import working_path
+
+_BLOCK = 1 << 20
 
 
 class RunState(StrEnum):
@@ -81,3 +92,126 @@ def _planned(header: Header) -> int | None:
     if not isinstance(cases, int) or (unknown and "limit" not in part):
         return None
     return cases * (header.repeat if isinstance(header.repeat, int) else 1)
+
+
+class FollowedRecord(Struct, gc=False):
+    """What the status of a run needs of a record; nothing else is decoded."""
+
+    id: str
+    outcome: Outcome
+    error: ErrorKind | UnsetType | None = UNSET
+    stratum: str | UnsetType = UNSET
+    psu: str | UnsetType = UNSET
+
+
+class Follower:
+    """A transcript that may still grow. `read_on` gives what has come since the last call."""
+
+    def __init__(self, path: Path) -> None:
+        # A run that will be compressed in the end is written beside its name.
+        self.path = path if path.exists() else working_path(path)
+        self._file = _open(self.path)
+        self._reader = self._begin(FollowedRecord)
+        if self._reader.header.is_blind:
+            # It has no outcomes, so they are not asked for.
+            self._file.close()
+            self._file = _open(self.path)
+            self._reader = self._begin(BlindTrial)
+
+    def _begin(self, record: Any) -> TranscriptReader:
+        try:
+            return TranscriptReader(self._file, str(self.path), record)
+        except TranscriptError:
+            self._file.close()
+            raise
+
+    @property
+    def header(self) -> Header:
+        """Its first line."""
+        return self._reader.header
+
+    @property
+    def end(self) -> End | None:
+        """Its last line, if it was reached."""
+        return self._reader.end
+
+    @property
+    def modified(self) -> float:
+        """When the file was last written, in seconds since 1970."""
+        return os.fstat(self._file.fileno()).st_mtime
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether another file has taken its place: the run was finished, or begun anew."""
+        try:
+            return not os.path.samestat(os.fstat(self._file.fileno()), self.path.stat())
+        except OSError:
+            return True
+
+    def is_written(self) -> bool | None:
+        """Whether a run has it open; None on systems that cannot tell."""
+        return is_locked(self._file.fileno())
+
+    def read_on(self) -> Iterator[Sequence[Any]]:
+        """The records that were added since the last call, many at a time; an unfinished line is left for later."""
+        if self.end is not None:
+            return
+        if self._reader.torn:
+            self._file.seek(-self._reader.torn, os.SEEK_CUR)
+            self._reader.torn = 0
+        yield from self._reader.blocks()
+
+    def close(self) -> None:
+        """Release the file."""
+        self._file.close()
+
+
+def _open(path: Path) -> IO[bytes]:
+    try:
+        file = path.open("rb")
+        first = file.read(len(PARQUET_MAGIC))
+        file.seek(0)
+        if first == PARQUET_MAGIC:  # and complete
+            file.close()
+            return open_lines(path)
+        packed = first.startswith(MAGIC)
+    except OSError as error:
+        raise TranscriptError(f"{path}: {error.strerror}") from None
+    return io.BufferedReader(_Unpacked(file)) if packed else file
+
+
+class _Unpacked(io.RawIOBase):
+    """The content of a compressed file, as far as it goes: where the file breaks off, the content ends."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._blocks = gunzip(iter(lambda: file.read(_BLOCK), b""))
+        self._rest = b""
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def fileno(self) -> int:
+        """Of the compressed file."""
+        return self._file.fileno()
+
+    def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
+        """It stays where it is: a compressed transcript does not grow, so a torn line is its last."""
+        return 0
+
+    def readinto(self, buffer: Any) -> int:
+        """Read some."""
+        while not self._rest:
+            try:
+                self._rest = next(self._blocks)
+            except (StopIteration, BadGzip):
+                return 0
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
+
+    def close(self) -> None:
+        """Close the file too."""
+        self._file.close()
+        super().close()

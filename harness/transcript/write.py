@@ -15,9 +15,9 @@ from harness.errors import OutputError, TranscriptError
 from harness.files.durable import in_blocks, lock_file, move_into_place, sync_file, sync_folder, write_all
 from harness.model import Counts, Outcome, Trial
 from harness.transcript.format import End, Header, now
-from harness.transcript.forms import Form, check_form, store_as
-from harness.transcript.order import RecordPlaces
 from harness.transcript.read import summarise
+from harness.transcript.record_offsets import RecordOffsets
+from harness.transcript.storage import Form, check_form, store_as
 
 PART = ".part"
 BLOCK = 1 << 20
@@ -36,7 +36,7 @@ class TranscriptWriter:
         self._fd = fd
         self._offset = 0
         self._encoder = msgspec.json.Encoder()
-        self._places = RecordPlaces(path.parent)
+        self._places = RecordOffsets(path.parent)
         # Where the header ends.
         self.head = 0
         self._tally = dict.fromkeys((*map(str, Outcome), "ER"), 0)

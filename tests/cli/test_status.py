@@ -15,7 +15,7 @@ import pytest
 import harness
 from harness.files.durable import is_locked
 from harness.report.status import duration
-from harness.transcript.follow import Follower
+from harness.transcript.status import Follower
 from tests.site.own_transcripts import write_run
 from tests.workshop import Workshop, command, wait_until
 

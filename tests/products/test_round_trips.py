@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import harness
-from harness.transcript.forms import Form
+from harness.transcript.storage import Form
 from tests.products.conftest import AllRuns
 from tests.products.subjects import SUBJECTS, Record, Runs, rewrite
 from tests.site.published_site import served

@@ -19,9 +19,9 @@ from harness.errors import TranscriptError
 from harness.model import Trial
 from harness.transcript import parquet
 from harness.transcript.columns import read_columns
-from harness.transcript.forms import store_as
 from harness.transcript.parquet_columns import read_parquet_columns
 from harness.transcript.read import glance, summarise
+from harness.transcript.storage import store_as
 from tests.simulation import examples
 from tests.site.serving import body, serving
 from tests.transcript.imports import import_one, refused

@@ -10,7 +10,6 @@ from typing import TypeVar
 from harness.errors import ForeignError, HateError, UsageError
 from harness.params import nearest
 from harness.plugins import PluginGroup, installed
-from harness.transcript.forms import is_parquet_transcript
 from harness.transcript.importing import (
     coco,
     id_results,
@@ -23,6 +22,7 @@ from harness.transcript.importing import (
 )
 from harness.transcript.importing.contract import ImportedRun, ImportOptions, Reader
 from harness.transcript.importing.file import ForeignFile
+from harness.transcript.storage import is_parquet_transcript
 
 T = TypeVar("T")
 # Tried in this order. No tool's file can be mistaken for another's.

@@ -13,12 +13,12 @@ from harness.errors import ForeignError
 from harness.options import split_names
 from harness.params import nearest
 from harness.tasks.score import SCORE
-from harness.transcript.forms import PARQUET_MAGIC
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Reader, TableColumns
 from harness.transcript.importing.file import NOWHERE, ForeignFile, as_mark, as_text, as_value, decode, flat, shown
 from harness.transcript.importing.id_results import UNNAMED
 from harness.transcript.importing.predictions import CORRECT, Predictions, label_text
 from harness.transcript.importing.rows import RowBlock, TableRows, delimited_rows, object_rows, parquet_rows, required
+from harness.transcript.storage import PARQUET_MAGIC
 
 _DELIMITERS = ",\t;|"
 _MOST_LABELS = 1_000

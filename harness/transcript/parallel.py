@@ -1,7 +1,7 @@
 """Read several large transcripts side by side, on all cores.
 
 A process reads one at a time. So others are read by processes of their own, which keep the columns in the cache, and
-this one takes them from there: `python -P -m harness.transcript.ahead PATH lean|full`. If such a process fails, this
+this one takes them from there: `python -P -m harness.transcript.parallel PATH lean|full`. If such a process fails, this
 one reads the file itself, and says what is wrong with it.
 """
 
@@ -10,16 +10,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness.transcript.columns import Columns, read_columns
-from harness.transcript.explain import UNUSABLE
 from harness.transcript.format import SHORTEST_LINE
 from harness.transcript.kept_columns import LEAST_CASES, is_on, may_be_kept
-from harness.transcript.read import read_end
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
+from harness.transcript.read import UNUSABLE, read_end
 
 
 def read_each(files: Sequence[tuple[Path, str]], *, lean: bool, cores: int) -> list[Columns]:
@@ -31,14 +26,29 @@ def read_each(files: Sequence[tuple[Path, str]], *, lean: bool, cores: int) -> l
         return [read_columns(path, name=name, lean=lean) for path, name in files]
     from concurrent.futures import ThreadPoolExecutor  # most commands need none
 
-    readers = _Readers(lean)
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def read_elsewhere(path: Path) -> None:
+        none, how = subprocess.DEVNULL, "lean" if lean else "full"
+        words = [sys.executable, "-P", "-m", "harness.transcript.parallel", str(path.resolve()), how]
+        with contextlib.suppress(OSError):
+            processes.append(process := subprocess.Popen(words, stdin=none, stdout=none, stderr=none))
+            process.wait()
+
     with ThreadPoolExecutor(cores - 1) as pool:
-        ahead = {path: pool.submit(readers.read, path) for path in others}
+        waiting = {path: pool.submit(read_elsewhere, path) for path in others}
+        found = []
         try:
-            return [_take(path, name, lean, ahead.get(path)) for path, name in files]
+            for path, name in files:
+                # What nobody has begun with is read here.
+                if path in waiting and not waiting[path].cancel():
+                    waiting[path].result()
+                found.append(read_columns(path, name=name, lean=lean))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-            readers.stop()
+            for process in processes:
+                process.kill()
+    return found
 
 
 def _is_worth_it(path: Path) -> bool:
@@ -52,36 +62,6 @@ def _is_worth_it(path: Path) -> bool:
     except (OSError, *UNUSABLE):
         return False
     return end is not None and end.tests >= LEAST_CASES
-
-
-def _take(path: Path, name: str, lean: bool, ahead: "Future[None] | None") -> Columns:
-    # What nobody has begun with is read here.
-    if ahead is not None and not ahead.cancel():
-        ahead.result()
-    return read_columns(path, name=name, lean=lean)
-
-
-class _Readers:
-    """Processes that read."""
-
-    def __init__(self, lean: bool) -> None:
-        self._words = (sys.executable, "-P", "-m", "harness.transcript.ahead")
-        self._how = "lean" if lean else "full"
-        self._started: list[subprocess.Popen[bytes]] = []
-
-    def read(self, path: Path) -> None:
-        """Wait until a transcript has been read."""
-        none = subprocess.DEVNULL
-        words = [*self._words, str(path.resolve()), self._how]
-        with contextlib.suppress(OSError):
-            process = subprocess.Popen(words, stdin=none, stdout=none, stderr=none)
-            self._started.append(process)
-            process.wait()
-
-    def stop(self) -> None:
-        """End those that are still at work."""
-        for process in self._started:
-            process.kill()
 
 
 if __name__ == "__main__":

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from harness.errors import TranscriptError
-from harness.transcript import ahead
-from harness.transcript.ahead import read_each
+from harness.transcript import parallel
 from harness.transcript.columns import read_columns
 from harness.transcript.kept_columns import LEAST_CASES
+from harness.transcript.parallel import read_each
 from tests.transcript.transcript_files import FIRST_LINE
 
 LINE = '{"id":"%d","outcome":"%s","stratum":"%d"}\n'
@@ -40,7 +40,7 @@ def test_the_second_is_read_by_another_process(pair: list[tuple[Path, str]], mon
         assert path == pair[0][0] or any((path.parent / "cache/hate/columns").glob(f"{path.stat().st_size}-*"))
         return read_columns(path, lean=options["lean"])
 
-    monkeypatch.setattr(ahead, "read_columns", found)
+    monkeypatch.setattr(parallel, "read_columns", found)
     assert failures(pair, cores=2) == [LEAST_CASES // 2, -(-LEAST_CASES // 3)]
     assert read_here == [path for path, _ in pair]
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.transcript.order import RecordPlaces
+from harness.transcript.record_offsets import RecordOffsets
 
 HERE = Path()
 
 
-def noted(indexes: list[int], starts: list[int], *, most: int) -> RecordPlaces:
-    places = RecordPlaces(HERE, most)
+def noted(indexes: list[int], starts: list[int], *, most: int) -> RecordOffsets:
+    places = RecordOffsets(HERE, most)
     for index, start in zip(indexes, starts, strict=True):
         places.add(index, start, start + 7)
     return places

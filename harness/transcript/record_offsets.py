@@ -21,7 +21,7 @@ _Stretch = tuple[int, int, int]
 _FIELDS, _SIZE = 3, 8
 
 
-class RecordPlaces:
+class RecordOffsets:
     """Places are noted in any order, and given back in the order of the cases.
 
     Parts are sorted by themselves, and merged at the end.
