@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.transcript.importing import inspect_archive
+from harness.transcript.importing import inspect_ai
 from tests.transcript.imports import INSPECT, LM_EVAL, import_one, refused
 from tests.workshop import Workshop
 
@@ -105,12 +105,12 @@ def test_a_zip_of_something_else(shop: Workshop) -> None:
 
 
 def test_a_member_that_unpacks_to_far_too_much(shop: Workshop) -> None:
-    path = shop.write("bomb.eval", crafted_archive(b" " * (64 << 20), inspect_archive.ZSTANDARD, 64 << 20))
+    path = shop.write("bomb.eval", crafted_archive(b" " * (64 << 20), inspect_ai.ZSTANDARD, 64 << 20))
     assert path.stat().st_size < 20_000
     assert "header.json: would unpack to 67,108,864 bytes; refused" in refused(shop, path)
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, inspect_archive.ZSTANDARD])
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, inspect_ai.ZSTANDARD])
 def test_a_member_that_lies_about_its_size(shop: Workshop, method: int) -> None:
     """The index claims ten bytes; the member unpacks to 64 MiB."""
     path = shop.write("liar.eval", crafted_archive(b" " * (64 << 20), method, 10))
@@ -123,9 +123,9 @@ def test_a_member_of_several_frames(shop: Workshop) -> None:
     """inspect_ai begins a new zstd frame every 200 MiB; here they are short."""
     text = json.dumps(HEADER | {"comment": "x" * 1000}).encode()
     packed = b"".join(zstd(text[place : place + 100]) for place in range(0, len(text), 100))
-    path = shop.write("frames.eval", one_member(packed, inspect_archive.ZSTANDARD, text))
+    path = shop.write("frames.eval", one_member(packed, inspect_ai.ZSTANDARD, text))
     assert "an inspect_ai log without samples" in refused(shop, path)
-    with inspect_archive.InspectArchive(path) as archive:
+    with inspect_ai.InspectArchive(path) as archive:
         assert archive.read("header.json") == text
 
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from harness.files import sorting
-from harness.transcript.importing import rows, survey
+from harness.transcript.importing import survey
+from harness.transcript.importing import table as tables
 from harness.transcript.importing.contract import ImportedAnswer, ImportOptions
 from harness.transcript.importing.file import ForeignFile
 from harness.transcript.importing.table import read_delimited, read_lines
@@ -31,7 +32,7 @@ def table(count: int, *, numbers: list[int] | None = None) -> str:
 def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven answers at a time, and ids sorted in parts of ten."""
     monkeypatch.setattr(survey, "BLOCK", 7)
-    monkeypatch.setattr(rows, "BLOCK", 7)
+    monkeypatch.setattr(tables, "BLOCK", 7)
     monkeypatch.setattr(sorting.SortedTexts.__init__, "__defaults__", (10,))
 
 

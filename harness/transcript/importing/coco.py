@@ -19,10 +19,10 @@ from harness.model import Case, ErrorKind
 from harness.tasks.boxes import BOXES, IOU, THRESHOLD
 from harness.tasks.mask import MASK
 from harness.tasks.task import AnswerError, TaskRules
-from harness.transcript.importing import coco_masks
+from harness.transcript.importing import coco_segmentations
+from harness.transcript.importing.coco_segmentations import box_of
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Reader
 from harness.transcript.importing.file import BAD_JSON, NOWHERE, ForeignFile, decode, find, flat
-from harness.transcript.importing.run_lengths import box_of
 
 # Where the keys of the first result are, unless it begins with a huge segmentation.
 SNIFFED = 1 << 20
@@ -95,7 +95,7 @@ def read_results(file: ForeignFile, options: ImportOptions) -> list[ImportedRun]
     if options.kind == MASK.name:
         objects = _objects(truth)
         results = [_mask_result(file.name, one, objects[one.id], found[one.id]) for one in _images(truth)]
-        task, params = MASK.name, coco_masks.PARAMS
+        task, params = MASK.name, coco_segmentations.PARAMS
     else:
         notes = _segmentation_notes(file.name, [one for own in found.values() for one in own])
         expected = _expected(options.truth, truth, labels)
@@ -232,20 +232,22 @@ def _mask_result(
     source: str, image: _Image, objects: Sequence[tuple[Any, bool]], found: Sequence[_Detection]
 ) -> ImportedAnswer:
     place = f"{source}: image {image.id}"
-    truth = coco_masks.mask_truth(place, (image.height, image.width), objects)
+    truth = coco_segmentations.mask_truth(place, (image.height, image.width), objects)
     given: dict[str, Any] = {
         "id": str(image.id),
         "place": place,
-        "expect": coco_masks.truth_digest(objects),
+        "expect": coco_segmentations.truth_digest(objects),
         "positive": truth.positive,
         "columns": image.said,
     }
     try:
-        answer = coco_masks.mask_answer(truth, [(one.segmentation, one.score) for one in found])
+        answer = coco_segmentations.mask_answer(truth, [(one.segmentation, one.score) for one in found])
     except AnswerError as error:
-        return ImportedAnswer(**given, pixels=coco_masks.failed(truth), error=ErrorKind.ANSWER, message=str(error))
+        return ImportedAnswer(
+            **given, pixels=coco_segmentations.failed(truth), error=ErrorKind.ANSWER, message=str(error)
+        )
     given |= {"actual": answer.actual, "score": answer.score, "pixels": answer.pixels}
-    return ImportedAnswer(**given, marks={VERDICT: float(coco_masks.is_right(truth, answer))})
+    return ImportedAnswer(**given, marks={VERDICT: float(coco_segmentations.is_right(truth, answer))})
 
 
 def _box(one: _Annotation | _Detection) -> list[float]:
