@@ -16,15 +16,14 @@ from matplotlib.figure import Figure
 
 from benchmarks.timing import Timing, best, print_timings
 from harness.analysis.curve import Curve
+from harness.api.curve_result import CurveResult
 from harness.api.curves import roc
-from harness.options import CurvePictureOptions
-from harness.report.plots.curves import plot_roc
 from tests.curves.transcripts import scores, write_transcript
 
 CASES = 2000
 
 
-def make_curves(folder: Path, count: int) -> Sequence[Curve]:
+def make_curves(folder: Path, count: int) -> CurveResult:
     """ROC curves of normal scores, with bands."""
     rng = np.random.default_rng(0)
     positive = np.arange(CASES) < CASES // 2
@@ -36,7 +35,7 @@ def make_curves(folder: Path, count: int) -> Sequence[Curve]:
         )
         for number in range(count)
     ]
-    return roc(paths).curves
+    return roc(paths)
 
 
 def bare(curves: Sequence[Curve], kind: str) -> bytes:
@@ -45,9 +44,9 @@ def bare(curves: Sequence[Curve], kind: str) -> bytes:
     figure = Figure(figsize=(3.5, 3.3 + 0.15 * max(0, len(curves) - 6)), layout="constrained")
     sheet = figure.add_subplot()
     for curve in curves:
-        points = curve.points
-        sheet.fill_between(points.fpr, *points.drawn, alpha=0.14)
-        sheet.plot(points.fpr, points.tpr, label=f"{curve.name}, AUC {curve.auc.value:.3f}")
+        of = curve.columns
+        sheet.fill_between(of["fpr"], of["low_at_fpr"], of["high_at_fpr"], alpha=0.14)
+        sheet.plot(of["fpr"], of["tpr"], label=f"{curve.name}, AUC {curve.auc.value:.3f}")
     sheet.legend(loc="lower right", fontsize=7)
     page = io.BytesIO()
     figure.savefig(page, format=kind, dpi=300)
@@ -59,11 +58,13 @@ def main() -> None:
         folder = Path(name)
         rows = []
         for count in (1, 5, 20):
-            curves = make_curves(folder, count)
+            found = make_curves(folder, count)
             for kind in ("svg", "pdf", "png"):
                 path = folder / f"a.{kind}"
-                look = CurvePictureOptions(zoom=0.0)
-                ours, floor = best(lambda: plot_roc(curves, look).save(path, force=True), lambda: bare(curves, kind))  # noqa: B023
+                ours, floor = best(
+                    lambda: found.picture(zoom=0.0).save(path, force=True),  # noqa: B023
+                    lambda: bare(found.curves, kind),  # noqa: B023
+                )
                 what = f"{count} ROC curves of {CASES:,} cases as {kind}"
                 rows.append(Timing(what, ours, floor, "bare matplotlib", goal="below 3"))
         print_timings(rows, title="Pictures", unit="ms")

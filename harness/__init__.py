@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from harness.api.anova import anova as anova
     from harness.api.comparisons import compare as compare
     from harness.api.comparisons import confusion as confusion
+    from harness.api.curves import cmc as cmc
     from harness.api.curves import det as det
+    from harness.api.curves import froc as froc
     from harness.api.curves import pr as pr
     from harness.api.curves import roc as roc
-    from harness.api.froc import froc as froc
     from harness.api.fusing import fuse as fuse
-    from harness.api.identification import cmc as cmc
     from harness.api.power import power as power
     from harness.api.rates import rate as rate
     from harness.api.reports import make_report as make_report
@@ -44,9 +44,7 @@ _HOMES = {
     "harness.api.transcripts": ("read",),
     "harness.api.comparisons": ("compare", "confusion"),
     "harness.api.rates": ("rate",),
-    "harness.api.curves": ("roc", "det", "pr"),
-    "harness.api.identification": ("cmc",),
-    "harness.api.froc": ("froc",),
+    "harness.api.curves": ("roc", "det", "pr", "froc", "cmc"),
     "harness.api.power": ("power",),
     "harness.api.fusing": ("fuse",),
     "harness.api.zoo": ("zoo",),

@@ -3,21 +3,20 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET
 
 from harness.analysis.align import Run, align
-from harness.analysis.curve import numbers
-from harness.analysis.curve_request import BandMethod
-from harness.analysis.sampling import Sampling, interval_json, take_sample
+from harness.analysis.curve import Curve
+from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import DataError, TranscriptError, UsageError
 from harness.matrices.labels import Labels
 from harness.matrices.matrix import SUBJECT, Identities, Matrix, rank_probes
 from harness.model import crossed
 from harness.options import DesignOptions
+from harness.options.curves import BandMethod, CmcOptions
 from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.estimate import Estimate
 from harness.stats.identification import (
@@ -138,137 +137,64 @@ def _grouped(labels: Labels, names: Sequence[str] | None) -> tuple[npt.NDArray[n
     return np.array(joined, dtype=np.str_), " x ".join(names)
 
 
-@dataclass(frozen=True)
-class MedianRank:
-    """The median rank, infinite if half of the probes were not found, and the rank at which ranks were censored."""
+def match_curve(ranked: ProbeRanks, options: CmcOptions) -> Curve:
+    """Cumulate the ranks of the probes."""
+    method = Method.BOOTSTRAP if options.bands is BandMethod.BOOTSTRAP else Method.AUTO
+    replication = Replication(method=method, confidence=options.confidence, seed=options.seed)
+    try:
+        found, median = _cumulated(ranked, options, replication), _median(ranked, options.censor, replication)
+    except ValueError as error:
+        raise DataError(f"{ranked.name}: {error}") from None
+    bands = "" if options.bands is BandMethod.NONE else found.bands.method
+    none = np.full(found.ranks.size, np.nan)
+    return Curve(
+        name=ranked.name,
+        sizes={"probes": found.probes, "gallery": ranked.gallery, "people": ranked.people},
+        columns={
+            "rank": found.ranks.astype(np.float64),
+            "rate": found.bands.rate,
+            "low": found.bands.low if bands else none,
+            "high": found.bands.high if bands else none,
+        },
+        summaries={"median_rank": median},
+        censored_at=options.censor,
+        bands=bands,
+        target="new probes" if bands == "wilson" else ranked.target,
+        stratum=ranked.sampling.stratum,
+        whole=found.ranks.size,
+        notes=ranked.notes,
+        has_negatives=False,
+    )
 
-    estimate: Estimate
-    censored_at: int | None
+
+def _cumulated(ranked: ProbeRanks, options: CmcOptions, replication: Replication) -> Cmc:
+    limit, kind, known = options.ranks or ranked.gallery, options.bands, ranked.sampling.known
+    if kind is BandMethod.BOOTSTRAP and not known:
+        rng = np.random.default_rng(options.seed)
+        return bootstrap_cmc(ranked.rank, rng=rng, limit=limit, confidence=options.confidence)
+    if kind in (BandMethod.BRR, BandMethod.BOOTSTRAP) or (known and kind is BandMethod.AUTO):
+        return replicated_cmc(ranked.rank, ranked.sampling.sample, limit=limit, replication=replication)
+    weights = None if ranked.sampling.weights == "cases" else ranked.sampling.sample.weights
+    return cmc(ranked.rank, limit=limit, weights=weights, confidence=options.confidence)
 
 
-def find_median(ranked: ProbeRanks, limit: int | None, replication: Replication) -> MedianRank:
-    """By replication if the design is known, else by the bootstrap; no interval if half was not found."""
+def _median(ranked: ProbeRanks, limit: int | None, replication: Replication) -> Estimate:
+    """The median rank, infinite if half of the probes were not found; ranks from `limit` on are equally bad.
+
+    By replication if the design is known, else by the bootstrap; no interval if half was not found.
+    """
     sampling, last = ranked.sampling, limit or ranked.gallery + 1
     weights = None if sampling.weights == "cases" else sampling.sample.weights
     value = median_rank(ranked.rank, limit=limit, weights=weights)
     if not np.isfinite(value):
-        return MedianRank(Estimate(value, math.nan, math.nan, None), limit)
+        return Estimate(value, math.nan, math.nan, None)
     # A replicate may find fewer than half when the sample finds just half: ranks must be finite.
     cut = censored(ranked.rank, last)
     if not sampling.known:
         rng = np.random.default_rng(replication.seed)
-        return MedianRank(
-            replace(bootstrap_median_rank(cut, rng=rng, confidence=replication.confidence), value=value), limit
-        )
+        return replace(bootstrap_median_rank(cut, rng=rng, confidence=replication.confidence), value=value)
     estimate = make_estimate(sampling.sample, median_rank_statistic(cut), replication)
     interval = estimate.interval if estimate.se != 0 else None
     if interval is not None:
         interval = Interval(interval.low, min(interval.high, float(last)))
-    return MedianRank(replace(estimate, value=value, interval=interval), limit)
-
-
-def median_json(median: MedianRank, gallery: int) -> dict[str, Any]:
-    """The JSON that the documentation promises."""
-    value = median.estimate.value
-    known = math.isfinite(value)
-    return {
-        "median_rank": value if known else None,
-        "median_interval": interval_json(median.estimate.interval),
-        "median_relative_rank": value / gallery if known else None,
-        "censored_at": median.censored_at,
-    }
-
-
-@dataclass(frozen=True)
-class CmcRequest:
-    """All options of a cumulative match curve."""
-
-    bands: BandMethod = BandMethod.AUTO
-    confidence: float = 0.95
-    seed: int = 0
-    limit: int | None = None
-    # For the median: all ranks from this one on count as equally bad.
-    censor: int | None = None
-
-
-@dataclass(frozen=True)
-class MatchCurve:
-    """A cumulative match curve, its median rank and its notes."""
-
-    name: str
-    curve: Cmc
-    gallery: int
-    people: int
-    median: MedianRank
-    bands: str
-    target: str
-    notes: list[str] = field(default_factory=list)
-    # The column of the strata that `target` names.
-    stratum: str | None = None
-
-    @property
-    def rank_one(self) -> tuple[float, float, float]:
-        """The rate at rank 1 with its limits."""
-        bands = self.curve.bands
-        return float(bands.rate[0]), float(bands.low[0]), float(bands.high[0])
-
-    @property
-    def relative(self) -> FloatArray:
-        """Ranks over the size of the gallery: comparable between galleries."""
-        return np.asarray(self.curve.ranks / self.gallery)
-
-
-def match_curve(ranked: ProbeRanks, request: CmcRequest) -> MatchCurve:
-    """Cumulate the ranks of the probes."""
-    try:
-        curve, median = _curve(ranked, request), find_median(ranked, request.censor, _replication(request))
-    except ValueError as error:
-        raise DataError(f"{ranked.name}: {error}") from None
-    method = "" if request.bands is BandMethod.NONE else curve.bands.method
-    target = ranked.target if method != "wilson" else "new probes"
-    stratum = None if ranked.sampling is None else ranked.sampling.stratum
-    return MatchCurve(ranked.name, curve, ranked.gallery, ranked.people, median, method, target, ranked.notes, stratum)
-
-
-def _replication(request: CmcRequest) -> Replication:
-    method = Method.BOOTSTRAP if request.bands is BandMethod.BOOTSTRAP else Method.AUTO
-    return Replication(method=method, confidence=request.confidence, seed=request.seed)
-
-
-def _curve(ranked: ProbeRanks, request: CmcRequest) -> Cmc:
-    limit, kind, known = request.limit or ranked.gallery, request.bands, ranked.sampling.known
-    if kind is BandMethod.TWO_WAY:
-        raise UsageError("--bands two-way is for curves over a threshold; for ranks choose wilson, brr or bootstrap")
-    if kind is BandMethod.BOOTSTRAP and not known:
-        rng = np.random.default_rng(request.seed)
-        return bootstrap_cmc(ranked.rank, rng=rng, limit=limit, confidence=request.confidence)
-    if kind in (BandMethod.BRR, BandMethod.BOOTSTRAP) or (known and kind is BandMethod.AUTO):
-        return replicated_cmc(ranked.rank, ranked.sampling.sample, limit=limit, replication=_replication(request))
-    weights = None if ranked.sampling.weights == "cases" else ranked.sampling.sample.weights
-    return cmc(ranked.rank, limit=limit, weights=weights, confidence=request.confidence)
-
-
-def cmc_json(curves: Sequence[MatchCurve], confidence: float) -> dict[str, Any]:
-    """The JSON that the documentation promises."""
-    return {"curves": [_json(curve) for curve in curves], "confidence": confidence}
-
-
-def _json(curve: MatchCurve) -> dict[str, Any]:
-    bands = curve.curve.bands
-    none = np.full(bands.rate.size, np.nan)
-    low, high = (bands.low, bands.high) if curve.bands else (none, none)
-    return {
-        "name": curve.name,
-        "probes": curve.curve.probes,
-        "ranks": curve.curve.ranks.tolist(),
-        "rates": bands.rate.tolist(),
-        "low": numbers(low),
-        "high": numbers(high),
-        "gallery": curve.gallery,
-        "people": curve.people,
-        "relative_ranks": curve.relative.tolist(),
-        **median_json(curve.median, curve.gallery),
-        "bands": curve.bands or None,
-        "target": curve.target if curve.bands else None,
-        "notes": curve.notes,
-    }
+    return replace(estimate, value=value, interval=interval)

@@ -1,19 +1,23 @@
-"""A curve with its summaries and notes, where two curves cross, and their JSON."""
+"""A curve: named columns, summaries with intervals, and notes; where two curves cross; and their JSON.
+
+All curves are of this type: over a threshold (`roc`, `det`, `pr`), over the false positives per image (`froc`) and over
+the rank (`cmc`). Which columns there are says what can be drawn of them; the views of `harness.api.curves` choose.
+"""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from harness.analysis.curve_request import PointRequest
 from harness.analysis.sampling import finite, interval_json
+from harness.options.curves import PointLimit
 from harness.stats.arrays import FloatArray
 from harness.stats.curves.binormal import BinormalFit
 from harness.stats.curves.ellipses import Ellipse
+from harness.stats.curves.free_response import FALSE_POSITIVES
 from harness.stats.curves.hull import Crossing, crossings
 from harness.stats.curves.points import DetectionCost, OperatingPoint
 from harness.stats.curves.precision import PrecisionBand
@@ -21,39 +25,11 @@ from harness.stats.curves.scores import ThresholdCounts
 from harness.stats.estimate import Estimate
 
 
-@dataclass(frozen=True, eq=False)
-class CurvePoints:
-    """Columns of equal length, from the strictest threshold to the laxest; `low` and `high` of the tpr.
-
-    `low_at_fpr` and `high_at_fpr` are of the tpr at that false positive rate, whatever the threshold: the band to draw.
-    """
-
-    threshold: FloatArray
-    tpr: FloatArray
-    fpr: FloatArray
-    fnr: FloatArray
-    precision: FloatArray
-    low: FloatArray
-    high: FloatArray
-    low_at_fpr: FloatArray
-    high_at_fpr: FloatArray
-
-    @property
-    def fixed(self) -> bool:
-        """Whether there are bands at false positive rates."""
-        return bool(np.isfinite(self.low_at_fpr).any())
-
-    @property
-    def drawn(self) -> tuple[FloatArray, FloatArray]:
-        """The band over the false positive rate, else the one at thresholds."""
-        return (self.low_at_fpr, self.high_at_fpr) if self.fixed else (self.low, self.high)
-
-
 @dataclass(frozen=True)
 class RequestedPoint:
     """A requested operating point; the estimate is of the other rate, None if it has no error."""
 
-    at: PointRequest
+    at: PointLimit
     point: OperatingPoint
     estimate: Estimate | None = None
 
@@ -73,36 +49,45 @@ class MeanPoint:
     ellipse: Ellipse | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Curve:
-    """A curve, its summaries, and what a reader must know about it."""
+    """A curve, its summaries, and what a reader must know about it.
+
+    sizes      how many cases of each kind it rests on: positives and negatives; images and objects; probes, gallery
+               and people
+    columns    columns of equal length, from the strictest threshold, or the best rank, to the last. `low` and `high`
+               are of the tpr, the recall or the rate in the same row; `low_at_fpr` and `high_at_fpr` of the tpr at that
+               false positive rate, whatever the threshold
+    summaries  by name, each with its interval: auc, eer, average_precision; mean_recall; median_rank
+    bands      how the bands were computed, empty if there are none; `target` says what they are for, in strata by the
+               column `stratum`
+    whole      how many points the whole curve has; `columns` may be only some of them
+    """
 
     name: str
-    positives: int
-    negatives: int
-    auc: Estimate
-    eer: Estimate
-    # What the intervals of area and equal error rate are for.
-    summary_target: str
-    eer_threshold: float
-    average_precision: Estimate
-    points: CurvePoints
-    # How the bands were computed and what they are for; empty if there are none.
+    sizes: Mapping[str, int]
+    columns: Mapping[str, FloatArray]
+    summaries: Mapping[str, Estimate]
     bands: str
     target: str
-    counts: ThresholdCounts
-    # How many points the whole curve has; `points` may be only some of them.
     whole: int
-    requested: list[RequestedPoint] = field(default_factory=list)
+    notes: Sequence[str] = ()
+    stratum: str | None = None
+    # What the intervals of the summaries are for.
+    summary_target: str = ""
+    # The recall at the usual numbers of false positives per image; the rank at which ranks were censored.
+    recalls: FloatArray | None = None
+    censored_at: int | None = None
+    # Over a threshold: the counts behind the points, where both errors are equal, and what was asked for.
+    counts: ThresholdCounts | None = None
+    eer_threshold: float = math.nan
+    requested: Sequence[RequestedPoint] = ()
     cost: DetectionCost | None = None
-    notes: list[str] = field(default_factory=list)
     # A swept algorithm parameter, and its value at each point.
     param: str | None = None
-    values: list[str] | None = None
+    values: Sequence[str] | None = None
     repetitions: int | None = None
-    means: list[MeanPoint] = field(default_factory=list)
-    # The column of the strata that `target` names.
-    stratum: str | None = None
+    means: Sequence[MeanPoint] = ()
     # What the curve is over if not over cases, such as pixels, and whether negative ones can be counted.
     elements: str = ""
     has_negatives: bool = True
@@ -110,6 +95,45 @@ class Curve:
     precision_band: PrecisionBand | None = None
     # The binormal curve that fits the scores best, if one does.
     binormal: BinormalFit | None = None
+
+    @property
+    def auc(self) -> Estimate:
+        """The area under a ROC curve."""
+        return self.summaries["auc"]
+
+    @property
+    def eer(self) -> Estimate:
+        """The equal error rate."""
+        return self.summaries["eer"]
+
+    @property
+    def average_precision(self) -> Estimate:
+        """The area under a curve of precision over recall."""
+        return self.summaries["average_precision"]
+
+    @property
+    def rank_one(self) -> tuple[float, float, float]:
+        """Of a curve over ranks: the rate at rank 1 with its limits."""
+        rate, low, high = (float(self.columns[name][0]) for name in ("rate", "low", "high"))
+        return rate, low, high
+
+    @property
+    def size(self) -> int:
+        """How many points there are in `columns`."""
+        return next(iter(self.columns.values())).size
+
+    @property
+    def fixed(self) -> bool:
+        """Whether there are bands at false positive rates."""
+        return "low_at_fpr" in self.columns and bool(np.isfinite(self.columns["low_at_fpr"]).any())
+
+    @property
+    def reached(self) -> tuple[int, int]:
+        """The first point that a threshold reaches, and the first after those; a sweep and ranks reach all."""
+        if self.counts is None or self.param is not None:
+            return 0, self.size
+        # Where negative ones cannot be counted, the end that stands for them is no point.
+        return int(self.counts.opened), self.size - int(self.counts.closed and self.has_negatives)
 
 
 @dataclass(frozen=True)
@@ -135,53 +159,70 @@ MOST_CURVES = 12
 
 def find_crossings(curves: Sequence[Curve]) -> list[CurveCrossings]:
     """All pairs that cross."""
-    if len(curves) > MOST_CURVES:
+    known = [(curve.name, curve.counts) for curve in curves if curve.counts is not None and curve.has_negatives]
+    if len(known) > MOST_CURVES or len(known) < len(curves):
         return []
-    pairs = [CurveCrossings(a.name, b.name, crossings(a.counts, b.counts)) for a, b in combinations(curves, 2)]
+    pairs = [CurveCrossings(a, b, crossings(of_a, of_b)) for (a, of_a), (b, of_b) in combinations(known, 2)]
     return [pair for pair in pairs if pair.places]
 
 
-POINTS = ("threshold", "tpr", "fpr", "fnr", "precision", "low", "high", "low_at_fpr", "high_at_fpr")
+def summary_method(estimate: Estimate) -> str:
+    """How an area was computed; for independent cases, the linear form is DeLong's."""
+    return "DeLong" if estimate.method == "linearised" and math.isinf(estimate.df) else estimate.method
 
 
-def curves_json(curves: Sequence[Curve], crossed: Sequence[CurveCrossings], confidence: float) -> dict[str, Any]:
+# JSON
+
+
+def curve_json(curve: Curve) -> dict[str, Any]:
     """Everything; infinite thresholds and missing values are null."""
+    columns = {name: numbers(values) for name, values in curve.columns.items()}
+    payload: dict[str, Any] = {"name": curve.name, **curve.sizes}
+    if "rank" in columns:
+        return payload | _over_ranks(curve, columns)
+    for name, one in curve.summaries.items():
+        payload[name] = finite(one.value)
+        payload[f"{name}_interval"] = interval_json(one.interval)
+        payload[f"{name}_se"] = finite(one.se)
+        payload[f"{name}_method"] = (summary_method(one) if name == "auc" else one.method) or None
+    payload |= {"bands": curve.bands or None, "target": curve.target or None, "whole": curve.whole, "points": columns}
+    if curve.counts is not None:
+        payload |= _over_thresholds(curve, curve.counts)
+    payload |= {"notes": list(curve.notes)}
+    if curve.recalls is not None:
+        payload |= {"at": {"fppi": FALSE_POSITIVES.tolist(), "recall": curve.recalls.tolist()}}
+    return payload
+
+
+def _over_ranks(curve: Curve, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Ranks and rates, which stand by themselves, and the median."""
+    ranks, gallery, median = curve.columns["rank"], curve.sizes["gallery"], curve.summaries["median_rank"]
     return {
-        "curves": [_curve(curve) for curve in curves],
-        "crossings": [_crossing(pair, place) for pair in crossed for place in pair.places],
-        "confidence": confidence,
+        "ranks": ranks.astype(np.intp).tolist(),
+        "rates": columns["rate"],
+        "low": columns["low"],
+        "high": columns["high"],
+        "relative_ranks": (ranks / gallery).tolist(),
+        "median_rank": finite(median.value),
+        "median_interval": interval_json(median.interval),
+        "median_relative_rank": finite(median.value / gallery),
+        "censored_at": curve.censored_at,
+        "bands": curve.bands or None,
+        "target": curve.target if curve.bands else None,
+        "notes": list(curve.notes),
     }
 
 
-def _curve(curve: Curve) -> dict[str, Any]:
+def _over_thresholds(curve: Curve, counts: ThresholdCounts) -> dict[str, Any]:
+    """What only a curve over a threshold has."""
     payload: dict[str, Any] = {
-        "name": curve.name,
-        "positives": curve.positives,
-        "negatives": curve.negatives,
-        "auc": finite(curve.auc.value),
-        "auc_interval": interval_json(curve.auc.interval),
-        "auc_se": finite(curve.auc.se),
-        "auc_method": summary_method(curve.auc) or None,
         "auc_target": curve.summary_target if curve.auc.interval else None,
-        "eer": finite(curve.eer.value),
-        "eer_interval": interval_json(curve.eer.interval),
-        "eer_se": finite(curve.eer.se),
-        "eer_method": curve.eer.method or None,
         "eer_threshold": finite(curve.eer_threshold),
-        "average_precision": finite(curve.average_precision.value),
-        "average_precision_interval": interval_json(curve.average_precision.interval),
-        "average_precision_se": finite(curve.average_precision.se),
-        "average_precision_method": curve.average_precision.method or None,
         "binormal": None if curve.binormal is None else binormal_json(curve.binormal),
-        "closed": curve.counts.closed,
-        "opened": curve.counts.opened,
-        "bands": curve.bands or None,
-        "target": curve.target or None,
-        "whole": curve.whole,
-        "points": _points(curve.points),
+        "closed": counts.closed,
+        "opened": counts.opened,
         "operating": [_point_json(one) for one in curve.requested],
         "cost": None if curve.cost is None else _cost(curve.cost),
-        "notes": curve.notes,
     }
     if curve.precision_band is not None:
         names = ("threshold", "recall", "precision", "low", "high")
@@ -195,21 +236,22 @@ def _curve(curve: Curve) -> dict[str, Any]:
     return payload
 
 
+def curves_json(
+    curves: Sequence[Curve], confidence: float, crossed: Sequence[CurveCrossings] | None = None
+) -> dict[str, Any]:
+    """Several curves, and where they cross, if that was looked for."""
+    payload: dict[str, Any] = {"curves": [curve_json(curve) for curve in curves]}
+    if crossed is not None:
+        payload |= {"crossings": [_crossing(pair, place) for pair in crossed for place in pair.places]}
+    return payload | {"confidence": confidence}
+
+
 def binormal_json(fit: BinormalFit) -> dict[str, float]:
     """The parameters of the binormal curve and the area under it."""
     return {"a": fit.a, "b": fit.b, "auc": fit.area}
 
 
-def summary_method(estimate: Estimate) -> str:
-    """How an area was computed; for independent cases, the linear form is DeLong's."""
-    return "DeLong" if estimate.method == "linearised" and math.isinf(estimate.df) else estimate.method
-
-
-def _points(points: CurvePoints) -> dict[str, list[float | None]]:
-    return {name: numbers(getattr(points, name)) for name in POINTS}
-
-
-def numbers(values: npt.NDArray[np.float64]) -> list[float | None]:
+def numbers(values: FloatArray) -> list[float | None]:
     """Numbers for JSON, which has no infinity: null if not finite."""
     plain: list[float | None] = values.tolist()
     for place in np.flatnonzero(~np.isfinite(values)).tolist():
@@ -246,7 +288,7 @@ def _cost(cost: DetectionCost) -> dict[str, Any]:
     }
 
 
-def _crossing(pair: CurveCrossings, place: Any) -> dict[str, Any]:
+def _crossing(pair: CurveCrossings, place: Crossing) -> dict[str, Any]:
     return {
         "a": pair.a,
         "b": pair.b,

@@ -1,6 +1,7 @@
 """The error of a curve, and of the operating points on it."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,9 +9,9 @@ import numpy.typing as npt
 
 from harness.analysis.align import AlignedRuns
 from harness.analysis.curve import RequestedPoint
-from harness.analysis.curve_request import BandMethod, CurveRequest, ErrorCosts, PointRequest
 from harness.analysis.sampling import Sampling
 from harness.errors import UsageError
+from harness.options.curves import BandMethod, CurveOptions, ErrorCosts, PointLimit
 from harness.params import nearest
 from harness.stats.arrays import BoolArray, IntArray
 from harness.stats.curves.bands import (
@@ -46,12 +47,16 @@ INDEPENDENT = "new independent cases"
 
 @dataclass(frozen=True, eq=False)
 class CurveBasis:
-    """What errors are computed from: the cases of one curve, how they were sampled, and the user's request."""
+    """What errors are computed from: the cases of one curve, how they were sampled, and the user's options.
+
+    `precise` if the average precision gets an interval too, and the precision a band.
+    """
 
     cases: ScoredCases
     sampling: Sampling
     subjects: Subjects | None
-    request: CurveRequest
+    options: CurveOptions
+    precise: bool = False
 
     @property
     def sample(self) -> Sample:
@@ -61,8 +66,8 @@ class CurveBasis:
     @property
     def replication(self) -> Replication:
         """How to replicate: by what suits the statistic, or by the bootstrap if requested."""
-        method = Method.BOOTSTRAP if self.request.bands is BandMethod.BOOTSTRAP else Method.AUTO
-        return Replication(method=method, confidence=self.request.confidence, seed=self.request.seed)
+        method = Method.BOOTSTRAP if self.options.bands is BandMethod.BOOTSTRAP else Method.AUTO
+        return Replication(method=method, confidence=self.options.confidence, seed=self.options.seed)
 
     @property
     def target(self) -> str:
@@ -74,7 +79,7 @@ class CurveBasis:
     @property
     def bands(self) -> BandMethod:
         """The requested kind of band, or the kind that suits the design."""
-        requested = self.request.bands
+        requested = self.options.bands
         if requested is BandMethod.TWO_WAY and self.subjects is None:
             raise UsageError("--bands two-way: name the columns of the two subjects with --subjects ROW,COLUMN")
         if requested is BandMethod.BRR and not self.sampling.known:
@@ -90,7 +95,7 @@ class CurveBasis:
         return BandMethod.BRR if self.sampling.known else BandMethod.WILSON
 
 
-def subject_labels(aligned: AlignedRuns, names: tuple[str, str], option: str) -> list[npt.NDArray[np.str_]]:
+def subject_labels(aligned: AlignedRuns, names: Sequence[str], option: str) -> list[npt.NDArray[np.str_]]:
     """The two subjects of each case, by label; every case must have both."""
     sides = []
     for name in names:
@@ -103,10 +108,12 @@ def subject_labels(aligned: AlignedRuns, names: tuple[str, str], option: str) ->
     return sides
 
 
-def find_subjects(aligned: AlignedRuns, names: tuple[str, str] | None) -> Subjects | None:
+def find_subjects(aligned: AlignedRuns, names: Sequence[str] | None) -> Subjects | None:
     """The two subjects of each case, from two columns."""
     if names is None:
         return None
+    if len(names) != 2 or not all(names):
+        raise UsageError(f"--subjects {','.join(names)}: name two columns, such as probe,gallery")
     sides = subject_labels(aligned, names, "--subjects")
     try:
         return Subjects.of(*sides)
@@ -129,24 +136,24 @@ def identity_notes(basis: CurveBasis) -> list[str]:
 def curve_estimate(basis: CurveBasis, summary: CurveSummary) -> Estimate:
     """Area or equal error rate, with the error that fits the design."""
     if basis.subjects is not None:
-        return two_way_summary(summary.name, basis.cases, basis.subjects, confidence=basis.request.confidence)
+        return two_way_summary(summary.name, basis.cases, basis.subjects, confidence=basis.options.confidence)
     return summary_estimate(summary, basis.cases, basis.sample, basis.replication)
 
 
 def curve_bands(basis: CurveBasis, counts: ThresholdCounts, at: IntArray) -> CurveBands | None:
     """Bands at some places of the curve, at their thresholds; two-way ones choose the places themselves."""
-    kind, confidence = basis.bands, basis.request.confidence
+    kind, confidence = basis.bands, basis.options.confidence
     if kind is BandMethod.NONE:
         return None
     if kind is BandMethod.TWO_WAY and basis.subjects is not None:
-        most = DEFAULT_POINTS if basis.request.points is None else at.size
+        most = DEFAULT_POINTS if basis.options.points is None else at.size
         return two_way_bands(basis.cases, basis.subjects, confidence=confidence, most=most)
     if kind is BandMethod.SIMULTANEOUS:
         confidence = point_confidence(basis, at)
     if kind is BandMethod.WILSON or (kind is BandMethod.SIMULTANEOUS and not basis.sampling.known):
         return wilson_bands(counts, at, confidence=confidence)
     if kind is BandMethod.BOOTSTRAP and not basis.sampling.known:
-        rng = np.random.default_rng(basis.request.seed)
+        rng = np.random.default_rng(basis.options.seed)
         return bootstrap_bands(counts, at, rng=rng, confidence=confidence)
     return replicated_bands(
         basis.cases, basis.sample, at, replication=replace(basis.replication, confidence=confidence)
@@ -156,7 +163,7 @@ def curve_bands(basis: CurveBasis, counts: ThresholdCounts, at: IntArray) -> Cur
 def precision_limits(basis: CurveBasis, counts: ThresholdCounts) -> PrecisionBand | None:
     """The band of the precision, if it is asked for and the design has one."""
     none = (BandMethod.NONE, BandMethod.TWO_WAY, BandMethod.SIMULTANEOUS)
-    if not basis.request.precise or basis.bands in none:
+    if not basis.precise or basis.bands in none:
         return None
     try:
         return precision_band(basis.cases, counts, basis.sample, basis.replication)
@@ -171,29 +178,29 @@ def fixed_bands(basis: CurveBasis, counts: ThresholdCounts, at: IntArray) -> Fix
     if kind in (BandMethod.NONE, BandMethod.TWO_WAY):
         return None
     known = basis.sampling.known and kind is not BandMethod.WILSON
-    confidence = point_confidence(basis, at) if kind is BandMethod.SIMULTANEOUS else basis.request.confidence
+    confidence = point_confidence(basis, at) if kind is BandMethod.SIMULTANEOUS else basis.options.confidence
     sample = basis.sample if known else None
     return along_curve(fixed_fpr_bands(basis.cases, sample, counts.fpr[at], confidence=confidence))
 
 
 def point_confidence(basis: CurveBasis, at: IntArray) -> float:
     """The confidence that each point needs for the whole band to hold."""
-    rng = np.random.default_rng(basis.request.seed)
-    return simultaneous_confidence(basis.cases, basis.sample, at, rng=rng, confidence=basis.request.confidence)
+    rng = np.random.default_rng(basis.options.seed)
+    return simultaneous_confidence(basis.cases, basis.sample, at, rng=rng, confidence=basis.options.confidence)
 
 
 # Errors that a rate needs to be within 30 % of the true one with 90 % confidence (Doddington and others 2000).
 RULE_OF_30 = 30
 
 
-def operating_point(counts: ThresholdCounts, at: PointRequest) -> OperatingPoint:
+def operating_point(counts: ThresholdCounts, at: PointLimit) -> OperatingPoint:
     """Where a rate is within its limit, or at a threshold."""
     if at.of == "fpr":
         return fnmr_at_fmr(counts, at.value)
     return fmr_at_fnmr(counts, at.value) if at.of == "fnr" else at_threshold(counts, at.value)
 
 
-def requested_point(basis: CurveBasis, counts: ThresholdCounts, at: PointRequest) -> RequestedPoint:
+def requested_point(basis: CurveBasis, counts: ThresholdCounts, at: PointLimit) -> RequestedPoint:
     """An operating point; at a rate, its interval allows for a threshold that was set on these cases."""
     estimate = _at_threshold(basis, counts, at.value) if at.of == "threshold" else _at_rate(basis, at)
     return RequestedPoint(at, operating_point(counts, at), estimate)
@@ -227,18 +234,18 @@ def least_cost(counts: ThresholdCounts, cost: ErrorCosts | None) -> DetectionCos
     return detection_cost(counts, prior=cost.prior, cost_miss=cost.fn, cost_false_alarm=cost.fp)
 
 
-def _at_rate(basis: CurveBasis, at: PointRequest) -> Estimate | None:
+def _at_rate(basis: CurveBasis, at: PointLimit) -> Estimate | None:
     if basis.subjects is not None:
         # No error is known for a point that moves with the subjects on both sides.
         return None
     cases = basis.cases if at.of == "fpr" else _swapped(basis.cases)
     sample = basis.sample if basis.sampling.known else None
     try:
-        bands = fixed_fpr_bands(cases, sample, [at.value], confidence=basis.request.confidence)
+        bands = fixed_fpr_bands(cases, sample, [at.value], confidence=basis.options.confidence)
     except ValueError:
         return None
     limits = Interval(1 - float(bands.high[0]), 1 - float(bands.low[0]))
-    return Estimate(1 - float(bands.tpr[0]), math.nan, bands.df, limits, basis.request.confidence, "linearised")
+    return Estimate(1 - float(bands.tpr[0]), math.nan, bands.df, limits, basis.options.confidence, "linearised")
 
 
 def _swapped(cases: ScoredCases) -> ScoredCases:
@@ -253,7 +260,7 @@ def _at_threshold(basis: CurveBasis, counts: ThresholdCounts, threshold: float) 
     if basis.subjects is not None:
         weights = np.where(basis.cases.positive, basis.cases.weight, 0.0)
         try:
-            return two_way_rate(refused, basis.subjects, weights=weights, confidence=basis.request.confidence)
+            return two_way_rate(refused, basis.subjects, weights=weights, confidence=basis.options.confidence)
         except ValueError as error:
             raise UsageError(f"--at threshold={threshold:g}: {error}") from None
     return make_estimate(basis.sample, rate(refused, within=basis.cases.positive), basis.replication)

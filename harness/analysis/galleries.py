@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from harness.analysis.cmc import CmcRequest, MatchCurve, match_curve, ranks_of_matrix
+from harness.analysis.cmc import match_curve, ranks_of_matrix
+from harness.analysis.curve import Curve
 from harness.errors import DataError, UsageError
 from harness.matrices.labels import Labels
 from harness.matrices.matrix import SUBJECT, Matrix, scores_of
-from harness.options import DesignOptions
+from harness.options.curves import CmcOptions
 from harness.stats.arrays import IntArray
 from harness.stats.galleries import GalleryEffect, gallery_effect, mixed
 
@@ -84,28 +85,26 @@ class GalleryComparison:
     """The curves of one algorithm, one per gallery, and the tests: as labelled, and mixed if requested."""
 
     name: str
-    curves: Sequence[MatchCurve]
+    curves: Sequence[Curve]
     tests: Sequence[GalleryTest]
     permutations: int
     seed: int
 
 
-def compare_galleries(
-    matrix: Matrix, column: str, request: CmcRequest, design: DesignOptions, *, mix: bool = False, permutations: int
-) -> GalleryComparison:
-    """Use all images with one label as the gallery, the others as probes; people are strata unless `design` differs."""
+def compare_galleries(matrix: Matrix, column: str, options: CmcOptions) -> GalleryComparison:
+    """Use all images with one label as the gallery, the others as probes; people are strata without a design."""
     partitions = [sets_of(matrix, column)]
-    if mix:
+    if options.mix:
         partitions.append(partitions[0].mix())
     tests = [
-        _test(matrix, sets, permutations, request.seed, mixed=number > 0) for number, sets in enumerate(partitions)
+        _test(matrix, sets, options.permutations, options.seed, mixed=number > 0)
+        for number, sets in enumerate(partitions)
     ]
-    if design.stratum is None and design.psu is None:
-        design = DesignOptions(stratum=(SUBJECT,), weights=design.weights, lone=design.lone)
+    design = replace(options, stratum=(SUBJECT,)) if options.stratum is None and options.psu is None else options
     last = partitions[-1]
     experiments = [last.experiment(matrix, number) for number in range(len(last.names))]
-    curves = [match_curve(ranks_of_matrix(one, design), request) for one in experiments]
-    return GalleryComparison(matrix.name, curves, tests, permutations, request.seed)
+    curves = [match_curve(ranks_of_matrix(one, design), options) for one in experiments]
+    return GalleryComparison(matrix.name, curves, tests, options.permutations, options.seed)
 
 
 def _test(matrix: Matrix, sets: GallerySets, permutations: int, seed: int, *, mixed: bool) -> GalleryTest:

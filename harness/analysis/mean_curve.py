@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.analysis.align import Run
-from harness.analysis.curve import Curve, CurvePoints, MeanPoint, RequestedPoint
+from harness.analysis.curve import Curve, MeanPoint, RequestedPoint
 from harness.analysis.curve_bands import least_cost, operating_point
-from harness.analysis.curve_request import BandMethod, CurveRequest
 from harness.analysis.score_curve import THINNED, ScoredRun, score_run
 from harness.errors import TranscriptError
+from harness.options.curves import BandMethod, CurveOptions
 from harness.stats.arrays import FloatArray
 from harness.stats.curves.area import auc
 from harness.stats.curves.ellipses import ellipse_of_repeats
@@ -25,48 +25,59 @@ METHOD = "repetitions"
 TARGET = "new data of the same kind"
 
 
-def curve_of_repeats(runs: Sequence[Run], name: str, request: CurveRequest) -> Curve:
+def curve_of_repeats(runs: Sequence[Run], name: str, options: CurveOptions) -> Curve:
     """The mean curve, threshold by threshold, of two or more tests."""
     if len(runs) < 2:
         raise TranscriptError(
             f"{runs[0].source}: the only transcript of {name}; --repeated needs two or more, on different data"
         )
-    scored = [score_run(run, name, request) for run in runs]
+    scored = [score_run(run, name, options) for run in runs]
     if len({one.scored.larger_is_better for one in scored}) > 1:
         raise TranscriptError(f"{name}: similarities in one test, distances in another; they have no mean")
-    thresholds = _thresholds(scored, request)
+    thresholds = _thresholds(scored, options)
     fpr, tpr = (np.stack(rates) for rates in zip(*(_rates(one.counts, thresholds) for one in scored), strict=True))
     counts = _mean_counts(scored, thresholds, fpr, tpr)
-    low, high = _limits(tpr, request)
+    low, high = _limits(tpr, options)
     none = np.full(thresholds.size, np.nan)
     return Curve(
         name=name,
-        positives=counts.positives.cases,
-        negatives=counts.negatives.cases,
-        auc=_mean(np.array([auc(one.counts) for one in scored]), request),
-        eer=_mean(np.array([equal_error(one.counts).rate for one in scored]), request),
+        sizes={"positives": counts.positives.cases, "negatives": counts.negatives.cases},
+        summaries={
+            "auc": _mean(np.array([auc(one.counts) for one in scored]), options),
+            "eer": _mean(np.array([equal_error(one.counts).rate for one in scored]), options),
+            "average_precision": _mean(np.array([average_precision(one.counts) for one in scored]), options),
+        },
         summary_target=TARGET,
         eer_threshold=equal_error(counts).threshold,
-        average_precision=_mean(np.array([average_precision(one.counts) for one in scored]), request),
-        points=CurvePoints(thresholds, counts.tpr, counts.fpr, counts.fnr, counts.precision, low, high, none, none),
-        bands="" if request.bands is BandMethod.NONE else METHOD,
+        columns={
+            "threshold": thresholds,
+            "tpr": counts.tpr,
+            "fpr": counts.fpr,
+            "fnr": counts.fnr,
+            "precision": counts.precision,
+            "low": low,
+            "high": high,
+            "low_at_fpr": none,
+            "high_at_fpr": none,
+        },
+        bands="" if options.bands is BandMethod.NONE else METHOD,
         target=TARGET,
         counts=counts,
         whole=thresholds.size,
-        requested=[RequestedPoint(at, operating_point(counts, at)) for at in request.at],
-        cost=least_cost(counts, request.cost),
+        requested=[RequestedPoint(at, operating_point(counts, at)) for at in options.at],
+        cost=least_cost(counts, options.cost),
         notes=_notes(runs, counts),
         repetitions=len(runs),
-        means=_means(thresholds, fpr, tpr, counts, request),
+        means=_means(thresholds, fpr, tpr, counts, options),
     )
 
 
-def _thresholds(scored: Sequence[ScoredRun], request: CurveRequest) -> FloatArray:
+def _thresholds(scored: Sequence[ScoredRun], options: CurveOptions) -> FloatArray:
     """Thresholds of the pooled scores, spread evenly along their curve."""
     scores = np.concatenate([one.scored.scores for one in scored])
     positive = np.concatenate([one.scored.positive for one in scored])
     pooled = counts_of(make_scored_cases(scores, positive, larger_is_better=scored[0].scored.larger_is_better))
-    limit = pooled.threshold.size if request.points == 0 else max(2, request.points or THINNED)
+    limit = pooled.threshold.size if options.points == 0 else max(2, options.points or THINNED)
     return pooled.threshold[thinned(pooled, limit)]
 
 
@@ -97,28 +108,28 @@ def _mean_counts(
     )
 
 
-def _mean(values: FloatArray, request: CurveRequest) -> Estimate:
+def _mean(values: FloatArray, options: CurveOptions) -> Estimate:
     """The mean over tests, each of them a unit, with Student's t."""
     se = float(values.std(ddof=1)) / math.sqrt(values.size)
     scale, df = Scale(IntervalKind.PLAIN, (0.0, 1.0)), values.size - 1.0
-    limits = scale_limits(scale, float(values.mean()), se, df, request.confidence)
+    limits = scale_limits(scale, float(values.mean()), se, df, options.confidence)
     interval = Interval(float(limits.low), float(limits.high))
-    return Estimate(float(values.mean()), se, df, interval, request.confidence, METHOD, units=values.size, scale=scale)
+    return Estimate(float(values.mean()), se, df, interval, options.confidence, METHOD, units=values.size, scale=scale)
 
 
-def _limits(tpr: FloatArray, request: CurveRequest) -> tuple[FloatArray, FloatArray]:
-    if request.bands is BandMethod.NONE:
+def _limits(tpr: FloatArray, options: CurveOptions) -> tuple[FloatArray, FloatArray]:
+    if options.bands is BandMethod.NONE:
         none = np.full(tpr.shape[1], np.nan)
         return none, none
     se, df = tpr.std(axis=0, ddof=1) / math.sqrt(len(tpr)), len(tpr) - 1.0
-    limits = scale_limits(Scale(IntervalKind.PLAIN, (0.0, 1.0)), tpr.mean(axis=0), se, df, request.confidence)
+    limits = scale_limits(Scale(IntervalKind.PLAIN, (0.0, 1.0)), tpr.mean(axis=0), se, df, options.confidence)
     # If all tests agree, the mean has no spread and its interval is a point.
     mean = tpr.mean(axis=0)
     return np.where(se > 0, limits.low, mean), np.where(se > 0, limits.high, mean)
 
 
 def _means(
-    thresholds: FloatArray, fpr: FloatArray, tpr: FloatArray, counts: ThresholdCounts, request: CurveRequest
+    thresholds: FloatArray, fpr: FloatArray, tpr: FloatArray, counts: ThresholdCounts, options: CurveOptions
 ) -> list[MeanPoint]:
     """Mean points along the curve without its ends, with ellipses if three or more tests vary."""
     chosen = thinned(counts, ELLIPSES + 2)[1:-1].tolist()
@@ -129,7 +140,7 @@ def _means(
         points = np.stack([fpr[:, i], tpr[:, i]], axis=1)
         ellipse = None
         if len(points) > 2 and points.std(axis=0).any():
-            ellipse = ellipse_of_repeats(points, confidence=request.confidence)
+            ellipse = ellipse_of_repeats(points, confidence=options.confidence)
         means.append(MeanPoint(float(thresholds[i]), float(counts.fpr[i]), float(counts.tpr[i]), ellipse))
     return means
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align
-from harness.analysis.curve import Curve, CurvePoints
+from harness.analysis.curve import Curve
 from harness.analysis.curve_bands import (
     CurveBasis,
     curve_bands,
@@ -19,11 +19,11 @@ from harness.analysis.curve_bands import (
     precision_limits,
     requested_point,
 )
-from harness.analysis.curve_request import BandMethod, CurveRequest
 from harness.analysis.curve_scores import CurveScores, curve_scores
 from harness.analysis.sampling import take_sample
 from harness.errors import TranscriptError
-from harness.stats.arrays import IntArray
+from harness.options.curves import BandMethod, CurveOptions
+from harness.stats.arrays import FloatArray, IntArray
 from harness.stats.curves.area import auc
 from harness.stats.curves.bands import CurveBands
 from harness.stats.curves.binormal import BinormalFit, binormal_of_scores
@@ -51,61 +51,58 @@ class ScoredRun:
     basis: CurveBasis
 
 
-def score_run(run: Run, name: str, request: CurveRequest) -> ScoredRun:
+def score_run(run: Run, name: str, options: CurveOptions, *, precise: bool = False) -> ScoredRun:
     """The scores of a transcript, ready for a curve."""
-    aligned = align([run], partial=request.partial)
+    aligned = align([run], partial=options.partial)
     scored = curve_scores(run.columns, run.source)
     try:
-        basis = _basis(aligned, scored, request)
+        basis = _basis(aligned, scored, options, precise=precise)
         return ScoredRun(name, scored, counts_of(basis.cases), basis)
     except ValueError as error:
         raise TranscriptError(f"{run.source}: {error}") from None
 
 
-def _basis(aligned: AlignedRuns, scored: CurveScores, request: CurveRequest) -> CurveBasis:
-    design, recorded = request.design, aligned.headers[0].design.get("psu")
-    if request.subjects is not None and design.psu is None and isinstance(recorded, list):
+def _basis(aligned: AlignedRuns, scored: CurveScores, options: CurveOptions, *, precise: bool) -> CurveBasis:
+    design, subjects, recorded = options, options.subjects, aligned.headers[0].design.get("psu")
+    if subjects is not None and options.psu is None and isinstance(recorded, list) and set(subjects) <= set(recorded):
         # Their pair, which older imports recorded, is no unit.
-        design = replace(design, psu=("none",)) if set(request.subjects) <= set(recorded) else design
+        design = replace(options, psu=("none",))
     sampling = take_sample(aligned, design)
     weights = None if sampling.weights == "cases" else sampling.sample.weights
     cases = make_scored_cases(scored.scores, scored.positive, weights=weights, larger_is_better=scored.larger_is_better)
-    return CurveBasis(cases, sampling, find_subjects(aligned, request.subjects), request)
+    return CurveBasis(cases, sampling, find_subjects(aligned, subjects), options, precise)
 
 
-def curve_of_scores(run: Run, name: str, request: CurveRequest) -> Curve:
+def curve_of_scores(run: Run, name: str, options: CurveOptions, *, precise: bool) -> Curve:
     """A curve with its summaries and bands."""
-    scored_run = score_run(run, name, request)
+    scored_run = score_run(run, name, options, precise=precise)
     counts, basis = scored_run.counts, scored_run.basis
     try:
         bands = curve_bands(basis, counts, places(counts, basis))
         at = places(counts, basis) if bands is None else bands.at
         equal = equal_error(counts)
         area, error, notes = _summaries(basis, auc(counts), equal.rate)
-        requested = [requested_point(basis, counts, one) for one in request.at]
+        requested = [requested_point(basis, counts, one) for one in options.at]
         fixed = fixed_bands(basis, counts, at)
         few = [
-            text for one in request.at for text in few_errors(one.text, one.of, one.value, scored_run.scored.positive)
+            text for one in options.at for text in few_errors(one.text, one.of, one.value, scored_run.scored.positive)
         ]
     except ValueError as mistake:
         raise TranscriptError(f"{run.source}: {mistake}") from None
     return Curve(
         name=name,
-        positives=counts.positives.cases,
-        negatives=counts.negatives.cases,
-        auc=area,
-        eer=error,
+        sizes={"positives": counts.positives.cases, "negatives": counts.negatives.cases},
+        summaries={"auc": area, "eer": error, "average_precision": _precision(basis, average_precision(counts))},
         summary_target=basis.target,
         eer_threshold=equal.threshold,
-        average_precision=_precision(basis, average_precision(counts)),
-        points=curve_points(counts, at, bands, fixed),
+        columns=curve_columns(counts, at, bands, fixed),
         bands=band_method(basis, bands),
         target=_target(basis, bands),
         stratum=basis.sampling.stratum,
         counts=counts,
         whole=counts.threshold.size,
         requested=requested,
-        cost=least_cost(counts, request.cost),
+        cost=least_cost(counts, options.cost),
         precision_band=precision_limits(basis, counts),
         binormal=_binormal(basis),
         notes=[*_ends(scored_run), *_equal_error_note(counts), *notes, *few, *identity_notes(basis)],
@@ -114,7 +111,7 @@ def curve_of_scores(run: Run, name: str, request: CurveRequest) -> Curve:
 
 def places(counts: ThresholdCounts, basis: CurveBasis, whole: int | None = None) -> IntArray:
     """Which of the points, or of the first `whole`, to output: all, unless there are too many to read or for bands."""
-    size, limit = counts.threshold.size if whole is None else whole, basis.request.points
+    size, limit = counts.threshold.size if whole is None else whole, basis.options.points
     if limit == 0:
         return np.arange(size)
     if limit is None:
@@ -147,7 +144,7 @@ def _summaries(basis: CurveBasis, area: float, error: float) -> tuple[Estimate, 
 def _precision(basis: CurveBasis, value: float) -> Estimate:
     """The average precision; with an interval if one is asked for, and there are enough cases."""
     try:
-        if basis.request.precise:
+        if basis.precise:
             return replace(curve_estimate(basis, AVERAGE_PRECISION), value=value)
     except ValueError:
         pass
@@ -161,15 +158,23 @@ def _binormal(basis: CurveBasis) -> BinormalFit | None:
         return None
 
 
-def curve_points(
+def curve_columns(
     counts: ThresholdCounts, at: IntArray, bands: CurveBands | None, fixed: FixedFprBands | None
-) -> CurvePoints:
+) -> dict[str, FloatArray]:
     """The points at some places of a curve, with their bands."""
     chosen = points(counts, at)
     none = np.full(at.size, np.nan)
-    low, high = (none, none) if bands is None else (bands.tpr.low, bands.tpr.high)
-    at_fpr = (none, none) if fixed is None else (fixed.low, fixed.high)
-    return CurvePoints(chosen.threshold, chosen.tpr, chosen.fpr, chosen.fnr, chosen.precision, low, high, *at_fpr)
+    return {
+        "threshold": chosen.threshold,
+        "tpr": chosen.tpr,
+        "fpr": chosen.fpr,
+        "fnr": chosen.fnr,
+        "precision": chosen.precision,
+        "low": none if bands is None else bands.tpr.low,
+        "high": none if bands is None else bands.tpr.high,
+        "low_at_fpr": none if fixed is None else fixed.low,
+        "high_at_fpr": none if fixed is None else fixed.high,
+    }
 
 
 def _equal_error_note(counts: ThresholdCounts) -> list[str]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align
-from harness.analysis.curve import Curve, CurvePoints, RequestedPoint
+from harness.analysis.curve import Curve, RequestedPoint
 from harness.analysis.curve_bands import INDEPENDENT, CurveBasis, curve_bands, least_cost, operating_point
-from harness.analysis.curve_request import BandMethod, CurveRequest, PointRequest
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import TranscriptError, UsageError
 from harness.model import plain_text
+from harness.options.curves import BandMethod, CurveOptions, PointLimit
 from harness.params import nearest
 from harness.stats.arrays import BoolArray, FloatArray, IntArray, kish
 from harness.stats.curves.area import area, auc
@@ -46,35 +46,35 @@ class SweepRuns:
         return both[0], both[1]
 
 
-def curve_of_sweep(runs: Sequence[Run], name: str, param: str, request: CurveRequest) -> Curve:
+def curve_of_sweep(runs: Sequence[Run], name: str, param: str, options: CurveOptions) -> Curve:
     """One algorithm at several values of a parameter, on the same cases."""
     values = [_value(run, param) for run in runs]
     if len(set(values)) < 2:
         raise TranscriptError(f"{runs[0].source}: {name} has only one value of '{param}'; a curve needs two or more")
-    aligned = align(runs, partial=request.partial)
-    settings = _settings(aligned, values, request)
+    aligned = align(runs, partial=options.partial)
+    settings = _settings(aligned, values, options)
     fpr, tpr = settings.rates(settings.weights)
     order = np.lexsort((tpr, fpr))
     front = _front(fpr, tpr)
     counts = _counts(fpr[front], tpr[front], [values[i] for i in front], settings)
-    low, high, bands, target = _bands(settings, request)
+    low, high, bands, target = _bands(settings, options)
     return Curve(
         name=name,
-        positives=counts.positives.cases,
-        negatives=counts.negatives.cases,
-        auc=_area(settings, auc(counts), request),
-        eer=Estimate(equal_error(counts).rate, math.nan, math.nan, None),
+        sizes={"positives": counts.positives.cases, "negatives": counts.negatives.cases},
+        summaries={
+            "auc": _area(settings, auc(counts), options),
+            "eer": Estimate(equal_error(counts).rate, math.nan, math.nan, None),
+            "average_precision": Estimate(average_precision(counts), math.nan, math.nan, None),
+        },
         summary_target=settings.sampling.target if settings.sampling.known else INDEPENDENT,
-        eer_threshold=float("nan"),
-        average_precision=Estimate(average_precision(counts), math.nan, math.nan, None),
-        points=_points(settings, order, low, high),
+        columns=_columns(settings, order, low, high),
         bands=bands,
         target=target,
         stratum=settings.sampling.stratum,
         counts=counts,
         whole=len(runs),
-        requested=[_requested(counts, at) for at in request.at],
-        cost=least_cost(counts, request.cost),
+        requested=[_requested(counts, at) for at in options.at],
+        cost=least_cost(counts, options.cost),
         notes=_notes(param, len(runs), front.size),
         param=param,
         values=[values[i] for i in order],
@@ -88,8 +88,8 @@ def _value(run: Run, param: str) -> str:
     return plain_text(params[param])
 
 
-def _settings(aligned: AlignedRuns, values: list[str], request: CurveRequest) -> SweepRuns:
-    sampling = take_sample(aligned, request.design)
+def _settings(aligned: AlignedRuns, values: list[str], options: CurveOptions) -> SweepRuns:
+    sampling = take_sample(aligned, options)
     accepted = np.asarray(_ACCEPTED[aligned.outcome])
     for kind, of in (("positive", aligned.positive), ("negative", ~aligned.positive)):
         if not (of & (sampling.sample.weights > 0)).any():
@@ -133,18 +133,26 @@ def _number(text: str) -> float:
         return float("nan")
 
 
-def _points(settings: SweepRuns, order: IntArray, low: FloatArray, high: FloatArray) -> CurvePoints:
+def _columns(settings: SweepRuns, order: IntArray, low: FloatArray, high: FloatArray) -> dict[str, FloatArray]:
     fpr, tpr = settings.rates(settings.weights)
     within = np.where(settings.positive, settings.weights, 0.0), np.where(settings.positive, 0.0, settings.weights)
     tp, fp = settings.accepted @ within[0], settings.accepted @ within[1]
-    precision = np.divide(tp, tp + fp, out=np.ones_like(tp), where=tp + fp > 0)
-    threshold = np.array([_number(value) for value in settings.values])
-    none = np.full(threshold.size, np.nan)
-    columns = (threshold, tpr, fpr, 1 - tpr, precision, low, high, none, none)
-    return CurvePoints(*(column[order] for column in columns))
+    none = np.full(tpr.size, np.nan)
+    columns = {
+        "threshold": np.array([_number(value) for value in settings.values]),
+        "tpr": tpr,
+        "fpr": fpr,
+        "fnr": 1 - tpr,
+        "precision": np.divide(tp, tp + fp, out=np.ones_like(tp), where=tp + fp > 0),
+        "low": low,
+        "high": high,
+        "low_at_fpr": none,
+        "high_at_fpr": none,
+    }
+    return {name: values[order] for name, values in columns.items()}
 
 
-def _bands(settings: SweepRuns, request: CurveRequest) -> tuple[FloatArray, FloatArray, str, str]:
+def _bands(settings: SweepRuns, options: CurveOptions) -> tuple[FloatArray, FloatArray, str, str]:
     """Limits of each setting's tpr, as for a curve with two scores, accepted and refused."""
     low, high = np.full((2, len(settings.values)), np.nan)
     method = target = ""
@@ -155,7 +163,7 @@ def _bands(settings: SweepRuns, request: CurveRequest) -> tuple[FloatArray, Floa
         if not at.size:
             # Nothing is accepted: the same limits as at the start of the curve.
             at = np.array([0])
-        limits = curve_bands(CurveBasis(cases, settings.sampling, None, request), counts, at)
+        limits = curve_bands(CurveBasis(cases, settings.sampling, None, options), counts, at)
         if limits is None:
             return low, high, "", ""
         low[i], high[i] = limits.tpr.low[0], limits.tpr.high[0]
@@ -164,9 +172,9 @@ def _bands(settings: SweepRuns, request: CurveRequest) -> tuple[FloatArray, Floa
     return low, high, method, target
 
 
-def _area(settings: SweepRuns, value: float, request: CurveRequest) -> Estimate:
+def _area(settings: SweepRuns, value: float, options: CurveOptions) -> Estimate:
     """The area under the front, which every replicate computes again."""
-    if request.bands is BandMethod.NONE:
+    if options.bands is BandMethod.NONE:
         return Estimate(value, math.nan, math.nan, None)
 
     def of_weights(weights: FloatArray) -> float:
@@ -178,11 +186,11 @@ def _area(settings: SweepRuns, value: float, request: CurveRequest) -> Estimate:
         return float(area(y, x))
 
     statistic = WeightsStatistic(of_weights, bounds=(0.0, 1.0), classes=settings.positive, words="area under the front")
-    replication = Replication(confidence=request.confidence, seed=request.seed)
+    replication = Replication(confidence=options.confidence, seed=options.seed)
     return replace(make_estimate(settings.sampling.sample, statistic, replication), value=value)
 
 
-def _requested(counts: ThresholdCounts, at: PointRequest) -> RequestedPoint:
+def _requested(counts: ThresholdCounts, at: PointLimit) -> RequestedPoint:
     if at.of == "threshold":
         raise UsageError("--at threshold= cannot be used with --swept: each point is a setting; use fpr= or fnr=")
     return RequestedPoint(at, operating_point(counts, at))

@@ -1,187 +1,215 @@
-"""Curves over a threshold from Python: `roc`, `det` and `pr`."""
+"""Curves from Python, and everything that distinguishes them: a view and a function for each.
 
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+The commands are made of the views. What takes long to import is imported when a function is called.
+"""
 
-from harness.analysis.curve import Curve, CurveCrossings, curves_json, find_crossings
-from harness.analysis.curve_request import BandMethod, CurveRequest, parse_at, parse_cost, parse_subjects
-from harness.analysis.curves import make_curves
-from harness.analysis.froc import at_iou
-from harness.api.result import PictureResult, as_words
-from harness.api.transcripts import Transcripts, open_transcripts
-from harness.errors import UsageError
-from harness.options import CurvePictureOptions, PictureOptions
-from harness.options.curves import CurveOptions, PrOptions
-from harness.report.blocks import Block, Table
-from harness.report.curve_data import CurveData, curve_data, curve_table, plain_data
-from harness.report.curves import curve_blocks
-from harness.report.formats import Format
-from harness.report.gnuplot import ScriptPage, curve_script
-from harness.report.plots.canvas import Picture, check_picture
-from harness.report.plots.curves import plot_det, plot_pr, plot_roc
-from harness.report.plots.scores import plot_scores
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-# Which axes a kind of curve may have; the first is the default.
-AXES = {"roc": ("linear", "log"), "det": ("normal", "log", "linear"), "pr": ("linear",)}
-_PLOTS: dict[str, Callable[..., Picture]] = {"roc": plot_roc, "det": plot_det, "pr": plot_pr}
+from harness.options.curves import CmcOptions, CurveOptions, FrocOptions, PrOptions
+from harness.report.curve_view import (
+    AxisPair,
+    CurveView,
+    ViewAxis,
+    false_positives,
+    fnr_band,
+    precision_band,
+    rank_band,
+    ranks,
+    recall_band,
+    tpr_band,
+    unit,
+    upper_rates,
+)
 
+if TYPE_CHECKING:
+    from harness.api.curve_result import CurveResult
+    from harness.api.identification import GalleriesResult, MethodsResult
+    from harness.api.transcripts import Given, Transcripts
 
-@dataclass(frozen=True, repr=False)
-class PointsResult(PictureResult):
-    """Curves whose points are data: text and spreadsheets have the points, people see a summary."""
+_FPR = ViewAxis("fpr", "false-positive rate", unit)
+_PRECISION = ViewAxis("precision", "precision", unit)
 
-    def data(self) -> list[CurveData]:
-        """The points of each curve."""
-        raise NotImplementedError
+ROC = CurveView(
+    name="roc",
+    words="ROC curves with areas, bands, operating points, from a test or transcripts",
+    help="""ROC curves of transcripts, or of a test, which is run first.
 
-    @abstractmethod
-    def script(self, path: Path, look: Any) -> str:
-        """The gnuplot script; `look` are options as `pictured` has them."""
+    A transcript is a file, a URL, NAME of a run, TEST/NAME of a published one, or -; as many as you like.
+    On a terminal a summary is printed, elsewhere the points.
 
-    def gnuplot(self, path: str | Path, look: PictureOptions | None = None, **settings: Any) -> str:
-        """A gnuplot script with the data in it; the picture goes beside `path`. Settings are as for `picture`."""
-        return self.script(Path(path), self.look(look, settings))
-
-    def sizes(self) -> list[tuple[str, int, int]]:
-        """The name of each curve, how many points are shown, and how many there are."""
-        return []
-
-    def remarks_in(self, style: Format) -> Sequence[str]:
-        """Also which curves have fewer points than there are, where points are shown."""
-        if style is Format.TABLE:
-            return self.remarks
-        fewer = [
-            f"{name}: {size:,} of {whole:,} points; --points 0 gives all"
-            for name, size, whole in self.sizes()
-            if size < whole
-        ]
-        return [*self.remarks, *fewer]
-
-    def table(self) -> Table:
-        """All points in one table."""
-        return curve_table(self.data())
-
-    def plain(self) -> str:
-        """A block of points for each curve, for gnuplot."""
-        return plain_data(self.data())
+    \b
+    hate roc wisard witch --plot roc.svg
+    hate roc wisard witch --at fpr=0.01 --format table
+    """,
+    options=CurveOptions,
+    title="ROC curve",
+    description="The true-positive rate over the false-positive rate. Guessing would give the dashed diagonal.",
+    summary="Areas and equal error rates",
+    x=_FPR,
+    y=ViewAxis("tpr", "true-positive rate", unit),
+    axes={"linear": AxisPair(diagonal=True), "log": AxisPair(x="log", legend_at="top left")},
+    band=tpr_band,
+    square=True,
+    corner=True,
+)
 
 
-@dataclass(frozen=True, repr=False)
-class CurveResult(PointsResult):
-    """Curves over a threshold: each with its areas, bands, operating points; and where two of them cross."""
-
-    kind: str
-    curves: Sequence[Curve]
-    crossings: Sequence[CurveCrossings]
-    confidence: float
-    remarks: Sequence[str] = ()
-    pictured = CurvePictureOptions
-
-    def sizes(self) -> list[tuple[str, int, int]]:
-        """The name of each curve, how many points are shown, and how many there are."""
-        return [(curve.name, curve.points.tpr.size, curve.whole) for curve in self.curves]
-
-    def payload(self) -> Any:
-        """As documented for the command."""
-        return curves_json(self.curves, self.crossings, self.confidence)
-
-    def blocks(self) -> Sequence[Block]:
-        """A summary."""
-        return curve_blocks(self.curves, self.crossings, self.kind, self.confidence)
-
-    def data(self) -> list[CurveData]:
-        """The points of each curve."""
-        return [curve_data(curve, self.confidence) for curve in self.curves]
-
-    def drawn(self, look: CurvePictureOptions) -> Picture:
-        """The curves; `axes` is as for the command."""
-        if look.zoom is not None and self.kind != "roc":
-            raise UsageError(f"zoom={look.zoom:g}: only ROC curves have a corner to enlarge")
-        more = {"zoom": look.zoom} if self.kind == "roc" else {}
-        return _PLOTS[self.kind](self.curves, look, axes=self._axes(look.axes), **more)
-
-    def scores_picture(self, look: PictureOptions | None = None, **settings: Any) -> Picture:
-        """How the scores of positives and negatives are distributed; settings are as for `picture`."""
-        return plot_scores(self.curves, PictureOptions.given(look, as_words(settings)))
-
-    def plot_scores(
-        self, path: str | Path, look: PictureOptions | None = None, *, force: bool = False, **settings: Any
-    ) -> None:
-        """The same into a file: .svg, .png or .pdf, which must not be there unless forced."""
-        check_picture(Path(path))
-        self.scores_picture(look, **settings).save(Path(path), force=force)
-
-    def plot(
-        self, path: str | Path, look: PictureOptions | str | None = None, *, force: bool = False, **settings: Any
-    ) -> None:
-        """Draw the curves into a file, .svg, .png or .pdf: `axes`, and what `picture` takes."""
-        if isinstance(look, str):
-            look, settings = None, {"axes": look, **settings}
-        super().plot(path, look, force=force, **settings)
-
-    def script(self, path: Path, look: CurvePictureOptions) -> str:
-        """The script."""
-        return curve_script(self.kind, self.curves, self._axes(look.axes), ScriptPage(path, look))
-
-    def _axes(self, axes: str | None) -> str:
-        known = AXES[self.kind]
-        if axes is not None and axes not in known:
-            raise UsageError(f"axes={axes!r}: not one of {', '.join(known)}")
-        return axes or known[0]
-
-
-def roc(transcripts: Transcripts, options: CurveOptions | None = None, **settings: Any) -> CurveResult:
+def roc(transcripts: "Transcripts", options: CurveOptions | None = None, **settings: Any) -> "CurveResult":
     """ROC curves of one or several transcripts, with areas, bands and operating points.
 
     Options are those of the command, with underscores: `harness.roc(["wisard", "witch"], at="fpr=0.01")`.
     """
-    return threshold_curves("roc", transcripts, CurveOptions.given(options, settings))
+    from harness.api.curve_result import threshold_curves
+
+    return threshold_curves(ROC, transcripts, CurveOptions.given(options, settings))
 
 
-def det(transcripts: Transcripts, options: CurveOptions | None = None, **settings: Any) -> CurveResult:
+DET = CurveView(
+    name="det",
+    words="DET curves: both errors against each other, equal error rates",
+    help="""DET curves of transcripts, or of a test, which is run first: both errors on normal deviate axes.
+
+    A transcript is a file, a URL, NAME of a run, TEST/NAME of a published one, or -; as many as you like.
+    On a terminal a summary is printed, elsewhere the points.
+
+    \b
+    hate det wisard witch --plot det.svg
+    hate det wisard witch --axes log --gnuplot det.gp
+    """,
+    options=CurveOptions,
+    title="DET curve",
+    description="The false-negative rate over the false-positive rate: the nearer to the lower left, the better.",
+    summary="Areas and equal error rates",
+    x=_FPR,
+    y=ViewAxis("fnr", "false-negative rate", unit),
+    axes={
+        "normal": AxisPair("normal", "normal", diagonal=True),
+        "log": AxisPair("log", "log", diagonal=True),
+        "linear": AxisPair(diagonal=True),
+    },
+    band=fnr_band,
+    legend="eer",
+    square=True,
+    equal=True,
+)
+
+
+def det(transcripts: "Transcripts", options: CurveOptions | None = None, **settings: Any) -> "CurveResult":
     """DET curves: both error rates against each other; see `roc`."""
-    return threshold_curves("det", transcripts, CurveOptions.given(options, settings))
+    from harness.api.curve_result import threshold_curves
+
+    return threshold_curves(DET, transcripts, CurveOptions.given(options, settings))
 
 
-def pr(transcripts: Transcripts, options: PrOptions | None = None, **settings: Any) -> CurveResult:
+PR = CurveView(
+    name="pr",
+    words="precision over recall",
+    help="""Precision and recall of transcripts, or of a test, which is run first.
+
+    A transcript is a file, a URL, NAME of a run, TEST/NAME of a published one, or -; as many as you like.
+    On a terminal a summary is printed, elsewhere the points.
+
+    \b
+    hate pr wisard witch --plot pr.svg
+    hate pr wisard witch --format csv > points.csv
+    """,
+    options=PrOptions,
+    title="Precision over recall",
+    description="The precision over the recall: the higher and the further to the right, the better.",
+    summary="Precision and recall",
+    x=ViewAxis("tpr", "recall", unit),
+    y=_PRECISION,
+    axes={"linear": AxisPair(legend_at="bottom left")},
+    band=precision_band,
+    step="pre",
+    summaries=("average_precision", "auc"),
+    legend="average_precision",
+)
+
+
+def pr(transcripts: "Transcripts", options: PrOptions | None = None, **settings: Any) -> "CurveResult":
     """Curves of precision over recall; see `roc`."""
-    return threshold_curves("pr", transcripts, PrOptions.given(options, settings))
+    from harness.api.curve_result import threshold_curves
+
+    return threshold_curves(PR, transcripts, PrOptions.given(options, settings))
 
 
-def threshold_curves(kind: str, transcripts: Transcripts, options: CurveOptions) -> CurveResult:
-    """Curves of a kind: roc, det or pr."""
-    request = _curve_request(options, precise=kind == "pr")
-    opened = open_transcripts(transcripts, options, told_apart=not (options.swept or options.repeated))
-    runs = opened.runs() if not isinstance(options, PrOptions) else at_iou(opened.runs(), options.iou)
-    curves = make_curves(runs, request, swept=options.swept, repeated=options.repeated)
-    _check_negatives(kind, curves)
-    crossed = find_crossings(curves) if all(curve.has_negatives for curve in curves) else []
-    return CurveResult(kind, curves, crossed, options.confidence, opened.notes)
+FROC = CurveView(
+    name="froc",
+    words="free-response curves: objects found over false positives per image",
+    help="""Free-response curves: the share of objects found over the false positives per image.
+
+    T is a test of task boxes, which is run first, or its transcript: a file, a URL, NAME of a run, TEST/NAME of a
+    published one, or -; as many as you like. On a terminal a summary is printed, elsewhere the points.
+
+    \b
+    hate froc blobs relief --plot froc.svg
+    hate froc blobs --psu scene --format json
+    """,
+    options=FrocOptions,
+    title="Free-response curve",
+    description="The share of objects found over the false positives per image.",
+    summary="Recall at so many false positives per image",
+    x=ViewAxis("fppi", "false positives per image", false_positives),
+    y=ViewAxis("recall", "recall", unit),
+    axes={"log": AxisPair(x="log2")},
+    band=recall_band,
+    step="post",
+    legend="mean_recall",
+    height=2.9,
+)
 
 
-def _check_negatives(kind: str, curves: Sequence[Curve]) -> None:
-    """ROC and DET curves need a false positive rate."""
-    for curve in curves:
-        if kind != "pr" and not curve.has_negatives:
-            raise UsageError(
-                f"hate {kind}: {curve.name} found {curve.elements}, and places without one cannot be counted, so "
-                "there is no false positive rate; use hate pr or hate froc"
-            )
+def froc(transcripts: "Transcripts", options: FrocOptions | None = None, **settings: Any) -> "CurveResult":
+    """Free-response curves of one or several transcripts of tests of task boxes.
+
+    Options are those of the command, with underscores: `harness.froc(["blobs", "relief"], psu="scene")`.
+    """
+    from harness.api.curve_result import object_curves
+
+    return object_curves(FROC, transcripts, FrocOptions.given(options, settings))
 
 
-def _curve_request(options: CurveOptions, *, precise: bool) -> CurveRequest:
-    return CurveRequest(
-        bands=BandMethod(options.bands),
-        confidence=options.confidence,
-        seed=options.seed,
-        points=options.points,
-        at=tuple(map(parse_at, options.at)),
-        cost=None if options.cost is None else parse_cost(options.cost),
-        subjects=None if options.subjects is None else parse_subjects(options.subjects),
-        design=options,
-        partial=options.partial,
-        precise=precise,
-    )
+CMC = CurveView(
+    name="cmc",
+    words="cumulative match curves of rank tests, transcripts and similarity matrices",
+    help="""Cumulative match curves: the share of probes found at each rank or better.
+
+    T is a rank test, which is run first, its transcript, or a similarity matrix: .npy with a table of labels beside it,
+    or CSV or Parquet with the gallery in its first row and the probes in its first column.
+
+    \b
+    hate cmc faces --interface matrix:eigenfaces_l1.npy --probe 'image>1'
+    hate cmc faces.npy --gallery session=1 --probe session=2 --plot cmc.svg
+    hate cmc faces.csv --identity '^[^_]+'
+    """,
+    options=CmcOptions,
+    title="Cumulative match curve",
+    description="The share of probes whose right identity is found at this rank or better.",
+    summary="Recognition rates",
+    x=ViewAxis("rank", "rank", ranks),
+    y=ViewAxis("rate", "identification rate", upper_rates),
+    axes={"log": AxisPair(x="log")},
+    band=rank_band,
+    step="post",
+    legend="rank_one",
+    height=2.7,
+)
+
+
+def cmc(
+    given: "Given | Sequence[Given]", options: CmcOptions | None = None, **settings: Any
+) -> "CurveResult | GalleriesResult | MethodsResult":
+    """Cumulative match curves of transcripts of rank tests and of similarity matrices (.npy, .csv, .tsv, .parquet).
+
+    Options are those of the command, with underscores: `harness.cmc("faces.npy", gallery="session=1")`. With
+    `galleries` the result is a test of the gallery effect, with `methods` several standard errors side by side.
+    """
+    from harness.api.identification import rank_curves
+
+    return rank_curves(CMC, given, CmcOptions.given(options, settings))
+
+
+# The views by the names of their commands.
+VIEWS = {view.name: view for view in list(globals().values()) if isinstance(view, CurveView)}

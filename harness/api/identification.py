@@ -1,24 +1,15 @@
-"""Identification from Python: `cmc`, curves over the rank, of transcripts and of similarity matrices."""
+"""Ranks from Python: curves of transcripts and of similarity matrices, the gallery effect, methods side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from harness.analysis.cmc import (
-    CmcRequest,
-    MatchCurve,
-    ProbeRanks,
-    cmc_json,
-    match_curve,
-    ranks_of_matrix,
-    ranks_of_run,
-)
-from harness.analysis.curve_request import BandMethod
+from harness.analysis.cmc import ProbeRanks, match_curve, ranks_of_matrix, ranks_of_run
+from harness.analysis.curve import Curve, curves_json
 from harness.analysis.galleries import GalleryComparison, compare_galleries, galleries_json
 from harness.analysis.replication_methods import MethodComparison, compare_methods, methods_json
 from harness.analysis.run_names import run_names
-from harness.api.curves import PointsResult
+from harness.api.curve_result import CurveResult
 from harness.api.matrices import is_matrix, read_matrices
 from harness.api.result import PictureResult
 from harness.api.transcripts import Given, OpenedTranscripts, listed, open_transcripts
@@ -26,64 +17,31 @@ from harness.errors import UsageError
 from harness.options import PictureOptions
 from harness.options.curves import CmcOptions
 from harness.report.blocks import Block, Table
-from harness.report.curve_data import CurveData, match_data
-from harness.report.gnuplot import ScriptPage, match_script
-from harness.report.identification import (
-    gallery_blocks,
-    match_blocks,
-    method_blocks,
-    tidy_effect_table,
-    tidy_method_table,
-)
+from harness.report.curve_chart import curve_chart
+from harness.report.curve_view import CurveView
+from harness.report.identification import gallery_blocks, method_blocks, tidy_effect_table, tidy_method_table
 from harness.report.plots.canvas import Picture
-from harness.report.plots.identification import plot_cmc, plot_methods
+from harness.report.plots.chart import plot_chart
+from harness.report.plots.identification import plot_methods
 from harness.site.locate import Source
-
-
-@dataclass(frozen=True, repr=False)
-class CmcResult(PointsResult):
-    """Cumulative match curves."""
-
-    curves: Sequence[MatchCurve]
-    confidence: float
-    remarks: Sequence[str] = ()
-
-    def payload(self) -> Any:
-        """As documented for the command."""
-        return cmc_json(self.curves, self.confidence)
-
-    def blocks(self) -> Sequence[Block]:
-        """A summary."""
-        return match_blocks(self.curves, self.confidence)
-
-    def data(self) -> list[CurveData]:
-        """The points of each curve."""
-        return [match_data(curve) for curve in self.curves]
-
-    def drawn(self, look: PictureOptions) -> Picture:
-        """The curves."""
-        return plot_cmc(self.curves, look)
-
-    def script(self, path: Path, look: PictureOptions) -> str:
-        """The script."""
-        return match_script(self.curves, ScriptPage(path, look))
 
 
 @dataclass(frozen=True, repr=False)
 class GalleriesResult(PictureResult):
     """The experiment with each set of images as the gallery, and a test of whether they differ."""
 
+    view: CurveView
     found: Sequence[GalleryComparison]
     confidence: float
 
     @property
-    def curves(self) -> list[MatchCurve]:
+    def curves(self) -> list[Curve]:
         """The curve of every gallery."""
         return [curve for one in self.found for curve in one.curves]
 
     def payload(self) -> Any:
         """The curves and the tests."""
-        return cmc_json(self.curves, self.confidence) | {"galleries": [galleries_json(one) for one in self.found]}
+        return curves_json(self.curves, self.confidence) | {"galleries": [galleries_json(one) for one in self.found]}
 
     def blocks(self) -> Sequence[Block]:
         """Curves and tests."""
@@ -95,7 +53,7 @@ class GalleriesResult(PictureResult):
 
     def drawn(self, look: PictureOptions) -> Picture:
         """The curves."""
-        return plot_cmc(self.curves, look)
+        return plot_chart(curve_chart(self.view, self.curves, self.confidence), look, height=self.view.height)
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,44 +80,21 @@ class MethodsResult(PictureResult):
         return plot_methods(self.found, look)
 
 
-def cmc(
-    given: Given | Sequence[Given], options: CmcOptions | None = None, **settings: Any
-) -> CmcResult | GalleriesResult | MethodsResult:
-    """Cumulative match curves of transcripts of rank tests and of similarity matrices (.npy, .csv, .tsv, .parquet).
-
-    Options are those of the command, with underscores: `harness.cmc("faces.npy", gallery="session=1")`. With
-    `galleries` the result is a test of the gallery effect, with `methods` several standard errors side by side.
-    """
-    options = CmcOptions.given(options, settings)
-    _check_together(options)
-    request = CmcRequest(
-        bands=BandMethod(options.bands),
-        confidence=options.confidence,
-        seed=options.seed,
-        limit=options.ranks,
-        censor=options.censor,
-    )
+def rank_curves(
+    view: CurveView, given: Given | Sequence[Given], options: CmcOptions
+) -> CurveResult | GalleriesResult | MethodsResult:
+    """Curves over the rank, or what is made of ranks instead."""
+    if options.methods and options.galleries is not None:
+        raise UsageError("--methods and --galleries are two analyses; ask for one at a time")
     if options.galleries is not None:
-        return _galleries(listed(given), options.galleries, request, options)
+        matrices = read_matrices([str(one) for one in listed(given)], options)
+        compared = [compare_galleries(matrix, options.galleries, options) for matrix in matrices]
+        return GalleriesResult(view, compared, options.confidence)
     ranked, notes = _rank(listed(given), options)
     if options.methods:
         found = [compare_methods(one, limit=options.ranks, seed=options.seed) for one in ranked]
         return MethodsResult(found, notes)
-    return CmcResult([match_curve(one, request) for one in ranked], options.confidence, notes)
-
-
-def _check_together(options: CmcOptions) -> None:
-    if options.methods and options.galleries is not None:
-        raise UsageError("--methods and --galleries are two analyses; ask for one at a time")
-
-
-def _galleries(
-    given: Sequence[Given], column: str, request: CmcRequest, options: CmcOptions
-) -> GalleriesResult:  # fmt: skip
-    matrices = read_matrices([str(one) for one in given], options)
-    settings: dict[str, Any] = {"mix": options.mix, "permutations": options.permutations}
-    found = [compare_galleries(matrix, column, request, options, **settings) for matrix in matrices]
-    return GalleriesResult(found, options.confidence)
+    return CurveResult(view, [match_curve(one, options) for one in ranked], options.confidence, notes)
 
 
 def _rank(given: Sequence[Given], options: CmcOptions) -> tuple[list[ProbeRanks], Sequence[str]]:

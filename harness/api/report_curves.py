@@ -4,20 +4,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.analysis.align import Run, names_of
-from harness.analysis.cmc import CmcRequest, match_curve, ranks_of_run
+from harness.analysis.cmc import match_curve, ranks_of_run
 from harness.analysis.confusion import ConfusionRequest, confusions
 from harness.analysis.curve import find_crossings
-from harness.analysis.curve_request import CurveRequest
 from harness.analysis.curves import make_curves
-from harness.analysis.froc import make_froc_curves
+from harness.analysis.element_curve import free_response_curves
 from harness.analysis.identification import identification
 from harness.analysis.rate import RunMeasures
 from harness.analysis.run_rates import repeats_of
 from harness.analysis.value_errors import errors_over_truth
+from harness.api.curves import CMC, FROC, PR, ROC
 from harness.api.report_material import ReportMaterial
 from harness.api.runs import unit_words
 from harness.errors import HateError
-from harness.report.page.curves import cmc_parts, error_parts, object_parts, roc_parts
+from harness.options.curves import CmcOptions, CurveOptions, FrocOptions
+from harness.report.page.curves import curve_parts, error_parts
 from harness.report.page.data_sheet import confusion_parts
 from harness.report.page.document import Part, ReportSection
 from harness.report.run_sentences import identification_sentences, repeats_sentence
@@ -45,25 +46,26 @@ def _uses_gallery(run: Run) -> bool:
 
 
 def _rank_parts(runs: Sequence[Run], material: ReportMaterial) -> list[Part]:
-    options = material.options
-    request = CmcRequest(confidence=options.confidence, seed=options.seed)
-    ranks = [
-        ranks_of_run(run, name, options, partial=options.partial)
-        for run, name in zip(runs, names_of(runs), strict=True)
-    ]
-    return cmc_parts([match_curve(one, request) for one in ranks], options.confidence)
+    options = CmcOptions.taken_from(material.options)
+    named = zip(runs, names_of(runs), strict=True)
+    ranked = [ranks_of_run(run, name, options, partial=options.partial) for run, name in named]
+    return curve_parts(CMC, [match_curve(one, options) for one in ranked], (), options.confidence)
 
 
 def _threshold_parts(runs: Sequence[Run], material: ReportMaterial) -> list[Part]:
-    options = material.options
-    request = CurveRequest(
-        confidence=options.confidence, seed=options.seed, points=POINTS, design=options, partial=options.partial
-    )
-    curves = make_curves(runs, request)
+    options = replace(CurveOptions.taken_from(material.options), points=POINTS)
+    curves = make_curves(runs, options)
     if all(curve.has_negatives for curve in curves):
-        return roc_parts(curves, find_crossings(curves), options.confidence)
-    precise = make_curves(runs, replace(request, precise=True))
-    return object_parts(precise, make_froc_curves(runs, request), options.confidence)
+        return curve_parts(ROC, curves, find_crossings(curves), options.confidence)
+    precise, found = (
+        make_curves(runs, options, precise=True),
+        free_response_curves(runs, FrocOptions.taken_from(options)),
+    )
+    of_precision, of_recall = (
+        curve_parts(view, own, (), options.confidence) for view, own in ((PR, precise), (FROC, found))
+    )
+    # Both charts side by side, and then what is said about them.
+    return [of_precision[0], of_recall[0], *of_precision[1:], *of_recall[1:]]
 
 
 def confusion_section(material: ReportMaterial) -> ReportSection | None:

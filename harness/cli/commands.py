@@ -8,9 +8,10 @@ import click
 from click.shell_completion import get_completion_class
 
 from harness import __version__
+from harness.api.curves import VIEWS
 from harness.errors import UsageError
 
-# Name: (module of `NAME_command`, what it does).
+# Name: (module that has it, as `NAME_command` or in its own `COMMANDS`, and what it does).
 COMMANDS = {
     "list": ("list", "tests, here and at the sites, with their synopses; interfaces; transcripts"),
     "describe": ("check", "what a test is about: data, training, parameters, design, cases"),
@@ -20,11 +21,7 @@ COMMANDS = {
     "test": ("regression", "regression testing: print only the unexpected, exit 1 when a case failed"),
     "sweep": ("sweep", "run a test with every combination of parameter values, a row of counts each"),
     "tune": ("sweep", "find the best parameter values, on the training part, without the test cases"),
-    "roc": ("curves", "ROC curves with areas, bands, operating points, from a test or transcripts"),
-    "det": ("curves", "DET curves: both errors against each other, equal error rates"),
-    "pr": ("curves", "precision over recall"),
-    "froc": ("curves", "free-response curves: objects found over false positives per image"),
-    "cmc": ("curves", "cumulative match curves of rank tests, transcripts and similarity matrices"),
+    **{name: ("curves", view.words) for name, view in VIEWS.items()},
     "confusion": ("compare", "confusion matrices: which class is mistaken for which"),
     "show": ("cases", "look into the cases of a transcript"),
     "diff": ("cases", "the cases on which two runs differ"),
@@ -61,7 +58,8 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module: Any = importlib.import_module(f"harness.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, f"{cmd_name}_command")
+        own = f"{cmd_name}_command"
+        command: click.Command = getattr(module, own) if hasattr(module, own) else module.COMMANDS[cmd_name]
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,19 +1,97 @@
 """Options of `roc`, `det`, `pr`, `froc` and `cmc`, and how similarity matrices are read."""
 
+import math
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from harness.options.declaration import OptionSet, Range, option
 from harness.options.shared import ConfidenceOptions, DesignOptions, DownloadOptions, PartialOptions, SeedOptions
+from harness.params import nearest
 
-BANDS = ("auto", "wilson", "brr", "bootstrap", "two-way", "simultaneous", "none")
-CMC_BANDS = ("auto", "wilson", "brr", "bootstrap", "none")
+
+class BandMethod(StrEnum):
+    """How bands are computed; `AUTO` chooses what suits the design."""
+
+    AUTO = "auto"
+    WILSON = "wilson"
+    BRR = "brr"
+    BOOTSTRAP = "bootstrap"
+    TWO_WAY = "two-way"
+    SIMULTANEOUS = "simultaneous"
+    NONE = "none"
+
+
+# Ranks have no second side, and no curve over a threshold.
+CMC_BANDS = (BandMethod.AUTO, BandMethod.WILSON, BandMethod.BRR, BandMethod.BOOTSTRAP, BandMethod.NONE)
+POINT_RATES = ("fpr", "fnr", "threshold")
+
+
+@dataclass(frozen=True)
+class PointLimit:
+    """Where an operating point lies: the threshold where a rate is within a limit, or a threshold itself."""
+
+    of: str
+    value: float
+
+    @property
+    def text(self) -> str:
+        """As it was written."""
+        return f"{self.of}={self.value:g}"
+
+    @classmethod
+    def parse(cls, text: str) -> "PointLimit":
+        """`fpr=0.01`, `fnr=0.1` or `threshold=3`."""
+        name, _, value = text.partition("=")
+        of = {"fmr": "fpr", "fnmr": "fnr"}.get(name.strip(), name.strip())
+        if of not in POINT_RATES:
+            raise ValueError(f"'{text}': write fpr=, fnr= or threshold= and a number; {nearest(of, POINT_RATES)}")
+        number = _number(value)
+        if of != "threshold" and not 0 <= number <= 1:
+            raise ValueError(f"'{text}': a rate must be between 0 and 1")
+        return cls(of, number)
+
+
+@dataclass(frozen=True)
+class ErrorCosts:
+    """What a false positive and a false negative cost, and how likely a positive is in use."""
+
+    fp: float = 1.0
+    fn: float = 1.0
+    prior: float = 0.5
+
+    @classmethod
+    def parse(cls, text: str) -> "ErrorCosts":
+        """`fp=10,fn=1,prior=0.01`; costs are 1 by default, and the prior is a half."""
+        values: dict[str, float] = {}
+        for part in text.split(","):
+            name, _, value = part.partition("=")
+            if name.strip() not in ("fp", "fn", "prior"):
+                raise ValueError(f"'{text}': write fp=10,fn=1,prior=0.01; '{name.strip()}' is none of them")
+            values[name.strip()] = _number(value)
+        cost = cls(**values)
+        if not (cost.fp > 0 and cost.fn > 0):
+            raise ValueError(f"'{text}': costs must be above 0")
+        if not 0 < cost.prior < 1:
+            raise ValueError(f"'{text}': the prior, the chance of a positive in use, must be between 0 and 1")
+        return cost
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError(f"'{text}' is not a number") from None
+    if not math.isfinite(number):
+        raise ValueError(f"'{text}' is not a finite number")
+    return number
 
 
 class BandOptions(ConfidenceOptions, SeedOptions):
     """Bands around a curve."""
 
-    bands: str = option(
-        "--bands", default="auto", choices=BANDS,
+    bands: BandMethod = option(
+        "--bands", default=BandMethod.AUTO,
         help="How bands are found; auto takes pointwise ones that fit the sampling design.",
     )  # fmt: skip
 
@@ -43,11 +121,19 @@ class FrocOptions(ObjectOptions, PointsOptions):
 class CurveOptions(PointsOptions):
     """Options of `roc` and `det`."""
 
-    at: tuple[str, ...] = option(
-        "--at", default=(), metavar="fpr=0.01", help="An operating point: fpr=, fnr= or threshold=; may be repeated."
+    at: tuple[PointLimit, ...] = option(
+        "--at",
+        default=(),
+        parse=PointLimit.parse,
+        metavar="fpr=0.01",
+        help="An operating point: fpr=, fnr= or threshold=; may be repeated.",
     )
-    cost: str | None = option(
-        "--cost", default=None, metavar="fp=10,fn=1,prior=0.01", help="Find the threshold of least expected cost."
+    cost: ErrorCosts | None = option(
+        "--cost",
+        default=None,
+        parse=ErrorCosts.parse,
+        metavar="fp=10,fn=1,prior=0.01",
+        help="Find the threshold of least expected cost.",
     )
     swept: str | None = option(
         "--swept", default=None, metavar="PARAM",
@@ -57,8 +143,8 @@ class CurveOptions(PointsOptions):
         "--repeated", default=False,
         help="The transcripts are of one algorithm on several sets of data: mean points with error ellipses.",
     )  # fmt: skip
-    subjects: str | None = option(
-        "--subjects", default=None, metavar="ROW,COLUMN",
+    subjects: tuple[str, ...] | None = option(
+        "--subjects", default=None, separator=",", metavar="ROW,COLUMN",
         help="Columns with the two subjects of a comparison, for two-way intervals.",
     )  # fmt: skip
 
@@ -118,4 +204,6 @@ class CmcOptions(MatrixOptions, BandOptions, DesignOptions, PartialOptions, Down
         "--methods", default=False,
         help="Show standard errors by BRR, jackknife and bootstrap side by side, and with one unit less.",
     )  # fmt: skip
-    bands: str = option("--bands", default="auto", choices=CMC_BANDS, help="How bands are found; auto fits the design.")
+    bands: BandMethod = option(
+        "--bands", default=BandMethod.AUTO, choices=CMC_BANDS, help="How bands are found; auto fits the design."
+    )

@@ -62,7 +62,7 @@ class OptionSpec:
     flags       how it is spelled on the command line; none for an option that only Python has
     help        a sentence for `--help`, {measures} in it stands for their names; a function where it is long to make
     metavar     what stands for the value in `--help`
-    choices     the words it takes, in any case, where its type is not an enumeration
+    choices     the words it takes, in any case; of an enumeration all, unless some are named
     within      the range of a number
     parse       text to value; a ValueError or UsageError says what is wrong
     separator   of an option that is given once and has several values, such as COLUMN,COLUMN
@@ -135,7 +135,7 @@ class DeclaredOption:
     @property
     def choices(self) -> tuple[str, ...]:
         """The words it takes; none where any word will do."""
-        if issubclass(self.type, Enum):
+        if issubclass(self.type, Enum) and not self.spec.choices:
             return tuple(str(member.value) for member in self.type)
         return self.spec.choices
 

@@ -1,22 +1,29 @@
-"""Curves for people, in tables and sentences."""
+"""Curves for people, in tables and sentences: over a threshold, over false positives per image, over ranks."""
 
 import math
 from collections.abc import Sequence
 
 from harness.analysis.curve import Curve, CurveCrossings, RequestedPoint, summary_method
-from harness.report.blocks import Block, Cell, Paragraphs, Table
-from harness.report.numbers import interval_cell, interval_text, percent
+from harness.report.blocks import Block, Cell, Limits, Paragraphs, Table
+from harness.report.curve_chart import SUMMARIES
+from harness.report.curve_view import CurveView
+from harness.report.numbers import interval_cell, interval_text, method_words, percent
 from harness.report.sampling import target_text
+from harness.stats.curves.free_response import FALSE_POSITIVES
 
 # If more pairs cross, they are a table.
 MOST_SENTENCES = 3
 
 
 def curve_blocks(
-    curves: Sequence[Curve], crossed: Sequence[CurveCrossings], kind: str, confidence: float
+    view: CurveView, curves: Sequence[Curve], crossed: Sequence[CurveCrossings], confidence: float
 ) -> list[Block]:
     """The summary, operating points and costs if requested, and what a reader must know."""
-    blocks: list[Block] = [summary_table(curves, kind, confidence)]
+    if "rank" in curves[0].columns:
+        return _rank_blocks(curves, confidence)
+    if "fppi" in curves[0].columns:
+        return [_recall_table(curves, confidence), Paragraphs(_recall_sentences(curves))]
+    blocks: list[Block] = [_summary_table(view, curves, confidence)]
     if any(curve.requested for curve in curves):
         blocks.append(operating_table(curves, confidence))
     if any(curve.cost for curve in curves):
@@ -28,22 +35,21 @@ def curve_blocks(
     return [*blocks, Paragraphs(sentences(curves, crossed))]
 
 
-def summary_table(curves: Sequence[Curve], kind: str, confidence: float) -> Table:
+# Over a threshold
+
+
+def _summary_table(view: CurveView, curves: Sequence[Curve], confidence: float) -> Table:
     """A row for each curve."""
-    level = percent(confidence)
+    level, sizes, names = percent(confidence), ["positives", "negatives"], view.summaries
     if not all(curve.has_negatives for curve in curves):
-        found: list[list[Cell]] = [[one.name, one.positives, one.negatives, *_cells(one, ["AP"])] for one in curves]
-        return Table(["name", "objects", "false positives", "AP", f"AP {level}"], found)
-    names = ["AP", "AUC"] if kind == "pr" else ["AUC", "EER"]
-    columns = ["name", "positives", "negatives", *(text for name in names for text in (name, f"{name} {level}"))]
-    rows: list[list[Cell]] = [[one.name, one.positives, one.negatives, *_cells(one, names)] for one in curves]
+        sizes, names = ["objects", "false positives"], ["average_precision"]
+    columns = ["name", *sizes, *(text for name in names for text in (SUMMARIES[name], f"{SUMMARIES[name]} {level}"))]
+    rows: list[list[Cell]] = []
+    for curve in curves:
+        estimates = [curve.summaries[name] for name in names]
+        cells = [cell for one in estimates for cell in (one.value, interval_cell(one.interval))]
+        rows.append([curve.name, *curve.sizes.values(), *cells])
     return Table(columns, rows)
-
-
-def _cells(curve: Curve, names: Sequence[str]) -> list[Cell]:
-    """Each summary and its interval."""
-    estimates = {"AP": curve.average_precision, "AUC": curve.auc, "EER": curve.eer}
-    return [cell for name in names for cell in (estimates[name].value, interval_cell(estimates[name].interval))]
 
 
 def operating_table(curves: Sequence[Curve], confidence: float) -> Table:
@@ -145,7 +151,7 @@ def _certainty(curve: Curve) -> str:
             ("pointwise bands of the precision at each threshold", target_text(curve.summary_target, curve.stratum))
         )
     elif curve.bands:
-        where = "at each false positive rate" if curve.points.fixed else "at each threshold"
+        where = "at each false positive rate" if curve.fixed else "at each threshold"
         kind = f"pointwise bands {where}, {METHODS.get(curve.bands, curve.bands)}"
         kind = f"bands {where} that hold along the whole curve" if curve.bands == "simultaneous" else kind
         intervals.append((kind, target_text(curve.target, curve.stratum)))
@@ -170,3 +176,81 @@ def _point_interval(requested: RequestedPoint) -> str:
     if requested.estimate is None or requested.estimate.interval is None:
         return "-"
     return f"{requested.of} {interval_text(requested.estimate.interval)}"
+
+
+# Over false positives per image
+
+# The numbers of false positives per image in the table; the JSON has all.
+_SHOWN = (0, 3, 6)
+
+
+def _recall_table(curves: Sequence[Curve], confidence: float) -> Table:
+    """A row for each curve."""
+    levels = [f"at {_fraction(float(FALSE_POSITIVES[place]))}" for place in _SHOWN]
+    rows: list[list[Cell]] = []
+    for curve in curves:
+        score, recalls = curve.summaries["mean_recall"], [] if curve.recalls is None else curve.recalls.tolist()
+        cells = [score.value, interval_cell(score.interval), *(recalls[place] for place in _SHOWN)]
+        rows.append([curve.name, *curve.sizes.values(), *cells])
+    return Table(["name", "images", "objects", "mean recall", percent(confidence), *levels], rows)
+
+
+def _fraction(value: float) -> str:
+    return f"{value:g}" if value >= 1 else f"1/{1 / value:g}"
+
+
+def _recall_sentences(curves: Sequence[Curve]) -> list[str]:
+    usual = ", ".join(_fraction(float(level)) for level in FALSE_POSITIVES)
+    lines = [f"Mean recall: at {usual} false positives per image. The last columns: the recall at three of these."]
+    for curve in curves:
+        target, score = target_text(curve.target, curve.stratum), curve.summaries["mean_recall"]
+        method = METHODS.get(score.method, score.method)
+        text = f"Intervals for {target}: mean recall by {method}" if target else f"Mean recall by {method}"
+        if curve.bands:
+            text += f", pointwise bands of the recall at each threshold, {METHODS.get(curve.bands, curve.bands)}"
+        lines.append(f"{text}.")
+    lines += [f"{curve.name}: {note}." for curve in curves for note in curve.notes]
+    return list(dict.fromkeys(lines))
+
+
+# Over ranks
+
+MATCH_RANKS = (1, 5, 10, 20)
+
+
+def _rank_blocks(curves: Sequence[Curve], confidence: float) -> list[Block]:
+    """Rates at a few ranks, and what a reader must know."""
+    lines = rank_band_lines(curves)
+    lines += [f"{curve.name}: {_median(curve)}." for curve in curves]
+    lines += [f"{curve.name}: {note}." for curve in curves for note in curve.notes]
+    return [rank_table(curves, confidence), *([Paragraphs(lines)] if lines else [])]
+
+
+def rank_band_lines(curves: Sequence[Curve]) -> list[str]:
+    """How the bands were computed and what they are for, without repetition."""
+    bands = [(method_words(c.bands), target_text(c.target, c.stratum)) for c in curves if c.bands]
+    return [f"Pointwise bands by {method}, for {target}." for method, target in dict.fromkeys(bands)]
+
+
+def rank_table(curves: Sequence[Curve], confidence: float) -> Table:
+    """A row for each curve."""
+    longest = max(curve.size for curve in curves)
+    ranks = [rank for rank in MATCH_RANKS[1:] if rank <= longest]
+    columns = ["name", "probes", "gallery", "rank 1", percent(confidence)]
+    rows: list[list[Cell]] = []
+    for curve in curves:
+        first, low, high = curve.rank_one
+        row: list[Cell] = [curve.name, curve.sizes["probes"], curve.sizes["gallery"], first]
+        row.append(Limits(low, high) if curve.bands else Limits(None, None))
+        rates = curve.columns["rate"]
+        rows.append([*row, *(float(rates[min(rank, rates.size) - 1]) for rank in ranks)])
+    return Table([*columns, *(f"rank {rank}" for rank in ranks)], rows)
+
+
+def _median(curve: Curve) -> str:
+    one, at, gallery = curve.summaries["median_rank"], curve.censored_at, curve.sizes["gallery"]
+    words = "median rank" if at is None else f"median rank, censored at {at},"
+    if not math.isfinite(one.value):
+        return f"half of the probes were not found: no {words.removesuffix(',')}"
+    limits = f" ({interval_text(one.interval, '.3g')}, {one.method})" if one.interval else ""
+    return f"{words} {one.value:g}{limits}, relative rank {one.value / gallery:.3g} of {gallery:,} people"

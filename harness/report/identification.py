@@ -1,55 +1,12 @@
-"""Identification for people: cumulative match curves, the gallery effect, and methods of replication side by side."""
+"""Identification for people: the gallery effect, and methods of replication side by side."""
 
 from collections.abc import Sequence
-from math import isfinite
 
-from harness.analysis.cmc import MatchCurve
 from harness.analysis.galleries import GalleryComparison, GalleryTest
 from harness.analysis.replication_methods import NO_STRATA, MethodComparison
-from harness.report.blocks import Block, Cell, Heading, Limits, Number, Paragraphs, Table
-from harness.report.numbers import interval_text, method_words, p_cell, percent
-from harness.report.sampling import target_text
-
-MATCH_RANKS = (1, 5, 10, 20)
-
-
-def match_blocks(curves: Sequence[MatchCurve], confidence: float) -> list[Block]:
-    """Rates at a few ranks, and what a reader must know."""
-    lines = _band_lines(curves)
-    lines += [f"{curve.name}: {_median(curve)}." for curve in curves]
-    lines += [f"{curve.name}: {note}." for curve in curves for note in curve.notes]
-    return [match_table(curves, confidence), *([Paragraphs(lines)] if lines else [])]
-
-
-def _band_lines(curves: Sequence[MatchCurve]) -> list[str]:
-    """How the bands were computed and what they are for, without repetition."""
-    bands = [(method_words(c.bands), target_text(c.target, c.stratum)) for c in curves if c.bands]
-    return [f"Pointwise bands by {method}, for {target}." for method, target in dict.fromkeys(bands)]
-
-
-def match_table(curves: Sequence[MatchCurve], confidence: float) -> Table:
-    """A row for each curve."""
-    longest = max(int(curve.curve.ranks[-1]) for curve in curves)
-    ranks = [rank for rank in MATCH_RANKS[1:] if rank <= longest]
-    columns = ["name", "probes", "gallery", "rank 1", percent(confidence)]
-    rows: list[list[Cell]] = []
-    for curve in curves:
-        first, low, high = curve.rank_one
-        row: list[Cell] = [curve.name, curve.curve.probes, curve.gallery, first]
-        row.append(Limits(low, high) if curve.bands else Limits(None, None))
-        rates = curve.curve.bands.rate
-        rows.append([*row, *(float(rates[min(rank, rates.size) - 1]) for rank in ranks)])
-    return Table([*columns, *(f"rank {rank}" for rank in ranks)], rows)
-
-
-def _median(curve: MatchCurve) -> str:
-    one, at = curve.median.estimate, curve.median.censored_at
-    words = "median rank" if at is None else f"median rank, censored at {at},"
-    if not isfinite(one.value):
-        return f"half of the probes were not found: no {words.removesuffix(',')}"
-    limits = f" ({interval_text(one.interval, '.3g')}, {one.method})" if one.interval else ""
-    return f"{words} {one.value:g}{limits}, relative rank {one.value / curve.gallery:.3g} of {curve.gallery:,} people"
-
+from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table
+from harness.report.curves import rank_band_lines, rank_table
+from harness.report.numbers import p_cell
 
 # A test at 5 %, as everywhere.
 ALPHA = 0.05
@@ -59,8 +16,8 @@ MOST_NAMES = 3
 def gallery_blocks(comparisons: Sequence[GalleryComparison], confidence: float) -> list[Block]:
     """Curves of all galleries, and the tests."""
     curves = [curve for one in comparisons for curve in one.curves]
-    blocks: list[Block] = [match_table(curves, confidence)]
-    blocks += [Paragraphs(lines)] if (lines := _band_lines(curves)) else []
+    blocks: list[Block] = [rank_table(curves, confidence)]
+    blocks += [Paragraphs(lines)] if (lines := rank_band_lines(curves)) else []
     blocks += [Heading("Do the galleries differ?"), effect_table(comparisons)]
     return [
         *blocks,

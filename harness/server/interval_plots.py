@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from harness.report.page.charts import round_ticks
+from harness.report.chart import round_ticks
 
 WIDTH = 200.0
 MARGIN = 6.0

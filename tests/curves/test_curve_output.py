@@ -54,12 +54,12 @@ def test_columns_without_numbers_are_left_out(shop: Workshop, transcripts: list[
 
 
 def test_a_script_draws_the_band_at_each_false_positive_rate(shop: Workshop, transcripts: list[Path]) -> None:
-    """Its columns are the last two of the data; without such a band, those at thresholds."""
+    """Columns are chosen by name; without such a band, those at thresholds."""
     for words, band in (
-        (("roc",), "using 3:8:9"),
-        (("det", "--axes", "linear"), "using 3:(1-$8):(1-$9)"),
-        (("det",), "using (at($3)):(at(1-$8)):(at(1-$9))"),
-        (("roc", "--axes", "log"), "using (clamp($3)):8:9"),
+        (("roc",), 'using "fpr":"low_at_fpr":"high_at_fpr"'),
+        (("det", "--axes", "linear"), 'using "fpr":"fnr_low":"fnr_high"'),
+        (("det",), 'using (x_at(column("fpr"))):(y_at(column("fnr_low"))):(y_at(column("fnr_high")))'),
+        (("roc", "--axes", "log"), 'using (x_at(column("fpr"))):"low_at_fpr":"high_at_fpr"'),
     ):
         assert shop.call(*words, *transcripts, "--gnuplot", "curve.gp", "--force").status == 0
         script = (shop.folder / "curve.gp").read_text(encoding="utf-8")

@@ -62,7 +62,7 @@ def test_formats_and_pictures(shop: Workshop, run: Path) -> None:
 def test_from_python(run: Path) -> None:
     found = harness.froc([run], confidence=0.9)
     assert found.to_dict()["confidence"] == 0.9
-    assert found.curves[0].images == 24
+    assert found.curves[0].sizes["images"] == 24
 
 
 def test_precision_over_recall_at_the_runs_iou(shop: Workshop, run: Path) -> None:

@@ -64,10 +64,10 @@ def test_the_band_drawn_is_the_one_at_each_false_positive_rate(
     """It has no holes, contains the line, and has one width wherever the line goes straight up."""
     drawn_bands: list[tuple[list[float], ...]] = []
 
-    def record(_: object, __: int, ___: object, *columns: list[float]) -> None:
+    def record(_: object, *columns: list[float], **__: object) -> None:
         drawn_bands.append(columns)
 
-    monkeypatch.setattr("harness.report.plots.curves.draw_band", record)
+    monkeypatch.setattr("matplotlib.axes.Axes.fill_between", record)
     assert shop.call(command, *transcripts, "--axes", axes, "--plot", "a.svg").status == 0
     found = shop.call(command, *transcripts, "--format", "json").json["curves"]
     for (x, low, high), curve in zip(drawn_bands, found, strict=True):

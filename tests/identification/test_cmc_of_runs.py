@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.analysis.cmc import CmcRequest, ProbeRanks, match_curve
+from harness.analysis.cmc import ProbeRanks, match_curve
 from harness.analysis.sampling import Sampling
 from harness.files.conditions import parse_condition
 from harness.matrices.read import read_matrix
+from harness.options.curves import CmcOptions
 from harness.stats.identification import replicated_cmc
 from harness.stats.ranks import median_rank
 from harness.stats.replication.estimates import make_estimate
@@ -35,16 +36,16 @@ def test_the_papers_example(shop: Workshop) -> None:
     """000: 235 of 256 probes found at rank 3 or better is a rate of 0.918."""
     ranks = np.repeat([1.0, 2.0, 3.0, 9.0], [200, 20, 15, 21])
     sampling = Sampling(make_sample(256, strata=np.arange(256) // 2), "subject", None, "cases")
-    found = match_curve(ProbeRanks("arlo", ranks, 256, 256, sampling, "these strata, new cases"), CmcRequest(limit=10))
-    assert found.curve.bands.rate[2] == pytest.approx(0.918, abs=5e-4)
-    assert found.curve.bands.method == "brr"
+    found = match_curve(ProbeRanks("arlo", ranks, 256, 256, sampling, "these strata, new cases"), CmcOptions(ranks=10))
+    assert found.columns["rate"][2] == pytest.approx(0.918, abs=5e-4)
+    assert found.bands == "brr"
     # For a mean with two units per stratum, BRR is the textbook variance: sum of W^2 s^2 / n.
     hits = (ranks <= 3).reshape(-1, 2)
     textbook = np.sqrt(np.sum((hits[:, 0] != hits[:, 1]) * 0.5 / 2) / 128**2)
     estimate = make_estimate(sampling.sample, rate(ranks <= 3), Replication())
     assert estimate.se == pytest.approx(textbook)
     assert estimate.interval is not None
-    assert found.curve.bands.high[2] - found.curve.bands.low[2] == pytest.approx(
+    assert found.columns["high"][2] - found.columns["low"][2] == pytest.approx(
         estimate.interval.high - estimate.interval.low
     )
 
@@ -183,7 +184,7 @@ def test_bands_cover_the_rate_of_these_people_in_new_images(experiments: int) ->
     inside = 0
     for _ in range(experiments):
         ranks = np.where(rng.random(80) < chance[who], 1.0, 2.0)
-        bands = match_curve(ProbeRanks("a", ranks, 40, 40, sampling, ""), CmcRequest(limit=1)).curve.bands
-        inside += bool(bands.low[0] <= chance.mean() <= bands.high[0])
+        _, low, high = match_curve(ProbeRanks("a", ranks, 40, 40, sampling, ""), CmcOptions(ranks=1)).rank_one
+        inside += bool(low <= chance.mean() <= high)
     # 95 % of 400, plus or minus three standard errors of 1.1 %.
     assert abs(inside / experiments - 0.95) <= slack(0.033, full=400, experiments=experiments)

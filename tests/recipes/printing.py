@@ -118,4 +118,4 @@ def use_curve(shop: Workshop, package: ChangedPackage) -> None:
     assert "AUC" in done["table"].out
     assert "precision over the threshold" in done["help"].out
     assert (shop.folder / "cutoff.svg").read_bytes().rstrip().endswith(b"</svg>")
-    assert "using 1:5 with steps" in (shop.folder / "cutoff.gp").read_text(encoding="utf-8")
+    assert 'using "threshold":"precision" with steps' in (shop.folder / "cutoff.gp").read_text(encoding="utf-8")

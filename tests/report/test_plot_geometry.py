@@ -4,7 +4,8 @@ import json
 import re
 import struct
 import warnings
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from xml.dom.minidom import parseString
 
@@ -14,11 +15,11 @@ from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 from harness.analysis.curve import Curve
-from harness.api.curves import CurveResult, roc
+from harness.api.curve_result import CurveResult
+from harness.api.curves import VIEWS, roc
 from harness.errors import UsageError
-from harness.options import PictureOptions
+from harness.options import CurvePictureOptions, PictureOptions
 from harness.report.plots.canvas import Picture
-from harness.report.plots.curves import plot_det, plot_pr, plot_roc
 from harness.report.plots.heat_maps import plot_confusion
 from harness.report.plots.legends import touches
 from harness.report.plots.scores import plot_scores
@@ -34,6 +35,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:Glyph")
 HOSTILE = ("$x_1$ \\frac", "<b>&\"'</b>", "名前 🎉 Ω", "a" * 200, "line\nbreak\x1b[31m", "%s {} \\", "_under_score_")
 
 
+def picture_of(view: str, curves: Sequence[Curve], look: PictureOptions | None = None) -> Picture:
+    """Curves as `hate roc`, `det` or `pr` draws them."""
+    return CurveResult(VIEWS[view], curves, 0.95).picture(
+        None if look is None else CurvePictureOptions.taken_from(look)
+    )
+
+
 def curves_of(folder: Path, names: tuple[str, ...], *, apart: float = 1.0, kind: str = "roc") -> CurveResult:
     """Curves of random scores, by name."""
     paths = []
@@ -41,8 +49,7 @@ def curves_of(folder: Path, names: tuple[str, ...], *, apart: float = 1.0, kind:
         values, positive = random_scores(seed, 60)
         values = values + apart * seed / len(names) * positive
         paths.append(write_transcript(folder / f"t{seed}.jsonl", scores(values, positive), algorithm=name))
-    found = roc(paths)
-    return CurveResult(kind, found.curves, found.crossings, found.confidence)
+    return replace(roc(paths), view=VIEWS[kind])
 
 
 def legend_covers(page: Picture) -> list[str]:
@@ -62,7 +69,7 @@ def legends(page: Picture) -> list[Legend]:
     return [*page.figure.legends, *(one for sheet in page.sheets if (one := sheet.get_legend()) is not None)]
 
 
-KINDS: dict[str, Callable[..., Picture]] = {"roc": plot_roc, "det": plot_det, "pr": plot_pr}
+KINDS = ("roc", "det", "pr")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -73,7 +80,7 @@ KINDS: dict[str, Callable[..., Picture]] = {"roc": plot_roc, "det": plot_det, "p
 def test_a_legend_covers_no_curve(tmp_path: Path, kind: str, count: int, width: float) -> None:
     names = tuple(f"{HOSTILE[seed % len(HOSTILE)]} {seed}" for seed in range(count))
     found = curves_of(tmp_path, names, apart=2.0)
-    page = KINDS[kind](found.curves, PictureOptions(width=width, title="A title"))
+    page = picture_of(kind, found.curves, PictureOptions(width=width, title="A title"))
     assert legend_covers(page) == []
     assert page.figure.get_size_inches()[0] == width
 
@@ -101,7 +108,7 @@ def test_letters_are_readable_at_column_width(tmp_path: Path) -> None:
     found = curves_of(tmp_path, ("one", "two"))
     settings = [SettingValue({"a": a, "b": b}, a + b / 10) for a in range(4) for b in range(4)]
     pages = [
-        plot_roc(found.curves), plot_scores(found.curves), plot_confusion(list("abc"), [[1, 2, 3, 4]] * 3),
+        found.picture(), plot_scores(found.curves), plot_confusion(list("abc"), [[1, 2, 3, 4]] * 3),
         plot_settings(SettingsChart(settings, ["a", "b"], "rate", note="a note")),
     ]  # fmt: skip
     for page in pages:
@@ -125,7 +132,7 @@ def test_hostile_names_are_drawn_as_text(tmp_path: Path, width: float) -> None:
     found = curves_of(tmp_path, HOSTILE)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        page = plot_roc(found.curves, PictureOptions(width=width, title=HOSTILE[0] * 8))
+        page = found.picture(width=width, title=HOSTILE[0] * 8)
         svg = page.svg(prefix="a-", alt=HOSTILE[1])
         page.save(tmp_path / "a.pdf")
     assert b"/FontFile2" in (tmp_path / "a.pdf").read_bytes()
@@ -143,7 +150,7 @@ def test_hostile_names_are_drawn_as_text(tmp_path: Path, width: float) -> None:
 def test_svg_for_a_page_reaches_nothing_else(tmp_path: Path) -> None:
     """Its ids have the prefix and are used, it has no styles, comments or scripts, and only colours that are named."""
     found = curves_of(tmp_path, ("wise <i>", "other"), apart=0)
-    svg = plot_roc(found.curves, PictureOptions(width=6.0)).svg(prefix="roc-")
+    svg = found.picture(width=6.0).svg(prefix="roc-")
     assert svg.startswith("<svg ")
     assert svg.rstrip().endswith("</svg>")
     assert 'width="432pt"' in svg
@@ -155,7 +162,7 @@ def test_svg_for_a_page_reaches_nothing_else(tmp_path: Path) -> None:
     colours = set(re.findall(r"#[0-9a-fA-F]{6}\b", svg))
     assert colours <= {*COLOURS, BACKGROUND, INK, GRID, GREY, DIM}
     assert {BACKGROUND, INK, COLOURS[0], COLOURS[1]} <= colours
-    assert svg == plot_roc(found.curves, PictureOptions(width=6.0)).svg(prefix="roc-")
+    assert svg == found.picture(width=6.0).svg(prefix="roc-")
 
 
 def one_curve(folder: Path, values: list[float | None], positive: list[bool]) -> list[Curve]:
@@ -180,10 +187,10 @@ def one_curve(folder: Path, values: list[float | None], positive: list[bool]) ->
 )
 def test_odd_scores_are_drawn(tmp_path: Path, values: list[float | None], positive: list[bool]) -> None:
     curves = one_curve(tmp_path, values, positive)
-    for draw in (*KINDS.values(), plot_scores):
+    for kind in (*KINDS, "scores"):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            page = draw(curves)
+            page = plot_scores(curves) if kind == "scores" else picture_of(kind, curves)
             assert legend_covers(page) == []
             assert page.svg().startswith("<svg")
 

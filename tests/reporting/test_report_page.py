@@ -16,8 +16,9 @@ from harness.api.comparisons import CompareResult
 from harness.api.reports import Report
 from harness.bundled import bundled
 from harness.errors import MissingExtra
+from harness.report import palette
 from harness.report.blocks import Table, cell_text
-from harness.report.page import svg
+from harness.report.page.html import STYLE
 from harness.report.page.pdf import pdf_library
 from tests.comparing.numbers import Scales
 from tests.comparing.transcripts import transcript
@@ -95,6 +96,18 @@ def test_a_curve_is_the_one_of_roc(comparison: Report) -> None:
         assert any(row[:1] == [curve.name] and f"{curve.auc.value:.4f}" in row for row in page.rows)
 
 
+def test_the_band_of_a_curve_ends_where_no_threshold_reaches(shop: Workshop) -> None:
+    """As in the picture of `hate roc`: the line that closes the curve is dotted, and has no band."""
+    page_of(shop, WITCH)
+    chart = (shop.folder / "report.html").read_text(encoding="utf-8").partition('<svg class="chart"')[2]
+    before, _, line = chart.partition("<g>")
+    band = re.search(r'<path d="M([^"]+)Z" class="f0"', before)
+    assert band is not None
+    [closed] = re.findall(r'<path d="M([^"]+)" class="s0"[^>]* stroke-dasharray="1 2"', line.partition("</g>")[0])
+    right = max(float(point.split()[0]) for point in band[1].split("L"))
+    assert right == float(closed.split()[0]) < float(closed.split("L")[-1].split()[0])
+
+
 def test_what_is_downloaded_is_data(sheet: ParsedReport, comparison: Report) -> None:
     """CSV by the rule of the commands: an interval is two columns of numbers, and the numbers are all there."""
     for page in (sheet, ParsedReport(comparison.html())):
@@ -158,6 +171,8 @@ def test_a_page_of_every_kind_is_well_made(shop: Workshop, kind: str) -> None:
     page = page_of(shop, *KINDS[kind](shop.folder))
     assert page.text.count("Where this comes from") == 2
     assert page.links == len(page.captions) + len(page.charts)
+    assert all(page.captions)
+    assert len(set(page.captions)) == len(page.captions)
 
 
 def test_ranks_have_a_match_curve(shop: Workshop) -> None:
@@ -308,10 +323,41 @@ def test_results_of_another_tool_without_a_script(shop: Workshop) -> None:
     assert "hate run" not in page.words
 
 
-def test_the_style_sheet_has_the_colours_of_the_charts() -> None:
+def test_the_style_sheet_has_the_colours_of_the_palette() -> None:
     """On white and on paper; a dark page has others."""
-    sheet = (Path(svg.__file__).parent / "report.css").read_text(encoding="utf-8").replace("#555;", "#555555;")
-    for number, colour in enumerate(svg.COLOURS):
-        assert sheet.count(f"--c{number}: {colour};") == 2
-    for name, colour in (("ink", svg.INK), ("quiet", svg.QUIET), ("rule", svg.RULE)):
+    sheet = STYLE.read_text(encoding="utf-8").replace("#555;", "#555555;").replace("#fff;", "#ffffff;")
+    for number, (light, dark) in enumerate(zip(palette.COLOURS, palette.DARK_COLOURS, strict=True)):
+        assert sheet.count(f"--c{number}: {light};") == 2
+        assert sheet.count(f"--c{number}: {dark};") == 1
+    for name, colour in (("ink", palette.INK), ("quiet", palette.QUIET), ("rule", palette.RULE)):
         assert f"--{name}: {colour};" in sheet
+    for paper in (palette.PAPER, palette.DARK_PAPER):
+        assert f"--paper: {paper};" in sheet
+
+
+def luminance(colour: str) -> float:
+    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    return sum(
+        weight * (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4)
+        for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("paper", "colours"), [(palette.PAPER, palette.COLOURS), (palette.DARK_PAPER, palette.DARK_COLOURS)]
+)
+def test_every_run_stands_out_on_its_paper(paper: str, colours: tuple[str, ...]) -> None:
+    """WCAG 2.1, 1.4.3: as much as text must, which is more than the 3:1 for lines of 1.4.11."""
+    for colour in colours:
+        dark, light = sorted(map(luminance, (paper, colour)))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, colour
+
+
+def test_a_run_has_one_colour_everywhere(shop: Workshop) -> None:
+    """In the picture of a command, in its gnuplot script, and in a report."""
+    names = ("hdigits/wisard", "hdigits/witch")
+    assert shop.call("roc", *names, "--plot", "roc.svg", "--gnuplot", "roc.gp").status == 0
+    page_of(shop, *names)
+    for path in ("roc.svg", "roc.gp", "report.html"):
+        text = (shop.folder / path).read_text(encoding="utf-8")
+        assert text.index(palette.COLOURS[0]) < text.index(palette.COLOURS[1])

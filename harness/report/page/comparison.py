@@ -20,7 +20,7 @@ from harness.report.comparison import (
 )
 from harness.report.comparison_details import agreement_blocks, resource_blocks, win_blocks
 from harness.report.numbers import percent
-from harness.report.page.charts import Bar, BarColumn
+from harness.report.page.bars import Bar, BarColumn
 from harness.report.page.document import DataTable, Facts, Folded, Part, ReportSection, Verdicts, parts_of
 from harness.report.sampling import sampling_lines
 from harness.report.tutorial import better_table, pair_table, tutorial_lines
@@ -114,9 +114,8 @@ def complement_section(comparison: Comparison) -> ReportSection:
 
 def resource_parts(comparison: Comparison) -> list[Part]:
     """Time and memory per case, without the heading."""
-    return parts_of(
-        resource_blocks(comparison, pairs=len(comparison.pairs) <= MOST_TABLES)[1:], "Time and memory per case"
-    )
+    blocks = resource_blocks(comparison, pairs=len(comparison.pairs) <= MOST_TABLES)[1:]
+    return parts_of(blocks, "Time and memory per case", "Ratios of time and memory")
 
 
 def agreement_parts(comparison: Comparison) -> list[Part]:

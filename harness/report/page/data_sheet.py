@@ -11,7 +11,7 @@ from harness.report.blocks import Paragraphs, Table
 from harness.report.confusion import MOST_COLUMNS, confusion_blocks
 from harness.report.counts import design_words
 from harness.report.numbers import interval_text, percent
-from harness.report.page.charts import Bar, BarColumn
+from harness.report.page.bars import Bar, BarColumn
 from harness.report.page.document import DataTable, Facts, KeyFigure, KeyFigures, Part, ReportSection, parts_of
 from harness.report.rate import explained_blocks, left_out_lines, measure_table, tidy_table
 from harness.report.sampling import INDEPENDENT, sampling_lines
@@ -105,7 +105,7 @@ def confusion_parts(confusion: Confusion, confidence: float) -> list[Part]:
     parts: list[Part] = []
     for block in blocks:
         if not isinstance(block, Table):
-            parts += parts_of([block], "")
+            parts += parts_of([block])
         elif caption := next(captions, ""):
             parts.append(DataTable(caption, block, shades=_shares(confusion.matrix.tolist())))
         else:

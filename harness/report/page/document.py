@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.report.blocks import Block, Heading, Paragraphs, Table
-from harness.report.page.charts import BarColumn, LineChart
+from harness.report.chart import Chart
+from harness.report.page.bars import BarColumn
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Folded:
     parts: "Sequence[Part]"
 
 
-Part = Heading | Paragraphs | KeyFigures | Verdicts | Facts | DataTable | LineChart | CaseCards | CommandLines | Folded
+Part = Heading | Paragraphs | KeyFigures | Verdicts | Facts | DataTable | Chart | CaseCards | CommandLines | Folded
 
 
 @dataclass(frozen=True)
@@ -126,10 +127,14 @@ class ReportPage:
     colophon: str
 
 
-def parts_of(blocks: Iterable[Block], caption: str) -> list[Part]:
-    """The blocks of another report; a table has the heading above it as its caption, else the one that is given."""
+def parts_of(blocks: Iterable[Block], *captions: str) -> list[Part]:
+    """The blocks of another report; a table has the heading above it as its caption, else the next that is given."""
     parts: list[Part] = []
+    heading, others = "", iter(captions)
     for block in blocks:
-        caption = block.text if isinstance(block, Heading) else caption
-        parts.append(DataTable(caption, block) if isinstance(block, Table) else block)
+        if isinstance(block, Table):
+            parts.append(DataTable(heading or next(others), block))
+        else:
+            parts.append(block)
+        heading = block.text if isinstance(block, Heading) else ""
     return parts

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from harness.analysis.breakdown import Breakdown, Group
 from harness.measures import Measure
 from harness.report.blocks import Cell, Heading, Paragraphs, Table
+from harness.report.chart import Band, Chart, ChartAxis, Series
 from harness.report.groups import gap_lines, group_blocks
 from harness.report.numbers import estimate_cells, percent
-from harness.report.page.charts import Bar, BarColumn, ChartAxis, LineChart, Trace
+from harness.report.page.bars import Bar, BarColumn
 from harness.report.page.document import DataTable, Folded, Part, ReportSection
 from harness.stats.replication.method import Replication
 
@@ -61,29 +62,26 @@ def _bars(study: GroupStudy, by: Breakdown) -> BarColumn:
     return BarColumn(f"{percent(study.replication.confidence)} intervals", rows, study.names)
 
 
-def _line(study: GroupStudy, by: Breakdown, title: str) -> LineChart:
+def _line(study: GroupStudy, by: Breakdown, title: str) -> Chart:
     """Over a scale, each run is a line; groups without a value are left out of it."""
-    traces = []
+    series, ends = [], list[float]()
     for number, name in enumerate(study.names):
         bars = [Bar.of_estimate(group.runs[number]) for group in by.groups]
         known = [(x, bar) for x, bar in zip(by.positions or [], bars, strict=True) if bar is not None]
-        traces.append(
-            Trace(
-                name,
-                [x for x, _ in known],
-                [bar.value for _, bar in known],
-                [bar.low for _, bar in known],
-                [bar.high for _, bar in known],
-                marks=True,
-            )
-        )
-    ends = [end for trace in traces for end in (*trace.low, *trace.high)]
-    return LineChart(
+        columns = {
+            "x": [x for x, _ in known],
+            "y": [bar.value for _, bar in known],
+            "low": [bar.low for _, bar in known],
+            "high": [bar.high for _, bar in known],
+        }
+        series.append(Series(name, columns, band=Band(columns, "x", "low", "high", bars=True), dots=True))
+        ends += [*columns["low"], *columns["high"]]
+    return Chart(
         caption=f"{title}, with {percent(study.replication.confidence)} intervals",
         description=f"{study.measure.words} for each value of {by.column}; the table below has the numbers.",
         x=ChartAxis.over(by.column, by.positions or []),
         y=ChartAxis.over(study.measure.words, ends),
-        traces=traces,
+        series=series,
         data=_data(study, by),
     )
 

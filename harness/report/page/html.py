@@ -3,13 +3,14 @@
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from harness.report.blocks import Heading, Limits, Paragraphs, Table, cell_text
+from harness.report.chart import Chart
 from harness.report.formats import Format, render
-from harness.report.page.charts import BarColumn, LineChart, Trace
+from harness.report.page.bars import BarColumn
 from harness.report.page.document import (
     CaseAnswer,
     CaseCard,
@@ -179,11 +180,11 @@ def _legend(bars: BarColumn | None) -> str:
     """Which bar is whose, if a row has several."""
     if bars is None or len(bars.names) < 2:
         return ""
-    return _names([Trace(name, (), (), marks=True) for name in bars.names])
+    return _names([(name, swatch(number, line=False, dots=True)) for number, name in enumerate(bars.names)])
 
 
-def _names(traces: Sequence[Trace]) -> str:
-    items = (f"<span>{swatch(number, trace)} {html(trace.name)}</span>" for number, trace in enumerate(traces))
+def _names(runs: Iterable[tuple[str, str]]) -> str:
+    items = (f"<span>{mark} {html(name)}</span>" for name, mark in runs)
     return f'<span class="legend">{" ".join(items)}</span> '
 
 
@@ -198,10 +199,11 @@ def _download(caption: str, table: Table) -> str:
 # Charts, cases, commands
 
 
-def _line_chart(part: LineChart) -> str:
+def _chart(part: Chart) -> str:
+    runs = [(one.name, swatch(number, line=one.line, dots=one.dots)) for number, one in enumerate(part.series)]
     return (
         f"<figure>\n<figcaption>{html(part.caption)}</figcaption>\n{line_chart(part)}\n"
-        f'<p class="get">{_names(part.traces)}{_download(part.caption, part.data)}</p>\n</figure>'
+        f'<p class="get">{_names(runs)}{_download(part.caption, part.data)}</p>\n</figure>'
     )
 
 
@@ -252,7 +254,7 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     Verdicts: _verdicts,
     Facts: _facts,
     DataTable: _data_table,
-    LineChart: _line_chart,
+    Chart: _chart,
     CaseCards: _case_cards,
     CommandLines: _commands,
     Folded: _folded,

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from harness.report.blocks import Cell, Heading, Paragraphs, Table
+from harness.report.chart import Chart
 from harness.report.formats import Format, render
-from harness.report.page.charts import LineChart
 from harness.report.page.document import (
     CaseCard,
     CaseCards,
@@ -112,7 +112,7 @@ def _folded(part: Folded) -> str:
     return _details(part.summary, _parts(part.parts))
 
 
-def _nothing(_part: LineChart) -> str:
+def _nothing(_part: Chart) -> str:
     """A comment has no room for a picture; the tables beside it have its summary."""
     return ""
 
@@ -124,7 +124,7 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     Verdicts: _verdicts,
     Facts: _facts,
     DataTable: _data_table,
-    LineChart: _nothing,
+    Chart: _nothing,
     CaseCards: _case_cards,
     CommandLines: _commands,
     Folded: _folded,

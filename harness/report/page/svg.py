@@ -7,13 +7,11 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from harness.report.page.charts import Bar, BarColumn, ChartAxis, LineChart, Trace, round_ticks
+from harness.report.chart import Chart, ChartAxis, Series, round_ticks, stepped
+from harness.report.page.bars import Bar, BarColumn
+from harness.report.palette import COLOURS, DOTS, INK, QUIET, RULE, dashes
 from harness.report.text import html, shortened
 
-# As in the style sheet, which has others for a dark page: everyone can distinguish them, and they stand out on white.
-COLOURS = ("#0b63b0", "#c04a05", "#00805c", "#a3438a", "#80650a", "#2f7a94", "#555555")
-DASHES = ("", "7 3", "2 2.5", "7 2.5 2 2.5", "11 3 2 3 2 3")
-INK, QUIET, RULE = "#1b1f24", "#59636e", "#d5dbe1"
 # Marks distinguish runs without colour.
 MARKS = (
     "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0-4 0Z",
@@ -23,10 +21,11 @@ MARKS = (
 )
 # Of bars, in pixels: the width of the column, the height of a row with one bar, and of each further bar.
 BAR_WIDTH, BAR_ROW, BAR_STEP, BAR_EDGE = 220, 18, 11, 7
-BAR_TICKS, CHART_TICKS = 4, 6
+BAR_TICKS = 4
 # Of charts: the whole picture, and the room for labels on the left, right, top and bottom.
 WIDTH, HEIGHT = 460, 340
 LEFT, RIGHT, TOP, BOTTOM = 54, 14, 10, 42
+LINE = 2
 
 
 def colour(number: int, what: str) -> str:
@@ -37,7 +36,7 @@ def colour(number: int, what: str) -> str:
 
 def dash(number: int) -> str:
     """The attribute that distinguishes lines without colour."""
-    pattern = DASHES[number % len(DASHES)]
+    pattern = " ".join(f"{LINE * one:g}" for one in dashes(number))
     return f' stroke-dasharray="{pattern}"' if pattern else ""
 
 
@@ -104,12 +103,12 @@ def _upright(x: float, height: float, kind: str, ink: str) -> str:
 # Lines
 
 
-def line_chart(chart: LineChart) -> str:
+def line_chart(chart: Chart) -> str:
     """A chart with axes; its legend is text of the page."""
     frame = _Frame(chart.x, chart.y)
     inner = _guides(chart, frame)
-    inner += [_band(trace, number, frame) for number, trace in enumerate(chart.traces) if not trace.marks]
-    inner += [_trace(trace, number, frame) for number, trace in enumerate(chart.traces)]
+    inner += [_band(series, number, frame) for number, series in enumerate(chart.series)]
+    inner += [_series(series, number, frame) for number, series in enumerate(chart.series)]
     # A picture within the picture: what leaves the frame is cut off.
     across, down = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
     inside = f'x="{LEFT}" y="{TOP}" width="{across}" height="{down}" viewBox="{LEFT} {TOP} {across} {down}"'
@@ -120,11 +119,11 @@ def line_chart(chart: LineChart) -> str:
     )
 
 
-def swatch(number: int, trace: Trace) -> str:
+def swatch(number: int, *, line: bool, dots: bool) -> str:
     """The line or mark of a run, for a legend."""
-    line = f'<path d="M1 7H27" {colour(number, "stroke")} stroke-width="2"{dash(number)} fill="none"/>' * trace.line
-    marks = mark(number, 14, 7) if trace.marks else ""
-    return f'<svg viewBox="0 0 28 14" width="28" height="14" aria-hidden="true">{line}{marks}</svg>'
+    look = f'{colour(number, "stroke")} stroke-width="{LINE}"{dash(number)} fill="none"'
+    parts = f'<path d="M1 7H27" {look}/>' * line + mark(number, 14, 7) * dots
+    return f'<svg viewBox="0 0 28 14" width="28" height="14" aria-hidden="true">{parts}</svg>'
 
 
 class _Frame:
@@ -134,10 +133,10 @@ class _Frame:
         self._x, self._y = x, y
 
     def x(self, value: float) -> float:
-        return LEFT + (value - self._x.low) / (self._x.high - self._x.low) * (WIDTH - LEFT - RIGHT)
+        return LEFT + self._x.share(value) * (WIDTH - LEFT - RIGHT)
 
     def y(self, value: float) -> float:
-        return HEIGHT - BOTTOM - (value - self._y.low) / (self._y.high - self._y.low) * (HEIGHT - TOP - BOTTOM)
+        return HEIGHT - BOTTOM - self._y.share(value) * (HEIGHT - TOP - BOTTOM)
 
     def path(self, points: Iterable[tuple[float, float]]) -> str:
         """A line through points; neighbours that look the same are one."""
@@ -145,32 +144,28 @@ class _Frame:
         return "L".join(place for place, _ in groupby(places))
 
 
-def _ticks(axis: ChartAxis) -> list[tuple[float, str]]:
-    return list(axis.ticks) or [(tick, f"{tick:g}") for tick in round_ticks(axis.low, axis.high, CHART_TICKS)]
-
-
-def _grid(chart: LineChart, frame: _Frame) -> list[str]:
+def _grid(chart: Chart, frame: _Frame) -> list[str]:
     right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
     parts = []
-    for tick, label in _ticks(chart.x):
+    for tick, label in chart.x.marked:
         x = frame.x(tick)
         parts.append(f'<path d="M{x:.1f} {TOP}V{bottom}" class="sr" stroke="{RULE}"/>')
         parts.append(_label(x, bottom + 16, shortened(label, 10), "middle"))
-    for tick, label in _ticks(chart.y):
+    for tick, label in chart.y.marked:
         y = frame.y(tick)
         parts.append(f'<path d="M{LEFT} {y:.1f}H{right}" class="sr" stroke="{RULE}"/>')
         parts.append(_label(LEFT - 6, y + 4, shortened(label, 8), "end"))
     middle = (TOP + bottom) / 2
-    parts.append(_label((LEFT + right) / 2, HEIGHT - 6, shortened(chart.x.label, 48), "middle"))
+    parts.append(_label((LEFT + right) / 2, HEIGHT - 6, shortened(chart.x.label, 48) + chart.x.unit, "middle"))
     upright = f' transform="rotate(-90 13 {middle:.0f})"'
-    return [*parts, _label(13, middle, shortened(chart.y.label, 42), "middle", upright)]
+    return [*parts, _label(13, middle, shortened(chart.y.label, 42) + chart.y.unit, "middle", upright)]
 
 
 def _label(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="q" fill="{QUIET}"{more}>{html(text)}</text>'
 
 
-def _guides(chart: LineChart, frame: _Frame) -> list[str]:
+def _guides(chart: Chart, frame: _Frame) -> list[str]:
     """Where guessing would be, and other lines across."""
     ends = [((chart.x.low, level), (chart.x.high, level)) for level in chart.levels]
     ends += [((chart.x.low, chart.y.low), (chart.x.high, chart.y.high))] if chart.diagonal else []
@@ -180,39 +175,44 @@ def _guides(chart: LineChart, frame: _Frame) -> list[str]:
     ]
 
 
-def _band(trace: Trace, number: int, frame: _Frame) -> str:
-    known = [
-        point
-        for point in zip(trace.band or trace.x, trace.low, trace.high, strict=False)
-        if all(map(math.isfinite, point))
-    ]
-    if not known:
+def _band(series: Series, number: int, frame: _Frame) -> str:
+    """The limits of a line as an area, or as a bar at each point."""
+    band, known = series.band, series.limits
+    if band is None or not known:
         return ""
-    around = [(x, high) for x, _, high in known] + [(x, low) for x, low, _ in reversed(known)]
+    sides = [(x, high) for x, _, high in known], [(x, low) for x, low, _ in known]
+    upper, lower = ([(y, x) for x, y in side] for side in sides) if band.across else sides
+    if band.bars:
+        bars = "".join(f"M{frame.path([low, high])}" for low, high in zip(lower, upper, strict=True))
+        return f'<path d="{bars}" {colour(number, "stroke")} stroke-width="1.6" fill="none"/>'
+    step = series.step if band.columns is series.columns and not band.across else ""
+    around = [*stepped(upper, step), *reversed(stepped(lower, step))]
     return f'<path d="M{frame.path(around)}Z" {colour(number, "fill")} fill-opacity=".16"/>'
 
 
-def _trace(trace: Trace, number: int, frame: _Frame) -> str:
-    points = [point for point in zip(trace.x, trace.y, strict=True) if all(map(math.isfinite, point))]
-    parts = [f"<title>{html(shortened(trace.name))}</title>"]
-    if trace.line and points:
-        look = f'{colour(number, "stroke")} stroke-width="2"{dash(number)}'
-        parts.append(f'<path d="M{frame.path(points)}" {look} fill="none" stroke-linejoin="round"/>')
-    if trace.faint:
-        dots = "".join(f"M{frame.path([point])}h0" for point in points)
-        parts.append(
-            f'<path d="{dots}" {colour(number, "stroke")} stroke-width="3" stroke-linecap="round" opacity=".45"/>'
-        )
-    elif trace.marks:
+def _series(series: Series, number: int, frame: _Frame) -> str:
+    """The line, dotted where no threshold reaches it, and marks."""
+    parts, ink = [f"<title>{html(shortened(series.name))}</title>"], colour(number, "stroke")
+    own, ends = ([_finite(line) for line in lines] for lines in ([series.drawn[0]], series.drawn[1]))
+    if series.line:
+        dots = " ".join(f"{one:g}" for one in DOTS)
+        looks = [(own, f'stroke-width="{LINE}"{dash(number)}'), (ends, f'stroke-width="1" stroke-dasharray="{dots}"')]
         parts += [
-            _error_bar(x, low, high, number, frame)
-            for x, low, high in zip(trace.x, trace.low, trace.high, strict=False)
+            f'<path d="M{frame.path(stepped(line, series.step))}" {ink} {look} fill="none" stroke-linejoin="round"/>'
+            for lines, look in looks
+            for line in lines
+            if line
         ]
+    points = _finite(series.points)
+    if series.faint:
+        places = "".join(f"M{frame.path([point])}h0" for point in points)
+        parts.append(f'<path d="{places}" {ink} stroke-width="3" stroke-linecap="round" opacity=".45"/>')
+    elif series.dots:
         parts += [mark(number, frame.x(x), frame.y(y)) for x, y in points]
+    parts += [mark(number, frame.x(one.x), frame.y(one.y)) for one in series.marks]
+    parts += [f'<path d="M{frame.path(outline)}Z" {ink} fill="none"/>' for outline in series.outlines]
     return f"<g>{''.join(parts)}</g>"
 
 
-def _error_bar(x: float, low: float, high: float, number: int, frame: _Frame) -> str:
-    if not all(map(math.isfinite, (x, low, high))):
-        return ""
-    return f'<path d="M{frame.path([(x, low), (x, high)])}" {colour(number, "stroke")} stroke-width="1.6" fill="none"/>'
+def _finite(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    return [point for point in points if all(map(math.isfinite, point))]

@@ -10,14 +10,14 @@ from harness.measures import Measure
 from harness.options import PictureOptions
 from harness.report.numbers import percent
 from harness.report.plots.canvas import Picture
-from harness.report.plots.style import COLOURS, DASHES, INK, MARKERS, WIDTH, guide
+from harness.report.plots.style import COLOURS, DASHES, MARKERS, WIDTH, guide
 from harness.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-BLACK = COLOURS.index(INK)
+BLACK = len(COLOURS) - 1
 # Differences of more pairs would overlap.
 MOST_PAIRS = 6
 # Inches that a group needs, and the margins.

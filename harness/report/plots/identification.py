@@ -1,41 +1,19 @@
-"""Pictures of identification: cumulative match curves, standard errors by method, and permuted experiments."""
+"""Pictures of identification: standard errors by method, and permuted experiments."""
 
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from harness.analysis.cmc import MatchCurve
 from harness.analysis.permute import PermutedRates
 from harness.analysis.replication_methods import MethodComparison
 from harness.options import PictureOptions
 from harness.report.numbers import percent
 from harness.report.plots.canvas import Picture
 from harness.report.plots.scales import logarithmic
-from harness.report.plots.style import BAND, colour, guide, line
+from harness.report.plots.style import BAND, guide, line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-def plot_cmc(curves: Sequence[MatchCurve], look: PictureOptions | None = None) -> Picture:
-    """Identification rate over the rank."""
-    with Picture(look, height=2.7) as page:
-        sheet, lowest = page.sheet, 1.0
-        for number, curve in enumerate(curves):
-            bands, ranks = curve.curve.bands, curve.curve.ranks.tolist()
-            rate, low, high = curve.rank_one
-            text = f"{page.name(curve.name)}, rank 1: {rate:.3f}" + (f" [{low:.3f}, {high:.3f}]" if curve.bands else "")
-            if curve.bands:
-                sides = bands.low.tolist(), bands.high.tolist()
-                sheet.fill_between(ranks, *sides, step="post", color=colour(number), alpha=BAND, linewidth=0)
-            # A rate holds from its rank up to the next.
-            sheet.plot(ranks, bands.rate.tolist(), drawstyle="steps-post", label=text, **line(number))
-            lowest = min(lowest, low if curve.bands else rate)
-        logarithmic(sheet, "x", dense=True)
-        sheet.set(xlim=(1, max(2, *(int(c.curve.ranks[-1]) for c in curves))), xlabel=page.name("rank"))
-        sheet.set(ylim=(max(0.0, lowest - 0.05), 1.005), ylabel=page.name("identification rate"))
-        page.legend()
-    return page
 
 
 PANEL = 2.3

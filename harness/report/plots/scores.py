@@ -9,7 +9,7 @@ from harness.errors import UsageError
 from harness.options import PictureOptions
 from harness.report.plots.canvas import Picture
 from harness.report.plots.style import BAND, COLOURS, DASHES, GUIDE_DASHES, guide
-from harness.stats.curves.histogram import ClassHistogram, score_histogram
+from harness.stats.curves.histogram import ClassHistogram, ScoreHistogram, score_histogram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,18 +23,19 @@ def plot_scores(curves: Sequence[Curve], look: PictureOptions | None = None) -> 
     """Shares of each class in bins of the score; each curve has a scale of its own."""
     if len(curves) > MOST:
         raise UsageError(f"--scores: {len(curves)} curves; the scores of up to {MOST} are drawn")
+    found = []
     for curve in curves:
-        if curve.param is not None or not curve.has_negatives:
+        if curve.param is not None or not curve.has_negatives or curve.counts is None:
             raise UsageError(f"--scores: {curve.name} has no scores of positive and negative cases")
+        found.append(score_histogram(curve.counts))
     with Picture(look, height=0.3 + PANEL * len(curves), panels=len(curves)) as page:
-        for sheet, curve in zip(page.sheets, curves, strict=True):
-            _distributions(page, sheet, curve)
+        for sheet, curve, histogram in zip(page.sheets, curves, found, strict=True):
+            _distributions(page, sheet, curve, histogram)
         page.sheets[-1].set_xlabel(page.name("score"))
     return page
 
 
-def _distributions(page: Picture, sheet: "Axes", curve: Curve) -> None:
-    found = score_histogram(curve.counts)
+def _distributions(page: Picture, sheet: "Axes", curve: Curve, found: ScoreHistogram) -> None:
     edges = found.edges.tolist()
     # Orange and blue, as wrong and right; the outlines differ without colour.
     for number, (name, own) in enumerate((("positives", found.positive), ("negatives", found.negative))):

@@ -1,28 +1,22 @@
-"""How all pictures look: colours that the colour-blind can distinguish, dashes, markers, sizes of letters and lines.
+"""How pictures of matplotlib look: the palette, markers, sizes of letters and lines.
 
-The colours are constants that a page may map to others, for dark mode: no picture uses a colour that is not named here,
-but for the scales of heat maps.
+A page may map the colours to others, for dark mode: no picture uses a colour that is not of the palette, but for the
+scales of heat maps.
 """
 
 from typing import Any
 
+from harness.report import palette
+from harness.report.palette import COLOURS as COLOURS
+from harness.report.palette import INK as INK
+from harness.report.palette import PAPER, QUIET, RULE
+from harness.report.palette import colour as colour
+
 # A journal's column, in inches.
 WIDTH = 3.5
-BACKGROUND = "#ffffff"
-# Letters, axes and black lines. Not #000000, which SVG leaves out because it is the default.
-INK = "#222222"
-GRID = "#e4e4e4"
-# Lines that are no data: the diagonal, chance, a goal.
-GREY = "#999999"
-# Settings that are beaten by others, and what else should stay in the background.
-DIM = "#666666"
-# Okabe and Ito (2008) without the light yellow: everyone can distinguish them, on white paper.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", INK)
-# These distinguish lines in black and white. Dots alone are the line that no threshold reaches: see `THIN`.
-DASHES: tuple[Any, ...] = (
-    "-", (0, (5, 1.5)), (0, (2.4, 1.4)), (0, (6, 1.5, 1.4, 1.5)), (0, (6, 1.5, 1.4, 1.5, 1.4, 1.5)),
-)  # fmt: skip
-THIN = {"linewidth": 0.7, "linestyle": (0, (1, 2))}
+BACKGROUND, DIM, GRID, GREY = PAPER, QUIET, RULE, palette.GUIDE
+DASHES: tuple[Any, ...] = tuple((0, one) if one else "-" for one in palette.DASHES)
+THIN = {"linewidth": 0.7, "linestyle": (0, palette.DOTS)}
 GUIDE_DASHES = (0, (4, 2))
 MARKERS = ("o", "s", "^", "D", "v", "P", "h")
 # Points; no letter of a picture is smaller than SMALL at the width of a column.
@@ -77,11 +71,6 @@ FURTHER_FONTS = (
     "IPAGothic", "Hiragino Sans", "PingFang SC", "Yu Gothic", "Microsoft YaHei", "Arial Unicode MS", "Noto Emoji",
     "Symbola",
 )  # fmt: skip
-
-
-def colour(number: int) -> str:
-    """The colour of a curve."""
-    return COLOURS[number % len(COLOURS)]
 
 
 def line(number: int) -> dict[str, Any]:

@@ -1,0 +1,135 @@
+"""The chart of curves: what a view shows of them, for all drawers."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from harness.analysis.curve import Curve
+from harness.report.chart import Chart, ChartAxis, Columns, Mark, Series, numbers_of
+from harness.report.curve_data import curve_data, curve_table, data_columns
+from harness.report.curve_view import CurveView
+from harness.report.numbers import percent
+
+# What a legend calls a summary.
+SUMMARIES = {"auc": "AUC", "eer": "EER", "average_precision": "AP", "mean_recall": "mean recall"}
+# Curves with a larger equal error rate do not lie close to the corner.
+CLOSE = 0.13
+CORNERS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
+
+
+def curve_chart(view: CurveView, curves: Sequence[Curve], confidence: float, axes: str | None = None) -> Chart:
+    """The curves as a view shows them, on axes by their name."""
+    pair = view.axes[axes or next(iter(view.axes))]
+    x, y = view.x.limits(view.x, pair.x, curves), view.y.limits(view.y, pair.y, curves)
+    bands = f" with {percent(confidence)} bands" if any(curve.bands for curve in curves) else ""
+    return Chart(
+        caption=f"{view.title}{bands}",
+        description=view.description,
+        x=x,
+        y=y,
+        series=[_series(view, curve, x, curve_data(curve, confidence).remarks) for curve in curves],
+        data=curve_table([curve_data(curve, confidence) for curve in curves]),
+        diagonal=pair.diagonal,
+        levels=_levels(view, curves[0]),
+        square=view.square and pair.x == pair.y,
+        legend_at=pair.legend_at,
+    )
+
+
+def corner_of(curves: Sequence[Curve]) -> float:
+    """The part of the axes that shows where curves differ, if all lie close to the upper left corner; else 0."""
+    worst = max(curve.eer.value for curve in curves)
+    return next(part for part in CORNERS if part >= 1.6 * worst) if worst <= CLOSE else 0.0
+
+
+def corner_chart(chart: Chart, part: float) -> Chart:
+    """That part of a chart, larger."""
+    return replace(
+        chart,
+        caption="The same, the upper left corner",
+        x=replace(chart.x, low=0.0, high=part),
+        y=replace(chart.y, low=1 - part, high=1.0),
+        diagonal=False,
+    )
+
+
+def summary_text(curve: Curve, name: str) -> str:
+    """A summary with its interval, as short as a legend needs it."""
+    if name == "rank_one":
+        value, low, high = curve.rank_one
+        return f"rank 1: {value:.3f}" + (f" [{low:.3f}, {high:.3f}]" if curve.bands else "")
+    one = curve.summaries[name]
+    limits = "" if one.interval is None else f" [{one.interval.low:.3f}, {one.interval.high:.3f}]"
+    return f"{SUMMARIES[name]} {one.value:.3f}{limits}"
+
+
+def _series(view: CurveView, curve: Curve, x: ChartAxis, remarks: Sequence[str]) -> Series:
+    columns = _columns(view, curve, x)
+    band = view.band(curve, columns) if curve.bands else None
+    of_rates = _of_rates(view, 0.0, 0.0) is not None
+    return Series(
+        name=curve.name,
+        columns=columns,
+        x=view.x.column,
+        y=view.y.column,
+        summary=summary_text(curve, view.legend),
+        remarks=remarks,
+        over=curve.param,
+        values=curve.values or (),
+        # Settings are separate points: nothing is known between them.
+        band=band if band is None or curve.param is None else replace(band, bars=True),
+        step=view.step,
+        part=curve.reached if curve.counts is not None else None,
+        path=_front(curve) if of_rates else None,
+        marks=list(_marks(view, curve)),
+        outlines=[
+            [point for fpr, tpr in mean.ellipse.path().tolist() if (point := _of_rates(view, fpr, 1 - tpr))]
+            for mean in curve.means
+            if mean.ellipse is not None and of_rates
+        ],
+        dots=curve.param is not None and not of_rates,
+    )
+
+
+def _columns(view: CurveView, curve: Curve, x: ChartAxis) -> Columns:
+    columns = dict(data_columns(curve))
+    # Of a sweep, the data has the parameter in place of the threshold.
+    columns |= {name: curve.columns[name].tolist() for name in (view.x.column, view.y.column)}
+    if view.y.column == "fnr":
+        low, high = ("low_at_fpr", "high_at_fpr") if curve.fixed else ("low", "high")
+        columns["fnr_low"] = [1 - value for value in numbers_of(columns, high)]
+        columns["fnr_high"] = [1 - value for value in numbers_of(columns, low)]
+    if view.x.column == "fppi":
+        # The last recall holds to the end of the axis.
+        columns = {name: [*values, x.high if name == "fppi" else values[-1]] for name, values in columns.items()}
+    return columns
+
+
+def _of_rates(view: CurveView, fpr: float, fnr: float) -> tuple[float, float] | None:
+    """Where a point with these rates is in a view of rates; None in any other."""
+    of = {"fpr": fpr, "fnr": fnr, "tpr": 1 - fnr}
+    return (of[view.x.column], of[view.y.column]) if {view.x.column, view.y.column} <= of.keys() else None
+
+
+def _front(curve: Curve) -> Columns | None:
+    """The line that bounds the area of a sweep; it leaves out settings that are beaten by another."""
+    if curve.param is None or curve.counts is None:
+        return None
+    fpr, tpr = curve.counts.fpr, curve.counts.tpr
+    return {"fpr": fpr.tolist(), "tpr": tpr.tolist(), "fnr": (1 - tpr).tolist()}
+
+
+def _marks(view: CurveView, curve: Curve) -> Iterator[Mark]:
+    """Requested operating points that can be reached, means of repeated tests, and where both errors are equal."""
+    rates = [(one.point.fmr, one.point.fnmr, "diamond") for one in curve.requested if one.point.attained]
+    rates += [(mean.fpr, 1 - mean.tpr, "dot") for mean in curve.means]
+    rates += [(curve.eer.value, curve.eer.value, "circle")] if view.equal else []
+    for fpr, fnr, shape in rates:
+        if (point := _of_rates(view, fpr, fnr)) is not None:
+            yield Mark(*point, shape)
+
+
+def _levels(view: CurveView, first: Curve) -> list[float]:
+    """The precision of whoever accepts everything."""
+    if view.y.column != "precision" or not first.has_negatives:
+        return []
+    return [first.sizes["positives"] / sum(first.sizes.values())]

@@ -1,0 +1,150 @@
+"""Draw a chart with matplotlib: lines and bands, marks, names beside points, a corner that is drawn larger."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from harness.options import PictureOptions
+from harness.report.chart import Chart, ChartAxis, Series, deviate
+from harness.report.plots.canvas import Picture
+from harness.report.plots.scales import logarithmic
+from harness.report.plots.style import BACKGROUND, BAND, DIM, colour, dot, guide, line, thin
+from harness.report.text import shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Point = tuple[float, float]
+# Where the corner is drawn larger, in shares of the axes.
+INSET = (0.42, 0.33, 0.53, 0.5)
+# Axes that are not linear bend straight lines: into so many parts, unless there are many points anyway.
+SEGMENTS, MOST_BENT = 100, 500
+# Letters of a parameter's value beside its point.
+LONGEST_VALUE = 12
+# Room beyond the ends of a linear axis, as a share, so that lines along its end are seen.
+ROOM = 0.005
+MARKS = {"diamond": ("D", 3.6), "dot": (".", 3.5), "circle": ("o", 3.4)}
+HOLLOW = {"markerfacecolor": BACKGROUND, "markeredgecolor": DIM, "markeredgewidth": 0.7}
+
+
+def plot_chart(
+    chart: Chart, look: PictureOptions | None = None, *, height: float, corner: Chart | None = None, inset: bool = True
+) -> Picture:
+    """The chart; `corner` is a part of it that is drawn larger: inside if all curves leave room there, else below."""
+    below = corner is not None and not inset
+    with Picture(look, height=6.3 if below else height, panels=1 + below) as page:
+        _draw(page, page.sheet, chart, named=corner is None)
+        _set_axes(page, chart)
+        if corner is not None:
+            _draw_corner(page, corner, page.sheet.inset_axes(INSET) if inset else page.sheets[1])
+        page.limited = [page.sheet]
+        page.legend()
+    return page
+
+
+def _draw_corner(page: Picture, corner: Chart, sheet: "Axes") -> None:
+    """A part of the chart, larger; a frame shows which part it is."""
+    from matplotlib.patches import Rectangle
+
+    _draw(page, sheet, corner, named=True, legend=False)
+    (left, right), (low, high) = (corner.x.low, corner.x.high), (corner.y.low, corner.y.high)
+    room = (right - left) / 100
+    sheet.set(xlim=(left - room, right), ylim=(low, high + room), aspect="equal")
+    sheet.locator_params(nbins=4)
+    sheet.grid(visible=True)
+    frame = Rectangle((left, low), right - left, high - low, fill=False, **guide(zorder=1, clip_on=False))
+    page.sheet.add_patch(frame)
+
+
+def _draw(page: Picture, sheet: "Axes", chart: Chart, *, named: bool, legend: bool = True) -> None:
+    """All series; `named` if the settings of a sweep are."""
+    for number, series in enumerate(chart.series):
+        _draw_band(sheet, number, series, chart)
+        text = (
+            page.name(series.name) if series.over is None else f"{page.name(series.name)} over {page.name(series.over)}"
+        )
+        _draw_line(sheet, number, series, chart, f"{text}, {series.summary}" if legend else "")
+        for mark in series.marks:
+            shape, size = MARKS[mark.shape]
+            own = {"color": colour(number), "zorder": 4} if shape == "." else dot(number) | {"zorder": 6}
+            sheet.plot(*_placed(chart, [(mark.x, mark.y)]), marker=shape, markersize=size, **own)
+        for outline in series.outlines:
+            sheet.fill(*_placed(chart, outline), facecolor=colour(number), alpha=0.1)
+            sheet.plot(*_placed(chart, outline), color=colour(number), linewidth=0.6)
+        for value, x, y in zip(series.values if named else (), *_placed(chart, series.points), strict=False):
+            page.label_point(sheet, (x, y), shortened(value, LONGEST_VALUE), colour(number))
+    for level in chart.levels:
+        sheet.axhline(level, **guide())
+
+
+def _draw_band(sheet: "Axes", number: int, series: Series, chart: Chart) -> None:
+    band, limits = series.band, series.limits
+    if band is None or not limits:
+        return
+    across, up = (chart.y, chart.x) if band.across else (chart.x, chart.y)
+    x, low, high = ([put(axis, row[side]) for row in limits] for side, axis in ((0, across), (1, up), (2, up)))
+    if band.bars:
+        lines = sheet.hlines if band.across else sheet.vlines
+        lines(x, low, high, color=colour(number), linewidth=0.8, alpha=0.6)
+        return
+    step: dict[str, Any] = {"step": "post"} if series.step == "post" and band.columns is series.columns else {}
+    fill = sheet.fill_betweenx if band.across else sheet.fill_between
+    fill(x, low, high, color=colour(number), alpha=BAND, linewidth=0, **step)
+
+
+def _draw_line(sheet: "Axes", number: int, series: Series, chart: Chart, label: str) -> None:
+    """The line; what no threshold reaches is dotted, and settings that a line leaves out are hollow."""
+    style = f"steps-{series.step}" if series.step else "default"
+    own, ends = series.drawn
+    if series.path is not None:
+        sheet.plot(*_placed(chart, series.points), marker="o", markersize=3.2, **(dot(number) | HOLLOW))
+        sheet.plot(*_placed(chart, own), marker="o", markersize=3.2, **dot(number))
+    marked = {"marker": "o", "markersize": 3.2} if series.dots else {}
+    bent = own if series.step or len(own) > MOST_BENT else _bent(own, 10)
+    sheet.plot(*_placed(chart, bent), drawstyle=style, label=label, **(line(number) | marked))
+    for end in ends:
+        sheet.plot(*_placed(chart, end if series.step else _bent(end, SEGMENTS)), drawstyle=style, **thin(number))
+
+
+def _bent(points: Sequence[Point], parts: int) -> list[Point]:
+    """Points along straight lines, denser at their start, where a scale that is not linear bends most."""
+    power = 2 if parts == SEGMENTS else 1
+    along = [
+        (x0 + (x1 - x0) * share, y0 + (y1 - y0) * share)
+        for (x0, y0), (x1, y1) in pairwise(points)
+        for share in ((i / parts) ** power for i in range(parts))
+    ]
+    return [*along, *points[-1:]]
+
+
+def put(axis: ChartAxis, value: float) -> float:
+    """Where a value is drawn, in the units of matplotlib's axis, which has logarithms of its own."""
+    shown = axis.shown(value)
+    return deviate(shown) if axis.scale == "normal" else shown
+
+
+def _placed(chart: Chart, points: Sequence[Point]) -> tuple[list[float], list[float]]:
+    return [put(chart.x, x) for x, _ in points], [put(chart.y, y) for _, y in points]
+
+
+def _set_axes(page: Picture, chart: Chart) -> None:
+    sheet = page.sheet
+    sheet.set(xlabel=f"{page.name(chart.x.label)}{chart.x.unit}", ylabel=f"{page.name(chart.y.label)}{chart.y.unit}")
+    for name, axis in (("x", chart.x), ("y", chart.y)):
+        room = ROOM * (axis.high - axis.low) if axis.scale == "linear" else 0.0
+        low, high = (axis.low - room, axis.high) if name == "x" else (axis.low, axis.high + room)
+        if axis.scale in ("log", "log2"):
+            logarithmic(sheet, name, dense=axis.dense)
+        if axis.ticks:
+            sides = [put(axis, tick) for tick, _ in axis.ticks], [label for _, label in axis.ticks]
+            (sheet.set_xticks if name == "x" else sheet.set_yticks)(*sides)
+            (sheet.xaxis if name == "x" else sheet.yaxis).minorticks_off()
+        if axis.scale == "normal":
+            page.place[name] = deviate
+            low, high = deviate(low), deviate(high)
+        sheet.set(**{f"{name}lim": (low, high)})
+    if chart.diagonal:
+        ends = [(end, end) for end in (chart.x.low, chart.x.high)]
+        sheet.plot(*_placed(chart, ends), **guide())
+    if chart.square:
+        sheet.set_aspect("equal")
