@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from harness.analysis.sampling import finite, interval_json
 from harness.options.curves import PointLimit
 from harness.stats.arrays import FloatArray
 from harness.stats.curves.binormal import BinormalFit
@@ -174,111 +173,96 @@ def summary_method(estimate: Estimate) -> str:
 # JSON
 
 
-def curve_json(curve: Curve) -> dict[str, Any]:
+def curves_json(
+    curves: Sequence[Curve], confidence: float, crossed: Sequence[CurveCrossings] | None = None
+) -> dict[str, Any]:
+    """Several curves, and where they cross, if that was looked for."""
+    payload: dict[str, Any] = {"curves": [_curve_json(curve) for curve in curves]}
+    if crossed is not None:
+        payload |= {"crossings": [_crossing_json(pair, place) for pair in crossed for place in pair.places]}
+    return payload | {"confidence": confidence}
+
+
+def _curve_json(curve: Curve) -> dict[str, Any]:
     """Everything; infinite thresholds and missing values are null."""
-    columns = {name: numbers(values) for name, values in curve.columns.items()}
+    columns = {name: values.tolist() for name, values in curve.columns.items()}
     payload: dict[str, Any] = {"name": curve.name, **curve.sizes}
     if "rank" in columns:
-        return payload | _over_ranks(curve, columns)
+        return payload | _over_ranks(curve)
     for name, one in curve.summaries.items():
-        payload[name] = finite(one.value)
-        payload[f"{name}_interval"] = interval_json(one.interval)
-        payload[f"{name}_se"] = finite(one.se)
+        payload |= {name: one.value, f"{name}_interval": one.interval, f"{name}_se": one.se}
         payload[f"{name}_method"] = (summary_method(one) if name == "auc" else one.method) or None
     payload |= {"bands": curve.bands or None, "target": curve.target or None, "whole": curve.whole, "points": columns}
     if curve.counts is not None:
         payload |= _over_thresholds(curve, curve.counts)
-    payload |= {"notes": list(curve.notes)}
     if curve.recalls is not None:
         payload |= {"at": {"fppi": FALSE_POSITIVES.tolist(), "recall": curve.recalls.tolist()}}
-    return payload
+    return payload | {"notes": curve.notes}
 
 
-def _over_ranks(curve: Curve, columns: Mapping[str, Any]) -> dict[str, Any]:
+def _over_ranks(curve: Curve) -> dict[str, Any]:
     """Ranks and rates, which stand by themselves, and the median."""
-    ranks, gallery, median = curve.columns["rank"], curve.sizes["gallery"], curve.summaries["median_rank"]
+    of, gallery, median = curve.columns, curve.sizes["gallery"], curve.summaries["median_rank"]
     return {
-        "ranks": ranks.astype(np.intp).tolist(),
-        "rates": columns["rate"],
-        "low": columns["low"],
-        "high": columns["high"],
-        "relative_ranks": (ranks / gallery).tolist(),
-        "median_rank": finite(median.value),
-        "median_interval": interval_json(median.interval),
-        "median_relative_rank": finite(median.value / gallery),
+        "ranks": of["rank"].astype(np.intp).tolist(),
+        "rates": of["rate"].tolist(),
+        "low": of["low"].tolist(),
+        "high": of["high"].tolist(),
+        "relative_ranks": (of["rank"] / gallery).tolist(),
+        "median_rank": median.value,
+        "median_interval": median.interval,
+        "median_relative_rank": median.value / gallery,
         "censored_at": curve.censored_at,
         "bands": curve.bands or None,
         "target": curve.target if curve.bands else None,
-        "notes": list(curve.notes),
+        "notes": curve.notes,
     }
 
 
 def _over_thresholds(curve: Curve, counts: ThresholdCounts) -> dict[str, Any]:
     """What only a curve over a threshold has."""
+    fit, band = curve.binormal, curve.precision_band
     payload: dict[str, Any] = {
         "auc_target": curve.summary_target if curve.auc.interval else None,
-        "eer_threshold": finite(curve.eer_threshold),
-        "binormal": None if curve.binormal is None else binormal_json(curve.binormal),
+        "eer_threshold": curve.eer_threshold,
+        "binormal": None if fit is None else {"a": fit.a, "b": fit.b, "auc": fit.area},
         "closed": counts.closed,
         "opened": counts.opened,
         "operating": [_point_json(one) for one in curve.requested],
-        "cost": None if curve.cost is None else _cost(curve.cost),
+        "cost": None if curve.cost is None else _cost_json(curve.cost),
     }
-    if curve.precision_band is not None:
+    if band is not None:
         names = ("threshold", "recall", "precision", "low", "high")
-        payload |= {"precision_band": {name: numbers(getattr(curve.precision_band, name)) for name in names}}
+        payload |= {"precision_band": {name: getattr(band, name).tolist() for name in names}}
     if curve.elements:
         payload |= {"elements": curve.elements}
     if curve.param is not None:
         payload |= {"param": curve.param, "values": curve.values}
     if curve.repetitions is not None:
-        payload |= {"repetitions": curve.repetitions, "means": [_mean(mean) for mean in curve.means]}
+        payload |= {"repetitions": curve.repetitions, "means": [_mean_json(mean) for mean in curve.means]}
     return payload
 
 
-def curves_json(
-    curves: Sequence[Curve], confidence: float, crossed: Sequence[CurveCrossings] | None = None
-) -> dict[str, Any]:
-    """Several curves, and where they cross, if that was looked for."""
-    payload: dict[str, Any] = {"curves": [curve_json(curve) for curve in curves]}
-    if crossed is not None:
-        payload |= {"crossings": [_crossing(pair, place) for pair in crossed for place in pair.places]}
-    return payload | {"confidence": confidence}
-
-
-def binormal_json(fit: BinormalFit) -> dict[str, float]:
-    """The parameters of the binormal curve and the area under it."""
-    return {"a": fit.a, "b": fit.b, "auc": fit.area}
-
-
-def numbers(values: FloatArray) -> list[float | None]:
-    """Numbers for JSON, which has no infinity: null if not finite."""
-    plain: list[float | None] = values.tolist()
-    for place in np.flatnonzero(~np.isfinite(values)).tolist():
-        plain[place] = None
-    return plain
-
-
 def _point_json(requested: RequestedPoint) -> dict[str, Any]:
-    point = requested.point
+    point, estimate = requested.point, requested.estimate
     return {
         "at": requested.at.text,
-        "threshold": finite(point.threshold),
+        "threshold": point.threshold,
         "tpr": 1 - point.fnmr,
         "fpr": point.fmr,
         "fnr": point.fnmr,
         "attained": point.attained,
         "interval_of": requested.of,
-        "interval": interval_json(requested.estimate.interval if requested.estimate else None),
-        "method": requested.estimate.method if requested.estimate else None,
+        "interval": None if estimate is None else estimate.interval,
+        "method": None if estimate is None else estimate.method,
     }
 
 
-def _cost(cost: DetectionCost) -> dict[str, Any]:
+def _cost_json(cost: DetectionCost) -> dict[str, Any]:
     return {
         "cost": cost.cost,
         "normalised": cost.normalised,
-        "threshold": finite(cost.point.threshold),
+        "threshold": cost.point.threshold,
         "fpr": cost.point.fmr,
         "fnr": cost.point.fnmr,
         "attained": cost.point.attained,
@@ -288,21 +272,20 @@ def _cost(cost: DetectionCost) -> dict[str, Any]:
     }
 
 
-def _crossing(pair: CurveCrossings, place: Crossing) -> dict[str, Any]:
+def _mean_json(mean: MeanPoint) -> dict[str, Any]:
+    payload = {"threshold": mean.threshold, "fpr": mean.fpr, "tpr": mean.tpr, "ellipse": None}
+    if mean.ellipse is None:
+        return payload
+    return payload | {"ellipse": {"half_axes": mean.ellipse.half_axes, "angle": mean.ellipse.angle}}
+
+
+def _crossing_json(pair: CurveCrossings, place: Crossing) -> dict[str, Any]:
     return {
         "a": pair.a,
         "b": pair.b,
         "fpr": place.fpr,
         "tpr": place.tpr,
-        "threshold_a": finite(place.threshold_a),
-        "threshold_b": finite(place.threshold_b),
+        "threshold_a": place.threshold_a,
+        "threshold_b": place.threshold_b,
         "above_before": pair.ahead(place),
     }
-
-
-def _mean(mean: MeanPoint) -> dict[str, Any]:
-    ellipse = mean.ellipse
-    payload = {"threshold": finite(mean.threshold), "fpr": mean.fpr, "tpr": mean.tpr, "ellipse": None}
-    if ellipse is None:
-        return payload
-    return payload | {"ellipse": {"half_axes": list(ellipse.half_axes), "angle": ellipse.angle}}
