@@ -27,7 +27,8 @@ class AxisPair:
     legend_at: str = "bottom right"
 
 
-Limits = Callable[["ViewAxis", str, "Sequence[Curve]"], ChartAxis]
+# What an axis shows: of some curves, on a scale.
+AxisMaker = Callable[["ViewAxis", str, "Sequence[Curve]"], ChartAxis]
 
 
 def over_values(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> ChartAxis:
@@ -42,10 +43,7 @@ class ViewAxis:
 
     column: str
     label: str
-    limits: Limits = over_values
-
-
-# What an axis shows
+    limits: AxisMaker = over_values
 
 
 def unit(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> ChartAxis:

@@ -19,6 +19,7 @@ PARSED = {
     "LOW,HIGH": ("0,1", "0,2"),
     "X": ("1", "2"),
     "URL": ("https://a.example/", "https://b.example/"),
+    "fp=10,fn=1,prior=0.01": ("fp=1", "fp=2"),
 }
 
 
