@@ -75,17 +75,17 @@ def _print_curves(view: CurveView) -> Callable[..., None]:
     """What a command does: find the transcripts, call the function of Python, draw and print."""
 
     def call(transcripts: Sequence[str], options: Any) -> None:
+        # What only some views have: scores and a corner, transcripts that are joined to one curve.
+        given = options.changed()
         check_plot(options.plot)
-        check_plot(getattr(options, "scores", None), "--scores")
-        if getattr(options, "zoom", None) and options.axes == "log":
+        check_plot(given.get("scores"), "--scores")
+        if given.get("zoom") and options.axes == "log":
             raise UsageError("--zoom draws a corner that --axes log shows anyway; leave one of them out")
-        joined = getattr(options, "swept", None) or getattr(options, "repeated", False)
-        found: CurveResult = getattr(curves, view.name)(
-            find_or_run(transcripts, options, told_apart=not joined), options
-        )
+        opened = find_or_run(transcripts, options, told_apart=not {"swept", "repeated"} & given.keys())
+        found: CurveResult = getattr(curves, view.name)(opened, options)
         _draw(found, options)
         emit_result(found, output_format(options.style))
-        if getattr(options, "scores", None) is not None:
+        if "scores" in given:
             found.plot_scores(options.scores, PictureOptions.taken_from(options), force=options.force)
             remark(f"picture: {options.scores}")
 
