@@ -15,7 +15,7 @@ from harness.analysis.curve_scores import curve_elements, curve_scores, scored_e
 from harness.analysis.matching import matched_records, orders_of, taken
 from harness.analysis.run_names import check_same_test, run_names
 from harness.errors import TranscriptError, UsageError
-from harness.model import Counts
+from harness.model import Counts, Outcome
 from harness.stats.arrays import BoolArray, FloatArray, IntArray, is_among
 from harness.stats.attempts import Attempts
 from harness.stats.curves.elements import ScoredElements
@@ -334,6 +334,12 @@ def _error_kinds(columns: Columns, order: IntArray) -> dict[str, int]:
 def count_outcomes(outcome: npt.NDArray[np.int8], *, errors: int) -> Counts:
     """The number of each outcome."""
     return Counts(**{one.value: int(np.count_nonzero(outcome == code)) for code, one in enumerate(OUTCOMES)}, ER=errors)
+
+
+def outcome_codes(accepted: BoolArray, positive: BoolArray) -> npt.NDArray[np.int8]:
+    """The codes of the outcomes, from what was accepted."""
+    tp, fn, fp, tn = (np.int8(OUTCOMES.index(one)) for one in (Outcome.TP, Outcome.FN, Outcome.FP, Outcome.TN))
+    return np.where(positive, np.where(accepted, tp, fn), np.where(accepted, fp, tn))
 
 
 def _check_scores(name: str, run: Columns) -> None:

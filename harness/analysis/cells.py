@@ -16,6 +16,7 @@ from harness.stats.estimate import Estimate
 from harness.stats.replication.estimates import Estimates, make_estimates
 from harness.stats.replication.evaluation import full_values, row_weights
 from harness.stats.replication.method import Replication
+from harness.stats.replication.statistic import Statistic
 from harness.stats.sign_flip import SignFlip
 
 # A run by its number, and a mask of the cases that count; None for all.
@@ -100,24 +101,34 @@ class Measurement:
 
     def cells(self, cells: Sequence[Cell]) -> Cells:
         """All cells that have a value of the measure; a UsageError if these runs cannot have one."""
-        measure, sample = self.measure, self.sampling.sample
-        # A curve over pixels has both classes in every image.
-        if not (Reads.SCORE in measure.reads and self.aligned.elements() is not None):
-            check_classes(f"--statistic {measure.name}", measure.classes, self.aligned.positive)
-        # The squares of recorded numbers may overflow; such a measure has no value, or no error.
         try:
-            statistic = measure.statistic(self.aligned, cells)
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                values = full_values(sample, statistic)
+            statistic, values = self._evaluated(cells)
             known = np.flatnonzero(np.isfinite(values)).tolist()
             if not known:
                 return Cells(None, {})
             if len(known) < len(cells):
-                statistic = measure.statistic(self.aligned, [cells[i] for i in known])
-            estimates = make_estimates(sample, statistic, self.replication)
+                statistic = self.measure.statistic(self.aligned, [cells[i] for i in known])
+            estimates = make_estimates(self.sampling.sample, statistic, self.replication)
         except ValueError as error:
-            raise UsageError(f"--statistic {measure.name}: {error}") from None
+            raise UsageError(f"--statistic {self.measure.name}: {error}") from None
         return Cells(estimates, {cell: place for place, cell in enumerate(known)})
+
+    def values(self) -> FloatArray:
+        """Every run, on all cases, without errors; not a number if one has no value."""
+        try:
+            return self._evaluated([(run, None) for run in range(len(self.aligned.names))])[1]
+        except ValueError as error:
+            raise UsageError(f"--statistic {self.measure.name}: {error}") from None
+
+    def _evaluated(self, cells: Sequence[Cell]) -> tuple[Statistic, FloatArray]:
+        measure = self.measure
+        # A curve over pixels has both classes in every image.
+        if not (Reads.SCORE in measure.reads and self.aligned.elements() is not None):
+            check_classes(f"--statistic {measure.name}", measure.classes, self.aligned.positive)
+        statistic = measure.statistic(self.aligned, cells)
+        # The squares of recorded numbers may overflow; such a measure has no value, or no error.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return statistic, full_values(self.sampling.sample, statistic)
 
 
 @dataclass(eq=False)

@@ -42,12 +42,12 @@ class _AnswerRecord(Struct, frozen=True, gc=False):
 class AnswerLimits:
     """The recorded answers of a run, in its order, as limits: the strictest value at which each is still accepted."""
 
+    # The parameter that the limits are of.
+    param: str
     limit: Sequence[float]
     # 1 or 0 for each.
     positive: Sequence[int]
     errors: int
-    # How many have no score: every threshold accepts them, and no curve can be made of them.
-    unscored: int
     # Whether values up to the limit accept (a threshold), or values from it on (a tolerance).
     falling: bool
 
@@ -72,33 +72,49 @@ class AnswerLimits:
 def read_answers(path: Path, decided: Mapping[str, Value] | None = None) -> AnswerLimits:
     """The answers of a transcript that this harness wrote; `decided` are decision parameters that do not vary."""
     limits, positives = array("d"), array("b")
-    errors = unscored = 0
+    errors = 0
     with open_transcript(path, record=_AnswerRecord) as reader:
         header = replace(reader.header, params={**reader.header.params, **(decided or {})})
-        falling, limit = limits_of(header).falling, limit_function(header)
+        how, limit = limits_of(header), limit_function(header)
         for block in reader.blocks():
             for trial in block:
                 positive = trial.outcome is _TP or trial.outcome is _FN
                 positives.append(positive)
                 limits.append(limit(trial, positive))
-                if trial.error:
-                    errors += 1
-                elif trial.score is UNSET or trial.score is None:
-                    unscored += not (trial.actual is UNSET or trial.actual is None)
+                errors += bool(trial.error)
     if reader.end is None:
         raise TranscriptError(f"{path}: incomplete; finish it with --resume first")
-    return AnswerLimits(limits, positives, errors, unscored, falling)
+    return AnswerLimits(how.param, limits, positives, errors, how.falling)
 
 
 def pool_answers(parts: Sequence[AnswerLimits]) -> AnswerLimits:
     """The answers of several runs that are parts of one."""
+    if len(parts) == 1:
+        return parts[0]
     return AnswerLimits(
+        param=parts[0].param,
         limit=array("d", [limit for part in parts for limit in part.limit]),
         positive=array("b", [positive for part in parts for positive in part.positive]),
         errors=sum(part.errors for part in parts),
-        unscored=sum(part.unscored for part in parts),
         falling=parts[0].falling,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A value for every parameter, and the answers that these values decide on.
+
+    The transcripts are one, or several that are parts of one; `answers` are theirs, pooled.
+    """
+
+    params: Mapping[str, Value]
+    transcripts: tuple[Path, ...]
+    answers: AnswerLimits
+
+    @property
+    def counts(self) -> Counts:
+        """What the answers come to."""
+        return self.answers.counts([self.params[self.answers.param]])[0]
 
 
 def limits_of(header: Header) -> DecisionLimits:

@@ -9,21 +9,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from harness.analysis.align import AlignedRuns, count_outcomes
+from harness.analysis.align import AlignedRuns, count_outcomes, outcome_codes
 from harness.analysis.cells import Cell
 from harness.analysis.run_thresholds import ChosenPoint, OperatingCriterion, RunThresholds, run_thresholds
 from harness.analysis.sampling import finite
 from harness.errors import UsageError
 from harness.measures import Measure, Reads, Runs
-from harness.measures.outcomes import TOTALS
 from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.replication.statistic import SmoothFormula, WeightsStatistic
-from harness.transcript.columns import OUTCOMES
-
-Outcomes = npt.NDArray[np.int8]
-_TP, _FN, _FP, _TN = (OUTCOMES.index(outcome) for outcome in TOTALS)
 
 
 @dataclass(frozen=True)
@@ -59,7 +53,8 @@ class _ThresholdCell:
         positives, negatives = totals[:2].sum(), totals[2:].sum()
         moved = own @ np.array([slope * positives, -slope * positives, negatives, -negatives])
         pulled = moved * self._pull(point, slope, weights)
-        outcome = _places(run.cases.better >= point.threshold, run.cases.positive, (0, 1, 2, 3))
+        accepted = run.cases.better >= point.threshold
+        outcome = np.where(run.cases.positive, np.where(accepted, 0, 1), np.where(accepted, 2, 3))
         inside = np.asarray((own + pulled)[outcome])
         return inside if self.inside is None else np.where(self.inside, inside, pulled[outcome])
 
@@ -158,18 +153,12 @@ def decide_again(
     cases, positive = aligned.curve_cases(), aligned.positive
     # A threshold above all scores accepts nothing but what every threshold accepts.
     accepted = np.stack([one.better >= at for one, at in zip(cases, thresholds, strict=True)])
-    outcome, success = _places(accepted, positive, (_TP, _FN, _FP, _TN)), accepted == positive
+    outcome, success = outcome_codes(accepted, positive), accepted == positive
     counts = [count_outcomes(row, errors=old.ER) for row, old in zip(outcome, aligned.counts, strict=True)]
     again = replace(aligned, outcome=outcome, success=success, counts=counts)
     signed = [at if one.larger_is_better else -at for one, at in zip(cases, thresholds, strict=True)]
     fpr, tpr = ([float(weights @ (row & of) / (weights @ of)) for row in accepted] for of in (~positive, positive))
     return OperatingResult(criterion, again, signed, fpr, [1 - rate for rate in tpr])
-
-
-def _places(accepted: BoolArray, positive: BoolArray, places: tuple[int, int, int, int]) -> Outcomes:
-    """The places of the outcomes TP, FN, FP and TN in some order, for each case."""
-    tp, fn, fp, tn = (np.int8(place) for place in places)
-    return np.where(positive, np.where(accepted, tp, fn), np.where(accepted, fp, tn))
 
 
 def threshold_json(operating: OperatingResult, number: int) -> dict[str, Any]:

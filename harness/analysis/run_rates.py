@@ -11,24 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.analysis.align import AlignedRuns, Run, align
-from harness.analysis.decisions import AnswerLimits
 from harness.analysis.sampling import Sampling, sample_units, take_sample
 from harness.errors import HateError, TranscriptError
 from harness.options import DesignOptions
-from harness.params import Value
 from harness.stats.estimate import Estimate
 from harness.stats.repeats import Repeats, repeats
-from harness.stats.replication.estimates import make_estimate, make_estimates
+from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.method import Replication
-from harness.stats.replication.sample import Sample
 from harness.stats.replication.statistic import rate
 from harness.stats.training_variance import TrainingVariance, training_variance
 from harness.transcript.columns import Coded, Columns, read_columns
 from harness.transcript.format import Header
 from harness.transcript.read import open_transcript
-
-# Settings of a sweep that are estimated at a time.
-BLOCK = 64
 
 
 @dataclass(frozen=True)
@@ -59,33 +53,10 @@ def rate_of_transcript(path: Path, *, partial: bool = False) -> DesignRate:
         return DesignRate(None, None, str(error))
 
 
-def sampling_of_transcript(path: Path) -> Sampling:
-    """How the cases of a transcript were sampled; a HateError if the sample gives no error."""
-    return take_sample(_aligned(path), DesignOptions())
-
-
-def rates_of_answers(answers: AnswerLimits, values: Sequence[Value], sampling: Sampling) -> list[DesignRate]:
-    """Of recorded answers at several values of the decision parameter."""
-    try:
-        return [DesignRate(one, sampling) for one in _at_values(answers, values, sampling.sample)]
-    except ValueError as error:
-        return [DesignRate(None, None, str(error))] * len(values)
-
-
 def _aligned(path: Path, *, partial: bool = False) -> AlignedRuns:
     with open_transcript(path) as reader:
         lean = not reader.header.weighs_cases
     return align([Run(read_columns(path, lean=lean), str(path), path.stem)], partial=partial)
-
-
-def _at_values(answers: AnswerLimits, values: Sequence[Value], sample: Sample) -> list[Estimate]:
-    limit, positive = np.asarray(answers.limit), np.asarray(answers.positive, dtype=np.bool_)
-    estimates: list[Estimate] = []
-    for start in range(0, len(values), BLOCK):
-        block = np.array([float(value) for value in values[start : start + BLOCK]])
-        accepted = limit[:, None] >= block if answers.falling else limit[:, None] <= block
-        estimates += make_estimates(sample, rate(accepted == positive[:, None]), Replication()).all()
-    return estimates
 
 
 Labels = npt.NDArray[np.int32]

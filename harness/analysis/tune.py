@@ -1,26 +1,52 @@
-"""Tuning: the optimiser that chooses settings, the settings that were tried, and the best of them."""
+"""Tuning: the optimiser that chooses settings, the settings that were tried, and whether the best of them is better."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.analysis.decisions import AnswerLimits
-from harness.analysis.lead import Candidate, Goal, Lead, WinnerComparison, compare_winner, lead_json
-from harness.analysis.sampling import estimate_json
-from harness.errors import MissingExtra
-from harness.model import Counts
-from harness.params import Value
+from harness.analysis.cells import Measurement
+from harness.analysis.decisions import Setting
+from harness.analysis.sampling import Sampling, estimate_json, take_sample
+from harness.analysis.settings import blocks, can_have, measure_of_settings
+from harness.errors import MissingExtra, UsageError
+from harness.measures import MEASURES, Measure, Reads, find_measure, is_goal
+from harness.options import DesignOptions
+from harness.stats.arrays import FloatArray
 from harness.stats.estimate import Estimate
-from harness.stats.replication.sample import Sample, make_sample
-from harness.transcript.columns import Coded, read_columns
+from harness.stats.paired import PairTable, mcnemar
+from harness.stats.replication.evaluation import full_values
+from harness.stats.replication.linearised import influences
+from harness.stats.replication.method import Method, Replication
+from harness.stats.replication.sample import Sample
+from harness.stats.replication.statistic import WeightsStatistic
+from harness.stats.sign_flip import best_of
+from harness.tasks import Task
 
 if TYPE_CHECKING:
     from optuna import Study
     from optuna.distributions import BaseDistribution
     from optuna.trial import Trial
+
+ALPHA = 0.05
+# With more numbers (cases x candidates), Bonferroni allows for the choice among many.
+MOST = 50_000_000
+
+
+def parse_goal(text: str, task: Task) -> Measure:
+    """What settings of this task are tuned for: rate, f1, auc, iou, or cost:fp=10,fn=1."""
+    measure = measure_of_settings(text, "--goal", task)
+    if not is_goal(measure):
+        meant = [name for name, one in MEASURES.items() if is_goal(one) and name not in task.measure_names]
+        known = ", ".join(name for name in meant if can_have(task, find_measure(name)))
+        raise UsageError(f"--goal {text}: not a goal; choose from {known}, or cost:fp=10,fn=1")
+    return measure
+
+
+def is_of_curve(goal: Measure) -> bool:
+    """Whether it covers all thresholds at once, so that no threshold can be tuned for it."""
+    return goal.reads is Reads.SCORE
 
 
 Places = tuple[int, ...]
@@ -70,35 +96,44 @@ class Optimiser:
             self._study.tell(self._trial, value)
 
 
-@dataclass(frozen=True)
-class TunedSetting:
-    """A setting of all parameters, its result, and where its answers are."""
+@dataclass(frozen=True, eq=False)
+class Lead:
+    """The winner, the default, and how much better the winner is in the goal's own unit.
 
-    params: Mapping[str, Value]
-    counts: Counts
-    value: float
-    candidate: Candidate
-    transcripts: Sequence[Path]
+    Its p-value takes the two as chosen beforehand; `p_chosen` allows for the winner being the best of all candidates on
+    these same cases. For the rate: on how many cases only the winner succeeded (`n_sf`) and only the default (`n_fs`),
+    with McNemar's exact p.
+    """
+
+    winner: Estimate
+    default: Estimate
+    estimate: Estimate
+    p_chosen: float
+    candidates: int
+    n_sf: int | None = None
+    n_fs: int | None = None
+    p_exact: float | None = None
+
+    @property
+    def within_noise(self) -> bool:
+        """Whether it could be luck."""
+        return self.p_chosen > ALPHA
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tuning:
-    """What tuning found; `ranking` has the places of `settings`, the best first."""
+    """What tuning found: settings with their values; `ranking` has the places of both, the best first."""
 
-    goal: Goal
-    settings: Sequence[TunedSetting]
+    goal: Measure
+    settings: Sequence[Setting]
+    values: Sequence[float]
     ranking: Sequence[int]
     default: int
-    comparison: WinnerComparison
-    sample: Sample
+    lead: Lead
+    sampling: Sampling
 
     @property
-    def lead(self) -> Lead:
-        """How much better the best is than the default."""
-        return self.comparison.lead
-
-    @property
-    def winner(self) -> TunedSetting:
+    def winner(self) -> Setting:
         """The best."""
         return self.settings[self.ranking[0]]
 
@@ -108,87 +143,103 @@ class Tuning:
         return self.ranking[0] == self.default
 
 
-def try_setting(
-    goal: Goal,
-    params: Mapping[str, Value],
-    answers: AnswerLimits,
-    deciding: tuple[str, Sequence[Value]],
-    paths: Sequence[Path],
-) -> list[TunedSetting]:
-    """An algorithm setting with each of these values of the decision parameter, which need no further run."""
-    name, values = deciding
-    curve = goal.of_scores(answers) if goal.of_curve else None
-    return [
-        TunedSetting(
-            params={**params, name: value},
-            counts=counts,
-            value=goal.of_counts(counts) if curve is None else curve,
-            candidate=Candidate(answers, value),
-            transcripts=paths,
-        )
-        for value, counts in zip(values, answers.counts(values), strict=True)
-    ]
+def goal_values(goal: Measure, settings: Sequence[Setting]) -> list[float]:
+    """The goal of each setting; the worst possible value if one has none."""
+    found, worst = [0.0] * len(settings), goal.bounds[0 if goal.larger_is_better else 1]
+    for places, runs in blocks(settings):
+        try:
+            values = Measurement(goal, runs, take_sample(runs, DesignOptions()), Replication()).values()
+        except UsageError as error:
+            raise UsageError(str(error).replace("--statistic", "--goal", 1)) from None
+        for place, value in zip(places, values.tolist(), strict=True):
+            found[place] = value if np.isfinite(value) else worst
+    return found
 
 
-def rank_settings(goal: Goal, tried: Sequence[TunedSetting], default: int) -> Tuning:
-    """Rank what was tried and compare the best with the default."""
-    ranking = _ranked(goal, tried, default)
-    sample = read_sample(tried[default].transcripts)
-    candidates = [one.candidate for one in tried]
-    return Tuning(
-        goal=goal,
-        settings=tried,
-        ranking=ranking,
-        default=default,
-        comparison=compare_winner(goal, candidates, ranking[0], default, sample),
-        sample=sample,
-    )
+def rank_settings(goal: Measure, tried: Sequence[Setting], values: Sequence[float], default: int) -> Tuning:
+    """Rank what was tried and compare the best with the default.
 
-
-def _ranked(goal: Goal, tried: Sequence[TunedSetting], default: int) -> list[int]:
-    """The best first. Among equals, the default or the one tried first; among equal thresholds, the middle one."""
-    sign = -1.0 if goal.maximised else 1.0
-    ranking = sorted(range(len(tried)), key=lambda place: (sign * tried[place].value, place != default, place))
-    best = tried[ranking[0]]
-    if ranking[0] != default:
-        answers = best.candidate.answers
-        equal = [place for place in ranking if tried[place].value == best.value]
-        same_run = [place for place in equal if tried[place].candidate.answers is answers]
+    Among equals, the default or the one tried first; among equal thresholds, the middle one.
+    """
+    sign = -1.0 if goal.larger_is_better else 1.0
+    ranking = sorted(range(len(tried)), key=lambda place: (sign * values[place], place != default, place))
+    best = ranking[0]
+    if best != default:
+        equal = [place for place in ranking if values[place] == values[best]]
+        same_run = [place for place in equal if tried[place].answers is tried[best].answers]
         middle = same_run[(len(same_run) - 1) // 2]
         ranking.remove(middle)
         ranking.insert(0, middle)
-    return ranking
+    lead, sampling = compare_winner(goal, tried, ranking[0], default)
+    return Tuning(goal, tried, values, ranking, default, lead, sampling)
 
 
-def read_sample(paths: Sequence[Path]) -> Sample:
-    """How the cases of these transcripts, which are parts of one, were sampled."""
-    parts = [read_columns(path) for path in paths]
-    count = sum(len(part.ids) for part in parts)
-    strata, units = (_labels([getattr(part, kind) for part in parts]) for kind in ("stratum", "psu"))
-    if units is None and any((part.repeat > 1).any() for part in parts):
-        units = [case_id for part in parts for case_id in part.ids]
-    return make_sample(count, strata=strata, units=units)
+def compare_winner(goal: Measure, candidates: Sequence[Setting], winner: int, default: int) -> tuple[Lead, Sampling]:
+    """Compare the winner with the default; a lead is positive, also for a goal that is minimised."""
+    [(_, runs)] = blocks([candidates[winner]], beside=[candidates[default]])
+    sampling, statistic = take_sample(runs, DesignOptions()), goal.statistic(runs, [(0, None)])
+    has_linear_form = not isinstance(statistic, WeightsStatistic) or statistic.linear is not None
+    replication = Replication(method=Method.LINEARISED) if has_linear_form else Replication()
+    cells = Measurement(goal, runs, sampling, replication).runs()
+    ours, theirs = cells.one(0), cells.one(1)
+    ahead = cells.difference(*((0, 1) if goal.larger_is_better else (1, 0)))
+    if ours is None or theirs is None or ahead is None:
+        raise UsageError(f"--goal: {goal.absence(runs.names[:1])}")
+    p_value = ahead.p_value or 0.0
+    luck = _p_chosen(goal, candidates, winner, default, sampling.sample) if ahead.value > 0 and ahead.se > 0 else 1.0
+    # Without a linear form, Bonferroni allows for the choice.
+    luck = min(1.0, p_value * len(candidates)) if luck is None else luck
+    table = PairTable.of(runs.success[0], runs.success[1])
+    of_rate = (table.n_sf, table.n_fs, mcnemar(table).p_exact) if goal.name == "rate" else (None, None, None)
+    # The choice has a one-sided test, the lead a two-sided one: allowing for a choice must not lower the p-value.
+    return Lead(ours, theirs, ahead, max(luck, p_value), len(candidates), *of_rate), sampling
 
 
-def _labels(columns: Sequence[Coded]) -> list[str] | None:
-    """The group of each case; None if the cases have no groups."""
-    if any((column.codes < 0).any() for column in columns):
-        return None
-    return [label for column in columns for label in np.array([*column.labels], dtype=object)[column.codes]]
+def _p_chosen(goal: Measure, candidates: Sequence[Setting], winner: int, default: int, sample: Sample) -> float | None:
+    """How often the best candidate would lead as clearly by luck alone; None if the goal has no linear form."""
+    sign = 1.0 if goal.larger_is_better else -1.0
+    all_at_once = sample.cases * len(candidates) <= MOST
+    numbers = list(range(len(candidates))) if all_at_once else [winner]
+    leads: dict[int, FloatArray] = {}
+    for places, runs in blocks([candidates[number] for number in numbers], beside=[candidates[default]]):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            values = full_values(sample, goal.statistic(runs, [(run, None) for run in range(len(runs.names))]))
+        # A candidate without a value leads by nothing.
+        known = np.flatnonzero(np.isfinite(values)).tolist()
+        units = influences(sample, goal.statistic(runs, [(run, None) for run in known]))
+        if units is None:
+            return None
+        # What each unit adds to the lead; their sum is the lead itself.
+        for column, run in enumerate(known[:-1]):
+            own = units[:, column] - units[:, -1] + (values[run] - values[-1]) / sample.units
+            leads[numbers[places[run]]] = sign * own
+    best = best_of(np.stack([*leads.values()], axis=1), rng=np.random.default_rng(0), best=list(leads).index(winner))
+    return best.p_value if all_at_once else min(1.0, best.p_value * len(candidates))
 
 
 def tuning_json(tuning: Tuning) -> dict[str, Any]:
     """The JSON that the documentation promises."""
+    lead, sample = tuning.lead, tuning.sampling.sample
     return {
         "goal": tuning.goal.name,
-        "winner": _setting_json(tuning.winner, tuning.comparison.winner),
-        "default": _setting_json(tuning.settings[tuning.default], tuning.comparison.default),
-        "lead": None if tuning.default_wins else lead_json(tuning.lead),
-        "strata": tuning.sample.strata,
-        "units": tuning.sample.units,
+        "winner": _setting_json(tuning.winner, lead.winner),
+        "default": _setting_json(tuning.settings[tuning.default], lead.default),
+        "lead": None
+        if tuning.default_wins
+        else {
+            **estimate_json(lead.estimate, "se", "interval", "p_value"),
+            "p_chosen": lead.p_chosen,
+            "candidates": lead.candidates,
+            "n_sf": lead.n_sf,
+            "n_fs": lead.n_fs,
+            "p_exact": lead.p_exact,
+            "within_noise": lead.within_noise,
+        },
+        "strata": sample.strata,
+        "units": sample.units,
         "transcripts": [str(path) for path in tuning.winner.transcripts],
     }
 
 
-def _setting_json(setting: TunedSetting, one: Estimate) -> dict[str, Any]:
+def _setting_json(setting: Setting, one: Estimate) -> dict[str, Any]:
     return {"params": dict(setting.params), **estimate_json(one, "se", "interval", value="value")}

@@ -1,16 +1,19 @@
 """Sweeps from Python: a test with every combination of the parameters' values, and the transcripts of the runs."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec.structs import replace
+
+from harness.analysis.decisions import AnswerLimits, Setting, pool_answers, read_answers, write_decided
 from harness.api.result import PictureResult
 from harness.api.runs import EVERY_CASE, AnyTest, first_error_words, is_all_errors, network, note, with_assignments
-from harness.api.sweep_folder import SweepFolder
-from harness.api.sweep_result import SweepResult, SweepResultRow
 from harness.engine.header import run_header
 from harness.engine.plan import Plan, RunOptions, find_parts, run_inputs
 from harness.engine.run import NoProgress, Progress, refuse_blind
@@ -25,7 +28,7 @@ from harness.engine.sweep import (
     random_combinations,
 )
 from harness.engine.unit_tally import has_design
-from harness.errors import HateError, TranscriptError, UsageError
+from harness.errors import HateError, OutputError, TranscriptError, UsageError
 from harness.files.outputs import check_free, refuse_inputs
 from harness.model import Counts
 from harness.options import (
@@ -39,15 +42,22 @@ from harness.options import (
     option,
 )
 from harness.params import Value
+from harness.report.blocks import Block, Table
+from harness.report.counts import CountRow, count_row, count_table, design_remarks, rate_interval, tidy_table
+from harness.report.formats import Format
+from harness.report.numbers import estimate_cells
 from harness.script.cases import CaseSet
 from harness.site.cache import cache_folder
+from harness.transcript.format import Header, differences
+from harness.transcript.read import open_transcript
 
 if TYPE_CHECKING:
-    from harness.analysis.decisions import AnswerLimits
     from harness.analysis.run_rates import DesignRate
     from harness.measures import Measure
+    from harness.report.plots.canvas import Picture
     from harness.stats.estimate import Estimate
-    from harness.tasks import Task
+
+LONGEST_NAME = 150
 
 
 class ValuesOptions(OptionSet):
@@ -84,9 +94,96 @@ class SweepOptions(ValuesOptions, PlotOptions, RunOptions, GalleryOptions, Libra
         help="Draw the rates over one or two parameters.",
     )  # fmt: skip
     statistic: str = option(
-        "--statistic", default="rate", metavar="NAME", completion="goal",
+        "--statistic", default="rate", metavar="NAME", completion="measure",
         help="Another measure to compute and draw: tpr, precision, f1, auc, ...",
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SweepResultRow:
+    """One combination of parameter values: the counts, and the rate by the test's design where it has one."""
+
+    params: Mapping[str, Value]
+    counts: Counts
+    design: "DesignRate | None" = None
+    # Another measure, if one was asked for and has a value.
+    measured: "Estimate | None" = None
+
+
+@dataclass(frozen=True, repr=False)
+class SweepResult(PictureResult):
+    """What a sweep came to: a row for each combination, and the transcripts of its runs."""
+
+    rows: Sequence[SweepResultRow]
+    paths: Sequence[Path]
+    # The parameters that vary.
+    swept: Sequence[str]
+    remarks: Sequence[str] = ()
+    statistic: str = "rate"
+
+    @property
+    def all_errors(self) -> bool:
+        """Whether every case of a row was an error."""
+        return any(is_all_errors(row.counts) for row in self.rows)
+
+    def payload(self) -> dict[str, Any]:
+        """The command's JSON."""
+        return {
+            "rows": [self._row_json(row) for row in self.rows],
+            "transcripts": [str(path) for path in self.paths],
+        }
+
+    def _row_json(self, row: SweepResultRow) -> dict[str, Any]:
+        found = count_row(row.params, row.counts, row.design)
+        if self.statistic == "rate":
+            return found
+        from harness.analysis.sampling import estimate_json
+
+        measured = None if row.measured is None else estimate_json(row.measured, "se", "interval", value="value")
+        return {**found, "measure": None if measured is None else {"name": self.statistic, **measured}}
+
+    def drawn(self, look: PictureOptions) -> "Picture":
+        """The rates, or the other measure, over the parameters that vary."""
+        from harness.measures import find_measure
+        from harness.report.plots.settings import ON_TEST, SettingsChart, SettingValue, plot_settings
+
+        measure, settings = find_measure(self.statistic), []
+        for row in self.rows:
+            value, interval = row.counts.rate, rate_interval(row.counts, row.design)
+            if self.statistic != "rate":
+                value, interval = (
+                    (math.nan, None) if row.measured is None else (row.measured.value, row.measured.interval)
+                )
+            settings.append(SettingValue(row.params, value, interval))
+        varying = [name for name in self.swept if len({row.params[name] for row in self.rows}) > 1]
+        chart = SettingsChart(settings, varying, measure.words, measure.larger_is_better is not False, ON_TEST)
+        return plot_settings(chart, look)
+
+    def blocks(self) -> Sequence[Block]:
+        """The table of counts."""
+        return [self._beside(count_table(*self._rows()), ("", " 95 %"))]
+
+    def table(self) -> Table:
+        """A row for each combination."""
+        return self._beside(tidy_table(*self._rows()), ("", "_low", "_high"))
+
+    def _beside(self, table: Table, ends: Sequence[str]) -> Table:
+        """The table with the other measure, if there is one: its value, and its interval in words or as two numbers."""
+        if self.statistic == "rate":
+            return table
+        rows = []
+        for row, one in zip(table.rows, self.rows, strict=True):
+            value, limits = estimate_cells(one.measured)
+            rows.append([*row, value, *([limits] if len(ends) == 2 else [limits.low, limits.high])])
+        columns = [*table.columns, *(f"{self.statistic}{end}" for end in ends)]
+        return dataclasses.replace(table, columns=columns, rows=rows)
+
+    def _rows(self) -> "tuple[list[CountRow], Sequence[str], list[DesignRate | None]]":
+        return [(row.params, row.counts) for row in self.rows], self.swept, [row.design for row in self.rows]
+
+    def remarks_in(self, style: Format) -> Sequence[str]:
+        """The remarks beside a format."""
+        return [*design_remarks(style, [row.design for row in self.rows]), *self.remarks]
 
 
 def sweep(
@@ -97,7 +194,7 @@ def sweep(
     name: str | None = None,
     progress: Progress | None = None,
     **settings: Any,
-) -> "SweepResult":
+) -> SweepResult:
     """Run a test with every combination of the parameters' values, as `hate sweep` does: a row of counts each.
 
     `params` are values by name, `{"threshold": [0, 0.5, 1], "tuples": "2:8:2"}`, or what `--param` takes. A decision
@@ -119,7 +216,12 @@ def sweep(
             selection=options,
             isolate=options.isolate,
         )
-        measure = _measure(options.statistic, parts.script.task)
+        measure = None
+        if options.statistic != "rate":
+            from harness.analysis.settings import measure_of_settings
+
+            task = parts.script.task
+            measure = measure_of_settings(options.statistic, "--statistic", task, repeat=options.repeat)
         grid = make_grid(parts.params, options.params)
         numbers = _numbers(grid, options)
         check_axes(grid, options)
@@ -129,18 +231,9 @@ def sweep(
     return drawn(_run_sweep(planned, grid, options, measure, progress or NoProgress()), options)
 
 
-def _measure(statistic: str, task: "Task") -> "Measure | None":
-    """What to compute beside the counts; None for the rate, which they give."""
-    if statistic == "rate":
-        return None
-    from harness.analysis.lead import parse_goal
-
-    return parse_goal(statistic, "--statistic", task).measure
-
-
 def _run_sweep(
     planned: Sweep, grid: Grid, options: SweepOptions, measure: "Measure | None", progress: Progress
-) -> "SweepResult":
+) -> SweepResult:
     folder = None if options.output is None else SweepFolder(options.output, planned, grid, force=options.force)
     if folder is not None:
         plan = planned.plans[0]
@@ -148,17 +241,73 @@ def _run_sweep(
     with run_batch(run_store(fresh=options.fresh), progress) as runs:
         runs.announce(len(planned.plans), sum(plan.total for plan in planned.plans))
         cached = runs.take_all(planned.plans)
-        decided = _decide(planned, cached)
+        settings = _settings(planned, cached)
+        designs = _designs(planned.plans[0], settings)
         paths = [one.path for one in cached] if folder is None else folder.write(cached)
-        measured = _measured(planned, cached, measure)
+        measured: Sequence[Estimate | None] = [None] * len(settings)
+        if measure is not None:
+            from harness.analysis.settings import measured as measured_settings
+
+            measured, _ = measured_settings(measure, settings)
     rows = [
-        SweepResultRow(row.setting, *found, one)
-        for row, found, one in zip(planned.rows, decided, measured, strict=True)
+        SweepResultRow(one.params, one.counts, design, estimate)
+        for one, design, estimate in zip(settings, designs, measured, strict=True)
     ]
     names = [axis.name for axis in grid.axes]
     remarks = [*_sample_remarks(grid, planned, options), *_row_remarks(rows, names)]
+    if measure is not None and not any(measured):
+        remarks.append(measure.absence([planned.plans[0].interface.name]).removesuffix("."))
     remarks += [*decision_remarks(grid, planned.plans[0]), *batch_remarks(runs, cached, planned.plans[0].cases)]
     return SweepResult(rows, paths, names, remarks, options.statistic)
+
+
+def _settings(planned: Sweep, cached: Sequence[CachedRun]) -> list[Setting]:
+    """Every row, with the answers of its run."""
+    places: dict[int, list[int]] = {}
+    for place, row in enumerate(planned.rows):
+        places.setdefault(row.run, []).append(place)
+    found: dict[int, Setting] = {}
+    for run, own in places.items():
+        params = [planned.rows[place].setting for place in own]
+        found.update(zip(own, decided_settings(planned.plans[run], [cached[run]], params), strict=True))
+    return [found[place] for place in range(len(planned.rows))]
+
+
+def decided_settings(plan: Plan, parts: Sequence[CachedRun], params: Sequence[Mapping[str, Value]]) -> list[Setting]:
+    """Settings that differ in decision parameters only, with the answers of their run, or of the parts of one.
+
+    A task may have a second decision parameter: its values are gone through, those of the first searched.
+    """
+    script = plan.cases.script
+    param = script.task.limits(script.rules, plan.params).param
+    others = [name for name in script.task.decisions if name in plan.params and name != param]
+    known: dict[tuple[Value, ...], AnswerLimits] = {}
+    settings = []
+    for own in params:
+        key = tuple(own[name] for name in others)
+        if key not in known:
+            try:
+                fixed = dict(zip(others, key, strict=True))
+                known[key] = pool_answers([read_answers(part.path, fixed) for part in parts])
+            except TranscriptError as error:
+                raise TranscriptError(f"{error}; --fresh runs it again") from None
+        settings.append(Setting(own, tuple(part.path for part in parts), known[key]))
+    return settings
+
+
+def _designs(plan: Plan, settings: Sequence[Setting]) -> "Sequence[DesignRate | None]":
+    """The rates by the test's design; None each where there is none."""
+    if not has_design(run_header(plan).design) and plan.options.repeat == 1:
+        return [None] * len(settings)
+    from harness.analysis.run_rates import DesignRate
+    from harness.analysis.settings import measured
+    from harness.measures import MEASURES
+
+    try:
+        estimates, sampling = measured(MEASURES["rate"], settings, lean=True)
+    except HateError as error:
+        return [DesignRate(None, None, str(error).removeprefix("--statistic rate: "))] * len(settings)
+    return [DesignRate(one, sampling) for one in estimates]
 
 
 Drawn = TypeVar("Drawn", bound=PictureResult)
@@ -181,11 +330,7 @@ def check_axes(grid: Grid, options: PlotOptions) -> None:
         return
     check_picture(options.plot)
     check_free(options.outputs(Writes.FILE), force=options.force)
-    check_swept(_varying(grid))
-
-
-def _varying(grid: Grid) -> list[str]:
-    return [axis.name for axis in grid.axes if len(axis.values) > 1]
+    check_swept([axis.name for axis in grid.axes if len(axis.values) > 1])
 
 
 def _numbers(grid: Grid, options: SweepOptions) -> list[int]:
@@ -196,80 +341,9 @@ def _numbers(grid: Grid, options: SweepOptions) -> list[int]:
     return latin_hypercube(grid, options.latin, options.seed) if options.latin else all_combinations(grid)
 
 
-def _decide(planned: Sweep, cached: Sequence[CachedRun]) -> "list[tuple[Counts, DesignRate | None]]":
-    """The counts of each row, and its rate by the test's design, from the answers of its run."""
-    rates = _rates(planned, cached)
-    script, params = planned.plans[0].cases.script, planned.plans[0].params
-    param = script.task.limits(script.rules, params).param
-    # A rank test may have a second decision parameter: its values are gone through, those of the first searched.
-    others = [name for name in script.task.decisions if name in params and name != param]
-    places: dict[tuple[int, tuple[Value, ...]], list[int]] = {}
-    for place, row in enumerate(planned.rows):
-        places.setdefault((row.run, tuple(row.setting[name] for name in others)), []).append(place)
-    found: dict[int, tuple[Counts, DesignRate | None]] = {}
-    for (run, decided), own in places.items():
-        values = [planned.rows[place].setting[param] for place in own]
-        answers = cached_answers(cached[run], dict(zip(others, decided, strict=True)))
-        designs = rates(run, answers, values)
-        found.update(zip(own, zip(answers.counts(values), designs, strict=True), strict=True))
-    return [found[place] for place in range(len(planned.rows))]
-
-
-def _measured(planned: Sweep, cached: Sequence[CachedRun], measure: "Measure | None") -> "list[Estimate | None]":
-    """Another measure of each row than the rate, from the answers of its run."""
-    if measure is None:
-        return [None] * len(planned.rows)
-    from harness.analysis.lead import Candidate, estimate_candidates
-    from harness.analysis.run_rates import sampling_of_transcript
-
-    script, params = planned.plans[0].cases.script, planned.plans[0].params
-    param = script.task.limits(script.rules, params).param
-    others = [name for name in script.task.decisions if name in params and name != param]
-    found: dict[int, Estimate | None] = {}
-    for run, one in enumerate(cached):
-        own = [place for place, row in enumerate(planned.rows) if row.run == run]
-        candidates = []
-        for place in own:
-            setting = planned.rows[place].setting
-            candidates.append(Candidate(cached_answers(one, {name: setting[name] for name in others}), setting[param]))
-        estimates = estimate_candidates(measure, candidates, sampling_of_transcript(one.path).sample)
-        found.update(zip(own, estimates, strict=True))
-    return [found[place] for place in range(len(planned.rows))]
-
-
-Rates = Callable[[int, "AnswerLimits", Sequence[Value]], "Sequence[DesignRate | None]"]
-
-
-def _rates(planned: Sweep, cached: Sequence[CachedRun]) -> Rates:
-    """The rates of a run's answers by the test's design; None each where there is none."""
-    if not has_design(run_header(planned.plans[0]).design) and planned.plans[0].options.repeat == 1:
-        return lambda _run, _answers, values: [None] * len(values)
-    from harness.analysis.run_rates import DesignRate, rates_of_answers, sampling_of_transcript
-
-    sampling_of = cache(lambda run: sampling_of_transcript(cached[run].path))
-
-    def rates(run: int, answers: "AnswerLimits", values: Sequence[Value]) -> "Sequence[DesignRate | None]":
-        try:
-            return rates_of_answers(answers, values, sampling_of(run))
-        except HateError as error:
-            return [DesignRate(None, None, str(error))] * len(values)
-
-    return rates
-
-
 def run_store(*, fresh: bool) -> RunStore:
     """The cache of runs on this machine."""
     return RunStore(cache_folder() / "runs", fresh)
-
-
-def cached_answers(cached: CachedRun, decided: Mapping[str, Value] | None = None) -> "AnswerLimits":
-    """The answers of a cached run; `decided` are the decision parameters that do not vary."""
-    from harness.analysis.decisions import read_answers
-
-    try:
-        return read_answers(cached.path, decided)
-    except TranscriptError as error:
-        raise TranscriptError(f"{error}; --fresh runs it again") from None
 
 
 def _sample_remarks(grid: Grid, planned: Sweep, options: SweepOptions) -> list[str]:
@@ -318,3 +392,55 @@ def batch_remarks(runs: RunBatch, cached: Sequence[CachedRun], cases: CaseSet) -
         found.append(f"errors; {first_error_words(error)}")
     label = next(filter(None, (one.labels.remark(cases) for one in cached if one.labels is not None)), "")
     return [*found, label] if label else found
+
+
+class SweepFolder:
+    """The folder for the transcripts of a sweep; that each has a place there is checked before anything is run."""
+
+    def __init__(self, folder: Path, planned: Sweep, grid: Grid, *, force: bool) -> None:
+        swept = [axis.name for axis in grid.part(decision=False).axes]
+        # A decision parameter of one value has it in the transcripts too; one of several has its default there.
+        decided = {axis.name: axis.values[0] for axis in grid.part(decision=True).axes if len(axis.values) == 1}
+        names = file_names(planned.plans[0].interface.name, [plan.params for plan in planned.plans], swept)
+        self.paths = [folder / name for name in names]
+        self._headers = [replace(run_header(plan), params={**plan.params, **decided}) for plan in planned.plans]
+        if not force:
+            for path, header in zip(self.paths, self._headers, strict=True):
+                _check_free(path, header)
+
+    def write(self, cached: Sequence[CachedRun]) -> list[Path]:
+        """Put them there, each with its outcomes as its parameters decide."""
+        for one, path, header in zip(cached, self.paths, self._headers, strict=True):
+            write_decided([one.path], path, header)
+        return self.paths
+
+
+def file_names(algorithm: str, settings: Sequence[Mapping[str, Value]], swept: Sequence[str]) -> list[str]:
+    """ALGORITHM,tuples=64,bits=8.jsonl for each setting; never the same name twice."""
+    names: dict[str, None] = {}
+    for setting in settings:
+        words = [algorithm, *(f"{name}={value_text(setting[name])}" for name in swept)]
+        stem = re.sub(r"[^A-Za-z0-9._=,+-]+", "_", ",".join(words)).strip("._-,")[:LONGEST_NAME] or "run"
+        number, name = 1, f"{stem}.jsonl"
+        while name in names:
+            number += 1
+            name = f"{stem}-{number}.jsonl"
+        names[name] = None
+    return list(names)
+
+
+def value_text(value: Value) -> str:
+    """A value as a command line takes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
+
+
+def _check_free(path: Path, header: Header) -> None:
+    """Refuse to overwrite what is not of the very same setting."""
+    if not path.exists():
+        return
+    with open_transcript(path) as reader:
+        found = differences(header, reader.header)
+    if found:
+        raise OutputError(f"{path}: exists, of another run: {'; '.join(found)}; --force overwrites it")

@@ -7,17 +7,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.analysis.decisions import Setting
 from harness.api.result import PictureResult
 from harness.api.runs import AnyTest, network, note, with_assignments
-from harness.api.sweep_folder import value_text
 from harness.api.sweeps import (
     ValuesOptions,
     batch_remarks,
-    cached_answers,
     check_axes,
+    decided_settings,
     decision_remarks,
     drawn,
     run_store,
+    value_text,
 )
 from harness.engine.plan import Plan, RunOptions, RunParts, find_parts, spare_inputs
 from harness.engine.run import NoProgress, Progress
@@ -32,8 +33,8 @@ from harness.script.cases import CaseSet, load_cases
 from harness.script.load import load_script
 
 if TYPE_CHECKING:
-    from harness.analysis.lead import Goal
-    from harness.analysis.tune import TunedSetting, Tuning
+    from harness.analysis.tune import Tuning
+    from harness.measures import Measure
     from harness.report.plots.canvas import Picture
     from harness.stats.estimate import Estimate
 
@@ -93,14 +94,18 @@ def tune(
     command: `goal`, `folds`, `method` ("grid", "random" or "optimise"), `trials`, `on_test`, `top`, `seed`, `fresh`,
     `jobs`, `cluster`, `timeout`, `limit`, `libraries`.
     """
-    from harness.analysis.lead import parse_goal
+    from harness.analysis.tune import is_of_curve, parse_goal
 
     options = TuneOptions.given(options, with_assignments(settings))
     with network(options):
         parts = find_parts(test, interface, note=note, name=name, libraries=options.libraries, isolate=options.isolate)
-        goal = parse_goal(options.goal, task=parts.script.task)
+        goal = parse_goal(options.goal, parts.script.task)
         grid = make_grid(parts.params, options.params)
-        _check_goal(goal, grid)
+        for axis in grid.part(decision=True).axes:
+            if is_of_curve(goal) and len(axis.values) > 1:
+                raise UsageError(
+                    f"--goal {goal.name} looks at every {axis.name} at once; leave out --param {axis.name}"
+                )
         check_axes(grid, options)
         spare_inputs(options, parts.script, parts.interface)
         bases, words = _on_test(parts, options) if options.on_test else _on_folds(parts, options)
@@ -112,27 +117,22 @@ def tune(
 
 
 def _search(
-    goal: "Goal", grid: Grid, bases: Sequence[Plan], options: TuneOptions, progress: Progress
+    goal: "Measure", grid: Grid, bases: Sequence[Plan], options: TuneOptions, progress: Progress
 ) -> "tuple[Tuning, list[str]]":
     """Try the settings; returns what was found, and remarks."""
     from harness.analysis.tune import rank_settings
 
-    script = bases[0].cases.script
-    decision = script.task.limits(script.rules, bases[0].params).param
     isolated = [replace(base, interface=base.interface.isolated()) for base in bases]
     with run_batch(run_store(fresh=options.fresh), progress) as runs:
-        tuner = Tuner(goal, grid, isolated, runs, decision)
-        tuner.announce(options.method, options.trials)
+        tuner = Tuner(goal, grid, isolated, runs)
+        # At most.
+        size = grid.part(decision=False).size
+        trials = 1 + (size if options.method == "grid" else min(size, options.trials))
+        runs.announce(trials * len(bases), trials * sum(base.total for base in bases))
         default = tuner.default()
         tuner.search(options.method, options.trials, options.seed)
-        found = rank_settings(goal, tuner.tried, default)
+        found = rank_settings(goal, tuner.tried, tuner.values, default)
     return found, [*decision_remarks(grid, bases[0]), *batch_remarks(runs, tuner.cached, bases[0].cases)]
-
-
-def _check_goal(goal: "Goal", grid: Grid) -> None:
-    for axis in grid.part(decision=True).axes:
-        if goal.of_curve and len(axis.values) > 1:
-            raise UsageError(f"--goal {goal.name} looks at every {axis.name} at once; leave out --param {axis.name}")
 
 
 def _on_test(parts: RunParts, options: TuneOptions) -> tuple[list[Plan], str]:
@@ -192,6 +192,7 @@ class TuneResult(PictureResult):
 
     def payload(self) -> dict[str, Any]:
         """The command's JSON."""
+        from harness.analysis.sampling import finite
         from harness.analysis.tune import tuning_json
 
         on_test = self.options.on_test
@@ -202,22 +203,25 @@ class TuneResult(PictureResult):
             "folds": None if on_test else self.options.folds,
             "seed": self.options.seed,
             "command": self.command,
-            "rows": [{**count_row(one.params, one.counts), "value": one.value} for one in self.found.settings],
+            "rows": [
+                {**count_row(one.params, one.counts), "value": finite(value)}
+                for one, value in zip(self.found.settings, self.found.values, strict=True)
+            ],
         }
 
     def drawn(self, look: PictureOptions) -> "Picture":
         """What was tried, over the parameters that vary."""
-        from harness.analysis.lead import estimate_candidates
+        from harness.analysis.settings import measured
         from harness.report.plots.settings import ON_TEST, SettingsChart, SettingValue, plot_settings
 
-        found, measure = self.found, self.found.goal.measure
+        found, measure = self.found, self.found.goal
         varying = [name for name in self.swept if len({one.params[name] for one in found.settings}) > 1]
         estimates: list[Estimate | None] = [None] * len(found.settings)
         if len(varying) == 1:
-            estimates = estimate_candidates(measure, [one.candidate for one in found.settings], found.sample)
+            estimates, _ = measured(measure, found.settings)
         settings = [
-            SettingValue(one.params, one.value, None if estimate is None else estimate.interval)
-            for one, estimate in zip(found.settings, estimates, strict=True)
+            SettingValue(one.params, value, None if estimate is None else estimate.interval)
+            for one, value, estimate in zip(found.settings, found.values, estimates, strict=True)
         ]
         note = ON_TEST if self.options.on_test else f"On {self.options.folds} folds of the training part."
         chart = SettingsChart(settings, varying, measure.words, measure.larger_is_better is not False, note)
@@ -234,9 +238,10 @@ class TuneResult(PictureResult):
 
     def table(self) -> Table:
         """A row for each setting that was tried, the best first."""
+        found = self.found
         rows = [
-            [*(parameter_cell(one.params[name]) for name in self.swept), one.value, *count_cells(one.counts)]
-            for one in (self.found.settings[place] for place in self.found.ranking)
+            [*(parameter_cell(one.params[name]) for name in self.swept), value, *count_cells(one.counts)]
+            for one, value in ((found.settings[place], found.values[place]) for place in found.ranking)
         ]
         return Table([*self.swept, "value", *COUNTS], rows)
 
@@ -245,38 +250,15 @@ class TuneResult(PictureResult):
 class Tuner:
     """Tries settings on the folds, each once, and tells the search what they came to."""
 
-    goal: "Goal"
+    goal: "Measure"
     grid: Grid
     bases: Sequence[Plan]
     runs: RunBatch
-    decision: str
-    tried: "list[TunedSetting]" = field(default_factory=list)
+    tried: list[Setting] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
     cached: list[CachedRun] = field(default_factory=list)
+    # The best value of an algorithm setting over all decisions.
     _known: dict[tuple[Value, ...], float] = field(default_factory=dict)
-
-    @property
-    def algorithms(self) -> Grid:
-        """The grid of the algorithm's own parameters: each combination is a run a fold."""
-        return self.grid.part(decision=False)
-
-    @property
-    def thresholds(self) -> list[Value]:
-        """The values of the decision parameter, all of which are tried with every run."""
-        axes = [axis for axis in self.grid.axes if axis.name == self.decision]
-        return list(axes[0].values) if axes else [self.grid.defaults[self.decision]]
-
-    @property
-    def others(self) -> list[ParamValues]:
-        """The combinations of further decision parameters, such as the rank of an open-set test."""
-        axes = [axis for axis in self.grid.part(decision=True).axes if axis.name != self.decision]
-        grid = Grid({}, tuple(axes))
-        return [grid.at(number) for number in all_combinations(grid)]
-
-    def announce(self, method: str, trials: int) -> None:
-        """Tell the bar how much there is to do, at most."""
-        size = self.algorithms.size
-        settings = 1 + (size if method == "grid" else min(size, trials))
-        self.runs.announce(settings * len(self.bases), settings * sum(base.total for base in self.bases))
 
     def default(self) -> int:
         """Try the default, which everything is compared with; parameters of one value have that. Returns its place."""
@@ -288,36 +270,36 @@ class Tuner:
         for place, one in enumerate(self.tried):
             if all(one.params[name] == own[name] for name in decisions):
                 return place
-        others = {name: own[name] for name in decisions if name != self.decision}
-        self.tried += self._decided(run, self.cached, others, [own[self.decision]])
+        self._decide(self.cached, [own])
         return len(self.tried) - 1
 
     def attempt(self, setting: ParamValues) -> float:
-        """The best value of an algorithm setting over all decisions."""
+        """The best value of an algorithm setting over all decisions, which need no further run."""
         key = tuple(setting.values())
         if key not in self._known:
             taken = self.runs.take_all([replace(base, params=setting) for base in self.bases])
             self.cached += taken
-            thresholds = self.thresholds
-            found = [one for others in self.others for one in self._decided(setting, taken, others, thresholds)]
-            self.tried += found
-            self._known[key] = (max if self.goal.maximised else min)(one.value for one in found)
+            script = self.bases[0].cases.script
+            searched = script.task.limits(script.rules, setting).param
+            axes = sorted(self.grid.part(decision=True).axes, key=lambda axis: axis.name == searched)
+            decisions = Grid({}, tuple(axes))
+            values = self._decide(taken, [{**setting, **decisions.at(n)} for n in all_combinations(decisions)])
+            self._known[key] = (max if self.goal.larger_is_better else min)(values)
         return self._known[key]
 
-    def _decided(
-        self, setting: ParamValues, taken: Sequence[CachedRun], others: ParamValues, thresholds: Sequence[Value]
-    ) -> "list[TunedSetting]":
-        """A setting with some values of the decision parameters, from its answers."""
-        from harness.analysis.decisions import pool_answers
-        from harness.analysis.tune import try_setting
+    def _decide(self, taken: Sequence[CachedRun], params: Sequence[ParamValues]) -> list[float]:
+        """Add settings that are decided on the same answers; returns their values."""
+        from harness.analysis.tune import goal_values
 
-        answers = pool_answers([cached_answers(one, others) for one in taken])
-        paths = [one.path for one in taken]
-        return try_setting(self.goal, {**setting, **others}, answers, (self.decision, thresholds), paths)
+        settings = decided_settings(self.bases[0], taken, params)
+        values = goal_values(self.goal, settings)
+        self.tried += settings
+        self.values += values
+        return values
 
     def search(self, method: str, trials: int, seed: int) -> None:
         """Go through the grid, a random part of it, or where an optimiser leads."""
-        grid = self.algorithms
+        grid = self.grid.part(decision=False)
         if method == "optimise" and trials < grid.size:
             self._optimise(grid, trials, seed)
             return
@@ -331,7 +313,9 @@ class Tuner:
             SearchDimension(axis.name, len(axis.values), axis.param.type in (ParamType.FLOAT, ParamType.INT))
             for axis in grid.axes
         ]
-        optimiser = Optimiser(dimensions, maximise=self.goal.maximised, seed=seed, first=_default_places(grid))
+        optimiser = Optimiser(
+            dimensions, maximise=self.goal.larger_is_better is True, seed=seed, first=_default_places(grid)
+        )
         known = len(self._known)
         for _ in range(trials * ASKS_A_TRIAL):
             optimiser.tell(self.attempt(grid.at(grid.number(optimiser.ask()))))

@@ -146,13 +146,13 @@ PLUGINS = PluginGroup("hate.measures", Measure, _mistakes, _is_built_in)
 
 
 def goals() -> list[str]:
-    """Measures that settings can be tuned for: the others need more of a record than a sweep keeps."""
+    """Measures that settings can be tuned for."""
     return [name for name, measure in MEASURES.items() if is_goal(measure)]
 
 
 def is_goal(measure: Measure) -> bool:
-    """Whether settings can be tuned for this measure."""
-    return measure.tunable and measure.directed and measure.reads in (Reads.OUTCOME, Reads.SCORE)
+    """Whether settings can be tuned for this measure: more of it must be better, or less."""
+    return measure.tunable and measure.larger_is_better is not None and measure.ideal is None
 
 
 def measures_for_help() -> str:

@@ -23,7 +23,7 @@ def passed(k: int) -> Measure:
 
         return pass_at(attempts, k)
 
-    return _mean(f"pass@{k}", f"chance that one of {k} answers is right", chance)
+    return _mean(k, f"pass@{k}", f"chance that one of {k} answers is right", chance)
 
 
 def majority(k: int) -> Measure:
@@ -34,10 +34,10 @@ def majority(k: int) -> Measure:
 
         return majority_at(attempts, k)
 
-    return _mean(f"majority@{k}", f"chance that the majority of {k} answers is right", chance)
+    return _mean(k, f"majority@{k}", f"chance that the majority of {k} answers is right", chance)
 
 
-def _mean(name: str, words: str, chance: Callable[[Attempts], FloatArray]) -> Measure:
+def _mean(k: int, name: str, words: str, chance: Callable[[Attempts], FloatArray]) -> Measure:
     """The mean over cases of a number that their answers give; every record of a case stands for it."""
 
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
@@ -50,6 +50,5 @@ def _mean(name: str, words: str, chance: Callable[[Attempts], FloatArray]) -> Me
         counted = [np.ones(case.size, dtype=np.bool_) if of is None else of for _, of in cells]
         return shares([values[run] for run, _ in cells], counted)
 
-    # A sweep keeps whether each answer is accepted, not which answers belong to one case.
     needs = "several answers to every case"
-    return Measure(name, words, statistic, reads=Reads.OUTCOME, needs=needs, share=True, tunable=False)
+    return Measure(name, words, statistic, reads=Reads.OUTCOME, needs=needs, share=True, answers=k)

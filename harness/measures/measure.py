@@ -99,7 +99,8 @@ class Measure:
     unit       the unit of the number
     share      whether it is a share of cases; differences of shares are given in points
     ideal      the best value, if neither more nor less is better; then `larger_is_better` says nothing
-    tunable    whether settings can be tuned for it, if a sweep keeps what it reads
+    tunable    whether settings can be tuned for it; not if the best of them may have no value
+    answers    how many answers to every case it takes
     of_totals  the formula over the totals TP, FN, FP and TN (..., 4), if it depends on outcomes only
     """
 
@@ -115,6 +116,7 @@ class Measure:
     share: bool = False
     ideal: float | None = None
     tunable: bool = True
+    answers: int = 1
     of_totals: Callable[[Any], Any] | None = None
 
     @property

@@ -41,8 +41,7 @@ def _measure(
     bounds: tuple[float, float] = (0.0, 1.0),
     needs: str = "",
 ) -> Measure:
-    # A sweep computes summaries of curves from counts alone, and these need the scores themselves.
-    return Measure(name, words, statistic, False, bounds, reads=Reads.SCORE, classes=_BOTH, needs=needs, tunable=False)
+    return Measure(name, words, statistic, False, bounds, reads=Reads.SCORE, classes=_BOTH, needs=needs)
 
 
 def _log_cost(cells: Sequence[ScoredCell]) -> Statistic:

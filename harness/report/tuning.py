@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from harness.analysis.tune import TunedSetting, Tuning
+from harness.analysis.decisions import Setting
+from harness.analysis.tune import Tuning
 from harness.params import Value
 from harness.report.blocks import Block, Cell, Paragraphs, Table
 from harness.report.counts import parameter_cell
@@ -27,7 +28,7 @@ def tuning_table(tuning: Tuning, swept: Sequence[str], top: int) -> Table:
         tried = tuning.settings[place]
         mark = "default" if place == tuning.default else ""
         cells: list[Cell] = [tuning.ranking.index(place) + 1, *(parameter_cell(tried.params[name]) for name in swept)]
-        rows.append([*cells, *(getattr(tried.counts, name) for name in COUNTS), tried.value, mark])
+        rows.append([*cells, *(getattr(tried.counts, name) for name in COUNTS), tuning.values[place], mark])
     return Table(["rank", *swept, *COUNTS, tuning.goal.name, ""], rows)
 
 
@@ -37,17 +38,15 @@ def setting_words(params: dict[str, Value], swept: Sequence[str]) -> str:
 
 
 def _sentences(tuning: Tuning, swept: Sequence[str]) -> list[str]:
-    lines = [
-        f"Best of {len(tuning.settings):,}: {_words(tuning.winner, tuning.comparison.winner, tuning.goal.name, swept)}."
-    ]
+    lines = [f"Best of {len(tuning.settings):,}: {_words(tuning.winner, tuning.lead.winner, tuning.goal.name, swept)}."]
     if tuning.default_wins:
         return [*lines, "That is the default: nothing that was tried is better."]
     default = tuning.settings[tuning.default]
-    lines.append(f"Default: {_words(default, tuning.comparison.default, tuning.goal.name, swept)}.")
+    lines.append(f"Default: {_words(default, tuning.lead.default, tuning.goal.name, swept)}.")
     return [*lines, _lead(tuning), _verdict(tuning)]
 
 
-def _words(tried: TunedSetting, estimate: Estimate, goal: str, swept: Sequence[str]) -> str:
+def _words(tried: Setting, estimate: Estimate, goal: str, swept: Sequence[str]) -> str:
     interval = interval_text(estimate.interval)
     return f"{setting_words(dict(tried.params), swept)}: {goal} {estimate.value:.4f} (95 %: {interval})"
 
@@ -56,10 +55,9 @@ def _lead(tuning: Tuning) -> str:
     one, lead = tuning.lead.estimate, tuning.lead
     text = f"Lead over the default: {one.value:.4f} ({interval_text(one.interval)})"
     text += f", {p_is(one.p_value)}, and {p_is(lead.p_chosen)} allowing for the choice among {lead.candidates:,}."
-    if lead.discordant is not None:
-        pair = lead.discordant
-        text += f" Only the winner succeeded on {pair.winner:,} cases, only the default on {pair.default:,}"
-        text += f" (McNemar, exact: {p_is(pair.p_exact)})."
+    if lead.n_sf is not None:
+        text += f" Only the winner succeeded on {lead.n_sf:,} cases, only the default on {lead.n_fs:,}"
+        text += f" (McNemar, exact: {p_is(lead.p_exact)})."
     return text
 
 

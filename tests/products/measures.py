@@ -97,13 +97,7 @@ def _is_undirected(measure: Measure, _subject: str) -> bool:
 
 def _of_curve(measure: Measure, _subject: str) -> bool:
     """Whether a curve has it, which may be over pixels."""
-    return measure.reads is Reads.SCORE and (measure.tunable or measure.name.startswith("fnr@"))
-
-
-def _not_kept(measure: Measure, subject: str) -> bool:
-    """A sweep keeps what was accepted, and the scores of cases as counts of a curve."""
-    kept = measure.reads is Reads.OUTCOME or (measure.reads is Reads.SCORE and subject != "mask")
-    return not (kept and measure.tunable)
+    return measure.name in ("auc", "eer", "average_precision") or measure.name.startswith("fnr@")
 
 
 # The first that holds applies. Whatever is not refused here must have a number.
@@ -127,8 +121,7 @@ REFUSALS = (
     # The values of records are known only when a run has been made.
     Refusal("sweep", "no such measure", lambda one, _subject: one.reads is Reads.VALUES and one.name not in PLUGINS),
     Refusal("tune", "no such measure", lambda one, _subject: one.reads is Reads.VALUES and one.name not in PLUGINS),
-    Refusal("sweep", "recorded answers alone do not give it", _not_kept),
-    Refusal("tune", "not a goal", _not_kept),
+    Refusal("tune", "not a goal", lambda one, _subject: one.ideal is not None or not one.tunable),
 )  # fmt: skip
 # Runs that have no value, as a run that accepts nothing has no precision: it is null, and a sentence says why.
 LACKING = {("cllr", "label"), ("cllr", "rank")}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from harness.analysis.decisions import pool_answers, read_answers, write_decided
-from harness.analysis.lead import Candidate
+from harness.analysis.decisions import Setting, pool_answers, read_answers, write_decided
+from harness.analysis.settings import blocks
 from harness.engine.header import run_header
 from harness.engine.plan import Plan
 from harness.errors import TranscriptError
@@ -97,8 +97,12 @@ def test_a_new_decision_is_a_new_run(tmp_path: Path, name: str, data: st.DataObj
     again = [trials(plan, replies, {**plan.params, param: value}) for value in values]
     answers = read_answers(tmp_path / "run.jsonl")
     assert answers.counts(values) == [Counts.of(run) for run in again]
-    for value, run in zip(values, again, strict=True):
-        assert Candidate(answers, value).success.tolist() == [trial.outcome.success for trial in run]
+    settings = [Setting({**plan.params, param: value}, (tmp_path / "run.jsonl",), answers) for value in values]
+    assert [one.counts for one in settings] == [Counts.of(run) for run in again]
+    for places, runs in blocks(settings) if replies else ():
+        assert places == list(range(len(values)))
+        assert runs.success.tolist() == [[trial.outcome.success for trial in run] for run in again]
+        assert [header.params for header in runs.headers] == [one.params for one in settings]
 
 
 @pytest.mark.parametrize("name", TESTS)
@@ -129,14 +133,6 @@ def test_parts_are_pooled(tmp_path: Path) -> None:
     both = pool_answers([read_answers(tmp_path / f"{part}.jsonl") for part in range(2)])
     values = [0.0, 0.3, 0.55, 1.0]
     assert both.counts(values) == read_answers(tmp_path / "whole.jsonl").counts(values)
-
-
-def test_answers_without_a_score_are_counted(tmp_path: Path) -> None:
-    plan = make_plan(tmp_path / "t", "label")
-    raws: list[Any] = ["a", ["a", 1.0], None, "b"]
-    replies = [(Case(f"c{n}", "x", "a"), Reply(Question(n, "", "x"), raw)) for n, raw in enumerate(raws)]
-    write(tmp_path / "run.jsonl", plan, trials(plan, replies, dict(plan.params)))
-    assert read_answers(tmp_path / "run.jsonl").unscored == 2
 
 
 def test_incomplete_runs_are_refused(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.api.sweep_folder import file_names
+from harness.api.sweeps import file_names
 from harness.params import Value
 from tests.workshop import Workshop
 

@@ -220,7 +220,7 @@ def test_runs_are_cached(nearest: Workshop) -> None:
     [
         (["--param", "threshold=0,1", "--goal", "auc"], "leave out --param threshold"),
         (["--param", "bias=0", "--goal", "speed"], "--goal speed: no such measure; known: ap, ap50, ap75,"),
-        (["--param", "bias=0", "--goal", "seconds"], "--goal seconds: not a goal; choose from rate, tpr,"),
+        (["--param", "bias=0", "--goal", "rank1"], "--goal rank1: runs of a label test do not record"),
         (["--param", "bias=0", "--goal", "auc_binormal"], "--goal auc_binormal: not a goal; choose from rate, tpr,"),
         (["--param", "bios=0"], "did you mean 'bias'?"),
         (["--param", "bias=0", "--folds", "1"], "--folds"),
