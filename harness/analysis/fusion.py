@@ -4,45 +4,254 @@ The fused answer depends on what the programs said, and on nothing that they wer
 of other cases, or by folds of units: each case is fused by weights from units other than its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align
-from harness.analysis.fusion_answers import ProgramAnswers, program_answers
-from harness.analysis.fusion_weights import LearntWeights, learn_candidates, learn_scores
 from harness.analysis.sampling import take_sample
 from harness.errors import TranscriptError, UsageError
 from harness.options import DesignOptions
-from harness.stats.arrays import FloatArray, IntArray
+from harness.options.fusing import FuseOptions, FusionRule
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.fusion import Normaliser, best_label, by_median, by_rank, by_scale, count_votes, fold_units
+from harness.stats.logistic import LogisticModel, fit_logistic
+from harness.tasks.task import Task
+from harness.transcript.columns import OUTCOMES, Coded
 
 
-class FusionRule(StrEnum):
-    """How several answers become one."""
+@dataclass(frozen=True, eq=False)
+class ProgramAnswers:
+    """Answers of m programs to n cases; (m, n) arrays, unless said otherwise."""
 
-    MAJORITY = "majority"
-    MEAN = "mean"
-    RANKS = "ranks"
-    LOGISTIC = "logistic"
+    runs: Sequence[str]
+    ids: Sequence[str]
+    # Whether answers are labels; if not, they are scores of a claim.
+    labelled: bool
+    larger_is_better: bool
+    # All labels that occur; `label` has their numbers, -1 for no answer.
+    names: Sequence[str]
+    label: IntArray
+    # Larger is better, also for a distance, which is negative here; not a number if there is none.
+    score: FloatArray
+    error: BoolArray
+    answered: BoolArray
+    # Whether the answer passes the program's own threshold, (m,).
+    threshold: FloatArray
+    passes: BoolArray
+    accepted: BoolArray
+    # (n,): whether the claim is true, and the numbers of the claim and of the real class, -1 if unknown.
+    positive: BoolArray
+    claim: IntArray
+    real: IntArray
+
+    def with_worst(self) -> FloatArray:
+        """The scores; where a program refused or failed, its worst one."""
+        worst = np.nanmin(self.score, axis=1)
+        return np.asarray(np.where(np.isnan(self.score), worst[:, None], self.score))
+
+    def require_scores(self) -> None:
+        """A TranscriptError if an answer has no score."""
+        lacking = self.answered & np.isnan(self.score)
+        for name, row in zip(self.runs, lacking, strict=True):
+            if row.any():
+                case = self.ids[int(row.argmax())]
+                raise TranscriptError(f"{name}: no score in the answer to case '{case}'; --rule majority needs none")
+        for name, row in zip(self.runs, self.score, strict=True):
+            if np.isnan(row).all():
+                raise TranscriptError(f"{name}: no answer at all; leave it out")
 
 
-@dataclass(frozen=True)
-class FuseRequest:
-    """What to do; see `hate fuse`."""
+def _program_answers(aligned: AlignedRuns) -> ProgramAnswers:
+    """The answers of aligned runs; a TranscriptError if this task's answers cannot be fused."""
+    task = aligned.headers[0].test.find_task()
+    if not (task.answers_classes or task.shows_claim) or "threshold" not in task.decisions:
+        raise TranscriptError(
+            f"{aligned.names[0]}: answers of task '{task.name}' are neither labels nor scores of a claim; only those "
+            "can be fused"
+        )
+    _check_same_answers(aligned)
+    rules = aligned.headers[0].test.rules
+    sign = 1.0 if rules.larger_is_better else -1.0
+    names, label = _labels([run.actual for run in aligned.runs], aligned.orders)
+    code = {name: number for number, name in enumerate(names)}
+    score = np.where(np.isnan(aligned.score), np.nan, sign * aligned.score)
+    error = np.stack([run.error.codes[order] >= 0 for run, order in zip(aligned.runs, aligned.orders, strict=True)])
+    answered = ~error & ((label >= 0) if task.answers_classes else ~np.isnan(score))
+    threshold = np.array([sign * _threshold(task, params) for params in aligned.params])
+    by_code = np.array([outcome.value in ("TP", "FP") for outcome in OUTCOMES])
+    answers = ProgramAnswers(
+        runs=aligned.names,
+        ids=aligned.ids,
+        labelled=task.answers_classes,
+        larger_is_better=rules.larger_is_better,
+        names=names,
+        label=np.where(answered, label, -1),
+        score=np.where(answered, score, np.nan),
+        error=error,
+        answered=answered,
+        threshold=threshold,
+        passes=answered & ~(score < threshold[:, None]),
+        accepted=by_code[aligned.outcome] & ~error,
+        positive=aligned.positive,
+        claim=_codes(aligned.column("expect"), code),
+        real=_codes(aligned.column("truth"), code),
+    )
+    _check_decisions(aligned, answers)
+    if not task.answers_classes:
+        answers.require_scores()
+    return answers
 
-    rule: FusionRule = FusionRule.MAJORITY
-    # In a tie the answer of the first run that is in it, instead of a refusal.
-    first_in_ties: bool = False
-    threshold: float | None = None
-    # Runs of the same algorithms on other cases, in the same order.
-    learn: Sequence[Run] = ()
-    folds: int | None = None
-    seed: int = 0
-    psu: tuple[str, ...] | None = None
+
+def _threshold(task: Task, params: object) -> float:
+    chosen = params.get("threshold") if isinstance(params, dict) else None
+    return float(task.decisions["threshold"].default if chosen is None else chosen)
+
+
+def _check_same_answers(aligned: AlignedRuns) -> None:
+    for name, run in zip(aligned.names, aligned.runs, strict=True):
+        if len(run.ids) != aligned.n:
+            raise TranscriptError(
+                f"{name}: {len(run.ids):,} answers, others have {aligned.n:,}; fuse runs with equally many answers "
+                "to each case"
+            )
+
+
+def _labels(columns: Sequence[Coded], orders: Sequence[IntArray]) -> tuple[list[str], IntArray]:
+    """All labels, and (m, n) numbers of those that were answered."""
+    names = list(dict.fromkeys(label for column in columns for label in column.labels))
+    code = {name: number for number, name in enumerate(names)}
+    rows = []
+    for column, order in zip(columns, orders, strict=True):
+        table = np.array([*(code[label] for label in column.labels), -1], dtype=np.int64)
+        rows.append(table[column.codes[order]])
+    return names, np.stack(rows)
+
+
+def _codes(column: Coded | None, code: dict[str, int]) -> IntArray:
+    """A column in the numbers of the labels: -1 if a case has none, -2 for a class that nobody answered."""
+    if column is None:
+        return np.empty(0, dtype=np.int64)
+    table = np.array([*(code.get(label, -2) if label else -1 for label in column.labels), -1], dtype=np.int64)
+    return np.asarray(table[column.codes])
+
+
+def _check_decisions(aligned: AlignedRuns, answers: ProgramAnswers) -> None:
+    """Other tools may have judged answers in their own way; a fused answer could not be judged like that."""
+    accepted = answers.passes
+    if answers.labelled:
+        no_claim = (answers.claim == -1) & ~answers.positive
+        accepted = accepted & ((answers.label == answers.claim) | no_claim)
+    wrong = ~answers.error & (accepted != answers.accepted)
+    for name, row in zip(aligned.names, wrong, strict=True):
+        if row.any():
+            case = aligned.ids[int(row.argmax())]
+            raise TranscriptError(
+                f"{name}: the outcome of case '{case}' does not follow from its answer and the threshold, as when "
+                "another tool judged it; such answers cannot be fused"
+            )
+
+
+# Weights by logistic regression
+
+
+@dataclass(frozen=True, eq=False)
+class LearntWeights:
+    """Log-odds: of a true claim for each case (n,), or of a right label for each program's label (m, n).
+
+    One model, or one for each fold.
+    """
+
+    score: FloatArray
+    models: Sequence[LogisticModel]
+
+    def to_json(self) -> dict[str, Any]:
+        """For the header: the weights of each model."""
+        return {"models": [{"intercept": one.intercept, "weights": one.weights.tolist()} for one in self.models]}
+
+    def notes(self) -> list[str]:
+        """What a reader should know about the weights."""
+        if not any(model.shrunk for model in self.models):
+            return []
+        return ["the cases to learn from are separated without an error, or runs are alike: weights were shrunk"]
+
+
+# The cases to learn from as rows of numbers, and whether the event happened.
+Rows = tuple[FloatArray, BoolArray]
+
+
+def _learn_scores(programs: ProgramAnswers, other: ProgramAnswers | None, fold: IntArray | None) -> LearntWeights:
+    """The log-odds that a claim is true, from all scores; a program that refuses has its worst score."""
+    numbers = programs.with_worst().T
+    if other is not None:
+        model = _fit(other.with_worst().T, other.positive)
+        # A refusal is as bad as the worst score that the program was seen to give.
+        worst = np.nanmin(other.score, axis=1)
+        filled = np.where(np.isnan(programs.score), worst[:, None], programs.score)
+        return LearntWeights(model.log_odds(filled.T), [model])
+    return _by_folds(fold, lambda learn: (numbers[learn], programs.positive[learn]), lambda use: numbers[use])
+
+
+def _learn_candidates(programs: ProgramAnswers, other: ProgramAnswers | None, fold: IntArray | None) -> LearntWeights:
+    """The log-odds that a label is right, from who gave it and with what lead: (m, n), for each program's label."""
+    shape = programs.label.shape
+    if other is not None:
+        model = _fit(*_known_rows(other, np.ones(other.label.shape[1], dtype=np.bool_)))
+        scores = model.log_odds(_candidates(programs).reshape(-1, 2 * shape[0])).reshape(shape)
+        return LearntWeights(scores, [model])
+    numbers = _candidates(programs)
+    found = _by_folds(
+        fold,
+        lambda learn: _known_rows(programs, learn),
+        lambda use: numbers[:, use].reshape(-1, 2 * shape[0]),
+        rows=shape[0],
+    )
+    return LearntWeights(found.score.reshape(shape), found.models)
+
+
+def _by_folds(
+    fold: IntArray | None,
+    learn: Callable[[BoolArray], Rows],
+    use: Callable[[BoolArray], FloatArray],
+    rows: int = 1,
+) -> LearntWeights:
+    """Each fold is fused by weights that were learnt on the others."""
+    if fold is None:
+        raise UsageError("--rule logistic needs --learn or --folds")
+    score, models = np.full((rows, fold.size), np.nan), []
+    for number in range(int(fold.max()) + 1):
+        inside = fold == number
+        models.append(_fit(*learn(~inside)))
+        score[:, inside] = models[-1].log_odds(use(inside)).reshape(rows, -1)
+    return LearntWeights(score[0] if rows == 1 else score, models)
+
+
+def _candidates(programs: ProgramAnswers) -> FloatArray:
+    """Numbers (m, n, 2 m) of each program's label: which programs gave it, and the leads of those."""
+    said = (programs.label[:, None, :] == programs.label[None, :, :]) & (programs.label >= 0)[:, None, :]
+    lead = np.nan_to_num(programs.score)[None, :, :] * said
+    return np.concatenate([said, lead], axis=1, dtype=np.float64).transpose(0, 2, 1)
+
+
+def _known_rows(programs: ProgramAnswers, among: BoolArray) -> Rows:
+    """Each label once a case, where it is known whether it is right: the real class, or else a false claim."""
+    label = programs.label
+    new = np.stack([(label[:k] != label[k]).all(axis=0) for k in range(len(label))]) & (label >= 0)
+    refuted = ~programs.positive & (label == programs.claim)
+    known = new & among & ((programs.real != -1) | refuted)
+    return _candidates(programs)[known], (label == programs.real)[known]
+
+
+def _fit(numbers: FloatArray, event: BoolArray) -> LogisticModel:
+    try:
+        return fit_logistic(numbers, event)
+    except ValueError as error:
+        raise UsageError(f"--rule logistic: {error}") from None
+
+
+# The runs as one
 
 
 @dataclass(frozen=True)
@@ -59,15 +268,16 @@ class FusedAnswers:
     notes: Sequence[str] = ()
 
 
-def fuse_runs(runs: Sequence[Run], request: FuseRequest) -> FusedAnswers:
-    """Fuse runs on the same cases."""
-    _check_request(runs, request)
+def fuse_runs(runs: Sequence[Run], options: FuseOptions, learn: Sequence[Run] = ()) -> FusedAnswers:
+    """Fuse runs on the same cases; `learn` are runs of the same algorithms on other cases, in the same order."""
+    _check_request(runs, options, learn)
     aligned = align(runs)
-    programs = program_answers(aligned)
-    fused = (_fuse_labels if programs.labelled else _fuse_scores)(aligned, programs, request)
+    programs = _program_answers(aligned)
+    learning = _learning(aligned, options, learn) if options.rule == FusionRule.LOGISTIC else (None, None)
+    fused = (_fuse_labels if programs.labelled else _fuse_scores)(programs, options, learning)
     sign = 1.0 if programs.larger_is_better else -1.0
     answers = [None if np.isnan(score) else [*label, float(sign * score)] for label, score in fused.pairs()]
-    threshold = fused.threshold if request.threshold is None else sign * request.threshold
+    threshold = fused.threshold if options.threshold is None else sign * options.threshold
     return FusedAnswers(
         aligned=aligned,
         answers=[one if one is None or programs.labelled else one[-1] for one in answers],
@@ -78,19 +288,22 @@ def fuse_runs(runs: Sequence[Run], request: FuseRequest) -> FusedAnswers:
     )
 
 
-def _check_request(runs: Sequence[Run], request: FuseRequest) -> None:
+def _check_request(runs: Sequence[Run], options: FuseOptions, learn: Sequence[Run]) -> None:
     if len(runs) < 2:
         raise UsageError(f"{runs[0].source}: one transcript is nothing to fuse; name at least two")
-    learns = bool(request.learn) + (request.folds is not None)
-    if request.rule is not FusionRule.LOGISTIC and learns:
-        raise UsageError(f"--rule {request.rule} learns nothing: leave out --learn and --folds, or say --rule logistic")
-    if request.rule is FusionRule.LOGISTIC and learns != 1:
+    for run in [*runs, *learn]:
+        if not run.columns.complete:
+            raise TranscriptError(f"{run.source}: incomplete; finish it with --resume first")
+    learns = bool(learn) + (options.folds is not None)
+    if options.rule != FusionRule.LOGISTIC and learns:
+        raise UsageError(f"--rule {options.rule} learns nothing: leave out --learn and --folds, or say --rule logistic")
+    if options.rule == FusionRule.LOGISTIC and learns != 1:
         raise UsageError(
             "--rule logistic learns its weights on cases other than those that it fuses: either --learn FILE for each "
             "transcript, in their order, or --folds 10"
         )
-    if request.learn:
-        _check_learning(runs, request.learn)
+    if learn:
+        _check_learning(runs, learn)
 
 
 def _check_learning(runs: Sequence[Run], learn: Sequence[Run]) -> None:
@@ -133,35 +346,36 @@ class _Fused:
         return list(zip(names, self.score.tolist(), strict=True))
 
 
-def _fuse_scores(aligned: AlignedRuns, programs: ProgramAnswers, request: FuseRequest) -> _Fused:
+# What weights are learnt on: answers to other cases, or the fold of each case.
+_Learning = tuple[ProgramAnswers | None, IntArray | None]
+
+
+def _fuse_scores(programs: ProgramAnswers, options: FuseOptions, learning: _Learning) -> _Fused:
     """Fuse the scores of a test that verifies claims; a program that refuses has its worst score."""
     refused = ~programs.answered.any(axis=0)
     learnt = None
-    if request.rule is FusionRule.MAJORITY:
-        weights = _vote_weights(len(programs.threshold), request)
+    if options.rule == FusionRule.MAJORITY:
+        weights = _vote_weights(len(programs.threshold), options)
         score, threshold = weights @ programs.accepted, 0.5
-        if not request.first_in_ties:
+        if options.ties != "first":
             threshold = (len(weights) // 2 + 1) / len(weights)
-    elif request.rule is FusionRule.LOGISTIC:
-        learnt = learn_scores(programs, *_learning(aligned, request))
+    elif options.rule == FusionRule.LOGISTIC:
+        learnt = _learn_scores(programs, *learning)
         score, threshold = learnt.score, 0.0
     else:
-        scales = [_score_scale(request.rule)(row) for row in programs.score]
+        make = by_rank if options.rule == FusionRule.RANKS else by_median
+        scales = [make(row) for row in programs.score]
         filled = programs.with_worst()
         score = np.mean([scale(row) for scale, row in zip(scales, filled, strict=True)], axis=0)
         threshold = _mean_threshold(scales, programs)
     return _Fused(np.where(refused, np.nan, score), threshold, learnt=learnt)
 
 
-def _vote_weights(programs: int, request: FuseRequest) -> FloatArray:
+def _vote_weights(programs: int, options: FuseOptions) -> FloatArray:
     """Equal votes; if the first one decides ties, it counts half a vote more, which changes nothing else."""
     votes = np.ones(programs)
-    votes[0] += 0.5 * request.first_in_ties
+    votes[0] += 0.5 * (options.ties == "first")
     return np.asarray(votes / votes.sum())
-
-
-def _score_scale(rule: FusionRule) -> Any:
-    return by_rank if rule is FusionRule.RANKS else by_median
 
 
 def _mean_threshold(scales: Sequence[Normaliser], programs: ProgramAnswers) -> float:
@@ -169,51 +383,45 @@ def _mean_threshold(scales: Sequence[Normaliser], programs: ProgramAnswers) -> f
     return float(np.mean([scale(np.array([x]))[0] for scale, x in zip(scales, programs.threshold, strict=True)]))
 
 
-def _fuse_labels(aligned: AlignedRuns, programs: ProgramAnswers, request: FuseRequest) -> _Fused:
+def _fuse_labels(programs: ProgramAnswers, options: FuseOptions, learning: _Learning) -> _Fused:
     """Fuse labels; the score is the lead of the best over the second, or the log-odds that it is right."""
     learnt, threshold = None, 0.0
     labels = programs.label
-    if request.rule is FusionRule.MAJORITY:
+    if options.rule == FusionRule.MAJORITY:
         # Refusing is a vote, too.
         labels = np.where(programs.passes, labels, len(programs.names))
         labels = np.where(programs.error, len(programs.names), labels)
-        votes = np.repeat(_vote_weights(len(labels), request)[:, None], labels.shape[1], axis=1)
+        votes = np.repeat(_vote_weights(len(labels), options)[:, None], labels.shape[1], axis=1)
         won = count_votes(labels, votes)
         score = won.lead
-    elif request.rule is FusionRule.LOGISTIC:
-        learnt = learn_candidates(programs, *_learning(aligned, request))
+    elif options.rule == FusionRule.LOGISTIC:
+        learnt = _learn_candidates(programs, *learning)
         won = best_label(labels, learnt.score)
         score = learnt.score[won.program, np.arange(labels.shape[1])]
-        if aligned.positive.all():
+        if programs.positive.all():
             # There is nothing to gain from a refusal.
             threshold = min(0.0, float(np.floor(np.nanmin(np.where(np.isfinite(score), score, np.nan), initial=0.0))))
     else:
         programs.require_scores()
-        scales = [_lead_scale(request.rule)(row) for row in programs.score]
+        make = by_rank if options.rule == FusionRule.RANKS else by_scale
+        scales = [make(row) for row in programs.score]
         evidence = np.stack([scale(row) for scale, row in zip(scales, programs.score, strict=True)])
         won = count_votes(labels, np.nan_to_num(evidence) / len(labels))
         score, threshold = won.lead, _mean_threshold(scales, programs)
     names = [*programs.names, ""]
     chosen = labels[won.program, np.arange(labels.shape[1])]
-    refused = (chosen < 0) | (chosen == len(programs.names)) | (won.tied & (not request.first_in_ties))
+    refused = (chosen < 0) | (chosen == len(programs.names)) | (won.tied & (options.ties != "first"))
     return _Fused(np.where(refused, np.nan, score), threshold, [names[code] for code in chosen], learnt)
 
 
-def _lead_scale(rule: FusionRule) -> Any:
-    return by_rank if rule is FusionRule.RANKS else by_scale
-
-
-def _learning(aligned: AlignedRuns, request: FuseRequest) -> tuple[ProgramAnswers | None, IntArray | None]:
-    """What weights are learnt on: answers to other cases, or the fold of each case."""
-    if request.learn:
-        other = program_answers(align(request.learn))
+def _learning(aligned: AlignedRuns, options: FuseOptions, learn: Sequence[Run]) -> _Learning:
+    if learn:
+        other = _program_answers(align(learn))
         if other.labelled != aligned.headers[0].test.find_task().answers_classes:
-            raise TranscriptError(f"--learn {request.learn[0].source}: of another task than what is fused")
+            raise TranscriptError(f"--learn {learn[0].source}: of another task than what is fused")
         return other, None
-    units = take_sample(aligned, DesignOptions(stratum=("none",), psu=request.psu)).sample.unit_of_case
-    if request.folds is None:
-        raise UsageError("--rule logistic needs --learn or --folds")
+    units = take_sample(aligned, DesignOptions(stratum=("none",), psu=options.psu)).sample.unit_of_case
     try:
-        return None, fold_units(units, request.folds, rng=np.random.default_rng(request.seed))
+        return None, fold_units(units, options.folds or 0, rng=np.random.default_rng(options.seed))
     except ValueError as error:
-        raise UsageError(f"--folds {request.folds}: {error}") from None
+        raise UsageError(f"--folds {options.folds}: {error}") from None

@@ -3,14 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
 from harness.analysis.pilot import Pilot
-from harness.analysis.sampling import finite
 from harness.errors import UsageError
+from harness.options.power import PlanningGoal, PowerOptions
 from harness.stats.planning import (
     PlannedSample,
     difference_power,
@@ -28,58 +27,6 @@ from harness.stats.power import detectable, independent_discordance
 CURVE_POINTS = 25
 
 
-class PlanningGoal(StrEnum):
-    """What a test is planned for."""
-
-    DIFFERENCE = "difference"
-    EQUIVALENCE = "equivalence"
-    WIDTH = "width"
-    DETECTABLE = "detectable"
-
-
-@dataclass(frozen=True)
-class PowerRequest:
-    """A goal, and what is known or assumed about the algorithms and the sample; see `hate power`."""
-
-    difference: float | None = None
-    margin: float | None = None
-    width: float | None = None
-    rates: tuple[float, ...] = ()
-    discordance: float | None = None
-    sample: PlannedSample = field(default_factory=PlannedSample)
-    clustered: bool = False
-    algorithms: int = 2
-    power: float = 0.8
-    confidence: float = 0.95
-    # What so many units show, instead of how many it takes.
-    units: int | None = None
-
-    @property
-    def question(self) -> PlanningGoal:
-        """What is asked."""
-        if self.width is not None:
-            return PlanningGoal.WIDTH
-        if self.margin is not None:
-            return PlanningGoal.EQUIVALENCE
-        return PlanningGoal.DETECTABLE if self.difference is None else PlanningGoal.DIFFERENCE
-
-    @property
-    def measured(self) -> str:
-        """What is computed for a number of units: the power, or a width, or a detectable difference."""
-        of_size = (PlanningGoal.WIDTH, PlanningGoal.DETECTABLE)
-        return self.question.value if self.question in of_size else "power"
-
-    @property
-    def comparisons(self) -> int:
-        """Pairs of algorithms."""
-        return self.algorithms * (self.algorithms - 1) // 2
-
-    @property
-    def alpha(self) -> float:
-        """The level of the strictest test: Holm's first."""
-        return (1 - self.confidence) / self.comparisons
-
-
 @dataclass(frozen=True)
 class StratumShare:
     """A stratum of a pilot: its units, and how many Neyman's allocation gives it in a test of the planned size."""
@@ -94,7 +41,7 @@ class StratumShare:
 class PowerPlan:
     """How large the test must be, or what one of a given size shows."""
 
-    request: PowerRequest
+    request: PowerOptions
     pilot: Pilot | None
     sample: PlannedSample
     # The test that will decide: McNemar's exact one, or the t test by design.
@@ -129,16 +76,23 @@ class PowerPlan:
         return "units" if self.sample.per_unit > 1 else "cases"
 
 
-def plan_power(request: PowerRequest, pilot: Pilot | None = None) -> PowerPlan:
+def plan_power(request: PowerOptions, pilot: Pilot | None = None) -> PowerPlan:
     """Plan a test; a UsageError if something is missing, or no number of units is enough."""
     try:
-        return _plan(request, pilot)
+        return _plan(request, planned_sample(request) if pilot is None else pilot.sample, pilot)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
 
-def _plan(request: PowerRequest, pilot: Pilot | None) -> PowerPlan:
-    sample = request.sample if pilot is None else pilot.sample
+def planned_sample(request: PowerOptions) -> PlannedSample:
+    """The sample that figures describe; a UsageError if there is no such sample."""
+    try:
+        return PlannedSample(request.per_unit, request.icc, request.strata)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _plan(request: PowerOptions, sample: PlannedSample, pilot: Pilot | None) -> PowerPlan:
     assumptions: list[str] = []
     goal = _Goal(request, sample, *_case_variance(request, sample, pilot, assumptions))
     units = request.units
@@ -171,7 +125,7 @@ def _plan(request: PowerRequest, pilot: Pilot | None) -> PowerPlan:
 class _Goal:
     """Whether a number of units reaches the goal."""
 
-    request: PowerRequest
+    request: PowerOptions
     sample: PlannedSample
     unit_variance: float
     discordance: float | None
@@ -214,17 +168,17 @@ class _Goal:
 
 
 def _case_variance(
-    request: PowerRequest, sample: PlannedSample, pilot: Pilot | None, assumptions: list[str]
+    request: PowerOptions, sample: PlannedSample, pilot: Pilot | None, assumptions: list[str]
 ) -> tuple[float, float | None, bool, float | None]:
     """The variance of a unit, the discordance, whether McNemar's exact test decides, and the expected rate."""
-    rates = list(request.rates) or ([] if pilot is None else pilot.rates)
+    rates = list(request.rates or ()) or ([] if pilot is None else pilot.rates)
     if request.question is PlanningGoal.WIDTH:
         if not rates:
             raise UsageError("--width: say which rate is expected, such as --rates 0.9, or name a pilot")
         return sample.unit_variance(rates[0] * (1 - rates[0])), None, False, rates[0]
     difference = request.difference or 0.0
     discordance = request.discordance if pilot is None or request.discordance else pilot.possible_discordance
-    independent = sample.strata == 1 and not request.clustered and (pilot is None or pilot.unit == "cases")
+    independent = sample.strata == 1 and request.per_unit == 1 and (pilot is None or pilot.unit == "cases")
     exact = independent and request.question is PlanningGoal.DIFFERENCE
     if discordance is None:
         discordance = _assumed_discordance(rates, difference, assumptions)
@@ -292,7 +246,7 @@ def _allocation(pilot: Pilot, units: int) -> list[StratumShare]:
     return [StratumShare(*row) for row in rows]
 
 
-def _asked(request: PowerRequest) -> str:
+def _asked(request: PowerOptions) -> str:
     name, value = "difference", request.difference
     if request.question is not PlanningGoal.DIFFERENCE:
         name, value = ("width", request.width) if request.margin is None else ("margin", request.margin)
@@ -302,9 +256,8 @@ def _asked(request: PowerRequest) -> str:
 def power_json(plan: PowerPlan) -> dict[str, Any]:
     """Everything, as documented."""
     request, sample, measured = plan.request, plan.sample, plan.request.measured
-    interval = plan.units_interval
     return {
-        "question": request.question.value,
+        "question": request.question,
         "difference": request.difference,
         "margin": request.margin,
         "width": plan.reached if measured == "width" else None,
@@ -321,13 +274,10 @@ def power_json(plan: PowerPlan) -> dict[str, Any]:
         "strata": sample.strata,
         "units": plan.units,
         "cases": plan.cases,
-        "units_interval": None if interval is None else list(interval),
-        "detectable": finite(plan.detectable),
-        "curve": {"units": plan.curve_units, measured: [finite(one) for one in plan.curve]},
-        "allocation": [
-            {"stratum": one.stratum, "pilot": one.pilot, "proportional": one.proportional, "neyman": one.neyman}
-            for one in plan.allocation
-        ],
+        "units_interval": plan.units_interval,
+        "detectable": plan.detectable,
+        "curve": {"units": plan.curve_units, measured: plan.curve},
+        "allocation": plan.allocation,
         "pilot": None if plan.pilot is None else _pilot_json(plan.pilot),
         "assumptions": plan.assumptions,
     }
@@ -339,10 +289,10 @@ def _pilot_json(pilot: Pilot) -> dict[str, Any]:
         "cases": round(pilot.cases / pilot.answers),
         "units": pilot.units,
         "strata": pilot.strata,
-        "df": finite(pilot.df),
+        "df": pilot.df,
         "rates": pilot.rates,
         "difference": pilot.difference,
         "discordance": pilot.discordance,
-        "icc": finite(pilot.icc),
+        "icc": pilot.icc,
         "design_effect": pilot.design_effect,
     }

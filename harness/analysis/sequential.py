@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.run_names import identity_json
-from harness.analysis.sampling import interval_json, take_sample
+from harness.analysis.sampling import take_sample
 from harness.errors import TranscriptError
 from harness.model import plural
 from harness.options import DesignOptions
@@ -31,37 +31,27 @@ class UnitList:
     seed: int = 0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class SequentialRate:
-    """The rate of a run after each unit."""
+    """The rate of a run after so many units, with the interval that holds by now."""
 
     name: str
-    seen: int
+    units: int
     rate: float
-    limits: SequenceLimits
+    interval: Interval
     stop_when: str | None
 
-    @property
-    def interval(self) -> Interval:
-        """What is known by now."""
-        return self.limits.at(self.seen)
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class SequentialPair:
-    """The difference of two runs after each unit, A minus B; `decided` is after how many it was known not to be 0."""
+    """The difference of two runs, A minus B; `decided_after` is after how many units it was known not to be 0."""
 
     a: str
     b: str
-    seen: int
+    units: int
     difference: float
-    limits: SequenceLimits
-    decided: int | None
-
-    @property
-    def interval(self) -> Interval:
-        """What is known by now."""
-        return self.limits.at(self.seen)
+    interval: Interval
+    decided_after: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +145,8 @@ def _rate(
     name: str, successes: FloatArray, sizes: IntArray, whole: UnitList, confidence: float, rule: str | None
 ) -> SequentialRate:
     limits = SequenceLimits.of(UnitSequence(whole.units, whole.cases, whole.largest, confidence=confidence), successes)
-    return SequentialRate(name, len(sizes), float(successes.sum() / sizes.sum()), limits, rule)
+    seen = len(sizes)
+    return SequentialRate(name, seen, float(successes.sum() / sizes.sum()), limits.at(seen), rule)
 
 
 def _pair(
@@ -172,7 +163,8 @@ def _pair(
     limits = SequenceLimits.of(sequence, gap)
     decided = np.flatnonzero((limits.low > 0) | (limits.high < 0))
     first = int(decided[0]) + 1 if decided.size else None
-    return SequentialPair(names[a], names[b], len(sizes), float(gap.sum() / sizes.sum()), limits, first)
+    seen = len(sizes)
+    return SequentialPair(names[a], names[b], seen, float(gap.sum() / sizes.sum()), limits.at(seen), first)
 
 
 def sequential_json(found: SequentialComparison) -> dict[str, Any]:
@@ -181,25 +173,6 @@ def sequential_json(found: SequentialComparison) -> dict[str, Any]:
         "test": identity_json(found.test),
         "sequential": {"units": found.whole.units, "cases": found.whole.cases, "seed": found.whole.seed},
         "confidence": found.confidence,
-        "transcripts": [
-            {
-                "name": one.name,
-                "units": one.seen,
-                "rate": one.rate,
-                "interval": interval_json(one.interval),
-                "stop_when": one.stop_when,
-            }
-            for one in found.rates
-        ],
-        "pairs": [
-            {
-                "a": one.a,
-                "b": one.b,
-                "units": one.seen,
-                "difference": one.difference,
-                "interval": interval_json(one.interval),
-                "decided_after": one.decided,
-            }
-            for one in found.pairs
-        ],
+        "transcripts": found.rates,
+        "pairs": found.pairs,
     }

@@ -1,7 +1,6 @@
 """Several runs as one: `hate fuse`, `harness.fuse`."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, structs
@@ -12,7 +11,7 @@ from harness.api.transcripts import OpenedTranscripts, Transcripts, open_transcr
 from harness.engine.unit_tally import has_design
 from harness.files.digest import file_sha256
 from harness.model import Case, Counts, ErrorKind, ErrorRule, Question, Reply, Trial
-from harness.options import DownloadOptions, Range, SeedOptions, Writes, option
+from harness.options.fusing import FuseOptions
 from harness.site.local_runs import one_line
 from harness.tasks.judge import Judge
 from harness.transcript.format import AlgorithmInfo, Header, InterfaceInfo, new_header
@@ -21,63 +20,16 @@ from harness.transcript.read import open_transcript
 if TYPE_CHECKING:
     from harness.analysis.fusion import FusedAnswers
 
-RULES = ("majority", "mean", "ranks", "logistic")
-TIES = ("refuse", "first")
-
-
-class FuseOptions(SeedOptions, DownloadOptions):
-    """Options of `fuse`."""
-
-    rule: str = option(
-        "--rule", default="majority", choices=RULES,
-        help="Votes; the mean of scores, by median and spread or by ranks; or weights by logistic regression.",
-    )  # fmt: skip
-    ties: str = option(
-        "--ties", default="refuse", choices=TIES, help="What a tie gives: a refusal, or the first run's answer."
-    )
-    learn: tuple[str, ...] = option(
-        "--learn", default=(), metavar="T", completion="transcript",
-        help="Logistic: a transcript of the same algorithm on other cases; one for each, in the same order.",
-    )  # fmt: skip
-    folds: int | None = option(
-        "--folds", default=None, within=Range(2), metavar="K",
-        help="Logistic: learn on K - 1 of K parts of the sampling units, and fuse the other part.",
-    )  # fmt: skip
-    psu: tuple[str, ...] | None = option(
-        "--psu", default=None, separator=",", metavar="COLUMN,...",
-        help="Columns that make the sampling units, for --folds; by default those of the test.",
-    )  # fmt: skip
-    threshold: float | None = option(
-        "--threshold", default=None, metavar="X", help="Threshold of the fused score; by default it follows the rule."
-    )
-    algorithm: str | None = option(
-        "--algorithm", default=None, metavar="NAME", help="Name of the result; by default A+B."
-    )
-    output: Path | None = option(
-        "-o", "--output", default=None, writes=Writes.TRANSCRIPT, metavar="FILE",
-        help="The transcript; with .gz it is compressed.",
-    )  # fmt: skip
-    force: bool = option("--force", default=False, help="Overwrite an existing transcript.")
-
 
 def fuse(transcripts: Transcripts, options: FuseOptions | None = None, **settings: Any) -> RunResult:
     """Combine runs of one test into one: `harness.fuse(["wisard", "witch"], rule="ranks", output="both.jsonl")`."""
-    from harness.analysis.fusion import FuseRequest, FusionRule, fuse_runs
+    from harness.analysis.fusion import fuse_runs
     from harness.analysis.run_rates import rate_of_transcript
 
     options = FuseOptions.given(options, settings)
     opened = open_transcripts(transcripts, options)
     learn = open_transcripts(options.learn, options, told_apart=False) if options.learn else OpenedTranscripts([])
-    request = FuseRequest(
-        rule=FusionRule(options.rule),
-        first_in_ties=options.ties == "first",
-        threshold=options.threshold,
-        learn=learn.runs(),
-        folds=options.folds,
-        seed=options.seed,
-        psu=options.psu,
-    )
-    fused = fuse_runs(opened.runs(), request)
+    fused = fuse_runs(opened.runs(), options, learn.runs())
     header = _header(fused, opened, learn, options)
     trials = _trials(fused, opened, header)
     path = store_whole(header, trials, options.output, force=options.force, spared=[*opened.paths, *learn.paths])

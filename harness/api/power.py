@@ -1,21 +1,21 @@
 """Planning from Python: `power` says how many units and cases a test needs, or what one could have shown."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.analysis.pilot import pilot_of
-from harness.analysis.power import PowerPlan, PowerRequest, plan_power, power_json
-from harness.api.power_options import PowerOptions
+from harness.analysis.power import PowerPlan, plan_power, planned_sample, power_json
 from harness.api.result import PictureResult, Result
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.errors import UsageError
 from harness.options import PictureOptions
+from harness.options.power import PlanningGoal, PowerOptions
 from harness.report.blocks import Block, Table
 from harness.report.plots.canvas import Picture
 from harness.report.plots.power import plot_power
 from harness.report.power import power_blocks, power_table, rule_blocks, rule_table
-from harness.stats.planning import PlannedSample, rule_of_30, rule_of_three
+from harness.stats.planning import rule_of_30, rule_of_three
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,55 +100,32 @@ def power(
     `harness.power(["wisard", "witch"], difference=0.02)`.
     """
     options = PowerOptions.given(options, settings)
-    sample = _sample(options)
+    if options.rates is not None and len(options.rates) > 2:
+        raise UsageError(f"--rates: {len(options.rates)} rates; expected one or two")
+    sample = planned_sample(options)
     if options.rule_of_30 is not None:
-        _check_alone(options, transcripts)
+        if transcripts is not None or options.difference is not None or options.width is not None:
+            raise UsageError("--rule-of-30 is a question of its own; leave out the others")
         return RuleResult(options.rule_of_30, options.confidence, sample.design_effect)
-    request = _request(options, sample)
     if transcripts is None:
         _check_goal(options)
-        return PowerResult(plan_power(request))
+        return PowerResult(plan_power(options))
     _check_figures(options)
     opened = open_transcripts(transcripts, options)
     pilot = pilot_of(opened.runs(), options, partial=options.partial)
-    if options.difference is None and options.margin is None and options.width is None:
+    if options.question is PlanningGoal.DETECTABLE:
         # What these runs themselves could have shown: their power for the difference that they found says nothing more
         # than their p-value (Hoenig and Heisey 2001).
         if len(pilot.rates) == 1:
             raise UsageError("one transcript shows no difference; ask for --width 0.02, or name a second one")
-        request = _request(options, sample, units=options.units or pilot.units)
-    return PowerResult(plan_power(request, pilot), opened.notes)
-
-
-def _request(options: PowerOptions, sample: PlannedSample, units: int | None = None) -> PowerRequest:
-    return PowerRequest(
-        difference=options.difference,
-        margin=options.margin,
-        width=options.width,
-        rates=options.rates or (),
-        discordance=options.discordance,
-        sample=sample,
-        clustered=options.per_unit > 1,
-        algorithms=options.algorithms,
-        power=options.power,
-        confidence=options.confidence,
-        units=units or options.units,
-    )
-
-
-def _sample(options: PowerOptions) -> PlannedSample:
-    if options.rates is not None and len(options.rates) > 2:
-        raise UsageError(f"--rates: {len(options.rates)} rates; expected one or two")
-    try:
-        return PlannedSample(options.per_unit, options.icc, options.strata)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+        options = replace(options, units=options.units or pilot.units)
+    return PowerResult(plan_power(options, pilot), opened.notes)
 
 
 def _check_goal(options: PowerOptions) -> None:
     if options.width is not None and (options.difference is not None or options.margin is not None):
         raise UsageError("--width is for one algorithm, --difference and --margin for two; ask one question at a time")
-    if options.difference is None and options.margin is None and options.width is None:
+    if options.question is PlanningGoal.DETECTABLE:
         raise UsageError(
             "say what the test should show: --difference 0.02, --margin 0.01 (equivalence), --width 0.02 (of an "
             "interval) or --rule-of-30 0.001; or name pilot transcripts"
@@ -162,10 +139,5 @@ def _check_figures(options: PowerOptions) -> None:
     for name, flag in (("per_unit", "--per-unit"), ("icc", "--icc"), ("strata", "--strata")):
         if getattr(options, name) != getattr(PowerOptions(), name):
             raise UsageError(f"{flag}: the pilot says that itself; leave it out, or leave out the transcripts")
-    if options.difference is not None or options.margin is not None or options.width is not None:
+    if options.question is not PlanningGoal.DETECTABLE:
         _check_goal(options)
-
-
-def _check_alone(options: PowerOptions, transcripts: Transcripts | None) -> None:
-    if transcripts is not None or options.difference is not None or options.width is not None:
-        raise UsageError("--rule-of-30 is a question of its own; leave out the others")

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import click
 
-from harness.api.fusing import FuseOptions
 from harness.cli.arguments import find_transcripts
 from harness.cli.options import FormatOptions, command_options, transcripts_argument
 from harness.cli.output import emit_result, output_format
+from harness.options.fusing import FuseOptions
 
 
 class FuseCommandOptions(FuseOptions, FormatOptions):

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import click
 
-from harness.api.power_options import PowerOptions
 from harness.cli.arguments import find_transcripts
 from harness.cli.completion import complete_transcript
 from harness.cli.options import FormatOptions, command_options
@@ -12,6 +11,7 @@ from harness.cli.output import check_plot, draw, emit_result, output_format
 from harness.errors import UsageError
 from harness.options import PlotOptions, option
 from harness.options.pictures import WIDTHS, inches
+from harness.options.power import PowerOptions
 
 
 class PowerCommandOptions(PowerOptions, PlotOptions, FormatOptions):

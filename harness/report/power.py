@@ -1,24 +1,30 @@
 """A planned test in words: how many units and cases, what that rests on, and what other numbers would give."""
 
 import math
-from collections.abc import Sequence
 
 from harness.analysis.pilot import Pilot
-from harness.analysis.power import PlanningGoal, PowerPlan
+from harness.analysis.power import PowerPlan
 from harness.analysis.sampling import finite
 from harness.model import join_names
+from harness.options.power import PlanningGoal
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.numbers import distance, percent
 
 # Rows of the table for people.
 MOST_ROWS = 9
+NEYMAN = (
+    "Neyman's allocation gives a stratum units in proportion to its weight times its standard deviation, so that "
+    "the same number of units has the smallest error; the test must then weight its strata."
+)
 
 
 def power_blocks(plan: PowerPlan) -> list[Block]:
     """The answer first."""
     blocks: list[Block] = [Paragraphs([_answer(plan), *_uncertain(plan)]), _short(power_table(plan), plan)]
     if plan.allocation:
-        blocks += [Heading("Units by stratum"), _allocation_table(plan), Paragraphs([_neyman(plan)])]
+        rows: list[list[Cell]] = [[one.stratum, one.pilot, one.proportional, one.neyman] for one in plan.allocation]
+        table = Table(["stratum", "pilot", "as in the pilot", "Neyman"], rows)
+        blocks += [Heading("Units by stratum"), table, Paragraphs([NEYMAN])]
     return [*blocks, Paragraphs([f"{one[0].upper()}{one[1:]}." for one in _basis(plan)])]
 
 
@@ -126,18 +132,6 @@ def _short(table: Table, plan: PowerPlan) -> Table:
     if plan.unit == "cases":
         return Table(table.columns[1:], [row[1:] for row in keep])
     return Table([plan.unit, *table.columns[1:]], keep)
-
-
-def _allocation_table(plan: PowerPlan) -> Table:
-    rows: list[Sequence[Cell]] = [[one.stratum, one.pilot, one.proportional, one.neyman] for one in plan.allocation]
-    return Table(["stratum", "pilot", "as in the pilot", "Neyman"], rows)
-
-
-def _neyman(plan: PowerPlan) -> str:
-    return (
-        "Neyman's allocation gives a stratum units in proportion to its weight times its standard deviation, so that "
-        "the same number of units has the smallest error; the test must then weight its strata."
-    )
 
 
 def rule_table(design_effect: float, three: int, thirty: int) -> Table:

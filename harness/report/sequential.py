@@ -20,21 +20,21 @@ def sequential_blocks(found: SequentialComparison) -> list[Block]:
 
 
 def _verdict(found: SequentialComparison, pair: SequentialPair) -> str:
-    if pair.decided is None:
-        seen = f"{pair.seen:,} of {found.whole.units:,} {found.unit}"
+    if pair.decided_after is None:
+        seen = f"{pair.units:,} of {found.whole.units:,} {found.unit}"
         return f"{pair.a} and {pair.b} cannot be told apart yet, after {seen}."
     better, worse = (pair.a, pair.b) if pair.interval.low > 0 else (pair.b, pair.a)
     low, high = sorted(abs(end) for end in (pair.interval.low, pair.interval.high))
     lead = distance(low) if high - low < POINT else distance(low, high)
     return (
-        f"{better} is better than {worse} on this test by {lead}; that was known after {pair.decided:,} of "
+        f"{better} is better than {worse} on this test by {lead}; that was known after {pair.decided_after:,} of "
         f"{found.whole.units:,} {found.unit}."
     )
 
 
 def _pairs(found: SequentialComparison, level: str) -> Table:
     rows: list[list[Cell]] = [
-        [f"{one.a} - {one.b}", one.seen, one.difference, interval_cell(one.interval), one.decided]
+        [f"{one.a} - {one.b}", one.units, one.difference, interval_cell(one.interval), one.decided_after]
         for one in found.pairs
     ]
     return Table(["pair", found.unit, "difference", f"{level} at every moment", "decided after"], rows)
@@ -42,7 +42,7 @@ def _pairs(found: SequentialComparison, level: str) -> Table:
 
 def _rates(found: SequentialComparison, level: str) -> Table:
     rows: list[list[Cell]] = [
-        [shown_name(one.name, why), one.seen, one.rate, interval_cell(one.interval), one.stop_when or ""]
+        [shown_name(one.name, why), one.units, one.rate, interval_cell(one.interval), one.stop_when or ""]
         for one, why in zip(found.rates, found.aligned.self_reported, strict=True)
     ]
     columns = ["name", found.unit, "rate", f"{level} at every moment", "stopped when"]
@@ -65,11 +65,11 @@ def tidy_table(found: SequentialComparison) -> Table:
     """A row for each pair, or for each run by itself; numbers only."""
     if not found.pairs:
         rows: list[list[Cell]] = [
-            [one.name, one.seen, one.rate, one.interval.low, one.interval.high] for one in found.rates
+            [one.name, one.units, one.rate, one.interval.low, one.interval.high] for one in found.rates
         ]
         return Table(["transcript", "units", "rate", "low", "high"], rows)
     rows = [
-        [one.a, one.b, one.seen, one.difference, one.interval.low, one.interval.high, one.decided]
+        [one.a, one.b, one.units, one.difference, one.interval.low, one.interval.high, one.decided_after]
         for one in found.pairs
     ]
     return Table(["a", "b", "units", "difference", "low", "high", "decided_after"], rows)
@@ -79,6 +79,6 @@ def stopped_sentence(found: SequentialComparison) -> str:
     """What a run that could stop early came to."""
     (one,) = found.rates
     return (
-        f"{one.seen:,} of {found.whole.units:,} {found.unit} were asked, in random order, until {one.stop_when}: rate "
+        f"{one.units:,} of {found.whole.units:,} {found.unit} were asked, in random order, until {one.stop_when}: rate "
         f"{one.rate:.4f}, {percent(found.confidence)} interval {interval_text(one.interval)} for the whole test"
     )

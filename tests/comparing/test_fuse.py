@@ -10,8 +10,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import harness
-from harness.analysis.fusion import FusionRule
-from harness.api.fusing import RULES
+from harness.options import declared_options
+from harness.options.fusing import FuseOptions, FusionRule
 from harness.stats.arrays import BoolArray, FloatArray
 from tests.comparing.transcripts import transcript
 from tests.workshop import Workshop
@@ -304,4 +304,16 @@ def test_an_existing_file_is_kept(shop: Workshop) -> None:
 
 
 def test_the_rules_of_the_option_are_all_rules() -> None:
-    assert tuple(map(str, FusionRule)) == RULES
+    (rule,) = [one for one in declared_options(FuseOptions) if one.name == "rule"]
+    assert tuple(map(str, FusionRule)) == tuple(map(str, rule.choices)) == ("majority", "mean", "ranks", "logistic")
+
+
+def test_an_incomplete_run_is_refused_with_a_remedy_that_fuse_has(shop: Workshop) -> None:
+    whole, part = shop.folder / "whole.jsonl", shop.folder / "part.jsonl"
+    transcript(whole, [True] * 4)
+    transcript(part, [True] * 4, complete=False)
+    for words in ([whole, part], [part, whole]):
+        done = shop.call("fuse", *words, "-o", "both.jsonl")
+        assert (done.status, done.out) == (2, "")
+        assert "part.jsonl: incomplete; finish it with --resume first\n" in done.err
+        assert "--partial" not in done.err

@@ -1,13 +1,18 @@
-"""Options of `power`, for the command line and for Python."""
+"""Options of `power`, and what they ask."""
 
-from harness.options import (
-    ConfidenceOptions,
-    DesignOptions,
-    DownloadOptions,
-    PartialOptions,
-    Range,
-    option,
-)
+from enum import StrEnum
+
+from harness.options.declaration import Range, option
+from harness.options.shared import ConfidenceOptions, DesignOptions, DownloadOptions, PartialOptions
+
+
+class PlanningGoal(StrEnum):
+    """What a test is planned for."""
+
+    DIFFERENCE = "difference"
+    EQUIVALENCE = "equivalence"
+    WIDTH = "width"
+    DETECTABLE = "detectable"
 
 
 class PowerOptions(DesignOptions, ConfidenceOptions, PartialOptions, DownloadOptions):
@@ -52,3 +57,28 @@ class PowerOptions(DesignOptions, ConfidenceOptions, PartialOptions, DownloadOpt
     units: int | None = option(
         "--units", default=None, within=Range(2, 1_000_000_000), metavar="N", help="What N units show, instead."
     )
+
+    @property
+    def question(self) -> PlanningGoal:
+        """What is asked."""
+        if self.width is not None:
+            return PlanningGoal.WIDTH
+        if self.margin is not None:
+            return PlanningGoal.EQUIVALENCE
+        return PlanningGoal.DETECTABLE if self.difference is None else PlanningGoal.DIFFERENCE
+
+    @property
+    def measured(self) -> str:
+        """What is computed for a number of units: the power, or a width, or a detectable difference."""
+        of_size = (PlanningGoal.WIDTH, PlanningGoal.DETECTABLE)
+        return self.question.value if self.question in of_size else "power"
+
+    @property
+    def comparisons(self) -> int:
+        """Pairs of algorithms."""
+        return self.algorithms * (self.algorithms - 1) // 2
+
+    @property
+    def alpha(self) -> float:
+        """The level of the strictest test: Holm's first."""
+        return (1 - self.confidence) / self.comparisons
