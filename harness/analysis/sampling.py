@@ -79,7 +79,7 @@ class _CaseDesign:
         if psu is not None and self.cases > 1 and (psu.codes == psu.codes[0]).all():
             raise TranscriptError(
                 f"{self.test}: all cases are of one {psu.name}, which does not show how much results vary; --psu none "
-                "treats cases as independent"
+                "treats cases as independent (hate rate and hate compare have it)"
             )
         sample = replace(self._sample(lone), answers=answers)
         if stratum is not None:

@@ -1,7 +1,7 @@
 """Where a run's transcript goes: a new file, or one to resume or retry; never overwritten by accident."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,15 +69,13 @@ class DefaultRun:
     header: Header | None
     complete: bool
 
-    @property
-    def in_use(self) -> bool:
-        """Whether another process is writing it."""
-        with self.path.open("rb") as file:
-            return is_locked(file.fileno()) is True
 
-    def is_of(self, header: Header) -> bool:
-        """Whether it is of the same run."""
-        return self.header is None or not differences(header, self.header)
+def in_use(path: Path) -> bool:
+    """Whether another process is writing a transcript."""
+    if not path.exists():
+        return False
+    with path.open("rb") as file:
+        return is_locked(file.fileno()) is True
 
 
 def default_runs(test: str, algorithm: str) -> list[DefaultRun]:
@@ -109,7 +107,7 @@ def prepare(output: Target, header: Header) -> Callable[[], TranscriptWriter] | 
     It is to be called when the program runs: nothing is overwritten if the program does not start.
     """
     if output.retry_errors:
-        existing = output.path or _run_to_retry(header)
+        existing = output.path or _default_to_carry_on(header, retry=True)
         complete = complete_transcript(existing, header)
         stopped = stopped_retry(existing) if complete.counts.ER else None
         carried_on = complete if stopped is None else _carry_on(stopped, header)
@@ -117,7 +115,7 @@ def prepare(output: Target, header: Header) -> Callable[[], TranscriptWriter] | 
             return lambda: carried_on
         return (lambda: retry(existing, header)) if carried_on.counts.ER else carried_on
     if output.resume:
-        existing = output.path or _run_to_resume(header)
+        existing = output.path or _default_to_carry_on(header, retry=False)
         if is_empty(existing):
             return lambda: create(existing, header, force=True)
         if has_begun(existing):
@@ -131,29 +129,37 @@ def prepare(output: Target, header: Header) -> Callable[[], TranscriptWriter] | 
     return lambda: create(path, header, force=output.force, fold=output.fold)
 
 
-def _run_to_resume(header: Header) -> Path:
-    """The default path to carry on with: the run of this very kind that was stopped last, whatever was run since.
+@dataclass(frozen=True)
+class EarlierRun:
+    """A run at a default path, or all folds of one, and whether it is of the very kind that is asked for."""
 
-    If none was stopped, the one that is still written, or else the newest, which is complete. If all are of different
-    runs, one of those, so that the difference is reported.
+    path: Path
+    same: bool
+    complete: bool
+    in_use: bool
+
+
+def run_to_carry_on(runs: Sequence[EarlierRun], *, retry: bool) -> Path | None:
+    """Which of the runs at the default paths, newest first, to carry on with; None if there are none.
+
+    To resume, the one of this kind that was stopped last, whatever was run since; if none was stopped, the one that is
+    still written, or else the newest, which is complete. To retry errors, the newest complete one of this kind. If all
+    are of different runs, one of those, so that the difference is reported.
     """
-    runs = default_runs(header.test.name, header.algorithm.name)
-    same = [run for run in runs if run.is_of(header)]
+    same = [run for run in runs if run.same]
     unfinished = [run for run in same or runs if not run.complete]
-    stopped = [run for run in unfinished if not run.in_use]
-    return _first_path(header, stopped, unfinished, same, runs)
+    to_resume = ([run for run in unfinished if not run.in_use], unfinished)
+    chosen = ([run for run in same if run.complete],) if retry else to_resume
+    return next((choice[0].path for choice in (*chosen, same, runs) if choice), None)
 
 
-def _run_to_retry(header: Header) -> Path:
-    """The default path of the newest complete run of this very kind; if there is none, one that tells why."""
-    runs = default_runs(header.test.name, header.algorithm.name)
-    same = [run for run in runs if run.is_of(header)]
-    return _first_path(header, [run for run in same if run.complete], same, runs)
-
-
-def _first_path(header: Header, *choices: list[DefaultRun]) -> Path:
-    chosen = next((runs[0].path for runs in choices if runs), None)
-    return chosen or default_path(header.test.name, header.algorithm.name)
+def _default_to_carry_on(header: Header, *, retry: bool) -> Path:
+    test, algorithm = header.test.name, header.algorithm.name
+    earlier = [
+        EarlierRun(run.path, run.header is None or not differences(header, run.header), run.complete, in_use(run.path))
+        for run in default_runs(test, algorithm)
+    ]
+    return run_to_carry_on(earlier, retry=retry) or default_path(test, algorithm)
 
 
 def forced_path(header: Header, path: Path | None = None) -> Path:
@@ -171,7 +177,7 @@ def forced_path(header: Header, path: Path | None = None) -> Path:
     if run.header is not None and run.header.algorithm.name != header.algorithm.name:
         raise OutputError(f"{path}: a run of {run.header.algorithm.name!r}; {remedy}")
     if not run.complete and run.header is not None:
-        if run.in_use:
+        if in_use(path):
             raise OutputError(f"{path}: another run is writing this transcript; choose another with -o")
         raise OutputError(f"{path}: a run that was stopped; --resume carries on with it, {remedy}")
     return path

@@ -10,6 +10,7 @@ from harness.engine.plan import Plan
 from harness.engine.run import FinishedRun, Progress, run
 from harness.engine.shared_progress import RunPart, SharedProgress
 from harness.engine.target import (
+    EarlierRun,
     Target,
     check_same,
     complete_transcript,
@@ -19,7 +20,9 @@ from harness.engine.target import (
     fold_path,
     forced_path,
     has_begun,
+    in_use,
     is_empty,
+    run_to_carry_on,
 )
 from harness.errors import HateError, Interrupted, TranscriptError
 from harness.interface.interrupts import interruptible
@@ -86,41 +89,28 @@ class _Folds:
 
 def _base_path(headers: Sequence[Header], output: Target) -> Path | None:
     """The path that the paths of the folds are derived from, checked; None for the first free default path."""
-    place = output.path
+    place, test, algorithm = output.path, headers[0].test.name, headers[0].algorithm.name
     if place is None and (output.resume or output.retry_errors):
-        place = _newest(headers, stopped_first=output.resume)
+        places = [default_path(test, algorithm, number) for number in fold_numbers(test, algorithm)]
+        place = run_to_carry_on([_earlier(one, headers) for one in places], retry=output.retry_errors)
     if place is None and (output.retry_errors or output.force):
-        place = default_path(headers[0].test.name, headers[0].algorithm.name)
+        place = default_path(test, algorithm)
     if place is not None:
         for number, header in enumerate(headers, 1):
             _check(fold_path(place, number), header, output)
     return place
 
 
-def _newest(headers: Sequence[Header], *, stopped_first: bool) -> Path | None:
-    """The newest default path whose transcripts are from these runs; None if no fold was run yet."""
-    test, algorithm = headers[0].test.name, headers[0].algorithm.name
-    mistakes: list[TranscriptError] = []
-    complete: list[Path] = []
-    for number in fold_numbers(test, algorithm):
-        place = default_path(test, algorithm, number)
-        try:
-            for fold, header in enumerate(headers, 1):
-                _check_same(fold_path(place, fold), header)
-        except TranscriptError as error:
-            mistakes.append(error)
-            continue
-        whole = all(_is_whole(fold_path(place, fold)) for fold in range(1, len(headers) + 1))
-        if not (whole and stopped_first):
-            return place
-        complete.append(place)
-    if mistakes and not complete:
-        raise mistakes[0]
-    return complete[0] if complete else None
-
-
-def _is_whole(path: Path) -> bool:
-    return has_begun(path) and not is_empty(path) and read_end(path) is not None
+def _earlier(place: Path, headers: Sequence[Header]) -> EarlierRun:
+    """The folds that are derived from a default path, as one run; folds that were not begun contradict nothing."""
+    paths = [fold_path(place, number) for number in range(1, len(headers) + 1)]
+    try:
+        for path, header in zip(paths, headers, strict=True):
+            _check_same(path, header)
+    except TranscriptError:
+        return EarlierRun(place, same=False, complete=False, in_use=False)
+    complete = all(has_begun(path) and not is_empty(path) and read_end(path) is not None for path in paths)
+    return EarlierRun(place, same=True, complete=complete, in_use=any(map(in_use, paths)))
 
 
 def _check(path: Path, header: Header, output: Target) -> None:

@@ -243,3 +243,14 @@ def test_retry_errors_needs_every_fold(learner: Workshop) -> None:
     done = learner.call("run", "toy", "--train-folds", "3", "-o", "out.jsonl", "--retry-errors")
     assert done.status == 2
     assert "out-fold-2.jsonl: incomplete; finish it with --resume first" in done.err
+
+
+def test_errors_are_retried_in_the_newest_complete_folds_as_without_folds(learner: Workshop) -> None:
+    """A later set of folds that was stopped is not in the way; --resume carries on with that one."""
+    paths, _ = folds(learner)
+    trained = count(learner, "taught")
+    (learner.folder / "taught").unlink()
+    stopped(learner, signal.SIGKILL)
+    assert folds(learner, "--retry-errors")[0] == paths
+    resumed, _ = folds(learner, "--resume")
+    assert (trained, len(set(resumed) & set(paths))) == (FOLDS, 0)

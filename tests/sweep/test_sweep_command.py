@@ -300,3 +300,31 @@ def test_values_that_change_nothing_are_pointed_out(shop: Workshop) -> None:
     assert "all rows are alike" in alike.err
     shop.interface("def answer(case, params):\n    return case.input, 1.5\n")
     assert "all rows are alike" not in shop.call("sweep", "toy", "--param", "threshold=0,1,2").err
+
+
+def test_a_design_without_an_error_has_a_remedy_that_exists(shop: Workshop) -> None:
+    """A sweep has no --psu; `hate rate` of its transcripts has."""
+    shop.script(
+        rows="id,input,expect,day\n" + "".join(f"c{n},x,x,mon\n" for n in range(6)), sections="[design]\npsu = 'day'\n"
+    )
+    shop.interface("def answer(case, params):\n    return case.input\n")
+    words = ("sweep", "toy", "--param", "threshold=0", "-o", "runs")
+    done = shop.call(*words, "--format", "table")
+    assert done.status == 0
+    assert "--psu none treats cases as independent (hate rate and hate compare have it)" in " ".join(done.err.split())
+    done = shop.call(*words, "--statistic", "tpr")
+    assert (done.status, done.out) == (2, "")
+    assert "hate rate and hate compare have it" in done.err
+    (path,) = (shop.folder / "runs").iterdir()
+    assert shop.call("rate", path, "--psu", "none").status == 0
+
+
+def test_several_answers_have_their_measures(counting: Workshop) -> None:
+    words = ("sweep", "toy", "--param", "threshold=0", "--repeat", "3", "--statistic", "pass@3", "--format", "json")
+    done = counting.call(*words)
+    assert done.status == 0, done.err
+    rated = counting.call("rate", *done.json["transcripts"], "--statistic", "pass@3", "--format", "json")
+    assert done.row["measure"]["value"] == rated.json["transcripts"][0]["value"]
+    done = counting.call(*words[:4], "--statistic", "pass@3")
+    assert done.status == 2
+    assert "--statistic pass@3: it takes 3 answers to every case; --repeat 3 asks for them" in done.err

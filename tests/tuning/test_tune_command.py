@@ -260,3 +260,25 @@ def test_a_test_with_a_gallery_can_only_be_tuned_on_its_own_cases(shop: Workshop
         assert {**same, "value": same["rate"]} == row
     assert found["winner"]["value"] == max(row["rate"] for row in swept) == 1.0
     assert found["winner"]["params"] == {"rank": 2, "threshold": 0.65}
+
+
+def test_a_design_with_weights_is_tuned_by_weighted_numbers(shop: Workshop) -> None:
+    """Stratum a is as important as b, whose cases are many: what is good at a wins."""
+    rows = [f"c{n},{'a' if n < 4 else 'b'},x,{'a' if n < 4 else 'b'}" for n in range(24)]
+    design = "[design]\nstratum = 'part'\nweights = 'equal'\n"
+    shop.script(rows="\n".join(["id,input,expect,part", *rows, ""]), sections=design)
+    # Right on all of part a and on 3 of 5 cases of part b, or on half of a and on all of b.
+    shop.interface(
+        "PARAMS = {'good_at': 'b'}\n"
+        "def answer(case, params):\n"
+        "    n = int(case.id[1:])\n"
+        "    other = n % 2 if case.input == 'a' else n % 5 < 3\n"
+        "    return 'x' if case.input == params['good_at'] or other else 'y'\n"
+    )
+    done = shop.call("tune", "toy", "--on-test", "--param", "good_at=a,b", "--format", "json")
+    assert done.status == 0, done.err
+    values = {row["params"]["good_at"]: row["value"] for row in done.json["rows"]}
+    assert values == pytest.approx({"a": (1 + 0.6) / 2, "b": (0.5 + 1) / 2})
+    assert done.json["winner"]["params"]["good_at"] == "a"
+    rated = shop.call("rate", *done.json["transcripts"], "--format", "json").json["transcripts"][0]
+    assert done.json["winner"]["value"] == pytest.approx(rated["value"])
