@@ -24,8 +24,8 @@ from harness.transcript.columns import NUMBERS, OUTCOMES, TEXTS, Coded, Columns,
 from harness.transcript.format import Header
 from harness.transcript.read import open_transcript
 
-# Records of the settings that are measured at a time.
-BLOCK_CASES = 1 << 20
+# Settings that are measured at a time, and the most records that they have together.
+BLOCK, BLOCK_RECORDS = 64, 1 << 20
 _TP, _TN = OUTCOMES.index(Outcome.TP), OUTCOMES.index(Outcome.TN)
 # What only the runs of some tasks have.
 _OF_SOME_TASKS = Reads.RANK | Reads.NUMBERS | Reads.BOXES | Reads.PIXELS
@@ -81,7 +81,7 @@ def blocks(
     for place, setting in enumerate(settings):
         by_run.setdefault(setting.transcripts, []).append(place)
     order = [place for places in by_run.values() for place in places]
-    size = max(1, BLOCK_CASES // max(len(settings[0].answers.limit), 1)) if settings else 1
+    size = min(BLOCK, BLOCK_RECORDS // max(len(settings[0].answers.limit), 1)) or 1
     known: dict[tuple[Path, ...], Columns] = {}
     for start in range(0, len(order), size):
         places = order[start : start + size]
