@@ -10,10 +10,9 @@ from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.breakdown import break_down
 from harness.analysis.cells import Cells, Measurement
 from harness.analysis.comparison import Comparison, ResourceEstimates, RunSummary, best_first
-from harness.analysis.development import OperatingRequest, measure_at
 from harness.analysis.items import analyse_items
+from harness.analysis.operating_point import OperatingCriterion, OperatingRequest, measure_at
 from harness.analysis.pairs import Margin, Pair, PairedValues, check_margin, make_pairs, pair_tables
-from harness.analysis.run_thresholds import OperatingCriterion
 from harness.analysis.sampling import Sampling, take_sample
 from harness.analysis.value_errors import agreement
 from harness.analysis.wins import win_rates

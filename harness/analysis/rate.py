@@ -10,10 +10,9 @@ import numpy as np
 from harness.analysis.align import AlignedRuns, Run, align, judged_json, names_of
 from harness.analysis.breakdown import Breakdown, break_down, breakdown_json, equal_groups
 from harness.analysis.cells import Cells, Measurement
-from harness.analysis.development import OperatingRequest
 from harness.analysis.groups import CaseGroups, has_few_values, several_groups
 from harness.analysis.machines import machine_lines
-from harness.analysis.operating_point import OperatingResult, threshold_json
+from harness.analysis.operating_point import OperatingRequest, OperatingResult, threshold_json
 from harness.analysis.reliability import ReliabilityBin, reliability_bins, reliability_json
 from harness.analysis.run_names import check_same_version, identity_json
 from harness.analysis.sampling import Sampling, interval_json, replication_json, take_sample

@@ -16,11 +16,10 @@ from harness.analysis.align import AlignedRuns, Run, align, judged_json, names_o
 from harness.analysis.breakdown import Breakdown
 from harness.analysis.cells import Measurement
 from harness.analysis.compare import CompareRequest, by_main_measure
-from harness.analysis.development import measure_at
 from harness.analysis.machines import machine_cautions
+from harness.analysis.operating_point import OperatingCriterion, measure_at
 from harness.analysis.pairs import MarginTest, check_margin, correct_margins, margin_json
 from harness.analysis.run_names import check_same_version, identity_json
-from harness.analysis.run_thresholds import OperatingCriterion
 from harness.analysis.sampling import Sampling, finite, interval_json, replication_json, take_sample
 from harness.analysis.turning import groups_json
 from harness.analysis.unpaired_groups import by_group, difference_of

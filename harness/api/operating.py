@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from harness.analysis.align import Run
-from harness.analysis.run_thresholds import OperatingCriterion, parse_criterion
+from harness.analysis.operating_point import OperatingCriterion, parse_criterion
 from harness.api.transcripts import open_transcripts
 from harness.errors import UsageError
 from harness.options import DownloadOptions, OperatingOptions

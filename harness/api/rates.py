@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.analysis.development import OperatingRequest
+from harness.analysis.operating_point import OperatingRequest
 from harness.analysis.rate import RateRequest, RunMeasures, merge_breakdowns, rate_json, rate_runs
 from harness.api.operating import criterion_of, development_runs
 from harness.api.result import PictureResult

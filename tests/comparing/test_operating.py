@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.compare import CompareRequest, compare_aligned
-from harness.analysis.operating_point import operating_measure
-from harness.analysis.run_thresholds import RunThresholds, parse_criterion
+from harness.analysis.operating_point import RunThresholds, operating_measure, parse_criterion
 from harness.analysis.sampling import take_sample
 from harness.errors import TranscriptError, UsageError
 from harness.measures import MEASURES, Runs
@@ -245,7 +244,7 @@ def test_a_threshold_by_bins_is_that_of_all_thresholds(seed: int, at: str) -> No
     positive, weights = np.arange(n) % 2 == 0, rng.integers(0, 3, n).astype(float)
     criterion, cases = parse_criterion(at), make_scored_cases(scores, positive)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("harness.analysis.run_thresholds._BINS", int(rng.integers(1, 6)))
+        patch.setattr("harness.analysis.operating_point._BINS", int(rng.integers(1, 6)))
         found = RunThresholds(cases).choose(criterion, weights)
     if not weights[positive].sum() or not weights[~positive].sum():
         assert found is None

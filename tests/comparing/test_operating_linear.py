@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from harness.analysis.align import AlignedRuns
-from harness.analysis.operating_point import operating_measure
-from harness.analysis.run_thresholds import parse_criterion
+from harness.analysis.operating_point import operating_measure, parse_criterion
 from harness.measures import MEASURES
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Replication

@@ -12,7 +12,7 @@ from statsmodels.stats.weightstats import ttost_ind
 
 from harness.analysis.align import Run
 from harness.analysis.compare import CompareRequest
-from harness.analysis.run_thresholds import parse_criterion
+from harness.analysis.operating_point import parse_criterion
 from harness.analysis.unpaired import UnpairedComparison, compare_unpaired, unpaired_json
 from harness.errors import TranscriptError, UsageError
 from harness.options import DesignOptions
