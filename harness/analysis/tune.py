@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.analysis.cells import Measurement
 from harness.analysis.decisions import Setting
-from harness.analysis.sampling import Sampling, estimate_json, take_sample
+from harness.analysis.sampling import Sampling, take_sample
 from harness.analysis.settings import blocks, can_have, measure_of_settings
 from harness.errors import MissingExtra, UsageError
 from harness.measures import MEASURES, Measure, Reads, find_measure, is_goal
@@ -215,31 +215,3 @@ def _p_chosen(goal: Measure, candidates: Sequence[Setting], winner: int, default
             leads[numbers[places[run]]] = sign * own
     best = best_of(np.stack([*leads.values()], axis=1), rng=np.random.default_rng(0), best=list(leads).index(winner))
     return best.p_value if all_at_once else min(1.0, best.p_value * len(candidates))
-
-
-def tuning_json(tuning: Tuning) -> dict[str, Any]:
-    """The JSON that the documentation promises."""
-    lead, sample = tuning.lead, tuning.sampling.sample
-    return {
-        "goal": tuning.goal.name,
-        "winner": _setting_json(tuning.winner, lead.winner),
-        "default": _setting_json(tuning.settings[tuning.default], lead.default),
-        "lead": None
-        if tuning.default_wins
-        else {
-            **estimate_json(lead.estimate, "se", "interval", "p_value"),
-            "p_chosen": lead.p_chosen,
-            "candidates": lead.candidates,
-            "n_sf": lead.n_sf,
-            "n_fs": lead.n_fs,
-            "p_exact": lead.p_exact,
-            "within_noise": lead.within_noise,
-        },
-        "strata": sample.strata,
-        "units": sample.units,
-        "transcripts": [str(path) for path in tuning.winner.transcripts],
-    }
-
-
-def _setting_json(setting: Setting, one: Estimate) -> dict[str, Any]:
-    return {"params": dict(setting.params), **estimate_json(one, "se", "interval", value="value")}

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.analysis.pilot import pilot_of
-from harness.analysis.power import PowerPlan, plan_power, planned_sample, power_json
+from harness.analysis.power import PowerPlan, pilot_of, plan_power, planned_sample, power_json
 from harness.api.result import PictureResult, Result
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.errors import UsageError

@@ -119,7 +119,8 @@ class SweepResult(PictureResult):
     # The parameters that vary.
     swept: Sequence[str]
     remarks: Sequence[str] = ()
-    statistic: str = "rate"
+    # What was computed beside the counts, if anything was.
+    measure: "Measure | None" = None
 
     @property
     def all_errors(self) -> bool:
@@ -135,22 +136,22 @@ class SweepResult(PictureResult):
 
     def _row_json(self, row: SweepResultRow) -> dict[str, Any]:
         found = count_row(row.params, row.counts, row.design)
-        if self.statistic == "rate":
+        if self.measure is None:
             return found
         from harness.analysis.sampling import estimate_json
 
         measured = None if row.measured is None else estimate_json(row.measured, "se", "interval", value="value")
-        return {**found, "measure": None if measured is None else {"name": self.statistic, **measured}}
+        return {**found, "measure": None if measured is None else {"name": self.measure.name, **measured}}
 
     def drawn(self, look: PictureOptions) -> "Picture":
         """The rates, or the other measure, over the parameters that vary."""
-        from harness.measures import find_measure
+        from harness.measures import MEASURES
         from harness.report.plots.settings import ON_TEST, SettingsChart, SettingValue, plot_settings
 
-        measure, settings = find_measure(self.statistic), []
+        measure, settings = self.measure or MEASURES["rate"], []
         for row in self.rows:
             value, interval = row.counts.rate, rate_interval(row.counts, row.design)
-            if self.statistic != "rate":
+            if self.measure is not None:
                 value, interval = (
                     (math.nan, None) if row.measured is None else (row.measured.value, row.measured.interval)
                 )
@@ -169,13 +170,13 @@ class SweepResult(PictureResult):
 
     def _beside(self, table: Table, ends: Sequence[str]) -> Table:
         """The table with the other measure, if there is one: its value, and its interval in words or as two numbers."""
-        if self.statistic == "rate":
+        if self.measure is None:
             return table
         rows = []
         for row, one in zip(table.rows, self.rows, strict=True):
             value, limits = estimate_cells(one.measured)
             rows.append([*row, value, *([limits] if len(ends) == 2 else [limits.low, limits.high])])
-        columns = [*table.columns, *(f"{self.statistic}{end}" for end in ends)]
+        columns = [*table.columns, *(f"{self.measure.name}{end}" for end in ends)]
         return dataclasses.replace(table, columns=columns, rows=rows)
 
     def _rows(self) -> "tuple[list[CountRow], Sequence[str], list[DesignRate | None]]":
@@ -258,7 +259,7 @@ def _run_sweep(
     if measure is not None and not any(measured):
         remarks.append(measure.absence([planned.plans[0].interface.name]).removesuffix("."))
     remarks += [*decision_remarks(grid, planned.plans[0]), *batch_remarks(runs, cached, planned.plans[0].cases)]
-    return SweepResult(rows, paths, names, remarks, options.statistic)
+    return SweepResult(rows, paths, names, remarks, measure)
 
 
 def _settings(planned: Sweep, cached: Sequence[CachedRun]) -> list[Setting]:

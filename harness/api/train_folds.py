@@ -9,7 +9,7 @@ from harness.analysis.run_rates import DesignRate, transcripts_training, varianc
 from harness.api.result import Result
 from harness.api.runs import RunResult, design_rate, failure_remarks, unit_words
 from harness.engine.plan import Plan
-from harness.engine.run import FinishedRun, NoProgress, Progress
+from harness.engine.run import NoProgress, Progress
 from harness.engine.target import Target
 from harness.engine.train_folds import run_folds
 from harness.errors import UsageError
@@ -75,22 +75,20 @@ def run_train_folds(
     finished = run_folds(plan, parts, target, progress)
     paths = [one.path for one in finished if one.path is not None]
     training = transcripts_training(paths, plan.options.repeat)
-    if all(one.counts == finished[0].counts for one in finished) and _same_outcomes(paths):
+    # A stream program is told of the training part, and need not say whether it reads it.
+    same_counts = all(one.counts == finished[0].counts for one in finished)
+    if same_counts and len({read_columns(path).outcome.tobytes() for path in paths}) == 1:
         # Standard errors of 0 would look like knowledge.
         name = plan.interface.name
         remarks = [f"all trainings have the same outcome in every case; does {name} learn what it is given?"]
     else:
         remarks = training_sentences(training, unit_words(finished[0].header))
     remarks += [] if any(one.asked for one in finished) else ["nothing was left to run"]
-    remarks += _failure_remarks(plan, finished)
+    for number, one in enumerate(finished, 1):
+        remarks += [f"fold {number}: {text}" for text in failure_remarks(plan, one)]
     remarks += [f"transcript: {path}" for path in paths]
     runs = [RunResult(plan.params, one.counts, one.path, design_rate(one)) for one in finished]
     return TrainFoldsResult(runs, training, remarks)
-
-
-def _failure_remarks(plan: Plan, finished: Sequence[FinishedRun]) -> list[str]:
-    """What is to be said of each fold's errors and answers."""
-    return [f"fold {number}: {text}" for number, one in enumerate(finished, 1) for text in failure_remarks(plan, one)]
 
 
 def _check_learns(plan: Plan, folds: int) -> None:
@@ -102,8 +100,3 @@ def _check_learns(plan: Plan, folds: int) -> None:
         f"--train-folds {folds}: {interface.name} ({interface.kind}) does not learn, so every fold would give the same "
         f"answers; {remedy}leave --train-folds out"
     )
-
-
-def _same_outcomes(paths: Sequence[Path]) -> bool:
-    """A stream program is told of the training part, and need not say whether it reads it."""
-    return len({read_columns(path).outcome.tobytes() for path in paths}) == 1

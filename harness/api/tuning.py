@@ -192,20 +192,39 @@ class TuneResult(PictureResult):
 
     def payload(self) -> dict[str, Any]:
         """The command's JSON."""
-        from harness.analysis.sampling import finite
-        from harness.analysis.tune import tuning_json
+        from harness.analysis.sampling import estimate_json
 
-        on_test = self.options.on_test
+        found, options, lead = self.found, self.options, self.found.lead
+        best_and_default = ((found.winner, lead.winner), (found.settings[found.default], lead.default))
+        winner, default = (
+            {"params": setting.params, **estimate_json(one, "se", "interval", value="value")}
+            for setting, one in best_and_default
+        )
+        ahead = {
+            **estimate_json(lead.estimate, "se", "interval", "p_value"),
+            "p_chosen": lead.p_chosen,
+            "candidates": lead.candidates,
+            "n_sf": lead.n_sf,
+            "n_fs": lead.n_fs,
+            "p_exact": lead.p_exact,
+            "within_noise": lead.within_noise,
+        }
         return {
-            **tuning_json(self.found),
-            "method": self.options.method,
-            "on": "test" if on_test else "folds",
-            "folds": None if on_test else self.options.folds,
-            "seed": self.options.seed,
+            "goal": found.goal.name,
+            "winner": winner,
+            "default": default,
+            "lead": None if found.default_wins else ahead,
+            "strata": found.sampling.sample.strata,
+            "units": found.sampling.sample.units,
+            "transcripts": [str(path) for path in found.winner.transcripts],
+            "method": options.method,
+            "on": "test" if options.on_test else "folds",
+            "folds": None if options.on_test else options.folds,
+            "seed": options.seed,
             "command": self.command,
             "rows": [
-                {**count_row(one.params, one.counts), "value": finite(value)}
-                for one, value in zip(self.found.settings, self.found.values, strict=True)
+                {**count_row(one.params, one.counts), "value": value}
+                for one, value in zip(found.settings, found.values, strict=True)
             ],
         }
 

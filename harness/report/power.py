@@ -2,8 +2,7 @@
 
 import math
 
-from harness.analysis.pilot import Pilot
-from harness.analysis.power import PowerPlan
+from harness.analysis.power import Pilot, PowerPlan
 from harness.analysis.sampling import finite
 from harness.model import join_names
 from harness.options.power import PlanningGoal

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from harness.analysis.decisions import Setting
 from harness.analysis.tune import Tuning
-from harness.params import Value
 from harness.report.blocks import Block, Cell, Paragraphs, Table
 from harness.report.counts import parameter_cell
 from harness.report.numbers import interval_text, p_is
@@ -14,12 +13,7 @@ COUNTS = ("TP", "TN", "FP", "FN", "ER")
 
 
 def tuning_blocks(tuning: Tuning, swept: Sequence[str], top: int) -> list[Block]:
-    """The table of the best settings, and what it means."""
-    return [tuning_table(tuning, swept, top), Paragraphs(_sentences(tuning, swept))]
-
-
-def tuning_table(tuning: Tuning, swept: Sequence[str], top: int) -> Table:
-    """The best settings, and the default, whatever its rank."""
+    """The table of the best settings, and the default, whatever its rank; and what it means."""
     places = list(tuning.ranking[:top])
     if tuning.default not in places:
         places.append(tuning.default)
@@ -29,12 +23,8 @@ def tuning_table(tuning: Tuning, swept: Sequence[str], top: int) -> Table:
         mark = "default" if place == tuning.default else ""
         cells: list[Cell] = [tuning.ranking.index(place) + 1, *(parameter_cell(tried.params[name]) for name in swept)]
         rows.append([*cells, *(getattr(tried.counts, name) for name in COUNTS), tuning.values[place], mark])
-    return Table(["rank", *swept, *COUNTS, tuning.goal.name, ""], rows)
-
-
-def setting_words(params: dict[str, Value], swept: Sequence[str]) -> str:
-    """tuples = 64, bits = 8."""
-    return ", ".join(f"{name} = {parameter_cell(params[name])}" for name in swept)
+    table = Table(["rank", *swept, *COUNTS, tuning.goal.name, ""], rows)
+    return [table, Paragraphs(_sentences(tuning, swept))]
 
 
 def _sentences(tuning: Tuning, swept: Sequence[str]) -> list[str]:
@@ -47,8 +37,8 @@ def _sentences(tuning: Tuning, swept: Sequence[str]) -> list[str]:
 
 
 def _words(tried: Setting, estimate: Estimate, goal: str, swept: Sequence[str]) -> str:
-    interval = interval_text(estimate.interval)
-    return f"{setting_words(dict(tried.params), swept)}: {goal} {estimate.value:.4f} (95 %: {interval})"
+    params = ", ".join(f"{name} = {parameter_cell(tried.params[name])}" for name in swept)
+    return f"{params}: {goal} {estimate.value:.4f} (95 %: {interval_text(estimate.interval)})"
 
 
 def _lead(tuning: Tuning) -> str:

@@ -162,8 +162,8 @@ def test_a_sweep_computes_the_measure_that_it_draws(data: Workshop) -> None:
     assert rows[0]["measure"]["se"] == pytest.approx(found["measures"]["precision"]["se"], rel=1e-6)
     table = data.call(*words, "--format", "csv").out.splitlines()
     assert table[0].endswith(",precision,precision_low,precision_high")
-    wrong = data.call(*words[:-4], "--statistic", "seconds")
-    assert (wrong.status, "recorded answers alone do not give it; choose from rate, tpr" in wrong.err) == (2, True)
+    wrong = data.call(*words[:-4], "--statistic", "rank1")
+    assert (wrong.status, "runs of a label test do not record what it is computed from" in wrong.err) == (2, True)
 
 
 def test_tuning_is_drawn(shop: Workshop) -> None:
